@@ -1,4 +1,4 @@
-//! Where archives lie: the directory of the runs, a new one in it, and the one that RUN names.
+//! Locations of archives: the directory of runs, new archives in it, and the archive that RUN names.
 
 pub mod explaining;
 pub mod judging;
@@ -42,7 +42,7 @@ pub fn open(name: &Path) -> anyhow::Result<Run> {
     }
 }
 
-/// Opens what RUN names, or the latest run where nothing was typed.
+/// Opens what RUN names, or the latest run if the command line names none.
 ///
 /// # Errors
 /// As [`open`].
@@ -50,10 +50,10 @@ pub fn open_or_latest(name: Option<&Path>) -> anyhow::Result<Run> {
     open(name.unwrap_or(Path::new(LATEST)))
 }
 
-/// The directory that RUN names; whether it holds an archive is not looked at.
+/// The directory that RUN names. Does not check whether it holds an archive.
 ///
 /// # Errors
-/// When it is the latest one's, and there is none.
+/// If RUN is `latest` and there is no run.
 pub fn find(name: &Path) -> Result<PathBuf, UsageError> {
     let path = if name == Path::new(LATEST) && !name.exists() {
         latest(Path::new(RUNS))?
@@ -71,7 +71,7 @@ pub fn below(directory: &Path) -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
-        // A hidden one is being written by an import, or was when that was killed.
+        // An import in progress, or one that was killed, leaves a hidden directory.
         .filter(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')))
         .filter(|path| is_archive(path))
         .map(|path| (started_unix_ns(&path), path))
@@ -80,16 +80,16 @@ pub fn below(directory: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Whether a directory holds an archive, in whatever state.
+/// Whether a directory holds an archive, in any state.
 pub fn is_archive(path: &Path) -> bool {
     ArchiveDirectory::open(path).is_ok_and(|inside| inside.has(MANIFEST) || inside.has(STREAM))
 }
 
-/// Writes a document to the file that was asked for, or beside a run under this name. Returns its path.
+/// Writes a document to the path `asked`, or next to a run under this name. Returns its path.
 ///
 /// # Errors
-/// When it cannot be written. A file that was asked for may be a link; one beside a run, which a stranger may have made, is
-/// replaced.
+/// If the file cannot be written. `asked` may be a symbolic link; a file next to a run, which an untrusted party may
+/// have created, is replaced.
 pub fn write_document(asked: Option<&Path>, directory: &Path, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
     match asked {
         Some(path) => write_atomically(path, bytes)?,
@@ -103,7 +103,7 @@ pub fn has_rest(archive: &Path) -> bool {
     ArchiveDirectory::open(archive).is_ok_and(|inside| inside.file(RECEIVED_FILE).is_ok())
 }
 
-/// Every archive below a directory and below those of its series: plans, experiments, seeds; oldest first.
+/// Every archive below a directory and below its series (plans, experiments, seeds), oldest first.
 pub fn all_below(directory: &Path) -> Vec<PathBuf> {
     let mut found = archives_within(directory, SERIES_DEPTH_MAX);
     found.sort();
@@ -118,7 +118,7 @@ fn archives_within(directory: &Path, depth: usize) -> Vec<(i64, PathBuf)> {
     }
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
-        // A link could lead back up.
+        // A symbolic link could point to a parent directory.
         let is_series = entry.file_type().is_ok_and(|kind| kind.is_dir()) && !name.to_string_lossy().starts_with('.');
         if is_series && !found.iter().any(|(_, archive)| *archive == path) {
             found.extend(archives_within(&path, depth - 1));
@@ -127,7 +127,7 @@ fn archives_within(directory: &Path, depth: usize) -> Vec<(i64, PathBuf)> {
     found
 }
 
-/// The newest run that measured something. Says on standard error which one it is, and how many it passed over.
+/// The newest run with measurements. Reports on standard error which run it is and how many runs were skipped.
 fn latest(directory: &Path) -> Result<PathBuf, UsageError> {
     let mut archives = all_below(directory);
     let count = archives.len();
@@ -148,7 +148,7 @@ fn latest(directory: &Path) -> Result<PathBuf, UsageError> {
     Ok(path)
 }
 
-/// Whether a run failed for good: what `tardy collect` can still fetch may be whole in the end.
+/// Whether a run failed for good: a run whose rest `tardy collect` can still fetch may turn out complete.
 fn measured_nothing(path: &Path) -> bool {
     manifest(path).is_some_and(|manifest| manifest.state == RunState::Failed) && !has_rest(path)
 }
@@ -162,14 +162,14 @@ fn started_unix_ns(path: &Path) -> i64 {
     manifest(path).map_or(i64::MIN, |manifest| manifest.started_unix_ns)
 }
 
-/// Makes a directory for a new archive: the one asked for, or `runs/<id>`. Returns it with the run's id.
+/// Creates a directory for a new archive: `asked`, or `runs/<id>`. Returns it with the run's id.
 ///
 /// # Errors
-/// When it cannot be made, or exists and is not empty.
+/// If it cannot be created, or exists and is not empty.
 pub fn make_new(asked: Option<&Path>, started_unix_s: u64, hostname: &str) -> anyhow::Result<(PathBuf, String)> {
     let id = run_id(started_unix_s, hostname);
     if let Some(path) = asked {
-        // Before a machine is started for it.
+        // Checked before a machine is started for the run.
         if path.is_file() || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(WriteError::Exists(path.to_owned()).into());
         }
@@ -178,10 +178,10 @@ pub fn make_new(asked: Option<&Path>, started_unix_s: u64, hostname: &str) -> an
     new_below(Path::new(RUNS), started_unix_s, hostname)
 }
 
-/// Makes a directory `<id>` in another. Returns it with the run's id.
+/// Creates a directory `<id>` in `runs`. Returns it with the run's id.
 ///
 /// # Errors
-/// When it cannot be made.
+/// If it cannot be created.
 pub fn new_below(runs: &Path, started_unix_s: u64, hostname: &str) -> anyhow::Result<(PathBuf, String)> {
     let id = run_id(started_unix_s, hostname);
     let fix = || format!("failed to make a directory below {}; choose a place with --out", runs.display());
@@ -197,7 +197,7 @@ pub fn new_below(runs: &Path, started_unix_s: u64, hostname: &str) -> anyhow::Re
     Ok((runs.join(&unique), unique))
 }
 
-/// The name of a run: when, and on what.
+/// Name of a run: start time and host.
 pub fn run_id(unix_s: u64, hostname: &str) -> String {
     let host: String = hostname
         .chars()

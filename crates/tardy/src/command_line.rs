@@ -1,4 +1,4 @@
-//! The command line: one file a verb. Verbs return how they ended; only this module turns that into an exit code.
+//! The command line: one file per verb. Verbs return how they ended; only this module turns that into an exit code.
 
 #[cfg(test)]
 mod documented;
@@ -97,12 +97,12 @@ fn obey(typed: &[OsString]) -> ExitCode {
     let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(refusal) => {
-            // Help and version are asked for and go to standard output; everything else is wrong usage.
+            // Help and version were requested and go to standard output; everything else is wrong usage.
             let _ = refusal.print();
             if refusal.use_stderr() && asks_for_json(typed) {
                 let _ = json::print(&refusal::Document::new(refusal::COMMAND_LINE, &refusal.to_string()));
             }
-            // `git bisect run` would take the code of wrong usage for a bad commit.
+            // `git bisect run` would take the exit code of wrong usage for a bad commit.
             let for_git =
                 typed.get(1).is_some_and(|verb| verb == "bisect") && typed.iter().any(|word| word == "--step");
             let wrong = if for_git { Exit::GiveUp } else { Exit::Usage };
@@ -157,7 +157,7 @@ fn start(verb: Verb, command: Vec<String>) -> anyhow::Result<Exit> {
     }
 }
 
-/// A watched command's codes are passed on, so ours are others there.
+/// `tardy watch -- COMMAND` passes on the codes of the command, so it uses other codes for its own errors.
 fn code_of(exit: Exit, typed: &[OsString]) -> ExitCode {
     let around_a_command = typed.get(1).is_some_and(|verb| verb == "watch") && typed.iter().any(|word| word == "--");
     if around_a_command { exit.around_a_command() } else { exit.into() }

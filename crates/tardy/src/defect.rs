@@ -1,16 +1,16 @@
-//! A panic is a defect of this program: one line that says where, and an exit code of its own.
+//! A panic is a defect of this program: one line with its location, and a separate exit code.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use words::printable::printable;
 
-/// Prints panics as one line each, from now on.
+/// Prints each panic from now on as one line.
 pub fn print_panics_as_lines() {
     panic::set_hook(Box::new(|panic| complain!("{}", line_of(panic))));
 }
 
-/// What `program` returns; nothing after a panic, whose line is printed then.
+/// The result of `program`; `None` after a panic, whose line has been printed by then.
 pub fn unless_defective<T>(program: impl FnOnce() -> T) -> Option<T> {
-    // Nothing that it used is used afterwards.
+    // Nothing that `program` used is used afterwards.
     panic::catch_unwind(AssertUnwindSafe(program)).ok()
 }
 

@@ -1,4 +1,4 @@
-//! The exit codes of every verb. They are a promise to scripts.
+//! The exit codes of every verb. They are stable, because scripts depend on them.
 
 use crate::refusal::NothingMeasured;
 use archive::reader::OpenError;
@@ -10,15 +10,15 @@ use thiserror::Error;
 /// How a verb ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Done as asked.
+    /// Done as requested.
     Measured,
     /// A sample exceeded the limit.
     LimitExceeded,
-    /// The command line asks for something that does not exist or fit together.
+    /// The command line names something that does not exist, or a combination that is invalid.
     Usage,
     /// Nothing was measured, or the numbers must not be used.
     NotMeasured,
-    /// The numbers are sound and do not suffice for what was asked.
+    /// The numbers are sound but do not suffice for the request.
     NotEnoughData,
     /// The watched command failed by itself, with this code.
     Command(u8),
@@ -35,7 +35,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The code that an error ends with: what the person can fix on the command line is usage.
+    /// The exit code for an error: an error that the user can fix on the command line is wrong usage.
     pub fn of_error(error: &anyhow::Error) -> Self {
         let wrong_path = matches!(error.downcast_ref(), Some(OpenError::Missing(_) | OpenError::Foreign(_)));
         let taken = matches!(error.downcast_ref(), Some(RunError::Write(WriteError::Exists(_))))
@@ -51,8 +51,8 @@ impl Exit {
 }
 
 impl Exit {
-    /// The same of a verb that runs a command and passes on how it ended: our own codes are those of `timeout` and `env`,
-    /// which no command should use.
+    /// The exit code of a verb that runs a command and passes on its exit code: the codes for tardy's own errors are
+    /// those of `timeout` and `env`, which no command should use.
     pub fn around_a_command(self) -> ExitCode {
         match self {
             Self::LimitExceeded => 124.into(),
@@ -81,7 +81,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error in one line, with its causes as far as they say something that was not said yet.
+/// An error in one line, with each cause that adds information.
 pub fn in_words(error: &anyhow::Error) -> String {
     let mut words = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -93,7 +93,7 @@ pub fn in_words(error: &anyhow::Error) -> String {
     words
 }
 
-/// The command that was to be watched is not there.
+/// The command to watch cannot be run.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ProgramError {
     #[error("there is no program {0} to start; give its path")]
@@ -102,7 +102,7 @@ pub enum ProgramError {
     NotExecutable(String),
 }
 
-/// Something that was typed cannot be done; the text says what to type instead.
+/// Part of the command line cannot be done; the text says what to type instead.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct UsageError(pub String);

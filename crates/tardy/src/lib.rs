@@ -1,6 +1,6 @@
-//! The program `tardy`: one folder of verbs, and what verbs share.
+//! The program `tardy`: one folder of verbs, and the code that verbs share.
 //!
-//! A presenter decides nothing: causes come from `explain`, and what a run is comes from `archive`.
+//! A presenter decides nothing: causes come from `explain`, and the properties of a run from `archive`.
 
 #[macro_use]
 mod terminal;

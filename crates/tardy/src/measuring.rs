@@ -1,4 +1,4 @@
-//! Taking runs: the options of a run, the machine it is taken on, what ends it, and rounds of runs.
+//! Measuring: the options of a run, the machine under test, the end of a run, and rounds of runs.
 
 pub mod arguments;
 pub mod ending;

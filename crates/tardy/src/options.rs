@@ -1,4 +1,4 @@
-//! What the values of options mean: quantities with units, and limits.
+//! Values of options: quantities with units, and limits.
 
 pub mod limits;
 pub mod quantity;

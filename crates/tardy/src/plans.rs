@@ -1,4 +1,4 @@
-//! Plans of what to measure: read and checked, and their rounds.
+//! Measurement plans: reading, checking, and their rounds.
 
 pub mod checked;
 mod machine;
@@ -13,10 +13,10 @@ use std::fs;
 use std::path::Path;
 use words::printable::printable;
 
-/// A plan read from its file, with what was typed beside it.
+/// A plan read from its file, with the overrides of the command line.
 ///
 /// # Errors
-/// A [`UsageError`]; what is wrong with which line was told by then.
+/// A [`UsageError`]; by then each problem has been printed with its line.
 pub fn load(path: &Path, overrides: &Overrides) -> anyhow::Result<CheckedPlan> {
     let text = text_of(path)?;
     let found = match CheckedPlan::read(&Plan::name_of(path), &text, overrides) {
@@ -31,12 +31,12 @@ pub fn load(path: &Path, overrides: &Overrides) -> anyhow::Result<CheckedPlan> {
 }
 
 /// # Errors
-/// When the file cannot be read.
+/// If the file cannot be read.
 pub fn text_of(path: &Path) -> Result<String, UsageError> {
     fs::read_to_string(path).map_err(|error| UsageError(format!("failed to read the plan {}: {error}", path.display())))
 }
 
-/// A problem as editors find it: file, line, text.
+/// A problem in the format that editors parse: file, line, text.
 pub fn described(path: &Path, problem: &Problem) -> String {
     match problem.line {
         Some(line) => format!("{}:{line}: {}", path.display(), problem.text),

@@ -9,13 +9,13 @@ use runner::run::RunError;
 use serde::Serialize;
 use thiserror::Error;
 
-/// The words of clap.
+/// Code of an error that clap reports.
 pub const COMMAND_LINE: Code = Code::new("usage.command-line");
 
 /// A panic of this program.
 pub const DEFECT: Code = Code::new("host.defect");
 
-/// A run that ended before its first sample, and left no archive.
+/// A run that ended before its first sample and left no archive.
 #[derive(Debug, Error)]
 #[error("{text}; nothing was measured, so there is no archive{kept}", text = with_fix(.problem))]
 pub struct NothingMeasured {
@@ -28,7 +28,7 @@ fn with_fix(problem: &Problem) -> String {
     if problem.fix.is_empty() { problem.text.clone() } else { format!("{}; {}", problem.text, problem.fix) }
 }
 
-/// What a person can change on the command line, although only the machine under test knows it to be wrong.
+/// Codes of problems that the user can fix on the command line, although only the machine under test detects them.
 const OF_THE_COMMAND_LINE: [&str; 10] = [
     "meter.interval-out-of-range",
     "meter.priority-out-of-range",
@@ -58,7 +58,7 @@ pub struct Document {
 struct Body {
     code: Code,
     text: String,
-    /// What to do about it; empty where the text says it.
+    /// How to fix it; empty if the text says so.
     fix: String,
 }
 
@@ -103,7 +103,7 @@ fn code_of(error: &anyhow::Error) -> Code {
     })
 }
 
-/// Every code of errors that belong to no run.
+/// Every code of errors that do not belong to a run.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         code: "usage.command-line",

@@ -1,7 +1,8 @@
-//! Text for people: pages of lines, tables, figures with units. Everything escapes what must not reach a terminal.
+//! Text output: pages of lines, tables, numbers with units. Everything here escapes characters that must not reach a
+//! terminal.
 
-/// Says a line to a person, on standard error. Where nobody is left to hear it, the terminal closed or the pipe cut, the
-/// measurement goes on: `eprintln!` would end it in the middle.
+/// Prints a line on standard error. If standard error is closed, the measurement continues: `eprintln!` would panic in
+/// the middle of it.
 macro_rules! complain {
     ($($words:tt)*) => {{
         let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", format_args!($($words)*)));

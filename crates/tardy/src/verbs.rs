@@ -1,4 +1,4 @@
-//! The verbs of `tardy`, one file or folder each. No verb knows another one.
+//! The verbs of `tardy`, one file or folder each. No verb depends on another.
 
 pub mod baseline;
 pub mod bisect;

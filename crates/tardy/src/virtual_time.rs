@@ -1,4 +1,4 @@
-//! Runs in virtual time: made one after the other, made again to be recorded, and held against a baseline.
+//! Runs in virtual time: run in sequence, repeated for recording, and compared with a baseline.
 
 pub mod baseline;
 pub mod laboratory;

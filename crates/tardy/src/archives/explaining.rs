@@ -1,4 +1,4 @@
-//! Explains every spike of an archive: reads what `explain` needs from the disk, one trace at a time.
+//! Explains every spike of an archive: reads the input of `explain` from the disk, one trace at a time.
 
 mod spike_trace;
 
@@ -23,8 +23,8 @@ use std::collections::BTreeMap;
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
 
-/// Explains all spikes, the control samples first because the others are compared with them. `progress` is told how many
-/// are done, of how many.
+/// Explains all spikes, the control samples first because the others are compared with them. Calls `progress` with the
+/// number of explained spikes and their total.
 pub fn explain_run(run: &Run, progress: &mut dyn FnMut(usize, usize)) -> Vec<Explanation> {
     let (controls, others): (Vec<&Spike>, Vec<&Spike>) =
         run.spikes.iter().partition(|spike| spike.reason == SpikeReason::Control);
@@ -64,13 +64,13 @@ pub fn events_of(run: &Run, spike: &Spike) -> Vec<String> {
     evidence_window(&context.input(spike, trace.source(), &[]))
 }
 
-/// The ledger of one spike stretch by stretch; empty without a trace.
+/// The ledger of one spike by stretches; empty without a trace.
 pub fn stretches_of(run: &Run, spike: &Spike, trace: Source<'_>) -> Vec<Stretch> {
     let context = Context::of(run);
     stretches(&context.input(spike, trace, &[]))
 }
 
-/// What interrupts were seen to take around the late wake-ups, by CPU; of a CPU without a trace nothing is known.
+/// Interrupt times observed around the late wake-ups, by CPU. CPUs without a trace are missing.
 pub fn interference_of(run: &Run) -> BTreeMap<u32, Interference> {
     let context = Context::of(run);
     let mut by_cpu: BTreeMap<u32, Interference> = BTreeMap::new();
@@ -83,14 +83,14 @@ pub fn interference_of(run: &Run) -> BTreeMap<u32, Interference> {
     by_cpu
 }
 
-/// Where a machine that makes the run again stands so many ns after a recorded wake-up was due; `None` when it was not
-/// recorded.
+/// Where a machine that repeats the run stands `ns_after_due` after a recorded wake-up was due; `None` if the wake-up
+/// was not recorded.
 pub fn stop_point(run: &Run, spike: &Spike, ns_after_due: i64) -> Option<StopPoint> {
     let record = run.flight_record(spike.number).ok()?;
     explain::flight::Flight::open(&record).stop_point(&spike.sample, ns_after_due)
 }
 
-/// What is the same for all spikes of a run.
+/// The data that all spikes of a run share.
 struct Context<'a> {
     run: &'a Run,
     environment: Option<Environment>,
@@ -104,7 +104,7 @@ struct Context<'a> {
 impl<'a> Context<'a> {
     fn of(run: &'a Run) -> Self {
         let threads = run.effective.iter().flat_map(|effective| &effective.threads);
-        // Threads of a watched program are no part of the tool to each other.
+        // Threads of a watched program do not count as threads of the tool for each other.
         let watched = !run.watched.is_empty();
         let mut measuring_tids: Vec<(u32, i32)> = threads
             .filter_map(|thread| {
@@ -151,14 +151,14 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The kernel priority of a measuring thread as it began; what a watched thread should have is not known.
+    /// The kernel priority of a measuring thread at its start; unknown for a watched thread.
     fn own_prio(&self, spike: &Spike) -> Option<i32> {
         let threads = &self.run.effective.as_ref().filter(|_| spike.watched.is_none())?.threads;
         let thread = threads.iter().find(|thread| thread.tid == spike.tid)?;
         matches!(thread.policy, Policy::Fifo | Policy::Rr).then(|| 99 - i32::from(thread.priority))
     }
 
-    /// About how often a watched thread wakes; nobody told what its program intends.
+    /// Approximate wake-up period of a watched thread, whose intended period is unknown.
     fn period_ns(&self, spike: &Spike) -> Option<u64> {
         spike.watched?;
         let cycles = self.run.threads.get(&spike.thread)?.totals.cycles;
@@ -167,7 +167,7 @@ impl<'a> Context<'a> {
         u64::try_from(measured_ns).ok()?.checked_div(cycles)
     }
 
-    /// What is ordinary. Of a cycle nothing is: all of it wants to be accounted for.
+    /// The ordinary latency. For a cycle it is 0: the whole cycle is accounted for.
     fn median_ns(&self, spike: &Spike) -> i64 {
         if spike.watched == Some(WatchedKind::Cycle) {
             return 0;

@@ -1,4 +1,4 @@
-//! Hands archives to `judge`. What it says is shown as it is.
+//! Passes archives to `judge` and presents its results unchanged.
 
 use crate::archives::explaining::{causes_of, explain_run};
 use archive::explanation::Explanation;
@@ -24,14 +24,14 @@ pub struct JudgedRun {
     pub archive: String,
     pub valid: bool,
     pub emulated: bool,
-    /// The clock counted instructions.
+    /// The clock counts instructions.
     pub virtual_time: bool,
-    /// What was recorded while the figures were taken.
+    /// What was traced during the measurement.
     pub tracing: Option<String>,
     pub judgements: Vec<Judgement>,
-    /// What the run proves without any limit.
+    /// What the run proves without a limit.
     pub proof: Option<Proof>,
-    /// What each CPU says of a longer time, where that was asked.
+    /// What each CPU implies for a longer time, if that was requested.
     pub extrapolations: Vec<Extrapolation>,
 }
 
@@ -58,7 +58,7 @@ pub fn judge_run(
     }
 }
 
-/// What each CPU of a run says of a time of `horizon_ns`.
+/// What each CPU of a run implies for a time of `horizon_ns`.
 pub fn extrapolate_run(
     run: &Run,
     explanations: &[Explanation],
@@ -81,7 +81,7 @@ pub struct ComparedRuns {
     pub comparison: Comparison,
 }
 
-/// Sets two runs side by side, each with its explanations.
+/// Compares two runs, each with its explanations.
 pub fn compare_runs(a: (&Run, &[Explanation]), b: (&Run, &[Explanation])) -> ComparedRuns {
     let (summary_a, summary_b) = (RunSummary::of(a.0, &[]), RunSummary::of(b.0, &[]));
     ComparedRuns {
@@ -108,7 +108,7 @@ pub struct DifferingCauses {
     pub difference: CausesDifference,
 }
 
-/// Explains two runs and sets their causes side by side.
+/// Explains two runs and compares their causes.
 pub fn differ_causes(a: &Run, b: &Run) -> DifferingCauses {
     let [of_a, of_b] = [a, b].map(|run| {
         let explanations = explain_run(run, &mut |_, _| {});

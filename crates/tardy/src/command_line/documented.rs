@@ -1,4 +1,4 @@
-//! Holds the documents to the command line: every `tardy ...` that they print is one that is understood.
+//! Checks the documents against the command line: it must accept every `tardy ...` that they print.
 
 use super::{Arguments, definition};
 use clap::Parser;
@@ -12,7 +12,7 @@ const PROGRAM: &str = "tardy";
 struct Printed {
     place: String,
     words: Vec<String>,
-    /// Alone on its line in a code block, and so meant to be typed as it is; otherwise it may be a mention.
+    /// Alone on its line in a code block, and so meant to be typed verbatim; otherwise it may be a mention.
     whole: bool,
 }
 
@@ -50,7 +50,7 @@ fn printed_in(path: &Path) -> Vec<Printed> {
                 whole: true,
             }));
         } else {
-            // A span that goes on in the next line is not looked at.
+            // A span that continues on the next line is skipped.
             let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("tardy "));
             let words = spans.flat_map(commands_of);
             found.extend(words.map(|words| Printed { place: place.clone(), words, whole: false }));
@@ -59,7 +59,7 @@ fn printed_in(path: &Path) -> Vec<Printed> {
     found
 }
 
-/// The commands of a line of shell, whatever surrounds them: YAML, Groovy, Python, a prompt.
+/// The commands of a line of shell, also inside YAML, Groovy, Python or after a prompt.
 fn commands_of(line: &str) -> Vec<Vec<String>> {
     let begins = line.match_indices("tardy ").filter_map(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -67,13 +67,13 @@ fn commands_of(line: &str) -> Vec<Vec<String>> {
         let is_command = before.is_none_or(|letter| " '\"`($".contains(letter));
         let word = line[at + PROGRAM.len() + 1..].split_whitespace().next().unwrap_or_default();
         let is_verb = (after.is_ascii_lowercase() && !word.contains('=')) || after == '-';
-        // In a sentence the name is no command.
+        // In a sentence the name is not a command.
         (is_command && is_verb && !is_prose(&line[..at])).then_some((before, &line[at..]))
     });
     begins.map(|(before, rest)| words(rest, before.filter(|letter| "'\"".contains(*letter)))).collect()
 }
 
-/// Whether what comes before on the line are words of a sentence.
+/// Whether the text before it on the line is part of a sentence.
 fn is_prose(before: &str) -> bool {
     let last = before.split_whitespace().next_back().unwrap_or_default();
     let shell = ["$", "-", "do", "then", "||", "&&", "|", ";", "sh", "sudo", "#", "-c", "time", "run"];
@@ -81,7 +81,7 @@ fn is_prose(before: &str) -> bool {
     !(last.is_empty() || ends || shell.contains(&last) || last.contains('='))
 }
 
-/// The words of one command, up to what ends it; `outer` is the quote that the command itself is in.
+/// The words of one command up to its end; `outer` is the quote that encloses the command.
 fn words(text: &str, outer: Option<char>) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -111,9 +111,9 @@ fn is_placeholder(word: &str) -> bool {
     word.contains('$') || word.contains("...") || word.contains('<') || (capitals && !value.is_empty())
 }
 
-/// Why a command is not understood, unless that is to be expected of it.
+/// Why a command is rejected, unless the rejection is expected.
 fn refusal(printed: &Printed) -> Option<String> {
-    // Brackets are around what may be left out.
+    // Brackets enclose optional parts.
     let typed = printed.words.iter().filter(|word| !matches!(word.as_str(), "[" | "]" | "..."));
     let typed = typed.map(|word| word.trim_start_matches('[').trim_end_matches(']').to_owned());
     let Err(error) = Arguments::try_parse_from(typed) else { return None };

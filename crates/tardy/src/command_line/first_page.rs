@@ -1,4 +1,4 @@
-//! What `tardy` prints by itself: what this machine can do now, and the commands that come first.
+//! Output of `tardy` without arguments: what this machine can do now, and the commands to start with.
 
 use crate::archives::{RUNS, all_below};
 use crate::exit::Exit;
@@ -20,7 +20,7 @@ const COMMANDS: [(&str, &str); 3] = [
 /// Prints the page.
 ///
 /// # Errors
-/// When standard output is gone.
+/// If standard output is closed.
 pub fn show() -> anyhow::Result<Exit> {
     let mut page = Page::for_stdout();
     page.heading(&format!("tardy {}: how late does Linux wake your task, and why", env!("CARGO_PKG_VERSION")));
@@ -37,7 +37,7 @@ pub fn show() -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-/// What this machine can do now, each with what is missing.
+/// What this machine can do now, each with what is missing for it.
 fn abilities() -> Vec<(&'static str, String)> {
     let root = rustix::process::geteuid().is_root();
     let meter = MeterPlaces::of_process().find();

@@ -1,8 +1,8 @@
-//! The verbs in groups, as `tardy --help` shows them, and which of those that judge is for which question.
+//! The verbs in groups, as `tardy --help` shows them, and which judging verb answers which question.
 
 use clap::Command;
 
-/// Some verbs with what they have in common, and one way to begin.
+/// Related verbs, what they have in common, and an example to start with.
 struct Group {
     title: &'static str,
     verbs: &'static [&'static str],
@@ -33,7 +33,7 @@ const GROUPS: [Group; 5] = [
     },
 ];
 
-/// Verbs that are easily taken for each other; each one's help has this text.
+/// Verbs that are easily confused; the help of each has this text.
 const WHICH_ONE: [&str; 4] = ["judge", "compare", "experiment", "history"];
 const WHICH_ONE_TEXT: &str = "\
 Which one?
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// A terminal of 80 columns holds a verb and its sentence.
+    /// A terminal of 80 columns fits a verb and its sentence.
     const ABOUT_MAX: usize = 80 - 2 - 11 - 2;
 
     #[test]

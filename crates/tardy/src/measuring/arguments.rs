@@ -1,4 +1,4 @@
-//! The options of `tardy run` and what they ask of the meter.
+//! The options of `tardy run` and the meter settings that follow from them.
 
 mod extent;
 mod load;
@@ -100,10 +100,10 @@ pub struct RunArguments {
     pub output: OutputArguments,
 }
 
-/// CPUs that the kernel's set of one process has room for here.
+/// CPUs that fit into the kernel's CPU set of one process here.
 const CPUS_OF_A_SET: usize = 1024;
 
-/// A list of CPUs as one value; clap would take a bare vector for a repeated option.
+/// A list of CPUs as one value; clap would treat a bare vector as a repeated option.
 #[derive(Debug, Clone)]
 struct CpuList(Vec<u32>);
 
@@ -116,15 +116,15 @@ enum PolicyName {
 }
 
 impl RunArguments {
-    /// The latency that ends the run, if one does.
+    /// The latency that ends the run, if there is one.
     pub fn stops_at_ns(&self) -> Option<i64> {
         self.extent.limit.filter(|_| self.stop_at_limit)
     }
 
-    /// Sees whether this machine has the CPUs that were asked for.
+    /// Checks that this machine has the requested CPUs.
     ///
     /// # Errors
-    /// When some are missing; names those that there are.
+    /// If some are missing; lists the CPUs that exist.
     pub fn check_cpus_of_this_machine(&self) -> Result<(), UsageError> {
         let (Some(CpuList(asked)), Ok(allowed)) = (&self.cpus, rustix::thread::sched_getaffinity(None)) else {
             return Ok(());
@@ -140,7 +140,7 @@ impl RunArguments {
         Err(UsageError(format!("{what} {missing} cannot be measured here; this process may use {there}")))
     }
 
-    /// Measures this long, whatever was asked for before.
+    /// Sets the duration of the measurement, replacing any earlier one.
     pub fn replace_duration(&mut self, ns: u64) {
         self.extent.duration = Some(ns);
     }
@@ -149,7 +149,7 @@ impl RunArguments {
         self.output.silence()
     }
 
-    /// What the meter is asked to do. A machine in virtual time keeps every sample and is not traced unless asked to.
+    /// The settings for the meter. A machine in virtual time keeps every sample and is traced only on request.
     pub fn settings(&self, virtual_time: bool) -> Result<RunSettings, UsageError> {
         Ok(RunSettings {
             interval_ns: self.interval,
@@ -186,7 +186,7 @@ impl RunArguments {
             buffer_kb: self.tracers.buffer_kb(),
             snapshots: 40,
             budget_mb: 64,
-            // Every traced event would be counted as time of the kernel's.
+            // Every traced event would count as time of the kernel.
             auto: if virtual_time { SnapshotMode::Off } else { SnapshotMode::Auto },
         };
         Ok(TraceSettings { tracer: self.tracers.tracer()?, ..self.trace.settings(defaults) })

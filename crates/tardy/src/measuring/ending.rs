@@ -1,4 +1,5 @@
-//! What every verb that makes one run does with it at last: explain, store the explanations beside it, sum up.
+//! The last steps of every verb that makes one run: explain, store the explanations in the archive's directory,
+//! summarise.
 
 use super::arguments::Showing;
 use crate::archives::explaining::explain_run;
@@ -18,10 +19,10 @@ use runner::run::{CONSOLE_FILE, RECEIVED_FILE, RunError, RunOutcome};
 use std::fs;
 use words::printable::printable;
 
-/// Explains and shows what a run left, and says how the command ends.
+/// Explains and shows the result of a run, and returns how the command ends.
 ///
 /// # Errors
-/// When there is no archive, or nothing can be printed.
+/// If there is no archive, or standard output cannot be written.
 pub fn conclude(
     outcome: Result<RunOutcome, RunError>,
     signals: &Signals,
@@ -41,7 +42,7 @@ pub fn conclude(
         complain!("tardy: {}", printable(&error.to_string()));
     }
     let summary = RunSummary::of(&run, &explanations);
-    // A run that was stopped and is sound has nothing broken about it; the summary says that it is short.
+    // A stopped run that is sound is not broken; the summary says that it is short.
     let broken = outcome.problem.as_ref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
     show(showing, &summary, broken)?;
     if let Some(broken) = broken {
@@ -51,7 +52,7 @@ pub fn conclude(
 }
 
 /// Removes the archive of a run that failed before it measured: it holds no measurement, and would be the latest run.
-/// What the console of a machine said is kept.
+/// The console output of a machine is kept.
 fn discard_unmeasured(outcome: &RunOutcome, run: &Run) -> Option<NothingMeasured> {
     let began = run.phases.iter().any(|(phase, _)| *phase == RunPhase::Measure);
     let measured = began || run.threads.values().any(|thread| thread.totals.cycles > 0);
@@ -60,7 +61,7 @@ fn discard_unmeasured(outcome: &RunOutcome, run: &Run) -> Option<NothingMeasured
     if directory.join(RECEIVED_FILE).exists() {
         return None;
     }
-    // The reason is worth more than that the meter ended because of it.
+    // The reason is more useful than the fact that it ended the meter.
     let reason = run.problems.iter().find(|problem| problem.severity == Severity::Invalid).unwrap_or(problem);
     let console = directory.join(CONSOLE_FILE);
     let kept = directory.with_extension("console.log");
@@ -74,7 +75,7 @@ fn discard_unmeasured(outcome: &RunOutcome, run: &Run) -> Option<NothingMeasured
     Some(NothingMeasured { problem: reason.clone(), kept })
 }
 
-/// Prints the result; what went wrong goes to standard error where no summary says it. `shown`: how the run failed, which
+/// Prints the result; problems that the summary does not show go to standard error. `shown`: how the run failed, which
 /// is shown elsewhere.
 fn show(showing: Showing, summary: &RunSummary, shown: Option<&Problem>) -> anyhow::Result<()> {
     let mut complaints = Vec::new();
@@ -95,7 +96,7 @@ fn show(showing: Showing, summary: &RunSummary, shown: Option<&Problem>) -> anyh
     Ok(())
 }
 
-/// The code a run ends the command with.
+/// The exit code for a run.
 pub fn exit_of(summary: &RunSummary) -> Exit {
     if !summary.valid {
         Exit::NotMeasured

@@ -1,4 +1,4 @@
-//! The machine under test: what its name stands for, and how it is opened.
+//! The machine under test: what its name refers to, and how it is opened.
 
 use super::signals::Signals;
 use crate::exit::UsageError;
@@ -41,26 +41,26 @@ pub fn reporting() -> AccessOptions {
     AccessOptions { report: |text| complain!("tardy: {}", printable(text)), ..AccessOptions::default() }
 }
 
-/// A board, not reached yet.
+/// A board; no connection is made yet.
 pub fn open_board(name: &str, board: Board, access: AccessOptions, stop: StopRequests) -> Box<dyn Target> {
     Box::new(BoardTarget::new(name, board, MeterPlaces::of_process(), access, stop))
 }
 
-/// A board of a lab, not acquired yet.
+/// A board of a lab; it is not acquired yet.
 pub fn open_place(name: &str, place: LabgridPlace, access: AccessOptions, stop: StopRequests) -> Box<dyn Target> {
     Box::new(LabgridTarget::new(name, place, MeterPlaces::of_process(), access, stop))
 }
 
-/// The machine of this name, ready for one run.
+/// The machine with this name, ready for one run.
 ///
 /// # Errors
-/// When it does not exist, or its file cannot be used here.
+/// If it does not exist, or its file cannot be used here.
 pub fn open(name: &str, meter: &Path, signals: &Signals) -> anyhow::Result<Box<dyn Target>> {
     open_with(name, meter, signals, reporting())
 }
 
-/// The machine of this name, ready to be used with this meter, or with that of its own architecture; a board is to be had like
-/// this.
+/// The machine with this name, ready to be used with this meter or with the meter of its own architecture. `access`
+/// sets how a board is accessed.
 ///
 /// # Errors
 /// As [`open`].
@@ -81,10 +81,11 @@ pub fn open_with(
     }
 }
 
-/// A virtual machine under the name of a target, ready to be used with this meter, or with that of its own architecture.
+/// A virtual machine under the name of a target, ready to be used with this meter or with the meter of its own
+/// architecture.
 ///
 /// # Errors
-/// When there is no cache for its kernel, or no meter for it.
+/// If there is no cache for its kernel, or no meter for it.
 pub fn open_virtual(
     name: &str,
     machine: VirtualMachine,
@@ -100,7 +101,7 @@ pub fn open_virtual(
     }
 }
 
-/// The same for one that is not in virtual time.
+/// A virtual machine like that of [`open_virtual`], but not in virtual time.
 ///
 /// # Errors
 /// As [`open_virtual`].
@@ -116,7 +117,7 @@ pub fn open_emulated(
     Ok(QemuTarget::new(name, machine, &meter, &cache, stop))
 }
 
-/// Whether a target's clock counts executed instructions. One that is not there has none.
+/// Whether a target's clock counts executed instructions; `false` for a target that does not exist.
 pub fn is_in_virtual_time(name: &str) -> bool {
     TargetFiles::of_process().read(name).is_ok_and(|machine| machine.backend == Backend::Virtual)
 }

@@ -1,4 +1,4 @@
-//! What is asked of the runner for one run.
+//! The request to the runner for one run.
 
 use super::arguments::OutputArguments;
 use super::machine::host;
@@ -8,10 +8,10 @@ use runner::run::{RunRequest, TimeLimits};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What is asked of the runner, with a directory for the archive: the one that was typed, or a new one below `runs/`.
+/// The request to the runner, with a directory for the archive: that of the command line, or a new one below `runs/`.
 ///
 /// # Errors
-/// When the directory cannot be made.
+/// If the directory cannot be created.
 pub fn new_request(
     target: &str,
     output: &OutputArguments,

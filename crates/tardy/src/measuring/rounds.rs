@@ -1,4 +1,5 @@
-//! Rounds of runs in a random order, whatever the runs differ in: the coin, the tries, what is void, what was stopped.
+//! Rounds of runs in a random order, independent of what the runs differ in: order, attempts, void rounds,
+//! interruptions.
 
 mod journal;
 mod measuring;
@@ -10,19 +11,19 @@ pub use measuring::{Measuring, system_seed};
 use judge::coin::Coin;
 use serde::{Deserialize, Serialize};
 
-/// So many void rounds in a row end a series: the next would be void, too.
+/// Number of consecutive void rounds that ends a series: the next would be void, too.
 const VOIDS_MAX: usize = 3;
 
 /// How far a series got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundsState {
-    /// Being measured, or killed while it was.
+    /// In progress, or killed while in progress.
     Running,
     Complete,
-    /// Ended early; `--resume` goes on.
+    /// Ended early; `--resume` continues it.
     Interrupted,
-    /// Round after round failed; `problem` says why.
+    /// Several consecutive rounds failed; `problem` says why.
     Failed,
 }
 
@@ -30,19 +31,19 @@ pub enum RoundsState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VariantRun {
     pub variant: String,
-    /// Directory of the archive, beside the file that holds this.
+    /// Directory of the archive, next to the file that holds this.
     pub archive: String,
 }
 
-/// One try at a round. A round with a failed run is void as a whole and tried again with a new coin.
+/// One attempt at a round. A round with a failed run is void as a whole and repeated in a new random order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// From 1; the coin follows from it and the seed.
+    /// Counts from 1; the order follows from it and the seed.
     pub number: u32,
-    /// What the coin said.
+    /// The random order of the variants.
     pub order: Vec<String>,
     pub runs: Vec<VariantRun>,
-    /// Why it does not count.
+    /// Why the attempt does not count.
     pub void: Option<String>,
 }
 
@@ -53,33 +54,34 @@ pub struct Rounds {
     pub problem: Option<String>,
     pub seed: u64,
     pub rounds_asked: u32,
-    /// What each round runs once.
+    /// The variants; each round runs each of them once.
     pub variants: Vec<String>,
     pub attempts: Vec<Attempt>,
 }
 
-/// How one run went: the inner error says why it cannot be used.
+/// Result of one run: the inner error says why it cannot be used.
 pub type RunResult = anyhow::Result<Result<(), String>>;
 
-/// What a series needs from whoever measures it.
+/// What a series needs from the code that measures it.
 pub trait Series {
     fn rounds(&mut self) -> &mut Rounds;
     /// Stores the series as it is.
     fn save(&mut self) -> anyhow::Result<()>;
-    /// Runs a variant into the directory `archive` beside the series' file; `round` counts from 1.
+    /// Runs a variant into the directory `archive` next to the series' file; `round` counts from 1.
     fn run(&mut self, variant: &str, archive: &str, round: u32) -> RunResult;
-    /// Whether somebody asked to stop.
+    /// Whether the user requested a stop.
     fn stopped(&self) -> bool;
-    /// Whether a complete round decides the matter, so that no further one is needed.
+    /// Whether the complete rounds decide the question, so that no further round is needed.
     fn decided(&mut self) -> bool {
         false
     }
 }
 
-/// Measures until the rounds are complete or decide, somebody stops it, or nothing works.
+/// Measures until the rounds are complete or decide the question, the user stops the series, or the rounds keep
+/// failing.
 ///
 /// # Errors
-/// When there is not even an archive to be had, or the series cannot be stored.
+/// If no archive can be created, or the series cannot be stored.
 pub fn measure(series: &mut dyn Series) -> anyhow::Result<()> {
     let rounds = series.rounds();
     (rounds.state, rounds.problem) = (RoundsState::Running, None);
@@ -137,13 +139,13 @@ impl Rounds {
         self.attempts.iter().filter(|attempt| attempt.void.is_none() && attempt.runs.len() == self.variants.len())
     }
 
-    /// How many attempts do not count, and why the last of them does not.
+    /// Number of attempts that do not count, and the reason for the last of them.
     pub fn voids(&self) -> (usize, Option<&str>) {
         let reasons = || self.attempts.iter().filter_map(|attempt| attempt.void.as_deref());
         (reasons().count(), reasons().next_back())
     }
 
-    /// Whether every archive is one beside the file: a file may come from a stranger.
+    /// Whether every archive is a plain name next to the file: the file may be untrusted.
     pub fn names_only_its_own(&self) -> bool {
         let plain = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('/');
         self.attempts.iter().flat_map(|attempt| &attempt.runs).all(|run| plain(&run.archive))
@@ -156,7 +158,7 @@ impl Rounds {
         }
     }
 
-    /// Ends the series when it is complete, or when round after round failed since it began or went on.
+    /// Ends the series if it is complete, or if several consecutive rounds failed since it was started or resumed.
     fn look_ahead(&mut self, begun_at: usize) {
         if self.complete().count() as u32 >= self.rounds_asked {
             self.state = RoundsState::Complete;
@@ -175,7 +177,7 @@ impl Rounds {
 mod tests {
     use super::*;
 
-    /// A series whose runs fail where it is told, counted from 0.
+    /// A series whose runs fail at the given positions, counted from 0.
     struct Invented {
         rounds: Rounds,
         failing: Vec<usize>,

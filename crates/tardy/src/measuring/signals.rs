@@ -1,4 +1,4 @@
-//! Turns the signals a person or a system sends into requests to stop.
+//! Turns signals from the user or the system into requests to stop.
 
 use machines::stop::StopRequests;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// Signals heard from now on.
+/// Signals received from now on.
 #[derive(Clone)]
 pub struct Signals {
     requests: StopRequests,
@@ -15,10 +15,10 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Starts to listen, for the rest of the process.
+    /// Starts to handle signals, for the rest of the process.
     ///
     /// # Errors
-    /// When the kernel refuses a handler.
+    /// If the kernel refuses a handler.
     pub fn watch() -> io::Result<Self> {
         let mut received = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let signals = Self { requests: StopRequests::default(), over: Arc::default() };
@@ -29,7 +29,7 @@ impl Signals {
                     // The archive is complete; explaining can be repeated at any time.
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 } else if signal == SIGINT || requests.count() == 0 {
-                    // Systems send SIGTERM and SIGHUP together: only a person's second Ctrl-C means "now".
+                    // Systems send SIGTERM and SIGHUP together: only a second Ctrl-C from the user means "now".
                     requests.request();
                 }
             }

@@ -7,10 +7,10 @@ use crate::exit::UsageError;
 use archive::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 
-/// A way to run.
+/// One way to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
-    /// As typed: what makes this variant, without what both share.
+    /// As typed: the options of this variant, without those that both share.
     pub options: String,
     /// Shell command on the host before each run.
     pub before: Option<String>,
@@ -20,7 +20,7 @@ pub struct Variant {
 
 impl Variant {
     /// # Errors
-    /// When the options are none of `tardy run`, or some that a variant cannot have.
+    /// If the options are not options of `tardy run`, or a variant cannot have them.
     pub fn parse(options: &str, both: &[String], before: Option<String>) -> Result<Self, UsageError> {
         let own = words(options).map_err(UsageError)?;
         let run = RunArguments::of_words(both.iter().chain(&own).map(String::as_str))
@@ -32,7 +32,7 @@ impl Variant {
         Ok(Self { options: options.trim().into(), before, target: run.target.clone(), settings })
     }
 
-    /// Samples that a run will have, as far as its settings tell.
+    /// Expected number of samples of a run, as far as its settings determine it.
     pub fn samples(&self) -> f64 {
         let cpus = self.settings.cpus.as_ref().map_or(1, Vec::len).max(1) as f64;
         let timed = self.settings.duration_ns.map(|ns| ns as f64 / self.settings.interval_ns.max(1) as f64);
@@ -41,7 +41,7 @@ impl Variant {
     }
 }
 
-/// Words as a shell takes them apart: at blanks, but not inside of quotes.
+/// Splits words like a shell: at blanks, but not inside quotes.
 fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

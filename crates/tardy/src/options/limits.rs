@@ -1,4 +1,4 @@
-//! The options that say what must hold, and the limits they name.
+//! The options that state requirements, and the limits they name.
 
 use super::quantity::{QuantityError, time_ns};
 use crate::exit::UsageError;
@@ -29,30 +29,31 @@ pub struct LimitArguments {
     accept: Vec<AcceptName>,
 }
 
-/// A confidence as it is typed, in percent; returns it in 0 .. 1.
+/// A confidence as typed, in percent; returns it in 0 .. 1.
 ///
 /// # Errors
-/// What to write.
+/// Describes the expected form.
 pub fn confidence(text: &str) -> Result<f64, QuantityError> {
     let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().map_err(|_| QuantityError::Percentage)?;
     if (50.0..=99.9999).contains(&percent) { Ok((percent * 1e6).round() / 1e8) } else { Err(QuantityError::Confidence) }
 }
 
-/// The limits of a plan, from an archive as well, whose texts are not trusted: what cannot be parsed is left out.
+/// The limits of a plan. The plan may come from an archive, whose texts are untrusted: limits that cannot be parsed are
+/// left out.
 pub fn limits_of(limits: &[PlannedLimit]) -> Vec<Limit> {
     let read = |limit: &PlannedLimit| Limit::parse(&limit.limit, &Rate::parse(&limit.allow).ok()?, time_of_limit).ok();
     limits.iter().filter_map(read).collect()
 }
 
-/// A time inside of a limit, as `judge` takes it.
+/// A time inside a limit, as `judge` parses it.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A description of the problem.
 pub fn time_of_limit(text: &str) -> Result<u64, String> {
     time_ns(text).map_err(|error| error.to_string())
 }
 
-/// A limit with what it allows.
+/// A limit with the rate that it allows.
 pub fn described(limit: &Limit) -> String {
     match (&limit.requirement, &limit.allow) {
         (Requirement::Latency { .. }, Some(rate)) if rate.per_hour <= 0.0 => {
@@ -91,10 +92,10 @@ impl AcceptName {
 }
 
 impl LimitArguments {
-    /// The limits that were typed.
+    /// The limits of the command line.
     ///
     /// # Errors
-    /// When one of them is no limit.
+    /// If one of them is invalid.
     pub fn typed(&self) -> Result<Vec<Limit>, UsageError> {
         self.limits
             .iter()
@@ -102,10 +103,11 @@ impl LimitArguments {
             .collect()
     }
 
-    /// The limits that were typed, or else those of the run's plan, or else the one it was measured with.
+    /// The limits of the command line, or else those of the run's plan, or else the limit that the run was measured
+    /// with.
     ///
     /// # Errors
-    /// When one that was typed is no limit.
+    /// If a limit of the command line is invalid.
     pub fn of(&self, run: &Run) -> Result<Vec<Limit>, UsageError> {
         let typed = self.typed()?;
         if let Some(planned) = run.planned.as_ref().filter(|_| typed.is_empty()) {
@@ -122,20 +124,20 @@ impl LimitArguments {
         }
     }
 
-    /// The confidence that was typed, in 0 .. 1, for what is judged without the plan of a run.
+    /// The confidence of the command line, in 0 .. 1, for judgements without the plan of a run.
     pub fn confidence(&self) -> f64 {
         self.confidence.unwrap_or(CONFIDENCE_DEFAULT)
     }
 
-    /// The confidence that was typed, or else that of the run's plan, in 0 .. 1.
+    /// The confidence of the command line, or else that of the run's plan, in 0 .. 1.
     pub fn confidence_of(&self, run: &Run) -> f64 {
         let planned = run.planned.as_ref().map(|planned| planned.confidence_percent.to_string());
-        // An archive may be anybody's.
+        // The archive may be untrusted.
         let planned = planned.and_then(|percent| confidence(&percent).ok());
         self.confidence.or(planned).unwrap_or(CONFIDENCE_DEFAULT)
     }
 
-    /// Doubts about the machine that do not keep it from passing: those that were typed, or else those of the run's plan.
+    /// Doubts about the machine that do not prevent a pass: those of the command line, or else those of the run's plan.
     pub fn accepted_of(&self, run: &Run) -> Vec<DoubtKind> {
         match &run.planned {
             Some(planned) if self.accept.is_empty() => {

@@ -1,4 +1,4 @@
-//! Quantities as they are typed: times with a unit, lists of CPUs. One parser for every option.
+//! Quantities of the command line: times with a unit, lists of CPUs. One parser for every option.
 
 use thiserror::Error;
 
@@ -16,10 +16,10 @@ const UNITS: [(&str, u64); 10] = [
     ("d", 86_400_000_000_000),
 ];
 const CPUS_MAX: u32 = 1 << 16;
-/// What the meter takes.
+/// Intervals that the meter supports.
 const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 
-/// What is wrong with a quantity, and what to write.
+/// What is wrong with a quantity, and the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum QuantityError {
     #[error("a time is a number with its unit, like 100us, 1.5ms, 20s or 2h")]
@@ -49,7 +49,7 @@ pub enum QuantityError {
 /// A time with its unit, in ns: `100us`, `1.5ms`, `2h`.
 ///
 /// # Errors
-/// What is wrong and what to write.
+/// What is wrong, and the expected form.
 pub fn time_ns(text: &str) -> Result<u64, QuantityError> {
     let text = text.trim();
     let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
@@ -90,7 +90,7 @@ pub fn positive_time_ns(text: &str) -> Result<u64, QuantityError> {
     }
 }
 
-/// A time that the kernel takes in whole microseconds of 31 bits, in ns.
+/// A time that the kernel accepts in whole microseconds of 31 bits, in ns.
 ///
 /// # Errors
 /// As [`time_ns`], and for a fraction of a microsecond.
@@ -104,7 +104,7 @@ pub fn whole_microseconds_ns(text: &str) -> Result<u64, QuantityError> {
 /// An interval between wake-ups that can be measured, in ns.
 ///
 /// # Errors
-/// As [`time_ns`], and beyond what the meter takes.
+/// As [`time_ns`], and for intervals that the meter does not support.
 pub fn interval_ns(text: &str) -> Result<u64, QuantityError> {
     match positive_time_ns(text)? {
         ns if INTERVALS_NS.contains(&ns) => Ok(ns),
@@ -112,15 +112,15 @@ pub fn interval_ns(text: &str) -> Result<u64, QuantityError> {
     }
 }
 
-/// A priority of real-time policies.
+/// A priority of the real-time policies.
 ///
 /// # Errors
-/// When there is none of that number.
+/// If the number is not such a priority.
 pub fn real_time_priority(text: &str) -> Result<u8, QuantityError> {
     text.parse().ok().filter(|priority| (1..=99).contains(priority)).ok_or(QuantityError::Priority)
 }
 
-/// CPUs as the kernel writes them: `0-1,3`.
+/// CPUs in the kernel's format: `0-1,3`.
 pub fn cpu_ranges(cpus: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for cpu in cpus {
@@ -142,10 +142,10 @@ pub fn latency_ns(text: &str) -> Result<i64, QuantityError> {
     time_ns(text).map(|ns| ns as i64)
 }
 
-/// A list of CPUs as the kernel writes it: `0-1,3`. Ascending, each once.
+/// A list of CPUs in the kernel's format: `0-1,3`. Ascending, without duplicates.
 ///
 /// # Errors
-/// What is wrong and what to write.
+/// What is wrong, and the expected form.
 pub fn cpus(text: &str) -> Result<Vec<u32>, QuantityError> {
     let mut list = Vec::new();
     for part in text.split(',') {

@@ -1,4 +1,4 @@
-//! A plan whose every word makes sense: options are those of `tardy run`, limits are limits, steps can be started.
+//! A valid plan: its options are options of `tardy run`, its limits are limits, its steps can be started.
 
 use crate::measuring::arguments::RunArguments;
 use crate::measuring::machine::is_in_virtual_time;
@@ -17,11 +17,11 @@ use runner::plan::{Plan, Variant};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How often a latency may be exceeded where a plan does not say so; that of `tardy judge`.
+/// Default of how often a latency may be exceeded; the same as that of `tardy judge`.
 const ALLOW_DEFAULT: &str = "1/h";
 const CONFIDENCE_DEFAULT: f64 = 0.95;
 
-/// What was typed beside the plan and holds for each of its steps.
+/// Options of the command line that override those of each step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overrides {
     pub duration: Option<String>,
@@ -49,10 +49,10 @@ pub struct CheckedPlan {
 }
 
 impl CheckedPlan {
-    /// Reads a plan and checks every word of it.
+    /// Reads a plan and checks all of it.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the plan.
     pub fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Self, Vec<Problem>> {
         let (plan, found) = Plan::read(name, text);
         let mut problems = Problems(found);
@@ -79,13 +79,13 @@ impl CheckedPlan {
         Err(problems.0)
     }
 
-    /// Time that all steps measure together; `None` when one of them has no end.
+    /// Measurement time of all steps together in ns; `None` if one of them has no end.
     pub fn duration_ns(&self) -> Option<u64> {
         self.steps.iter().map(|step| duration_ns(&step.settings)).sum()
     }
 }
 
-/// How long a run measures; of duration and cycles what ends first.
+/// Measurement time of a run in ns: the shorter of its duration and its cycles.
 pub fn duration_ns(settings: &RunSettings) -> Option<u64> {
     let counted = settings.cycles.map(|cycles| cycles.saturating_mul(settings.interval_ns));
     settings.duration_ns.into_iter().chain(counted).min()
@@ -101,7 +101,8 @@ impl Problems {
         }
     }
 
-    /// Each part of the plan by itself: a wrong value is reported once, with its line, however many steps use it.
+    /// Checks each part of the plan separately: a wrong value is reported once, with its line, even if several steps
+    /// use it.
     fn check_options(&mut self, plan: &Plan) {
         let variants: Vec<Option<&Variant>> =
             if plan.variants.is_empty() { vec![None] } else { plan.variants.iter().map(Some).collect() };
@@ -158,7 +159,7 @@ impl Problems {
         }
     }
 
-    /// The step with all its options together.
+    /// The step with all its options combined.
     fn step(&mut self, plan: &Plan, step: Step, overrides: &Overrides, confidence: f64) -> Option<CheckedStep> {
         // Its problems were reported with those of the whole plan.
         let (mut arguments, _) = RunArguments::planned(&step.options, &step.load);

@@ -1,4 +1,4 @@
-//! The machine of a step: a target as it is, or a virtual one with the kernel that the plan chose.
+//! The machine of a step: a target as it is, or a virtual machine with the kernel that the plan selects.
 
 use crate::exit::UsageError;
 use crate::measuring::machine::{open_virtual, open_with};
@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use words::printable::printable;
 
-/// The package that each kernel with a Debian name stands for, by target and kernel: it stays the same for a whole round.
+/// The package that each Debian kernel name refers to, by target and kernel: it stays the same for a whole round.
 pub type Packages = BTreeMap<String, String>;
 
-/// Whether every target is there, before anything is measured.
+/// Checks that every target exists, before anything is measured.
 ///
 /// # Errors
 /// A [`UsageError`] that names the fix.
@@ -33,7 +33,7 @@ pub fn find_targets<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Result<(),
 /// The machine of a step, ready to be prepared.
 ///
 /// # Errors
-/// When there is no such target, or its kernel is not to be had.
+/// If there is no such target, or its kernel is not available.
 pub fn open(
     step: &Step,
     packages: &mut Packages,

@@ -1,4 +1,4 @@
-//! What keeps the step of a plan from being a result.
+//! Problems that keep the step of a plan from having a result.
 
 use archive::problem::{Code, Definition, ProblemKind};
 use std::fmt;
@@ -27,7 +27,7 @@ impl ProblemKind for StepProblem {
     }
 }
 
-/// Every code of plans.
+/// Every problem code of plans.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         code: "plan.step-stopped",

@@ -1,4 +1,4 @@
-//! One round of a plan: each of its steps into an archive of its own, and what came out of all of them.
+//! One round of a plan: each of its steps into a separate archive, and the outcome of all of them.
 
 mod archived;
 mod deployment;
@@ -30,15 +30,15 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use words::printable::printable;
 
-/// A plan under way in its directory.
+/// A plan in progress in its directory.
 pub struct Round<'a> {
     directory: PathBuf,
     file: RoundFile,
     plan: CheckedPlan,
-    /// How boards are to be had, with nothing to deploy.
+    /// How to access boards, without a deployment.
     access: AccessOptions,
     measuring: &'a Measuring,
-    /// Why a step left no archive.
+    /// Why a step has no archive.
     failures: BTreeMap<u32, String>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Round<'a> {
     /// Begins a round in an empty directory.
     ///
     /// # Errors
-    /// When a target is not there, or the directory is none to write into.
+    /// If a target does not exist, or the directory cannot be written.
     pub fn begin(
         plan: CheckedPlan,
         overrides: Overrides,
@@ -74,20 +74,20 @@ impl<'a> Round<'a> {
         Ok(Self { directory, file, plan, access, measuring, failures: BTreeMap::new() })
     }
 
-    /// Goes on with a round that was stopped or cut off. What is done is kept.
+    /// Continues a round that was stopped or cut off. Finished steps are kept.
     ///
     /// # Errors
-    /// A [`UsageError`] when the directory holds no round.
+    /// A [`UsageError`] if the directory holds no round.
     pub fn resume(directory: PathBuf, access: AccessOptions, measuring: &'a Measuring) -> anyhow::Result<Self> {
         let (file, plan) = RoundFile::load(&directory)?;
         machine::find_targets(plan.steps.iter().map(|step| &step.step))?;
         Ok(Self { directory, file, plan, access, measuring, failures: BTreeMap::new() })
     }
 
-    /// Runs every step that is not done, in order, until somebody stops it. A step that fails stops none behind it.
+    /// Runs every unfinished step, in order, until the user stops it. A failed step does not stop those after it.
     ///
     /// # Errors
-    /// When the files of the round cannot be written.
+    /// If the files of the round cannot be written.
     pub fn run(&mut self) -> anyhow::Result<()> {
         let steps = self.plan.steps.clone();
         let left_out = self.deploy()?;
@@ -103,7 +103,7 @@ impl<'a> Round<'a> {
             }
             self.measuring.report(&of);
             let packages = self.file.packages.clone();
-            // What would be measured is the old software.
+            // The board still has the old software.
             if let Some(why) = left_out.get(&step.step.target) {
                 self.failures.insert(step.step.number, format!("not measured: {why}"));
                 continue;
@@ -114,7 +114,7 @@ impl<'a> Round<'a> {
                 self.measuring.report(&in_words(&error));
                 self.failures.insert(step.step.number, in_words(&error));
             }
-            // On a full disk the file is as good as it was, and the steps are in their archives.
+            // On a full disk the file keeps its previous contents, and the steps are in their archives.
             if self.file.packages != packages {
                 self.file.save(&self.directory)?;
             }
@@ -130,16 +130,16 @@ impl<'a> Round<'a> {
         let run = self.measuring.run_on(target.as_mut(), planned, step.settings.clone(), step.silence, &directory)?;
         if !self.measuring.stopped() {
             let explained = run.save_explanations(&explain_run(&run, &mut |_, _| {}));
-            // They can be made again at any time.
+            // Explanations can be repeated at any time.
             let _ = explained.inspect_err(|error| complain!("tardy: {}", printable(&error.to_string())));
         }
         Ok(())
     }
 
-    /// Shows what came out, and says how the command ends.
+    /// Shows the outcome, and returns how the command ends.
     ///
     /// # Errors
-    /// When it cannot be printed.
+    /// If standard output cannot be written.
     pub fn show(&self, showing: Showing) -> anyhow::Result<Exit> {
         let failure = |step: &CheckedStep| self.failures.get(&step.step.number).map(String::as_str);
         let outcome = |step: &CheckedStep| StepOutcome::of(&self.plan, step, &self.directory, failure(step));
@@ -175,10 +175,10 @@ fn exit_of(verdict: StepVerdict) -> Exit {
     }
 }
 
-/// A new directory for a round: the one asked for, which must be empty, or `runs/<time>-<plan>`.
+/// A new directory for a round: `out`, which must be empty, or `runs/<time>-<plan>`.
 ///
 /// # Errors
-/// When it cannot be made.
+/// If it cannot be created.
 pub fn new_directory(out: Option<&Path>, plan: &str) -> anyhow::Result<PathBuf> {
     let Some(out) = out else { return new_round_below(Path::new(RUNS), plan) };
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {

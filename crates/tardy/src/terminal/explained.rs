@@ -1,4 +1,4 @@
-//! What was explained, on pages: the account of a spike, what the spikes of a run have in common, and the JSON document.
+//! Pages of explanations: the account of a spike, the common causes of a run's spikes, and the JSON document.
 
 pub mod account;
 pub mod causes;
@@ -22,7 +22,7 @@ pub fn print_document(run: &Run, explanations: &[Explanation]) -> anyhow::Result
     Ok(Exit::Measured)
 }
 
-/// The spikes of a run in virtual time that were recorded just now.
+/// The spikes of a run in virtual time that have just been recorded.
 pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit> {
     let explanations = explain_run(run, &mut |_, _| {});
     if json {
@@ -52,14 +52,14 @@ pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit>
     Ok(Exit::Measured)
 }
 
-/// What belongs before the figures of a run.
+/// Lines above the figures of a run.
 pub fn alarm(run: &Run, page: &mut Page) {
     if let Some(manifest) = &run.manifest {
         alarm_of_clock(manifest.virtual_time, manifest.emulated, page);
     }
 }
 
-/// What a run says of one spike.
+/// The account of one spike of a run.
 pub fn explanation_of<'a>(explanations: &'a [Explanation], spike: &Spike) -> Option<&'a Explanation> {
     explanations.iter().find(|explanation| explanation.spike == spike.number)
 }

@@ -1,5 +1,5 @@
-//! JSON documents as they are printed and stored: UTF-8 that ends with a line feed, and no character in it that a terminal
-//! would obey.
+//! JSON documents as printed and stored: UTF-8 that ends with a line feed, without control characters that a terminal
+//! would interpret.
 
 use super::page::write_stdout;
 use serde::Serialize;
@@ -9,15 +9,15 @@ use words::printable::printable;
 /// One line, for programs.
 ///
 /// # Errors
-/// When the value cannot be JSON.
+/// If the value cannot be represented in JSON.
 pub fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     ended(serde_json::to_vec(value))
 }
 
-/// Indented, for files that people read as well.
+/// Indented, for files that are also read by people.
 ///
 /// # Errors
-/// When the value cannot be JSON.
+/// If the value cannot be represented in JSON.
 pub fn indented(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     ended(serde_json::to_vec_pretty(value))
 }
@@ -25,7 +25,7 @@ pub fn indented(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
 /// Prints one line.
 ///
 /// # Errors
-/// When the value cannot be JSON, or standard output is gone.
+/// If the value cannot be represented in JSON, or standard output is closed.
 pub fn print(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(write_stdout(&line(value)?)?)
 }
@@ -38,8 +38,8 @@ fn ended(document: serde_json::Result<Vec<u8>>) -> serde_json::Result<Vec<u8>> {
     })
 }
 
-/// The same document with what could drive a terminal, or reorder what is read, in JSON's escapes. JSON itself only asks that
-/// of characters below the blank, and others stand in strings alone.
+/// The same document with characters that could control a terminal, or reorder the displayed text, as JSON escapes.
+/// JSON itself requires this only for characters below the space; other such characters occur only in strings.
 fn escaped(text: Vec<u8>) -> Vec<u8> {
     if text.is_ascii() {
         return text;

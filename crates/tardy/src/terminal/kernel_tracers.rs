@@ -1,4 +1,4 @@
-//! What the kernel's own tracers measured and kept, on a page.
+//! Measurements and kept traces of the kernel's own tracers, on a page.
 
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
@@ -20,7 +20,7 @@ const COLUMNS: [Align; 9] = [
     Align::Right,
 ];
 
-/// A table of the kernel's measurements, to be read beside that of ours; nothing when there are none.
+/// A table of the kernel's measurements, to compare with tardy's; nothing if there are none.
 pub fn lay_out_series(all: &[KernelSeriesSummary], page: &mut Page) {
     if all.is_empty() {
         return;
@@ -51,7 +51,7 @@ pub fn lay_out_series(all: &[KernelSeriesSummary], page: &mut Page) {
     }
 }
 
-/// The longest stretches that a latency tracer kept; nothing when there are none.
+/// The longest stretches that a latency tracer kept; nothing if there are none.
 pub fn lay_out_latencies(traces: &[LatencyTrace], page: &mut Page) {
     let Some(first) = traces.first() else { return };
     page.blank();

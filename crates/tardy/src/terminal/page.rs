@@ -1,24 +1,24 @@
-//! A page of text on its way to a terminal or a pipe. Nothing gets on it unescaped.
+//! A page of text for a terminal or a pipe. All text on it is escaped.
 
 use crate::terminal::screen;
 use std::io::{self, IsTerminal, Write};
 use words::printable::printable;
 
-/// Columns that lines are wrapped to where no terminal says how many it has.
+/// Columns to wrap lines to if the width of the terminal is unknown.
 pub const COLUMNS: usize = 80;
-/// Lines that are longer than this are hard to read, however wide the terminal.
+/// Longer lines are hard to read, even on a wide terminal.
 const COLUMNS_MAX: usize = 100;
 /// A narrower terminal breaks the lines itself.
 const COLUMNS_MIN: usize = 40;
 
-/// Whether a stream may be coloured: a terminal that is not dumb, and `NO_COLOR` unset.
+/// Whether a stream may be coloured: it is a terminal that is not dumb, and `NO_COLOR` is unset.
 pub fn may_colour(stream: &impl IsTerminal) -> bool {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
     stream.is_terminal() && !forbidden && !dumb
 }
 
-/// How a part of a line is coloured, where colours are allowed.
+/// Colour of a part of a line, if colours are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
     Bold,
@@ -51,7 +51,7 @@ impl Paint {
 pub struct Page {
     text: String,
     colour: bool,
-    /// Those of the terminal.
+    /// Columns of the terminal.
     columns: usize,
 }
 
@@ -65,7 +65,7 @@ impl Page {
         Self { columns: screen::width().unwrap_or(COLUMNS), ..Self::new(may_colour(&io::stdout())) }
     }
 
-    /// The same page on a terminal with so many columns.
+    /// The same page for a terminal with `columns` columns.
     #[cfg(test)]
     pub fn with_columns(self, columns: usize) -> Self {
         Self { columns, ..self }
@@ -90,7 +90,7 @@ impl Page {
         }
     }
 
-    /// A line of several parts, each in its colour.
+    /// A line of several parts, each with its own colour.
     pub fn painted(&mut self, parts: &[(Option<Paint>, String)]) {
         if !self.colour {
             return self.line(&parts.iter().map(|(_, text)| text.as_str()).collect::<String>());
@@ -105,7 +105,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// A line that must not be overlooked.
+    /// A conspicuous line.
     pub fn alarm(&mut self, text: &str) {
         let safe = printable(text);
         if self.colour {
@@ -148,19 +148,19 @@ impl Page {
         &self.text
     }
 
-    /// Writes the page to standard output. A reader that went away is not an error.
+    /// Writes the page to standard output. A reader that has closed the pipe is not an error.
     ///
     /// # Errors
-    /// Any other failure of writing.
+    /// Any other write error.
     pub fn print(self) -> io::Result<()> {
         write_stdout(self.text.as_bytes())
     }
 }
 
-/// What stands behind a figure and is not parted from it.
+/// Text that follows a figure and must stay on its line.
 const UNITS: [&str; 9] = ["%", "ns", "µs", "ms", "s", "min", "h", "MB", "kB"];
 
-/// The words of a text; a figure is one word with its groups of digits and its unit.
+/// The words of a text; a figure with its groups of digits and its unit counts as one word.
 fn unbroken(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut figure = false;
@@ -182,7 +182,7 @@ fn unbroken(text: &str) -> Vec<String> {
 /// Writes bytes to standard output; a closed pipe (`| head`) is not an error.
 ///
 /// # Errors
-/// Any other failure of writing.
+/// Any other write error.
 pub fn write_stdout(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {

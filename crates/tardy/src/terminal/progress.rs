@@ -1,4 +1,4 @@
-//! Shows a run while it goes on: a block that is redrawn on a terminal, a line a minute in a log. Decides nothing.
+//! Shows a run in progress: a block that is redrawn on a terminal, one line a minute in a log. Decides nothing.
 
 mod status;
 
@@ -10,10 +10,10 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 use words::printable::printable;
 
-/// Seldom, because on a local target every redraw disturbs what is measured.
+/// Long, because on a local target every redraw disturbs the measurement.
 const REDRAW: Duration = Duration::from_millis(250);
 
-/// A log gets a line so often.
+/// Interval between the lines of a log.
 const LOG_LINE: Duration = Duration::from_secs(60);
 
 /// The view of one run on standard error.
@@ -21,13 +21,13 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     status: Status,
     phase_since: Instant,
-    /// When a log got its last line.
+    /// Time of the last line in a log.
     logged: Instant,
     quiet: bool,
 }
 
 impl Progress {
-    /// A view that fits where standard error goes. Problems wait for the summary, which has all of them.
+    /// A view suited to standard error. Problems are left to the summary, which has all of them.
     pub fn new(quiet: bool, duration_ns: Option<u64>) -> Self {
         let terminal = io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let bar = (terminal && !quiet).then(|| {
@@ -41,13 +41,13 @@ impl Progress {
         Self { bar, status: Status::new(duration_ns), phase_since: now, logged: now, quiet }
     }
 
-    /// Takes notice of an event and redraws.
+    /// Processes an event and redraws.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Phase(_) => self.phase_since = Instant::now(),
-            // A run that stands still wants an explanation, wherever its summary goes.
+            // A run that stalls needs an explanation, wherever its summary goes.
             Event::Line(news) if !self.quiet => self.aside(|| complain!("tardy: {}", printable(&news.to_string()))),
-            // No archive holds this.
+            // No archive contains this.
             Event::NotGivenBack(problem) => {
                 self.clear();
                 complain!("tardy: {}", printable(&problem.text));
@@ -65,13 +65,13 @@ impl Progress {
         }
     }
 
-    /// Shows how far explaining is.
+    /// Shows the progress of explaining.
     pub fn explaining(&mut self, done: usize, total: usize) {
         self.status.explaining(done, total);
         self.draw();
     }
 
-    /// Does something that prints, with the block out of the way.
+    /// Calls a function that prints, with the block removed.
     pub fn aside(&self, print: impl FnOnce()) {
         match &self.bar {
             Some(bar) => bar.suspend(print),
@@ -79,7 +79,7 @@ impl Progress {
         }
     }
 
-    /// Takes the block off the terminal.
+    /// Removes the block from the terminal.
     pub fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

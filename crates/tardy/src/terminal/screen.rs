@@ -1,9 +1,9 @@
-//! What the terminal behind standard output can show: how wide it is, and whether it knows more letters than ASCII.
+//! Capabilities of the terminal on standard output: its width, and whether it supports more than ASCII.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 
-/// Columns of the terminal behind standard output; `None` when there is none, or it does not tell.
+/// Columns of the terminal on standard output; `None` if it is not a terminal or its width is unknown.
 pub fn width() -> Option<usize> {
     let stdout = io::stdout();
     if !stdout.is_terminal() {
@@ -12,7 +12,7 @@ pub fn width() -> Option<usize> {
     rustix::termios::tcgetwinsize(stdout).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// The same of standard error.
+/// Columns of the terminal on standard error.
 pub fn width_of_stderr() -> Option<usize> {
     let stderr = io::stderr();
     if !stderr.is_terminal() {
@@ -21,7 +21,7 @@ pub fn width_of_stderr() -> Option<usize> {
     rustix::termios::tcgetwinsize(stderr).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Whether the locale's letters are UTF-8, by the variables that decide it.
+/// Whether the locale's encoding is UTF-8, according to the environment variables that decide it.
 pub fn is_utf8() -> bool {
     says_utf8(|name| std::env::var_os(name))
 }

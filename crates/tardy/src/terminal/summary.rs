@@ -1,4 +1,4 @@
-//! The summary of a run as a page for people: one sentence, a table, the worst spikes, what is wrong, what to type next.
+//! The summary of a run as a page of text: one sentence, a table, the worst spikes, the problems, the next commands.
 
 use crate::terminal::kernel_tracers::{lay_out_latencies, lay_out_series};
 use crate::terminal::page::Page;
@@ -14,16 +14,17 @@ use report::watched::is_watch;
 use words::figures::{latency, microseconds_rough};
 
 const SPIKES_SHOWN: usize = 5;
-/// A narrower terminal gets fewer figures of each CPU.
+/// A narrower terminal gets fewer figures per CPU.
 const CPU_TABLE_COLUMNS: usize = 76;
 /// CPU, cycles, missed, median, 99 %, maximum.
 const NARROW: [usize; 6] = [0, 1, 2, 5, 6, 9];
 
-/// Lays the summary out on a page. `shown`: how the run failed, which is shown elsewhere and left out here.
+/// Lays out the summary on a page. `shown`: how the run failed, which is shown elsewhere and left out here.
 pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Page) -> Page {
     alarm_of_clock(summary.virtual_time, summary.emulated, &mut page);
     page.wrapped("", &verdict(summary));
-    // Problems of the run are listed below. Without any samples the sentence above has said why the numbers cannot be used.
+    // Problems of the run are listed below. Without samples, the sentence above has said why the numbers cannot be
+    // used.
     let listed = |reason: &Remark| summary.problems.iter().chain(shown).any(|problem| Remark::from(problem) == *reason);
     let reasons = summary.invalid_because.iter().filter(|reason| !listed(reason));
     for reason in reasons.filter(|_| !summary.cpus.is_empty()) {
@@ -68,7 +69,7 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
     page
 }
 
-/// What belongs before figures whose clock was not that of hardware.
+/// Lines above figures whose clock was not that of hardware.
 pub fn alarm_of_clock(virtual_time: bool, emulated: bool, page: &mut Page) {
     if virtual_time {
         page.alarm("VIRTUAL TIME: these figures count executed instructions; they prove no deadline of hardware.");
@@ -151,12 +152,12 @@ fn next_commands(summary: &RunSummary, page: &mut Page) {
     if summary.late_spikes().next().is_some() {
         page.line(&format!("  tardy explain {archive}"));
     } else if summary.virtual_time && summary.cpus.iter().all(|cpu| cpu.watched.is_none()) {
-        // The run comes out the same again, so what was not traced can still be explained.
+        // The run can be reproduced exactly, so untraced spikes can still be explained.
         page.line(&format!("  tardy virtual record {archive}"));
     }
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 pub fn quoted(path: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:,@%".contains(letter);
     if !path.is_empty() && path.chars().all(plain) { path.into() } else { format!("'{}'", path.replace('\'', "'\\''")) }

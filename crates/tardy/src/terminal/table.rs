@@ -1,4 +1,4 @@
-//! Columns of text, aligned by what they hold.
+//! Columns of text, aligned by their contents.
 
 use words::printable::printable;
 
@@ -9,7 +9,7 @@ pub enum Align {
     Right,
 }
 
-/// A table that is laid out when it is complete.
+/// A table that is laid out once it is complete.
 #[derive(Debug)]
 pub struct Table {
     columns: Vec<Align>,

@@ -1,4 +1,4 @@
-//! The summary of watched threads for people: a table for each kind of series, the worst of each, and their causes.
+//! The summary of watched threads: a table for each kind of series, the worst of each, and their causes.
 
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
@@ -14,7 +14,7 @@ use words::vocabulary::confidence_phrase;
 const SERIES_SHOWN: usize = 12;
 const FINDINGS_SHOWN: usize = 3;
 const LINES_SHOWN: usize = 5;
-/// A table for each kind, those with the largest maxima when there are many threads.
+/// A table for each kind; if there are many threads, those with the largest maxima.
 pub fn tables(summary: &RunSummary, page: &mut Page) {
     for kind in KINDS {
         let mut rows: Vec<_> = series(summary, kind).collect();
@@ -89,7 +89,7 @@ fn page_faults(summary: &RunSummary, page: &mut Page) {
     lines.values().for_each(|line| page.wrapped("  ", line));
 }
 
-/// Lines of the command's output, each beside the late wake-up before it.
+/// Lines of the command's output, each with the late wake-up before it.
 pub fn output_counts(summary: &RunSummary, page: &mut Page) {
     if summary.counted.is_empty() {
         return;
@@ -108,7 +108,7 @@ pub fn output_counts(summary: &RunSummary, page: &mut Page) {
     }
 }
 
-/// The worst sample of each series that has a trace, with everything that was found, and then the causes of all.
+/// The worst sample of each series that has a trace, with all its findings, then the causes of all.
 pub fn spikes(summary: &RunSummary, page: &mut Page) {
     let spikes: Vec<&SpikeSummary> = summary.late_spikes().collect();
     let mut shown: Vec<(&CpuSummary, &WatchedSeries, &SpikeSummary)> = summary
@@ -160,7 +160,7 @@ fn findings(explanation: Option<&Explanation>) -> Vec<String> {
     }
 }
 
-/// Every cause that was found, of which thread, how often, and how much of a spike it took at most.
+/// Every cause: its thread, its number of spikes, and its largest share of a spike.
 fn causes(spikes: &[&SpikeSummary], summary: &RunSummary, page: &mut Page) {
     let mut sums: BTreeMap<(&str, String), (u64, i64)> = BTreeMap::new();
     for entry in spikes {

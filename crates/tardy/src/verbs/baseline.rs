@@ -1,4 +1,5 @@
-//! `tardy virtual baseline`: expected results in virtual time as a small file beside a kernel's sources, and what moved since.
+//! `tardy virtual baseline`: expected results in virtual time as a small file next to a kernel's sources, and what has
+//! changed since.
 
 use crate::archives::{RUNS, new_below};
 use crate::exit::{Exit, UsageError};
@@ -140,7 +141,7 @@ struct Asked<'a> {
     target: &'a str,
     options: &'a [String],
     seeds: u32,
-    /// That of the options when absent.
+    /// The seed from the options if absent.
     first_seed: Option<u64>,
     out: Option<&'a Path>,
     quiet: bool,
@@ -168,7 +169,7 @@ impl Asked<'_> {
         let signals = Signals::watch()?;
         let laboratory = Laboratory { target, meter: &meter, signals: &signals, command, quiet: self.quiet };
         Seeds { settings: &settings, count: self.seeds, idle_too: true }.measure(&laboratory, &directory)?;
-        // Read again like any other archive: what was explained after the measurement is in it by now.
+        // Reopened like any other archive: by now it contains the explanations made after the measurement.
         Ok((open_all(std::slice::from_ref(&directory))?, directory))
     }
 }

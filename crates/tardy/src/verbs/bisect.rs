@@ -1,4 +1,4 @@
-//! `tardy bisect`: which of an ordered list of kernels, targets or settings was the first bad one. One step of it serves
+//! `tardy bisect`: finds the first bad one in an ordered list of kernels, targets or settings. One step of it serves
 //! `git bisect run`.
 
 mod candidate;
@@ -95,7 +95,7 @@ fn measuring(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Resul
     })
 }
 
-/// The candidates, the good end first.
+/// The candidates, from the good end.
 fn candidates(arguments: &BisectArguments) -> Result<Vec<String>, UsageError> {
     let list = match (&arguments.list, &arguments.good, &arguments.bad) {
         (Some(path), ..) => {

@@ -1,4 +1,4 @@
-//! `tardy check`: says whether a machine is set up for real-time work, before anything is measured there.
+//! `tardy check`: checks whether a machine is set up for real-time work, before anything is measured there.
 
 mod applying;
 mod arguments;
@@ -22,11 +22,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// A slow board needs seconds to read some thousand files.
+/// A slow board needs seconds to read several thousand files.
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub fn run(arguments: &CheckArguments) -> anyhow::Result<Exit> {
-    // What is typed wrong is told before a machine is bothered.
+    // Errors of the command line are reported before the machine is contacted.
     let judged_by = arguments.judged_by()?;
     let judge = |facts: &Facts| check(facts, &judged_by.subject, &judged_by.checklist, &judged_by.accepted);
     let (facts, change) = match &arguments.facts {
@@ -46,7 +46,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<Exit> {
     Ok(if readiness.is_ready() { Exit::Measured } else { Exit::LimitExceeded })
 }
 
-/// What a machine tells, after it was changed if that was asked for.
+/// Facts about a machine, after `--apply` if that was requested.
 fn of_target(
     arguments: &CheckArguments,
     judge: &dyn Fn(&Facts) -> Readiness,
@@ -60,7 +60,7 @@ fn of_target(
     let mut target = machine::open(&arguments.target, &meter, &Signals::watch()?)?;
     target.prepare()?;
     let answer = ask(arguments, target.as_mut(), &meter, judge);
-    // What was learnt is worth more than how the machine was left.
+    // The facts matter more than the state in which the machine was left.
     let closed = target.close();
     let answer = answer?;
     closed?;
@@ -79,7 +79,7 @@ fn ask(
         return Ok((facts, None));
     }
     let change = applying::apply(target, meter, &judge(&facts), arguments.notices, limit)?;
-    // The answer is how the machine is now.
+    // The facts describe the machine after the change.
     Ok((gather(target, meter, arguments.priority, limit)?, Some(change)))
 }
 

@@ -1,4 +1,4 @@
-//! `tardy collect`: fetches the rest of a run that went on without the line.
+//! `tardy collect`: fetches the rest of a run that continued without its connection.
 
 use crate::archives;
 use crate::exit::{Exit, UsageError};

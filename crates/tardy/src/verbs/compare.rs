@@ -1,4 +1,4 @@
-//! `tardy compare`: two runs side by side, without a verdict; in virtual time two systems, exactly.
+//! `tardy compare`: compares two runs, without a verdict; in virtual time two systems, exactly.
 
 mod seeds;
 
@@ -68,7 +68,7 @@ pub struct CompareArguments {
     options: Vec<String>,
 }
 
-/// Why several runs of each side are refused where time was real.
+/// Why several runs per side are rejected in real time.
 const SEVERAL: &str = "compare takes two runs. Several runs of each, measured one after the other, prove no more: whatever \
                        drifted meanwhile looks like a difference. Only runs in randomised rounds can be tested: \
                        `tardy experiment`. In virtual time directories of seeds can be compared";
@@ -144,7 +144,7 @@ fn figures(comparison: &Comparison, page: &mut Page) {
     lines[1..].iter().for_each(|line| page.line(line));
 }
 
-/// The price of a change: the same loads with it and without.
+/// The cost of a change: the same loads with and without it.
 fn work(comparison: &Comparison, page: &mut Page) {
     let figures: Vec<&ComparedFigure> = comparison.figures.iter().filter(|figure| figure.work).collect();
     if figures.is_empty() {

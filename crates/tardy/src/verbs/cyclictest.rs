@@ -1,4 +1,4 @@
-//! `tardy cyclictest`: becomes the meter, which understands cyclictest's command line.
+//! `tardy cyclictest`: replaces itself with the meter, which implements cyclictest's command line.
 
 use crate::exit::Exit;
 use anyhow::Context;
@@ -17,7 +17,7 @@ pub struct CyclictestArguments {
     words: Vec<OsString>,
 }
 
-/// Answers only when the meter could not be started.
+/// Returns only if the meter could not be started.
 pub fn run(arguments: &CyclictestArguments) -> anyhow::Result<Exit> {
     let meter = MeterPlaces::of_process().find()?;
     let error = Command::new(&meter).arg("cyclictest").args(&arguments.words).exec();

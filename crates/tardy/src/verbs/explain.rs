@@ -1,4 +1,4 @@
-//! `tardy explain`: the account of a run's spikes, for people or as JSON.
+//! `tardy explain`: the account of a run's spikes, as text or as JSON.
 
 mod bound;
 mod diff;
@@ -105,7 +105,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-/// A sentence, for runs in virtual time whose worst wake-ups nobody recorded.
+/// Advice for runs in virtual time whose worst wake-ups were not recorded.
 fn advice(run: &Run) -> Option<String> {
     let virtual_time = run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time);
     (virtual_time && run.recordings.is_empty()).then(|| {
@@ -120,7 +120,7 @@ fn captured(run: &Run) -> usize {
     run.late_spikes().count()
 }
 
-/// The spike asked for, or the worst ones without the control samples.
+/// The requested spike, or the worst ones without the control samples.
 fn chosen<'a>(run: &'a Run, arguments: &ExplainArguments) -> Result<Vec<&'a Spike>, UsageError> {
     if let Some(number) = arguments.spike {
         let found = run.spikes.iter().find(|spike| spike.number == number);

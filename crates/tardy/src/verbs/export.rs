@@ -102,7 +102,7 @@ enum Which {
 impl std::str::FromStr for Which {
     type Err = String;
 
-    /// The error is shown by the parser of the command line, as it is.
+    /// The parser of the command line shows the error unchanged.
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "all" {
             return Ok(Self::All);
@@ -121,7 +121,7 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         let first = run.directory.display();
         return Err(UsageError(format!("this format holds one run; export each by itself, {first} for one")).into());
     }
-    // That a step of a plan was not run is a result, too, and no trace.
+    // A step that was not run is a result, too, but has no trace.
     if run.manifest.is_none() && !run.directory.exists() && !results::is_of_results(format) {
         let round = source.directory().display();
         return Err(UsageError(format!("{} was not run: tardy run --resume {round}", run.directory.display())).into());
@@ -163,7 +163,7 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-/// One trace of all spikes asked for, one after the other.
+/// One trace with all requested spikes, one after the other.
 fn perfetto(run: &Run, which: Which) -> anyhow::Result<(String, Vec<u8>)> {
     let explanations = explain_run(run, &mut |_, _| {});
     let data = ReportData::of(run, &explanations);

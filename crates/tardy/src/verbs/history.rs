@@ -21,7 +21,7 @@ use words::figures::counted;
 
 /// Version of the document that `tardy history --json` prints.
 const HISTORY_VERSION: u32 = 1;
-/// What the permutations are drawn with, so that the same runs give the same answer.
+/// Seed of the permutations, so that the same runs give the same result.
 const SEED: u64 = 1;
 /// Columns of a sparkline, and differences shown at a change.
 const COLUMNS: usize = 72;
@@ -89,7 +89,7 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     })
 }
 
-/// The directory itself when it is an archive, or those in it.
+/// The directory itself if it is an archive, or the archives in it.
 fn archives_of(directory: &Path) -> Vec<PathBuf> {
     if is_archive(directory) { vec![directory.to_owned()] } else { below(directory) }
 }

@@ -80,7 +80,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-/// Reads a file and what belongs to it; the error completes "failed to import FILE: ".
+/// Reads a file and its companion files; the error completes "failed to import FILE: ".
 fn source_of(path: &Path, hints: &Hints) -> Result<Source, String> {
     let named = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".to_owned(),

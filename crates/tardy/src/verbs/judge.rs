@@ -81,7 +81,7 @@ pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     Ok(exit_of(&judged))
 }
 
-/// How long a test must be that shows each of the limits.
+/// The test duration needed to show each of the limits.
 fn plan_test(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     let limits = arguments.limits.typed()?;
     if limits.is_empty() {

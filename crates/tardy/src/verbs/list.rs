@@ -33,12 +33,12 @@ struct Listed {
     id: String,
     archive: String,
     state: RunState,
-    /// A process on this machine writes it; otherwise one whose state is `running` was cut off.
+    /// A process on this machine is writing it; without one, a run whose state is `running` was cut off.
     goes_on: bool,
-    /// `tardy collect` looks for the rest of it.
+    /// `tardy collect` can look for the rest of it.
     collectable: bool,
     valid: bool,
-    /// Conditions that were not as asked: without the needed privileges, for one.
+    /// Conditions that were not as requested, for example for lack of privileges.
     degraded: bool,
     emulated: bool,
     virtual_time: bool,
@@ -56,16 +56,16 @@ struct Listed {
     measured_ns: Option<i64>,
     latency_ns_max: Option<i64>,
     spikes: usize,
-    /// What explains the largest spike; absent where it was not explained.
+    /// The cause of the largest spike; absent if it was not explained.
     #[serde(skip_serializing_if = "Option::is_none")]
     worst_cause: Option<String>,
-    /// The tool that measured, when it was another one.
+    /// The tool that measured, if it was not tardy.
     imported: Option<String>,
 }
 
 pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
     let directory = &arguments.directory;
-    // Before the first run there is no `runs` yet, which is no mistake.
+    // Before the first run there is no `runs` yet, which is not an error.
     if !directory.is_dir() && directory != Path::new(RUNS) {
         let text = format!("failed to list {}: there is no such directory", directory.display());
         return Err(UsageError(text).into());
@@ -88,7 +88,7 @@ pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-/// A line for each run where there is room for it, as in a pipe; else two.
+/// One line per run if the width suffices, as in a pipe; else two.
 fn lay_out(listed: &[Listed], directory: &Path, columns: Option<usize>, page: &mut Page) {
     let wide = wide(listed, directory);
     let widest = wide.iter().map(|line| line.chars().count()).max().unwrap_or(0);
@@ -142,7 +142,7 @@ fn wide(listed: &[Listed], directory: &Path) -> Vec<String> {
 
 fn figures(run: &Listed, directory: &Path) -> [String; 5] {
     [
-        // As it is typed again: below `runs` without the directory.
+        // As the user can type it: below `runs` without the directory.
         Path::new(&run.archive).strip_prefix(directory).map_or(run.archive.clone(), |path| path.display().to_string()),
         run.measured_ns.map_or("-".into(), duration),
         run.latency_ns_max.map_or("-".into(), latency),
@@ -151,7 +151,7 @@ fn figures(run: &Listed, directory: &Path) -> [String; 5] {
     ]
 }
 
-/// What distinguishes a run from others, in phrases.
+/// What distinguishes a run from others, in short phrases.
 fn circumstances(run: &Listed) -> Vec<String> {
     let mut phrases = vec![run.target.clone(), run.kernel.clone(), format!("preemption {}", run.preemption)];
     phrases.extend(run.method.as_ref().map(|method| format!("method {method}")));

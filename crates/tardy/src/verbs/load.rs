@@ -1,4 +1,4 @@
-//! `tardy load list`: what can run beside a measurement.
+//! `tardy load list`: the loads that can run during a measurement.
 
 use crate::exit::{Exit, UsageError};
 use crate::terminal::json;

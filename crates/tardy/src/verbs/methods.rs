@@ -15,7 +15,7 @@ use std::time::Duration;
 use words::printable::printable;
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// As what `tardy run` measures.
+/// The default priority of `tardy run`.
 const PRIORITY: u8 = 80;
 
 const EXAMPLES: &str = "\
@@ -45,7 +45,7 @@ struct Listed {
     original: &'static str,
     needs: &'static str,
     options: Vec<ListedOption>,
-    /// Absent: the meter of the target does not know this method.
+    /// Absent if the meter of the target does not support this method.
     runs: Option<bool>,
     missing: Vec<Obstacle>,
 }

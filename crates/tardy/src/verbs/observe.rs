@@ -1,4 +1,4 @@
-//! `tardy observe`: what tracing costs the wake-ups it traces, measured in rounds of runs in a random order.
+//! `tardy observe`: the cost of tracing for the traced wake-ups, measured in rounds of runs in a random order.
 
 mod page;
 mod question;

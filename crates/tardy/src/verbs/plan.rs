@@ -1,4 +1,4 @@
-//! `tardy plan`: files that say what to measure, checked, shown, begun. `tardy run PLAN` runs them.
+//! `tardy plan`: checks, shows and creates measurement plans. `tardy run PLAN` runs them.
 
 mod show;
 
@@ -15,7 +15,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// What `tardy plan new` writes.
+/// Contents of the file that `tardy plan new` writes.
 const TEMPLATE: &str = include_str!("plan/template.toml");
 
 const EXAMPLES: &str = "\

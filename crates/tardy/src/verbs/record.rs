@@ -1,5 +1,5 @@
-//! `tardy virtual record`: makes a run in virtual time again, with a recorder outside of the machine, and explains its worst
-//! wake-ups from what ran.
+//! `tardy virtual record`: repeats a run in virtual time with a recorder outside the machine, and explains its worst
+//! wake-ups from the recorded execution.
 
 mod traced;
 

@@ -1,4 +1,5 @@
-//! `tardy virtual replay`: makes a run in virtual time again up to one of its late wake-ups, and stops there, for a debugger.
+//! `tardy virtual replay`: repeats a run in virtual time up to one of its late wake-ups, and stops there for a
+//! debugger.
 
 mod gdb;
 mod page;
@@ -71,7 +72,7 @@ pub struct ReplayArguments {
     gdb_words: Vec<String>,
 }
 
-/// When within a wake-up.
+/// An instant within a wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Instant {
     Due,
@@ -79,7 +80,7 @@ enum Instant {
     AfterDue(i64),
 }
 
-/// Neither a word for an instant nor a time.
+/// Neither the name of an instant nor a time.
 #[derive(Debug, PartialEq, Eq, Error)]
 #[error("{0}; or write due or seen")]
 struct NoInstant(QuantityError);
@@ -102,14 +103,14 @@ impl Instant {
     }
 }
 
-/// A machine that stands where it was asked to.
+/// A machine stopped at the requested instant.
 struct Stopped {
     machine: StandingMachine,
     spike: Spike,
     point: StopPoint,
     /// Samples that were compared.
     samples_compared: usize,
-    /// Lines as in /proc/kallsyms.
+    /// Lines in the format of /proc/kallsyms.
     symbols: String,
 }
 
@@ -139,7 +140,7 @@ pub fn run(arguments: &ReplayArguments, command: &[String]) -> anyhow::Result<Ex
     Ok(Exit::Measured)
 }
 
-/// Makes the run again up to the instant.
+/// Repeats the run up to the instant.
 fn stop(run: &Run, arguments: &ReplayArguments, command: &[String], signals: &Signals) -> anyhow::Result<Stopped> {
     let target = arguments.target.as_deref();
     let again = Again::of(run, target)?;
@@ -173,7 +174,7 @@ fn stop(run: &Run, arguments: &ReplayArguments, command: &[String], signals: &Si
     Ok(Stopped { machine, spike, point, samples_compared, symbols })
 }
 
-/// What the record says comes next is what must come next.
+/// Checks that the next instruction is the one in the record.
 fn check_address(point: &StopPoint, next: Option<u64>) -> anyhow::Result<()> {
     if next == Some(point.address) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `tardy restore`: puts back what a killed run left changed on a machine.
+//! `tardy restore`: restores settings that a killed run left changed on a machine.
 
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::open_with;

@@ -32,7 +32,7 @@ Ctrl-C ends a run early and keeps its results; a second Ctrl-C kills it.
 Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid; \
 with a plan also 4 not enough data, and 1 only if a step shows that a limit is broken.";
 
-/// Options that may stand beside a plan, by their ids; all others are keys of the plan.
+/// Options that are allowed with a plan, by their ids; all others are keys of the plan.
 const BESIDE_A_PLAN: [&str; 11] =
     ["plan", "resume", "every", "rounds", "duration", "target", "deploy", "wait", "out", "json", "quiet"];
 
@@ -64,7 +64,7 @@ pub struct RunVerb {
 }
 
 impl RunVerb {
-    /// How a board is to be had.
+    /// How to access a board.
     fn access(&self) -> AccessOptions {
         AccessOptions { deploy: self.deploy.clone(), ..self.access.options(Purpose::Run) }
     }
@@ -91,7 +91,7 @@ fn run_plan(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     }
     let value = |id: &str| typed.iter().find(|typed| typed.id == id).and_then(|typed| typed.value.clone());
     let overrides = Overrides { duration: value("duration"), target: value("target") };
-    // A plan with mistakes is told before anything is looked for on this machine.
+    // Mistakes in a plan are reported before anything is looked up on this machine.
     let plan = verb.plan.as_deref().map(|path| load(path, &overrides)).transpose()?;
     let showing = verb.run.output.showing();
     let measuring = Measuring {
@@ -120,10 +120,10 @@ fn run_plan(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     round.show(showing)
 }
 
-/// An option that was typed, and not a default.
+/// An option of the command line that is not a default.
 struct Typed {
     id: String,
-    /// As it is typed.
+    /// As typed.
     shown: String,
     value: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `tardy target`: boards and virtual machines to run on, as files.
+//! `tardy target`: boards and virtual machines as targets, stored in files.
 
 mod boards;
 
@@ -298,7 +298,7 @@ fn verify_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Resu
         }
         Description::Labgrid(place) => {
             let label = place.label();
-            // A place must be released whatever happens, so that a Ctrl-C is heard.
+            // The place must be released in any case, so Ctrl-C is handled.
             let signals = Signals::watch()?;
             let target = open_place(&arguments.name, *place, reporting(), signals.requests().clone());
             return boards::verify(target, &label, arguments.json);
@@ -330,7 +330,7 @@ fn verify_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Resu
     report(arguments.json, document, &lines.join("\n"))
 }
 
-/// What the meter says of itself there.
+/// Version that the meter reports there.
 fn version_there(target: &mut dyn Target, name: &str, meter: &Path) -> anyhow::Result<String> {
     let mut running = target.start(&Command { program: meter.to_owned(), arguments: vec!["--version".into()] })?;
     let mut said = Vec::new();
@@ -348,7 +348,7 @@ fn version_there(target: &mut dyn Target, name: &str, meter: &Path) -> anyhow::R
     Ok(String::from_utf8_lossy(&said).trim().to_owned())
 }
 
-/// Prints the one or the other.
+/// Prints the JSON document or the text.
 fn report(json: bool, document: serde_json::Value, text: &str) -> anyhow::Result<Exit> {
     if json {
         json::print(&document)?;

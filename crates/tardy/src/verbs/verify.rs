@@ -1,4 +1,4 @@
-//! `tardy virtual verify`: the same run several times, while the host is quiet and busy.
+//! `tardy virtual verify`: the same run several times, on an idle and on a busy host.
 
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::usage;
@@ -24,7 +24,7 @@ use std::thread;
 use words::figures::count;
 use words::printable::printable;
 
-/// Load of the loaded series: it reaches the page cache, the names of files, and the memory of processes.
+/// Load of the loaded series: it uses the page cache, the dentry cache and the memory of processes.
 const LOADS: [&str; 1] = ["churn"];
 const SEED: u64 = 1;
 
@@ -79,7 +79,7 @@ struct Verification<'a> {
     json: bool,
 }
 
-/// How a series of identical plans came out.
+/// The result of a series of identical plans.
 #[derive(Debug, Serialize)]
 struct Series {
     guest: &'static str,
@@ -94,7 +94,7 @@ struct Series {
 struct Difference {
     run: usize,
     sample: usize,
-    /// Latencies in ns; absent where a run has no such sample.
+    /// Latencies in ns; absent if a run has no such sample.
     first_run_ns: Option<i64>,
     this_run_ns: Option<i64>,
     archives: [PathBuf; 2],
@@ -152,7 +152,7 @@ fn one_series(
     let mut first: Option<Trajectory> = None;
     for number in 1..=asked.runs as usize {
         let place = |number: usize| folder.join(format!("{guest}-{number}"));
-        // The first run has the host to itself as far as that depends on this program.
+        // During the first run, this program puts no load on the host.
         let host = (number > 1).then(BusyHost::begin);
         let run = laboratory.run(&settings, place(number))?;
         drop(host);
@@ -187,7 +187,7 @@ fn difference_of(
     Difference { run, sample, first_run_ns: latency(first), this_run_ns: latency(this), archives }
 }
 
-/// A line on standard error for each run, because a series takes minutes.
+/// One line on standard error per run, because a series takes minutes.
 fn report(asked: &Verification, guest: &str, number: usize, trajectory: &Trajectory, speed: Option<VirtualSpeed>) {
     if !asked.json {
         let host = if number > 1 { "busy" } else { "as it is" };
@@ -229,7 +229,7 @@ fn conclude(series: &Series, page: &mut Page) {
     }
 }
 
-/// Every CPU of the host does useless work until this is dropped.
+/// Keeps every CPU of the host busy until it is dropped.
 struct BusyHost {
     over: Arc<AtomicBool>,
     threads: Vec<thread::JoinHandle<()>>,

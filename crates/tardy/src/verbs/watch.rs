@@ -1,4 +1,4 @@
-//! `tardy watch`: measures and explains how late another program's threads wake, with no change to it.
+//! `tardy watch`: measures and explains how late the threads of an unmodified program wake.
 
 mod arguments;
 mod interpreter;
@@ -25,7 +25,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use words::printable::printable;
 
-/// Code of the meter's problem when a command that it started on its machine failed.
+/// Code of the meter's problem if a command that it started on its machine failed.
 const COMMAND_FAILED: &str = "meter.command-failed";
 
 /// Runs the verb; `command` is the command line as typed.
@@ -39,10 +39,11 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     let mut target = machine::open(&arguments.target, &meter, &signals)?;
     let mut started = match arguments.command() {
         [] => None,
-        // A board has its programs.
+        // A board has its own programs.
         _ if is_board(&arguments.target) => None,
         [program, ..] if arguments.target != local::NAME => {
-            // A virtual machine has no files but those it is sent, and mounts its own over some folders.
+            // A virtual machine has no files except those sent to it, and mounts its own file systems over some
+            // directories.
             let path = fs::canonicalize(program)?;
             if let Some(interpreter) = interpreter::of(&path)? {
                 let (program, target) = (path.display(), &arguments.target);
@@ -58,24 +59,24 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
             words.for_each(|word| *word = there.display().to_string());
             None
         }
-        // What the command prints would spoil a document of ours.
+        // The output of the command would corrupt a JSON document.
         words => Some(Started::waiting(&meter, words, silent, &counted)?),
     };
     if let (Some(started), Some(watch)) = (&started, &mut settings.watch) {
         *watch = WatchSettings { pid: Some(started.pid()), ours: true, ..std::mem::take(watch) };
     }
     let request = new_request(&arguments.target, output, command, meter, settings)?;
-    // A block that is redrawn and the words of a command do not go on one terminal.
+    // A redrawn block and the output of a command cannot share a terminal.
     let mut progress = Progress::new(output.quiet || started.is_some(), request.settings.duration_ns);
     let mut failed_there = false;
     let outcome = runner::run::run_counting(target.as_mut(), &request, &counted, signals.requests(), &mut |event| {
         match &event {
             Event::Said { line } => {
-                // When it was printed, by the clock of that machine, is not known.
+                // The time of the line on that machine's clock is unknown.
                 counted.look_at(line, None);
                 progress.aside(|| pass_on(line, silent));
             }
-            // A command that still runs is asked to end after this phase has begun.
+            // A command that is still running is asked to end after this phase has begun.
             Event::Phase(RunPhase::Collect) => started.iter_mut().for_each(Started::notice_end),
             Event::Problem(problem) if problem.code == COMMAND_FAILED => failed_there = true,
             _ => {}
@@ -95,7 +96,7 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     })
 }
 
-/// A line of a command that runs on another machine. A reader who has left does not end the watch.
+/// Prints a line of a command that runs on another machine. A closed pipe does not end the watch.
 fn pass_on(line: &str, aside: bool) {
     let line = printable(line);
     let _ = if aside { writeln!(io::stderr(), "{line}") } else { writeln!(io::stdout(), "{line}") };

@@ -1,4 +1,4 @@
-//! A baseline in virtual time: its file, and what moved since it was written.
+//! A baseline in virtual time: its file, and the changes since it was written.
 
 pub mod drift;
 pub mod file;
@@ -7,7 +7,7 @@ use super::seed_runs::{all_seed_runs, open_all};
 use crate::exit::Exit;
 use std::path::{Path, PathBuf};
 
-/// Judges runs that are there by a file: `tardy judge --baseline`.
+/// Judges existing runs by a baseline file: `tardy judge --baseline`.
 pub fn judge(file: &Path, names: &[PathBuf], json: bool) -> anyhow::Result<Exit> {
     let baseline = file::read(file)?;
     let runs = open_all(names)?;

@@ -1,4 +1,4 @@
-//! Runs in virtual time, one after the other, and what identifies them.
+//! Runs in virtual time, run in sequence, and their checksums.
 
 use crate::measuring::machine;
 use crate::measuring::signals::Signals;
@@ -16,17 +16,17 @@ use std::time::Duration;
 
 /// A guest has one processor, so one thread measures.
 const THREAD: u32 = 0;
-/// Frames come several times a second of the guest's.
+/// Frames arrive several times per second of guest time.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// What a series of runs has in common.
+/// Settings that all runs of a series share.
 pub struct Laboratory<'a> {
     pub target: &'a str,
     pub meter: &'a Path,
     pub signals: &'a Signals,
     /// The command line as typed, for the archives.
     pub command: &'a [String],
-    /// Shows nothing while a run goes on.
+    /// Shows no progress.
     pub quiet: bool,
 }
 
@@ -34,13 +34,13 @@ impl Laboratory<'_> {
     /// Runs once into a new archive.
     ///
     /// # Errors
-    /// When nothing was measured; the archive is left as it is.
+    /// If nothing was measured; the archive is left as it is.
     pub fn run(&self, settings: &RunSettings, directory: PathBuf) -> anyhow::Result<Run> {
         let mut target = machine::open(self.target, self.meter, self.signals)?;
         self.run_on(target.as_mut(), settings, directory)
     }
 
-    /// The same on a target that is there already.
+    /// Runs once on an existing target.
     ///
     /// # Errors
     /// As [`Self::run`].
@@ -66,7 +66,7 @@ impl Laboratory<'_> {
     }
 }
 
-/// Every sample of a run in virtual time, and the sum that identifies them.
+/// Every sample of a run in virtual time, and their checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trajectory {
     /// SHA-256 of the file of samples, in hexadecimal.
@@ -76,7 +76,7 @@ pub struct Trajectory {
 
 impl Trajectory {
     /// # Errors
-    /// When the run did not keep every sample.
+    /// If the run did not keep every sample.
     pub fn of(run: &Run) -> anyhow::Result<Self> {
         let bytes = samples_file::bytes(&run.directory, THREAD)
             .with_context(|| format!("failed to read the samples of {}", run.directory.display()))?;
@@ -92,17 +92,18 @@ impl Trajectory {
         self.bytes.len() / samples_file::RECORD_BYTES
     }
 
-    /// Whether these are its first samples; answers how many.
+    /// Checks that `samples` are its first samples; returns their number.
     ///
     /// # Errors
-    /// The number of the first one that is not.
+    /// The number of the first sample that differs.
     pub fn begins_with(&self, samples: &[u8]) -> Result<usize, usize> {
         let mut own = self.samples();
         let differing = samples_file::records(samples).position(|sample| own.next() != Some(sample));
         differing.map_or(Ok(samples.len() / samples_file::RECORD_BYTES), Err)
     }
 
-    /// Number of the first sample in which two differ, and what each has there; `None` when they are identical.
+    /// Number of the first sample in which two trajectories differ, and the sample of each; `None` if they are
+    /// identical.
     pub fn first_difference(&self, other: &Self) -> Option<(usize, Option<SampleRecord>, Option<SampleRecord>)> {
         let (mut left, mut right) = (self.samples(), other.samples());
         (0..).map(|number| (number, left.next(), right.next())).find_map(|(number, left, right)| {

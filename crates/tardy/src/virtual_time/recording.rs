@@ -1,4 +1,5 @@
-//! Makes a run in virtual time again, with a recorder outside of the machine, and explains its worst wake-ups from what ran.
+//! Repeats a run in virtual time with a recorder outside the machine, and explains its worst wake-ups from the recorded
+//! execution.
 
 pub mod again;
 pub mod choice;
@@ -17,18 +18,18 @@ use machines::flight_recorder::RecorderPlaces;
 use machines::meter_places::MeterPlaces;
 use std::path::PathBuf;
 
-/// What is asked for.
+/// The request.
 pub struct Recording<'a> {
     pub wanted: Wanted,
     pub target: Option<&'a str>,
-    /// No progress on the terminal.
+    /// Show no progress on the terminal.
     pub silent: bool,
 }
 
-/// Records wake-ups of a run and explains them; answers the archive, which has them from then on.
+/// Records wake-ups of a run and explains them; returns the archive, which contains them from then on.
 ///
 /// # Errors
-/// When the second run is not the first, or cannot be made. The archive is as it was then.
+/// If the second run differs from the first, or cannot be made. The archive is unchanged then.
 pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Signals) -> anyhow::Result<PathBuf> {
     let again = Again::of(run, recording.target)?;
     let spikes = choice::spikes(run, &recording.wanted)?;
@@ -55,7 +56,7 @@ pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Si
     Ok(run.directory)
 }
 
-/// What cannot be made again.
+/// The error for a run that cannot be repeated.
 fn not_again(why: &str) -> anyhow::Error {
     UsageError(format!("failed to make the run again: {why}")).into()
 }

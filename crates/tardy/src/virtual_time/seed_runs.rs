@@ -1,4 +1,4 @@
-//! Runs in virtual time as comparisons want them: opened with every sample, or measured seed by seed.
+//! Runs in virtual time as input of comparisons: opened with every sample, or measured seed by seed.
 
 use super::laboratory::Laboratory;
 use crate::archives;
@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 
 /// A guest has one processor, so one thread measures.
 const THREAD: u32 = 0;
-/// Seeds of the idle guest: its path is the same in all of them, and two show that.
+/// Seeds of the idle guest: its trajectory is the same for all of them, and two show that.
 const IDLE_SEEDS: u32 = 2;
 
-/// An archive with all that is compared.
+/// An archive with all compared values.
 pub struct OpenedRun {
     summary: RunSummary,
     samples: Vec<(i64, i64)>,
@@ -27,7 +27,7 @@ pub struct OpenedRun {
 
 impl OpenedRun {
     /// # Errors
-    /// When the run did not keep every sample.
+    /// If the run did not keep every sample.
     pub fn of(run: &Run) -> anyhow::Result<Self> {
         let bytes = samples_file::bytes(&run.directory, THREAD)
             .with_context(|| format!("failed to read the samples of {}", run.directory.display()))?;
@@ -44,7 +44,7 @@ impl OpenedRun {
     }
 }
 
-/// The runs that were made with loads, or those without.
+/// The runs with loads, or those without.
 pub fn seed_runs(runs: &[OpenedRun], idle: bool) -> Vec<SeedRun<'_>> {
     runs.iter().map(OpenedRun::seed_run).filter(|run| run.is_idle() == idle).collect()
 }
@@ -54,10 +54,10 @@ pub fn all_seed_runs(runs: &[OpenedRun]) -> Vec<SeedRun<'_>> {
     runs.iter().map(OpenedRun::seed_run).collect()
 }
 
-/// The archives that a name stands for: one, or all in a directory of several, as `tardy run --seeds` leaves it.
+/// The archives that a name refers to: one, or all in a directory of several, as written by `tardy run --seeds`.
 ///
 /// # Errors
-/// When there is none.
+/// If there is none.
 pub fn archives_of(name: &Path) -> anyhow::Result<Vec<Run>> {
     let below_runs = Path::new(archives::RUNS).join(name);
     for directory in [name, &below_runs] {
@@ -77,7 +77,7 @@ pub fn is_virtual(run: &Run) -> bool {
 /// Opens all runs of some names.
 ///
 /// # Errors
-/// When there is none, one is not in virtual time, or one did not keep its samples.
+/// If there is none, one is not in virtual time, or one did not keep its samples.
 pub fn open_all(names: &[PathBuf]) -> anyhow::Result<Vec<OpenedRun>> {
     let mut opened = Vec::new();
     for name in names {
@@ -92,11 +92,11 @@ pub fn open_all(names: &[PathBuf]) -> anyhow::Result<Vec<OpenedRun>> {
     Ok(opened)
 }
 
-/// What to measure of one system.
+/// What to measure for one system.
 pub struct Seeds<'a> {
     pub settings: &'a RunSettings,
     pub count: u32,
-    /// Measure the idle guest as well, when the settings have a load.
+    /// Measure the idle guest as well, if the settings have a load.
     pub idle_too: bool,
 }
 
@@ -104,7 +104,7 @@ impl Seeds<'_> {
     /// Measures into new archives below a directory: `idle-0001` ..., `seed-0001` ...
     ///
     /// # Errors
-    /// At the first run that leaves nothing to use.
+    /// At the first run without usable results.
     pub fn measure(&self, laboratory: &Laboratory, directory: &Path) -> anyhow::Result<Vec<OpenedRun>> {
         let mut opened = Vec::new();
         if self.idle_too && !self.settings.loads.is_empty() {

@@ -1,4 +1,4 @@
-//! The trace of a spike on the disk: a small one is read at once, of a large one only what is asked for.
+//! The trace of a spike on the disk: a small one is read at once, a large one only where it is needed.
 
 use super::{ReadAt, Source};
 use archive::reader::{OpenError, Run};
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
-/// A snapshot is far below; a trace that another program recorded may be far above.
+/// A snapshot is far smaller; a trace that another program recorded may be far larger.
 const AT_ONCE_BYTES_MAX: u64 = 8 << 20;
 
 /// A trace that can be read from.

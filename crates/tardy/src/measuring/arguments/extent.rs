@@ -1,4 +1,4 @@
-//! How long it is measured and what is too late, as options of `tardy run` and `tardy watch`.
+//! How long to measure and which latency is too late, as options of `tardy run` and `tardy watch`.
 
 use crate::options::quantity::{latency_ns, positive_time_ns};
 use clap::Args;

@@ -35,7 +35,8 @@ pub enum ValueError {
 }
 
 impl RunArguments {
-    /// What a plan with these options and this load asks for, and every problem of them with its line.
+    /// The arguments that a plan with these options and this load requests, and every problem with them, each with its
+    /// line.
     pub fn planned(options: &[PlanOption], load: &LoadChoice) -> (Self, Vec<Problem>) {
         let mut arguments = defaults();
         let mut problems = Vec::new();
@@ -110,7 +111,7 @@ impl RunArguments {
         Ok(())
     }
 
-    /// Keys that need another key, which on a command line clap requires.
+    /// Keys that lack a key they require; on a command line clap checks this.
     fn contradictions(&self, options: &[PlanOption]) -> Vec<Problem> {
         if self.tracers.tracer.is_some() {
             return Vec::new();
@@ -150,7 +151,7 @@ mod tests {
     use runner::plan::Plan;
     use runner::plan::options::{MEASUREMENT, TRACE};
 
-    /// Each key of a plan with a value, and the words of the command line that ask for the same.
+    /// Each key of a plan with a value, and the equivalent words of the command line.
     const SAME: [(&str, &str, &str, &str); 29] = [
         ("measurement", "method", "\"semaphore:kind=sysv\"", "--method semaphore:kind=sysv"),
         ("measurement", "duration", "\"2s\"", "--duration 2s"),
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn every_option_of_run_has_a_key_or_a_reason_to_have_none() {
         use clap::Args;
-        // Chosen by the plan in another way, for virtual time alone, of one process only, or about one command.
+        // A plan sets these in another way, or they apply only to virtual time, to a single process or to a command.
         let without = [
             "load",
             "load-cmd",

@@ -4,13 +4,13 @@ use crate::options::quantity::latency_ns;
 use archive::settings::{SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
 
-/// What a verb does where nothing is typed.
+/// Defaults of a verb without these options.
 #[derive(Debug, Clone, Copy)]
 pub struct TraceDefaults {
     pub buffer_kb: u32,
     pub snapshots: u32,
     pub budget_mb: u32,
-    /// What `auto` stands for.
+    /// The meaning of `auto`.
     pub auto: SnapshotMode,
 }
 
@@ -54,7 +54,7 @@ pub(super) enum TraceName {
 }
 
 impl TraceArguments {
-    /// What the meter is asked to do; what is not an option is as usual.
+    /// The settings for the meter; settings without an option have their defaults.
     pub fn settings(&self, defaults: TraceDefaults) -> TraceSettings {
         TraceSettings {
             mode: match self.trace {

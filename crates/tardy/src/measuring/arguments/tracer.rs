@@ -5,10 +5,10 @@ use crate::options::quantity::whole_microseconds_ns;
 use archive::tracer::{KernelSource, TracerSettings};
 use clap::{Args, ValueEnum};
 
-/// Buffer of each CPU. A busy CPU fills 50 to 100 MB/s with functions, so these hold some 40 ms: ample for a late wake-up,
-/// and a buffer of more takes so long to copy that the next spike passes by meanwhile.
+/// Buffer of each CPU. A busy CPU fills 50 to 100 MB/s with functions, so a buffer holds about 40 ms: ample for a late
+/// wake-up. Copying a larger buffer takes so long that the next spike is missed.
 const BUFFER_KB: u32 = 4096;
-/// Entry and exit of a function together take nearly three times as much.
+/// Entry and exit of a function together take almost three times as much.
 const GRAPH_BUFFER_KB: u32 = 8192;
 
 #[derive(Debug, Args)]
@@ -85,7 +85,7 @@ impl TracerArguments {
         }))
     }
 
-    /// The measurements of the kernel's own, each once.
+    /// The kernel's own measurements, each once.
     pub fn sources(&self) -> Vec<KernelSource> {
         let mut sources: Vec<KernelSource> = self.sources.iter().map(|name| name.source()).collect();
         sources.extend(self.tracer.as_deref().and_then(source_of));
@@ -98,7 +98,7 @@ impl TracerArguments {
         once
     }
 
-    /// Buffer of each CPU in kB when nobody chose one.
+    /// Default buffer of each CPU in kB.
     pub fn buffer_kb(&self) -> u32 {
         if self.tracer.as_deref() == Some("function_graph") { GRAPH_BUFFER_KB } else { BUFFER_KB }
     }

@@ -1,4 +1,4 @@
-//! Options of `tardy run` that the user typed elsewhere: those of a variant of an experiment.
+//! Options of `tardy run` that the user typed elsewhere: the options of an experiment's variant.
 
 use crate::measuring::arguments::RunArguments;
 use clap::Parser;
@@ -13,16 +13,16 @@ struct Line {
 }
 
 impl RunArguments {
-    /// Reads words as `tardy run` reads those behind it.
+    /// Parses words as the options of `tardy run`.
     ///
     /// # Errors
-    /// As on the command line; [`reason`] says it without its form.
+    /// As on the command line; [`reason`] gives the message without its layout.
     pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, clap::Error> {
         Line::try_parse_from(std::iter::once("run").chain(words)).map(|line| line.run)
     }
 }
 
-/// What `tardy run` does without any option.
+/// The arguments of `tardy run` without options.
 pub fn defaults() -> RunArguments {
     RunArguments::of_words([]).expect("no option is required")
 }

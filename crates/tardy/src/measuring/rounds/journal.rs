@@ -1,5 +1,5 @@
-//! The file of a series of rounds: what was asked, what the coin said, what was done, and what came out of it. It is written
-//! after every run, so that a series can go on after a crash with the coin it would have tossed.
+//! The file of a series of rounds: the question, the random orders, the runs and the result. It is written after every
+//! run, so that a series can continue after a crash with the same random orders.
 
 use super::Rounds;
 use crate::archives::{RUNS, new_below};
@@ -13,17 +13,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// No such file is as large.
+/// Upper bound of the file's size.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What one kind of series asks, and the form of its answer.
+/// The question of one kind of series, and the type of its answer.
 pub trait Question: Serialize + DeserializeOwned {
     type Answer: Serialize + DeserializeOwned;
-    /// The verb that asks; the file is named after it.
+    /// The verb that asks; the file has its name.
     const VERB: &'static str;
     /// Newest version of the file that this program understands.
     const VERSION: u32;
-    /// Version of the file it was read from.
+    /// Version of the file that the question was read from.
     fn version(&self) -> u32;
 }
 
@@ -37,7 +37,7 @@ pub struct Journal<Q: Question> {
     pub rounds: Rounds,
     /// A machine was emulated: its latencies mean nothing as real-time figures.
     pub emulated: bool,
-    /// A clock counted instructions.
+    /// A clock counts instructions.
     #[serde(default)]
     pub virtual_time: bool,
     pub command: Vec<String>,
@@ -71,7 +71,7 @@ impl<Q: Question> Journal<Q> {
     /// Reads the file of a directory.
     ///
     /// # Errors
-    /// A [`UsageError`] when there is none or it is not understood.
+    /// A [`UsageError`] if there is no such file or its contents are not understood.
     pub fn load(directory: &Path) -> Result<Self, UsageError> {
         let path = directory.join(Self::file());
         let why = |why: String| UsageError(format!("failed to go on with {}: {why}", path.display()));
@@ -95,10 +95,10 @@ impl<Q: Question> Journal<Q> {
         Ok(replace_inside(directory, Self::file(), &json::indented(self)?)?)
     }
 
-    /// Shows it as it was asked for: as JSON, as the path alone, or as a page.
+    /// Shows the series in the requested form: as JSON, as the path alone, or as a page.
     ///
     /// # Errors
-    /// When standard output is gone.
+    /// If standard output is closed.
     pub fn show(
         &self,
         directory: &Path,
@@ -126,10 +126,10 @@ pub fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Makes the directory of a new series: the empty one asked for, or `runs/<time>-<name>`.
+/// Creates the directory of a new series: `asked`, which must be empty, or `runs/<time>-<name>`.
 ///
 /// # Errors
-/// When it cannot be made, or the one asked for is not empty.
+/// If it cannot be created, or `asked` is not empty.
 pub fn new_directory(asked: Option<&Path>, started: Duration, name: &str) -> anyhow::Result<PathBuf> {
     let Some(out) = asked else { return Ok(new_below(Path::new(RUNS), started.as_secs(), name)?.0) };
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {

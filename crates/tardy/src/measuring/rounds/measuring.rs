@@ -1,4 +1,4 @@
-//! One run of a series into an archive, with the means that all its runs have in common.
+//! One run of a series into an archive, with the resources that all its runs share.
 
 use crate::measuring::machine;
 use crate::measuring::signals::Signals;
@@ -21,7 +21,7 @@ pub struct Measuring {
     pub meter: PathBuf,
     pub signals: Signals,
     pub silence: Duration,
-    /// Show nothing while it goes on.
+    /// Show no progress.
     pub quiet: bool,
     /// The command line as typed, for the manifests.
     pub command: Vec<String>,
@@ -32,27 +32,27 @@ impl Measuring {
         self.signals.requests().count() > 0
     }
 
-    /// Says on a terminal what comes next.
+    /// Reports the next step if standard error is a terminal.
     pub fn report(&self, line: &str) {
         if !self.quiet && io::stderr().is_terminal() {
             complain!("{}", printable(line));
         }
     }
 
-    /// Measures once and opens what it left.
+    /// Measures once and opens the archive.
     ///
     /// # Errors
-    /// When there is not even an archive.
+    /// If no archive was written.
     pub fn run(&self, target: &str, settings: RunSettings, directory: &Path) -> anyhow::Result<Run> {
         let mut target = machine::open(target, &self.meter, &self.signals)?;
         self.run_on(target.as_mut(), None, settings, self.silence, directory)
     }
 
-    /// Measures once on this machine, as the step of a plan, and opens what it left. `silence`: how long the meter may say
-    /// nothing.
+    /// Measures once on this machine, as the step of a plan, and opens the archive. `silence`: the longest time that
+    /// the meter may send nothing.
     ///
     /// # Errors
-    /// When there is not even an archive.
+    /// If no archive was written.
     pub fn run_on(
         &self,
         target: &mut dyn Target,
@@ -78,7 +78,7 @@ impl Measuring {
     }
 }
 
-/// A seed nobody chose: from the kernel, or from the clock where that gives none.
+/// The default seed: from the kernel, or from the clock if the kernel provides none.
 pub fn system_seed(now: Duration) -> u64 {
     let mut bytes = [0; 8];
     let read = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));

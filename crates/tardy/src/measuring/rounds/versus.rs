@@ -1,4 +1,4 @@
-//! Two variants in rounds: what an experiment asks, and the runs that answer it.
+//! Two variants in rounds: the question of an experiment, and the runs that answer it.
 
 mod question;
 mod series;

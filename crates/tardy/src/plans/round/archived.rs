@@ -1,4 +1,4 @@
-//! The steps of a round as its directory holds them, for verbs that take a round as a whole.
+//! The steps of a round in its directory, for verbs that process a whole round.
 
 use super::file::RoundFile;
 use super::outcome::{StepState, newest};
@@ -10,19 +10,19 @@ use archive::reader::Run;
 use archive::summary::RunSummary;
 use std::path::Path;
 
-/// A step with the archive of its last try.
+/// A step with the archive of its last attempt.
 #[derive(Debug)]
 pub struct ArchivedStep {
-    /// With the step of the plan; of a step that has no archive nothing else.
+    /// Contains the step of the plan; for a step without an archive, nothing else.
     pub run: Run,
     pub summary: RunSummary,
 }
 
-/// All steps of a round in their order, those that were never run among them. The summary of a step that is not done is not
-/// valid and says why.
+/// All steps of a round in order, including those that were never run. The summary of an unfinished step is invalid and
+/// says why.
 ///
 /// # Errors
-/// A [`UsageError`] when the directory holds no round, or one that is not understood.
+/// A [`UsageError`] if the directory holds no round, or one that is not understood.
 pub fn archived(directory: &Path) -> Result<Vec<ArchivedStep>, UsageError> {
     let (file, plan) = RoundFile::load(directory)?;
     let began_unix_s = u64::try_from(file.started_unix_ns / 1_000_000_000).unwrap_or(0);
@@ -32,7 +32,7 @@ pub fn archived(directory: &Path) -> Result<Vec<ArchivedStep>, UsageError> {
             if StepState::of(&summary) == StepState::Stopped && summary.valid {
                 (summary.valid, summary.invalid_because) = (false, vec![Remark::new(&StepProblem::Stopped)]);
             }
-            // One whose first message is lost does not know it.
+            // An archive whose first message is lost lacks the step of the plan.
             run.planned.get_or_insert_with(|| step.planned.clone());
             return ArchivedStep { run, summary };
         }

@@ -1,4 +1,4 @@
-//! New software for the boards of a plan, before its steps: each gets it once in a round.
+//! New software for the boards of a plan, before its steps: each board gets it once per round.
 
 use super::Round;
 use crate::exit::{UsageError, in_words};
@@ -8,10 +8,10 @@ use archive::directory::replace_inside;
 use machines::board::AccessOptions;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether there is a board to give it to.
+/// Checks that there is a board to deploy to.
 ///
 /// # Errors
-/// A [`UsageError`] when there is none.
+/// A [`UsageError`] if there is none.
 pub fn check(deploy: Option<&str>, plan: &CheckedPlan) -> Result<(), UsageError> {
     if deploy.is_some() && boards(plan).is_empty() {
         return Err(UsageError(
@@ -26,11 +26,11 @@ fn boards(plan: &CheckedPlan) -> BTreeSet<&str> {
 }
 
 impl Round<'_> {
-    /// Gives the boards what they are to be measured with; answers why one has it not, by its name. What the commands of
-    /// the lab said is `deploy-<board>.log` in the directory of the round.
+    /// Deploys the software under test to the boards. Returns, by board name, why a board does not have it. The output
+    /// of the lab's commands goes to `deploy-<board>.log` in the directory of the round.
     ///
     /// # Errors
-    /// When the files of the round cannot be written.
+    /// If the files of the round cannot be written.
     pub(super) fn deploy(&mut self) -> anyhow::Result<BTreeMap<String, String>> {
         let mut left_out = BTreeMap::new();
         let Some(image) = self.file.deploy.clone() else { return Ok(left_out) };

@@ -1,5 +1,5 @@
-//! The two files of a round beside its archives: `plan.toml`, the plan as it was, and `round.json`, what was typed
-//! beside it. What came out of the steps is in their archives and nowhere else.
+//! The two files of a round next to its archives: `plan.toml`, the plan at its start, and `round.json`, the overrides
+//! of the command line. The results of the steps are only in their archives.
 
 use crate::exit::UsageError;
 use crate::plans::checked::{CheckedPlan, Overrides};
@@ -15,7 +15,7 @@ use std::path::Path;
 pub const ROUND_VERSION: u32 = 1;
 const PLAN: &str = "plan.toml";
 const ROUND: &str = "round.json";
-/// Neither file is as large.
+/// Upper bound of the size of either file.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// `round.json`
@@ -28,26 +28,26 @@ pub struct RoundFile {
     pub command: Vec<String>,
     pub tool_version: String,
     pub started_unix_ns: i64,
-    /// Packages of kernels that have a Debian name.
+    /// Packages of the kernels that have a Debian name.
     pub packages: Packages,
-    /// The new software that boards are to be given before they are measured on; may be an empty word.
+    /// The new software to deploy to boards before the measurement; may be an empty word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deploy: Option<String>,
-    /// Boards that have it.
+    /// Boards that have the software.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub deployed: BTreeSet<String>,
 }
 
-/// Whether a directory is that of a round.
+/// Whether a directory holds a round.
 pub fn is_round(directory: &Path) -> bool {
     ArchiveDirectory::open(directory).is_ok_and(|inside| inside.file(ROUND).is_ok())
 }
 
 impl RoundFile {
-    /// Begins a round in a directory that is there and empty.
+    /// Begins a round in an existing, empty directory.
     ///
     /// # Errors
-    /// When a file cannot be written; then the directory is gone.
+    /// If a file cannot be written; the directory is removed then.
     pub fn begin(&self, directory: &Path, plan: &CheckedPlan) -> anyhow::Result<()> {
         let written = replace_inside(directory, PLAN, plan.plan.text.as_bytes());
         written.map_err(anyhow::Error::from).and_then(|()| self.save(directory)).inspect_err(|_| {
@@ -67,7 +67,7 @@ impl RoundFile {
     /// Reads the round in a directory, with its plan.
     ///
     /// # Errors
-    /// A [`UsageError`] when there is none or it is not understood.
+    /// A [`UsageError`] if there is no round or it is not understood.
     pub fn load(directory: &Path) -> Result<(Self, CheckedPlan), UsageError> {
         let why = |path: &Path, why: String| UsageError(format!("failed to read the round {}: {why}", path.display()));
         let (round, plan) = (directory.join(ROUND), directory.join(PLAN));

@@ -1,4 +1,4 @@
-//! What came out of a step, as its archive says.
+//! The outcome of a step according to its archive.
 
 use crate::archives::judging::judge_run;
 use crate::plans::checked::{CheckedPlan, CheckedStep};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
-    /// There is a whole and valid run of it: it need not be repeated.
+    /// It has a complete and valid run and need not be repeated.
     Done,
     /// Its run broke, or its numbers must not be used.
     Failed,
@@ -26,7 +26,7 @@ pub enum StepState {
 }
 
 impl StepState {
-    /// That of a step with such a run.
+    /// The state of a step with such a run.
     pub fn of(summary: &RunSummary) -> Self {
         match summary.state {
             RunState::Complete if summary.valid => Self::Done,
@@ -62,7 +62,7 @@ pub struct StepOutcome {
 }
 
 impl StepOutcome {
-    /// The outcome of a step in a round's directory. `failure`: why it left no archive, as far as this process knows.
+    /// The outcome of a step in a round's directory. `failure`: why it left no archive, if this process knows.
     pub fn of(plan: &CheckedPlan, checked: &CheckedStep, directory: &Path, failure: Option<&str>) -> Self {
         let step = &checked.step;
         let none = Self {
@@ -124,7 +124,7 @@ impl StepOutcome {
         }
     }
 
-    /// The verdict in a word.
+    /// The verdict in one word.
     pub fn word(&self) -> &'static str {
         match self.state {
             StepState::NotRun => "not run",
@@ -134,17 +134,17 @@ impl StepOutcome {
     }
 }
 
-/// Where each try of a step lies, the first of them first; without an end.
+/// Directory of each attempt at a step, in order; an infinite sequence.
 fn attempts<'a>(checked: &'a CheckedStep, directory: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     (1..).map(|attempt| directory.join(checked.step.directory(attempt)))
 }
 
-/// The archive of the last try of a step.
+/// The archive of the last attempt at a step.
 pub fn newest(checked: &CheckedStep, directory: &Path) -> Option<PathBuf> {
     attempts(checked, directory).take_while(|path| path.exists()).last()
 }
 
-/// Where the next try of a step goes: nothing that was measured is overwritten.
+/// Directory for the next attempt at a step: no measurement is overwritten.
 pub fn next(checked: &CheckedStep, directory: &Path) -> PathBuf {
     attempts(checked, directory).find(|path| !path.exists()).expect("numbers do not end")
 }

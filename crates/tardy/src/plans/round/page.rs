@@ -1,4 +1,4 @@
-//! The outcome of a round as a page for people.
+//! The outcome of a round as a page of text.
 
 use super::outcome::{StepOutcome, StepState};
 use crate::options::limits::described;
@@ -12,7 +12,7 @@ use std::path::Path;
 use words::figures::{count, counted, microseconds_rough};
 
 pub fn lay_out(plan: &CheckedPlan, directory: &Path, outcomes: &[StepOutcome], mut page: Page) -> Page {
-    // A round may have machines of both kinds.
+    // A round may contain machines of both kinds.
     alarm_of_clock(false, outcomes.iter().any(|outcome| outcome.emulated && !outcome.virtual_time), &mut page);
     alarm_of_clock(outcomes.iter().any(|outcome| outcome.virtual_time), false, &mut page);
     let mut table =
@@ -56,7 +56,7 @@ fn row(outcome: &StepOutcome) -> [String; 7] {
     ]
 }
 
-/// Why a step is no pass, below the table.
+/// Why a step did not pass, below the table.
 fn step(outcome: &StepOutcome, page: &mut Page) {
     let first = format!("step {}  ", outcome.step);
     if let Some(problem) = &outcome.problem {
@@ -89,7 +89,7 @@ fn sentence(plan: &str, outcomes: &[StepOutcome]) -> String {
     }
 }
 
-/// In how many of the steps, unless there is but one.
+/// In how many of the steps; empty for a plan of one step.
 fn share(some: u64, all: usize) -> String {
     match some == all as u64 {
         true if all == 1 => String::new(),
@@ -98,7 +98,7 @@ fn share(some: u64, all: usize) -> String {
     }
 }
 
-/// The archive with the latest wake-up of all, for a look at why.
+/// The archive with the latest wake-up of all, as the one to explain.
 fn worst(outcomes: &[StepOutcome]) -> Option<&Path> {
     let spiky = outcomes.iter().filter(|outcome| outcome.spikes > 0);
     spiky.max_by_key(|outcome| outcome.max_ns)?.archive.as_deref()

@@ -1,4 +1,4 @@
-//! Rounds of a plan at regular times, unattended: a round that fails is told and takes nothing from the next one.
+//! Rounds of a plan at regular times, unattended: a failed round is reported and does not affect the next one.
 
 use super::{Round, new_round_below};
 use crate::archives::RUNS;
@@ -16,19 +16,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use words::calendar::civil;
 use words::printable::printable;
 
-/// How often the clock is looked at: the machine may sleep meanwhile.
+/// Interval between checks of the clock, because the machine may suspend meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// When and how often.
+/// Interval and number of the rounds.
 pub struct Repetition {
     pub every: Duration,
-    /// `None`: until somebody stops it.
+    /// `None`: until the user stops them.
     pub rounds: Option<u32>,
-    /// Directory in which each round gets one of its own.
+    /// Directory in which each round gets a directory.
     pub below: Option<PathBuf>,
 }
 
-/// Runs rounds until there were enough, or somebody stops it. Ends as the gravest of them did.
+/// Runs rounds until their number is reached or the user stops them. Returns the gravest exit of any round.
 ///
 /// # Errors
 /// Never because of a round.
@@ -59,7 +59,7 @@ pub fn repeat(
             break;
         }
         let Some(next) = schedule.next_after(passed()) else { break };
-        // Who reads it may be gone, or the disk that it goes to full: that ends no measurement.
+        // A closed pipe or a full disk on standard output does not end the measurement.
         let _ = announce_next(next.at.saturating_sub(passed()), showing);
         while passed() < next.at && !measuring.stopped() {
             thread::sleep(LOOK_EVERY);
@@ -71,13 +71,14 @@ pub fn repeat(
     Ok(worst)
 }
 
-/// Time since this machine was started, with what it slept: nobody sets this clock.
+/// Time since boot including suspend: this clock cannot be set.
 fn uptime() -> Duration {
     let now = clock_gettime(ClockId::Boottime);
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)
 }
 
-/// Says when the next round begins; beside a document that is none of its business.
+/// Announces when the next round begins; with `--json` or `--quiet` on standard error, because standard output is for
+/// the document.
 fn announce_next(left: Duration, showing: Showing) -> anyhow::Result<()> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_add(left);
     let (day, time) = civil(since_1970.as_secs());
@@ -92,7 +93,7 @@ fn announce_next(left: Duration, showing: Showing) -> anyhow::Result<()> {
     Ok(page.print()?)
 }
 
-/// A broken limit outweighs what could not be measured, and that what was too short.
+/// A broken limit outweighs a failed measurement, which outweighs one that is too short.
 fn graver(one: Exit, other: Exit) -> Exit {
     let weight = |exit: Exit| match exit {
         Exit::Measured => 0,

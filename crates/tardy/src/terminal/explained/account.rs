@@ -1,4 +1,4 @@
-//! The account of one spike on a page: who held the CPU in which phase, what is behind it, what to do.
+//! The account of one spike on a page: the owner of the CPU in each phase, the cause, and what to do.
 
 use super::functions;
 use super::timeline::{self, Canvas};
@@ -14,9 +14,9 @@ use words::vocabulary::{confidence_phrase, owner_before_name};
 const BAR_COLUMNS: i64 = 6;
 const EVIDENCE_INDENT: usize = 7;
 const NAME_COLUMNS: usize = 31;
-/// Columns of the ledger beside the names.
+/// Columns of the ledger next to the names.
 const FIGURES_COLUMNS: usize = 49;
-/// A longer name helps nobody.
+/// Longer names are cut: they do not help the reader.
 const NAME_COLUMNS_MAX: usize = 90;
 
 pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, canvas: Option<Canvas>, page: &mut Page) {
@@ -64,7 +64,7 @@ pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, canvas: Option<
     }
 }
 
-/// What vouches for an account in virtual time.
+/// The evidence for an account in virtual time.
 fn recorded(recording: &FlightRecording) -> String {
     format!(
         "Virtual time: one instruction is one nanosecond. Recorded from outside of the machine, in a second run whose {} \
@@ -94,7 +94,7 @@ fn ledger(explanation: &Explanation, page: &mut Page) {
     table.lines().iter().for_each(|line| page.line(line));
 }
 
-/// Each phase on a line of its own, its owners below.
+/// One line per phase, with its owners below.
 fn narrow_ledger(explanation: &Explanation, page: &mut Page) {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right]);
     table.row(["who held the CPU", "µs", "share"]);
@@ -111,7 +111,7 @@ fn narrow_ledger(explanation: &Explanation, page: &mut Page) {
     table.lines().iter().for_each(|line| page.line(line));
 }
 
-/// An owner with what it is, said once: the idle task is called idle.
+/// An owner with its kind; the kind is left out where it repeats the name, as for the idle task.
 fn titled(owner: &Owner) -> String {
     match owner_before_name(owner.kind) {
         kind if owner.name.is_empty() || kind == owner.name => kind.to_owned(),
@@ -126,7 +126,7 @@ fn lay_out_finding(number: usize, finding: &Finding, page: &mut Page) {
     page.line(&head);
     page.wrapped("     ", &finding.sentence);
     for line in &finding.evidence {
-        // A line of the trace keeps its columns where it fits.
+        // A line of the trace keeps its columns if it fits.
         match line.chars().count() + EVIDENCE_INDENT <= page.columns() || page.columns() >= COLUMNS {
             true => page.line(&format!("{:EVIDENCE_INDENT$}{line}", "")),
             false => page.wrapped("         ", line),

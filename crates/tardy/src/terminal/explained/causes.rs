@@ -1,4 +1,4 @@
-//! What the spikes of the run have in common, on a page.
+//! The common causes of a run's spikes, on a page.
 
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};

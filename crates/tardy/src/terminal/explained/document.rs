@@ -1,4 +1,4 @@
-//! The document of `tardy explain --json`. Its shape is a promise; `explanation_version` counts its changes.
+//! The document of `tardy explain --json`. Its format is stable; `explanation_version` counts its changes.
 
 use archive::causes::RunCauses;
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Mark, Phase};
@@ -17,12 +17,13 @@ const EXPLANATION_VERSION: u32 = 1;
 pub struct Document<'a> {
     explanation_version: u32,
     archive: String,
-    /// The clock counted instructions: a latency is no time of hardware.
+    /// The clock counts instructions: a latency is not a time of real hardware.
     virtual_time: bool,
     spikes: Vec<Entry<'a>>,
-    /// What the spikes have in common.
+    /// The common causes of the spikes.
     causes: &'a RunCauses,
-    /// What a latency tracer of the kernel kept, longest first; the kernel's text is `tracer/<number, four digits>.txt`.
+    /// Traces that a latency tracer of the kernel kept, longest first; the kernel's text is `tracer/<number, four
+    /// digits>.txt`.
     latency_traces: Vec<LatencyTrace>,
     /// What is missing or damaged in the archive.
     gaps: &'a [Remark],
@@ -43,18 +44,18 @@ struct Entry<'a> {
     findings: &'a [Finding],
     /// Instants on the way, relative to due.
     marks: &'a [Mark],
-    /// What other CPUs had to do with it and did meanwhile.
+    /// The part of other CPUs in it, and their activity meanwhile.
     elsewhere: &'a [String],
-    /// Absent when the trace has no functions.
+    /// Absent if the trace has no functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<&'a FunctionAccount>,
-    /// Present when it was recorded in virtual time from outside of the machine.
+    /// Present if it was recorded in virtual time from outside the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<Recording<'a>>,
     caveats: &'a [Remark],
 }
 
-/// What vouches for an account in virtual time.
+/// The evidence for an account in virtual time.
 #[derive(Debug, Serialize)]
 struct Recording<'a> {
     virtual_time: bool,

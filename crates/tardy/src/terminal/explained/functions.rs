@@ -1,5 +1,5 @@
-//! What the functions of a trace show, on a page: in which function each owner was and who called it, and the longest
-//! stretches that could not be interrupted or preempted.
+//! The functions of a trace on a page: the function of each owner with its callers, and the longest stretches that
+//! could not be interrupted or preempted.
 
 use crate::terminal::page::Page;
 use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, HeldLock, MaskedStretch};

@@ -1,5 +1,6 @@
-//! One late wake-up drawn with letters: phases on top, below them a row per CPU, the late one first, then the instants
-//! that matter. Every letter shows who held the CPU longest in its slice of time; the ledger has the exact figures.
+//! One late wake-up drawn with letters: phases on top, below them a row per CPU, the late CPU first, then the important
+//! instants. Every letter shows the owner that held the CPU longest in its slice of time; the ledger has the exact
+//! figures.
 
 mod letters;
 mod runs;
@@ -13,11 +14,11 @@ use runs::{Run, Slices, runs};
 use words::figures::latency;
 use words::vocabulary::owner_before_name;
 
-/// Columns where nobody tells how many there are.
+/// Default number of columns.
 const COLUMNS_UNKNOWN: usize = 80;
-/// A narrower terminal gets no picture unless it is asked for.
+/// A narrower terminal gets a picture only on request.
 const COLUMNS_MIN: usize = 72;
-/// A wider picture helps nobody.
+/// Maximum width; a wider picture does not help.
 const COLUMNS_MAX: usize = 200;
 /// Columns in front of the rows.
 const LABEL: usize = 8;
@@ -34,7 +35,7 @@ pub struct Canvas {
 }
 
 impl Canvas {
-    /// For standard output; `None` when it is no terminal or too narrow, and nobody asked.
+    /// For standard output; `None` if it is not a terminal or too narrow, and no picture was requested.
     pub fn for_stdout(asked: bool) -> Option<Self> {
         let width = screen::width();
         if !asked && width.is_none_or(|columns| columns < COLUMNS_MIN) {
@@ -84,7 +85,7 @@ fn labelled(label: &str, drawn: impl Iterator<Item = (Option<Paint>, String)>) -
     std::iter::once(label).chain(drawn).collect()
 }
 
-/// `due` and `seen` above the columns where they are.
+/// `due` and `seen` above their columns.
 fn edges(explanation: &Explanation, slices: &Slices, letters: &Letters) -> String {
     let down = letters.down;
     let seen = letters.plain(&format!("seen +{} {down}", latency(explanation.latency_ns)));

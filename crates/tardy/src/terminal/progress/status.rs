@@ -1,4 +1,4 @@
-//! What the block on the terminal says, as lines that fit it, and the line that stands for it in a log.
+//! The contents of the status block on the terminal, as lines that fit it, and its one-line form for a log.
 
 use crate::terminal::page::COLUMNS;
 use crate::terminal::screen;
@@ -10,13 +10,13 @@ use std::time::Duration;
 use words::figures::{count, counted, duration, latency};
 use words::printable::printable;
 
-/// Threads shown at once; of more, those with the largest maxima.
+/// Threads shown at once; if there are more, those with the largest maxima.
 const THREADS_SHOWN: usize = 8;
 const BAR_COLUMNS: usize = 24;
-/// The spinner and its space.
+/// Width of the spinner and its space.
 const MARGIN: usize = 2;
 
-/// What is known of a run while it goes on.
+/// The known state of a run in progress.
 #[derive(Debug, Default)]
 pub struct Status {
     duration_ns: Option<u64>,
@@ -30,7 +30,7 @@ pub struct Status {
     notes: Vec<String>,
     explaining: Option<(usize, usize)>,
     virtual_time: bool,
-    /// Those of the terminal.
+    /// Columns of the terminal.
     columns: usize,
 }
 
@@ -71,7 +71,7 @@ impl Status {
         self.explaining = Some((done, total));
     }
 
-    /// The block, `in_phase` after the present phase was entered.
+    /// The block, `in_phase` after the start of the current phase.
     pub fn lines(&self, in_phase: Duration) -> Vec<String> {
         if let Some((done, total)) = self.explaining {
             return vec![format!("explain   spike {} of {total}", done + 1)];
@@ -91,7 +91,7 @@ impl Status {
         lines.iter().map(|line| fitted(line, self.columns)).collect()
     }
 
-    /// Where the run is, in one line of a log.
+    /// The state of the run in one line of a log.
     pub fn line(&self, in_phase: Duration) -> String {
         let mut line = self.headline(in_phase).replace(['█', '░'], "");
         if let Some(worst) = self.threads.iter().max_by_key(|thread| thread.latency_ns_max) {
@@ -108,7 +108,7 @@ impl Status {
         let elapsed_ns = i64::try_from(in_phase.as_nanos()).unwrap_or(i64::MAX);
         let mut line = format!("{phase:<8}");
         if self.virtual_time {
-            // How much of it has gone by is not to be read from the host's clock.
+            // The host's clock does not show how much of it has passed.
             let total =
                 self.duration_ns.and_then(|ns| i64::try_from(ns).ok()).map(|ns| format!("{} of ", duration(ns)));
             line.push_str(&format!("  {}virtual time", total.unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! What a word of the list stands for: a target, options of `tardy run`, or what a command makes of it.
+//! The meaning of a word of the list: a target, options of `tardy run`, or a value for a command.
 
 use super::BisectArguments;
 use crate::exit::UsageError;
@@ -6,9 +6,9 @@ use crate::measuring::machine::is_in_virtual_time;
 use crate::measuring::variant::Variant;
 use std::process::{Command, Stdio};
 
-/// The variable in which the command finds the candidate.
+/// The environment variable that contains the candidate.
 const VARIABLE: &str = "TARDY_CANDIDATE";
-/// What a command says with this code is that the candidate cannot be tested, as git has it.
+/// A command that exits with this code reports that the candidate cannot be tested, as in git.
 const UNTESTABLE: i32 = 125;
 
 /// A candidate that can be measured.
@@ -22,13 +22,13 @@ pub struct Candidate {
 #[derive(Debug)]
 pub enum Unprepared {
     Untestable(String),
-    /// The whole search makes no sense any more.
+    /// The whole search is no longer useful.
     GiveUp(String),
 }
 
 impl Candidate {
     /// # Errors
-    /// When it is none.
+    /// If the word is not a candidate.
     pub fn parse(word: &str, arguments: &BisectArguments) -> Result<Self, UsageError> {
         let shared = arguments.options.clone();
         let variant = match &arguments.before {
@@ -39,14 +39,14 @@ impl Candidate {
         Ok(Self { virtual_time: is_in_virtual_time(&variant.target), variant })
     }
 
-    /// Runs the command that goes before a measurement, if there is one.
+    /// Runs the command before a measurement, if there is one.
     ///
     /// # Errors
     /// [`Unprepared`].
     pub fn prepare(&self) -> Result<(), Unprepared> {
         let Some(line) = &self.variant.before else { return Ok(()) };
         let mut command = Command::new("sh");
-        // Standard output is the result's.
+        // Standard output is for the result.
         command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::from(std::io::stderr()));
         let status =
             command.status().map_err(|error| Unprepared::GiveUp(format!("failed to start a shell: {error}")))?;
@@ -61,7 +61,7 @@ impl Candidate {
     }
 }
 
-/// A line of shell with the candidate in the environment, whatever letters it has.
+/// A shell command line with the candidate in the environment, so that the shell does not interpret its characters.
 fn with_candidate(before: &str, word: &str) -> String {
     format!("export {VARIABLE}='{}'\n{before}", word.replace('\'', r"'\''"))
 }

@@ -1,5 +1,5 @@
-//! One step, with the exit codes that `git bisect run` wants: 0 good, 1 bad, 125 cannot be tested, 128 and above give up.
-//! Whatever goes wrong with the search itself must give up: git would take any other code for a bad commit.
+//! One step, with the exit codes of `git bisect run`: 0 good, 1 bad, 125 cannot be tested, 128 and above give up. Every
+//! error of the search itself must give up: git would take any other code for a bad commit.
 
 use super::BisectArguments;
 use super::candidate::Candidate;
@@ -12,7 +12,7 @@ use judge::bisect::{StepVerdict, step_confidence};
 use std::fs;
 use words::printable::printable;
 
-/// Measures and answers; errors are told and give up.
+/// Measures and returns the exit code; errors are printed and give up.
 pub fn run(arguments: &BisectArguments, command: Vec<String>) -> Exit {
     step(arguments, command).unwrap_or_else(|error| {
         complain!("tardy: {}", printable(&in_words(&error)));

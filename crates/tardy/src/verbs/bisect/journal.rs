@@ -1,5 +1,5 @@
-//! `bisect.json`: what is searched, and what every step showed. It is written after every step, so that the same command
-//! goes on where it was stopped.
+//! `bisect.json`: what is searched, and the result of every step. It is written after every step, so that the same
+//! command continues an interrupted search.
 
 use crate::exit::UsageError;
 use crate::terminal::json;
@@ -13,18 +13,18 @@ use std::path::Path;
 /// Version of the file.
 pub const BISECT_VERSION: u32 = 1;
 const FILE: &str = "bisect.json";
-/// No such file is as large.
+/// Upper bound of the file's size.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What must be the same for a search to go on.
+/// Settings that must be unchanged for a search to continue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The good end first.
+    /// From the good end.
     pub candidates: Vec<String>,
     pub before: Option<String>,
-    /// As they were understood.
+    /// As they were parsed.
     pub limits: Vec<String>,
-    /// Of the good end, which says what all share.
+    /// Settings of the good end, which contain those that all share.
     pub settings: RunSettings,
     pub seeds: u32,
     pub rounds: u32,
@@ -32,7 +32,7 @@ pub struct Plan {
     pub confidence: f64,
 }
 
-/// A step that is done.
+/// A finished step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DoneStep {
     /// Place in the list, from 0.
@@ -41,7 +41,7 @@ pub struct DoneStep {
     pub sentence: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worse_at_least: Option<f64>,
-    /// Directory of its archives, beside the file.
+    /// Directory of its archives, next to the file.
     pub archives: String,
 }
 
@@ -49,22 +49,22 @@ pub struct DoneStep {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Journal {
     pub bisect_version: u32,
-    /// Whether the steps counted executed instructions.
+    /// Whether the clock of the steps counted executed instructions.
     pub virtual_time: bool,
     pub plan: Plan,
     pub steps: Vec<DoneStep>,
-    /// The candidate that was looked for.
+    /// The first bad candidate.
     pub first_bad: Option<String>,
-    /// Candidates among which it is, when those that matter cannot be tested.
+    /// Candidates that include the first bad one, if those that decide it cannot be tested.
     #[serde(default)]
     pub suspects: Vec<String>,
 }
 
 impl Journal {
-    /// Goes on with the search in a directory, or begins one there.
+    /// Continues the search in a directory, or begins one there.
     ///
     /// # Errors
-    /// A [`UsageError`] when there is another search, or something else.
+    /// A [`UsageError`] if the directory holds another search, or something else.
     pub fn open(directory: &Path, plan: Plan, virtual_time: bool) -> Result<Self, UsageError> {
         let why = |why: String| UsageError(format!("failed to search in {}: {why}", directory.display()));
         let fresh = Self {
@@ -92,7 +92,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// One verdict for each candidate that was tested.
+    /// One verdict for each tested candidate.
     pub fn verdicts(&self) -> Vec<Option<StepVerdict>> {
         let mut verdicts = vec![None; self.plan.candidates.len()];
         for step in &self.steps {
@@ -104,7 +104,7 @@ impl Journal {
     /// Writes the file.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn save(&self, directory: &Path) -> anyhow::Result<()> {
         Ok(replace_inside(directory, FILE, &json::indented(self)?)?)
     }

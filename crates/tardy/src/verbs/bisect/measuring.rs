@@ -1,4 +1,4 @@
-//! One step: a candidate is measured, and what that shows.
+//! One step: the measurement of a candidate, and its result.
 
 use super::candidate::{Candidate, Unprepared};
 use crate::archives::judging::judge_run;
@@ -27,17 +27,17 @@ pub struct Steps<'a> {
     pub limits: &'a LimitArguments,
     pub seeds: u32,
     pub rounds: u32,
-    /// Of each step that is not in virtual time.
+    /// Confidence of each step that is not in virtual time.
     pub confidence: f64,
 }
 
-/// What a step came to.
+/// Result of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub verdict: StepVerdict,
     /// The evidence.
     pub sentence: String,
-    /// By what factor an experiment shows the candidate to be worse at least.
+    /// Lower bound of the factor by which an experiment shows the candidate to be worse.
     pub worse_at_least: Option<f64>,
 }
 
@@ -48,10 +48,10 @@ impl Step {
 }
 
 impl Steps<'_> {
-    /// Measures a candidate into a directory that is not there yet. `good` and `worse_at_least` are for experiments.
+    /// Measures a candidate into a directory that does not exist yet. `good` and `worse_at_least` are for experiments.
     ///
     /// # Errors
-    /// When the search cannot go on.
+    /// If the search cannot continue.
     pub fn measure(
         &self,
         measuring: &Measuring,
@@ -91,7 +91,7 @@ impl Steps<'_> {
         }))
     }
 
-    /// The limits hold in every seed, or are broken in the first that shows it.
+    /// The limits hold for every seed, or are broken by the first seed that shows it.
     fn seeds(&self, measuring: &Measuring, candidate: &Candidate, directory: &Path) -> anyhow::Result<Step> {
         fs::create_dir_all(directory).map_err(|error| anyhow!("failed to create {}: {error}", directory.display()))?;
         let settings = &candidate.variant.settings;
@@ -149,10 +149,10 @@ impl Steps<'_> {
     }
 }
 
-/// Refuses experiments that could not decide anything.
+/// Rejects experiments that have too few rounds to decide anything.
 ///
 /// # Errors
-/// A [`UsageError`] with the rounds that are needed.
+/// A [`UsageError`] with the required number of rounds.
 pub fn enough_rounds(rounds: u32, confidence: f64) -> Result<(), UsageError> {
     let needed = rounds_least(confidence);
     if rounds >= needed {
@@ -162,7 +162,7 @@ pub fn enough_rounds(rounds: u32, confidence: f64) -> Result<(), UsageError> {
     Err(UsageError(format!("each step needs a confidence of {percent:.3} %, which takes --rounds {needed} or more")))
 }
 
-/// One run; the inner error says why the candidate cannot be tested: it did not boot, died, or is not valid.
+/// One run; the inner error says why the candidate cannot be tested: it did not boot, died, or is invalid.
 fn run_once(
     measuring: &Measuring,
     candidate: &Candidate,

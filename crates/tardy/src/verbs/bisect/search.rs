@@ -1,4 +1,4 @@
-//! The whole search, step by step, each told with its evidence.
+//! The whole search, step by step, with the evidence of each step.
 
 use super::candidate::Candidate;
 use super::journal::{DoneStep, Journal, Plan};
@@ -61,7 +61,7 @@ pub fn run(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<
     search.conclude(end)
 }
 
-/// Where the archives go; one that was begun is gone on with.
+/// Directory of the archives; an unfinished search in it is continued.
 fn place(out: Option<&Path>) -> anyhow::Result<PathBuf> {
     let Some(out) = out else {
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -80,7 +80,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Steps until there is an end, or somebody stops it, which has none.
+    /// Runs steps until the search ends or the user stops it; a stopped search has no result.
     fn go_on(&mut self, command: Vec<String>) -> anyhow::Result<Option<Next>> {
         let mut means = None;
         loop {
@@ -94,13 +94,13 @@ impl Search<'_> {
             let Some(means) = &means else { continue };
             let archives = format!("{:02}", self.journal.steps.len() + 1);
             let place = self.directory.join(&archives);
-            // What a step that was stopped left is not used.
+            // The results of an interrupted step are not used.
             if place.exists() {
                 fs::remove_dir_all(&place).map_err(|error| anyhow!("failed to remove {}: {error}", place.display()))?;
             }
             let worse_at_least = self.journal.steps.iter().find_map(|step| step.worse_at_least);
             let good = (at > 0).then(|| &self.candidates[0]);
-            // Without a limit the good end is what the others are compared with.
+            // Without a limit, the other candidates are compared with the good end.
             let step = if at == 0 && self.is_reference() {
                 Step {
                     verdict: StepVerdict::Good,
@@ -125,7 +125,7 @@ impl Search<'_> {
         !self.journal.virtual_time && self.journal.plan.limits.is_empty() && settings.limit_ns.is_none()
     }
 
-    /// A line on standard error for each step, because a search takes long.
+    /// One line on standard error per step, because a search takes long.
     fn report(&self, at: usize, step: &Step) {
         if !self.arguments.json {
             let number = self.journal.steps.len() + 1;
@@ -226,7 +226,7 @@ impl Search<'_> {
         )
     }
 
-    /// How to see what changed.
+    /// Commands that show what changed.
     fn way_on(&self, bad: usize, page: &mut Page) {
         let place = |at: usize| {
             let step = self.journal.steps.iter().find(|step| step.candidate == at)?;

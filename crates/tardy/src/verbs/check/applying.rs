@@ -1,4 +1,4 @@
-//! `tardy check --apply`: has a machine changed as findings ask for.
+//! `tardy check --apply`: changes a machine as the findings suggest.
 
 use archive::facts::Applied;
 use machines::Target;
@@ -10,14 +10,14 @@ use std::time::Duration;
 /// What was changed.
 pub struct Change {
     pub applied: Vec<Applied>,
-    /// Whether the machine forgets it when it goes down, which it does at the end of the check.
+    /// Whether the changes are lost when the machine goes down, which it does at the end of the check.
     pub forgotten: bool,
 }
 
-/// Changes all that can be changed at run time, in one go.
+/// Makes all changes that can be made at run time, in one go.
 ///
 /// # Errors
-/// [`FactsError`]; what was changed by then is in the target's journal.
+/// [`FactsError`]; the changes made by then are in the target's journal.
 pub fn apply(
     target: &mut dyn Target,
     meter: &Path,

@@ -80,7 +80,7 @@ enum ProfileName {
     Dedicated,
 }
 
-/// CPUs as typed; a `Vec` would have clap take several values.
+/// CPUs as typed; with a `Vec`, clap would accept several values.
 #[derive(Debug, Clone)]
 struct CpuList(Vec<u32>);
 
@@ -88,7 +88,7 @@ fn parse_cpus(text: &str) -> Result<CpuList, QuantityError> {
     cpus(text).map(CpuList)
 }
 
-/// What facts are judged by.
+/// The expectations that facts are checked against.
 pub struct JudgedBy {
     pub subject: Subject,
     pub checklist: Checklist,

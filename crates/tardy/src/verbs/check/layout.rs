@@ -1,11 +1,11 @@
-//! A check, for people.
+//! The result of a check as text.
 
 use super::applying::Change;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use readiness::{Finding, Fix, NotKnown, Readiness, Severity, kernel_arguments};
 
-/// Findings of one rule that are told one by one; `--json` has all.
+/// Maximum number of findings of one rule that are shown one by one; `--json` has all.
 const SHOWN_MAX: usize = 5;
 
 pub fn lay_out(readiness: &Readiness, change: Option<&Change>, notices: bool, page: &mut Page) {
@@ -106,7 +106,7 @@ fn lay_out_change(change: &Change, page: &mut Page) {
     );
 }
 
-/// Findings of one rule together, in the order of their first.
+/// Findings of each rule together, in the order of the first finding of each rule.
 fn grouped(findings: Vec<&Finding>) -> Vec<Vec<&Finding>> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for finding in findings {
@@ -165,7 +165,7 @@ fn lay_out_briefly(findings: &[&Finding], page: &mut Page) {
     table.lines().iter().for_each(|line| page.line(line));
 }
 
-/// Rules of one reason together.
+/// Rules with the same reason together.
 fn lay_out_not_known(not_known: &[NotKnown], page: &mut Page) {
     if not_known.is_empty() {
         return;
@@ -184,7 +184,7 @@ fn lay_out_not_known(not_known: &[NotKnown], page: &mut Page) {
     }
 }
 
-/// How to go on from here.
+/// The next commands.
 fn lay_out_ways(readiness: &Readiness, change: Option<&Change>, notices: bool, page: &mut Page) {
     let words = kernel_arguments(readiness.to_fix(notices));
     page.blank();

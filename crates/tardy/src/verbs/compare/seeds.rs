@@ -1,4 +1,4 @@
-//! Two systems in virtual time, each as the runs of several seeds: opened, or measured for the purpose.
+//! Two systems in virtual time, each as the runs of several seeds: opened, or measured for the comparison.
 
 use super::CompareArguments;
 use super::lay_out_differences;
@@ -26,10 +26,10 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use words::figures::microseconds;
 
-/// Causes told in text; `--json` has all of them.
+/// Causes shown in text; `--json` has all of them.
 const CAUSES_SHOWN: usize = 8;
 
-/// A figure, and six numbers about it.
+/// A figure and six numbers for it.
 const COLUMNS: &[Align] =
     &[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
 
@@ -44,7 +44,7 @@ struct ComparedSystems {
     loaded: Option<VirtualComparison>,
 }
 
-/// Compares what is in archives.
+/// Compares existing archives.
 pub fn of_archives(arguments: &CompareArguments, [a, b]: [Vec<Run>; 2], command: &[String]) -> anyhow::Result<Exit> {
     let signals = arguments.record.map(|_| Signals::watch()).transpose()?;
     let open = |runs| opened(arguments, runs, command, signals.as_ref());
@@ -56,7 +56,7 @@ pub fn of_archives(arguments: &CompareArguments, [a, b]: [Vec<Run>; 2], command:
     conclude(arguments, names, &a, &b)
 }
 
-/// Opens runs, of which those under load are recorded first where that is asked for and was not done yet.
+/// Opens runs. If requested, those under load that are not recorded yet are recorded first.
 fn opened(
     arguments: &CompareArguments,
     runs: Vec<Run>,
@@ -97,7 +97,7 @@ pub fn of_options(arguments: &CompareArguments, options: [&str; 2], command: &[S
         let seeds = Seeds { settings: &variant.settings, count: arguments.seeds, idle_too: true };
         let runs = directory.join(side);
         seeds.measure(&laboratory, &runs)?;
-        // Read again like any other archive: what was explained after the measurement is in it by now.
+        // Reopened like any other archive: by now it contains the explanations made after the measurement.
         sides.push(opened(arguments, archives_of(&runs)?, command, Some(&signals))?);
     }
     let names = ["a", "b"].map(|side| directory.join(side).display().to_string());
@@ -125,7 +125,7 @@ fn conclude(
 ) -> anyhow::Result<Exit> {
     let of = |idle: bool| -> anyhow::Result<Option<VirtualComparison>> {
         let (a, b) = (seed_runs(runs_a, idle), seed_runs(runs_b, idle));
-        // Where one side has none of a kind, the other kind is compared alone.
+        // If one side lacks a kind, the other kind is compared alone.
         let other_kind = !seed_runs(runs_a, !idle).is_empty() && !seed_runs(runs_b, !idle).is_empty();
         if (a.is_empty() || b.is_empty()) && (other_kind || (a.is_empty() && b.is_empty())) {
             return Ok(None);

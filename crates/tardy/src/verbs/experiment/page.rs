@@ -1,4 +1,4 @@
-//! The result of an experiment as a page for people.
+//! The result of an experiment as a page of text.
 
 use crate::measuring::rounds::RoundsState;
 use crate::measuring::rounds::versus::Journal;
@@ -84,7 +84,7 @@ fn figures(result: &ExperimentResult, page: &mut Page) {
     }
 }
 
-/// The price of B: what the same loads got done with it and without.
+/// The cost of B: the throughput of the same loads with and without it.
 fn work(result: &ExperimentResult, page: &mut Page) {
     let loads: Vec<&MetricResult> = result.secondary.iter().filter(|metric| metric.of_load().is_some()).collect();
     if loads.is_empty() {

@@ -1,4 +1,4 @@
-//! `tardy explain --bound`: what is known of the analytical bound of the scheduling latency, and what is missing for it.
+//! `tardy explain --bound`: the known parts of the analytical bound of the scheduling latency, and the missing ones.
 
 mod answer;
 
@@ -12,7 +12,7 @@ use answer::{Answer, OfCpu};
 use archive::reader::Run;
 use words::figures::latency;
 
-/// What `--bound` says when it is given no values.
+/// Value of `--bound` without values.
 pub const NO_VALUES: &str = "";
 const FORMULA: &str = "L = max(D_ST, D_POID) + D_PAIE + D_PSD + I_NMI(L) + I_IRQ(L)";
 

@@ -1,5 +1,5 @@
-//! `tardy explain --diff`: the causes of two runs side by side, for people or as JSON. What may be said of them the crate
-//! `judge` decides.
+//! `tardy explain --diff`: compares the causes of two runs, as text or as JSON. The crate `judge` decides which
+//! statements are justified.
 
 use crate::archives;
 use crate::archives::judging::{DifferingCauses, differ_causes};
@@ -84,7 +84,7 @@ fn how_often(difference: &CausesDifference) -> Table {
     table
 }
 
-/// Each cell says A, B.
+/// Each cell shows A, B.
 fn how_long(difference: &CausesDifference) -> Table {
     let mut table = Table::new(&[Align::Left; 5]);
     table.row(["cause", "traces", "in worst", "median", "worst"]);

@@ -1,4 +1,4 @@
-//! The formats of systems that collect test results: each run judged by its limits first.
+//! The formats of systems that collect test results: each run is judged by its limits first.
 
 use super::source::Source;
 use super::{ExportArguments, Format};
@@ -19,7 +19,7 @@ use interchange::results::{RunResults, fuego, gather, junit, lava, make_names_di
 use judge::criteria::Criteria;
 use std::fs;
 
-/// Whether the format is of outcomes, rather than of traces and numbers.
+/// Whether the format holds outcomes rather than traces and numbers.
 pub fn is_of_results(format: Format) -> bool {
     !matches!(
         format,
@@ -34,7 +34,7 @@ pub fn is_of_results(format: Format) -> bool {
     )
 }
 
-/// Whether one document holds several runs.
+/// Whether one document can hold several runs.
 pub fn takes_several(format: Format) -> bool {
     is_of_results(format) && format != Format::Fuego
 }
@@ -98,7 +98,7 @@ pub fn of(sources: &[Source], format: Format, arguments: &ExportArguments) -> an
     Ok((name.into(), text.into_bytes()))
 }
 
-/// A run without an end is of no use to a test system, however sound its beginning is.
+/// A run without an end is useless to a test system, even if its beginning is sound.
 fn ended(mut summary: RunSummary) -> RunSummary {
     if summary.state == RunState::Running {
         let (damage, text) = match summary.goes_on {

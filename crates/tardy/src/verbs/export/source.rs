@@ -1,11 +1,11 @@
-//! What is exported: archives, and rounds of plans as a whole.
+//! The input of an export: archives, and rounds of plans as a whole.
 
 use crate::archives::{find, open};
 use crate::plans::round::{ArchivedStep, archived, is_round};
 use archive::reader::Run;
 use std::path::{Path, PathBuf};
 
-/// What one RUN names.
+/// What one RUN refers to.
 pub enum Source {
     Run(Box<Run>),
     Round { directory: PathBuf, steps: Vec<ArchivedStep> },
@@ -13,7 +13,7 @@ pub enum Source {
 
 impl Source {
     /// # Errors
-    /// When it names neither an archive nor a round.
+    /// If it refers to neither an archive nor a round.
     pub fn open(name: &Path) -> anyhow::Result<Self> {
         let directory = find(name)?;
         match is_round(&directory) {
@@ -22,7 +22,7 @@ impl Source {
         }
     }
 
-    /// Its directory, where the document goes unless another place is named.
+    /// Its directory, the default location of the document.
     pub fn directory(&self) -> &Path {
         match self {
             Self::Run(run) => &run.directory,

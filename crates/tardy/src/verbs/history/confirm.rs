@@ -1,4 +1,4 @@
-//! The command that proves or refutes a change that a history flagged.
+//! The command that confirms or refutes a change that a history flagged.
 
 use crate::terminal::summary::quoted;
 use archive::settings::LoadRequest;
@@ -6,8 +6,8 @@ use archive::summary::RunSummary;
 
 const ROUNDS: u32 = 12;
 
-/// An experiment of the state before against the one after, with what both runs have in common. Where the kernel differs the
-/// person has to say how each is started.
+/// An experiment of the state before against the state after, with the settings that both runs share. If the kernels
+/// differ, the user has to say how each is started.
 pub fn experiment_command(before: &RunSummary, after: &RunSummary) -> String {
     let mut command = vec!["tardy experiment".to_owned()];
     if before.target != after.target {
@@ -36,12 +36,12 @@ pub fn experiment_command(before: &RunSummary, after: &RunSummary) -> String {
     command.join(" ")
 }
 
-/// Inside of quotes nothing may end them.
+/// Text for use inside quotes: quotes are removed.
 fn word(text: &str) -> String {
     text.replace('\'', "")
 }
 
-/// The longest unit that keeps the time whole.
+/// A time in the longest unit that gives a whole number.
 fn time(ns: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     let whole = units.into_iter().find(|(unit, _)| ns.is_multiple_of(*unit));

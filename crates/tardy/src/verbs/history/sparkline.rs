@@ -6,8 +6,8 @@ use words::figures::latency;
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The values as bars, a `|` before each change, and a line that says what the lowest and the highest bar mean. Of series
-/// that are longer than `columns` the latest runs are drawn.
+/// The values as bars, a `|` before each change, and a line with the values of the lowest and the highest bar. Of a
+/// series longer than `columns`, only the latest runs are drawn.
 pub fn sparkline(series: &Series, columns: usize) -> (String, String) {
     let marks = series.changes.len();
     let first = series.points.len().saturating_sub(columns.saturating_sub(marks));

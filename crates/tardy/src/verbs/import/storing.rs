@@ -1,4 +1,5 @@
-//! Writes what a result file says as a run archive: beside its final name first, so that nothing is ever half there.
+//! Writes the contents of a result file as a run archive: under a temporary name first, so that an archive never exists
+//! half-written.
 
 use crate::archives::new_below;
 use crate::exit::UsageError;
@@ -11,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where an archive is to lie.
+/// Location of an archive.
 pub enum Place<'a> {
     /// This directory becomes the archive.
     Archive(&'a Path),
@@ -33,7 +34,7 @@ impl Drop for Unfinished {
 /// Stores a source as an archive and returns its directory.
 ///
 /// # Errors
-/// When the place is taken or cannot be written; nothing is left behind then.
+/// If the place is taken or cannot be written; nothing is left behind then.
 pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<PathBuf> {
     let imported_unix_ns = unix_ns();
     let started_unix_ns = source.started_unix_ns.unwrap_or(imported_unix_ns);
@@ -78,7 +79,7 @@ pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<Path
         writer.append(&message)?;
     }
     writer.finish(RunState::Complete, None, source.ended_unix_ns.unwrap_or(started_unix_ns))?;
-    // An empty directory in the way is replaced in the same step.
+    // An existing empty directory is replaced in the same step.
     fs::rename(&partial, &directory)
         .with_context(|| format!("failed to move the archive to {}", directory.display()))?;
     unfinished.0.clear();

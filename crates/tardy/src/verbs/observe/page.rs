@@ -1,4 +1,4 @@
-//! The result of a series as a page for people.
+//! The result of a series as a page of text.
 
 use super::question::Journal;
 use crate::measuring::rounds::RoundsState;
@@ -99,7 +99,7 @@ fn table(cost: &LevelCost, result: &ObserverEffect, page: &mut Page) {
 fn row(cost: &FigureCost) -> [String; 5] {
     let latencies = cost.unit == Unit::Nanoseconds;
     let amount = |value: f64| if latencies { latency(value.round() as i64) } else { format!("{value:.0}") };
-    // The ends of an interval take the unit of what is between them.
+    // The ends of an interval have the unit of the value between them.
     let (scale, unit, decimals) = match cost.difference.value.abs() {
         _ if !latencies => (1.0, "", 0),
         size if size < 1e3 => (1.0, " ns", 0),

@@ -1,18 +1,18 @@
-//! What a series of `tardy observe` asks.
+//! The question of a `tardy observe` series.
 
 use crate::measuring::rounds::{self, Question};
 use archive::settings::RunSettings;
 use judge::observer::{Level, ObserverEffect};
 use serde::{Deserialize, Serialize};
 
-/// A level that the target cannot be measured at.
+/// A level that is not available on the target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbsentLevel {
     pub level: Level,
     pub why: String,
 }
 
-/// What recording costs on a target.
+/// The cost of recording on a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     pub observe_version: u32,

@@ -1,4 +1,4 @@
-//! The runs of a series: each level with its settings, and whether a run really was taken at its level.
+//! The runs of a series: each level with its settings, and a check that a run was really made at its level.
 
 use super::question::{AbsentLevel, Journal};
 use crate::measuring::rounds::Rounds;
@@ -47,8 +47,8 @@ impl Series for Observation {
 }
 
 impl Observation {
-    /// Finds out, once, which levels this target has, with a short run of each that is thrown away. Says whether there
-    /// is something to compare.
+    /// Determines once which levels are available on this target, with a short run of each that is discarded. Returns
+    /// whether there is something to compare.
     pub fn probe(&mut self) -> anyhow::Result<bool> {
         if self.journal.question.probed {
             return Ok(true);
@@ -109,7 +109,7 @@ impl Observation {
         Ok(usable(&run, &summary, level))
     }
 
-    /// What the complete rounds say.
+    /// The result of the complete rounds.
     pub fn result(&self) -> Option<ObserverEffect> {
         let round = |attempt: &Attempt| {
             let figures = |run: &VariantRun| {
@@ -141,7 +141,7 @@ fn settings_of(settings: &RunSettings, level: Level) -> RunSettings {
     settings
 }
 
-/// Why a run does not stand for a level.
+/// Why a run is not valid for a level.
 #[derive(Debug, thiserror::Error)]
 enum Unusable {
     #[error("{}", Remark::joined(.0))]
@@ -152,7 +152,7 @@ enum Unusable {
     OtherLevel { recorded: String, level: &'static str, problems: String },
 }
 
-/// Whether a run is sound and was taken at the level it stands for.
+/// Checks that a run is sound and was made at its level.
 fn usable(run: &Run, summary: &RunSummary, level: Level) -> Result<(), Unusable> {
     if !summary.valid {
         return Err(Unusable::Invalid(summary.invalid_because.clone()));

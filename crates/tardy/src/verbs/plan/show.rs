@@ -1,4 +1,4 @@
-//! A plan as a page for people, and as a document.
+//! A plan as a page of text, and as a document.
 
 use crate::options::limits::described;
 use crate::plans::checked::{CheckedPlan, CheckedStep, duration_ns};
@@ -9,7 +9,7 @@ use runner::plan::options::PlanOption;
 use serde_json::{Value, json};
 use words::figures::{counted, duration};
 
-/// How much a plan is: `6 steps, 3 h 0 min of measuring`.
+/// The extent of a plan: `6 steps, 3 h 0 min of measuring`.
 pub fn extent(plan: &CheckedPlan) -> String {
     let steps = counted(plan.steps.len() as u64, "step");
     match plan.duration_ns() {

@@ -1,5 +1,5 @@
-//! The second way to see what ran: the run is made again with the kernel's own tracer, which is time of the guest's. What it
-//! cost is told to the nanosecond.
+//! The second way to record: the run is repeated with the kernel's own tracer, which costs time in the guest. The cost
+//! is reported to the nanosecond.
 
 use crate::archives::explaining::explain_run;
 use crate::exit::{Exit, in_words};
@@ -24,20 +24,20 @@ use std::path::{Path, PathBuf};
 /// The function tracer writes an event for each function; a late wake-up has thousands.
 const BUFFER_KB_PER_CPU: u32 = 16 << 10;
 
-/// The second run and its price.
+/// The second run and its cost.
 #[derive(Debug, Serialize)]
 pub struct Traced {
-    /// All times are.
+    /// All times are virtual.
     pub virtual_time: bool,
     /// Its archive, which stays.
     pub archive: PathBuf,
     pub tracing_cost: TracingCost,
 }
 
-/// Makes the run again with the function tracer, into an archive beside the first.
+/// Repeats the run with the function tracer, into an archive next to the first.
 ///
 /// # Errors
-/// When it cannot be made.
+/// If it cannot be repeated.
 pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Signals) -> anyhow::Result<Traced> {
     let again = Again::of(run, recording.target)?;
     let spikes = choice::spikes(run, &recording.wanted)?;
@@ -75,7 +75,7 @@ fn with_tracer(settings: &RunSettings) -> RunSettings {
     RunSettings { trace, ..settings.clone() }
 }
 
-/// The first of `RUN-traced`, `RUN-traced-2` ... that is free.
+/// The first unused name of `RUN-traced`, `RUN-traced-2` ....
 fn beside(directory: &Path) -> PathBuf {
     let named = |ending: &str| {
         let mut name = directory.as_os_str().to_owned();
@@ -86,7 +86,7 @@ fn beside(directory: &Path) -> PathBuf {
     std::iter::once(named("-traced")).chain(numbered).find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// A sentence, when a recorder is what is missing: there is none, or this QEMU loads no plugin.
+/// The message for using the function tracer instead; `None` unless there is no recorder or this QEMU loads no plugins.
 pub fn instead(error: &anyhow::Error) -> Option<String> {
     let why = in_words(error);
     let none = matches!(error.downcast_ref(), Some(RecorderError::Missing));
@@ -98,10 +98,10 @@ pub fn instead(error: &anyhow::Error) -> Option<String> {
     })
 }
 
-/// Prints the price, and where the rest is.
+/// Prints the cost, and where the rest is.
 ///
 /// # Errors
-/// When JSON cannot be made.
+/// If the JSON cannot be created.
 pub fn show(traced: &Traced, json: bool, quiet: bool) -> anyhow::Result<Exit> {
     let archive = traced.archive.display().to_string();
     if json {

@@ -1,4 +1,4 @@
-//! gdb beside a machine that stands: what it reads first, how it is started, and how others attach.
+//! gdb for a stopped machine: its script, how it is started, and how to attach another debugger.
 
 use super::page::Page;
 use super::symbol_file::symbol_file;
@@ -20,10 +20,10 @@ const SYMBOLS_FILE: &str = "kernel-functions";
 const SCRIPT_FILE: &str = "replay.gdb";
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Whether there is a gdb, asked before minutes are spent.
+/// Checks for gdb before minutes are spent.
 ///
 /// # Errors
-/// With what to install.
+/// With the package to install.
 pub fn find() -> anyhow::Result<()> {
     let mut asking = Command::new(GDB);
     match asking.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status() {
@@ -43,7 +43,7 @@ pub struct Visit {
 
 impl Visit {
     /// # Errors
-    /// When the files cannot be written.
+    /// If the files cannot be written.
     pub fn prepare(machine: &StandingMachine, symbols: &str, page: &Page) -> anyhow::Result<Self> {
         let directory = machine.directory();
         let (functions, script) = (directory.join(SYMBOLS_FILE), directory.join(SCRIPT_FILE));
@@ -66,16 +66,16 @@ impl Visit {
         )
     }
 
-    /// Has a person debug until gdb ends. Ctrl-C is gdb's meanwhile.
+    /// Runs gdb for the user until it ends. Meanwhile Ctrl-C goes to gdb.
     ///
     /// # Errors
-    /// When gdb cannot be started, or was ended by a signal.
+    /// If gdb cannot be started, or was ended by a signal.
     pub fn debug(&self, words: &[String], signals: &Signals) -> anyhow::Result<()> {
         let told_to_end = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGHUP] {
             signal_hook::flag::register(signal, Arc::clone(&told_to_end))?;
         }
-        // Asked for when those were not heard yet, by Ctrl-C too, which was not gdb's then.
+        // Requested before these handlers were registered, or with a Ctrl-C, which did not go to gdb yet.
         if signals.requests().count() > 0 {
             return Err(anyhow!("stopped on request; the machine was ended"));
         }
@@ -103,7 +103,7 @@ impl Visit {
         status.code().map(|_| ()).ok_or_else(|| anyhow!("gdb was ended by a signal, and the machine with it: {status}"))
     }
 
-    /// Waits until the machine ends, or a person does not want it any longer; answers which, as a sentence.
+    /// Waits until the machine ends or the user stops it; returns which, as a sentence.
     pub fn wait(&self, machine: &mut StandingMachine, signals: &Signals) -> &'static str {
         loop {
             if signals.requests().count() > 0 {
@@ -117,7 +117,8 @@ impl Visit {
     }
 }
 
-/// What gdb does first. Names of functions come from the machine, so nothing but letters of names gets in.
+/// The initial commands of gdb. Names of functions come from the machine, so only characters of identifiers are
+/// accepted.
 fn script_of(functions: &Path, socket: &Path, page: &Page) -> String {
     let callers = page.functions.iter().map(|name| {
         let name: String = name.chars().map(|letter| if is_of_a_name(letter) { letter } else { '?' }).collect();
@@ -138,7 +139,7 @@ fn is_of_a_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.')
 }
 
-/// The settings of the terminal, which a gdb that is killed does not put back.
+/// The settings of the terminal, which a killed gdb does not restore.
 struct Terminal(Option<String>);
 
 impl Terminal {
@@ -150,7 +151,7 @@ impl Terminal {
 
     fn restore(self) {
         if let Some(saved) = self.0 {
-            // There is no terminal any more, or nothing to be done.
+            // There is no terminal any more, and nothing can be done about it.
             let _ = Command::new("stty").arg(saved).stderr(Stdio::null()).status();
         }
     }

@@ -1,4 +1,4 @@
-//! Where a machine stands, as text and as JSON.
+//! The state of a stopped machine, as text and as JSON.
 
 use crate::archives::explaining::StopPoint;
 use archive::spike::Spike;
@@ -10,26 +10,26 @@ use words::printable::printable;
 
 const REGISTERS_A_LINE: usize = 3;
 
-/// What is told of it.
+/// The contents of the page.
 #[derive(Debug, Serialize)]
 pub struct Page {
-    /// All times are.
+    /// All times are virtual.
     pub virtual_time: bool,
     pub spike: u32,
     pub cycle: u64,
     pub latency_ns: i64,
-    /// From the instant the wake-up was due to where the machine stands.
+    /// From the instant the wake-up was due to the instant at which the machine is stopped.
     pub ns_after_due: i64,
-    /// The instant that was asked for is within a time in which nothing ran or nothing is recorded, before this one.
+    /// The requested instant is within a time in which nothing ran or nothing is recorded, before this one.
     pub later_than_asked: bool,
-    /// The record, which ends when the wake-up is seen, ends before the instant that was asked for.
+    /// The record, which ends when the wake-up is seen, ends before the requested instant.
     pub record_ends_before: bool,
-    /// Of the instruction that comes next, in hexadecimal.
+    /// Address of the next instruction, in hexadecimal.
     pub address: String,
-    /// What it is part of, and who called whom, the innermost first; empty in a program.
+    /// The function of the instruction and its callers, the innermost first; empty in a program.
     pub functions: Vec<String>,
     pub takes_interrupts: bool,
-    /// Samples the guest told until then, each as in the run.
+    /// Samples that the guest reported so far, each identical to that of the run.
     pub samples_identical: usize,
     /// In hexadecimal.
     pub registers: BTreeMap<&'static str, String>,
@@ -57,7 +57,7 @@ impl Page {
         }
     }
 
-    /// What a person wants to know before a debugger says more.
+    /// The facts that are needed before the debugger starts.
     pub fn short(&self) -> String {
         let (when, ns) = (self.ns_after_due >= 0, self.ns_after_due.unsigned_abs());
         let when = if when { format!("{ns} ns after") } else { format!("{ns} ns before") };

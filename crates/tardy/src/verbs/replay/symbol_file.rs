@@ -1,9 +1,9 @@
-//! The names of a kernel's functions as an object file that debuggers read: an ELF file with a table of symbols and no
-//! code, which the machine has itself.
+//! The names of a kernel's functions as an object file for debuggers: an ELF file with a symbol table and without code,
+//! which is in the machine.
 
-/// Functions further apart than this are in different sections: the kernel's own, and those of modules.
+/// Functions further apart than this are in different sections: the kernel itself and its modules.
 const GAP_BYTES: u64 = 64 << 20;
-/// Size that the last function of a section is given, for want of a next one.
+/// Assumed size of the last function of a section, which has no successor.
 const LAST_BYTES: u64 = 64;
 
 const HEADER_BYTES: usize = 64;
@@ -15,7 +15,7 @@ const SYMBOL_TABLE: u32 = 2;
 const STRING_TABLE: u32 = 3;
 const NOTHING_IN_FILE: u32 = 8;
 const ALLOCATED_AND_EXECUTED: u64 = 2 | 4;
-/// Local, a function.
+/// Binding local, type function.
 const LOCAL_FUNCTION: u8 = 2;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ struct Function<'a> {
     name: &'a str,
 }
 
-/// The file, from lines as in /proc/kallsyms. Lines that are none are left out.
+/// The file, from lines in the format of /proc/kallsyms. Malformed lines are left out.
 pub fn symbol_file(lines: &str) -> Vec<u8> {
     let mut functions: Vec<Function> = lines.lines().filter_map(function).collect();
     functions.sort_by_key(|function| function.address);
@@ -51,7 +51,7 @@ fn function(line: &str) -> Option<Function<'_>> {
     Some(Function { address, name })
 }
 
-/// Names, each ended by a zero; the first is empty.
+/// Names, each terminated by a zero byte; the first is empty.
 struct Strings(Vec<u8>);
 
 impl Strings {
@@ -112,7 +112,7 @@ fn written(ranges: &[&[Function]], symbols: &[u8], names: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The table of sections ends the file; its last one holds their names.
+/// The section table is at the end of the file; its last entry is the section of names.
 fn header(sections_at: u64, sections: u16) -> Vec<u8> {
     let mut file = b"\x7fELF\x02\x01\x01".to_vec();
     file.resize(16, 0);
@@ -189,7 +189,7 @@ mod tests {
         let number = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
         let second = HEADER_BYTES + 2 * SYMBOL_BYTES;
         assert_eq!((number(second + 8), number(second + 16)), (0xffff_ffff_8100_0010, 0xf0));
-        // Nothing, two of text, symbols, their names, names of sections.
+        // The null section, two of text, symbols, their names, names of sections.
         assert_eq!(file[60..62], [6, 0]);
         assert_eq!(symbol_file("").get(60..62), Some(&[4, 0][..]));
     }

@@ -1,4 +1,4 @@
-//! Which wake-up the machine is stopped at. It has to be recorded: its record says at which block of code that is.
+//! The wake-up to stop the machine at. It has to be recorded: its record gives the block of code at that instant.
 
 use crate::exit::UsageError;
 use crate::measuring::signals::Signals;
@@ -7,7 +7,7 @@ use crate::virtual_time::recording::{self as record, Recording};
 use archive::reader::Run;
 use archive::spike::Spike;
 
-/// What was asked for.
+/// The requested wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     Spike(u32),
@@ -15,16 +15,16 @@ pub enum Wanted {
     Worst,
 }
 
-/// A wake-up that was recorded, and its archive as it is since.
+/// A recorded wake-up, and its archive after the recording.
 pub struct Recorded {
     pub run: Run,
     pub spike: Spike,
 }
 
-/// Finds the wake-up, and has it recorded if it was not.
+/// Finds the wake-up, and records it if it is not recorded yet.
 ///
 /// # Errors
-/// When there is none like this, or it cannot be recorded.
+/// If there is no such wake-up, or it cannot be recorded.
 pub fn recorded(
     run: &Run,
     wanted: Wanted,

@@ -1,4 +1,4 @@
-//! One run: measures, explains what was found, and prints the summary.
+//! One run: measures, explains the spikes, and prints the summary.
 
 use super::seeds;
 use crate::exit::{Exit, UsageError};
@@ -13,7 +13,7 @@ use machines::local;
 use machines::meter_places::MeterPlaces;
 use runner::event::Event;
 
-/// Runs once; a board is to be had like this, and `command` is the command line as typed.
+/// Runs once; `access` sets how a board is accessed, and `command` is the command line as typed.
 pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>) -> anyhow::Result<Exit> {
     let settings = arguments.settings(is_in_virtual_time(&arguments.target))?;
     if arguments.target == local::NAME {

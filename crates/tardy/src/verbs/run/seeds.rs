@@ -33,7 +33,7 @@ struct Explored {
     speed: Option<VirtualSpeed>,
 }
 
-/// Runs `seeds` seeds, from that of the settings on.
+/// Runs `seeds` seeds, starting with that of the settings.
 pub fn run(
     arguments: &RunArguments,
     seeds: u32,
@@ -62,7 +62,7 @@ pub fn run(
     Ok(exit)
 }
 
-/// What makes one trajectory unusable or too late does so for all of them.
+/// If one trajectory is unusable or too late, so is the whole set.
 fn worse(one: Exit, other: Exit) -> Exit {
     match (one, other) {
         (Exit::NotMeasured, _) | (_, Exit::NotMeasured) => Exit::NotMeasured,
@@ -86,7 +86,7 @@ fn explored_of(seed: u64, archive: &Path, summary: &RunSummary, sha256: String) 
     }
 }
 
-/// All runs as if they were one; `None` when one of them did not come to its end.
+/// All runs combined; `None` if one of them did not reach its end.
 fn together(explored: &[Explored]) -> Option<VirtualSpeed> {
     let speeds: Option<Vec<VirtualSpeed>> = explored.iter().map(|one| one.speed).collect();
     let sum = |part: fn(&VirtualSpeed) -> i64| speeds.as_ref().map(|speeds| speeds.iter().map(part).sum());

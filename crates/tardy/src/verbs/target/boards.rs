@@ -1,4 +1,4 @@
-//! Boards as targets: what is typed about one, and how one is opened and verified.
+//! Boards as targets: their options, and how a board is opened and verified.
 
 use super::{Exit, report, version_there};
 use crate::exit::UsageError;
@@ -89,10 +89,10 @@ impl PowerName {
 }
 
 impl BoardArguments {
-    /// The board that was typed.
+    /// The board described by the options.
     ///
     /// # Errors
-    /// When it cannot be one.
+    /// If the options do not describe a board.
     pub fn description(&self) -> anyhow::Result<Description> {
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let identity = self.identity.as_ref().map(absolute);
@@ -138,7 +138,7 @@ impl BoardArguments {
     }
 }
 
-/// Reaches the board at `address`, runs the meter there, and leaves nothing.
+/// Connects to the board at `address`, runs the meter there, and leaves nothing behind.
 pub fn verify(mut target: Box<dyn Target>, address: &str, json: bool) -> anyhow::Result<Exit> {
     let name = target.name().to_owned();
     target.prepare()?;

@@ -1,4 +1,4 @@
-//! The options of `tardy watch` and what they ask of the meter.
+//! The options of `tardy watch` and the meter settings that follow from them.
 
 use crate::exit::{ProgramError, UsageError};
 use crate::measuring::arguments::{ExtentArguments, LoadArguments, OutputArguments, TraceArguments, TraceDefaults};
@@ -28,7 +28,7 @@ Exit codes with a COMMAND: its own, or 128 and the number of the signal that end
 usage, could not measure or the numbers are invalid; 126 the command cannot be executed, 127 there is no such command. With --pid \
 and --comm those of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
 
-/// A cycle may reach back further than a wake-up; its whole course is wanted.
+/// A cycle may reach back further than a wake-up, and the trace has to cover all of it.
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
 const WORST_KEPT_DEFAULT: u32 = 100;
 const TRACE_DEFAULTS: TraceDefaults =
@@ -98,7 +98,7 @@ impl WatchArguments {
         }
     }
 
-    /// What the meter is asked to do; a command gets its process number when it is started.
+    /// The settings for the meter; the process number of a command is set when it is started.
     ///
     /// # Errors
     /// [`UsageError`] and [`ProgramError`].

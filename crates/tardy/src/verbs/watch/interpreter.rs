@@ -1,4 +1,4 @@
-//! What a program needs to be started with: the loader of a dynamic executable, or the program that a script names.
+//! The interpreter of a program: the loader of a dynamic executable, or the program that a script names.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ const PT_INTERP: u32 = 3;
 /// The path that a program names; `None` for a static executable.
 ///
 /// # Errors
-/// When the program cannot be read.
+/// If the program cannot be read.
 pub fn of(program: &Path) -> io::Result<Option<String>> {
     let mut head = Vec::new();
     File::open(program)?.take(HEAD_BYTES).read_to_end(&mut head)?;

@@ -1,4 +1,4 @@
-//! Reads what a watched command prints, passes it on unchanged, and has its lines looked at.
+//! Reads the output of a watched command, passes it on unchanged, and counts matching lines.
 
 use runner::run::CountedOutput;
 use rustix::time::{ClockId, clock_gettime};
@@ -6,10 +6,10 @@ use std::io::{self, Read, Write};
 use std::thread::{self, JoinHandle};
 
 const BUFFER_BYTES: usize = 16 << 10;
-/// A longer line is looked at in pieces.
+/// A longer line is processed in pieces.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Starts a thread that reads until the pipe is closed by everyone who writes to it.
+/// Starts a thread that reads until all writers have closed the pipe.
 pub fn pass_on<R, W>(from: R, to: W, counted: CountedOutput) -> JoinHandle<()>
 where
     R: Read + Send + 'static,
@@ -29,7 +29,7 @@ fn read(mut from: impl Read, mut to: impl Write, counted: &CountedOutput) {
             Err(_) => break,
         };
         let now_ns = monotonic_ns();
-        // A reader who has left ends neither the command nor the count.
+        // A closed output ends neither the command nor the count.
         let _ = to.write_all(bytes).and_then(|()| to.flush());
         for byte in bytes {
             if matches!(byte, b'\n' | b'\r') || line.len() >= LINE_BYTES_MAX {

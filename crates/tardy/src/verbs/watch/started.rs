@@ -1,4 +1,4 @@
-//! A command that was started to be watched: held back until everything is armed, and not left behind.
+//! A command started in order to be watched: held back until everything is armed, and ended with the watch.
 
 use super::reading;
 use anyhow::Context;
@@ -12,18 +12,18 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Time to end by itself once the measurement has ended and it was asked to.
+/// Time to exit after the measurement has ended and the command was asked to end.
 const LAST_CHANCE: Duration = Duration::from_secs(5);
-/// Time for what it printed last to arrive.
+/// Time for its last output to arrive.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// The command under way. Its terminal and its files are ours.
+/// The running command. It shares the terminal and the open files of this process.
 pub struct Started {
     child: Child,
-    /// How it ended before anything asked it to.
+    /// Exit status, if it ended before it was asked to.
     by_itself: Option<ExitStatus>,
-    /// Those that read what it prints.
+    /// Threads that read its output.
     readers: Vec<JoinHandle<()>>,
 }
 
@@ -50,11 +50,11 @@ impl fmt::Display for Ended {
 }
 
 impl Started {
-    /// Starts it, held back; the meter lets it go on. With `aside` what it prints goes to standard error. Where lines of it
-    /// are to be counted it prints into pipes, which are read and passed on at once.
+    /// Starts it, held back; the meter releases it. With `aside`, its output goes to standard error. If lines of it are
+    /// counted, it writes into pipes, which are read and passed on at once.
     ///
     /// # Errors
-    /// When the meter cannot be started.
+    /// If the meter cannot be started.
     pub fn waiting(meter: &Path, words: &[String], aside: bool, counted: &CountedOutput) -> anyhow::Result<Self> {
         let mut command = Command::new(meter);
         command.arg("start").args(words);
@@ -73,12 +73,12 @@ impl Started {
         Ok(Self { child, by_itself: None, readers: output.into_iter().chain(errors).collect() })
     }
 
-    /// Number of its process, which stays the same when the command begins.
+    /// Its process id, which stays the same when the command begins.
     pub fn pid(&self) -> i32 {
         self.child.id() as i32
     }
 
-    /// Sees whether it has ended by itself; called when the measurement is over, and before it is asked to end.
+    /// Checks whether it has ended by itself; called after the measurement, before it is asked to end.
     pub fn notice_end(&mut self) {
         self.by_itself = self.by_itself.or_else(|| self.child.try_wait().ok().flatten());
         if self.by_itself.is_some() {
@@ -86,7 +86,7 @@ impl Started {
         }
     }
 
-    /// Gives what it printed at last time to arrive. A process that it left behind may hold the pipes for ever.
+    /// Waits for its last output to arrive. A process that it left behind may keep the pipes open for ever.
     fn await_readers(&self) {
         let begun = Instant::now();
         while !self.readers.iter().all(JoinHandle::is_finished) && begun.elapsed() < LAST_WORDS {
@@ -94,14 +94,14 @@ impl Started {
         }
     }
 
-    /// The exit code that it failed with by itself, as a shell gives it: a signal is 128 and its number.
+    /// The exit code of a command that failed by itself, in the convention of shells: 128 plus the number of a signal.
     pub fn own_failure(&self) -> Option<u8> {
         let status = self.by_itself.filter(|status| !status.success())?;
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal))?;
         Some(u8::try_from(code).unwrap_or(u8::MAX))
     }
 
-    /// Waits for its end, which the meter has asked it for; after a while it is killed.
+    /// Waits for its end, which the meter has requested; kills it after [`LAST_CHANCE`].
     pub fn end(&mut self) -> Ended {
         let begun = Instant::now();
         while begun.elapsed() < LAST_CHANCE {
@@ -121,7 +121,7 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // One that was never let go on would wait for ever.
+        // A command that was never released would wait for ever.
         if !matches!(self.child.try_wait(), Ok(Some(_))) {
             let _ = self.child.kill();
             let _ = self.child.wait();

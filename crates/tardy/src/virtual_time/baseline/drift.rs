@@ -1,4 +1,4 @@
-//! What moved between a baseline and runs, as a page and as an exit code.
+//! Changes between a baseline and runs, as a page and as an exit code.
 
 use crate::exit::Exit;
 use crate::measuring::variant::Variant;
@@ -8,7 +8,7 @@ use crate::terminal::summary::alarm_of_clock;
 use judge::virtual_time::{Baseline, Drift, SeedRun, drift};
 use std::path::Path;
 
-/// Compares, tells, and answers the code.
+/// Compares, prints the result, and returns the exit code.
 pub fn show(
     baseline: &Baseline,
     file: &Path,

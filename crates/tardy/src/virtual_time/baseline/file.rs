@@ -1,4 +1,4 @@
-//! The file: TOML with a line for each seed and each cause, so that a change of one shows as a change of one line.
+//! The file: TOML with one line per seed and per cause, so that a change of one shows as a change of one line.
 
 use crate::exit::UsageError;
 use archive::atomic_file::write_atomically;
@@ -11,13 +11,13 @@ const HEADER: &str = "\
 # Expected results in virtual time: executed instructions, no time of any hardware.
 # `tardy virtual baseline check` measures again and reports what changed; `tardy virtual baseline write` makes this file.
 ";
-/// A file larger than this is none of ours.
+/// Upper bound of the size of a baseline file.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// Reads a file.
 ///
 /// # Errors
-/// A [`UsageError`] that names what is wrong with it.
+/// A [`UsageError`] that says what is wrong with it.
 pub fn read(path: &Path) -> Result<Baseline, UsageError> {
     let fail = |why: String| UsageError(format!("failed to read the baseline {}: {why}", path.display()));
     let size = fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
@@ -31,13 +31,13 @@ pub fn read(path: &Path) -> Result<Baseline, UsageError> {
 /// Writes a file.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn write(path: &Path, baseline: &Baseline) -> anyhow::Result<()> {
     Ok(write_atomically(path, to_text(baseline).as_bytes())?)
 }
 
 /// # Errors
-/// What is wrong with the text, with its line where that is known.
+/// What is wrong with the text, with its line if known.
 fn parse(text: &str) -> Result<Baseline, String> {
     let baseline: Baseline = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
     baseline.check().map(|()| baseline).map_err(|error| error.to_string())
@@ -84,8 +84,8 @@ fn to_text(baseline: &Baseline) -> String {
     text
 }
 
-/// A string as TOML has it, for keys as well, which may not take several lines. JSON's escapes are among TOML's; only the
-/// delete character needs one there.
+/// A TOML string on a single line, also for keys, which cannot span several lines. JSON's escapes are valid in TOML;
+/// only the delete character needs an additional one.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

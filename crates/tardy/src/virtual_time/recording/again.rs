@@ -1,4 +1,4 @@
-//! A run that is made again, with the recorder, and compared with the first.
+//! A run that is repeated with the recorder and compared with the first.
 
 use super::super::laboratory::{Laboratory, Trajectory};
 use super::not_again;
@@ -14,12 +14,12 @@ use machines::target_file::TargetFiles;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a target in virtual time adds to its name in an archive.
+/// Suffix of the name of a target in virtual time in an archive.
 const SUFFIX: &str = " (virtual time)";
-/// Directory in the archive while the second run goes on. Hidden, so that nobody takes it for a run.
+/// Directory in the archive during the second run. Hidden, so that it is not taken for a run.
 const SCRATCH: &str = ".again";
 
-/// What a run is made again from.
+/// The input for repeating a run.
 pub struct Again {
     pub name: String,
     pub machine: VirtualMachine,
@@ -36,7 +36,7 @@ pub struct Second {
 
 impl Again {
     /// # Errors
-    /// When the run was not in virtual time, or its target is gone.
+    /// If the run was not in virtual time, or its target is gone.
     pub fn of(run: &Run, target: Option<&str>) -> anyhow::Result<Self> {
         let manifest = run.manifest.as_ref().ok_or_else(|| not_again("the archive has no manifest"))?;
         if !manifest.virtual_time {
@@ -67,10 +67,10 @@ impl Again {
         Ok(VirtualTimeTarget::new(&self.name, self.machine.clone(), meter, &cache))
     }
 
-    /// Makes the run again and has the wake-ups of these numbers recorded.
+    /// Repeats the run and records the wake-ups with these numbers.
     ///
     /// # Errors
-    /// When nothing was measured.
+    /// If nothing was measured.
     pub fn run(
         &self,
         meter: &Path,
@@ -98,7 +98,7 @@ impl Again {
 }
 
 impl Second {
-    /// Where the record of a wake-up is.
+    /// Path of the record of a wake-up.
     pub fn record(&self, wake_up: u64) -> PathBuf {
         self.recording.path(wake_up)
     }
@@ -107,10 +107,10 @@ impl Second {
         Ok(Trajectory::of(&self.run)?.sha256)
     }
 
-    /// Compares every sample; answers how many there are.
+    /// Compares every sample; returns their number.
     ///
     /// # Errors
-    /// When one differs. What was recorded then is of another trajectory, and not used.
+    /// If one differs. The recording then belongs to another trajectory and is not used.
     pub fn compare(&self, first: &Run) -> anyhow::Result<u64> {
         let (first, second) = (Trajectory::of(first)?, Trajectory::of(&self.run)?);
         match first.first_difference(&second) {
@@ -127,7 +127,7 @@ impl Second {
 
 impl Drop for Second {
     fn drop(&mut self) {
-        // All that is wanted of it is in the archive by then.
+        // Everything needed from it is in the archive by then.
         let _ = fs::remove_dir_all(&self.scratch);
     }
 }

@@ -1,4 +1,4 @@
-//! Which wake-ups of a run are recorded.
+//! Selects the wake-ups of a run to record.
 
 use super::super::laboratory::Trajectory;
 use super::not_again;
@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 pub const WORST_DEFAULT: u32 = 3;
 pub const CONTROLS_DEFAULT: u32 = 3;
 
-/// What is asked for. Controls are ordinary samples, for comparison.
+/// The requested wake-ups. Controls are ordinary samples, for comparison.
 #[derive(Debug, Clone)]
 pub enum Wanted {
     Worst { count: u32, controls: u32 },
     Cycles { cycles: Vec<u64>, controls: u32 },
 }
 
-/// The wake-ups as spikes, numbered behind those the run has; one that it has keeps its number.
+/// The wake-ups as spikes, with numbers after those of the run; an existing spike keeps its number.
 pub fn spikes(run: &Run, wanted: &Wanted) -> anyhow::Result<Vec<Spike>> {
     let trajectory = Trajectory::of(run)?;
     let samples: Vec<SampleRecord> = trajectory.samples().collect();
@@ -67,7 +67,7 @@ fn chosen(samples: &[SampleRecord], wanted: &Wanted) -> Result<(Vec<usize>, Vec<
             (numbers.into_iter().map(index).collect::<Result<Vec<usize>, u64>>()?, *controls)
         }
     };
-    // Around the median, which is what is ordinary.
+    // Around the median, which is the ordinary latency.
     let middle = (by_latency.len() / 2).saturating_sub(controls as usize / 2);
     let ordinary = by_latency.iter().skip(middle).filter(|at| !late.contains(at));
     Ok((late.clone(), ordinary.take(controls as usize).copied().collect()))

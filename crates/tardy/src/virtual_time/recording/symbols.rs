@@ -1,6 +1,6 @@
-//! Where the functions of a guest's kernel are, asked once of each kernel and kept.
+//! Addresses of the functions of a guest's kernel, determined once per kernel and cached.
 //!
-//! A boot that tells them is another trajectory, so it is one of its own.
+//! A boot that reports them has another trajectory, so it is a separate boot.
 
 use super::again::Again;
 use crate::measuring::signals::Signals;
@@ -10,11 +10,11 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
 
-/// Lines as in /proc/kallsyms.
+/// Lines in the format of /proc/kallsyms.
 pub fn of(again: &Again, meter: &Path, signals: &Signals) -> anyhow::Result<String> {
     let mut target = again.target(meter)?;
     target.prepare()?;
-    // Another meter moves no function of the kernel's.
+    // A different meter does not move the functions of the kernel.
     let ingredients = target.ingredients().into_iter().filter(|(name, _)| name != "meter");
     let identity = ingredients.fold(Sha256::new(), |sum, (name, value)| {
         sum.chain_update(name).chain_update([0]).chain_update(value).chain_update([0])
@@ -27,7 +27,8 @@ pub fn of(again: &Again, meter: &Path, signals: &Signals) -> anyhow::Result<Stri
         return Ok(known);
     }
     let symbols = target.symbols(signals.requests())?;
-    // Written beside and renamed: two of this may run at once. Without the file the next one asks again.
+    // Written under a temporary name and renamed: two processes may do this at once. Without the file, the next one
+    // determines the addresses again.
     let partial = folder.join(format!("{}.partial", std::process::id()));
     let _ = fs::create_dir_all(&folder)
         .and_then(|()| fs::write(&partial, &symbols))

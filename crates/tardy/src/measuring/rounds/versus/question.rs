@@ -1,4 +1,4 @@
-//! What a series of `tardy experiment` asks.
+//! The question of a `tardy experiment` series.
 
 use crate::measuring::rounds::{self, Question};
 use crate::measuring::variant::Variant;
@@ -12,7 +12,7 @@ pub struct Versus {
     pub a: Variant,
     pub b: Variant,
     pub until_decided: bool,
-    /// Fixed before the first round; the first one is primary.
+    /// Fixed before the first round; the first metric is primary.
     pub metrics: Vec<Metric>,
 }
 

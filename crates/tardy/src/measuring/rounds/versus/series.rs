@@ -1,4 +1,4 @@
-//! The runs of an experiment: each variant with its settings, explained, and what the complete rounds say.
+//! The runs of an experiment: each variant with its settings, explained, and the result of the complete rounds.
 
 use super::question::Journal;
 use crate::archives::explaining::explain_run;
@@ -63,7 +63,7 @@ impl Series for Experiment {
 }
 
 impl Experiment {
-    /// What the complete rounds say.
+    /// The result of the complete rounds.
     pub fn result(&self) -> Option<ExperimentResult> {
         let figures = |attempt: &Attempt, variant: &str| -> Option<VariantFigures> {
             let run = attempt.runs.iter().find(|run| run.variant == variant)?;
@@ -77,7 +77,8 @@ impl Experiment {
     }
 }
 
-/// Runs a command of the user's; the error becomes the reason of the attempt, as it is. Its output goes where errors go: standard output is the result's.
+/// Runs a command of the user; its error becomes the reason of the attempt unchanged. Its output goes to standard
+/// error, because standard output is for the result.
 fn prepare(command: &str) -> Result<(), String> {
     let status =
         Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::from(std::io::stderr())).status();

@@ -1,10 +1,10 @@
-//! With what the picture is drawn: block letters, or ASCII alone where the locale knows no others.
+//! The characters of the picture: block letters, or only ASCII if the locale lacks them.
 
 use crate::terminal::page::Paint;
 use archive::explanation::OwnerKind;
 use words::printable::printable;
 
-/// A name in a shorter place is left out.
+/// In a shorter stretch the name is left out.
 const NAME_MIN: usize = 5;
 
 /// One set of letters.
@@ -20,7 +20,7 @@ impl Letters {
         Self { utf8, down: if utf8 { '▼' } else { 'v' } }
     }
 
-    /// What fills the columns of a kind.
+    /// The fill character of a kind.
     pub fn fill(&self, kind: OwnerKind) -> char {
         let (block, ascii) = match kind {
             OwnerKind::Nmi => ('◆', 'N'),
@@ -39,12 +39,12 @@ impl Letters {
         if self.utf8 { block } else { ascii }
     }
 
-    /// An owner over so many columns, with its name where it fits.
+    /// An owner across `columns` columns, with its name if it fits.
     pub fn owner(&self, kind: OwnerKind, name: &str, columns: usize) -> String {
         self.filled(self.fill(kind), name, columns)
     }
 
-    /// A phase over so many columns; `None` lies outside of the wake-up.
+    /// A phase across `columns` columns; `None` is outside the wake-up.
     pub fn phase(&self, title: Option<&str>, columns: usize) -> String {
         let Some(title) = title else { return " ".repeat(columns) };
         let (edge, line) = if self.utf8 { ('├', '─') } else { ('|', '-') };
@@ -54,7 +54,7 @@ impl Letters {
         }
     }
 
-    /// A name in the middle of its fill, cut visibly where it is too long.
+    /// A name in the middle of its fill, visibly cut if it is too long.
     fn filled(&self, fill: char, name: &str, columns: usize) -> String {
         let name = self.plain(&printable(name));
         let room = columns.saturating_sub(4);
@@ -75,7 +75,7 @@ impl Letters {
         format!("{} {shown} {}", fill.to_string().repeat(before), fill.to_string().repeat(after))
     }
 
-    /// A text without letters that the locale does not know.
+    /// A text without characters that the locale lacks.
     pub fn plain(&self, text: &str) -> String {
         if self.utf8 {
             return text.to_owned();

@@ -1,4 +1,4 @@
-//! Which stretch fills which columns.
+//! Assigns stretches to columns.
 
 /// Time cut into as many slices as there are columns.
 #[derive(Debug, Clone, Copy)]
@@ -9,7 +9,7 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// The column an instant lies in; outside ones lie in the first or the last.
+    /// The column of an instant; instants outside the window get the first or the last column.
     pub fn column(&self, at_ns: i64) -> usize {
         let width = (i128::from(self.high_ns) - i128::from(self.low_ns)).max(1);
         let at = (i128::from(at_ns) - i128::from(self.low_ns)).clamp(0, width - 1);
@@ -22,7 +22,7 @@ impl Slices {
     }
 }
 
-/// Neighbouring columns that show the same; `what` is `None` where nothing is known.
+/// Adjacent columns that show the same; `what` is `None` where nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run<T> {
     pub what: Option<T>,
@@ -37,7 +37,7 @@ impl<T> Run<T> {
     }
 }
 
-/// Ascending stretches as runs of columns: a column shows what has most of its time.
+/// Ascending stretches as runs of columns: a column shows the stretch that takes most of its time.
 pub fn runs<T: Copy + PartialEq>(stretches: impl Iterator<Item = (i64, i64, T)>, slices: &Slices) -> Vec<Run<T>> {
     let mut most: Vec<(i64, Option<T>)> = vec![(0, None); slices.columns];
     for (start_ns, end_ns, what) in stretches.filter(|(start, end, _)| start < end) {
@@ -73,7 +73,7 @@ mod tests {
         let stretches = [(-10, 11, 'a'), (11, 14, 'b'), (14, 50, 'c'), (50, 51, 'd')];
         let found = runs(stretches.into_iter(), &SLICES);
         let shown: Vec<_> = found.iter().map(|run| (run.what, run.first, run.end)).collect();
-        // `b` has less than half of its column, and `d` is all that is known of its own.
+        // `b` has less than half of its column, and `d` is all that is known of its column.
         assert_eq!(shown, [(Some('a'), 0, 2), (Some('c'), 2, 6), (Some('d'), 6, 7), (None, 7, 10)]);
     }
 

@@ -67,7 +67,7 @@ fn the_picture_says_who_when_and_what_happened() {
     assert!(lines[3].starts_with("CPU 0 ") && lines[3].contains("idle\\u{1b}[2J"), "{text}");
     assert!(text.contains("  a   +18.0 µs  urgent-22712 on CPU 1 begins to wake the thread"), "{text}");
     assert!(!text.contains("before due"), "{text}");
-    // What is drawn begins and ends in the columns of its instants.
+    // The drawing begins and ends in the columns of its instants.
     let column = |line: &str, letter: char| line.chars().position(|at| at == letter).unwrap();
     assert_eq!(column(lines[0], '▼'), column(lines[1], '├'), "{text}");
     assert!(column(lines[4], 'b').abs_diff(column(lines[2], '━')) <= 1, "{text}");

@@ -1,5 +1,4 @@
-//! What `tardy explain --bound` answers, as people and programs are given it. Its shape is a promise; `bound_version` counts
-//! its changes.
+//! The answer of `tardy explain --bound`, for text and JSON. Its format is stable; `bound_version` counts its changes.
 
 use crate::archives::explaining::{Delays, Interference, bound_ns, interference_of};
 use archive::reader::Run;
@@ -8,31 +7,31 @@ use serde::Serialize;
 const BOUND_VERSION: u32 = 1;
 const WINDOWS_NS: [i64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-/// Everything that is known of the bound of a run.
+/// All known parts of the bound of a run.
 #[derive(Debug, Serialize)]
 pub struct Answer {
     bound_version: u32,
     archive: String,
-    /// The clock counted instructions: no time of hardware.
+    /// The clock counts instructions: not a time of real hardware.
     pub virtual_time: bool,
-    /// Whether the kernel is one that the theorem is about; absent when the run does not tell.
+    /// Whether the theorem applies to the kernel; absent if the run does not record it.
     pub preempt_rt: Option<bool>,
-    /// Absent when none were given: no run holds them.
+    /// Absent if none were given: no run contains them.
     pub delays: Option<Given>,
-    /// CPUs that had late wake-ups with a trace.
+    /// CPUs with traced late wake-ups.
     pub cpus: Vec<OfCpu>,
-    /// What a reader has to know before using any of it.
+    /// Caveats for the use of these values.
     pub note: &'static str,
 }
 
-/// The delays as they were given, named as in the option.
+/// The delays as given, named as in the option.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Given {
     pub dst_ns: i64,
     pub poid_ns: i64,
     pub paie_ns: i64,
     pub psd_ns: i64,
-    /// The bound if there were no interrupts.
+    /// The bound without interrupts.
     pub interference_free_ns: i64,
 }
 
@@ -40,18 +39,18 @@ pub struct Given {
 #[derive(Debug, Serialize)]
 pub struct OfCpu {
     pub cpu: u32,
-    /// Interrupts that were seen around its late wake-ups.
+    /// Interrupts observed around its late wake-ups.
     pub sources: Vec<String>,
-    /// The longest stretch that a trace of this CPU reaches over.
+    /// The longest stretch that a trace of this CPU covers.
     pub recorded_ns: i64,
     pub interference: Vec<Within>,
-    /// Absent without delays, and where the equation has no solution below 100 ms.
+    /// Absent without delays, and if the equation has no solution below 100 ms.
     pub bound_ns: Option<i64>,
-    /// The bound reaches over more time than any trace: longer windows may hold more interrupts.
+    /// The bound covers more time than any trace: longer windows may contain more interrupts.
     pub longer_than_recorded: bool,
 }
 
-/// The most time that interrupts were seen to take within any window of a length.
+/// The largest time that interrupts were observed to take within any window of this length.
 #[derive(Debug, Serialize)]
 pub struct Within {
     pub window_ns: i64,
