@@ -1,4 +1,4 @@
-//! Archives of every version since the first keep opening, and the document about their format says what is on the disk.
+//! Archives of every version since the first still open, and the document about their format matches the files.
 
 use archive::frame::{Decoder, Item};
 use archive::message::Message;
@@ -32,7 +32,7 @@ fn sum(list: &Value) -> i64 {
     list.as_array().unwrap().iter().map(|entry| entry["ns"].as_i64().unwrap()).sum()
 }
 
-/// What must never read differently, whatever is learnt about explaining.
+/// Values that must be read the same way for ever, even if explanations improve.
 fn figures(run: &Run) -> String {
     let mut text = String::new();
     for thread in run.threads.values() {

@@ -14,7 +14,7 @@ fn drawn() -> Arrows {
     arrows.collect()
 }
 
-/// Dependencies between members that are part of what is built, tests excepted.
+/// Dependencies between the members of the built workspace, without those of tests.
 fn cargo() -> Arrows {
     let packages = packages("Cargo.toml");
     let name = |package: &serde_json::Value| package["name"].as_str().unwrap().to_owned();

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 fn make(arguments: &[&str]) -> Output {
     let mut command = Command::new("make");
-    // The test may itself run under make.
+    // The test itself may be run by make.
     for inherited in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES"] {
         command.env_remove(inherited);
     }

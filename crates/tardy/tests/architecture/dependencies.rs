@@ -1,4 +1,4 @@
-//! docs/reference/dependencies.md against what the packages really ask for.
+//! docs/reference/dependencies.md against the dependencies of the packages.
 
 use crate::repository::{files_ending, packages, text};
 use serde_json::Value;

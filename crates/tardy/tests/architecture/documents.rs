@@ -1,4 +1,4 @@
-//! What the documents point to is there.
+//! Everything the documents link to exists.
 
 use crate::repository::{assert_none, files, files_ending, root, text};
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ fn links(prose: &str) -> Vec<&str> {
     prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).collect()
 }
 
-/// The anchors of a document's headings, as repository hosts make them.
+/// The anchors of a document's headings, as repository hosts generate them.
 fn anchors(document: &str) -> BTreeSet<String> {
     let mut in_block = false;
     let mut anchors = BTreeSet::new();
@@ -106,7 +106,7 @@ fn summary_of_the_book_lists_every_page() {
 
 #[test]
 fn every_document_has_one_title() {
-    // Each part of the book is a title of its table of contents.
+    // Each part of the book is a title in its table of contents.
     for name in files_ending(&[".md"]).filter(|name| *name != "docs/SUMMARY.md") {
         let document = text(name);
         assert!(document.starts_with("# "), "{name} does not begin with a title");

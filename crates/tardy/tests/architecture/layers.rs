@@ -1,9 +1,10 @@
-//! The order of the modules within a crate, and where unsafe code may be.
+//! The order of the modules within a crate, and where unsafe code is allowed.
 
 use crate::repository::{assert_none, code_block, files_ending, text};
 
 const METER: &str = "crates/meter/src/";
-/// Where unsafe code may be: doors to system calls, workers that are nothing but system calls, and a plugin's C interface.
+/// Where unsafe code is allowed: wrappers of system calls, workers that consist of system calls, and a plugin's C
+/// interface.
 const UNSAFE: [&str; 8] = [
     "crates/meter/src/kernel/",
     "crates/load/src/",

@@ -1,4 +1,4 @@
-//! The document of the loads and the catalogue of the causes know every load.
+//! The document of the loads and the catalogue of the causes contain every load.
 
 use super::repository::text;
 use archive::load::{BUILTIN_LOADS, PROGRAM_LOADS};
@@ -29,7 +29,7 @@ fn loads_provoke_causes_that_there_are() {
     }
 }
 
-/// What a source names that waits for an instant, or no longer than a time, or draws what nobody can draw again.
+/// Names in a source that waits for an instant or for a limited time, or that draws numbers that cannot be reproduced.
 const CLOCKS: &[&str] =
     &["Instant", "SystemTime", "sleep", "Duration", "timerfd", "clock", "timeout", "getrandom", "urandom", "alarm"];
 

@@ -1,4 +1,4 @@
-//! The structure of the repository, as its documents promise it. Each test is named after what it holds.
+//! The structure of the repository, as its documents promise it. Each test is named after the rule it checks.
 
 mod arrows;
 mod commands;

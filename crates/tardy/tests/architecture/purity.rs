@@ -1,9 +1,9 @@
-//! What parts of the code keep away from: the disk, the clock, each other's job.
+//! What parts of the code must not do: access the disk, read the clock, or do the work of another part.
 
 use crate::repository::{assert_none, files_ending, root, text};
 use std::fs;
 
-/// Ways out of a computation.
+/// Names of side effects.
 const IMPURE: [&str; 9] = [
     "std::fs",
     "std::net",
@@ -85,7 +85,7 @@ fn libraries_print_nothing() {
     assert_none("these print", lines_with(&folders.concat(), &["println!(", "eprintln!(", "print!(", "eprint!("]));
 }
 
-/// The only files of the presenters that name `explain`: the one that has causes found, and the one that reads traces for
+/// The only presenter files that name `explain`: the one that requests explanations, and the one that reads traces for
 /// exports.
 const DOORS_TO_EXPLAIN: [&str; 2] = ["crates/tardy/src/archives/explaining.rs", "crates/interchange/src/recorded.rs"];
 

@@ -1,4 +1,4 @@
-//! The files of the repository and what cargo says about it.
+//! The files of the repository and its cargo metadata.
 
 use serde_json::Value;
 use std::fs;
@@ -13,7 +13,7 @@ pub fn root() -> &'static Path {
     &ROOT
 }
 
-/// Every file that git keeps or would be asked to keep, relative to the root.
+/// Every file that git tracks or that is neither tracked nor ignored, relative to the root.
 pub fn files() -> &'static [String] {
     static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
         let listed = Command::new("git")
@@ -50,7 +50,7 @@ pub fn code_block(document: &str, language: &str) -> Vec<String> {
     lines
 }
 
-/// The packages a manifest stands for: itself, or the members of its workspace.
+/// The packages of a manifest: itself, or the members of its workspace.
 pub fn packages(manifest: &str) -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path", manifest])

@@ -1,8 +1,8 @@
-//! Decisions are made from codes and enums: no code compares a sentence with another, or searches one for words.
+//! Decisions are based on codes and enums: no code compares a sentence with another, or searches one for words.
 
 use crate::repository::{assert_none, files_ending, text};
 
-/// What takes a literal to compare it with, or to look for it.
+/// Operations that compare a literal or search for it.
 const COMPARISONS: [&str; 12] = [
     "== \"",
     "!= \"",
@@ -18,7 +18,7 @@ const COMPARISONS: [&str; 12] = [
     ".eq(\"",
 ];
 
-/// Files that read the words of a program or a kernel that has no codes, each in this one place, and what they read.
+/// Files that parse the output of a program or a kernel without codes, each in this one place, and what they parse.
 const FOREIGN: [(&str, &str); 14] = [
     ("crates/ftrace/src/format.rs", "format files of the kernel's events"),
     ("crates/ftrace/src/format/field.rs", "format files of the kernel's events"),
@@ -36,9 +36,9 @@ const FOREIGN: [(&str, &str); 14] = [
     ("crates/tardy/src/verbs/record/traced.rs", "what QEMU prints about plugins"),
 ];
 
-/// The literals that a source compares with and that are words of a sentence, with their lines.
+/// The literals that a source compares with and that are phrases, with their lines.
 fn compared(source: &str) -> Vec<(usize, String)> {
-    // Tests compare what is printed, which is what they are for.
+    // Tests compare printed text by design.
     let code = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let mut found = Vec::new();
     for comparison in COMPARISONS {

@@ -4,14 +4,14 @@ use crate::repository::{assert_none, files, files_ending, root, text};
 use std::fs;
 
 const LINES_MAX: usize = 800;
-/// Names that say nothing about what lies behind them.
+/// Names that say nothing about the contents.
 const DRAWERS: [&str; 7] = ["common", "core", "shared", "util", "utils", "helper", "helpers"];
-/// Beginnings of paths that exist on one machine only. The test may not hold them itself.
+/// Beginnings of paths that exist on one machine only. Split so that the test does not contain them itself.
 const MACHINE_PATHS: [[&str; 2]; 3] = [["/ho", "me/"], ["/ro", "ot/"], ["/wo", "rk/"]];
 
 #[test]
 fn no_source_is_longer_than_800_lines() {
-    // A generated list of types is as long as what it is generated from.
+    // The length of a generated list of types depends on its source.
     let written = files_ending(&[".rs", ".ts", ".tsx", ".css"]).filter(|name| !text(name).starts_with("// Generated"));
     let long = written.filter_map(|name| {
         let lines = text(name).lines().count();

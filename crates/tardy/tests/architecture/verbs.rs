@@ -1,9 +1,9 @@
-//! The verbs of the program: none knows another one.
+//! The verbs of the program: none depends on another.
 
 use crate::repository::{assert_none, files_ending, text};
 
 const SOURCES: &str = "crates/tardy/src/";
-/// What may name verbs: the command line, which starts them.
+/// Files that may name verbs: the command line, which starts them.
 const STARTS_VERBS: [&str; 2] = ["command_line.rs", "lib.rs"];
 
 /// The lines of a source above its tests, with their numbers.
@@ -22,7 +22,7 @@ fn no_verb_knows_another_verb() {
         if STARTS_VERBS.contains(&path) {
             continue;
         }
-        // So many times `super` leads from a file of a verb out of the verb.
+        // This number of `super` leads from a file of a verb out of the verb.
         let out = path.strip_prefix("verbs/").map(|inside| "super::".repeat(inside.split('/').count()));
         verbs += usize::from(out.is_some());
         for (number, line) in code(name) {

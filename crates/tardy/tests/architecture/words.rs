@@ -1,11 +1,11 @@
-//! Words that a native engineer would not use, kept out of every text that a user meets.
+//! Words that a native engineer would not use, banned from every text that a user reads.
 
 mod passages;
 
 use crate::repository::{assert_none, files, text};
 use passages::{Passage, page_text, plan_comments, prose, rust_text, script_text, target_descriptions};
 
-/// What not to write, several spellings separated by `|`, and what to write instead. Matched by whole words.
+/// Banned words, several spellings separated by `|`, and what to write instead. Matched by whole words.
 const BANNED: &[(&str, &str)] = &[
     ("tell|tells|told|telling", "report, show, say, print, return; distinguish for `tell apart`"),
     ("mend|mends|mended|mending", "fix"),
@@ -29,13 +29,13 @@ const BANNED: &[(&str, &str)] = &[
     ("held the timer interrupt back|hold back the timer interrupt", "delayed the timer interrupt"),
 ];
 
-/// Where a banned word may stand: `path: word: reason`, one a line.
+/// Where a banned word is allowed: `path: word: reason`, one per line.
 const ALLOWED: &str = include_str!("words/allowed.txt");
 
 /// Finds the passages of one kind of file.
 type Reader = fn(&str) -> Vec<Passage>;
 
-/// How a file is read, if a user meets text of it.
+/// How a file is read, if it contains text for users.
 fn reader(name: &str) -> Option<Reader> {
     match name {
         "Makefile" => Some(target_descriptions),
@@ -48,7 +48,7 @@ fn reader(name: &str) -> Option<Reader> {
     }
 }
 
-/// Every text that a user meets, as passages of files.
+/// Every text for users, as passages of files.
 fn passages() -> Vec<(&'static str, Vec<Passage>)> {
     files().iter().filter_map(|name| Some((name.as_str(), reader(name)?(&text(name))))).collect()
 }

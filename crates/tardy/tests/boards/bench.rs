@@ -21,7 +21,7 @@ impl Deref for Bench {
 }
 
 impl Bench {
-    /// A host with a target `board`; `None` where there can be none.
+    /// A host with a target `board`; `None` if this machine cannot provide it.
     pub fn new() -> Option<Self> {
         let host = Host::new("spool")?;
         let server = Server::start(&host.path(""))?;
@@ -30,18 +30,18 @@ impl Bench {
         Some(bench)
     }
 
-    /// Makes a target of the board, with this file of known hosts.
+    /// Adds a target for the board, with this known-hosts file.
     pub fn add(&self, name: &str, known: &str) {
         self.add_with(name, known, &[]);
     }
 
-    /// The same with further options.
+    /// The same with additional options.
     pub fn add_with(&self, name: &str, known: &str, options: &[&str]) {
         let port = self.server.port.to_string();
         self.add_as(name, &["--ssh", "root@127.0.0.1", "--port", &port], known, options);
     }
 
-    /// The same for a place of labgrid's, which says where the board is.
+    /// The same for a labgrid place, which provides the address of the board.
     pub fn add_place(&self, name: &str, place: &[&str], options: &[&str]) {
         self.add_as(name, place, "known_hosts", options);
     }

@@ -1,5 +1,5 @@
-//! A board that is nothing but a console: a login and a shell on a terminal of this machine, behind a line on which a
-//! kernel seems to speak, and which loses bytes.
+//! A board that consists of a console: a login and a shell on a terminal of this machine, behind a lossy line with
+//! simulated kernel messages.
 
 use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// As getty and login do it, with `root` and `secret`; nobody can interrupt it.
+/// Behaves like getty and login, with `root` and `secret`; it cannot be interrupted.
 const LOGIN: &str = r#"
 trap : INT
 while :; do
@@ -32,14 +32,14 @@ done
 const MESSAGE: &[u8] = b"[   12.345678] usb 1-1: new high-speed USB device number 7 using xhci_hcd\r\n";
 const POLL: Duration = Duration::from_millis(5);
 
-/// The console, and where its line is.
+/// The console, and the path of its line.
 pub struct Console {
     line: PathBuf,
     board: Child,
     connected: Arc<Mutex<Option<File>>>,
-    /// Bytes between two kernel messages; the board's words lose a byte about every tenth time.
+    /// Bytes between two kernel messages; the board's output loses a byte at about every tenth message.
     noise_every: Arc<AtomicUsize>,
-    /// Of a line that is a device: this end of it, held open as by whoever brings it here from elsewhere.
+    /// For a line that is a device: this end of it, held open like the program that forwards a remote line.
     _device: Option<File>,
 }
 
@@ -70,10 +70,11 @@ impl Console {
         console
     }
 
-    /// A console whose line is a device in this directory, which passes on so many of the board's bytes in a second.
+    /// A console whose line is a device in this directory, which forwards a limited number of the board's bytes per
+    /// second.
     pub fn start_slow_device(folder: &Path, noise_every: usize, bytes_per_second: u64) -> Self {
         let (far, near, path) = terminal();
-        // Nobody has set it up yet, and an echo would be typed there.
+        // The terminal is not configured yet, and an echo would be typed into it.
         let mut raw = tcgetattr(&near).unwrap();
         raw.make_raw();
         tcsetattr(&near, OptionalActions::Now, &raw).unwrap();
@@ -86,7 +87,7 @@ impl Console {
         console
     }
 
-    /// A board that speaks to whoever is connected, and where it hears.
+    /// A board that writes to the connected client, and the terminal it reads from.
     fn behind(line: PathBuf, noise_every: usize, bytes_per_second: Option<u64>, device: Option<File>) -> (Self, File) {
         let (master, end, _) = terminal();
         let open = || end.try_clone().unwrap();
@@ -107,19 +108,19 @@ impl Console {
         (Self { line, board, connected, noise_every, _device: device }, to_board)
     }
 
-    /// Hangs up, as a cable that is pulled: what is said meanwhile is lost.
+    /// Hangs up, like a pulled cable: output is lost meanwhile.
     pub fn cut(&self) {
         let stream = self.connected.lock().unwrap().take().expect("there is a line to cut");
         UnixStream::from(OwnedFd::from(stream)).shutdown(std::net::Shutdown::Both).unwrap();
     }
 
-    /// From here on, nothing disturbs.
+    /// From here on, the line is undisturbed.
     pub fn be_quiet(&self) {
         self.noise_every.store(usize::MAX, Ordering::SeqCst);
     }
 }
 
-/// Passes on what the board says, disturbed.
+/// Forwards the board's output with disturbances.
 fn speak(mut board: File, every: &AtomicUsize, bytes_per_second: Option<u64>, host: &Mutex<Option<File>>) {
     let mut bytes = [0; 512];
     let mut said = 0usize;
@@ -134,7 +135,7 @@ fn speak(mut board: File, every: &AtomicUsize, bytes_per_second: Option<u64>, ho
         for byte in &bytes[..count] {
             said += 1;
             let every = every.load(Ordering::SeqCst);
-            // What a kernel says comes between two bytes, wherever that is; now and then a byte is lost.
+            // A kernel message is inserted between any two bytes; occasionally a byte is lost.
             if said.is_multiple_of(every) {
                 words.extend_from_slice(MESSAGE);
             }
@@ -145,7 +146,7 @@ fn speak(mut board: File, every: &AtomicUsize, bytes_per_second: Option<u64>, ho
         if let Some(bytes_per_second) = bytes_per_second {
             thread::sleep(Duration::from_secs(1) * words.len() as u32 / bytes_per_second as u32);
         }
-        // Nobody is at the other end: what is said is lost.
+        // No client is connected: the output is lost.
         let mut line = host.lock().unwrap().as_ref().and_then(|stream| stream.try_clone().ok());
         if line.as_mut().is_none_or(|line| line.write_all(&words).is_err()) {
             thread::sleep(POLL);
@@ -155,7 +156,7 @@ fn speak(mut board: File, every: &AtomicUsize, bytes_per_second: Option<u64>, ho
 
 impl Drop for Console {
     fn drop(&mut self) {
-        // Its session goes with it: the terminal hangs up.
+        // Its session ends with it: the terminal hangs up.
         let _ = self.board.kill();
         let _ = self.board.wait();
         let _ = fs::remove_file(&self.line);

@@ -1,4 +1,4 @@
-//! Lines that stay down, and lines that die without a word.
+//! Lines that stay down, and lines that fail silently.
 
 use crate::bench::Bench;
 use crate::host::{ends, interrupt, until_told, wait_until};
@@ -36,7 +36,7 @@ fn a_line_that_dies_without_a_word_is_noticed_and_a_new_one_takes_its_place() {
     let mut tardy = bench.measuring("4s");
     bench.server.freeze();
     until_told(&mut tardy, "is lost");
-    // On the board the old session still holds the lock, and nobody will tell it to let go.
+    // On the board the old session still holds the lock, and nothing will end it.
     bench.server.thaw();
     assert_eq!(tardy.wait().unwrap().code(), Some(0));
     assert!(bench.assert_whole().problems.iter().any(|problem| problem.text.contains("is back after")));

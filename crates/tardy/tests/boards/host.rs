@@ -1,4 +1,4 @@
-//! The host: `tardy` with directories of its own, and what comes of its runs.
+//! The host: `tardy` with its own directories, and the archives of its runs.
 
 use archive::reader::Run;
 use prerequisites::Prerequisite::Prepared;
@@ -11,10 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The slowest line needs this long until samples come, beside other tests.
+/// The slowest line needs this long until samples arrive, while other tests run.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Where `tardy` is called, and the meter it sends to boards.
+/// Working directory of `tardy`, and the meter it sends to boards.
 pub struct Host {
     folder: TempDir,
     meter: PathBuf,
@@ -27,7 +27,7 @@ pub struct Ended {
     pub complained: String,
 }
 
-/// The newest meter that needs no libraries, if it knows this subcommand.
+/// The newest statically linked meter, if it has this subcommand.
 fn meter(subcommand: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let built =
@@ -39,13 +39,13 @@ fn meter(subcommand: &str) -> Option<PathBuf> {
     String::from_utf8_lossy(&help.stdout).contains(&format!(" {subcommand} ")).then_some(newest)
 }
 
-/// A run that somebody stops with Ctrl-C, once.
+/// Stops a run with one Ctrl-C.
 pub fn interrupt(child: &Child) {
     let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
 }
 
-/// Waits until it holds.
+/// Waits until the condition holds.
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -55,20 +55,20 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Reads what is told until a line with these words.
+/// Reads the messages up to a line with these words.
 #[track_caller]
 pub fn until_told(child: &mut Child, words: &str) -> String {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("it never told {words:?}"))
 }
 
-/// How a command under way ends.
+/// Waits for a running command to end.
 pub fn ends(child: Child) -> Ended {
     Ended::of(child.wait_with_output().unwrap())
 }
 
 impl Host {
-    /// A host without targets, whose meter knows this subcommand; `None` where there is none.
+    /// A host without targets, whose meter has this subcommand; `None` if there is none.
     pub fn new(subcommand: &str) -> Option<Self> {
         let meter = meter(subcommand);
         let is_built = Prepared("a static tardy-meter of this version (make build)", meter.is_some());
@@ -99,14 +99,14 @@ impl Host {
         Ended::of(self.command(words).output().unwrap())
     }
 
-    /// The same on another host: with locks of its own.
+    /// The same as a second host: with separate locks.
     pub fn tardy_elsewhere(&self, words: &[&str]) -> Ended {
         let mut command = self.command(words);
         command.env("XDG_STATE_HOME", self.path("elsewhere"));
         Ended::of(command.output().unwrap())
     }
 
-    /// Begins a run into `run` on this target that keeps every sample, and waits until the first ones are here.
+    /// Begins a run into `run` on this target that keeps every sample, and waits until the first ones have arrived.
     #[track_caller]
     pub fn measuring_on(&self, target: &str, duration: &str) -> Child {
         let words = ["run", "--target", target, "-D", duration, "--every-sample", "--trace", "off", "--out", "run"];
@@ -122,7 +122,7 @@ impl Host {
         child
     }
 
-    /// The archive of the run: every wake-up that was counted is there as a sample, and nothing is missing.
+    /// The archive of the run: every counted wake-up has its sample, and nothing is missing.
     #[track_caller]
     pub fn assert_whole(&self) -> Run {
         let run = Run::open(self.path("run")).unwrap();

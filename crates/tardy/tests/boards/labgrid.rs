@@ -1,4 +1,4 @@
-//! Boards of a lab that labgrid shares out. `make e2e-labgrid` gets labgrid itself; one test needs none.
+//! Boards shared through labgrid. `make e2e-labgrid` installs labgrid; one test runs without it.
 
 mod lab;
 mod recipe;
@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-/// A lab with one place, which is acquired while there is a file of that name.
+/// A lab with one place, which is acquired while a file of that name exists.
 const CLIENT: &str = r#"#!/bin/sh
 cd "$(dirname "$0")/.." || exit 9
 case $* in

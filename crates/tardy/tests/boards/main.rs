@@ -1,5 +1,5 @@
-//! `tardy` against boards: a real OpenSSH server on loopback, behind which there is nothing but BusyBox, and a console
-//! behind a terminal. Where the machine cannot make one, the tests say so and pass.
+//! `tardy` against boards: a real OpenSSH server on loopback in front of a BusyBox system, and a console on a terminal.
+//! If the machine cannot provide one, the tests say so and pass.
 
 mod bench;
 mod console;

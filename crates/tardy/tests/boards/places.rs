@@ -1,4 +1,4 @@
-//! Boards on which there is little room, or no right.
+//! Boards with little space or missing permissions.
 
 use crate::bench::Bench;
 use crate::host::wait_until;

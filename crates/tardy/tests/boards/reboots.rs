@@ -1,4 +1,4 @@
-//! Boards that go down while they measure, and results that nobody comes for.
+//! Boards that go down during a measurement, and results that are never fetched.
 
 use crate::bench::Bench;
 use crate::host::{ends, wait_until};
@@ -41,7 +41,7 @@ fn a_run_that_a_reboot_took_cannot_be_collected_and_one_on_a_disk_can() {
         let why = if forgets { "went with a reboot" } else { "the machine went down" };
         assert!(collected.complained.contains(why), "{}{}", collected.said, collected.complained);
         assert_eq!(bench.server.listing(), before);
-        // The archive does not wait for ever for what will not come.
+        // The archive does not wait for ever for data that will not arrive.
         let manifest = archive::reader::Run::open(bench.path("run")).unwrap().manifest.unwrap();
         assert_eq!(manifest.state, RunState::Failed);
         assert!(manifest.problem.unwrap().text.contains(if forgets { "keeps nothing of the rest" } else { why }));

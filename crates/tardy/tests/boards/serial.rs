@@ -1,4 +1,4 @@
-//! Runs over a console on which others speak, too: whole, cut, left behind, refused.
+//! Runs over a console that others write to as well: complete, cut, left behind, refused.
 
 use crate::console::Console;
 use crate::host::Host;
@@ -25,7 +25,7 @@ impl Deref for Desk {
 }
 
 impl Desk {
-    /// `None` where there can be none.
+    /// `None` if this machine cannot provide one.
     fn new(noise_every: usize) -> Option<Self> {
         let host = Host::new("console")?;
         if !met(&[Root, Program("setsid"), Program("stty")]) {
@@ -37,7 +37,7 @@ impl Desk {
         Some(desk)
     }
 
-    /// The same with a device that is as slow as one at 115200 baud, where the kernel speaks and bytes are lost.
+    /// The same with a device as slow as one at 115200 baud, with kernel messages and lost bytes.
     fn at_a_slow_device() -> Option<Self> {
         let desk = Self::new(1500)?;
         let console = Console::start_slow_device(&desk.path(""), 1500, 11_520);
@@ -58,7 +58,7 @@ impl Desk {
         assert_eq!(ended.code, 0, "{}", ended.complained);
     }
 
-    /// Nothing of ours is on the board, and the archive has every wake-up that was counted.
+    /// Asserts that tardy left nothing on the board, and that the archive has every counted wake-up.
     fn assert_whole_and_clean(&self) -> Run {
         assert_eq!(fs::read_dir(self.path("board")).unwrap().count(), 0, "nothing is left there");
         let run = self.assert_whole();
@@ -82,7 +82,7 @@ fn a_run_through_a_console_loses_nothing_to_the_kernels_words_nor_to_a_cut() {
     let said = fs::read_to_string(desk.path("run/console.log")).unwrap();
     assert!(said.contains("[   12.345678] usb 1-1: new high-speed USB device"), "{said}");
     assert!(!said.contains("secret") && !said.contains("stty"), "{said}");
-    // Whoever logged in has logged out.
+    // The session is logged out.
     let verified = desk.tardy(&["target", "verify", "bare"]);
     assert!(verified.code == 0 && verified.said.contains("tardy-meter"), "{}", verified.complained);
 }
@@ -93,7 +93,7 @@ fn a_run_outlives_its_host_and_is_collected_through_the_console() {
     let mut tardy = desk.measuring_on("bare", "3s");
     tardy.kill().unwrap();
     tardy.wait().unwrap();
-    // The next host finds what the dead one left on the line, and gets past it.
+    // The next host finds the output that the dead one left on the line, and skips it.
     let refused = desk.tardy(&["run", "--target", "bare", "-D", "1s", "--out", "second"]);
     assert!(refused.code == 3 && refused.complained.contains("tardy collect"), "{}", refused.complained);
     let collected = desk.tardy(&["collect", "run"]);

@@ -1,4 +1,4 @@
-//! A board on loopback: an OpenSSH server whose sessions find themselves in a directory with BusyBox and nothing else.
+//! A board on loopback: an OpenSSH server whose sessions run in a directory that contains only BusyBox.
 
 use prerequisites::Prerequisite::{Prepared, Program, Root};
 use prerequisites::met;
@@ -15,7 +15,7 @@ const SSHD: &str = "/usr/sbin/sshd";
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Directories of the board; the first ones are filled from outside.
 const DIRECTORIES: [&str; 9] = ["proc", "sys", "dev", "bin", "bin/become", "tmp", "var/tmp", "root", "etc"];
-/// Nobody needs a password to become root, as with `NOPASSWD`.
+/// Becoming root needs no password, as with `NOPASSWD`.
 const PASSWD: &str = "root::0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/:/bin/sh\n";
 
 /// The server and the directory its sessions see.
@@ -25,11 +25,11 @@ pub struct Server {
     child: Child,
 }
 
-/// A BusyBox that needs no libraries, if there is one.
+/// A statically linked BusyBox, if there is one.
 fn busybox() -> Option<PathBuf> {
     let places = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&places).map(|folder| folder.join("busybox")).find(|path| path.is_file())?;
-    // The loader of a dynamic one is named in its beginning.
+    // The beginning of a dynamic executable names its loader.
     let bytes = fs::read(&found).ok()?;
     let dynamic = bytes.windows(8).take(4096).any(|window| window == b"/ld-linu" || window == b"b64/ld-l");
     (!dynamic).then_some(found)
@@ -41,7 +41,7 @@ fn run(program: &str, words: &[&str]) -> bool {
 }
 
 impl Server {
-    /// A board below this directory; `None` where there can be none.
+    /// A board below this directory; `None` if this machine cannot provide one.
     pub fn start(folder: &Path) -> Option<Self> {
         let programs = [SSHD, "ssh", "ssh-keygen", "unshare", "chroot"].map(Program);
         let busybox = busybox();
@@ -67,7 +67,7 @@ impl Server {
             let path = folder.join(key);
             assert!(run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", path.to_str().unwrap()]));
         }
-        // Whoever takes the port in between makes the test fail loudly.
+        // If another process takes the port in between, the test fails visibly.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let host_key = fs::read_to_string(folder.join("host_key.pub")).unwrap();
         fs::write(folder.join("known_hosts"), format!("[127.0.0.1]:{port} {host_key}")).unwrap();
@@ -77,10 +77,10 @@ impl Server {
         Some(Self { port, folder: folder.to_owned(), child })
     }
 
-    /// From now on logins are those of an ordinary user, who has a `sudo` that does what this says before it does its work.
+    /// From now on logins are those of an ordinary user, whose `sudo` runs this script first.
     pub fn log_in_as_user(&mut self, sudo: &str) {
         let board = self.folder.join("board");
-        // BusyBox becomes another user only as `su`, and only when it may.
+        // BusyBox changes the user only under the name `su` and with the right permissions.
         fs::copy(board.join("bin/busybox"), board.join("bin/become/su")).unwrap();
         fs::set_permissions(board.join("bin/become/su"), fs::Permissions::from_mode(0o4755)).unwrap();
         let script = format!(
@@ -93,7 +93,7 @@ impl Server {
         self.child = serve(&self.folder, self.port);
     }
 
-    /// Nobody answers any more, and what was under way is cut.
+    /// Stops the server, and cuts its sessions.
     pub fn shut(&mut self) {
         let sessions = children(self.child.id());
         self.child.kill().unwrap();
@@ -103,12 +103,12 @@ impl Server {
         }
     }
 
-    /// Answers again.
+    /// Starts the server again.
     pub fn open(&mut self) {
         self.child = serve(&self.folder, self.port);
     }
 
-    /// The board goes down and comes up again: no process is left, and nothing in its memory when that is where `/tmp` is.
+    /// Reboots the board: no process survives; with `forgets` (`/tmp` in memory), neither do the files in `/tmp`.
     pub fn reboot(&mut self, forgets: bool) {
         self.shut();
         let board = self.folder.join("board");
@@ -125,26 +125,26 @@ impl Server {
         self.open();
     }
 
-    /// The line goes dead without a word: nobody reads, answers or hangs up.
+    /// The line fails silently: no process reads, answers or hangs up.
     pub fn freeze(&self) {
         for process in children(self.child.id()).into_iter().chain([pid(&self.child)]) {
             rustix::process::kill_process(process, Signal::STOP).unwrap();
         }
     }
 
-    /// New lines work again; on the board nobody learns what became of the dead ones.
+    /// New connections work again; on the board nothing ends the dead ones.
     pub fn thaw(&self) {
         rustix::process::kill_process(pid(&self.child), Signal::CONT).unwrap();
     }
 
-    /// Puts an empty file system with these options in a place of the board.
+    /// Mounts an empty file system with these options in a directory of the board.
     pub fn mount(&self, place: &str, options: &str) {
         let (number, path) = (self.child.id().to_string(), self.folder.join("board").join(place));
         let words = ["-t", &number, "-m", "mount", "-t", "tmpfs", "-o", options, "none", path.to_str().unwrap()];
         assert!(run("nsenter", &words), "{words:?}");
     }
 
-    /// Somebody else fills the file system in a place of the board.
+    /// Fills the file system in a directory of the board.
     pub fn fill(&self, place: &str) {
         let (number, path) = (self.child.id().to_string(), self.folder.join("board").join(place).join("filler"));
         let script = "cat /dev/zero > \"$0\" 2> /dev/null";
@@ -152,7 +152,7 @@ impl Server {
         assert!(!filled, "{} has no limit", path.display());
     }
 
-    /// Everything on the board, with its size where it has one.
+    /// All files of the board, with their sizes where they have one.
     pub fn listing(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut ahead = vec![self.folder.join("board")];
@@ -170,7 +170,7 @@ impl Server {
         found
     }
 
-    /// Ends all sessions as a cut line does: nobody says good-bye.
+    /// Ends all sessions like a cut line, without a disconnect message.
     pub fn cut(&self) {
         let sessions = children(self.child.id());
         assert!(!sessions.is_empty(), "there is a session to cut");
@@ -180,7 +180,7 @@ impl Server {
     }
 }
 
-/// Who may log in, how, and where a session finds itself; `user` is an option of chroot.
+/// Who may log in, how, and the root directory of a session; `user` is an option of chroot.
 fn configure(folder: &Path, port: u16, user: &str) {
     let text = format!(
         "ListenAddress 127.0.0.1:{port}\nHostKey {0}/host_key\nAuthorizedKeysFile {0}/key.pub\nStrictModes no\nUsePAM no\n\
@@ -191,7 +191,7 @@ fn configure(folder: &Path, port: u16, user: &str) {
     fs::write(folder.join("sshd_config"), text).unwrap();
 }
 
-/// Starts the server in a mount namespace of its own and waits until it listens.
+/// Starts the server in its own mount namespace and waits until it listens.
 fn serve(folder: &Path, port: u16) -> Child {
     let script = "mount -t tmpfs none /run && mkdir /run/sshd && for name in proc sys dev; do \
                   mount --rbind /$name \"$1/board/$name\" || exit 1; done; \

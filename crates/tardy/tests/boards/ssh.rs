@@ -1,4 +1,4 @@
-//! Runs over ssh: whole, cut, left behind, held by another.
+//! Runs over ssh: complete, cut, left behind, locked by another host.
 
 use crate::bench::Bench;
 use crate::host::wait_until;
@@ -34,7 +34,7 @@ fn a_run_outlives_its_host_and_is_collected_later() {
     assert!(same.complained.contains(&format!("process {} of this host", tardy.id())), "{}", same.complained);
     tardy.kill().unwrap();
     tardy.wait().unwrap();
-    // The keeper has let go, and the run goes on.
+    // The keeper has released the lock, and the run continues.
     let lock = bench.server.folder.join("board/tmp/tardy-board/lock");
     wait_until("the keeper never let go", || !lock.is_symlink());
     let refused = bench.tardy(&["run", "--target", "board", "-D", "1s", "--out", "second"]);
@@ -56,7 +56,7 @@ fn results_nobody_wants_can_be_thrown_away() {
     let mut tardy = bench.measuring("100s");
     tardy.kill().unwrap();
     tardy.wait().unwrap();
-    // The meter is ended with them.
+    // This ends the meter, too.
     let discarded = bench.tardy(&["restore", "--target", "board", "--discard"]);
     assert_eq!(discarded.code, 0, "{}", discarded.complained);
     assert_eq!(bench.server.listing(), before);
@@ -93,7 +93,7 @@ fn a_board_whose_key_is_not_known_is_refused_with_the_mend() {
     bench.add("stranger", "nobody");
     let refused = bench.tardy(&["run", "--target", "stranger", "-D", "1s"]);
     assert!(refused.code == 3 && refused.complained.contains("fingerprint"), "{}", refused.complained);
-    // What is in the way is named.
+    // The error names the file in the way.
     fs::write(bench.path("board/tmp/tardy-board"), "").unwrap();
     let refused = bench.tardy(&["run", "--target", "board", "-D", "1s"]);
     assert!(refused.code == 3 && refused.complained.contains("is not ours"), "{}", refused.complained);

@@ -1,5 +1,5 @@
-//! `tardy check` in real kernels: what was set wrong is found, what is set well is left in peace, and what is changed goes
-//! back to the byte.
+//! `tardy check` in real kernels: wrong settings are found, right ones are not reported, and changes are reverted byte
+//! for byte.
 
 use crate::lab::Lab;
 use archive::facts::{Fact, Facts};
@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// Every function of the kernel is traced while settings are applied, by emulated processors on what may be a busy host.
+/// Every function of the kernel is traced while settings are applied, by emulated processors on a possibly busy host.
 const LIMIT: Duration = Duration::from_secs(600);
-/// Kernels with other settings, and other texts for the same ones.
+/// Kernels with different settings, and different texts for the same settings.
 const KERNELS: &[&str] = &["debian:6.1-rt", "debian:6.12-rt"];
 
-/// What is set wrong while the machine boots.
+/// Wrong settings at boot.
 const PLANTED_AT_BOOT: &str = "nohz=off highres=off clocksource=hpet isolcpus=7 isolcpu=1 irqaffinity=0-1 irqaffinity=1 \
     slub_debug=FZ trace_event=sched:sched_switch loglevel=7 ignore_loglevel \
     workqueue.power_efficient=1 sysctl.kernel.sched_rt_runtime_us=500000 sysctl.kernel.timer_migration=1 \
@@ -26,8 +26,8 @@ const PLANTED_AT_BOOT: &str = "nohz=off highres=off clocksource=hpet isolcpus=7 
     sysctl.vm.compaction_proactiveness=50 sysctl.vm.compact_unevictable_allowed=1 sysctl.vm.zone_reclaim_mode=1 \
     sysctl.vm.stat_interval=1";
 
-/// And afterwards. A tracer of functions beside the stacks of all functions is more than emulated processors may bear: on a
-/// busy host their ticks follow each other without end.
+/// Wrong settings after the boot. A function tracer together with the stacks of all functions can overload emulated
+/// processors: on a busy host their ticks follow each other without end.
 const PLANTED_LATER: &[(&str, &str)] = &[
     ("/sys/kernel/mm/ksm/run", "1"),
     ("/sys/devices/virtual/workqueue/cpumask", "3"),
@@ -35,7 +35,7 @@ const PLANTED_LATER: &[(&str, &str)] = &[
     ("/proc/sys/kernel/stack_tracer_enabled", "1"),
 ];
 
-/// Rules that each of these must bring to speak.
+/// Rules that each of these must trigger.
 const FOUND: &[&str] = &[
     "parameters.tick-always",
     "parameters.low-resolution",
@@ -80,7 +80,7 @@ fn ids(readiness: &Readiness) -> Vec<&str> {
     readiness.findings.iter().map(|finding| finding.id.as_str()).collect()
 }
 
-/// Everything that can be set, byte for byte: not what changes by itself, and not what the kernel makes of it.
+/// Every writable setting, byte for byte, without files that change on their own or that the kernel reformats.
 fn settings(facts: &Facts) -> BTreeMap<&str, &Fact> {
     let volatile = |path: &str| {
         path.starts_with("/proc/self/") || path == "/proc/uptime" || path.ends_with("/effective_affinity_list")
@@ -95,14 +95,14 @@ fn planted_settings_are_found_and_what_is_applied_goes_back_to_the_byte() {
 }
 
 fn plant_find_mend_and_restore(kernel: &str) {
-    // Tracers have the kernel patch itself. With a thread for each CPU Linux 6.12 may panic of that, and on a busy host the
-    // ticks of 6.1 follow each other without end.
+    // Tracers make the kernel patch itself. With one thread per CPU Linux 6.12 can panic because of that, and on a busy
+    // host the ticks of 6.1 follow each other without end.
     let lab = Lab::with(kernel, &["--append", PLANTED_AT_BOOT, "--accel", "tcg-single"]);
     let meter = MeterPlaces::of_process().find().unwrap();
     let mut machine = lab.machine();
     machine.prepare().unwrap();
     let booted = gather(&mut machine, &meter, 80, LIMIT).unwrap();
-    // An interrupt of a device, to be handled where the work is.
+    // An interrupt of a device, to be handled on the CPU of the work.
     let irq = booted.files.keys().find_map(|path| {
         let named = matches!(&booted.files[path], Fact::Text(text) if text.starts_with("virtio"));
         path.strip_prefix("/sys/kernel/irq/")?.strip_suffix("/actions").filter(|_| named)
@@ -135,7 +135,7 @@ fn plant_find_mend_and_restore(kernel: &str) {
         assert!(!ids(&left).contains(&id), "{id} is still found");
     }
 
-    // What was planted afterwards was applied, too, and goes first: the boot's own settings come back.
+    // Settings planted after the boot were applied, too, and are reverted: the boot's own settings come back.
     let lines = restore(&mut machine, &meter, LIMIT).unwrap();
     assert!(lines.len() >= 15, "{lines:?}");
     let after = gather(&mut machine, &meter, 80, LIMIT).unwrap();
@@ -168,7 +168,7 @@ fn boot_as_check_says(kernel: &str) {
     let expected = ["0 severe, 0 warnings", "on CPU 1, which it has for itself", "Nothing is worse than a notice."];
     expected.iter().for_each(|words| assert!(flowing.contains(words), "{words:?} is not in {text}"));
 
-    // The same from what was saved, and as JSON.
+    // The same from the saved facts, and as JSON.
     assert!(Path::new(&lab.path("facts.json")).is_file());
     let saved = lab.tardy(&["check", "--facts", "facts.json", "--json"]).output().unwrap();
     let document: serde_json::Value = serde_json::from_slice(&saved.stdout).unwrap();

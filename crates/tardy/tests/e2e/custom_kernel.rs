@@ -1,14 +1,15 @@
-//! The tracers that no kernel of Debian's has, on the kernel that `kernels/custom/build` makes: `make e2e-custom-kernel`.
+//! The tracers that Debian's kernels lack, on the kernel that `kernels/custom/build` makes: `make e2e-custom-kernel`.
 
 use crate::lab::{Lab, text};
 use crate::tracers::FUNCTIONS;
 use archive::reader::Run;
 use std::fs;
 
-/// The kernel; without it these tests have nothing to do.
+/// Environment variable with the kernel; without it these tests are skipped.
 const KERNEL: &str = "TARDY_CUSTOM_KERNEL";
 
-/// Each maximum is kept with both ends, the text that the kernel printed, and what was longest in it; people are told.
+/// Each maximum is kept with both ends, the text that the kernel printed, and its longest part, and is shown to the
+/// user.
 fn keeps_the_longest_stretches(tracer: &str) {
     let kernel = std::env::var(KERNEL).unwrap_or_default();
     prerequisites::require!(Prepared("a kernel with every tracer (make e2e-custom-kernel)", !kernel.is_empty()));
@@ -48,7 +49,7 @@ fn assert_kept(lab: &Lab, run: &Run, tracer: &str) {
         assert!(trace.started_at.is_some() && trace.ended_at.is_some(), "{trace:?}");
         let printed = text(&lab.path(&format!("run/tracer/{:04}.txt", trace.number)));
         assert!(printed.starts_with(&format!("# tracer: {tracer}\n")), "{printed}");
-        // What the kernel wrote, not what was made of it.
+        // The value that the kernel wrote, before any conversion.
         let ns = printed.split_once("# latency: ").and_then(|(_, rest)| rest.split_once(" us")).unwrap().0;
         assert_eq!(ns.parse::<i64>().unwrap() * 1000, trace.latency_ns, "{printed}");
         for end in [&trace.started_at, &trace.ended_at] {

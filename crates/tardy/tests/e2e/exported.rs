@@ -1,5 +1,5 @@
-//! What `tardy export` makes of a real run, read back: every format, by readers that share nothing with their writers.
-//! Those that others wrote are asked by `make check-results` and `make check-perfetto`.
+//! The exports of a real run, read back: every format, by readers that share no code with the writers. `make
+//! check-results` and `make check-perfetto` use third-party readers.
 
 use crate::lab::{Lab, text};
 use crate::perfetto_reader;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 
-/// A step of a plan that was measured on an emulated machine: nothing decides its limits.
+/// A step of a plan that was measured on an emulated machine: its limits are not decided.
 pub struct Step<'l> {
     pub lab: &'l Lab,
     /// Directory of the plan's round, with one step, and of that step's archive.
@@ -52,7 +52,7 @@ impl Step<'_> {
     fn perfetto(&self) {
         let trace = perfetto_reader::read(&fs::read(self.export("perfetto", self.archive, &[])).unwrap());
         assert!(!trace.events.is_empty() && !trace.function_names.is_empty());
-        // What nothing was recorded of is no stretch of a trace.
+        // A spike without a recording has no slice in a trace.
         let recorded = |one: &&Explanation| one.status != ExplanationStatus::NoTrace && !one.phases.is_empty();
         for explanation in self.explanations.iter().filter(recorded) {
             let group = format!("spike {}: CPU ", explanation.spike);
@@ -68,7 +68,7 @@ impl Step<'_> {
     }
 
     fn trace(&self) {
-        // A snapshot may have been taken when newer events had taken the place of those of its spike.
+        // A snapshot may have been taken after newer events had overwritten those of its spike.
         let explained = self.explanations.iter().filter(|one| one.status == ExplanationStatus::Explained);
         let number = explained.max_by_key(|one| one.latency_ns).unwrap().spike.to_string();
         let exported = self.export("trace-dat", self.archive, &["--spike", &number]);
@@ -89,7 +89,7 @@ impl Step<'_> {
         }
     }
 
-    /// Each row has as many cells as the first, and what is counted sums to the run's cycles.
+    /// Each row has as many cells as the first, and the counts sum to the run's cycles.
     fn tables(&self) {
         let cycles: u64 = self.run.threads.values().map(|thread| thread.totals.cycles).sum();
         let column = |format: &str, name: &str| -> Vec<u64> {
@@ -105,7 +105,7 @@ impl Step<'_> {
         };
         assert_eq!(column("histogram-csv", "count").iter().sum::<u64>(), cycles);
         assert_eq!(column("seconds-csv", "cycles").iter().sum::<u64>(), cycles);
-        // The worst may have come while the recorder was busy, and be no spike.
+        // The worst sample may have come while the recorder was busy, and then it is not a spike.
         let spike = self.run.spikes.iter().map(|spike| spike.sample.latency_ns).max().unwrap();
         assert!(column("worst-csv", "latency_ns").into_iter().max() >= u64::try_from(spike).ok());
         assert!(!column("counters-csv", "from_ns").is_empty());
@@ -122,7 +122,7 @@ impl Step<'_> {
         assert_eq!(outcomes, [2, 2, 0, 0], "the measurement and a limit that nothing decides: {junit}");
     }
 
-    /// Formats of lines. None says that a limit of an emulated machine was met, or that it was not.
+    /// Line-based formats. None reports a limit of an emulated machine as met or as not met.
     fn lines(&self) {
         for format in ["tap", "ktap"] {
             let tap = self.text(format);

@@ -1,5 +1,5 @@
-//! The case that tardy was made for, on real kernels: many directory entries on the CPUs of real-time threads, the kernel's
-//! function tracer, and a snapshot at each new maximum.
+//! The case that motivated tardy, on real kernels: many directory entries on the CPUs of real-time threads, the
+//! kernel's function tracer, and a snapshot at each new maximum.
 
 use crate::inspected::Inspected;
 use crate::lab::{Lab, is_function_name};
@@ -11,28 +11,28 @@ use archive::tracer::TracerSettings;
 use serde_json::Value;
 use std::time::Duration;
 
-/// Kernels the case is tried on, each with its architecture before a slash where that is not x86_64;
-/// `TARDY_E2E_KERNELS="debian:6.12 armhf/debian:6.1-rt" make e2e` names others.
+/// Kernels to test on, each with its architecture before a slash unless that is x86_64; `TARDY_E2E_KERNELS="debian:6.12
+/// armhf/debian:6.1-rt" make e2e` selects others.
 const KERNELS: &str = "TARDY_E2E_KERNELS";
 const KERNELS_DEFAULT: &str = "debian:6.1-rt debian:6.1 debian:6.12-rt arm64/debian:6.1-rt";
-/// Spikes below this are not looked at.
+/// Spikes below this are ignored.
 const THRESHOLD_NS: i64 = 1_000_000;
-/// An emulated CPU that is stopped between choosing a buffer and writing to it writes to the one that was swapped away.
+/// An emulated CPU that is stopped between selecting a buffer and writing to it writes to the buffer that was swapped
+/// away.
 const SWAP_LASTS_NS: i64 = 20_000_000;
-/// What the dentry load calls, and what wakes threads.
+/// Functions that the dentry load calls, and functions that wake threads.
 const ARM64_FUNCTIONS: &[&str] =
     &["d_*", "__d_*", "*dentry*", "shmem_*", "do_unlinkat", "path_openat", "hrtimer_*", "try_to_wake_up", "schedule"];
-/// An emulated CPU needs a while from seeing the time to writing the marker.
+/// An emulated CPU needs a while between reading the time and writing the marker.
 const MARGIN_AFTER_NS: i64 = 100_000_000;
-/// How long a machine may be busy with arming the tracer on a busy host.
+/// Limit for arming the tracer on a busy host.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// What the machine is booted with: values that nobody would choose, so that putting back is not the same as setting a
-/// usual one.
+/// Boot parameters of the machine: unusual values, so that restoring them differs from setting a usual value.
 const ODD: &str = "sysctl.kernel.sched_rt_runtime_us=876543 sysctl.vm.stat_interval=7 trace_clock=boot";
 const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
 const TRACE_CLOCK: &str = "/sys/kernel/tracing/trace_clock";
-/// What must be after the run as it was before.
+/// Files whose contents must be the same before and after the run.
 const KEPT: &[&str] = &[
     RT_RUNTIME,
     STAT_INTERVAL,
@@ -89,7 +89,7 @@ fn settings(architecture: &str) -> RunSettings {
 
 fn founding_case(architecture: &str, series: &str) {
     let kernel = format!("{architecture}/{series}");
-    // Linux 6.12 panics now and then while an emulator with a thread for each CPU has it patch all its functions.
+    // Linux 6.12 panics occasionally while an emulator with one thread per CPU makes it patch all its functions.
     let accel = if series.contains("6.12") { "tcg-single" } else { "tcg" };
     let lab = Lab::with(series, &["--arch", architecture, "--append", ODD, "--accel", accel]);
     let mut target = Inspected::new(lab.machine(), KEPT, &lab.path(""));
@@ -105,7 +105,7 @@ fn founding_case(architecture: &str, series: &str) {
         let entries = explained["spikes"].as_array().unwrap();
         entries.iter().find(|entry| entry["spike"] == spike.number).unwrap_or(&Value::Null)
     };
-    // With a choice of functions there are spikes in which none of them ran.
+    // With a selection of functions, none of them runs in some spikes.
     let every_function = architecture != "arm64";
     let (mut whole, mut named) = (0, 0);
     for spike in &run.spikes {
@@ -120,7 +120,7 @@ fn founding_case(architecture: &str, series: &str) {
             whole += 1;
             assert_trace(&name, &events, spike, snapshot);
             let function = function_of(account(spike));
-            // A machine that its host stopped ran nothing, and the tool's own threads are told apart by their names.
+            // A machine that its host stopped ran nothing, and the tool's own threads are recognised by their names.
             let culprit = account(spike)["findings"][0]["culprit"].as_str();
             let without = culprit.is_some_and(|it| ["silence", "steal", "own-tool"].contains(&it));
             assert!(
@@ -168,8 +168,8 @@ fn assert_machine(kernel: &str, series: &str, run: &Run) {
     assert!(run.loads.iter().all(|load| load.alive && load.progress > 0), "{kernel}: {:?}", run.loads);
 }
 
-/// Whether the trace of the spike's CPU reaches from due to seen. A spike that came while another one was copied may share a
-/// snapshot that was taken long afterwards, and functions fill a buffer in a second.
+/// Whether the trace of the spike's CPU covers due to seen. A spike during the copy of another may share a snapshot
+/// that was taken long afterwards, and functions fill a buffer within a second.
 fn is_whole(spike: &Spike, snapshot: &Snapshot) -> bool {
     let coverage = snapshot.coverage.iter().find(|coverage| coverage.cpu == spike.sample.cpu);
     coverage.is_some_and(|of| {
@@ -177,7 +177,7 @@ fn is_whole(spike: &Spike, snapshot: &Snapshot) -> bool {
     })
 }
 
-/// What a trace lacks of its spike.
+/// What the trace of a spike lacks.
 fn shortfall(spike: &Spike, snapshot: &Snapshot) -> String {
     let Some(of) = snapshot.coverage.iter().find(|coverage| coverage.cpu == spike.sample.cpu) else {
         return "no buffer of its CPU".into();
@@ -191,8 +191,8 @@ fn shortfall(spike: &Spike, snapshot: &Snapshot) -> String {
     )
 }
 
-/// Nothing comes twice: no event lies where an earlier snapshot took its CPU's events away. Older ones may come later, when two
-/// markers close together swapped twice and the recorder fetched back what the second had hidden.
+/// Nothing occurs twice: no event is from a time whose events of that CPU an earlier snapshot took. Older events may
+/// occur later, if two markers close together swapped twice and the recorder fetched back what the second had hidden.
 fn assert_fresh(name: &str, events: &[Traced], run: &Run, snapshot: &Snapshot) {
     let others = run.spikes.iter().filter_map(|spike| spike.snapshot.as_ref());
     let earlier: Vec<_> = others.filter(|other| other.frozen_ns < snapshot.frozen_ns).collect();
@@ -205,7 +205,7 @@ fn assert_fresh(name: &str, events: &[Traced], run: &Run, snapshot: &Snapshot) {
     assert!(stale.is_none(), "{name}: {stale:?} was in an earlier snapshot; {snapshot:?} after {earlier:?}");
 }
 
-/// Functions are inside, and the marker, which is the last line of a snapshot, unless that was taken much later.
+/// It contains functions, and the marker as the last line of a snapshot, unless that was taken much later.
 fn assert_trace(name: &str, events: &[Traced], spike: &Spike, snapshot: &Snapshot) {
     let (due_ns, seen_ns) = (spike.sample.due_ns, spike.sample.seen_ns());
     let is_inside = |ns: i64| (due_ns..=seen_ns).contains(&ns);

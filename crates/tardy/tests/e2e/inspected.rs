@@ -1,4 +1,4 @@
-//! A virtual machine whose settings are read in the guest before a run and after it.
+//! A virtual machine whose settings are read in the guest before and after a run.
 
 use archive::manifest::RunState;
 use archive::settings::RunSettings;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Contents of files by their paths; `None` for those the guest does not have.
+/// Contents of files by path; `None` for those that the guest does not have.
 pub type Values = BTreeMap<String, Option<String>>;
 
 pub struct Inspected {
@@ -29,7 +29,7 @@ impl Inspected {
         Self { machine, paths, scratch: scratch.join("value"), before: None, after: None }
     }
 
-    /// A run with these settings into this directory, to its good end. Preparing it may take as long as `patience`.
+    /// A run with these settings into this directory, which must succeed. Preparing it may take as long as `patience`.
     pub fn measure(&mut self, settings: RunSettings, directory: PathBuf, patience: Duration) {
         let request = RunRequest {
             id: "inspected".into(),
@@ -60,7 +60,7 @@ impl Inspected {
         values
     }
 
-    /// Boots, so that there is something to look at.
+    /// Boots the machine so that its settings can be read.
     fn boot(&mut self) -> Result<(), TargetError> {
         let version = Command { program: "tardy-meter".into(), arguments: vec!["--version".into()] };
         let mut running = self.machine.start(&version)?;
@@ -112,7 +112,7 @@ impl Target for Inspected {
     }
 
     fn close(&mut self) -> Result<(), TargetError> {
-        // A machine that went down is a matter of the run, which tells why.
+        // The run reports why a machine went down.
         let is_up = self.machine.fetch_file(Path::new("/proc/version"), &self.scratch).is_ok();
         self.after = is_up.then(|| self.values());
         self.machine.close()

@@ -1,4 +1,4 @@
-//! What the tests have in common: a directory with a virtual machine as its target, and the processes around it.
+//! Code that the tests share: a directory with a virtual machine as its target, and its processes.
 
 use archive::explanation::Explanation;
 use archive::manifest::RunState;
@@ -14,15 +14,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The kernel of the tests that are about the machine and not about what ran on it.
+/// The kernel of tests that do not depend on the workload.
 pub const KERNEL: &str = "debian:6.1-rt";
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A directory with a target `vm` of its own; kernels come from the person's cache.
+/// A directory with its own target `vm`; kernels come from the user's cache.
 pub struct Lab(TempDir);
 
 impl Lab {
-    /// A machine with this kernel, as `tardy target add` takes it, and further options of that verb.
+    /// A machine with this kernel, in the format of `tardy target add`, and further options of that verb.
     pub fn with(kernel: &str, options: &[&str]) -> Self {
         let lab = Self(tempfile::tempdir().unwrap());
         let mut words = vec!["target", "add", "vm", "--kernel", kernel, "--here"];
@@ -35,7 +35,7 @@ impl Lab {
         lab
     }
 
-    /// A path in the lab's directory, which is the current one of everything it starts.
+    /// A path in the lab's directory, which is the current directory of all its processes.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
@@ -47,7 +47,8 @@ impl Lab {
         command
     }
 
-    /// A verb that measures on the machine and leaves the archive `run`: `run`, or another with the same two options.
+    /// Starts a verb that measures on the machine and writes the archive `run`: `run`, or another verb with the same
+    /// two options.
     pub fn begin_verb(&self, verb: &str, words: &[&str]) -> Child {
         let mut all = vec![verb, "--target", "vm", "--out", "run"];
         all.extend(words);
@@ -62,7 +63,7 @@ impl Lab {
         self.begin(words).wait_with_output().unwrap()
     }
 
-    /// A verb to its end, which must be a good one; answers the archive, which must be whole, and what was printed.
+    /// Runs a verb to its end, which must be successful; returns its archive, which must be complete, and its output.
     pub fn measured(&self, verb: &str, words: &[&str]) -> (Run, String) {
         let ended = self.begin_verb(verb, words).wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stdout).into_owned();
@@ -70,19 +71,19 @@ impl Lab {
         let run = self.archive();
         assert!(run.gaps.is_empty(), "{words:?}: {:?}", run.gaps);
         assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Complete, "{words:?}");
-        // A kernel that has nothing to complain of says nothing: then there is no such file.
+        // A kernel without complaints prints nothing: then there is no such file.
         let console = fs::read_to_string(self.path("run/console.log")).unwrap_or_default();
         assert!(!console.contains("BUG:") && !console.contains("Kernel panic"), "{words:?}: {console}");
         (run, said)
     }
 
-    /// The same in place of the last archive.
+    /// The same, replacing the last archive.
     pub fn measured_anew(&self, verb: &str, words: &[&str]) -> (Run, String) {
         fs::remove_dir_all(self.path("run")).unwrap();
         self.measured(verb, words)
     }
 
-    /// The machine itself, for what no verb of tardy does.
+    /// The machine itself, for operations that tardy has no verb for.
     pub fn machine(&self) -> QemuTarget {
         let machine = TargetFiles { here: self.path("targets"), own: None }.read("vm").unwrap();
         let meter = MeterPlaces::of_process().find_for(machine.architecture).unwrap();
@@ -94,7 +95,7 @@ impl Lab {
         Run::open(self.path("run")).unwrap()
     }
 
-    /// Begins a run and waits until it measures; answers it with its QEMU.
+    /// Begins a run and waits until it measures; returns it with its QEMU.
     pub fn measuring(&self, words: &[&str]) -> (Child, i32) {
         let child = self.begin(words);
         let begun = Instant::now();
@@ -106,7 +107,7 @@ impl Lab {
         (child, qemu.expect("a QEMU runs"))
     }
 
-    /// A run that broke: the archive opens, says why, and nobody is left.
+    /// A broken run: the archive opens, says why, and no process is left.
     pub fn assert_broken(&self, qemu: i32, reason: &str) {
         assert_gone(qemu);
         let run = self.archive();
@@ -118,7 +119,7 @@ impl Lab {
     }
 }
 
-/// What a test that failed has seen stays for whoever wants to know why.
+/// Keeps the files of a failed test for analysis.
 impl Drop for Lab {
     fn drop(&mut self) {
         if thread::panicking() {
@@ -138,14 +139,14 @@ pub fn name(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default()
 }
 
-/// Command lines of all QEMUs; ours name a directory with the number of their host.
+/// Command lines of all QEMUs; those of this test name a directory with the process id of their host.
 pub fn machines() -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
     lines.map(|line| String::from_utf8_lossy(&line).into_owned()).filter(|line| line.contains("qemu")).collect()
 }
 
-/// Waits until a QEMU is no more.
+/// Waits until a QEMU has ended.
 pub fn assert_gone(pid: i32) {
     let begun = Instant::now();
     while name(pid).starts_with("qemu-system") {
@@ -158,7 +159,7 @@ pub fn kill(signal: &str, pid: i32) {
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }
 
-/// Every ledger sums to its latency, and there is one; answers the explanations.
+/// Asserts that every ledger sums to its latency, and that there is one; returns the explanations.
 pub fn assert_ledgers_add_up(run: &Run) -> Vec<Explanation> {
     let explanations = run.explanations().unwrap();
     assert_eq!(explanations.len(), run.spikes.len());
@@ -171,7 +172,7 @@ pub fn assert_ledgers_add_up(run: &Run) -> Vec<Explanation> {
     explanations
 }
 
-/// Whether an account names a function with this; of user space a kernel's tracer knows no more than that.
+/// Whether this can be the name of a function in an account; for user space the kernel's tracer has no names.
 pub fn is_function_name(name: &str) -> bool {
     let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
     name == "user space" || !name.is_empty() && name.chars().all(letter)

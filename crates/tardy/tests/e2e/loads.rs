@@ -1,4 +1,4 @@
-//! Loads in virtual machines: that they do what they are for, and that they do it again.
+//! Loads in virtual machines: they have their effect, and they repeat it exactly.
 
 use crate::inspected::Inspected;
 use crate::lab::{KERNEL, Lab, text};
@@ -12,7 +12,7 @@ const LINE: &str = "tardy-load: a line for the console";
 const PRINTK: &[&str] = &["/proc/sys/kernel/printk", "/proc/sys/kernel/printk_devkmsg"];
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// A machine whose console takes errors only, and whose log, as ever, ten lines of a program and then none for 5 s.
+/// A machine whose console shows only errors, and whose log accepts ten lines of a program per 5 s, as by default.
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
 fn lines_of_the_load_printk_reach_the_console_and_its_levels_go_back() {
@@ -56,7 +56,7 @@ fn measured(lab: &Lab, out: &str, words: &[&str]) -> Run {
 fn every_load_that_is_bounded_by_work_repeats_in_virtual_time() {
     let lab = Lab::with(KERNEL, &["--virtual-time"]);
     let loads = BUILTIN_LOADS.iter().filter(|load| load.by_work && load.parts.is_empty());
-    // One that outnumbers all others by its processes would leave them nothing to do.
+    // A load that outnumbers all others by its processes would leave them no CPU time.
     let (crowds, others): (Vec<&str>, Vec<&str>) = loads.map(|load| load.name).partition(|name| *name == "messaging");
     for group in std::iter::once(&crowds[..]).chain(others.chunks(4)) {
         let words: Vec<&str> = group.iter().flat_map(|name| ["--load", *name]).collect();

@@ -1,4 +1,4 @@
-//! Machines that are killed, panic, run full or are told to stop: the archive says so, and nobody is left.
+//! Machines that are killed, panic, run out of space or are asked to stop: the archive says so, and no process is left.
 
 use crate::lab::{KERNEL, Lab, assert_gone, kill, machines, text};
 use archive::manifest::RunState;
@@ -18,12 +18,12 @@ fn a_machine_that_is_killed_ends_the_run() {
     lab.assert_broken(qemu, "the machine went down");
 }
 
-/// A lab whose QEMU takes commands.
+/// A lab whose QEMU accepts commands.
 fn commanded(options: &[&str]) -> Lab {
     Lab::with(KERNEL, &[options, &["--qemu-arg=-monitor", "--qemu-arg=unix:monitor,server=on,wait=off"]].concat())
 }
 
-/// Gives QEMU a command; the line stays open until it is dropped.
+/// Sends QEMU a command; the connection stays open until it is dropped.
 fn command(lab: &Lab, words: &str) -> UnixStream {
     let mut monitor = UnixStream::connect(lab.path("monitor")).unwrap();
     monitor.write_all(format!("{words}\n").as_bytes()).unwrap();
@@ -35,7 +35,7 @@ fn command(lab: &Lab, words: &str) -> UnixStream {
 fn a_line_that_is_cut_ends_the_run_and_the_machine() {
     let lab = commanded(&[]);
     let (child, qemu) = lab.measuring(&["--duration", "100s", "--quiet"]);
-    // QEMU goes on, and so does the guest, but nothing that it sends arrives.
+    // QEMU and the guest continue, but nothing that the guest sends arrives.
     let _monitor = command(&lab, "chardev-change data null");
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(3));
     lab.assert_broken(qemu, "the line to the meter was cut in phase measure");
@@ -60,7 +60,7 @@ fn a_guest_whose_memory_is_full_ends_and_tells_of_it() {
     let host = child.id() as i32;
     let ended = child.wait_with_output().unwrap();
     assert!(!machines().iter().any(|line| line.contains(&format!("tardy-vm-{host}-"))), "a machine is left");
-    // What the kernel kills first is its choice; whatever it is, the archive tells.
+    // The kernel chooses the first victim; in any case the archive reports it.
     let run = lab.archive();
     let manifest = run.manifest.as_ref().unwrap();
     assert_ne!(manifest.state, RunState::Running);

@@ -1,4 +1,4 @@
-//! The plans that come with tardy and need a machine of their own, on real kernels.
+//! The plans that ship with tardy and need their own machine, on real kernels.
 
 use crate::exported::Step;
 use crate::lab::{KERNEL, Lab, assert_ledgers_add_up, is_function_name};
@@ -7,8 +7,8 @@ use archive::manifest::RunState;
 use archive::reader::Run;
 use std::path::Path;
 
-/// A plan that comes along, run into the directory `round`; answers its archives, which must be whole, in the order of
-/// the steps, and what was printed.
+/// Runs a shipped plan into the directory `round`; returns its archives, which must be complete, in the order of the
+/// steps, and its output.
 fn round(lab: &Lab, plan: &str, duration: &str, code: i32) -> (Vec<Run>, String) {
     let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans").join(plan);
     let words = ["run", plan.to_str().unwrap(), "--duration", duration, "--out", "round"];
@@ -55,7 +55,7 @@ fn function_of(explanation: &Explanation) -> Option<&str> {
     Some(function.as_str()).filter(|name| is_function_name(name))
 }
 
-/// Of the spikes that are explained the worst has a function, unless nobody had its CPU, and some spike has one.
+/// The worst explained spike has a function, unless its CPU was stopped or held by the tool, and some spike has one.
 fn assert_the_worst_is_explained(explanations: &[Explanation]) {
     let explained = explanations.iter().filter(|one| one.status == ExplanationStatus::Explained);
     let worst = explained.max_by_key(|one| one.latency_ns);

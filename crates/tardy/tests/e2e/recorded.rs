@@ -1,4 +1,4 @@
-//! A run in virtual time is made again with the flight recorder: the same samples, and an account to the nanosecond.
+//! A run in virtual time is repeated with the flight recorder: the same samples, and an account to the nanosecond.
 
 use super::lab::{Lab, assert_ledgers_add_up};
 use archive::reader::Run;
@@ -49,7 +49,8 @@ fn with_ftrace_it_is_another_archive_and_the_price_is_told_to_the_nanosecond() {
     assert_eq!((&told["virtual_time"], told["archive"].as_str()), (&true.into(), Some("run-traced")));
     let cost = &told["tracing_cost"];
     let ns = |name: &str| cost[name].as_i64().unwrap();
-    // Nothing else runs in this machine, so nothing takes another course: every wake-up is in both, and later.
+    // Nothing else runs in this machine, so its course does not change: every wake-up is in both runs, and later in the
+    // second.
     assert!(cost["pairs"].as_u64().unwrap() + 1 >= cycles && cost["parted_at"].is_null(), "{cost}");
     assert!(ns("median_traced_ns") > 5 * ns("median_ns") && ns("least_traced_ns") > ns("least_ns"), "{cost}");
     let late = cost["late"].as_array().unwrap();
@@ -57,7 +58,7 @@ fn with_ftrace_it_is_another_archive_and_the_price_is_told_to_the_nanosecond() {
     let archive = Run::open(lab.path("run-traced")).unwrap();
     assert_ledgers_add_up(&archive);
     assert_eq!(archive.effective.as_ref().unwrap().tracer.as_deref(), Some("function"));
-    // A third run is the second one: the price is always the same.
+    // A third run equals the second: the cost is always the same.
     let page = traced(&[]);
     assert!(page.starts_with("VIRTUAL TIME") && page.contains("tardy explain run-traced-2"), "{page}");
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");

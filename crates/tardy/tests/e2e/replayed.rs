@@ -1,4 +1,4 @@
-//! A run in virtual time is made again up to a late wake-up: a debugger finds the machine where the flight record says.
+//! A run in virtual time is repeated up to a late wake-up: a debugger finds the machine where the flight record says.
 
 use super::lab::{Lab, assert_gone, children, kill, name};
 use serde_json::Value;
@@ -41,7 +41,7 @@ fn gdb_stands_in_the_function_that_the_record_names_and_goes_on_as_it_happened()
     assert!(seen.contains("callers, the innermost first\n  a program\n"), "{seen}");
 }
 
-/// A replay whose machine stands: `tardy`, its QEMU, and its gdb where there is one.
+/// A replay whose machine is stopped: `tardy`, its QEMU, and its gdb if there is one.
 struct Standing {
     replay: Child,
     lines: Box<dyn Iterator<Item = String>>,
@@ -49,7 +49,7 @@ struct Standing {
 }
 
 impl Standing {
-    /// Reads what is printed until a line begins with these words.
+    /// Reads the output up to a line that begins with these words.
     fn begin(lab: &Lab, words: &[&str], until: &str) -> Self {
         let mut replay = lab.tardy(&[&["virtual", "replay", "run", "--cycle", "100"], words].concat());
         let mut replay = replay.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -63,7 +63,7 @@ impl Standing {
         children(self.replay.id() as i32).into_iter().find(|pid| name(*pid).starts_with("gdb")).expect("a gdb runs")
     }
 
-    /// Waits for the end of all; answers the code and what was said at last.
+    /// Waits for all processes to end; returns the exit code and the last output.
     fn end(mut self) -> (Option<i32>, String) {
         self.lines.by_ref().for_each(drop);
         let mut said = String::new();

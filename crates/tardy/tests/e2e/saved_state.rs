@@ -1,4 +1,4 @@
-//! A machine that goes on from its saved state instead of booting.
+//! A machine that continues from its saved state instead of booting.
 
 use crate::lab::{KERNEL, Lab, assert_ledgers_add_up};
 use archive::reader::Run;
@@ -11,13 +11,13 @@ use std::thread;
 use std::time::Duration;
 
 const RESTORED: &str = "went on from a saved state";
-/// A guest's clock that was set anew is that of the host but for the way there.
+/// Maximum difference between the guest's reset clock and that of the host.
 const CLOCK_NS: i64 = 5_000_000_000;
-/// Time that passes before the state is used, longer than the clock may be wrong.
+/// Age of the state before it is used; longer than the tolerated clock error.
 const AGE: Duration = Duration::from_secs(15);
 
-/// A test with machines that go on from one state. The cache is shared with the person's own targets, so the machines have
-/// an argument that nobody else's have, and their state goes with the test.
+/// A test with machines that continue from one state. The cache is shared with the user's own targets, so the machines
+/// have a unique argument, and their state is removed with the test.
 pub fn with_lab(name: &str, test: impl FnOnce(&Lab)) {
     let before = states();
     test(&Lab::with(KERNEL, &["--saved-state", "--append", &format!("tardy_test={name}-{}", std::process::id())]));
@@ -78,12 +78,12 @@ fn saved_restored_and_booted(lab: &Lab, before: &[PathBuf]) {
         assert!(measured_ns.contains(&spike_ns), "the guest's clock says {spike_ns}, and it was {measured_ns:?}");
     }
 
-    // The beginning says what it is; what comes later is the memory.
+    // The beginning identifies the file; the memory follows it.
     fs::File::options().write(true).open(state).unwrap().write_all_at(&[0xff; 4096], 0).unwrap();
     let (third, notices) = verified(lab);
     assert_eq!(third["restored"], false);
     assert!(notices.contains("did not load, so the machine booted"), "{notices}");
-    // It was saved anew.
+    // It was saved again.
     assert!(state.exists());
     assert_eq!(verified(lab).0["restored"], true);
 }

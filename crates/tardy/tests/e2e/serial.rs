@@ -1,4 +1,4 @@
-//! A machine that has nothing but a UART, on which its kernel speaks at every level while results go through it.
+//! A machine whose only connection is a UART, to which its kernel writes at every level while results go through it.
 
 use crate::lab::{KERNEL, Lab};
 use archive::manifest::RunState;
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// The first program there: a login on the second UART, a kernel that says something there every 20 ms, and a word on
-/// the first about what lies in /tmp.
+/// The first program there: a login on the second UART, a kernel message there every 20 ms, and the listing of /tmp on
+/// the first.
 const INIT: &str = r#"#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin
@@ -28,7 +28,7 @@ hostname bare
 while :; do getty -L 115200 ttyS1 vt100; done
 "#;
 
-/// What `openssl passwd -6 -salt tardytardy secret` prints.
+/// Output of `openssl passwd -6 -salt tardytardy secret`.
 const SECRET: &str =
     "$6$tardytardy$jT5pX4UsIWSu4Q6uDwxRD6T9HS8bEol/cwNtPy.tv0US2fTGmREM61bF0fbM2hj9lfpA0MLjB4zEHPWvHNxcO.";
 
@@ -117,7 +117,7 @@ impl Machine {
         }
     }
 
-    /// What lies in /tmp of the machine, as it says from now on.
+    /// Asserts that /tmp of the machine is clean, as it reports from now on.
     fn assert_clean(&self) {
         let before = fs::metadata(&self.console).unwrap().len() as usize;
         let begun = Instant::now();
@@ -168,7 +168,8 @@ fn a_run_over_a_uart_is_whole_although_the_kernel_speaks_on_it() {
     assert!(damage.is_some() && said.contains("sent again"), "{said}");
     assert!(complained.contains("sending the meter"), "{complained}");
 
-    // A host that dies leaves the run to itself; the next one gets past what it left on the line, and fetches all.
+    // After its host dies, the run continues alone; the next host skips what the first left on the line, and fetches
+    // everything.
     fs::remove_dir_all(lab.path("run")).unwrap();
     let words = ["run", "--target", "bare", "-D", "5s", "--every-sample", "--trace", "off", "--out", "run"];
     let mut host = lab.tardy(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -184,7 +185,7 @@ fn a_run_over_a_uart_is_whole_although_the_kernel_speaks_on_it() {
     let run = assert_complete(&lab);
     assert!(run.problems.iter().any(|problem| problem.text.contains("fetched later")), "{:?}", run.problems);
 
-    // What was kept there goes with the wish to keep it.
+    // Files kept there are removed with the option that kept them.
     assert!(lab.tardy(&[&add[..], &["--force"]].concat()).status().unwrap().success());
     let verified = lab.tardy(&["target", "verify", "bare"]).output().unwrap();
     let complained = String::from_utf8_lossy(&verified.stderr);

@@ -1,4 +1,4 @@
-//! What trace-cmd, which is not ours, reads in the trace of a spike.
+//! The trace of a spike as read by trace-cmd, a third-party program.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 /// One line of `trace-cmd report`.
 #[derive(Debug, Clone)]
 pub struct Traced {
-    /// Name and number of the thread it happened in.
+    /// Name and number of its thread.
     pub thread: String,
     pub tid: i32,
     pub cpu: u32,

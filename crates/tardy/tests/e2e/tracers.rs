@@ -1,4 +1,4 @@
-//! The kernel's own tracers beside the measurement, each on a kernel that has it.
+//! The kernel's own tracers during the measurement, each on a kernel that has it.
 
 use super::lab::{KERNEL, Lab, assert_ledgers_add_up, text};
 use super::saved_state;
@@ -9,10 +9,10 @@ use archive::tracer::KernelSeries;
 
 /// Linux runs function_graph in instances from 6.12 on.
 const KERNEL_OF_GRAPHS: &str = "debian:6.12-rt";
-/// An emulated processor needs seconds to patch every function of a kernel; these show what the load does.
+/// An emulated processor needs seconds to patch every function of a kernel; these cover the load.
 pub const FUNCTIONS: &str = "d_*,__d_*,*lookup*,path_*,shmem_*,vfs_*,do_sys*,hrtimer_*,*schedule*,try_to_wake_up";
 
-/// Nothing that was changed is left: the journal compares every setting with what it was, and says what it could not do.
+/// No change is left: the journal compares every setting with its earlier value, and reports what it could not restore.
 fn assert_restored(run: &Run) {
     let left: Vec<_> = run.problems.iter().filter(|problem| problem.text.contains("not put back")).collect();
     assert!(left.is_empty(), "{left:?}");
@@ -22,7 +22,7 @@ fn series<'a>(run: &'a Run, name: &str) -> Vec<&'a KernelSeries> {
     run.kernel_series.iter().filter(|series| series.name == name).collect()
 }
 
-/// Figures that fit each other, and enough of them.
+/// Consistent figures, and enough of them.
 fn assert_measured(run: &Run, name: &str, cpus: &[u32], least: u64) {
     let found = series(run, name);
     assert_eq!(found.iter().map(|series| series.cpu).collect::<Vec<_>>(), cpus, "{name}");
@@ -55,7 +55,7 @@ fn functions_and_stacks_are_in_the_snapshots() {
     let traces: Vec<Vec<u8>> =
         run.spikes.iter().filter(with_trace).map(|spike| run.spike_trace(spike.number).unwrap()).collect();
     let has = |word: &str| traces.iter().any(|trace| trace.windows(word.len()).any(|at| at == word.as_bytes()));
-    // The names in a trace are those of addresses that it mentions.
+    // The names in a trace are those of the addresses in it.
     for word in ["name: function\n", "name: kernel_stack\n", "hrtimer_wakeup\n", "asm_sysvec_apic_timer_interrupt\n"] {
         assert!(has(word), "{word:?} is in no trace");
     }
@@ -77,7 +77,7 @@ fn a_graph_of_functions_is_recorded_where_an_instance_can_and_refused_elsewhere(
     assert!(said.contains("room for one who follows functions to their return"), "it says why: {said}");
 }
 
-/// How the functions of the kernel's virtio_console begin that are called while a guest speaks and listens.
+/// Beginnings of the names of virtio_console functions that the kernel calls while a guest sends and receives.
 const OF_VIRTIO_CONSOLE: [&str; 10] = [
     "port_fops_",
     "__send_to_port",
@@ -101,7 +101,7 @@ fn functions(lab: &Lab, run: &Run) -> Vec<Traced> {
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
 fn functions_of_chosen_threads_of_what_they_start_and_of_modules_are_recorded_and_no_others() {
-    // Machines that go on from one state give the same numbers to the threads that are started next.
+    // Machines that continue from one state assign the same numbers to the threads started next.
     saved_state::with_lab("chosen", chosen_functions);
 }
 
@@ -117,7 +117,7 @@ fn chosen_functions(lab: &Lab) {
     let (run, _) = lab.measured_anew("run", &words);
     let found = functions(lab, &run);
     assert!(found.iter().any(|event| event.thread == "load-dentry" && !own.contains(&event.tid)), "no child: {own:?}");
-    // Whatever the meter starts is a child, the measuring threads among them.
+    // Everything that the meter starts is a child, including the measuring threads.
     let ours = |event: &&Traced| ["tardy", "load-"].iter().any(|beginning| event.thread.starts_with(beginning));
     let foreign = found.iter().find(|event| !own.contains(&event.tid) && !ours(event));
     assert!(foreign.is_none(), "nobody asked for {foreign:?}");
@@ -125,7 +125,7 @@ fn chosen_functions(lab: &Lab) {
     let words = [&load[..], &["--tracer", "function", "--functions", ":mod:virtio_console"]].concat();
     let (run, _) = lab.measured_anew("run", &words);
     let found = functions(lab, &run);
-    // Whatever the guest says goes through this module, and so does what it says while it waits for the next spike.
+    // All output of the guest goes through this module, also while it waits for the next spike.
     assert!(!found.is_empty(), "no function of the module");
     let is_of_module = |event: &Traced| {
         let name = event.text.trim_start_matches("function: ");
@@ -143,7 +143,7 @@ fn wake_ups_above_a_threshold_and_those_of_deadline_threads_are_kept() {
 }
 
 fn chosen_wake_ups(lab: &Lab) {
-    // Some emulated wake-ups take less than this, and none that is kept.
+    // Some emulated wake-ups take less than this, but none of the kept ones.
     let words = ["--duration", "2s", "--tracer", "wakeup", "--tracer-threshold", "20us", "--functions", FUNCTIONS];
     let (run, said) = lab.measured("run", &words);
     assert_restored(&run);
@@ -166,7 +166,7 @@ fn chosen_wake_ups(lab: &Lab) {
 #[ignore = "boots virtual machines: make e2e"]
 fn the_longest_wake_ups_and_the_noise_are_kept_beside_the_measurement() {
     let lab = Lab::with(KERNEL, &[]);
-    // Odd values first: what is put back is what was there, not what a fresh kernel has.
+    // Unusual values first: the previous values are restored, not the defaults of a fresh kernel.
     let odd = "/sys/kernel/tracing/osnoise/stop_tracing_us=987654";
     let words =
         ["--duration", "4s", "--tracer", "wakeup_rt", "--functions", FUNCTIONS, "--source", "osnoise", "--set", odd];
@@ -206,7 +206,7 @@ fn timerlat_and_hwlat_measure_beside_ours() {
     let [irq, thread] = ["timerlat irq", "timerlat thread"].map(|name| series(&run, name)[0].min_ns.unwrap());
     assert!(irq < thread, "a thread cannot be woken before its timer's interrupt: {irq} {thread}");
     assert!(said.contains("timerlat thread"), "{said}");
-    // It stops the CPU that it looks at, so it looks where nothing is measured.
+    // It stops the CPU that it samples, so it samples where nothing is measured.
     assert!(run.problems.iter().any(|problem| problem.text.contains("on CPU 1, which is not measured")));
     assert_measured(&run, "hwlat inner", &[1], 1);
 }

@@ -1,7 +1,7 @@
-//! Two systems in virtual time are told apart to the nanosecond, the same way each time, and the one that brought a
-//! section without preemption is found. Injected sections of known length are the truth: `kernels/inject`.
+//! Two systems in virtual time are distinguished to the nanosecond, reproducibly, and the variant that introduced a
+//! section without preemption is found. Injected sections of known length are the ground truth: `kernels/inject`.
 //!
-//! A hundred machines boot here, so two of them do at a time, each on a CPU of its own.
+//! A hundred machines boot here, two at a time, each on its own CPU.
 
 use super::lab::{KERNEL, Lab, text};
 use archive::samples_file;
@@ -14,7 +14,7 @@ use std::time::Instant;
 const PARAMETERS: &str = "/sys/module/tardy_inject/parameters";
 const LENGTH_US: i64 = 400;
 const SEEDS: u32 = 16;
-/// Variants of the bisection, its two ends included.
+/// Variants of the bisection, including its two ends.
 const VARIANTS: usize = 10;
 /// Machines at a time.
 const HANDS: usize = 2;
@@ -42,7 +42,7 @@ fn build(lab: &Lab) -> PathBuf {
     lab.path("module/tardy_inject.ko")
 }
 
-/// Options of a run with sections of so many microseconds every 10 ms.
+/// Options of a run with sections of `length_us` every 10 ms.
 fn section(length_us: i64) -> String {
     format!(
         "--set {PARAMETERS}/section=preempt_off --set {PARAMETERS}/period_us=10000 --set {PARAMETERS}/length_us={length_us}"
@@ -60,7 +60,7 @@ fn allowed_cpus() -> Vec<usize> {
     list.split(',').flat_map(span).collect()
 }
 
-/// `tardy` on one of the CPUs, where it then has its emulator: of several at once no two share one while there are enough.
+/// Runs `tardy` and its emulator on one of the CPUs: parallel runs do not share a CPU if there are enough.
 fn tardy_on(lab: &Lab, hand: usize, words: &[&str]) -> Output {
     let cpus = allowed_cpus();
     let tardy = lab.tardy(words);
@@ -154,7 +154,7 @@ fn bisect_finds_the_variant_that_brought_it_each_time() {
     let lab = &lab;
     let search = |hand: usize, attempt: usize, first_bad: usize| {
         let variant = |at: usize| match at {
-            // Variants differ in more than what is looked for.
+            // Variants also differ in other ways.
             at if at < first_bad => format!("{} --worst-kept {}", section(20), 100 + at),
             at => format!("{} --worst-kept {}", section(LENGTH_US), 100 + at),
         };
@@ -170,7 +170,7 @@ fn bisect_finds_the_variant_that_brought_it_each_time() {
         eprintln!("attempt {attempt}: number {first_bad} of 0..{} found in {steps} steps", VARIANTS - 1);
         assert!(steps <= 6, "{said}");
     };
-    // The ends are what they are, so it may have come with any of the others or with the last.
+    // The ends are known, so any of the others or the last can be the first bad one.
     let attempts: Vec<(usize, usize)> = (1..).zip((1..VARIANTS).chain([4])).collect();
     thread::scope(|scope| {
         for (hand, mine) in attempts.chunks(attempts.len().div_ceil(HANDS)).enumerate() {

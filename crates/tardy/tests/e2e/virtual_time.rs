@@ -1,4 +1,4 @@
-//! A machine in virtual time repeats to the nanosecond, and what is said of it says so.
+//! A machine in virtual time is reproducible to the nanosecond, and all output about it says that it is virtual time.
 
 use super::lab::Lab;
 use archive::manifest::RunState;

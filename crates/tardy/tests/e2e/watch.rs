@@ -1,4 +1,4 @@
-//! `tardy watch` on a real kernel that finds maxima by itself, with two programs that do what they should not.
+//! `tardy watch` on a real kernel that detects maxima itself, with two misbehaving programs.
 
 use crate::lab::{KERNEL, Lab, assert_ledgers_add_up};
 use archive::reader::Run;
@@ -7,7 +7,7 @@ use archive::watched::WatchedKind;
 use std::path::Path;
 use std::process::Command;
 
-/// One of `tests/programs`, compiled for a machine without libraries.
+/// One of `tests/programs`, linked statically.
 fn program(lab: &Lab, name: &str) -> String {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
     let binary = lab.path(name);
@@ -16,7 +16,7 @@ fn program(lab: &Lab, name: &str) -> String {
     binary.display().to_string()
 }
 
-/// `cycle_limit`: a machine that stands still now and then has larger maxima than the cause that is looked for.
+/// `cycle_limit`: a machine that is stopped occasionally has larger maxima than the cause of interest.
 fn names(name: &str, words: &[&str], cycle_limit: &str, thread: &str, culprit: &str) {
     let lab = Lab::with(KERNEL, &[]);
     let program = program(&lab, name);
@@ -26,7 +26,7 @@ fn names(name: &str, words: &[&str], cycle_limit: &str, thread: &str, culprit: &
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert!(matches!(ended.status.code(), Some(0 | 1)), "{said}{}", String::from_utf8_lossy(&ended.stderr));
     let run = lab.archive();
-    // What the command printed, and then the result.
+    // First the output of the command, then the result.
     let (printed, _) = said.split_once("EMULATED MACHINE").unwrap_or_else(|| panic!("{said}"));
     assert!(printed.lines().any(|line| line.starts_with(name) && line.ends_with(" cycles")), "{said}");
     assert_eq!(run.effective.as_ref().unwrap().snapshot_mode, SnapshotMode::Onmax);
@@ -36,7 +36,7 @@ fn names(name: &str, words: &[&str], cycle_limit: &str, thread: &str, culprit: &
         let series = of_thread(kind).unwrap_or_else(|| panic!("no {kind:?} of {thread}: {said}"));
         assert!(run.threads[&series.thread].totals.cycles > 10, "{said}");
     }
-    // What the kernel puts aside at a wake-up ends with it.
+    // A snapshot that the kernel itself takes at a wake-up ends at that wake-up.
     let by_kernel = run.spikes.iter().filter(|spike| spike.watched == Some(WatchedKind::Timer)).any(|spike| {
         let put_aside_ns = spike.snapshot.as_ref().and_then(|snapshot| snapshot.put_aside_ns);
         put_aside_ns.is_some_and(|put_aside_ns| put_aside_ns.abs_diff(spike.sample.seen_ns()) < 1_000_000)
@@ -77,7 +77,7 @@ fn a_program_is_watched_in_virtual_time_and_the_same_twice() {
     assert!(first.threads[&timer.expect("a series").thread].totals.cycles > 10);
     assert_ledgers_add_up(&first);
     assert_eq!(first.threads, second.threads);
-    // Maxima come close together at the beginning, and each swaps the buffers.
+    // Maxima follow each other closely at the beginning, and each swaps the buffers.
     for spike in &first.spikes {
         let snapshot = spike.snapshot.as_ref().unwrap_or_else(|| panic!("no trace of {spike:?}"));
         assert!(snapshot.window_covered, "{spike:?}");

@@ -1,4 +1,4 @@
-//! A directory to work in, with the built programs.
+//! A working directory with the built programs.
 
 use prerequisites::Prerequisite::{Prepared, Root, Tracefs};
 use prerequisites::met;
@@ -17,7 +17,7 @@ pub struct Ended {
 }
 
 impl Desk {
-    /// `None` where this machine cannot measure.
+    /// `None` if this machine cannot measure.
     pub fn new() -> Option<Self> {
         let meter = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter").is_file();
         let needs = [Root, Tracefs, Prepared("a tardy-meter beside tardy (cargo build -p tardy-meter)", meter)];
@@ -28,7 +28,7 @@ impl Desk {
         self.folder.path().join(name)
     }
 
-    /// A line of shell in which `tardy` is the built one.
+    /// A line of shell in which `tardy` is the built program.
     pub fn shell(&self, line: &str) -> Ended {
         let line = format!("tardy() {{ '{}' \"$@\"; }}; {line}", env!("CARGO_BIN_EXE_tardy"));
         let mut command = Command::new("sh");
@@ -37,7 +37,7 @@ impl Desk {
         Ended::of(command.output().unwrap())
     }
 
-    /// Names of what lies in `runs`.
+    /// Names of the entries of `runs`.
     pub fn runs(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.path("runs")).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
@@ -50,7 +50,7 @@ impl Ended {
         Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
     }
 
-    /// Everything that was printed, without line breaks.
+    /// All output, without line breaks.
     pub fn shown(&self) -> String {
         format!("{} {}", self.stdout, self.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
     }

@@ -1,4 +1,4 @@
-//! What is typed wrong, or cannot be done here: refused before anything starts, with a fix, and nothing is left behind.
+//! Wrong or impossible commands are rejected before anything starts, with a fix, and leave nothing behind.
 
 use crate::desk::Desk;
 
@@ -32,7 +32,7 @@ fn mistakes_are_refused_at_once_and_leave_nothing() {
 #[ignore = "the first hour: make e2e-first-hour"]
 fn without_root_a_run_is_refused_before_it_measures() {
     let Some(desk) = Desk::new() else { return };
-    // A copy that anybody may run.
+    // A copy that every user may run.
     let programs = std::path::Path::new(env!("CARGO_BIN_EXE_tardy")).parent().unwrap().display().to_string();
     let line = format!(
         "chmod 755 . && mkdir -m 777 open && cp {programs}/tardy {programs}/tardy-meter open/ && cd open && \

@@ -1,11 +1,11 @@
-//! The summary of every fixture, as it lies beside it. To write them anew after a wanted change:
-//! `TARDY_WRITE_SUMMARIES=1 cargo test -p tardy --test imports`, then read the difference.
+//! The summary of every fixture, stored next to it. To update them after an intended change: `TARDY_WRITE_SUMMARIES=1
+//! cargo test -p tardy --test imports`, then review the diff.
 
 use crate::{Bench, RTLA, SOUND, corpus, fixture};
 use serde_json::Value;
 use std::fs;
 
-/// The summary without what differs from import to import.
+/// The summary without values that differ from import to import.
 fn summary(words: &[&str]) -> Value {
     let ended = Bench::new().run(words);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{words:?}");
@@ -63,7 +63,7 @@ fn every_file_of_the_corpus_is_tested() {
     assert_eq!(found, known);
 }
 
-/// One run of the real cyclictest, written by itself as JSON and as text: both must tell the same.
+/// One run of the real cyclictest, written by itself as JSON and as text: both must have the same figures.
 #[test]
 fn text_and_json_of_one_run_agree() {
     let figures = |name: &str| {

@@ -1,4 +1,4 @@
-//! `tardy import` on the files of `corpus/imports/`: what becomes of sound ones, cut ones and foreign ones.
+//! `tardy import` on the files of `corpus/imports/`: sound, cut and foreign ones.
 
 mod goldens;
 mod refusals;

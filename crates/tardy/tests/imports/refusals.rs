@@ -1,9 +1,10 @@
-//! What cannot be imported: one line that says what it looks like and what is missing, and nothing left behind.
+//! Files that cannot be imported: one line that says what the file looks like and what is missing, and nothing left
+//! behind.
 
 use crate::{Bench, RTLA, SOUND, corpus, fixture};
 use std::fs;
 
-/// Fixtures that hold no latencies, with a word of the refusal.
+/// Fixtures without latencies, with a word of the error.
 pub const REFUSED: [(&str, &str); 2] =
     [("rt-tests-2.4/pi_stress.json", "inversions"), ("rteval/without-statistics.xml", "beyond its histogram")];
 
@@ -80,7 +81,7 @@ fn an_archive_that_is_there_stays_as_it_is() {
     assert!(ended.stderr.contains("choose a place with --out"), "{}", ended.stderr);
 }
 
-/// A file cut anywhere is either refused, or its archive is whole and the last line was all it lost.
+/// A file cut anywhere is either rejected, or its archive is complete and lacks only the last line.
 #[test]
 fn a_file_cut_anywhere_is_refused_or_whole() {
     for name in SOUND.iter().chain(&RTLA) {

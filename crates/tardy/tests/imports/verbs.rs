@@ -1,4 +1,4 @@
-//! The other verbs on imported archives: they show what is known, and say unknown instead of zero.
+//! The other verbs on imported archives: they show what is known, and print unknown instead of zero.
 
 use crate::{Bench, fixture};
 use std::fs;
@@ -21,7 +21,7 @@ fn several_files_become_several_archives_that_are_listed() {
     assert!(hidden.filter(|name| name.to_string_lossy().starts_with('.')).count() == 0);
 }
 
-/// What a killed import leaves is hidden, and neither listed nor the latest run.
+/// The remains of a killed import are hidden, and neither listed nor the latest run.
 #[test]
 fn an_unfinished_import_is_no_run() {
     let bench = Bench::new();

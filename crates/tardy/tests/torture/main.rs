@@ -1,5 +1,5 @@
-//! Host and meter are killed at random instants of real runs: the machine is as it was afterwards, or `tardy restore` makes it
-//! so; no process is left; the archive opens, and one that is called complete is whole.
+//! Host and meter are killed at random instants of real runs: afterwards the machine is unchanged, or `tardy restore`
+//! restores it; no process is left; the archive opens, and is complete if its state says so.
 
 use archive::manifest::RunState;
 use archive::reader::{OpenError, Run};
@@ -15,15 +15,15 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const KILLS_DEFAULT: u32 = 1000;
-/// Settings that harm nobody, each with a value that no machine has.
+/// Harmless settings, each with a value that no machine has.
 const SETTINGS: [(&str, &str, &str); 2] = [
     ("/proc/sys/vm/stat_interval", "vm.stat_interval", "7"),
     ("/proc/sys/vm/dirty_writeback_centisecs", "vm.dirty_writeback_centisecs", "701"),
 ];
-/// A meter whose host is gone has put everything back within this time, on a busy machine, too.
+/// A meter whose host is gone restores everything within this time, even on a busy machine.
 const PUT_BACK_MAX: Duration = Duration::from_secs(60);
 
-/// Numbers by xorshift.
+/// Random numbers by xorshift.
 struct Lot(u64);
 
 impl Lot {
@@ -56,7 +56,7 @@ fn shown(path: &str) -> String {
     fs::read_to_string(path).unwrap().trim().to_owned()
 }
 
-/// What must be as it was.
+/// State that must be unchanged.
 #[derive(Debug, PartialEq, Eq)]
 struct Condition {
     settings: Vec<String>,
@@ -91,7 +91,7 @@ fn name(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
 }
 
-/// A place for one run, with a state directory of its own.
+/// A place for one run, with its own state directory.
 struct Attempt<'a> {
     meter: &'a Path,
     folder: tempfile::TempDir,
@@ -145,7 +145,7 @@ impl Attempt<'_> {
         killed
     }
 
-    /// Waits until nothing of the run is alive.
+    /// Waits until no process of the run is left.
     fn wait_for_the_end(&self, when: &str) {
         let started = Instant::now();
         loop {
@@ -190,7 +190,7 @@ fn torture_of_host_and_meter_by_random_kills() {
     let mut lot = Lot(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let _machine = Machine::alone();
     let before = Condition::now();
-    // How long a whole run takes here, which is the time in which it is killed.
+    // Duration of a whole run here, within which it is killed.
     let attempt = Attempt { meter: &meter, folder: tempfile::tempdir().unwrap() };
     let started = Instant::now();
     assert!(attempt.start().wait().unwrap().success(), "a run that nobody kills");
@@ -205,7 +205,7 @@ fn torture_of_host_and_meter_by_random_kills() {
         let mut host = attempt.start();
         sleep(after);
         if !attempt.kill(victim) {
-            // It had ended, or its meter had not begun.
+            // The run had ended, or its meter had not started.
             missed += 1;
         } else {
             done += 1;

@@ -1,9 +1,9 @@
-//! `tardy bisect` against a fake meter that is later from some candidate on, where each step is an experiment.
+//! `tardy bisect` against a fake meter that is later from a certain candidate on, where each step is an experiment.
 
 use crate::fake_meter::*;
 use std::fs;
 
-/// The command before a measurement puts the candidate, a number, into a file; from 3 on the meter is late.
+/// The command before a measurement writes the candidate, a number, to a file; from 3 on the meter is late.
 fn late_from_3() -> Bench {
     let bench = Bench::new();
     fs::write(bench.path("low"), all_said_at(800)).unwrap();
@@ -82,7 +82,7 @@ fn a_step_ends_as_git_wants_it() {
     }
     let words = ["bisect", "--step", "--good", "2", "--rounds", "10", "--before"];
     let against = |before: &str| bench.run(&[&words[..], &[before, "--", "--duration", "5s"]].concat()).code;
-    // The candidate of a step has no name: it is what git has checked out.
+    // The candidate of a step has no name: it is the checked-out commit.
     assert_eq!(against("echo \"${TARDY_CANDIDATE:-3}\" > booted"), Some(1));
     assert_eq!(against("echo \"${TARDY_CANDIDATE:-1}\" > booted"), Some(0));
 }

@@ -1,4 +1,4 @@
-//! `tardy check` with a meter that tells saved facts.
+//! `tardy check` with a meter that reports saved facts.
 
 use crate::fake_meter::Ended;
 use archive::facts::{Fact, Facts};

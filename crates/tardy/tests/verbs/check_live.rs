@@ -1,4 +1,4 @@
-//! `tardy check` with the real meter on this machine: settings are planted, found, fixed, and put back to the byte.
+//! `tardy check` with the real meter on this machine: settings are planted, found, fixed, and restored byte for byte.
 
 use crate::fake_meter::Ended;
 use crate::real_meter::real_meter;
@@ -10,7 +10,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// Where settings are that a check may change. What else runs here may change some of them meanwhile.
+/// Directories of the settings that a check may change. Other processes may change some of them meanwhile.
 const ROOTS: &[&str] = &[
     "/proc/sys/kernel",
     "/proc/sys/vm",
@@ -25,11 +25,11 @@ const ROOTS: &[&str] = &[
 ];
 const FILE_BYTES_MAX: u64 = 64 << 10;
 const DEPTH_MAX: u32 = 8;
-/// No setting, but a counter that can be written.
+/// Not a setting, but a writable counter.
 const COUNTER: &str = "/proc/sys/kernel/ns_last_pid";
 const PATIENCE_S: u32 = 60;
 
-/// Settings that hurt nobody for some seconds, wrong values for them, and who must tell.
+/// Settings that are harmless for some seconds, wrong values for them, and the rule that must report them.
 const PLANTED: &[(&str, &str, &str)] = &[
     ("/proc/sys/vm/compaction_proactiveness", "60", "memory.compaction"),
     ("/proc/sys/vm/compact_unevictable_allowed", "1", "memory.locked-pages-move"),
@@ -45,14 +45,14 @@ const PLANTED: &[(&str, &str, &str)] = &[
     ("/sys/module/printk/parameters/ignore_loglevel", "Y", "console.ignored-level"),
 ];
 
-/// A setting that goes back to what it was, whatever becomes of the test.
+/// A setting that is restored however the test ends.
 struct Planted {
     path: &'static str,
     before: String,
 }
 
 impl Planted {
-    /// `None` where this kernel has no such setting or refuses the value.
+    /// `None` if this kernel lacks the setting or rejects the value.
     fn plant(path: &'static str, value: &str) -> Option<Self> {
         let before = fs::read_to_string(path).ok()?;
         let before = before
@@ -70,7 +70,7 @@ impl Drop for Planted {
     }
 }
 
-/// Every file below that can be written and read, byte for byte.
+/// Every file below these directories that can be read and written, byte for byte.
 fn snapshot() -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     ROOTS.iter().for_each(|root| look(Path::new(root), 0, &mut files));
@@ -84,7 +84,7 @@ fn look(folder: &Path, depth: u32, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
         if found.is_dir() && depth < DEPTH_MAX {
             look(&path, depth + 1, files);
         } else if found.is_file() && found.permissions().mode() & 0o600 == 0o600 && found.len() <= FILE_BYTES_MAX {
-            // Some can be written only, some only while something else is so.
+            // Some are write-only, some depend on other settings.
             if let Ok(bytes) = fs::read(&path)
                 && path != Path::new(COUNTER)
             {
@@ -109,7 +109,7 @@ fn planted_settings_are_found_applied_and_put_back_to_the_byte() {
     let judge = |words: &[&str]| tardy(&meter, state.path(), words).json();
     let check = ["check", "--cpus", "1", "--profile", "dedicated", "--notices", "--json"];
     let first = snapshot();
-    // What changes by itself is no setting.
+    // Files that change on their own are not settings.
     let before: BTreeMap<_, _> =
         snapshot().into_iter().filter(|(path, bytes)| first.get(path) == Some(bytes)).collect();
     assert!(before.len() > 100, "only {} settings can be read", before.len());
@@ -150,7 +150,7 @@ fn planted_settings_are_found_applied_and_put_back_to_the_byte() {
     let mut wrong = different();
     let ours = |path: &PathBuf| changed.iter().any(|one| Path::new(one) == path);
     assert!(!wrong.iter().any(ours), "not as they were: {wrong:?}");
-    // Other tests measure on this machine meanwhile, and put back what they change.
+    // Other tests measure on this machine meanwhile, and restore what they change.
     for _ in 0..PATIENCE_S {
         if wrong.is_empty() {
             break;

@@ -1,4 +1,4 @@
-//! `tardy compare` on archives that a fake meter left.
+//! `tardy compare` on archives of a fake meter.
 
 use crate::fake_meter::*;
 use archive::message::{LoadReport, Message};

@@ -1,5 +1,5 @@
-//! An emulator made of a shell script: it says at once what a machine in virtual time would say in the end. So all that the
-//! host does with such a machine is seen without booting one.
+//! A shell script as the emulator: it writes at once what a machine in virtual time would report at its end. This tests
+//! everything that the host does with such a machine without booting one.
 
 use crate::fake_meter::Bench;
 use crate::virtual_archives::bench_of_seeds;
@@ -8,17 +8,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Where the number of bytes is in the guest's shared memories, in words of that size.
+/// Index of the byte count in the guest's shared memories, in words of that size.
 const STREAM_WRITTEN_AT: u64 = (512 << 20) / 8 - 1;
 const SYMBOLS_WRITTEN_AT: u64 = (16 << 20) / 8 - 1;
-/// What a wake-up's record is made of, of whichever wake-up it is asked for.
+/// Source of the record of any wake-up.
 const RECORD: &str = "preempt-off";
-/// Where the number of the wake-up is in it.
+/// Position of the wake-up's number in it.
 const MARKER: std::ops::Range<usize> = 16..24;
 /// A wake-up to record.
 pub const RECORDED: u64 = 7;
 
-/// Says in `emulators` that it was here, and what it was to do; stands still where `hang` matches that.
+/// Writes to `emulators` that it ran, and its task; hangs if `hang` matches the task.
 const SCRIPT: &str = r#"#!/bin/sh
 here=$(dirname "$0")
 [ "$*" != --version ] || { echo "an emulator of a test"; exit; }
@@ -49,7 +49,7 @@ cp "$here/record" "$prefix.$at"
 printf "$(printf '\\%o\\%o' $((at % 256)) $((at / 256)))" | dd of="$prefix.$at" bs=1 seek=MARKER_AT conv=notrunc status=none
 "#;
 
-/// A bench with the targets `old` and `new` in virtual time, of two kernels of which the second is later.
+/// A bench with the targets `old` and `new` in virtual time, with two kernels; the second is later.
 pub fn laboratory() -> Bench {
     let bench = bench_of_seeds();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/flight-records").join(RECORD);
@@ -70,7 +70,7 @@ pub fn laboratory() -> Bench {
         .replace("SYMBOLS_WRITTEN_AT", &SYMBOLS_WRITTEN_AT.to_string())
         .replace("MARKER_AT", &MARKER.start.to_string());
     program(&bench.path("qemu"), &script);
-    // Of an image only its head is looked at: an ELF file of 64 bits for x86-64.
+    // Only the header of an image is read: an ELF file of 64 bits for x86-64.
     let mut image = vec![0; 64];
     image[..6].copy_from_slice(b"\x7fELF\x02\x01");
     image[18] = 62;
@@ -87,26 +87,26 @@ pub fn laboratory() -> Bench {
     bench
 }
 
-/// A file that can be executed.
+/// An executable file.
 pub fn program(path: &Path, script: &str) {
     fs::write(path, script).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// `tardy` with a cache and a recorder of the bench's own; what the recorder is does not matter to a script.
+/// `tardy` with the bench's own cache and recorder; the script ignores the contents of the recorder.
 pub fn tardy(bench: &Bench, words: &[&str]) -> Command {
     let mut command = bench.tardy(words);
     command.env("XDG_CACHE_HOME", bench.path("cache")).env("TARDY_RECORDER", bench.path("record"));
     command
 }
 
-/// Numbers and commands of the emulators so far, in order.
+/// Process ids and commands of the emulators so far, in order.
 pub fn emulators(bench: &Bench) -> Vec<(i32, String)> {
     let text = fs::read_to_string(bench.path("emulators")).unwrap_or_default();
     let line = |line: &str| {
         let (pid, asked) = line.split_once(' ')?;
         Some((pid.parse().ok()?, asked.to_owned()))
     };
-    // The last line may be half written.
+    // The last line may be incomplete.
     text.lines().filter_map(line).collect()
 }

@@ -3,7 +3,7 @@
 use crate::fake_meter::*;
 use std::fs;
 
-/// A meter whose wake-ups come 800 ns late, and 1000 ns at priority 90.
+/// A meter whose wake-ups are 800 ns late, and 1000 ns at priority 90.
 fn later_at_90() -> Bench {
     let bench = Bench::new();
     fs::write(bench.path("low"), all_said_at(800)).unwrap();

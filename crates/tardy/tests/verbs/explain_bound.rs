@@ -1,10 +1,10 @@
-//! `tardy explain --bound` on an archive with one trace: what is missing for a bound, and the bound of given delays.
+//! `tardy explain --bound` on an archive with one trace: the missing parts of a bound, and the bound of given delays.
 
 use crate::export::archived;
 use crate::fake_meter::measuring;
 use crate::virtual_archives::{bench, make};
 
-/// The trace of `blocking-task` has one interrupt: the local timer's, for so long.
+/// Length of the only interrupt in the trace of `blocking-task`, that of the local timer.
 const INTERRUPT_NS: i64 = 5_900;
 const DELAYS: &str = "--bound=dst=19312,poid=22510,paie=1000,psd=19702";
 const FREE_NS: i64 = 22_510 + 1_000 + 19_702;

@@ -1,4 +1,4 @@
-//! `tardy explain --diff` on archives that a fake meter left.
+//! `tardy explain --diff` on archives of a fake meter.
 
 use crate::export::archived;
 use crate::fake_meter::Bench;

@@ -1,4 +1,4 @@
-//! `tardy export`: what it writes holds what the archive holds, read back without the code that wrote it.
+//! `tardy export`: its output has the contents of the archive, read back without the code that wrote it.
 
 use crate::fake_meter::*;
 use crate::perfetto_reader::{self, KernelEvent, Trace, fields, text, value};
@@ -38,7 +38,7 @@ fn spike_message(number: u32) -> archive::message::Message {
     spike(number, 1, archive::spike::SpikeReason::NewMaximum)
 }
 
-/// The archive `here` with these cases as spikes 11, 12, ...; spike 1 has a trace that is none.
+/// The archive `here` with these cases as spikes 11, 12, ...; the trace of spike 1 is invalid.
 pub fn archived(cases: &[&str]) -> Bench {
     let spikes = cases.iter().zip(11..);
     let bench = ending_well(spikes.fold(measuring(), |bench, (case, number)| recorded(bench, case, number)));
@@ -52,7 +52,7 @@ fn perfetto(bench: &Bench, words: &[&str]) -> Trace {
     perfetto_reader::read(&fs::read(bench.path("trace")).unwrap())
 }
 
-/// How often each event occurs in a trace, `ftrace:print` apart.
+/// Number of occurrences of each event in a trace, except `ftrace:print`.
 fn counted(case: &str) -> (BTreeMap<String, usize>, usize) {
     let bytes = fs::read(corpus(case).join("trace.dat")).unwrap();
     let file = TraceFile::parse(&bytes);
@@ -69,7 +69,7 @@ fn counted(case: &str) -> (BTreeMap<String, usize>, usize) {
     (counts, markers)
 }
 
-/// Perfetto's messages of some events, as its own schema numbers them.
+/// Field numbers of some events in Perfetto's schema.
 const MESSAGES: [(u64, &str); 8] = [
     (4, "sched_switch"),
     (13, "cpu_idle"),
@@ -80,13 +80,13 @@ const MESSAGES: [(u64, &str); 8] = [
     (553, "hrtimer_expire_entry"),
     (559, "local_timer_entry"),
 ];
-/// Those that open something, and those that close it.
+/// Events that begin a slice, and events that end one.
 const OPENS: [u64; 6] = [24, 36, 58, 553, 557, 559];
 const CLOSES: [u64; 6] = [25, 37, 57, 554, 558, 560];
-/// Threads with numbers above this stand for what was not recorded.
+/// Threads with higher numbers represent unrecorded activity.
 const NOBODY: u64 = 1 << 22;
 
-/// Whether the kernel recorded an event, rather than the export said that nothing is known from here on.
+/// Whether the kernel recorded an event, or the export marked the start of unrecorded time.
 fn is_recorded(event: &KernelEvent) -> bool {
     let content = fields(&event.content);
     event.message != 4
@@ -123,7 +123,7 @@ fn every_event_of_a_snapshot_is_in_the_perfetto_trace_once() {
     }
 }
 
-/// Perfetto takes a record for unbroken: what is left open stays open until the next snapshot, seconds later.
+/// Perfetto assumes that a record has no gaps: an open slice stays open until the next snapshot, seconds later.
 #[test]
 fn nothing_stays_open_and_nobody_stays_on_a_cpu_behind_a_snapshot() {
     for case in ["slow-return--real", "blocking-task", "not-explained--lost-events", "not-explained--missing-switch"] {

@@ -21,7 +21,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A meter that reads its settings into `settings.json` and goes on with what is added.
+    /// A meter that reads its settings into `settings.json` and continues with the added actions.
     pub fn new() -> Self {
         let script = "#!/bin/sh\n\
             here=$(dirname \"$0\")\n\
@@ -36,7 +36,7 @@ impl Bench {
         Self { encoder: Encoder::default(), script, ..self }
     }
 
-    /// The meter says these messages.
+    /// The meter sends these messages.
     pub fn says(self, messages: &[Message]) -> Self {
         let mut bench = self;
         let bytes = messages.iter().flat_map(|message| bench.encoder.message(message)).collect();
@@ -70,7 +70,7 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    /// `tardy` with these words, in the directory of the bench, not started yet.
+    /// `tardy` with these words, in the directory of the bench, not yet started.
     pub fn tardy(&self, words: &[&str]) -> Command {
         let meter = self.path("meter");
         fs::write(&meter, &self.script).unwrap();
@@ -203,7 +203,7 @@ pub fn end(ending: Ending) -> Message {
     Message::End { ending, monotonic_ns: 5_000_000_000 }
 }
 
-/// A thousand wake-ups that come so late.
+/// A thousand wake-ups that are `latency_ns` late.
 pub fn thousand_at(latency_ns: i64) -> Message {
     let totals = Totals {
         cycles: 1000,
@@ -216,7 +216,7 @@ pub fn thousand_at(latency_ns: i64) -> Message {
     Message::Thread { thread: 0, cpu: 0, totals, histogram, worst: Vec::new() }
 }
 
-/// All a meter says in a run of a thousand wake-ups that come so late, as bytes.
+/// All output of a meter in a run of a thousand wake-ups that are `latency_ns` late, as bytes.
 pub fn all_said_at(latency_ns: i64) -> Vec<u8> {
     let mut encoder = Encoder::default();
     let messages = [
@@ -229,7 +229,7 @@ pub fn all_said_at(latency_ns: i64) -> Vec<u8> {
     messages.iter().flat_map(|message| encoder.message(message)).collect()
 }
 
-/// A bench whose meter measures well and finds one spike, up to its last word.
+/// A bench whose meter measures well and finds one spike, up to the end of the measurement.
 pub fn measuring() -> Bench {
     Bench::new()
         .says(&[hello(), phase(RunPhase::Prepare, 1), phase(RunPhase::Measure, 2_000_000_000), progress()])

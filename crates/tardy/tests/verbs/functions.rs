@@ -1,4 +1,4 @@
-//! `tardy explain` on traces with functions: who was where, as text and as JSON.
+//! `tardy explain` on traces with functions: the function of each owner, as text and as JSON.
 
 use crate::export::archived;
 

@@ -1,5 +1,5 @@
-//! `git bisect run` with one step of `tardy bisect`, as docs/how-to/bisecting.md has it: a repository of whose commits one makes the
-//! kernel later. The emulator is a script.
+//! `git bisect run` with one step of `tardy bisect`, as in docs/how-to/bisecting.md: a repository in which one commit
+//! makes the kernel later. The emulator is a script.
 
 use crate::emulator::{emulators, laboratory, tardy};
 use crate::fake_meter::{Bench, Ended};
@@ -7,10 +7,10 @@ use prerequisites::require;
 use std::fs;
 use std::process::Command;
 
-/// Commits, the good end and the bad end included.
+/// Commits, including the good end and the bad end.
 const COMMITS: usize = 9;
 const FIRST_BAD: usize = 6;
-/// In the middle, so that it is the first that git tries.
+/// In the middle, so that git tries it first.
 const DOES_NOT_BUILD: usize = 4;
 const ADD: &str = "tardy target add mine --kernel ../vmlinux --virtual-time --here --force --append \"$(cat built)\"";
 
@@ -24,7 +24,7 @@ fn in_tree(bench: &Bench, words: &[&str]) -> Ended {
     command.args(&words[1..]).current_dir(bench.path("tree"));
     command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.env("PATH", std::env::join_paths(places).unwrap());
-    // Neither what the person has configured nor a repository around this one.
+    // Neither the user's configuration nor an enclosing repository.
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env_remove("GIT_DIR");
     for role in ["AUTHOR", "COMMITTER"] {
         command.env(format!("GIT_{role}_NAME"), "A tester").env(format!("GIT_{role}_EMAIL"), "tester@example.org");
@@ -38,14 +38,14 @@ fn git(bench: &Bench, words: &[&str]) -> String {
     ended.stdout
 }
 
-/// The repository, between whose ends git is to search; answers its commits.
+/// The repository, between whose ends git searches; returns its commits.
 fn repository() -> (Bench, Vec<String>) {
     let bench = laboratory();
     fs::copy(bench.path("qemu"), bench.path("qemu-system-x86_64")).unwrap();
     fs::create_dir(bench.path("tree")).unwrap();
     git(&bench, &["init", "--quiet"]);
     let commit = |at: usize| {
-        // The emulator goes by the last word.
+        // The emulator uses the last word.
         let kernel = if at < FIRST_BAD { "old" } else { "new" };
         fs::write(bench.path("tree/cmdline"), format!("note={at} {kernel}\n")).unwrap();
         fs::write(bench.path("tree/build"), if at == DOES_NOT_BUILD { "exit 2\n" } else { "cp cmdline built\n" })
@@ -74,7 +74,7 @@ fn git_finds_the_commit_and_goes_round_one_that_does_not_build() {
     assert!(ended.stdout.contains(&found), "{found}: {}{}", ended.stdout, ended.stderr);
     let skipped = git(&bench, &["bisect", "log"]);
     assert!(skipped.contains(&format!("git bisect skip {}", commits[DOES_NOT_BUILD])), "{skipped}");
-    // A bad commit shows in its first seed, a good one in none of two.
+    // A bad commit shows for its first seed, a good one for none of two.
     let steps = |verdict: &str| ended.stdout.matches(&format!("{verdict} (virtual time): ")).count();
     assert!(steps("good") > 0 && steps("BAD") > 0, "{}", ended.stdout);
     assert_eq!(emulators(&bench).len(), 2 * steps("good") + steps("BAD"), "{}", ended.stdout);
@@ -94,7 +94,7 @@ fn git_stops_where_a_step_says_nothing_of_the_commit() {
         let said = ended.stdout + &ended.stderr;
         assert!(said.contains("128") && !said.contains("is the first bad commit"), "{said}");
         let log = git(&bench, &["bisect", "log"]);
-        // What does not build was told; what could not be measured is neither good nor bad.
+        // A commit that does not build is skipped; one that cannot be measured is neither good nor bad.
         let told = |word: &str| log.lines().filter(|line| line.starts_with(&format!("git bisect {word}"))).count();
         assert_eq!((told("good"), told("bad")), (0, 0), "{log}");
         assert_eq!(emulators(&bench).len(), 0);

@@ -1,11 +1,11 @@
-//! `tardy history` on series of archives that a fake meter left.
+//! `tardy history` on series of archives of a fake meter.
 
 use crate::fake_meter::*;
 use archive::histogram::{Histogram, bucket_of};
 use archive::message::{Ending, Message, RunPhase};
 use archive::sample::Totals;
 
-/// A bench with so many archives below `nightly/`, whose wake-ups come that late.
+/// A bench with one archive per latency below `nightly/`.
 fn nightly(latencies_ns: impl Iterator<Item = i64>) -> Bench {
     let mut bench = Bench::new();
     for (number, latency_ns) in latencies_ns.enumerate() {

@@ -1,5 +1,5 @@
-//! Archives that a stranger made, against every verb that reads one: each ends in a clear error or a clean result, in
-//! bounded time and memory, writes nothing outside of the archive and sends nothing to the terminal but text.
+//! Malicious archives, against every verb that reads one: each ends in a clear error or a clean result, in bounded time
+//! and memory, writes nothing outside the archive and sends only text to the terminal.
 
 use archive::frame::{Decoder, Encoder, Item};
 use archive::message::Message;
@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const SECONDS_MAX: u64 = 10;
-/// Of address space, which is more than of memory.
+/// Limit of address space, which exceeds memory.
 const KILOBYTES_MAX: u64 = 512 << 10;
-/// What a target might call itself: a formula, a path, markup, an escape sequence, a direction override, lines.
+/// A malicious target name: a formula, a path, markup, an escape sequence, a direction override, lines.
 const NAME: &str = "=cmd|' /C calc'!A0../../x<script>alert(1)</script>\u{1b}]0;t\u{7}\u{1b}[2J\u{9b}\u{202e}x\r\n| y";
 
-/// Those that read different files of an archive.
+/// Formats that read different files of an archive.
 const READERS: [&str; 4] = ["perfetto", "trace-dat", "parquet", "junit"];
 
 const FORMATS: [&str; 20] = [
@@ -46,7 +46,7 @@ const FORMATS: [&str; 20] = [
     "markdown",
 ];
 
-/// A directory to work in, with the archive `here/run`, and one outside that nobody may touch.
+/// A working directory, with the archive `here/run` and an archive outside that must not be touched.
 struct Place {
     folder: TempDir,
     outside: TempDir,
@@ -85,7 +85,7 @@ impl Place {
         self.outside.path().join("victim")
     }
 
-    /// Every file of the archive, by its name in it.
+    /// Every file of the archive, by its path in it.
     fn files(&self) -> BTreeSet<PathBuf> {
         fn below(directory: &Path, base: &Path, found: &mut BTreeSet<PathBuf>) {
             for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -130,7 +130,7 @@ impl Place {
         let printed = read("stdout") + &read("stderr");
         assert!(matches!(status.code(), Some(0..=4)), "{words:?} ended with {status}: {printed:.2000}");
         let control = |letter: char| letter.is_control() && !"\n\t".contains(letter) || letter == '\u{202e}';
-        // A document escapes in its own way, and is read by a program.
+        // A document has its own escapes, and is read by a program.
         if let Some(at) = printed.find(control) {
             let near: String = printed[..at].chars().rev().take(80).collect();
             panic!(
@@ -176,7 +176,7 @@ impl Place {
         assert_eq!(runs.len(), 1);
     }
 
-    /// Every string that a target put into the stream becomes [`NAME`], where the message is one all the same.
+    /// Replaces every string that a target put into the stream by [`NAME`], where the message stays valid.
     fn name_everything(&self) {
         let stream = fs::read(self.run().join("stream.tardy")).unwrap();
         let mut encoder = Encoder::default();
@@ -199,7 +199,7 @@ impl Place {
     }
 }
 
-/// The message with as many of its strings replaced as it can take.
+/// The message with as many strings replaced as possible.
 fn named(message: &Message) -> Message {
     let mut value = serde_json::to_value(message).unwrap();
     let mut number = 0;
@@ -216,7 +216,7 @@ fn named(message: &Message) -> Message {
     }
 }
 
-/// Replaces the string of this number; `false` when there are no more.
+/// Replaces the string with this number; `false` if there are no more.
 fn replace(value: &mut Value, number: &mut usize) -> bool {
     match value {
         Value::String(text) if *number == 0 => {
@@ -271,7 +271,7 @@ fn links_in_the_place_of_sources_are_not_read() {
     place.assert_nothing_outside_changed();
 }
 
-/// Puts something else in the place of these files, or of all but these.
+/// Replaces these files, or all except these, with something else.
 fn in_place_of(place: &Place, core: bool, put: impl Fn(&Path)) {
     for name in place.files() {
         let is_core = ["manifest.json", "stream.tardy"].iter().any(|core| name.as_path() == Path::new(core));
@@ -310,7 +310,7 @@ fn files_that_are_said_to_be_huge_cost_neither_memory_nor_time() {
 #[test]
 fn a_stream_of_a_million_false_headers_is_listed() {
     let place = Place::new();
-    // As the first one of the stream, but declaring 4 MiB.
+    // Like the first one of the stream, but declaring 4 MiB.
     let stream = fs::read(place.run().join("stream.tardy")).unwrap();
     let header = [&stream[..8], &(4u32 << 20).to_le_bytes()].concat();
     fs::write(place.run().join("stream.tardy"), header.repeat(1_000_000)).unwrap();

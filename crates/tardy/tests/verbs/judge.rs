@@ -1,4 +1,4 @@
-//! `tardy judge` on archives that a fake meter left: verdicts, exit codes, refusals.
+//! `tardy judge` on archives of a fake meter: verdicts, exit codes, refusals.
 
 use crate::fake_meter::*;
 use archive::environment::Environment;
@@ -153,7 +153,7 @@ fn a_test_is_planned_without_a_run() {
     }
 }
 
-/// Archives of no use: whatever is asked of them, the answer has a reason and no number that is none.
+/// Unusable archives: every answer has a reason and no invalid number.
 #[test]
 fn runs_without_content_are_refused_with_a_reason() {
     let seconds =

@@ -1,4 +1,4 @@
-//! `tardy run --target` on a place of labgrid's, with a client made of a shell script: whatever happens, it is released.
+//! `tardy run --target` on a labgrid place, with a shell script as the client: the place is released in every case.
 
 use crate::fake_meter::*;
 use archive::message::Ending;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Notes what it was asked, and has the place in the file `acquired`.
+/// Logs its requests, and has the place while the file `acquired` exists.
 const CLIENT: &str = r#"#!/bin/sh
 cd "$(dirname "$0")/.." || exit 9
 while [ "$#" -gt 0 ]; do
@@ -40,7 +40,7 @@ case $1 in
     echo "  {'cls': 'NetworkService', 'params': {'address': '192.0.2.7', 'port': 22, 'username': 'root'}}" ;;
 esac
 "#;
-/// Runs here what is meant for the board, whose only place for a meter is the directory `board`.
+/// Runs the commands for the board here; the only place for a meter is the directory `board`.
 const SSH: &str = r#"#!/bin/sh
 here=$(cd "$(dirname "$0")/.." && pwd)
 if [ -e "$here/unreachable" ]; then rm -f "$here/unreachable"; echo "ssh: connect: Connection refused" >&2; exit 255; fi
@@ -83,7 +83,7 @@ impl Lab {
         self.ended(&[&["run", "--target", "board", "--out", "run"], words].concat())
     }
 
-    /// What the client was asked, without the place.
+    /// The requests to the client, without the place.
     fn calls(&self) -> Vec<String> {
         let calls = fs::read_to_string(self.0.path("calls")).unwrap_or_default();
         calls.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect()
@@ -98,7 +98,7 @@ impl Lab {
     }
 }
 
-/// On the board the meter lies elsewhere than its words.
+/// On the board the meter is in another directory than its frames.
 fn on_board(bench: Bench) -> Bench {
     let here = bench.path("");
     bench.does(&format!("here='{}'", here.display()))

@@ -1,6 +1,6 @@
-//! Machines with many CPUs and runs of many days: what is written and shown stays bounded, and every CPU has its totals.
+//! Machines with many CPUs and runs of many days: files and output stay bounded, and every CPU has its totals.
 //!
-//! The sizes are printed; docs/explanation/security.md has them. `make torture` takes larger ones.
+//! The sizes are printed; docs/explanation/security.md lists them. `make torture` uses larger ones.
 
 use crate::fake_meter::{Bench, end, hello, load, phase, spike};
 use archive::counters::CounterSecond;
@@ -18,10 +18,10 @@ const DAY_S: u32 = 86_400;
 const WORST_NS: i64 = 153_214;
 /// Longer than any verb takes on a busy machine.
 const TIME_MAX: Duration = Duration::from_secs(300);
-/// What the meter hands over at once.
+/// Number of seconds that the meter sends at once.
 const SECONDS_AT_ONCE: usize = 4096;
 
-/// How large a run is.
+/// The size of a run.
 struct Size {
     cpus: u32,
     seconds: u32,
@@ -51,7 +51,7 @@ fn thread(cpu: u32, size: &Size) -> Message {
     Message::Thread { thread: cpu, cpu, totals, histogram, worst }
 }
 
-/// A meter that measured so much.
+/// A meter with measurements of this size.
 fn bench(size: &Size) -> Bench {
     let progress =
         |cpu| ThreadProgress { thread: cpu, cpu, cycles: 10, latency_ns_last: 5, latency_ns_max: 9, missed_periods: 0 };
@@ -85,7 +85,7 @@ fn bench(size: &Size) -> Bench {
     bench.says(&last)
 }
 
-/// Peak of memory of a verb that ends well, in kB.
+/// Peak memory of a verb that succeeds, in kB.
 fn peak_kb(bench: &Bench, words: &[&str], memory_kb_max: u64) -> u64 {
     let output = |name: &str| Stdio::from(fs::File::create(bench.path(name)).unwrap());
     let mut child =
@@ -114,7 +114,7 @@ fn bytes(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |found| found.len())
 }
 
-/// Runs every verb on it and prints how large everything becomes. The page is bounded however large the run is.
+/// Runs every verb on it and prints the size of each output. The page is bounded for any size of the run.
 fn follow(size: &Size, memory_kb_max: u64) {
     let bench = bench(size);
     let run = peak_kb(&bench, &["run", "-D", "1s", "--out", "run"], memory_kb_max);

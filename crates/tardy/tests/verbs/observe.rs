@@ -22,7 +22,7 @@ fn effective(mode: SnapshotMode, tracer: Option<&str>) -> Message {
     }))
 }
 
-/// All a meter says in a run whose wake-ups come so late.
+/// All output of a meter in a run whose wake-ups are `latency_ns` late.
 fn frames(mode: SnapshotMode, tracer: Option<&str>, latency_ns: i64) -> Vec<u8> {
     let mut encoder = Encoder::default();
     let messages = [
@@ -38,7 +38,7 @@ fn frames(mode: SnapshotMode, tracer: Option<&str>, latency_ns: i64) -> Vec<u8> 
     messages.iter().flat_map(|message| encoder.message(message)).collect()
 }
 
-/// A meter without function tracer, or with one.
+/// A meter with or without a function tracer.
 fn tracing(functions: bool) -> Bench {
     tracing_after(":", functions)
 }
@@ -114,7 +114,7 @@ fn the_same_seed_tosses_the_same_coin() {
 
 #[test]
 fn a_failed_round_is_void_and_done_again() {
-    // The first run tries the level; the third belongs to the first round.
+    // The first run probes the level; the third belongs to the first round.
     let bench = tracing_after("echo x >> \"$here/count\"; [ $(wc -l < \"$here/count\") != 3 ] || exit 9", false);
     let ended = bench.run(&["observe", "--rounds", "2", "--levels", "events", "--duration", "1s", "--json"]);
     let document = ended.json();

@@ -1,4 +1,4 @@
-//! Reads a Perfetto trace back, by the wire format of protocol buffers alone: nothing in here is shared with the writer.
+//! Reads a Perfetto trace back using only the wire format of protocol buffers: it shares no code with the writer.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ pub enum Wire<'a> {
     Bytes(&'a [u8]),
 }
 
-/// A message as a list of its fields. Panics on bytes that are none.
+/// A message as a list of its fields. Panics on invalid bytes.
 pub fn fields(bytes: &[u8]) -> Vec<(u64, Wire<'_>)> {
     let mut rest = bytes;
     let mut found = Vec::new();
@@ -68,15 +68,15 @@ pub struct KernelEvent {
     pub cpu: u64,
     pub ts_ns: u64,
     pub tid: i32,
-    /// Number of the message that tells what it is.
+    /// Number of the message that contains its data.
     pub message: u64,
-    /// Name of an event that has no message of its own.
+    /// Name of an event without its own message type.
     pub generic: Option<String>,
     /// Content of that message.
     pub content: Vec<u8>,
 }
 
-/// A slice of a track, or an instant when both ends are the same.
+/// A slice of a track, or an instant if both ends are the same.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Slice {
     pub track: String,

@@ -1,4 +1,4 @@
-//! `tardy plan`, and `tardy run PLAN` against a fake meter: steps, verdicts, what is kept and what is repeated.
+//! `tardy plan`, and `tardy run PLAN` against a fake meter: steps, verdicts, and which steps are kept or repeated.
 
 use crate::fake_meter::*;
 use archive::environment::Environment;
@@ -26,7 +26,7 @@ fn with_plan(bench: Bench, plan: &str) -> Bench {
     bench
 }
 
-/// A meter that notes which loads it was asked for, and says another thing with one.
+/// A meter that logs the requested loads, and sends other output with a load.
 fn by_load(with_load: &str) -> Bench {
     ending_well(measuring().does(&format!(
         "case \"$settings\" in *messaging*) echo messaging >> \"$here/asked\"; {with_load};; \
@@ -38,7 +38,7 @@ fn real_time() -> Environment {
     Environment { preempt_rt: Some(true), virtualisation: Some("none".into()), ..Environment::default() }
 }
 
-/// A meter that measured for hours on a real machine, with this latest wake-up in every `often` seconds.
+/// A meter that measured for hours on a real machine, with a wake-up this late every `often` seconds.
 fn hours(late_ns: i64, often: u32) -> Bench {
     let seconds: u32 = 4 * 3600;
     let is_late = |second: u32| often > 0 && second % often == 7;
@@ -119,7 +119,7 @@ fn plans_that_come_along_run_on_another_target_and_shorter() {
         let settings: serde_json::Value =
             serde_json::from_slice(&fs::read(bench.path("settings.json")).unwrap()).unwrap();
         assert_eq!(settings["duration_ns"], 2_000_000_000u64, "{name}");
-        // Without a limit nothing is judged; three samples are nothing to judge by one.
+        // Without a limit nothing is judged; three samples are too few to judge by one.
         let code = if name == "osadl" { 0 } else { 3 };
         assert_eq!(ended.code, Some(code), "{name}: {document}");
     }
@@ -270,7 +270,7 @@ fn an_invalid_run_is_an_error_of_its_step() {
     assert!(!ended.stdout.contains("FAIL"), "{}", ended.stdout);
 }
 
-/// A meter that measures beside a load until it is told to stop, unless there is a file `mended`.
+/// A meter that measures with a load until it is asked to stop, unless there is a file `mended`.
 fn stopping() -> Bench {
     let bench = measuring()
         .does("case \"$settings\" in *messaging*) load=messaging;; *) load=none;; esac; echo $load >> \"$here/asked\"")
@@ -331,7 +331,7 @@ fn rounds_go_on_after_one_that_failed() {
     assert_eq!(fs::read_to_string(bench.path("asked")).unwrap(), "none\nmessaging\nnone\nmessaging\n");
 }
 
-/// Rounds without an end, whose words go into the files `said` and `complained`.
+/// Endless rounds, whose output goes to the files `said` and `complained`.
 fn rounds(bench: &Bench, every: &str, out: &str) -> Child {
     let file = |name: &str| fs::File::create(bench.path(name)).unwrap();
     let mut command = bench.tardy(&["run", "x.toml", "--every", every, "--out", out]);

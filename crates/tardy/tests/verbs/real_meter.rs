@@ -1,10 +1,10 @@
-//! The real meter, for verbs that are tried on this machine itself.
+//! The real meter, for verbs that are tested on this machine itself.
 
 use prerequisites::Prerequisite::{Prepared, Root};
 use prerequisites::met;
 use std::path::{Path, PathBuf};
 
-/// The meter that was named, or else the one beside `tardy`; `None` where there is none or we are not root.
+/// The selected meter, or else the one next to `tardy`; `None` if there is none or the test does not run as root.
 pub fn real_meter() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter");
     let named = std::env::var_os("TARDY_METER").map(PathBuf::from);

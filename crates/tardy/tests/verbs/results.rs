@@ -1,11 +1,11 @@
-//! `tardy export` to the formats of test systems: outcomes, refusals, and nothing that a target says as markup.
+//! `tardy export` to the formats of test systems: outcomes, refusals, and no unescaped text from a target.
 
 use crate::fake_meter::*;
 use archive::spike::SpikeReason;
 use roxmltree::Document;
 use std::fs;
 
-/// A bench with the archive `here`, of which the spikes are known.
+/// A bench with the archive `here`, whose spikes are known.
 fn archived() -> Bench {
     let bench = ending_well(measuring().says(&[spike(2, 200_000, SpikeReason::NewMaximum)]));
     assert_eq!(bench.run(&["run", "--out", "here"]).code, Some(0));
@@ -108,7 +108,7 @@ fn several_runs_are_told_apart_in_one_document() {
     }
 }
 
-/// A round with a step for each word, that with `breaking` as its load breaks off unless that is mended.
+/// A round with one step per word; the step with the load `breaking` breaks off unless that is mended.
 fn round() -> Bench {
     let bench = ending_well(measuring().does(
         "case \"$settings\" in *messaging*) [ -e \"$here/mended\" ] || { echo out of luck >&2; kill -9 $$; };; esac",
@@ -159,10 +159,10 @@ fn the_round_of_a_plan_is_one_suite_with_a_case_for_each_limit_of_each_step() {
     assert!(text.contains("was not run") && text.contains("killed by signal 9"), "{text}");
     let property = |name: &str| of("property").any(|node| node.attribute("name") == Some(name));
     assert!(property("local.none.latency_max_us") && property("local.cpu.kernel") == property("local.none.kernel"));
-    // A limit that is typed is that of every step.
+    // A limit on the command line applies to every step.
     assert_eq!(junit.matches("name=\"latency_lt_1ms\"").count(), 0);
     assert_eq!(junit.matches("name=\"latency_lt_100us\"").count(), 6);
-    // A step exported by itself has the names that it has among the others.
+    // A step exported alone has the same names as among the others.
     let alone = bench.run(&["export", "here/03-local-cpu-1-of-2", "--format", "junit", "-o", "-"]).stdout;
     assert!(alone.contains("classname=\"tardy.night.local.cpu\" name=\"latency_lt_1ms\""), "{alone}");
 }
@@ -176,7 +176,7 @@ fn every_format_of_results_takes_a_round_and_the_others_say_what_to_name() {
         ("lava", 6, "LAVA_SIGNAL_TESTSET START night.local."),
         ("lava-result", 6, "lava-test-set start night.local."),
         ("kcidb", 14, "\"comment\": \"target local\""),
-        // What cannot be used is skipped, its measurement as well.
+        // An unusable step is skipped, including its measurement.
         ("squad-tests", 10, "\"night.local."),
         ("prometheus", 6, "tardy_run_valid{"),
         ("markdown", 6, "\n### night.local."),
@@ -187,7 +187,7 @@ fn every_format_of_results_takes_a_round_and_the_others_say_what_to_name() {
     }
     let markdown = exported(&bench, &["markdown"]);
     assert!(markdown.contains("\n### night\n") && markdown.contains("| local.messaging-2 | ERROR |"), "{markdown}");
-    // Both rounds are there, and nothing of one is taken for the other's.
+    // Both rounds are there, and nothing of one is attributed to the other.
     let two = bench.run(&["export", "here", "here", "--format", "junit", "-o", "-"]).stdout;
     assert!(two.contains("testsuite name=\"tardy.night\"") && two.contains("testsuite name=\"tardy.night-2\""));
     for format in ["perfetto", "json", "worst-csv", "parquet", "fuego"] {

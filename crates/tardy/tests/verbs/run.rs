@@ -1,4 +1,4 @@
-//! `tardy run` against a fake meter: every way a run can end, as a person or a script sees it.
+//! `tardy run` against a fake meter: every way a run can end, as seen by a user or a script.
 
 use crate::fake_meter::*;
 use archive::message::{Ending, FileKind, Message, Problem, RunPhase, Severity};
@@ -130,7 +130,7 @@ fn what_only_the_machine_knows_to_be_wrong_is_wrong_usage_as_well() {
 #[test]
 fn a_missing_meter_is_code_3_and_names_the_mend() {
     let bench = Bench::new();
-    // A copy of the program that has no meter beside it, as a build directory may.
+    // A copy of the program without a meter next to it, as in some build directories.
     let lonely = bench.path("tardy");
     fs::copy(env!("CARGO_BIN_EXE_tardy"), &lonely).unwrap();
     let mut command = Command::new(&lonely);

@@ -1,4 +1,4 @@
-//! The verbs on saved archives: whole, cut at any byte, foreign and absent ones.
+//! The verbs on saved archives: complete, cut at any byte, foreign and missing ones.
 
 use crate::fake_meter::*;
 use archive::message::RunPhase;

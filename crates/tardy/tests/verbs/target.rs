@@ -1,4 +1,4 @@
-//! `tardy target` and `tardy run --target`, as far as no virtual machine is needed.
+//! `tardy target` and `tardy run --target`, as far as they need no virtual machine.
 
 use serde_json::Value;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A directory with a file that passes for a kernel; target files stay inside.
+/// A directory with a file that is accepted as a kernel; target files stay inside.
 struct Desk(TempDir);
 
 impl Desk {

@@ -1,4 +1,4 @@
-//! The tutorial, followed on this machine: each command in order, with the exit code and the output that it promises.
+//! The tutorial, followed on this machine: each command in order, with the documented exit code and output.
 
 use crate::fake_meter::Ended;
 use crate::real_meter::real_meter;
@@ -6,7 +6,7 @@ use prerequisites::{Machine, require};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A command of the tutorial, and what the comment behind its block promises of it.
+/// A command of the tutorial, and the promise in the comment after its block.
 #[derive(Debug, PartialEq)]
 struct Step {
     command: String,
@@ -22,7 +22,7 @@ fn promise(line: &str) -> Option<(Vec<i32>, String)> {
     Some((codes, phrase.to_owned()))
 }
 
-/// Every command behind a prompt must be followed by its promise.
+/// Every command after a prompt must be followed by its promise.
 fn steps(document: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut waiting: Option<String> = None;

@@ -1,4 +1,5 @@
-//! Archives that say they are of a machine in virtual time, made by a fake meter whose samples depend on seed and kernel.
+//! Archives of a machine in virtual time according to their manifest, made by a fake meter whose samples depend on seed
+//! and kernel.
 
 use crate::fake_meter::*;
 use archive::message::{Ending, FileKind, RunPhase};
@@ -8,7 +9,7 @@ use archive::{frame::Encoder, histogram::Histogram, message::Message};
 use std::fs;
 
 const SAMPLES: i64 = 1000;
-/// What a kernel is called, and by how many ns it is later.
+/// Names of kernels, and by how many ns each is later.
 pub const KERNELS: [(&str, i64); 2] = [("old", 0), ("new", 400)];
 pub const SEEDS: std::ops::RangeInclusive<i64> = 1..=9;
 
@@ -31,7 +32,7 @@ fn effective() -> Message {
     }))
 }
 
-/// Frames of a run whose samples are those of a seed, so much longer.
+/// Frames of a run with the samples of a seed, each later by `longer_ns`.
 fn frames(seed: i64, longer_ns: i64) -> Vec<u8> {
     let latency_ns = |at: i64| 3000 + (at * 7 + seed * 13) % 500 + longer_ns;
     let data: Vec<u8> =
@@ -63,7 +64,7 @@ fn frames(seed: i64, longer_ns: i64) -> Vec<u8> {
     bytes
 }
 
-/// A bench with what a meter says in the seeds 1 to 9 of each kernel, in files like `old-1`.
+/// A bench with the output of a meter for the seeds 1 to 9 of each kernel, in files like `old-1`.
 pub fn bench_of_seeds() -> Bench {
     let bench = Bench::new();
     for (kernel, longer_ns) in KERNELS {
@@ -79,7 +80,7 @@ pub fn bench() -> Bench {
         .does("cat \"$here/$(cat \"$here/kernel\")-$seed\"")
 }
 
-/// Makes an archive of one seed of a kernel, and has it say what it is.
+/// Makes an archive of one seed of a kernel, and writes the kernel and virtual time into its manifest.
 pub fn make(bench: &Bench, kernel: &str, seed: u64, archive: &str, options: &[&str]) {
     fs::write(bench.path("kernel"), kernel).unwrap();
     let words = ["run", "--every-sample", "--seed", &seed.to_string(), "--out", archive, "--quiet"];

@@ -47,7 +47,7 @@ fn two_kernels_are_paired_by_their_seeds() {
     ] {
         assert!(said.contains(expected), "{expected:?} is not in {}", ended.stdout);
     }
-    // The first line is the alarm.
+    // The first line is the warning about the clock.
     assert!(ended.stdout.lines().skip(1).all(|line| line.chars().count() <= 80), "{}", ended.stdout);
     let document = bench.run(&["compare", "a", "b", "--json"]).json();
     assert_eq!((&document["virtual_time"], &document["loaded"]["idle"]), (&true.into(), &false.into()));

@@ -1,6 +1,5 @@
-//! `tardy virtual replay` and `tardy virtual record` that are stopped, at each stage that has an emulator: none is left behind,
-//! and the archive is
-//! as it was.
+//! `tardy virtual replay` and `tardy virtual record` stopped at each stage that has an emulator: none is left behind,
+//! and the archive is unchanged.
 
 use crate::emulator::{RECORDED, emulators, laboratory, program, tardy};
 use crate::fake_meter::{Bench, Ended};
@@ -12,14 +11,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What tells the stages apart: the run that is recorded, the boot that names functions, the run that is to stand.
+/// Marks of the stages: the run that is recorded, the boot that lists functions, the run that is to be stopped.
 const STAGES: [&str; 3] = [",at=", "\"symbols\":true", ",stop="];
 
 fn run(bench: &Bench, words: &[&str]) -> Ended {
     Ended::of(tardy(bench, words).output().unwrap())
 }
 
-/// The archive `one`, with the record of a wake-up if asked.
+/// The archive `one`, with the record of a wake-up if requested.
 fn archived(recorded: bool) -> Bench {
     let bench = laboratory();
     let measured = run(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "one", "--quiet"]);
@@ -47,7 +46,7 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Begins a verb, sends it a signal when an emulator stands still at a stage, and answers how the verb ended.
+/// Begins a verb, sends it a signal when an emulator hangs at a stage, and returns how the verb ended.
 fn stopped(bench: &Bench, words: &[&str], stage: &str, signal: &str) -> Ended {
     let before = emulators(bench).len();
     fs::write(bench.path("hang"), stage).unwrap();
@@ -62,7 +61,7 @@ fn stopped(bench: &Bench, words: &[&str], stage: &str, signal: &str) -> Ended {
     ended
 }
 
-/// Directories of emulators that belong to nobody any more.
+/// Directories left behind by emulators that have ended.
 fn scratch_of(bench: &Bench) -> BTreeSet<String> {
     let words = emulators(bench).into_iter().flat_map(|(_, asked)| {
         let paths = asked.split("mem-path=").skip(1).filter_map(|rest| Some(rest.split_once(",size")?.0.to_owned()));

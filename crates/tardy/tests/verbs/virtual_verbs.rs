@@ -1,4 +1,4 @@
-//! Verbs that measure in virtual time, beside an emulator that is a script: each says "virtual time", whatever it shows.
+//! Verbs that measure in virtual time, with a script as the emulator: all output of each says "virtual time".
 
 use crate::emulator::{RECORDED, emulators, laboratory, program, tardy};
 use crate::fake_meter::{Bench, Ended};
@@ -11,7 +11,7 @@ fn run(bench: &Bench, words: &[&str]) -> Ended {
 
 const LOAD: [&str; 5] = ["--", "--duration", "1s", "--load", "dentry"];
 
-/// As text and as JSON, where `OUT` stands for a directory of its own.
+/// As text and as JSON; `OUT` is replaced by a separate directory.
 fn both_say_it(bench: &Bench, words: &[&str], code: i32) {
     for json in [false, true] {
         let out = format!("{}-{json}", words[0]);
@@ -115,7 +115,7 @@ fn causes_are_compared_when_the_worst_wake_ups_of_both_sides_are_recorded() {
     let records = emulators(&bench).split_off(boots);
     let made_again = records.iter().filter(|(_, asked)| asked.contains(",at=")).count();
     assert_eq!(made_again, 4, "each seed under load, and no idle one: {records:#?}");
-    // What is recorded stays recorded.
+    // Existing records are kept.
     let again = run(&bench, &[&archives[..], &["--record", "1"]].concat());
     assert_eq!((again.json(), emulators(&bench).len()), (document, boots + records.len()));
 

@@ -1,4 +1,5 @@
-//! Whatever shows a figure of virtual time says "virtual time": every presenter, with an archive that has a late wake-up.
+//! All output with a figure of virtual time says "virtual time": every presenter, with an archive that has a late
+//! wake-up.
 
 use crate::fake_meter::Bench;
 use crate::virtual_archives::{bench, make, make_seeds};
@@ -40,7 +41,7 @@ fn every_page_and_document_says_virtual_time() {
         for json in [false, true] {
             let ended = bench.run(&[words, if json { &["--json"] } else { &[] }].concat());
             assert!(matches!(ended.code, Some(0 | 3 | 4)), "{words:?}: {:?} {}", ended.code, ended.stderr);
-            // A report is told by its file's name here; what the file says is looked at below.
+            // A report prints only the name of its file; its contents are checked below.
             if words[0] != "report" {
                 assert!(says_it(&ended.stdout), "{words:?}, json {json}:\n{}", ended.stdout);
             }
@@ -51,12 +52,12 @@ fn every_page_and_document_says_virtual_time() {
 #[test]
 fn every_format_of_export_says_virtual_time() {
     let bench = archived();
-    // What clap lists, so that a new format is not forgotten.
+    // The list from clap, so that a new format is not forgotten.
     let refused = bench.run(&["export", "one", "--format", "none"]).stderr;
     let listed = refused.split("[possible values: ").nth(1).and_then(|rest| rest.split(']').next());
     let formats: Vec<&str> = listed.unwrap_or_else(|| panic!("{refused}")).split(", ").collect();
     assert!(formats.contains(&"junit"), "{refused}");
-    // A trace.dat is the kernel's record of one spike; it has no place for words, and no figure.
+    // A trace.dat is the kernel's record of one spike; it has no place for text, and no figure.
     for format in formats.into_iter().filter(|format| *format != "trace-dat") {
         let words = ["export", "one", "--format", format, "--limit", "latency < 1ms", "-o", "exported"];
         let ended = bench.run(&words);

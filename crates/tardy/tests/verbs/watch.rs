@@ -1,4 +1,4 @@
-//! `tardy watch` against a fake meter: what it asks for, what it prints, and what becomes of a command it started.
+//! `tardy watch` against a fake meter: its settings, its output, and the end of a command it started.
 
 use crate::fake_meter::*;
 use archive::message::{Ending, Message, RunPhase, Severity};
@@ -31,7 +31,7 @@ fn of_series(thread: u32, over_limit: u64) -> Message {
 const UNTIL_THE_COMMAND_ENDS: &str = "pid=$(sed -n '/\"ours\":true/s/.*\"pid\":\\([0-9]*\\).*/\\1/p' \"$here/settings.json\")\n\
     while [ -n \"$pid\" ] && [ -e /proc/$pid ] && ! grep -q '^State:.Z' /proc/$pid/status; do sleep 0.02; done";
 
-/// A meter that saw one thread wake by its timer and do its work, three times each.
+/// A meter that observed one thread wake by its timer and do its work, three times each.
 fn watching(cycles_over_limit: u64) -> Bench {
     Bench::new()
         .does("if [ \"$1\" = start ]; then shift; exec \"$@\"; fi")

@@ -1,4 +1,4 @@
-//! `tardy watch` with the real meter on this machine and two programs that do what they should not.
+//! `tardy watch` with the real meter on this machine and two misbehaving programs.
 
 use crate::fake_meter::Ended;
 use crate::real_meter::real_meter;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// Attempts at a cause that a loaded machine may hide behind larger ones.
 const ATTEMPTS: usize = 3;
 
-/// The real meter, when this machine can be watched with it.
+/// The real meter, if this machine supports watching with it.
 fn meter() -> Option<PathBuf> {
     real_meter().filter(|_| met(&[Tracefs, Program("cc")]))
 }
@@ -77,7 +77,7 @@ fn page_faults_in_a_loop_are_named() {
     is_blamed("fault", "400", "600us", "fault", "page-fault");
 }
 
-/// A program that was not started to be watched.
+/// A program that was not started by `tardy watch`.
 struct Foreign(Child);
 
 impl Drop for Foreign {

@@ -1,4 +1,4 @@
-//! The texts of a file that a user meets: prose of documents, string literals, help texts, comments of plans.
+//! The texts of a file that are shown to users: prose of documents, string literals, help texts, comments of plans.
 
 /// A stretch of text; words of two passages never form a phrase.
 pub struct Passage {
@@ -10,7 +10,7 @@ pub struct Passage {
 pub struct Word {
     pub line: usize,
     pub text: String,
-    /// Nothing but space separates it from the word before.
+    /// Only white space separates it from the previous word.
     pub joined: bool,
 }
 
@@ -19,7 +19,7 @@ impl Passage {
         Passage { line, text: String::new() }
     }
 
-    /// Its words in lower case. What stands in braces is code.
+    /// Its words in lower case. Text in braces is code and left out.
     pub fn words(&self) -> Vec<Word> {
         let mut words: Vec<Word> = Vec::new();
         let (mut line, mut joined, mut inside, mut braces) = (self.line, false, false, 0_u32);
@@ -45,7 +45,7 @@ impl Passage {
     }
 }
 
-/// A document without its code blocks, code spans and link targets: one passage a paragraph.
+/// A document without its code blocks, code spans and link targets: one passage per paragraph.
 pub fn prose(document: &str) -> Vec<Passage> {
     let (mut passages, mut in_block, mut in_span) = (vec![Passage::at(1)], false, false);
     for (number, line) in document.lines().enumerate() {
@@ -108,7 +108,7 @@ pub fn rust_text(source: &str) -> Vec<Passage> {
                 passage.text = reader.until("\"#").to_owned();
                 passages.push(passage);
             }
-            // A character, unless it is a lifetime.
+            // A character literal, unless it is a lifetime.
             '\'' => {
                 let mut letters = reader.rest().chars();
                 let (first, second) = (letters.next(), letters.next());
@@ -172,7 +172,7 @@ pub fn page_text(page: &str) -> Vec<Passage> {
     }
 }
 
-/// What a Makefile says about its targets.
+/// Descriptions of the targets in a Makefile.
 pub fn target_descriptions(makefile: &str) -> Vec<Passage> {
     let lines = makefile.lines().enumerate();
     lines
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         Some(letter)
     }
 
-    /// What comes before `end`, which is passed over.
+    /// The text before `end`; both are consumed.
     fn until(&mut self, end: &str) -> &'a str {
         let rest = self.rest();
         let length = rest.find(end);

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Where `make e2e-labgrid` has put the programs.
+/// Set by `make e2e-labgrid` to the directory of the programs.
 const PROGRAMS: &str = "TARDY_LABGRID";
 
 /// The lab, with the target `board` for its one place.
@@ -25,7 +25,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// `None` where there can be none. `options` are those of `tardy target add`.
+    /// `None` if this machine cannot provide a lab. `options` are options of `tardy target add`.
     pub fn new(options: &[&str]) -> Option<Self> {
         let programs = std::env::var_os(PROGRAMS).map(PathBuf::from);
         if !met(&[Prepared("labgrid (make e2e-labgrid)", programs.is_some())]) {
@@ -53,7 +53,7 @@ impl Lab {
             lab.client("admin", &["add-match", &format!("exp1/rtlab/{resource}")]);
         }
         let place = ["--labgrid", "rack1", "--coordinator", &listen];
-        // The address of the board is what its place says.
+        // labgrid provides the address of the board.
         lab.bench.add_place("board", &place, options);
         Some(lab)
     }
@@ -70,14 +70,14 @@ impl Lab {
         self.servers.push(command.spawn().unwrap());
     }
 
-    /// `labgrid-client` for the place, as this person of the host `lab` has it; must succeed.
+    /// `labgrid-client` for the place, run as this user of the host `lab`; must succeed.
     #[track_caller]
     pub fn client(&self, person: &str, words: &[&str]) {
         let output = self.client_command(person, words).output().unwrap();
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// What it prints, whatever becomes of it.
+    /// Its output, even if it fails.
     fn asked(&self, person: &str, words: &[&str]) -> String {
         String::from_utf8_lossy(&self.client_command(person, words).output().unwrap().stdout).into_owned()
     }
@@ -95,7 +95,7 @@ impl Lab {
         !shown.contains("acquired: None")
     }
 
-    /// What the power switch was told so far: 1 for on, 0 for off.
+    /// Commands that the power switch has received so far: 1 for on, 0 for off.
     pub fn switched(&self) -> String {
         self.outlet.lock().unwrap().clone()
     }
@@ -134,7 +134,7 @@ impl Drop for Lab {
     }
 }
 
-/// A power switch as labgrid's `rest` model has it: port, and what it was told.
+/// A power switch with the interface of labgrid's `rest` model: its port, and the received commands.
 fn switch() -> (u16, Arc<Mutex<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (port, told) = (listener.local_addr().unwrap().port(), Arc::new(Mutex::new(String::new())));
@@ -149,7 +149,7 @@ fn switch() -> (u16, Arc<Mutex<String>>) {
     (port, told)
 }
 
-/// Takes a request; a PUT switches, anything else asks.
+/// Handles a request; a PUT switches, any other request queries.
 fn answered(stream: &TcpStream, outlet: &Mutex<String>) -> String {
     let mut reader = BufReader::new(stream);
     let (mut puts, mut length) = (false, 0);

@@ -1,4 +1,4 @@
-//! The recipe for labgrid's pytest plugin that docs/how-to/test-systems.md offers, done as it stands there.
+//! The recipe for labgrid's pytest plugin in docs/how-to/test-systems.md, followed to the letter.
 
 use super::lab::Lab;
 use roxmltree::Document;
@@ -7,14 +7,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// What the recipe asks, and what a test asks that shall end soon and on any machine.
+/// Options of the recipe, and those of a test that has to be short and to work on any machine.
 const SHORTENED: [(&str, &str); 3] = [
     ("--duration 10m", "--duration 31s"),
     ("--limit 100us", "--limit 5s"),
     ("--allow 20/h", "--allow 359/h --accept virtual --accept non-rt --accept container"),
 ];
 
-/// The blocks of the document below a heading that begin with this fence, in order.
+/// The blocks of the document below a heading that start with this fence, in order.
 fn blocks(heading: &str, fence: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/test-systems.md");
     let document = fs::read_to_string(path).unwrap();
@@ -25,7 +25,7 @@ fn blocks(heading: &str, fence: &str) -> Vec<String> {
     begun.map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// Puts `tardy` on the board, as an image has it: the program, its meter, and the libraries it needs.
+/// Installs `tardy` on the board like an image: the program, its meter, and the libraries it needs.
 fn install(lab: &Lab) {
     let board = lab.bench.path("board");
     let program = env!("CARGO_BIN_EXE_tardy");
@@ -51,7 +51,7 @@ fn the_recipe_for_labgrids_pytest_plugin_passes_and_fails_as_it_should() {
     install(&lab);
     let [environment] = &blocks("### labgrid", "yaml")[..] else { panic!("the recipe has one environment") };
     let [test] = &blocks("### labgrid", "python")[..] else { panic!("the recipe has one test") };
-    // The key is beside the environment, under the name that the recipe gives it.
+    // The key is next to the environment, under the name from the recipe.
     fs::copy(lab.bench.path("key"), lab.bench.path("key-of-the-board")).unwrap();
     fs::set_permissions(lab.bench.path("key-of-the-board"), fs::Permissions::from_mode(0o600)).unwrap();
     fs::write(lab.bench.path("environment.yaml"), environment).unwrap();
