@@ -23,6 +23,8 @@ pub enum Method {
     Timer,
     /// `sem_post` or `semop` until the thread that waits runs.
     Semaphore,
+    /// A busy thread loses the CPU until it has it again.
+    Map,
 }
 
 /// What starts the stretch that a sample measures; the ledger of a late one starts there.

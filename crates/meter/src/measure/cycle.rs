@@ -126,13 +126,20 @@ impl<'a> Cycles<'a> {
         spike
     }
 
-    /// Books a stretch in which the thread was busy.
+    /// Books a stretch in which the thread was busy. Of one that started before samples count, the rest counts.
     #[inline]
     pub fn seen_busy(&mut self, from_ns: i64, until_ns: i64) -> bool {
-        self.due_ns = from_ns;
+        let count_from_ns = self.schedule.count_from_ns;
+        self.due_ns = if until_ns > count_from_ns { from_ns.max(count_from_ns) } else { from_ns };
         let spike = self.note(until_ns);
         self.due_ns = until_ns;
         spike
+    }
+
+    /// A busy thread got on without a sample until this instant.
+    #[inline]
+    pub fn undisturbed(&mut self, until_ns: i64) {
+        self.due_ns = until_ns;
     }
 
     #[inline]
@@ -361,6 +368,19 @@ mod tests {
         cycles.seen_busy(2_999_999_950, 3_000_000_000);
         assert_eq!(cycles.next_due_ns(), None);
         assert_eq!((books.totals().cycles, books.totals().missed_periods), (3, 0));
+    }
+
+    #[test]
+    fn a_gap_that_started_while_settling_counts_from_where_samples_count() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(Schedule { count_from_ns: 1_000, ..schedule() }, &books, 0, 10);
+        cycles.seen_busy(100, 900);
+        cycles.undisturbed(950);
+        assert_eq!(books.totals().cycles, 0);
+        cycles.seen_busy(950, 5_000);
+        assert_eq!((books.totals().cycles, books.totals().latency_ns_max), (1, Some(4_000)));
+        cycles.undisturbed(3_000_000_000);
+        assert_eq!(cycles.next_due_ns(), None);
     }
 
     #[test]

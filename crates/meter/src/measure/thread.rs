@@ -171,6 +171,10 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
             Arrival::Due { seen_ns } => cycles.seen(seen_ns),
             Arrival::Stimulus { given_ns, seen_ns, skipped } => cycles.seen_stimulus(given_ns, seen_ns, skipped),
             Arrival::Busy { from_ns, until_ns } => cycles.seen_busy(from_ns, until_ns),
+            Arrival::Undisturbed { until_ns } => {
+                cycles.undisturbed(until_ns);
+                false
+            }
             Arrival::NoSignal => {
                 context.counts.count_unanswered();
                 if clock::monotonic_ns() >= schedule.end_ns {

@@ -12,6 +12,8 @@ pub enum Arrival {
     Stimulus { given_ns: i64, seen_ns: i64, skipped: u64 },
     /// The thread did not sleep: it was busy from one read of the clock to the next.
     Busy { from_ns: i64, until_ns: i64 },
+    /// The thread was busy until this instant, and nothing happened that is a sample.
+    Undisturbed { until_ns: i64 },
     /// Nothing came in the time that the method allows.
     NoSignal,
     /// There will be no further stimulus.

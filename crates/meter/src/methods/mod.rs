@@ -10,6 +10,7 @@
 //! arm of [`method`].
 
 pub mod error;
+mod map;
 mod semaphore;
 pub mod stimulus;
 mod timer;
@@ -107,6 +108,7 @@ pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
     match name {
         Method::Timer => Box::new(timer::Timer),
         Method::Semaphore => Box::new(semaphore::Semaphore),
+        Method::Map => Box::new(map::Map),
     }
 }
 
