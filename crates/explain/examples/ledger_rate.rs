@@ -1,10 +1,9 @@
-//! How many events are decoded and accounted for in a second of CPU time: `ledger_rate TRACE.DAT TID|SPIKE.JSON|all
-//! [REPEATS]`.
+//! Events decoded and accounted for per second of CPU time: `ledger_rate TRACE.DAT TID|SPIKE.JSON|all [REPEATS]`.
 //!
-//! With `all`, a made-up wake-up is explained that takes as long as the whole trace, so that no event is only replayed.
-//! With a thread id, the wake-up of that thread that took longest is explained; its due instant is that of the timer it
-//! started, and it counts as seen at its first event after it was given the CPU. The window is stretched over the whole
-//! trace by a long interval, so that every event is replayed.
+//! With `all`, a synthetic wake-up is explained that takes as long as the whole trace, so that no event is only
+//! replayed. With a thread id, the longest wake-up of that thread is explained; its due instant is that of the timer it
+//! started, and it counts as seen at its first event after it got the CPU. The window is stretched over the whole trace
+//! by a long interval, so that every event is replayed.
 
 use archive::explanation::Explanation;
 use archive::sample::Sample;
@@ -13,7 +12,7 @@ use explain::{SpikeInput, explain_spike};
 use ftrace::trace_dat::{TraceFile, TraceItem};
 use std::collections::BTreeMap;
 
-/// Twice this is the longest stretch that is replayed before a wake-up.
+/// Half of the longest stretch that is replayed before a wake-up.
 const INTERVAL_NS: u64 = 500_000_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -70,13 +69,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What this thread had of the CPU; the wall clock says how busy the machine is.
+/// CPU time of this thread; the wall clock would show how busy the machine is.
 fn cpu_seconds() -> Result<f64, Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     Ok(text.split_whitespace().next().ok_or("schedstat is empty")?.parse::<f64>()? / 1e9)
 }
 
-/// From the first event of the trace to the last, of the thread that has most of the events.
+/// From the first event of the trace to the last, of the thread with the most events.
 fn longest_possible(trace: &[u8]) -> Option<Spike> {
     let mut events: BTreeMap<(i32, u32), usize> = BTreeMap::new();
     let (mut first_ns, mut last_ns) = (u64::MAX, 0);

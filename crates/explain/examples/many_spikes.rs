@@ -1,8 +1,8 @@
 //! Makes a large run archive out of small cases: `many_spikes OUT SPIKES BYTES CASE...`.
 //!
-//! Each spike gets a trace.dat of about BYTES: the pages of one of the cases, taken in turn, behind so many copies of
-//! themselves, moved into the past, as a ring buffer holds them at the density of the case. Every spike lies a second after
-//! the one before: what is a time in its pages is moved along. `bench/explain_archives` measures with it.
+//! Each spike gets a trace.dat of about BYTES: the pages of one of the cases, taken in turn, after enough copies of
+//! themselves, moved into the past, as a ring buffer contains them at the density of the case. Every spike is one
+//! second after the previous one: the times in its pages are moved along. `bench/explain_archives` measures with it.
 
 mod trace_text;
 
@@ -92,7 +92,7 @@ fn write_trace(case: &[u8], path: &Path, bytes: usize, due_ns: u64, moved_ns: u6
     let stamps: Vec<u64> =
         buffer.cpus.iter().flat_map(|cpu| cpu.pages.chunks(layout.page_size).filter_map(stamp)).collect();
     let first = stamps.iter().min().ok_or("the case has no pages")?;
-    // The last page has about the length of the others.
+    // The last page is about as long as the others.
     let span = (stamps.iter().max().unwrap_or(first) - first).max(100_000) * 5 / 4;
     let mut pages: Vec<(u32, Vec<u8>)> = Vec::new();
     for cpu in &buffer.cpus {
@@ -136,7 +136,7 @@ fn write_trace(case: &[u8], path: &Path, bytes: usize, due_ns: u64, moved_ns: u6
     Ok(())
 }
 
-/// Every number that is a time near the wake-up, wherever it stands: stamps of pages, instants at which timers expire.
+/// Moves every number that is a time near the wake-up, at any offset: stamps of pages, instants at which timers expire.
 fn move_times(page: &mut [u8], due_ns: u64, moved_ns: u64) {
     let mut at = 0;
     while let Some(word) = page.get_mut(at..at + 8) {

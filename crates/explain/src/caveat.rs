@@ -1,4 +1,4 @@
-//! What limits the account of a wake-up, by its code.
+//! Limits of the account of a wake-up, with their codes.
 
 use archive::problem::{Code, Definition, ProblemKind};
 use thiserror::Error;

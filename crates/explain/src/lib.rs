@@ -1,10 +1,11 @@
-//! Snapshot and late sample in, ledger and culprit out.
+//! Turns a snapshot and a late sample into a ledger and a culprit.
 //!
-//! Data flow, one folder a step: `read` turns the bytes of a trace into typed events, `replay` finds which context had each
-//! CPU when, `cut` divides the wake-up into phases, `account` gives every nanosecond to one phase and one owner, `recognise`
-//! looks for known culprits in that account, and `decide` asks whether what they explain suffices.
+//! Data flow, one folder per step: `read` turns the bytes of a trace into typed events, `replay` determines the context
+//! on each CPU at each instant, `cut` divides the wake-up into phases, `account` assigns every nanosecond to one phase
+//! and one owner, `recognise` looks for known culprits in that account, and `decide` checks whether their explanations
+//! suffice.
 //!
-//! Nothing here does I/O or reads a clock, and no input makes it fail.
+//! This crate does no I/O and reads no clock, and no input makes it fail.
 
 #![deny(clippy::disallowed_methods)]
 
@@ -38,12 +39,12 @@ use recognise::functions;
 use replay::recorded::Recorded;
 use replay::trace::Trace;
 
-/// One wake-up and what is known about it.
+/// One wake-up and the known facts about it.
 #[derive(Debug, Clone, Copy)]
 pub struct SpikeInput<'a> {
     pub spike: &'a Spike,
-    /// A trace.dat, or a flight record of virtual time; may be cut short or garbage. Of one that is not in memory no more is
-    /// read than the account needs.
+    /// A trace.dat, or a flight record of virtual time; may be cut short or garbage. If it is not in memory, only the
+    /// parts that the account needs are read.
     pub trace: Source<'a>,
     /// Median latency of the spike's CPU over the run, in ns.
     pub median_ns: i64,
@@ -51,22 +52,22 @@ pub struct SpikeInput<'a> {
     pub interval_ns: u64,
     /// (CPU, thread id) of all measuring threads.
     pub measuring_tids: &'a [(u32, i32)],
-    /// The kernel priority that the measuring thread was given when it started, where that is known: below 100 is real-time.
+    /// The kernel priority of the measuring thread at its start, if known: below 100 is real-time.
     pub own_prio: Option<i32>,
     /// Thread ids of the rest of the tool.
     pub tool_tids: &'a [i32],
     pub environment: Option<&'a Environment>,
-    /// When the host of a virtual machine did not execute its CPUs, as the host saw it.
+    /// Times at which the host of a virtual machine did not execute its CPUs, as observed by the host.
     pub absences: &'a [Absence],
     /// Whether one thread executes all CPUs of the machine in turn.
     pub in_turns: bool,
-    /// What starts a sample of this run, unless a watched thread's is.
+    /// What starts a sample of this run, except for watched threads.
     pub stimulus: Stimulus,
     /// Explanations of ordinary wake-ups of the same run.
     pub controls: &'a [Explanation],
 }
 
-/// Accounts for a wake-up. The phases sum to the latency to the nanosecond, whatever the trace holds.
+/// Accounts for a wake-up. The phases sum to the latency to the nanosecond, for any contents of the trace.
 pub fn explain_spike(input: &SpikeInput) -> Explanation {
     let Some(window) = Window::of(input.spike, input.interval_ns) else {
         let mut explanation = explain_without_trace(input.spike, input.median_ns);
@@ -83,7 +84,7 @@ pub fn explain_spike(input: &SpikeInput) -> Explanation {
     explain_trace(input, &trace)
 }
 
-/// The account of a spike nothing was recorded around.
+/// The account of a spike without a recording.
 pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
     let latency_ns = spike.sample.latency_ns;
     let owner = Owner { kind: OwnerKind::Untraced, name: "no data".into(), ns: latency_ns };
@@ -105,7 +106,7 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
 }
 
 /// The events of the window as lines, with the phases and the ledger's stretches between them; times are relative to
-/// due. Empty when there is no trace.
+/// due. Empty if there is no trace.
 pub fn evidence_window(input: &SpikeInput) -> Vec<String> {
     let Some(window) = Window::of(input.spike, input.interval_ns) else { return Vec::new() };
     let recorded = Recorded::new(input.trace, window);
@@ -155,7 +156,7 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
     }
 }
 
-/// How sure a finding is, in a word.
+/// The confidence of a finding in one word.
 pub fn confidence_word(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Hint => "hint",

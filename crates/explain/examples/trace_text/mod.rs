@@ -1,4 +1,4 @@
-//! The texts a trace.dat describes its events with, written again from what was read.
+//! The texts that describe the events of a trace.dat, generated from the parsed formats.
 
 use ftrace::format::{EventFormat, Field, Storage};
 
@@ -9,12 +9,12 @@ pub const HEADER_PAGE: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsign
                                \tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
 pub const HEADER_EVENT: &str = "# compressed entry header\n";
 
-/// The text a format was read from, as far as it mattered.
+/// The text a format was parsed from, as far as it matters.
 pub fn format_text(format: &EventFormat) -> String {
     let mut text = format!("name: {}\nID: {}\nformat:\n", format.name, format.id);
     let mut common = true;
     for field in &format.fields {
-        // An empty line stands between the common fields and the event's own.
+        // An empty line separates the common fields from the event's own.
         if common && !field.name.starts_with("common_") {
             common = false;
             text.push('\n');

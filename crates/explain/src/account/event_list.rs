@@ -1,4 +1,4 @@
-//! The window as text: every event in order of time, and between them the phases and who holds the CPU from there on.
+//! The window as text: every event in order of time, with the phases and the owner of the CPU from each instant on.
 
 use crate::account::ledger::Piece;
 use crate::read::event_text::{line, relative};
@@ -23,7 +23,7 @@ pub fn lines(trace: &Trace, pieces: &[Piece], tool_threads: &ToolThreads) -> Vec
     let mut marks = marks.into_iter().peekable();
     let mut lines = Vec::new();
     for event in trace.events_by_time() {
-        // What begins with an event is said after it.
+        // A phase or an owner that begins with an event follows it.
         while let Some((_, mark)) = marks.next_if(|(ts_ns, _)| *ts_ns < event.ts_ns) {
             lines.push(mark);
         }

@@ -1,5 +1,5 @@
-//! Instants worth a mark in the picture: who woke the thread, which CPU asked the late one for something, where the thread
-//! moved, what programs wrote into the trace.
+//! Instants that get a mark in the picture: the waker of the thread, requests of other CPUs to the late one, migrations
+//! of the thread, text that programs wrote into the trace.
 
 use crate::cut::anchors::Anchors;
 use crate::read::event::{Event, EventKind};
@@ -8,9 +8,9 @@ use crate::replay::context::ToolThreads;
 use crate::replay::trace::Trace;
 use archive::explanation::{Mark, MarkKind};
 
-/// Marks in one picture; more hide what they mark. The first of each kind survive.
+/// Marks in one picture; more would hide what they mark. The first of each kind are kept.
 const MARKS_MAX: usize = 60;
-/// Letters of a marker's text.
+/// Characters of a marker's text.
 const TEXT_MAX: usize = 80;
 
 /// Ascending.
@@ -27,7 +27,7 @@ pub fn marks(trace: &Trace, anchors: &Anchors, tool_threads: &ToolThreads) -> Ve
         .collect();
     marks.sort_by_key(|mark| (mark.at_ns, mark.cpu, mark.kind));
     if marks.len() > MARKS_MAX {
-        // Requests and changes of speed can be many; the others are the way of the wake-up.
+        // Requests and changes of speed can be numerous; the others are on the path of the wake-up.
         let many = |mark: &Mark| matches!(mark.kind, MarkKind::Ipi | MarkKind::Frequency | MarkKind::Marker);
         let mut room = MARKS_MAX.saturating_sub(marks.iter().filter(|mark| !many(mark)).count());
         marks.retain(|mark| {
@@ -92,13 +92,13 @@ pub fn task_on_cpu(event: &Event, names: &Names) -> String {
     format!("{thread} on CPU {}", event.cpu)
 }
 
-/// What the kernel said when a CPU asked others for something: `ipi_send_cpu`, `ipi_send_cpumask`, `csd_queue_cpu`.
+/// The kernel's record of a request to other CPUs: `ipi_send_cpu`, `ipi_send_cpumask`, `csd_queue_cpu`.
 struct Request<'a> {
     cpu: Option<u32>,
     mask: Option<u128>,
-    /// Function that asks.
+    /// Function that sends the request.
     from: &'a str,
-    /// Function to run there; empty: to look whether there is something to do.
+    /// Function to run there; empty: check whether there is something to do.
     function: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! The picture of a wake-up: what each CPU did, coarse enough to draw.
+//! The picture of a wake-up: the activity of each CPU, coarse enough to draw.
 
 use crate::account::ledger::{Answer, Piece};
 use crate::cut::phases::Span;
@@ -6,10 +6,10 @@ use crate::replay::context::ToolThreads;
 use crate::replay::trace::{CpuActivity, Trace};
 use archive::explanation::{Lane, PhaseSpan, Segment};
 
-/// Segments a CPU; more cannot be told apart on a screen.
+/// Segments per CPU; more cannot be distinguished on a screen.
 const SEGMENTS_MAX: usize = 400;
 
-/// Every CPU over the window; on the way of the wake-up the stretches of its ledger, so that silence is seen.
+/// Every CPU over the window; on the path of the wake-up the stretches of its ledger, so that silence is visible.
 pub fn lanes(trace: &Trace, pieces: &[Piece], tool_threads: &ToolThreads) -> Vec<Lane> {
     trace.cpus.iter().map(|activity| lane(activity, trace, pieces, tool_threads)).collect()
 }
@@ -46,7 +46,7 @@ fn lane(activity: &CpuActivity, trace: &Trace, pieces: &[Piece], tool_threads: &
     Lane { cpu: activity.cpu, segments: segments.collect() }
 }
 
-/// Neighbouring spans of one phase become one.
+/// Merges adjacent spans of the same phase.
 pub fn phase_spans(spans: &[Span], due_ns: i64) -> Vec<PhaseSpan> {
     let mut merged: Vec<PhaseSpan> = Vec::new();
     for span in spans {
@@ -59,7 +59,7 @@ pub fn phase_spans(spans: &[Span], due_ns: i64) -> Vec<PhaseSpan> {
     merged
 }
 
-/// Lets the neighbour before them swallow the shortest stretches until few enough are left.
+/// Merges the shortest stretches into their predecessors until few enough are left.
 fn coarsen<A: Copy + PartialEq>(stretches: Vec<(i64, i64, A)>) -> Vec<(i64, i64, A)> {
     if stretches.len() <= SEGMENTS_MAX {
         return stretches;
@@ -67,7 +67,7 @@ fn coarsen<A: Copy + PartialEq>(stretches: Vec<(i64, i64, A)>) -> Vec<(i64, i64,
     let mut lengths: Vec<i64> = stretches.iter().map(|(start, end, _)| end - start).collect();
     let index = lengths.len() - SEGMENTS_MAX;
     let (_, &mut limit_ns, _) = lengths.select_nth_unstable(index);
-    // As many of exactly the limit as there is room for beside the longer ones.
+    // As many of exactly the limit as fit besides the longer ones.
     let longer = stretches.iter().filter(|(start, end, _)| end - start > limit_ns).count();
     let mut equal_left = SEGMENTS_MAX - longer;
     let mut kept: Vec<(i64, i64, A)> = Vec::with_capacity(SEGMENTS_MAX);

@@ -1,4 +1,4 @@
-//! Gives every nanosecond between due and seen to exactly one phase and one owner.
+//! Assigns every nanosecond between due and seen to exactly one phase and one owner.
 
 use crate::cut::phases::Span;
 use crate::read::names::Names;
@@ -7,20 +7,21 @@ use crate::replay::trace::{CpuActivity, Trace};
 use archive::explanation::{Owner, OwnerKind, Phase, PhaseName};
 use std::collections::HashMap;
 
-/// Owners of one phase that are named; the rest is one owner a kind.
+/// Named owners of one phase; the rest is combined into one owner per kind.
 const OWNERS_NAMED_MAX: usize = 40;
 
-/// Who answers for a stretch: the context that held the CPU, or nobody the kernel knows.
+/// The owner of a stretch: the context that held the CPU, or nothing that the kernel knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Answer {
     Held(Context),
-    /// The CPU could have been interrupted and was not; what it ran on top of.
+    /// The CPU could have been interrupted and was not; the context it was in.
     SilenceThisCpu(Context),
     /// No CPU recorded anything.
     SilenceAllCpus(Context),
-    /// The CPU recorded nothing in the middle of code that takes no such time.
+    /// The CPU recorded nothing in the middle of code that never takes this long.
     StoodStill(Context),
-    /// The hypervisor did not execute this CPU, as its host or the steal clock shows; what would have run.
+    /// The hypervisor did not execute this CPU, according to its host or the steal clock; the context that would have
+    /// run.
     NotExecuted(Context),
 }
 
@@ -57,7 +58,7 @@ impl Answer {
     }
 }
 
-/// A stretch of the wake-up with one phase and one answer.
+/// A stretch of the wake-up with one phase and one owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
     pub phase: PhaseName,
@@ -73,7 +74,7 @@ impl Piece {
     }
 }
 
-/// Lays the spans over what their CPUs did. The pieces partition the spans.
+/// Intersects the spans with the activity of their CPUs. The pieces partition the spans.
 pub fn pieces(spans: &[Span], trace: &Trace) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for span in spans {
@@ -99,7 +100,7 @@ fn walk(span: &Span, activity: Option<&CpuActivity>, pieces: &mut Vec<Piece>) {
     push(span.end_ns, Context::Untraced, &mut cursor_ns);
 }
 
-/// Sums the pieces into phases in their order on the way, owners largest first.
+/// Sums the pieces into phases in their order of time, owners largest first.
 pub fn phases(pieces: &[Piece], tool_threads: &ToolThreads, names: &Names) -> Vec<Phase> {
     let mut sums: HashMap<(PhaseName, Answer), i64> = HashMap::new();
     for piece in pieces {

@@ -1,4 +1,4 @@
-//! What the other CPUs had to do with a late wake-up, and what they did meanwhile.
+//! The part of other CPUs in a late wake-up, and their activity meanwhile.
 
 use crate::account::key_events::task_on_cpu;
 use crate::cut::anchors::Anchors;
@@ -8,14 +8,14 @@ use crate::replay::context::{Context, ToolThreads};
 use crate::replay::trace::{CpuActivity, Trace};
 use std::collections::HashMap;
 
-/// CPUs that get a sentence of their own.
+/// Maximum number of CPUs with their own sentence.
 const CPUS_MAX: usize = 4;
-/// Owners that a sentence names.
+/// Maximum number of owners in a sentence.
 const OWNERS_MAX: usize = 3;
-/// An owner below this part is not worth a word.
+/// An owner below this percentage is not mentioned.
 const PERCENT_MIN: i64 = 5;
 
-/// The wake-up across CPUs first, then what each other CPU did between due and seen, the least idle ones first.
+/// The wake-up across CPUs first, then the activity of each other CPU between due and seen, the least idle first.
 pub fn sentences(trace: &Trace, anchors: &Anchors, cpu: u32, tool_threads: &ToolThreads) -> Vec<String> {
     let mut sentences: Vec<String> = woken_from_elsewhere(trace, anchors, tool_threads).into_iter().collect();
     let mut others: Vec<(i64, &CpuActivity)> = trace
@@ -59,12 +59,12 @@ fn woken_from_elsewhere(trace: &Trace, anchors: &Anchors, tool_threads: &ToolThr
     ))
 }
 
-/// Time between due and seen in which a CPU did something.
+/// Time between due and seen in which a CPU was not idle.
 fn busy_ns(activity: &CpuActivity, trace: &Trace) -> i64 {
     held(activity, trace).iter().filter(|(context, _)| !context.is_idle()).map(|(_, ns)| ns).sum()
 }
 
-/// Who held a CPU for how long between due and seen; what nobody recorded is left out.
+/// The owners of a CPU between due and seen, with their times; unrecorded time is left out.
 fn held(activity: &CpuActivity, trace: &Trace) -> Vec<(Context, i64)> {
     let window = trace.window;
     let mut sums: HashMap<Context, i64> = HashMap::new();

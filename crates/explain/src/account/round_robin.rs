@@ -1,19 +1,20 @@
 //! Turns of an emulator that executes all CPUs of its guest in one thread: while one CPU records, no other is executed.
 //!
-//! The trace tells this by itself. That the emulator is of this kind, the host has to say. A CPU that records nothing for a
-//! while may have given its turn away meanwhile, so only time between records that lie close together belongs to a turn.
+//! The trace alone shows the turns; the host has to report that the emulator is of this kind. A CPU that records
+//! nothing for a while may have given up its turn meanwhile, so only time between records that are close together
+//! belongs to a turn.
 
 use crate::account::vcpu_absences::{AbsenceCause, PlacedAbsence};
 use crate::read::event::Event;
 use crate::replay::trace::{CpuActivity, Trace};
 use archive::explanation::Confidence;
 
-/// Between two records of one turn.
+/// Maximum distance between two records of one turn.
 const PAUSE_NS_MAX: i64 = 100_000;
-/// A shorter turn makes nobody late.
+/// A shorter turn does not delay a wake-up noticeably.
 const TURN_NS_MIN: i64 = 10_000;
 
-/// When other CPUs had their turns while one recorded nothing, between due and seen, in order of time.
+/// Turns of other CPUs while one recorded nothing, between due and seen, in order of time.
 pub fn of_others(cpu: u32, trace: &Trace) -> Vec<PlacedAbsence> {
     let Some(own) = trace.cpu(cpu) else { return Vec::new() };
     let mut found: Vec<PlacedAbsence> = Vec::new();
@@ -24,7 +25,7 @@ pub fn of_others(cpu: u32, trace: &Trace) -> Vec<PlacedAbsence> {
     found
 }
 
-/// The turns of one CPU that leave a gap in the record of another.
+/// The turns of one CPU that fall into a gap in the record of another.
 fn turns(other: &CpuActivity, own: &CpuActivity, trace: &Trace) -> Vec<PlacedAbsence> {
     let window = trace.window;
     let first = other.events.partition_point(|event| event.ts_ns < window.due_ns);
@@ -49,8 +50,8 @@ fn turns(other: &CpuActivity, own: &CpuActivity, trace: &Trace) -> Vec<PlacedAbs
     events.chunk_by(is_one_turn).filter_map(turn).collect()
 }
 
-/// Whether a CPU would have recorded something between two instants: where its record is overwritten or lost, that there is
-/// nothing of it means nothing.
+/// Whether the CPU would have recorded its activity between two instants: where its record is overwritten or lost,
+/// missing events prove nothing.
 fn is_recorded(own: &CpuActivity, start_ns: i64, end_ns: i64) -> bool {
     let next = own.events.partition_point(|event| event.ts_ns <= start_ns);
     let at = |index: usize| own.events.get(index).map(|event| event.ts_ns);

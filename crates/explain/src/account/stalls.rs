@@ -1,10 +1,11 @@
 //! Stretches in which a CPU recorded nothing although something should have happened.
 //!
 //! Three proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
-//! interrupt was not masked, it was not delivered. (2) No CPU recorded anything, and on another CPU that was busy a timer
-//! was due meanwhile and came only afterwards, too. (3) The CPU was in the middle of code that takes no such time: the timer interrupt
-//! itself, or the way from an interrupt to its softirqs. That a busy CPU recorded nothing proves nothing: threads that cause many
-//! events fall silent whenever they begin to compute. Without proof a stretch stays with whoever held the CPU.
+//! interrupt was not masked, it was not delivered. (2) No CPU recorded anything, and on another busy CPU a timer was
+//! due meanwhile and also came only afterwards. (3) The CPU was in the middle of code that never takes this long: the
+//! timer interrupt itself, or the path from an interrupt to its softirqs. The silence of a busy CPU alone proves
+//! nothing: threads that cause many events stop causing them when they begin to compute. Without proof, a stretch stays
+//! with the context that held the CPU.
 
 use crate::account::ledger::{Answer, Piece};
 use crate::read::event::{Event, EventKind, Vector, flag};
@@ -12,24 +13,24 @@ use crate::replay::context::Context;
 use crate::replay::trace::{CpuActivity, DueTimer, Trace};
 use archive::explanation::PhaseName;
 
-/// A shorter stretch is not worth a word.
+/// A shorter stretch is ignored.
 pub const SILENCE_NS_MIN: i64 = 5_000;
-/// How long a timer of another CPU must have been overdue: well above what timers are late in any guest.
+/// Minimum time by which a timer of another CPU must have been overdue: well above the delay of timers in any guest.
 const OVERDUE_NS_MIN: i64 = 50_000;
-/// A timer may be due for so long before its interrupt is entered.
+/// Maximum time from the expiry of a timer to the entry of its interrupt.
 const ON_ITS_WAY_NS: i64 = 20_000;
-/// From the end of an interrupt to the next that is due already, well above what that takes in any guest.
+/// Maximum time from the end of an interrupt to the next pending one, well above that of any guest.
 const AT_ONCE_NS: i64 = 20_000;
-/// The other CPU must come back this soon after the stretch, or it was held up by something else.
+/// The other CPU must resume this soon after the stretch, or something else delayed it.
 const TOGETHER_NS: i64 = 20_000;
-/// Code that is short by nature takes microseconds, on any machine.
+/// Code that is short by design takes microseconds, on any machine.
 const STANDSTILL_NS_MIN: i64 = 1_000_000;
-/// The longest period of the tick that kernels are built with, and a little more.
+/// The longest tick period of any kernel configuration, with a margin.
 const TICK_NS_MAX: i64 = 11_000_000;
-/// Functions of timers that are of the kernel and short: to wake a thread, and the tick.
+/// Timer functions that belong to the kernel and are short: waking a thread, and the tick.
 const SHORT_FUNCTIONS: &[&str] = &["hrtimer_wakeup", "tick_nohz_handler", "tick_sched_timer"];
 
-/// Rewrites the pieces that are provably nobody's. Keeps their partition. In virtual time there are none.
+/// Rewrites the pieces that are provably unowned. Keeps their partition. In virtual time there are none.
 pub fn attribute(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
     let mut attributed = Vec::with_capacity(pieces.len());
     let standstills = standstills(trace);
@@ -80,19 +81,19 @@ fn standstills(trace: &Trace) -> Vec<(i64, i64)> {
     found
 }
 
-/// Whether another CPU that was busy proves that it stood still.
+/// Whether another busy CPU proves that it stood still.
 fn others_stood_still(trace: &Trace, cpu: u32, start_ns: i64, end_ns: i64) -> bool {
     overdue_elsewhere(trace, cpu, start_ns, end_ns).is_some()
         && trace.cpus.iter().all(|activity| !stops_the_machine(activity, trace, start_ns, end_ns))
 }
 
-/// The kernel itself may stop all CPUs, in threads called `migration/N`.
+/// The kernel itself may stop all CPUs, in threads named `migration/N`.
 fn stops_the_machine(activity: &CpuActivity, trace: &Trace, start_ns: i64, end_ns: i64) -> bool {
     let contexts = activity.overlapping(start_ns, end_ns).iter().filter_map(|interval| interval.context.tid());
     contexts.into_iter().any(|tid| trace.names.comm(tid).starts_with("migration/"))
 }
 
-/// Due in the first half of the stretch or just before it, and served right after it.
+/// Due in the first half of the stretch or just before it, and handled right after it.
 fn is_overdue(timer: &DueTimer, start_ns: i64, end_ns: i64) -> bool {
     let overdue_ns = end_ns - timer.expires_ns;
     let served = |fired_ns: i64| fired_ns >= end_ns && fired_ns - end_ns <= TOGETHER_NS;
@@ -103,7 +104,8 @@ fn is_overdue(timer: &DueTimer, start_ns: i64, end_ns: i64) -> bool {
         && timer.fired_ns.is_some_and(served)
 }
 
-/// A timer of a busy CPU other than `cpu` that was due in the stretch and came only after it: (its CPU, how late in ns).
+/// A timer of a busy CPU other than `cpu` that was due in the stretch and came only after it: (its CPU, its delay in
+/// ns).
 pub fn overdue_elsewhere(trace: &Trace, cpu: u32, start_ns: i64, end_ns: i64) -> Option<(u32, i64)> {
     let others =
         trace.cpus.iter().filter(|activity| activity.cpu != cpu && busy_throughout(activity, start_ns, end_ns));
@@ -121,13 +123,13 @@ fn busy_throughout(activity: &CpuActivity, start_ns: i64, end_ns: i64) -> bool {
     covered && intervals.iter().all(|interval| !interval.context.is_idle())
 }
 
-/// The way out of an interrupt enables interrupts, as they were when it came: one that was due would have followed at once.
+/// The exit from an interrupt restores the interrupt flag: a pending interrupt would have followed at once.
 fn leaves_for_longer(event: &Event, to_ns: i64) -> bool {
     let leaves = matches!(event.what, EventKind::VectorExit { .. } | EventKind::IrqExit { .. });
     leaves && event.flags & flag::SOFTIRQ == 0 && to_ns - event.ts_ns >= AT_ONCE_NS
 }
 
-/// The timer was due, interrupts were on, and it did not come: up to the last event that proves it.
+/// The timer was due, interrupts were enabled, and it did not come: up to the last event that proves it.
 fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
     let bounds = |piece: &Piece| (piece.cpu, piece.start_ns, piece.end_ns);
     let delay: Vec<(u32, i64, i64)> =
@@ -164,8 +166,8 @@ fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
     attributed
 }
 
-/// Whether the kernel's own code takes no millisecond in this context: the timer interrupt outside of the functions of others, and
-/// the interrupt that asks to reschedule.
+/// Whether the kernel's own code never takes a millisecond in this context: the timer interrupt without the functions
+/// of other code, and the reschedule interrupt.
 fn is_short_by_nature(context: Context, trace: &Trace) -> bool {
     match context {
         Context::Vector { vector: Vector::LocalTimer, function: 0 } => true,
@@ -177,8 +179,9 @@ fn is_short_by_nature(context: Context, trace: &Trace) -> bool {
     }
 }
 
-/// From an interrupt's end to the next one that finds the CPU about to serve softirqs, before the first: it is there only on its way
-/// out of an interrupt, or at an instant at which interrupts are enabled, when the tick would have come before.
+/// From the end of an interrupt to the next one that finds the CPU about to run softirqs, before the first softirq: it
+/// gets there only on the exit path of an interrupt, or when interrupts are enabled, and then the tick would have come
+/// before.
 fn leads_to_softirqs(activity: &CpuActivity, from_ns: i64, to_ns: i64) -> bool {
     let at = |ts_ns: i64| activity.events_between(ts_ns, ts_ns);
     let leaves = |event: &Event| {
@@ -213,7 +216,7 @@ fn stood_still(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
             }
             let logged = activity.events_between(from_ns, from_ns).iter().any(|event| event.what == EventKind::Message);
             let since_ns = match context {
-                // The kernel writes to a console in the middle of whatever logs.
+                // The kernel writes to a console in the middle of any code that logs.
                 _ if is_short_by_nature(context, trace) && !logged => from_ns,
                 Context::Task { .. }
                     if piece.phase == PhaseName::SchedulingDelay && leads_to_softirqs(activity, from_ns, to_ns) =>

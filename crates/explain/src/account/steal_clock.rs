@@ -1,18 +1,18 @@
-//! Stretches that the kernel's clock of tasks leaves out: the hypervisor did not execute the CPU.
+//! Stretches that the kernel's task clock leaves out: the hypervisor did not execute the CPU.
 //!
-//! A kernel with a paravirtual steal clock takes the time that the hypervisor reports as stolen out of the clock that threads are
-//! charged by, so between two charges of the thread on a CPU the time that passed minus the charge is what was stolen. It is
-//! known to the ns, its place is not: it lies where the CPU recorded nothing, and ends where it records again, because an
-//! interrupt that is due is delivered as soon as the CPU is executed.
+//! A kernel with a paravirtual steal clock subtracts the time that the hypervisor reports as stolen from the clock that
+//! threads are charged by, so between two charges of the thread on a CPU the elapsed time minus the charge is the
+//! stolen time. Its length is known to the ns, its position is not: it is where the CPU recorded nothing, and ends
+//! where it records again, because a pending interrupt is delivered as soon as the CPU is executed.
 //!
-//! Another CPU may read the clock in the middle of such a stretch, to wake a thread here or to look for work, when the hypervisor
-//! has not reported it yet. What passed until then is charged; what follows is left out, up to the whole of it. Kernels before
-//! 6.14 leave the rest out of later charges, later kernels forget it. So where all is left out since another CPU did so, the
-//! silence before was most likely not executed either, and what lies between the last record of a CPU and such an event may not have
-//! been executed although it was charged.
+//! Another CPU may read the clock in the middle of such a stretch, to wake a thread here or to look for work, before
+//! the hypervisor has reported it. The time until then is charged; the time after it is left out, up to all of it.
+//! Kernels before 6.14 subtract the rest from later charges, later kernels drop it. So if all time since another CPU
+//! read the clock is left out, the silence before was most likely not executed either, and the time between the last
+//! record of a CPU and such an event may not have been executed although it was charged.
 //!
-//! That a thread was charged does not say that the guest's code ran: the host may have served a page fault of the guest, or an
-//! exit, which is no time that others had.
+//! A charge does not prove that the guest's code ran: the host may have handled a page fault of the guest, or an exit,
+//! which does not count as stolen time.
 //!
 //! With CONFIG_IRQ_TIME_ACCOUNTING the clock leaves out interrupts as well.
 
@@ -23,25 +23,26 @@ use archive::environment::Environment;
 use archive::explanation::Confidence;
 use std::collections::HashMap;
 
-/// Less is within what the two clocks are read apart, and a CPU that is executed records nothing for as long.
+/// Less can result from reading the two clocks at different instants, and an executed CPU can be silent for as long.
 const STOLEN_NS_MIN: i64 = 20_000;
-/// A charge so soon before a switch is made by it.
+/// A charge at most this long before a switch is made by the switch.
 const SWITCHING_NS_MAX: i64 = 5_000;
-/// Part of a silence since another CPU read the clock that must be left out for the clock to have been at its limit.
+/// Percentage of a silence since another CPU read the clock that must be left out for the clock to have been at its
+/// limit.
 const LIMIT_PERCENT: i64 = 95;
-/// The least of that.
+/// Minimum of that silence.
 const LIMIT_NS_MIN: i64 = 100_000;
-/// A piece must be known to have run at least to this part.
+/// A piece must be known to have run for at least this percentage.
 const RAN_PERCENT_MIN: i64 = 80;
-/// `SCHED_SOFTIRQ`: it looks at all CPUs.
+/// `SCHED_SOFTIRQ`: it scans all CPUs.
 const SCHED_SOFTIRQ: u32 = 7;
-/// What may be missing of a charge for it to say that the thread ran.
+/// Percentage that may be missing from a charge that still counts as the thread having run.
 const RAN_MISSING_PERCENT_MAX: i64 = 5;
 
-/// What the machine is known to count.
+/// The kinds of time that the machine is known to subtract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accounting {
-    /// Whether what is missing of a charge was taken by the hypervisor; `None`: nobody knows beforehand.
+    /// Whether the hypervisor took what is missing from a charge; `None`: unknown.
     pub steal: Option<bool>,
     /// Interrupts may be missing, too.
     pub interrupts: bool,
@@ -57,14 +58,14 @@ impl Accounting {
     }
 }
 
-/// All charges of the trace, and what they leave out.
+/// All charges of the trace, and the time they leave out.
 #[derive(Debug, Default)]
 pub struct StealClock {
     /// By CPU, ascending.
     charged: HashMap<u32, Vec<Charged>>,
     /// In order of time.
     pub absences: Vec<PlacedAbsence>,
-    /// The clock is known to leave out what the hypervisor takes.
+    /// The clock is known to leave out stolen time.
     heeded: bool,
 }
 
@@ -91,7 +92,7 @@ impl StealClock {
         Self { charged, absences, heeded }
     }
 
-    /// What the threads on a CPU were charged over a stretch, where that is nearly all of it and no other CPU read the clock
+    /// The charges of the threads on a CPU over a stretch, if they are almost all of it and no other CPU read the clock
     /// meanwhile: the CPU did not wait for one of the host.
     pub fn charged_in_full(&self, trace: &Trace, cpu: u32, start_ns: i64, end_ns: i64) -> Option<Charged> {
         let charged = self.charged.get(&cpu).filter(|_| self.heeded)?;
@@ -130,8 +131,8 @@ impl StealClock {
     }
 }
 
-/// Up to so much of a stretch a CPU may have been preempted although it was charged: from its last record up to the last reading
-/// of its clock by another CPU before its next record.
+/// Maximum part of a stretch in which a CPU may have been preempted although it was charged: from its last record to
+/// the last reading of its clock by another CPU before its next record.
 fn unknown_ns(activity: &CpuActivity, read: &[i64], start_ns: i64, end_ns: i64) -> i64 {
     let over = silences(activity).into_iter().filter(|silence| silence.start_ns < end_ns && start_ns < silence.end_ns);
     over.map(|silence| {
@@ -142,7 +143,7 @@ fn unknown_ns(activity: &CpuActivity, read: &[i64], start_ns: i64, end_ns: i64) 
     .sum()
 }
 
-/// When other CPUs did something that reads the clock of `cpu`, ascending.
+/// Instants at which other CPUs did something that reads the clock of `cpu`, ascending.
 fn touches(trace: &Trace, cpu: u32) -> Vec<i64> {
     let is = |number: i32| i64::from(number) == i64::from(cpu);
     let others = trace.cpus.iter().filter(|activity| activity.cpu != cpu).flat_map(|activity| &activity.events);
@@ -158,8 +159,8 @@ fn touches(trace: &Trace, cpu: u32) -> Vec<i64> {
     found
 }
 
-/// When other CPUs had nothing left to do, ascending: before they go idle they look for a task to take over, and may read the clock
-/// of a CPU that has some, though none can be moved.
+/// Instants at which other CPUs ran out of work, ascending: before they go idle they look for a task to pull, and may
+/// read the clock of a CPU that has some, even if none can be moved.
 fn searches_for_work(trace: &Trace, cpu: u32) -> Vec<i64> {
     let others = trace.cpus.iter().filter(|activity| activity.cpu != cpu).flat_map(|activity| &activity.events);
     let goes_idle = |event: &&Event| matches!(event.what, EventKind::Switch { next: 0, .. });
@@ -172,7 +173,7 @@ fn last_before(instants: &[i64], at_ns: i64) -> Option<i64> {
     instants[..instants.partition_point(|known| *known < at_ns)].last().copied()
 }
 
-/// What each CPU's thread was charged, from one charge to the next.
+/// The charges of each CPU's thread, from one charge to the next.
 fn charges(trace: &Trace) -> HashMap<u32, Vec<Charged>> {
     let mut points: Vec<(i64, u32, i32, ChargeKind)> = Vec::new();
     for activity in &trace.cpus {
@@ -242,7 +243,7 @@ fn silences(activity: &CpuActivity) -> Vec<Silence> {
     found
 }
 
-/// Puts what is missing of a charge into the silences that it spans, the longest first.
+/// Distributes what is missing from a charge over the silences that it spans, the longest first.
 fn place(
     charged: &Charged,
     cpu: u32,
@@ -270,10 +271,10 @@ fn place(
             break;
         }
         let end_ns = silence.end_ns.min(charged.end_ns);
-        // Charged too much by another CPU in the middle of the silence: the rest is from before.
+        // Another CPU caused an excessive charge in the middle of the silence: the rest is from before.
         let room_ns = end_ns - silence.start_ns;
         let ns = missing_ns.min(room_ns);
-        // At least so much of it lies here, wherever the rest is.
+        // At least this much of it is here, wherever the rest is.
         let surely_ns = missing_ns - (all_ns - part(&silence));
         let certain = surely_ns * 2 >= ns && (silence.ends_interrupted || ns * 2 >= room_ns);
         let cause = AbsenceCause::StealClock { charged: *charged, more: false };

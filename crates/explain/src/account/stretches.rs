@@ -1,4 +1,4 @@
-//! The ledger stretch by stretch, for those who draw it on a line of time.
+//! The ledger by stretches, for drawing it on a time line.
 
 use crate::read::window::Window;
 use crate::replay::recorded::Recorded;
@@ -15,12 +15,12 @@ pub struct Stretch {
     pub start_ns: i64,
     pub end_ns: i64,
     pub kind: OwnerKind,
-    /// As the owner is called in the ledger.
+    /// The name of the owner in the ledger.
     pub name: String,
 }
 
-/// The ledger from due to seen without a gap, in order of time; its lengths sum to the latency. Empty when the trace
-/// has no record or the sample makes no sense.
+/// The ledger from due to seen without gaps, in order of time; its lengths sum to the latency. Empty if the trace has
+/// no record or the sample is not plausible.
 pub fn stretches(input: &SpikeInput) -> Vec<Stretch> {
     let Some(window) = Window::of(input.spike, input.interval_ns) else { return Vec::new() };
     let opened = Recorded::new(input.trace, window);

@@ -1,32 +1,32 @@
-//! Stretches in which the host of a virtual machine did not execute a CPU, laid over the trace of the guest.
+//! Stretches in which the host of a virtual machine did not execute a CPU, matched with the trace of the guest.
 //!
-//! The host says when, to within some slack: its looks are apart, and two clocks are compared. The trace says it exactly: a
-//! CPU that is not executed records nothing. So an absence is moved, within its slack, to where the CPU recorded nothing;
-//! one for which there is no such place is not believed.
+//! The host reports their times within some slack: it samples at intervals, and two clocks are compared. The trace
+//! gives them exactly: a CPU that is not executed records nothing. So an absence is moved, within its slack, to where
+//! the CPU recorded nothing; an absence without such a place is rejected.
 
 use crate::account::ledger::{Answer, Piece};
 use crate::replay::trace::{CpuActivity, Trace};
 use archive::absence::Absence;
 use archive::explanation::Confidence;
 
-/// What an absence may be shortened by, to fit between two events: the host's looks are apart.
+/// Percentage by which an absence may be shortened to fit between two events: the host samples at intervals.
 const SHORTER_PERCENT_MAX: i64 = 20;
 
 /// Why a CPU was not executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AbsenceCause {
-    /// The emulator was stopped; as the host told it.
+    /// The emulator was stopped, as reported by the host.
     EmulatorStopped(Absence),
-    /// Others had the host's CPU; as the host told it.
+    /// Other tasks had the host's CPU, as reported by the host.
     Preempted(Absence),
-    /// The kernel's clock of tasks left it out of what was charged to the thread on the CPU. `more`: it left out all that it
+    /// The kernel's task clock left it out of the charge of the thread on the CPU. `more`: it left out all that it
     /// could, so the silence before belongs to it.
     StealClock { charged: Charged, more: bool },
-    /// The emulator has one thread for all CPUs, and another one had its turn, with so many events.
+    /// The emulator has one thread for all CPUs, and another CPU had its turn, with this number of events.
     OtherCpuExecuted { of: u32, events: usize },
 }
 
-/// What a thread was charged, beside the time that passed.
+/// The charge of a thread, and the elapsed time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charged {
     pub tid: i32,
@@ -36,13 +36,13 @@ pub struct Charged {
 }
 
 impl Charged {
-    /// Time that passed without being charged; negative where clocks were read at different instants.
+    /// Time that passed without being charged; negative if clocks were read at different instants.
     pub fn missing_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns).saturating_sub(self.ran_ns)
     }
 }
 
-/// An absence in its place.
+/// An absence with its exact position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlacedAbsence {
     pub cpu: u32,
@@ -52,7 +52,7 @@ pub struct PlacedAbsence {
     pub confidence: Confidence,
 }
 
-/// The absences that the trace agrees with, in order of time, and how many it does not.
+/// The absences that match the trace, in order of time, and the number of those that do not.
 pub fn place(absences: &[Absence], trace: &Trace) -> (Vec<PlacedAbsence>, usize) {
     let mut placed: Vec<PlacedAbsence> = Vec::new();
     let mut refused = 0;
@@ -93,7 +93,7 @@ fn place_one(absence: &Absence, activity: &CpuActivity) -> Option<PlacedAbsence>
         fits.then_some((lost_ns, moved_ns, start_ns, end_ns))
     });
     let (_, _, start_ns, end_ns) = places.min()?;
-    // Where even the latest beginning lies before the earliest end, nobody else can have had what is between them.
+    // If even the latest beginning is before the earliest end, the time between them was certainly not executed.
     let certain = ns > absence.slack_ns.saturating_mul(2);
     let confidence = if certain { Confidence::Certain } else { Confidence::Likely };
     let (start_ns, end_ns) = match certain && absence.stopped {
@@ -105,8 +105,8 @@ fn place_one(absence: &Absence, activity: &CpuActivity) -> Option<PlacedAbsence>
     Some(PlacedAbsence { cpu: absence.cpu, start_ns, end_ns, cause, confidence })
 }
 
-/// How long a thread waited is counted exactly; when it was stopped is known from looks. So a stop reaches to the events
-/// around it where those lie within its slack.
+/// The time that a thread waited is counted exactly, but the time of a stop is sampled. So a stop is extended to the
+/// events around it if they are within its slack.
 fn stretched(absence: &Absence, activity: &CpuActivity, (start_ns, end_ns): (i64, i64)) -> (i64, i64) {
     let around = gaps(activity, start_ns, end_ns).find(|&(from_ns, to_ns)| from_ns <= start_ns && end_ns <= to_ns);
     let (from_ns, to_ns) = around.unwrap_or((start_ns, end_ns));
@@ -115,7 +115,7 @@ fn stretched(absence: &Absence, activity: &CpuActivity, (start_ns, end_ns): (i64
     (if from_ns >= earliest_ns { from_ns } else { start_ns }, if to_ns <= latest_ns { to_ns } else { end_ns })
 }
 
-/// Stretches between two events of a CPU that overlap a part of its record.
+/// Gaps between two events of a CPU that overlap a part of its record.
 fn gaps(activity: &CpuActivity, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> {
     let first = activity.events.partition_point(|event| event.ts_ns <= start_ns);
     let last = activity.events.partition_point(|event| event.ts_ns < end_ns);
@@ -126,7 +126,7 @@ fn gaps(activity: &CpuActivity, start_ns: i64, end_ns: i64) -> impl Iterator<Ite
     })
 }
 
-/// Gives the pieces in which a CPU was not executed to nobody in the guest. Keeps their partition.
+/// Marks the pieces in which a CPU was not executed. Keeps their partition.
 pub fn attribute(pieces: Vec<Piece>, placed: &[PlacedAbsence]) -> Vec<Piece> {
     let mut attributed = Vec::with_capacity(pieces.len() + placed.len());
     for piece in pieces {
@@ -168,7 +168,7 @@ mod tests {
         Absence { cpu: 1, start_ns: start_us * US, end_ns: end_us * US, slack_ns: 1000 * US, stopped }
     }
 
-    /// Where it is put, in µs, and whether that is certain.
+    /// Its position in µs, and whether it is certain.
     fn placed(absence: Absence, events_us: &[i64]) -> Option<(i64, i64, bool)> {
         let (placed, refused) = place(&[absence], &trace(events_us));
         assert_eq!(placed.len() + refused, 1);

@@ -1,6 +1,6 @@
 //! Cuts the stretch from due to seen into phases.
 //!
-//! The spans partition the stretch whatever the anchors say. Where an anchor is missing and the trace cannot tell which of
+//! The spans partition the stretch for any anchors. Where an anchor is missing and the trace does not show which of
 //! several phases a stretch belongs to, it is [`PhaseName::Untraced`].
 
 use crate::cut::anchors::{Anchor, Anchors};
@@ -8,7 +8,7 @@ use crate::read::window::Window;
 use crate::replay::thread_life::{LifeSpan, LifeState};
 use archive::explanation::PhaseName;
 
-/// A phase on the CPU whose contexts account for it.
+/// A phase, with the CPU whose contexts account for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub phase: PhaseName,
@@ -17,14 +17,14 @@ pub struct Span {
     pub cpu: u32,
 }
 
-/// What is known beside the anchors.
+/// Known facts besides the anchors.
 #[derive(Debug, Clone, Copy)]
 pub struct SampleFacts {
     /// CPU on which the thread saw the clock.
     pub cpu: u32,
-    /// First instant of that CPU the recorder has data for.
+    /// First instant of that CPU for which the recorder has data.
     pub covered_from_ns: Option<i64>,
-    /// The thread saw the clock in the cycle before: it armed its timer later than that.
+    /// The thread saw the clock in the previous cycle: it armed its timer later than that.
     pub previous_seen_ns: Option<i64>,
 }
 
@@ -36,7 +36,7 @@ struct Cutter<'l> {
 }
 
 impl Cutter<'_> {
-    /// Gives the stretch up to `to_ns` to a phase. Never goes back, never beyond the end.
+    /// Assigns the stretch up to `to_ns` to a phase. Never goes back, and never beyond the end.
     fn cut(&mut self, phase: PhaseName, to_ns: i64, cpu: u32) {
         let end_ns = to_ns.clamp(self.cursor_ns, self.end_ns);
         if end_ns > self.cursor_ns {
@@ -45,8 +45,8 @@ impl Cutter<'_> {
         }
     }
 
-    /// The same for a phase in which the thread itself is what counts: on the CPUs where it was meanwhile, or `cpu` where the
-    /// trace does not show that. Having been given the CPU it may lose it again: then it is delayed once more.
+    /// The same for a phase that depends on the thread itself: on the CPUs of the thread, or on `cpu` if the trace does
+    /// not show them. After the thread got the CPU it may lose it again: then it is delayed once more.
     fn cut_by_life(&mut self, phase: PhaseName, to_ns: i64, cpu: u32) {
         let first = self.life.partition_point(|span| span.end_ns <= self.cursor_ns);
         for span in self.life.get(first..).unwrap_or(&[]) {
@@ -61,14 +61,14 @@ impl Cutter<'_> {
     }
 }
 
-/// A phase in which the thread itself is what counts, on the CPUs where it was.
+/// A phase that depends on the thread itself, on the CPUs where it was.
 pub fn by_life(phase: PhaseName, life: &[LifeSpan], (start_ns, end_ns): (i64, i64), cpu: u32) -> Vec<Span> {
     let mut cutter = Cutter { life, spans: Vec::new(), cursor_ns: start_ns, end_ns };
     cutter.cut_by_life(phase, end_ns, cpu);
     cutter.spans
 }
 
-/// Ascending, without gap or overlap, from due to seen. `life`: the states of the thread, which show where it was.
+/// Ascending, without gap or overlap, from due to seen. `life`: the states of the thread, which show its CPU.
 pub fn cut(anchors: &Anchors, window: Window, facts: SampleFacts, life: &[LifeSpan]) -> Vec<Span> {
     let home = facts.cpu;
     let cpu = |anchor: Option<Anchor>| anchor.map_or(home, |anchor| anchor.cpu);
@@ -80,7 +80,7 @@ pub fn cut(anchors: &Anchors, window: Window, facts: SampleFacts, life: &[LifeSp
             if let Some(previous_ns) = facts.previous_seen_ns {
                 cutter.cut_by_life(PhaseName::LateArm, previous_ns, home);
             }
-            // The arming may lie in the part nobody recorded.
+            // The arming may be in the part that was not recorded.
             if let Some(covered_ns) = facts.covered_from_ns {
                 cutter.cut(PhaseName::Untraced, covered_ns, home);
             }
@@ -97,7 +97,7 @@ pub fn cut(anchors: &Anchors, window: Window, facts: SampleFacts, life: &[LifeSp
                 cutter.cut(PhaseName::TimerDelay, expired.ts_ns, expired.cpu);
             }
             if let Some(woken) = woken {
-                // A remote wake-up is finished by the CPU that takes the thread.
+                // The CPU that takes the thread completes a remote wake-up.
                 let waking = anchors.waking.unwrap_or(expired);
                 cutter.cut(PhaseName::WakePath, waking.ts_ns, expired.cpu);
                 cutter.cut(PhaseName::WakePath, woken.ts_ns, woken.cpu);
@@ -125,13 +125,13 @@ pub fn cut(anchors: &Anchors, window: Window, facts: SampleFacts, life: &[LifeSp
     cutter.spans
 }
 
-/// The same for a wake-up that starts with what another thread does: from that instant until the thread was woken, which
-/// is work of the other one on its own CPU, and from there as any wake-up.
+/// The same for a wake-up that starts with an action of another thread: from that instant until the thread was woken,
+/// which is work of the other thread on its own CPU, and from there as for any wake-up.
 pub fn cut_from_stimulus(anchors: &Anchors, window: Window, facts: SampleFacts, life: &[LifeSpan]) -> Vec<Span> {
     let home = facts.cpu;
     let mut cutter = Cutter { life, spans: Vec::new(), cursor_ns: window.due_ns, end_ns: window.seen_ns };
     let Some(woken) = anchors.woken else {
-        // It was not asleep: it was still busy with the stimulus before, or the trace has a hole.
+        // It was not asleep: it was still busy with the previous stimulus, or the trace has a gap.
         if let Some(previous_ns) = facts.previous_seen_ns {
             cutter.cut_by_life(PhaseName::LateArm, previous_ns, home);
         }

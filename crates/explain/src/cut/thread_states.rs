@@ -1,8 +1,8 @@
-//! What a watched thread did between two instants: ran, served page faults, was kept off the CPU, or waited, and for
+//! What a watched thread did between two instants: ran, handled page faults, was kept off the CPU, or waited, and for
 //! whom.
 //!
-//! While it waits for another thread its way leads over the CPU of that thread: who holds that one holds up both. When that one
-//! waits as well, the way goes on to the thread that ended its wait, and so to the end of the chain.
+//! While it waits for another thread, the CPU of that thread matters: a context that holds it delays both. If that
+//! thread waits as well, the search continues with the thread that ended its wait, up to the end of the chain.
 
 use crate::read::event::{Event, EventKind, flag};
 use crate::replay::page_faults::Faults;
@@ -10,51 +10,51 @@ use crate::replay::thread_life::{LifeSpan, LifeState, life};
 use crate::replay::trace::Trace;
 use std::collections::HashMap;
 
-/// A thread that falls asleep so soon after a page fault sleeps in it.
+/// A thread that falls asleep this soon after a page fault sleeps in it.
 const FAULT_SLEEP_NS: i64 = 200_000;
-/// Longer chains of threads that wait for each other are cut.
+/// Longer chains of threads waiting for each other are cut.
 const HOPS_MAX: u8 = 16;
-/// A softirq that begins so soon after an interrupt was left is served on its way out, not on behalf of a thread.
+/// A softirq that begins this soon after the end of an interrupt runs on its exit path, not on behalf of a thread.
 const INTERRUPT_EXIT_NS: i64 = 20_000;
 
-/// What a thread is about.
+/// State of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadState {
     Running,
-    /// One page fault after the other.
+    /// Handling one page fault after the other.
     Faulting,
     /// Asleep in a page fault until a device has brought the page.
     Fetching,
-    /// It could run and does not.
+    /// Runnable, but not running.
     Ready,
-    /// It sleeps until a task wakes it; `None`: an interrupt, or nobody in the trace.
+    /// It sleeps until a task wakes it; `None`: an interrupt, or a waker that is not in the trace.
     Waiting {
         awaited: Option<Awaited>,
     },
 }
 
-/// The thread at the end of a chain of threads that wait for each other.
+/// The thread at the end of a chain of waiting threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Awaited {
     pub tid: i32,
-    /// The thread that ended the wait of the first: `tid` itself, or one that waited for it.
+    /// The thread that ended the wait of the first: `tid` itself, or a thread that waited for it.
     pub woke: i32,
-    /// Threads of the chain, the first one not counted.
+    /// Threads of the chain, without the first one.
     pub hops: u8,
     pub progress: Progress,
 }
 
-/// What the awaited thread did meanwhile.
+/// Activity of the awaited thread meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     Ran,
-    /// It could have run in this stretch, and did not.
+    /// It was runnable in this stretch, and did not run.
     HeldUp,
     /// It slept, and no thread of the trace ended that: a device or a timer did.
     Slept,
 }
 
-/// A stretch of what a thread does, on the CPU that decides how long it takes.
+/// A stretch in one state, on the CPU that determines how long it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateSpan {
     pub start_ns: i64,
@@ -122,7 +122,7 @@ fn split_at_faults(faulting: &[(i64, i64)], span: StateSpan, states: &mut Vec<St
     }
 }
 
-/// A stretch of a wait and the thread that decides how long it takes, with the CPU of that one.
+/// A part of a wait and the thread that determines its length, with the CPU of that thread.
 struct ChainPart {
     start_ns: i64,
     end_ns: i64,
@@ -150,7 +150,8 @@ struct WaitChain<'e, 'a> {
 }
 
 impl<'a> WaitChain<'_, 'a> {
-    /// `asleep`: the thread that sleeps from the one instant to the other, with its CPU; `None`: the first of the chain, `tid`.
+    /// `asleep`: the thread that sleeps from the first instant to the second, with its CPU; `None`: the first of the
+    /// chain, `tid`.
     fn follow(
         &mut self,
         tid: i32,
@@ -183,7 +184,7 @@ impl<'a> WaitChain<'_, 'a> {
         }
     }
 
-    /// The task that woke a thread at this instant; `None`: an interrupt did, or nobody that was recorded.
+    /// The task that woke a thread at this instant; `None`: an interrupt, or an unrecorded waker.
     fn waker(&self, tid: i32, at_ns: i64) -> Option<Event<'a>> {
         let first = self.events.partition_point(|event| event.ts_ns < at_ns);
         let now = self.events[first..].iter().take_while(|event| event.ts_ns == at_ns);
@@ -194,8 +195,8 @@ impl<'a> WaitChain<'_, 'a> {
             .then_some(*woke)
     }
 
-    /// Whether the softirq in which a thread is woken was begun on the way out of an interrupt. A thread that sends over the
-    /// loopback network serves its own softirq.
+    /// Whether the softirq that wakes a thread began on the exit path of an interrupt. A thread that sends over the
+    /// loopback network runs its own softirq.
     fn is_after_an_interrupt(&self, woke: &Event) -> bool {
         let until = self.events.partition_point(|event| event.ts_ns < woke.ts_ns);
         let mut before =
@@ -203,7 +204,7 @@ impl<'a> WaitChain<'_, 'a> {
         let Some(entry) = before.by_ref().find(|event| matches!(event.what, EventKind::SoftirqEntry { .. })) else {
             return true;
         };
-        // Several softirqs are served one after the other.
+        // Several softirqs run one after the other.
         let left =
             before.find(|event| !matches!(event.what, EventKind::SoftirqEntry { .. } | EventKind::SoftirqExit { .. }));
         left.is_some_and(|event| {

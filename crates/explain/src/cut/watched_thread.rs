@@ -10,7 +10,7 @@ use crate::replay::trace::Trace;
 use archive::explanation::PhaseName;
 use archive::watched::WatchedKind;
 
-/// The spans of a sample, and the states of the thread where they are about its work.
+/// The spans of a sample, and the states of the thread for the parts that are its work.
 pub fn cut(
     kind: WatchedKind,
     life: &[LifeSpan],
@@ -27,7 +27,7 @@ pub fn cut(
     }
 }
 
-/// What a thread did that had no reason to wait.
+/// Activity of a thread that had no reason to wait.
 pub fn work(trace: &Trace, facts: SampleFacts, tid: i32, faults_apart_ns: i64) -> (Vec<Span>, Vec<StateSpan>) {
     let Window { due_ns, seen_ns, .. } = trace.window;
     let states = thread_states(trace, tid, due_ns, seen_ns, facts.cpu, faults_apart_ns);
@@ -43,7 +43,8 @@ fn of_work(span: &StateSpan, phase: Option<PhaseName>) -> Span {
     Span { phase: phase.unwrap_or(own), start_ns: span.start_ns, end_ns: span.end_ns, cpu: span.cpu }
 }
 
-/// As any wake-up; what it did until it set its timer too late its states show, and slack is cut off.
+/// As for any wake-up; the states of the thread show its activity until it set its timer too late, and slack is cut
+/// off.
 fn timer(
     life: &[LifeSpan],
     anchors: &Anchors,
@@ -81,7 +82,7 @@ fn timer(
     (spans, states)
 }
 
-/// From being woken on there is only the way to the CPU.
+/// From the wake-up on, the only phases are those of getting the CPU.
 fn woken(life: &[LifeSpan], anchors: &Anchors, window: Window, facts: SampleFacts) -> Vec<Span> {
     let at = |anchor: Option<Anchor>, default: (i64, u32)| anchor.map_or(default, |anchor| (anchor.ts_ns, anchor.cpu));
     let (woken_ns, cpu) = at(anchors.woken, (window.due_ns, facts.cpu));

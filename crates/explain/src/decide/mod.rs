@@ -1,4 +1,4 @@
-//! Whether the findings suffice: for one wake-up, and for all of a run.
+//! Decides whether the findings suffice: for one wake-up, and for all of a run.
 
 pub mod run_analysis;
 pub mod verdict;

@@ -1,4 +1,4 @@
-//! Asks the catalogue, and decides whether the answers suffice.
+//! Queries the catalogue, and decides whether the findings suffice.
 
 use crate::caveat::Limit;
 use crate::recognise::case::{Case, Claim, held};
@@ -10,22 +10,22 @@ use crate::replay::timeline::idle::Inferred;
 use archive::explanation::{Confidence, ExplanationStatus, Finding, OwnerKind, PhaseName};
 use std::collections::HashSet;
 
-/// Part of the excess over the median that findings must account for.
+/// Percentage of the excess over the median that findings must account for.
 const EXPLAINED_PERCENT: i64 = 70;
-/// A culprit must take this part longer than it ordinarily does to be blamed.
+/// A culprit must take at least this percentage of its ordinary time to be blamed.
 const LIFT_MIN_PERCENT: i64 = 150;
 const HINTS_MAX: usize = 3;
-/// Part of the excess a hint must be about to stand beside proven causes.
+/// Minimum percentage of the excess for a hint that accompanies proven causes.
 const HINT_PERCENT_MIN: i64 = 20;
 
 pub struct Verdict {
     pub status: ExplanationStatus,
-    /// The largest first.
+    /// Largest first.
     pub findings: Vec<Finding>,
     pub limit: Option<Limit>,
 }
 
-/// A finding with the part of it that is out of the ordinary.
+/// A finding with its time in excess of the ordinary.
 struct Weighed {
     finding: Finding,
     excess_ns: i64,
@@ -67,11 +67,11 @@ pub fn reach(case: &mut Case) -> Verdict {
         ExplanationStatus::NotExplained
     };
     if status == ExplanationStatus::Explained {
-        // A hint beside a proven cause is noise unless it is about a good part of the time.
+        // A hint next to a proven cause is noise unless it covers a substantial part of the time.
         let matters =
             |entry: &Weighed| entry.excess_ns.saturating_mul(100) >= excess_ns.saturating_mul(HINT_PERCENT_MIN);
         weighed.retain(|entry| entry.finding.confidence > Confidence::Hint || matters(entry));
-        // What explains it comes first, however large what is merely suspected.
+        // Explanations come first, even before larger suspicions.
         weighed.sort_by_key(|entry| entry.finding.confidence == Confidence::Hint);
     }
     let mut findings: Vec<Finding> = weighed.into_iter().map(|entry| entry.finding).collect();
@@ -84,8 +84,8 @@ pub fn reach(case: &mut Case) -> Verdict {
     Verdict { status, findings, limit: None }
 }
 
-/// How sure it can be that interrupts took the time of the pieces: in a guest the host may have had a part of it that no record
-/// shows, in the middle of a handler as anywhere. Of a task its priority is proof that it kept the thread off the CPU.
+/// Confidence that interrupts took the time of the pieces: in a guest the host may have taken an unrecorded part of it,
+/// also in the middle of a handler. For a task, its priority proves that it kept the thread off the CPU.
 fn of_interrupts(case: &Case, pieces: &[usize]) -> Confidence {
     let interrupting = |index: &usize| held(&case.pieces[*index]).is_some_and(Context::is_interrupting);
     let interrupts: Vec<usize> = pieces.iter().copied().filter(interrupting).collect();
@@ -112,7 +112,7 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Con
         evidence
             .push(format!("in ordinary wake-ups this takes {usually}, and about as long in {as_long} of {controls}"));
     }
-    // Nobody measures with a thread that is watched.
+    // A watched thread is not called a measuring thread.
     let voice = |text: String| match case.input.spike.watched {
         Some(_) => text.replace("the measuring thread", "the watched thread"),
         None => text,
@@ -120,7 +120,7 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Con
     Finding {
         culprit: id.into(),
         sentence: voice(claim.sentence + &where_spent),
-        // No event brackets what is inferred.
+        // Inferred stretches are not enclosed by events.
         confidence: if inferred.is_empty() { claim.confidence } else { claim.confidence.min(Confidence::Likely) },
         ns: case.ns(&claim.pieces),
         evidence,
@@ -129,7 +129,7 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Con
     }
 }
 
-/// Why a thread is said to have had the CPU although no switch to it was recorded.
+/// Why a thread is considered to have had the CPU although no switch to it was recorded.
 fn inferred_words(case: &Case, stretch: &Inferred) -> String {
     let due_ns = case.trace.window.due_ns;
     let at = |ts_ns: i64| format!("{:+.1} µs", (ts_ns - due_ns) as f64 / 1e3);
@@ -142,7 +142,7 @@ fn inferred_words(case: &Case, stretch: &Inferred) -> String {
     )
 }
 
-/// What the owners of the claimed pieces take in ordinary wake-ups.
+/// Time of the owners of the claimed pieces in ordinary wake-ups.
 fn ordinary_ns(case: &Case, claim: &Claim, ordinary: &Controls) -> i64 {
     if ordinary.is_unknown() {
         return 0;
@@ -150,7 +150,7 @@ fn ordinary_ns(case: &Case, claim: &Claim, ordinary: &Controls) -> i64 {
     owners(case, claim).iter().map(|(phase, kind, name)| ordinary.ns(*phase, *kind, name)).sum()
 }
 
-/// Who holds the claimed pieces, as far as owners are told apart in comparisons.
+/// Owners of the claimed pieces, as far as comparisons distinguish them.
 fn owners(case: &Case, claim: &Claim) -> HashSet<(PhaseName, OwnerKind, String)> {
     claim
         .pieces

@@ -1,6 +1,6 @@
 //! Records of the ring buffer as typed events.
 //!
-//! Field positions are looked up by name once per event type; a record is then read with a few loads.
+//! Field positions are looked up by name once per event type; reading a record then takes a few loads.
 
 use crate::read::event::{Event, EventKind, FileSystem, Vector};
 use crate::read::names::Names;
@@ -9,7 +9,7 @@ use ftrace::format::{EventFormat, Field};
 use ftrace::metadata::Metadata;
 use ftrace::trace_dat::Record;
 
-/// Where an integer lies in a record.
+/// Position of an integer in a record.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     offset: usize,
@@ -59,10 +59,10 @@ enum Kind {
     Marker,
 }
 
-/// Callers of a stack trace that are read.
+/// Maximum number of callers read from a stack trace.
 const STACK_MAX: usize = 128;
 
-/// `migratetype` of pages that processes and files get: `MIGRATE_MOVABLE` of the kernel's `enum migratetype`.
+/// `migratetype` of pages for processes and files: `MIGRATE_MOVABLE` of the kernel's `enum migratetype`.
 const MIGRATE_MOVABLE: i32 = 1;
 
 /// How records of one event type are read.
@@ -94,7 +94,7 @@ impl Decoder {
         Self { byte_order: metadata.layout.byte_order, by_id }
     }
 
-    /// The record as an event. A field the format lacks, or the record is too short for, reads as 0.
+    /// The record as an event. A field reads as 0 if the format lacks it or the record is too short for it.
     #[inline]
     pub fn event<'a>(&self, record: &Record<'a>) -> Event<'a> {
         let what = match self.recipe(record.id) {
@@ -113,8 +113,8 @@ impl Decoder {
         }
     }
 
-    /// Remembers the names an event carries, and the priorities that threads had up to `seen_ns`: how urgent one is later does
-    /// not matter, unless nothing else tells it.
+    /// Stores the names in an event, and the priorities that threads had up to `seen_ns`: later priorities do not
+    /// matter, unless there is no other source.
     pub fn learn(&self, event: &Event, names: &mut Names, metadata: &Metadata, seen_ns: i64) {
         let Some(recipe) = self.recipe(event.id) else { return };
         let text = |index: usize| recipe.texts[index].as_ref().and_then(|field| field.c_str(event.payload));
@@ -124,7 +124,8 @@ impl Decoder {
         };
         match event.what {
             EventKind::Switch { prev, prev_prio, next, next_prio, .. } => {
-                // It may have become less urgent on its way out: what it had of the CPU it had as what it was before.
+                // It may have become less urgent while it was switched out: its CPU time was used at the earlier
+                // priority.
                 let most_urgent = names.prio(prev).map_or(prev_prio, |known| known.min(prev_prio));
                 names.learn_task(prev, text(0), prio(prev, most_urgent, names));
                 names.learn_task(next, text(1), prio(next, next_prio, names));
@@ -160,13 +161,13 @@ impl Decoder {
         }
     }
 
-    /// Addresses in a stack trace, the innermost first; empty for any other event.
+    /// Addresses in a stack trace, innermost first; empty for any other event.
     pub fn callers(&self, event: &Event) -> Vec<u64> {
         let recipe = self.recipe(event.id).filter(|recipe| recipe.kind == Kind::Stack);
         let Some((recipe, field)) = recipe.and_then(|recipe| Some((recipe, recipe.texts[0].as_ref()?))) else {
             return Vec::new();
         };
-        // The declared length of the array is that of the shortest trace; it goes on to the end of the record.
+        // The declared length of the array is that of the shortest trace; it extends to the end of the record.
         let size = field.element_size.clamp(1, 8);
         let there = event.payload.get(field.offset..).unwrap_or(&[]);
         let stated = usize::try_from(self.read(recipe.slots[0], event.payload)).unwrap_or(0);

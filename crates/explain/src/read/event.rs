@@ -1,8 +1,8 @@
-//! The events an explanation is made of, with the few fields it needs.
+//! The events that an explanation uses, with the few fields it needs.
 //!
-//! Names (threads, functions, interrupts) are not in here: most events never need one, see [`crate::read::names`].
+//! Names (threads, functions, interrupts) are not included: most events never need one, see [`crate::read::names`].
 
-/// Bits of `common_flags`, as `enum trace_flag_type` of the kernel has them.
+/// Bits of `common_flags`, as in `enum trace_flag_type` of the kernel.
 pub mod flag {
     pub const IRQS_OFF: u8 = 0x01;
     pub const NEED_RESCHED: u8 = 0x04;
@@ -22,10 +22,10 @@ pub mod state {
     pub const TRACED: i64 = 0x08;
 }
 
-/// `cpu_idle` says this state when the CPU leaves idle.
+/// State that `cpu_idle` reports when the CPU leaves idle.
 pub const IDLE_EXIT: u32 = u32::MAX;
 
-/// The interrupt vectors of x86 that have events of their own, and the inter-processor interrupts of other machines.
+/// The interrupt vectors of x86 with their own events, and the inter-processor interrupts of other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Vector {
     LocalTimer,
@@ -41,12 +41,12 @@ pub enum Vector {
     PlatformIpi,
     /// `ipi:ipi_entry` of arm and others; its reason is only text.
     Ipi,
-    /// The trace begins inside an interrupt and does not say which.
+    /// The trace begins inside an unknown interrupt.
     Unnamed,
 }
 
 impl Vector {
-    /// As the kernel names it, without `_entry`.
+    /// The kernel's name, without `_entry`.
     pub fn name(self) -> &'static str {
         match self {
             Self::LocalTimer => "local_timer",
@@ -65,7 +65,7 @@ impl Vector {
         }
     }
 
-    /// The vector whose events are called `NAME_entry` and `NAME_exit`.
+    /// The vector whose events are named `NAME_entry` and `NAME_exit`.
     pub fn from_name(name: &str) -> Option<Self> {
         const NAMED: [Vector; 12] = [
             Vector::LocalTimer,
@@ -85,7 +85,7 @@ impl Vector {
     }
 }
 
-/// A file system whose event of writing a file out is known.
+/// A file system with a known event for writing out a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSystem {
     Ext4,
@@ -105,7 +105,7 @@ impl FileSystem {
     }
 }
 
-/// What happened. Addresses are those of kernel functions and objects, 0 when the trace does not tell.
+/// What happened. Addresses are those of kernel functions and objects, 0 if the trace lacks them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// `prio` is the kernel's: below 100 is real-time, lower is more urgent.
@@ -131,7 +131,7 @@ pub enum EventKind {
         from_cpu: i32,
         to_cpu: i32,
     },
-    /// What a thread is charged since it was charged last, or got the CPU, by the kernel's clock of tasks.
+    /// Charge of a thread since its previous charge, or since it got the CPU, by the kernel's task clock.
     Runtime {
         tid: i32,
         ran_ns: i64,
@@ -150,7 +150,8 @@ pub enum EventKind {
     Freeze {
         frozen: bool,
     },
-    /// The thread asked for a file to be written out; `device` as the kernel counts it, 0 when the event does not name it.
+    /// The thread requested that a file is written out; `device` is the kernel's number, 0 if the event does not
+    /// contain it.
     FileSync {
         file_system: FileSystem,
         device: u32,
@@ -212,7 +213,7 @@ pub enum EventKind {
         khz: u32,
         cpu: u32,
     },
-    /// Said after the handler ran.
+    /// Recorded after the handler ran.
     Nmi {
         handler: u64,
         delta_ns: i64,
@@ -221,11 +222,11 @@ pub enum EventKind {
         user: bool,
         address: u64,
     },
-    /// A page was got from the kernel's free ones. `movable`: for a process or a file, not for the kernel itself.
+    /// A page was allocated. `movable`: for a process or a file, not for the kernel itself.
     PageAllocated {
         movable: bool,
     },
-    /// The count of a process' pages changed. `own`: of the process that runs.
+    /// The page count of a process changed. `own`: of the running process.
     MemoryCounted {
         own: bool,
     },
@@ -243,13 +244,13 @@ pub enum EventKind {
         function: u64,
         depth: i32,
     },
-    /// The callers of this instant, see [`crate::replay::trace::CpuActivity::stacks`].
+    /// The callers at this instant, see [`crate::replay::trace::CpuActivity::stacks`].
     Stack,
-    /// The kernel has a message. Consoles of kernels that print at once write it next, in the same thread.
+    /// The kernel logged a message. Consoles of kernels that print synchronously write it next, in the same thread.
     Message,
     /// Text written to `trace_marker`.
     Marker,
-    /// Any other event: it proves that the CPU was alive, and who ran.
+    /// Any other event: it proves that the CPU was running, and which thread.
     Other,
 }
 
@@ -265,7 +266,7 @@ pub struct Event<'a> {
     /// Preemption-disable depth in the low four bits.
     pub depth: u8,
     pub what: EventKind,
-    /// Number of the event's format and the whole record; for rendering only. Empty in made-up events.
+    /// Number of the event's format and the whole record; for rendering only. Empty in synthetic events.
     pub id: u16,
     pub payload: &'a [u8],
 }

@@ -1,4 +1,4 @@
-//! One event as a line that people read: time relative to due, CPU, state flags, thread, what happened.
+//! One event as a line of text: time relative to due, CPU, state flags, thread, event.
 
 use crate::read::event::{Event, EventKind, FileSystem, IDLE_EXIT, flag, state};
 use crate::read::names::{Names, softirq};
@@ -24,7 +24,7 @@ fn thread(tid: i32, names: &Names) -> String {
     if tid == 0 { "idle".into() } else { names.task(tid) }
 }
 
-/// As the kernel draws them: interrupts off, reschedule wanted, in interrupt, preemption depth.
+/// In the kernel's notation: interrupts off, reschedule needed, in interrupt, preemption depth.
 fn flags(event: &Event) -> String {
     let irqs = if event.flags & flag::IRQS_OFF != 0 { 'd' } else { '.' };
     let resched = match (event.flags & flag::NEED_RESCHED != 0, event.flags & flag::PREEMPT_RESCHED != 0) {
@@ -117,14 +117,14 @@ fn what(event: &Event, names: &Names) -> String {
 
 /// `ext4, /dev/block/254:0`.
 pub fn file_system_words(file_system: FileSystem, device: u32) -> String {
-    // The kernel keeps 20 bits of the minor number.
+    // The kernel uses 20 bits for the minor number.
     match (device >> 20, device & 0xf_ffff) {
         (0, 0) => file_system.name().to_owned(),
         (major, minor) => format!("{}, /dev/block/{major}:{minor}", file_system.name()),
     }
 }
 
-/// The signals that stop and continue by their names, as on most architectures.
+/// Names of the signals that stop and continue, as on most architectures.
 fn signal_name(signal: i32) -> String {
     match signal {
         18 => "SIGCONT".into(),

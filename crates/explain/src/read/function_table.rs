@@ -1,19 +1,19 @@
-//! Kernel functions by address. A trace of functions has the same few thousand addresses in every record, so each gets a
-//! number, and a small table answers most questions without hashing.
+//! Kernel functions by address. A trace of functions has the same few thousand addresses in every record, so each gets
+//! a number, and a small table answers most lookups without hashing.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
-/// A power of two; 32 KiB of them.
+/// A power of two; the table has 32 KiB.
 const RECENT: usize = 2048;
 
-/// Functions in the order in which they were met.
+/// Functions in order of first occurrence.
 #[derive(Debug, Default)]
 pub struct FunctionTable {
     numbers: HashMap<u64, u32>,
-    /// By number; `None` when the trace has no name for the address.
+    /// By number; `None` if the trace has no name for the address.
     names: Vec<Option<String>>,
-    /// Addresses asked for lately with their numbers, by a hash of the address; empty while no function is known.
+    /// Recently looked-up addresses with their numbers, by a hash of the address; empty while no function is known.
     recent: Vec<Cell<(u64, u32)>>,
 }
 
@@ -31,7 +31,7 @@ impl FunctionTable {
         Some(number)
     }
 
-    /// Gives an address a number, and the name that `find` answers if it has none yet.
+    /// Assigns an address a number, and the name that `find` returns if it has none yet.
     #[inline]
     pub fn learn<'n>(&mut self, address: u64, find: impl FnOnce() -> Option<&'n str>) {
         if self.number(address).is_none() {
@@ -39,7 +39,7 @@ impl FunctionTable {
         }
     }
 
-    /// Names an address, whatever it was called before.
+    /// Sets the name of an address, replacing any earlier name.
     pub fn insert(&mut self, address: u64, name: Option<&str>) {
         if self.recent.is_empty() {
             self.recent = vec![Cell::new((0, 0)); RECENT];
@@ -68,7 +68,7 @@ impl FunctionTable {
 }
 
 fn slot(address: u64) -> usize {
-    // The golden ratio spreads addresses that differ in few bits.
+    // Multiplying by the golden ratio spreads addresses that differ in few bits.
     (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT.ilog2())) as usize
 }
 

@@ -10,11 +10,11 @@ const RT_PRIO_LIMIT: i32 = 100;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TaskName {
     pub comm: String,
-    /// Kernel priority, when an event told it.
+    /// Kernel priority, if an event contained it.
     pub prio: Option<i32>,
 }
 
-/// What is known by name in one trace.
+/// The names of one trace.
 #[derive(Debug, Default)]
 pub struct Names {
     tasks: HashMap<i32, TaskName>,
@@ -25,7 +25,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Remembers a thread; an empty name or an unknown priority leaves what was known.
+    /// Stores a thread; an empty name or an unknown priority does not replace the stored one.
     pub fn learn_task(&mut self, tid: i32, comm: Option<&[u8]>, prio: Option<i32>) {
         let task = self.tasks.entry(tid).or_default();
         if let Some(comm) = comm
@@ -49,12 +49,12 @@ impl Names {
         }
     }
 
-    /// Remembers a function whose name is known already.
+    /// Stores a function whose name is known.
     pub fn name_function(&mut self, address: u64, name: &str) {
         self.functions.insert(address, Some(name));
     }
 
-    /// Fills in threads that no event of the window named.
+    /// Fills in threads that are not named by an event of the window.
     pub fn learn_from_command_lines(&mut self, tids: impl Iterator<Item = i32>, metadata: &Metadata) {
         for tid in tids {
             if self.tasks.get(&tid).is_none_or(|task| task.comm.is_empty())
@@ -65,7 +65,7 @@ impl Names {
         }
     }
 
-    /// `hackbench-4711`; `thread-4711` when its name is unknown.
+    /// `hackbench-4711`; `thread-4711` if its name is unknown.
     pub fn task(&self, tid: i32) -> String {
         match self.tasks.get(&tid) {
             Some(task) if !task.comm.is_empty() => format!("{}-{tid}", task.comm),
@@ -94,12 +94,12 @@ impl Names {
         }
     }
 
-    /// Name of a function, or its address when the trace has no symbol for it.
+    /// Name of a function, or its address if the trace has no symbol for it.
     pub fn function(&self, address: u64) -> String {
         self.functions.name(address).map_or_else(|| format!("{address:#x}"), str::to_owned)
     }
 
-    /// Names of functions, the innermost first.
+    /// Names of functions, innermost first.
     pub fn functions_text(&self, addresses: &[u64]) -> String {
         let mut text = String::new();
         for &address in addresses {
@@ -124,7 +124,7 @@ impl Names {
         &self.functions
     }
 
-    /// Keeps the text of an event that has no words of its own.
+    /// Stores the text of an event without built-in words.
     pub fn learn_text(&mut self, cpu: u32, ts_ns: i64, text: String) {
         self.texts.insert((cpu, ts_ns), text);
     }

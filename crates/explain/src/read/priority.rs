@@ -1,6 +1,6 @@
-//! Priorities of the kernel in words of the user.
+//! Kernel priorities in the user's terms.
 
-/// A priority as the kernel counts it: below 100 is real-time, lower is more urgent.
+/// A priority in the kernel's scale: below 100 is real-time, lower is more urgent.
 pub fn priority_words(prio: Option<i32>) -> String {
     match prio {
         Some(prio @ 1..=98) => format!("real-time priority {}", 99 - prio),

@@ -1,6 +1,6 @@
-//! A trace as it was recorded, event by event with all its fields, for those who write it in another format.
+//! A trace as it was recorded, event by event with all its fields, for conversion to other formats.
 //!
-//! Nothing is judged or left out here: what the kernel said is handed on under the kernel's own names.
+//! Nothing is interpreted or left out here: the kernel's data is passed on under the kernel's own names.
 
 use ftrace::format::{EventFormat, Field, Storage};
 use ftrace::page::GapKind;
@@ -8,7 +8,7 @@ use ftrace::print_fmt::EventPrinter;
 use ftrace::trace_dat::{CpuRecords, Record, Source, TraceFile, TraceItem};
 use std::borrow::Cow;
 
-/// An opened trace.dat. Opening never fails: [`Recording::gaps`] names what is missing.
+/// An opened trace.dat. Opening never fails: [`Recording::gaps`] lists what is missing.
 #[derive(Debug)]
 pub struct Recording<'a> {
     file: TraceFile<'a>,
@@ -18,7 +18,7 @@ pub struct Recording<'a> {
 #[derive(Debug)]
 pub enum RecordedItem<'r> {
     Event(RecordedEvent<'r>),
-    /// Events are missing here; how many, when the kernel told.
+    /// Events are missing here; their number, if the kernel reported it.
     Lost {
         count: Option<u64>,
     },
@@ -30,9 +30,9 @@ pub struct RecordedEvent<'r> {
     /// In ns of the trace clock.
     pub ts_ns: u64,
     pub cpu: u32,
-    /// The thread that ran; 0 is idle.
+    /// The running thread; 0 is idle.
     pub tid: i32,
-    /// `None` when the trace does not describe this event.
+    /// `None` if the trace does not describe this event.
     format: Option<&'r EventFormat>,
     record: Record<'r>,
 }
@@ -52,12 +52,12 @@ impl<'a> Recording<'a> {
         Self { file: TraceFile::parse(trace) }
     }
 
-    /// What could not be read, a sentence each.
+    /// What could not be read, one sentence each.
     pub fn gaps(&self) -> Vec<String> {
         self.file.gaps.iter().map(ToString::to_string).collect()
     }
 
-    /// Name of the trace clock; empty when the trace does not say.
+    /// Name of the trace clock; empty if the trace does not contain it.
     pub fn clock(&self) -> &str {
         &self.file.metadata.clock
     }
@@ -70,7 +70,7 @@ impl<'a> Recording<'a> {
         cpus
     }
 
-    /// Everything recorded of one CPU.
+    /// All items of one CPU.
     pub fn items(&self, cpu: u32) -> impl Iterator<Item = RecordedItem<'_>> {
         let records: CpuRecords<'_> = self.file.cpu_records(cpu);
         records.map(move |item| match item {
@@ -88,17 +88,17 @@ impl<'a> Recording<'a> {
         })
     }
 
-    /// The function an address lies in and the distance from its beginning, in bytes.
+    /// The function that contains an address, and the offset from its start in bytes.
     pub fn function(&self, address: u64) -> Option<(&str, u64)> {
         self.file.metadata.symbols.find(address)
     }
 
-    /// What the kernel remembered a thread by when the trace was read.
+    /// The kernel's name for a thread when the trace was read.
     pub fn thread_name(&self, tid: i32) -> Option<&str> {
         self.file.metadata.command_lines.name(tid)
     }
 
-    /// Words for events, as the kernel describes them.
+    /// Formats events like the kernel.
     pub fn printer(&self) -> RecordedText<'_> {
         RecordedText(EventPrinter::new(&self.file.metadata))
     }
@@ -109,7 +109,7 @@ impl<'a> Recording<'a> {
 pub struct RecordedText<'r>(EventPrinter<'r>);
 
 impl RecordedText<'_> {
-    /// The event's own fields as the kernel words them, on one or more lines.
+    /// The event's own fields in the kernel's text format, on one or more lines.
     pub fn of(&mut self, event: &RecordedEvent<'_>) -> String {
         let mut text = String::new();
         self.0.print(&event.record, &mut text);
@@ -118,12 +118,12 @@ impl RecordedText<'_> {
 }
 
 impl<'r> RecordedEvent<'r> {
-    /// The kernel's group of the event, `sched`; empty when the trace does not describe it.
+    /// The kernel's group of the event, `sched`; empty if the trace does not describe it.
     pub fn system(&self) -> &'r str {
         self.format.map_or("", |format| &format.system)
     }
 
-    /// `sched_switch`; empty when the trace does not describe it.
+    /// `sched_switch`; empty if the trace does not describe it.
     pub fn name(&self) -> &'r str {
         self.format.map_or("", |format| &format.name)
     }
@@ -133,19 +133,19 @@ impl<'r> RecordedEvent<'r> {
         self.record.id
     }
 
-    /// A number under the kernel's name for it; `None` when there is no such field, it is no number, or it is cut off.
+    /// A number by the kernel's field name; `None` if the field is missing, not a number, or cut off.
     pub fn number(&self, field: &str) -> Option<i64> {
         let field = self.format?.field(field)?;
         if field.storage == Storage::Value { field.int(self.record.payload) } else { None }
     }
 
-    /// A text under the kernel's name for it.
+    /// A text by the kernel's field name.
     pub fn text(&self, field: &str) -> Option<Cow<'r, str>> {
         let field = self.format?.field(field)?;
         if field.is_text() { field.text(self.record.payload) } else { None }
     }
 
-    /// The fields that belong to this event alone, in the kernel's order; those that are cut off are left out.
+    /// The fields specific to this event, in the kernel's order; those that are cut off are left out.
     pub fn fields(&self) -> impl Iterator<Item = (&'r str, RecordedValue<'r>)> {
         let payload = self.record.payload;
         let fields = self.format.into_iter().flat_map(EventFormat::own_fields);

@@ -1,15 +1,15 @@
-//! Which stretch of the trace an explanation looks at.
+//! The stretch of the trace that an explanation uses.
 
 use archive::spike::Spike;
 
-/// Least stretch kept on both sides of the wake-up.
+/// Minimum margin kept on both sides of the wake-up.
 const MARGIN_NS_MIN: i64 = 20_000;
-/// Stretch before the window that is replayed so that the contexts at its start are known.
+/// Minimum stretch before the window that is replayed to determine the contexts at its start.
 const LOOKBACK_NS_MIN: i64 = 10_000_000;
 /// A latency above this (one day) is not a measurement.
 const LATENCY_NS_ABSURD: i64 = 86_400_000_000_000;
 
-/// Instants in CLOCK_MONOTONIC ns.
+/// Instants of CLOCK_MONOTONIC, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     pub due_ns: i64,
@@ -23,7 +23,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// `None` when the sample makes no sense: negative latency, or instants no clock shows.
+    /// `None` if the sample is not plausible: negative latency, or instants that no clock shows.
     pub fn of(spike: &Spike, interval_ns: u64) -> Option<Self> {
         let due_ns = spike.sample.due_ns;
         let latency_ns = spike.sample.latency_ns;
@@ -33,7 +33,7 @@ impl Window {
         }
         let margin_ns = (latency_ns / 4).max(MARGIN_NS_MIN);
         let start_ns = due_ns.saturating_sub(margin_ns).max(0);
-        // The timer is armed up to an interval before it is due.
+        // The timer is armed up to one interval before it is due.
         let interval_ns = i64::try_from(interval_ns).unwrap_or(i64::MAX);
         let lookback = interval_ns.saturating_mul(2).clamp(LOOKBACK_NS_MIN, 1_000_000_000);
         Some(Self {

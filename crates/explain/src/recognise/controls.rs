@@ -1,4 +1,4 @@
-//! What is ordinary on this machine, learnt from control snapshots: a culprit that takes as long without a spike is none.
+//! The ordinary times on this machine, from control snapshots: a culprit that takes as long without a spike is not one.
 
 use archive::explanation::{Explanation, Owner, OwnerKind, PhaseName};
 use std::collections::HashSet;
@@ -17,8 +17,8 @@ impl<'c> Controls<'c> {
         self.controls.is_empty()
     }
 
-    /// Median time of owners of this kind in this phase; for interrupts and softirqs only those of the same name.
-    /// 0 without controls.
+    /// Median time of owners of this kind in this phase; for interrupts and softirqs only those with the same name. 0
+    /// without controls.
     pub fn ns(&self, phase: PhaseName, kind: OwnerKind, name: &str) -> i64 {
         let by_name = goes_by_name(kind);
         let mut times: Vec<i64> = self
@@ -34,7 +34,7 @@ impl<'c> Controls<'c> {
         times.get(times.len() / 2).copied().unwrap_or(0)
     }
 
-    /// In how many controls the same owners take at least `ns` together, and how many controls there are.
+    /// Number of controls in which the same owners take at least `ns` together, and number of all controls.
     pub fn as_long_in(&self, ns: i64, owners: &HashSet<(PhaseName, OwnerKind, String)>) -> (usize, usize) {
         let is_same = |phase: PhaseName, of: &Owner| {
             owners.iter().any(|(name, kind, owner)| {
@@ -59,12 +59,12 @@ impl<'c> Controls<'c> {
     }
 }
 
-/// Interrupts are told apart by name; of tasks, idle and the thread itself the kind is compared.
+/// Interrupts are distinguished by name; tasks, idle and the thread itself by kind.
 pub fn goes_by_name(kind: OwnerKind) -> bool {
     matches!(kind, OwnerKind::Hardirq | OwnerKind::Softirq | OwnerKind::Nmi)
 }
 
-/// A name without the thread's number, so that another instance of the same thing has the same name.
+/// A name without the thread's number, so that other instances of the same thread have the same name.
 fn stem(name: &str) -> &str {
     let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
     if digits.len() < name.len() { digits.strip_suffix('-').unwrap_or(name) } else { name }

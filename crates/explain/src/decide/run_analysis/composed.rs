@@ -1,11 +1,11 @@
-//! The worst phases of different wake-ups put together: larger than anything seen, and still no bound.
+//! The sum of the worst phases of different wake-ups: larger than any observed latency, but not a bound.
 
 use super::ExplainedSpike;
 use archive::causes::{Composed, ComposedPart};
 use archive::explanation::PhaseName;
 use archive::watched::WatchedKind;
 
-/// The phases of the way from due to seen. A late arm is the lateness of the wake-up before and would count it twice.
+/// The phases from due to seen. A late arm is the lateness of the previous wake-up and would count it twice.
 const WAY: [PhaseName; 5] = [
     PhaseName::TimerDelay,
     PhaseName::Handler,
@@ -14,7 +14,7 @@ const WAY: [PhaseName; 5] = [
     PhaseName::ReturnToUser,
 ];
 
-/// `None` when it is not more than what was seen in one wake-up.
+/// `None` if it is not more than the latency of one wake-up.
 pub fn composed(explained: &[ExplainedSpike]) -> Option<Composed> {
     let wake_ups: Vec<&ExplainedSpike> =
         explained.iter().filter(|explained| explained.spike.watched != Some(WatchedKind::Cycle)).collect();
@@ -24,7 +24,7 @@ pub fn composed(explained: &[ExplainedSpike]) -> Option<Composed> {
         return None;
     }
     let ns = parts.iter().fold(0i64, |sum, part| sum.saturating_add(part.ns));
-    // Less than what was seen says nothing: the rest of that wake-up was not recorded.
+    // A sum below the observed latency is useless: the rest of that wake-up was not recorded.
     let seen_ns = wake_ups.iter().map(|explained| explained.spike.sample.latency_ns).max()?;
     (ns > seen_ns).then_some(Composed { ns, parts })
 }

@@ -55,8 +55,8 @@ fn group(
     }
 }
 
-/// The rhythm of the due instants. Snapshots take their time: when more wake-ups were as late as these than snapshots could
-/// be taken, their instants are those of the recorder.
+/// The rhythm of the due instants. Snapshots take time: if more wake-ups were this late than snapshots could be taken,
+/// their instants are determined by the recorder.
 fn rhythm(spikes: &[&ExplainedSpike], worst: &[(u32, Sample)], run: &SpikesOfRun) -> Rhythm {
     if spikes.len() < period::VOTES_MIN {
         return Rhythm::TooFew;

@@ -1,4 +1,4 @@
-//! What the spikes of a run have in common: groups by culprit, their rhythm, and what has not been seen yet.
+//! What the spikes of a run have in common: groups by culprit, their rhythm, and the chance of unseen causes.
 
 mod composed;
 mod group;
@@ -11,24 +11,24 @@ use archive::explanation::{Explanation, ExplanationStatus};
 use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
 
-/// Worst samples that are looked at.
+/// Maximum number of worst samples that are used.
 const WORST_MAX: usize = 1000;
 
-/// A run as far as its spikes are concerned.
+/// The data of a run about its spikes.
 #[derive(Debug, Clone, Copy)]
 pub struct SpikesOfRun<'a> {
     pub spikes: &'a [Spike],
-    /// In any order; those of control samples count for nothing here.
+    /// In any order; those of control samples are ignored here.
     pub explanations: &'a [Explanation],
     /// The worst samples of all threads, in any order; each with the number of its thread.
     pub worst: &'a [(u32, Sample)],
-    /// Interval between two wake-ups of a thread, in ns: nothing shorter can be told apart.
+    /// Interval between two wake-ups of a thread, in ns: shorter periods cannot be distinguished.
     pub interval_ns: u64,
-    /// Ticks a second of the kernel, when known.
+    /// Ticks per second of the kernel, if known.
     pub tick_hz: Option<u32>,
 }
 
-/// A spike with what was found out about it.
+/// A spike with its findings.
 #[derive(Debug, Clone, Copy)]
 struct ExplainedSpike<'a> {
     spike: &'a Spike,
@@ -36,8 +36,8 @@ struct ExplainedSpike<'a> {
 }
 
 impl ExplainedSpike<'_> {
-    /// Whether there is something to explain and something to explain it from: the first new maxima of a thread are often
-    /// no later than the median will be.
+    /// Whether there is something to explain and something to explain it from: the first new maxima of a thread are
+    /// often no later than the eventual median.
     fn is_late(&self) -> bool {
         match self.explanation.status {
             ExplanationStatus::NoTrace => false,
@@ -46,14 +46,14 @@ impl ExplainedSpike<'_> {
         }
     }
 
-    /// The culprit that explains it; `None` when nothing does.
+    /// The culprit that explains it; `None` if nothing does.
     fn culprit(&self) -> Option<&str> {
         let explained = self.explanation.status == ExplanationStatus::Explained;
         self.explanation.findings.first().filter(|_| explained).map(|finding| finding.culprit.as_str())
     }
 }
 
-/// Analyses the spikes of a run. Empty when no spike has an explanation.
+/// Analyses the spikes of a run. Empty if no spike has an explanation.
 pub fn analyse(run: &SpikesOfRun) -> RunCauses {
     let explained: Vec<ExplainedSpike> = run
         .spikes

@@ -1,47 +1,47 @@
 //! Whether instants have a rhythm.
 //!
-//! Each period that is tried winds time up on a circle of phases. Instants that follow each other within half a period have
-//! one vote, the direction of their mean, so that a burst is no rhythm. Votes of random instants are uniform on the circle, and two tests ask
-//! whether these are: Rayleigh's, which bears strays, and the length of the shortest arc that holds them all, which needs
-//! fewer. Every test made counts: a period is told only when its probability, times the number of tests, is below
-//! [`LEVEL`].
+//! Each tested period maps time to a circle of phases. Instants that follow each other within half a period have one
+//! vote, the direction of their mean, so that a burst does not count as a rhythm. Votes of random instants are uniform
+//! on the circle, and two tests check whether these are: Rayleigh's, which tolerates outliers, and the length of the
+//! shortest arc that contains them all, which needs fewer. Every test counts: a period is reported only if its
+//! probability, times the number of tests, is below [`LEVEL`].
 
 use archive::causes::Period;
 use std::f64::consts::TAU;
 
-/// Probability of telling a period of random instants, for one group of spikes.
+/// Probability of reporting a period for random instants, for one group of spikes.
 const LEVEL: f64 = 1e-3;
-/// Votes below which nothing is told.
+/// With fewer votes no period is reported.
 pub const VOTES_MIN: usize = 5;
-/// A period must be this many times as long as the interval of the samples, or its phases are those of the sampling.
+/// A period must be this many times the interval of the samples, or its phases are those of the sampling.
 const INTERVALS_MIN: i64 = 10;
 /// The instants must span this many periods.
 const PERIODS_MIN: f64 = 5.0;
-/// Instants looked at.
+/// Maximum number of instants that are used.
 const INSTANTS_MAX: usize = 300;
-/// Frequencies a scan looks at, and steps between two of them once one looks promising.
+/// Maximum number of frequencies in a scan, and of steps between two of them around a promising one.
 const SCAN_STEPS_MAX: usize = 10_000;
 const FINE_STEPS: usize = 16;
-/// Frequencies between two that are independent.
+/// Frequencies per independent frequency.
 const OVERSAMPLING: f64 = 4.0;
-/// Tests made for each period.
+/// Tests per period.
 const TESTS: f64 = 2.0;
 /// Known periods and the scan share the level.
 const HALVES: f64 = 2.0;
-/// A scanned period is a known one when it differs by less than this part.
+/// A scanned period counts as a known one if they differ by less than this fraction.
 const SAME: f64 = 0.01;
 
-/// What can be said of a row of instants.
+/// The rhythm of a series of instants.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rhythm {
     None,
     TooFew,
-    /// The instants are those at which snapshots could be taken.
+    /// The instants are determined by when snapshots could be taken.
     OfTheRecorder,
     Period(Period),
 }
 
-/// Periods of things that every kernel does.
+/// Periods of activities that every kernel has.
 fn known(tick_hz: Option<u32>) -> Vec<(i64, &'static str)> {
     let tick = tick_hz.filter(|hz| *hz > 0).map(|hz| (1_000_000_000 / i64::from(hz), "the tick"));
     let others = [
@@ -56,7 +56,7 @@ fn known(tick_hz: Option<u32>) -> Vec<(i64, &'static str)> {
     tick.into_iter().chain(others).collect()
 }
 
-/// The rhythm of instants in ascending order; `interval_ns` is the one of the samples they were taken from.
+/// The rhythm of instants in ascending order; `interval_ns` is that of the samples they were taken from.
 pub fn rhythm(instants_ns: &[i64], interval_ns: u64, tick_hz: Option<u32>) -> Rhythm {
     let step = instants_ns.len().div_ceil(INSTANTS_MAX).max(1);
     let instants: Vec<i64> = instants_ns.iter().copied().step_by(step).collect();
@@ -75,7 +75,7 @@ pub fn rhythm(instants_ns: &[i64], interval_ns: u64, tick_hz: Option<u32>) -> Rh
     let known = known(tick_hz);
     let exact = row.exact(&known).filter(|found| found.p < LEVEL);
     let scanned = row.scanned().filter(|found| found.p < LEVEL);
-    // Whatever happens every 4 s happens at one phase of each second, too: the longest says most.
+    // An event every 4 s also occurs at one phase of each second: the longest period is the most specific.
     let longest = match (exact, scanned) {
         (Some(exact), Some(scanned)) if scanned.period_ns > exact.period_ns * (1.0 + SAME) => Some(scanned),
         (exact, scanned) => exact.or(scanned),
@@ -83,12 +83,12 @@ pub fn rhythm(instants_ns: &[i64], interval_ns: u64, tick_hz: Option<u32>) -> Rh
     longest.map_or(Rhythm::None, |found| Rhythm::Period(row.period_of(found, &known)))
 }
 
-/// Instants and what bounds the periods that can be told of them.
+/// Instants and the bounds of their detectable periods.
 struct Row {
     first_ns: i64,
     offsets_ns: Vec<f64>,
     span_ns: f64,
-    /// Instants are known to this.
+    /// Resolution of the instants, in ns.
     resolution_ns: f64,
     shortest_ns: f64,
 }
@@ -113,7 +113,7 @@ impl Row {
         period_ns >= self.shortest_ns && period_ns * PERIODS_MIN <= self.span_ns
     }
 
-    /// The longest known period that passes, else the most probable.
+    /// The longest known period that passes, or else the most probable one.
     fn exact(&self, known: &[(i64, &str)]) -> Option<Found> {
         let possible: Vec<f64> = known.iter().map(|(ns, _)| *ns as f64).filter(|ns| self.is_possible(*ns)).collect();
         let corrected = possible.len() as f64 * TESTS * HALVES;
@@ -151,13 +151,13 @@ impl Row {
         Some(Found { p: (best.p * corrected).min(1.0), ..best })
     }
 
-    /// Probability of votes at least as regular, the better of both tests, not corrected.
+    /// Probability of votes at least as regular, the better of both tests, uncorrected.
     fn p(&self, period_ns: f64) -> Option<f64> {
         let votes = self.votes(period_ns)?;
         Some(votes.ln_p_rayleigh().exp().min(votes.p_arc(self.resolution_ns / period_ns)))
     }
 
-    /// `None` when there are too few.
+    /// `None` if there are too few.
     fn votes(&self, period_ns: f64) -> Option<Votes> {
         let mut votes = Votes { phases: Vec::new(), sum: (0.0, 0.0) };
         let mut previous_ns = f64::NEG_INFINITY;
@@ -210,15 +210,15 @@ impl Votes {
         (self.sum.1.atan2(self.sum.0) / TAU).rem_euclid(1.0)
     }
 
-    /// Logarithm of the probability of a resultant as long (Rayleigh; the approximation of Wilkie 1983).
+    /// Logarithm of the probability of a resultant at least as long (Rayleigh; the approximation of Wilkie 1983).
     fn ln_p_rayleigh(&self) -> f64 {
         let count = self.phases.len() as f64;
         let resultant = self.sum.0.hypot(self.sum.1).min(count);
         (1.0 + 4.0 * count + 4.0 * (count * count - resultant * resultant)).sqrt() - (1.0 + 2.0 * count)
     }
 
-    /// Probability that all votes lie within an arc as short as theirs: n a^(n-1), exact for arcs up to a half. The
-    /// arc is as long as they may be apart, being known to `resolution` of a turn only.
+    /// Probability that all votes are within an arc at most as long as theirs: n a^(n-1), exact for arcs up to a half.
+    /// The arc is the largest that is compatible with a resolution of `resolution` of a turn.
     fn p_arc(&self, resolution: f64) -> f64 {
         let mut phases = self.phases.clone();
         phases.sort_by(f64::total_cmp);

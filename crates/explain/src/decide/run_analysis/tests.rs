@@ -1,4 +1,4 @@
-//! Whole runs, made up from spikes and explanations.
+//! Synthetic whole runs, composed of spikes and explanations.
 
 use super::*;
 use archive::explanation::{Confidence, Finding, Phase, PhaseName};

@@ -1,12 +1,12 @@
-//! The chance of a cause that has not been seen: causes seen once, over spikes (Good and Turing). A spike that
-//! nothing explains may be of a cause of its own, and counts as one seen once.
+//! The chance of a cause that has not been seen: causes seen once, divided by spikes (Good and Turing). An unexplained
+//! spike may have a unique cause, and counts as a cause seen once.
 
 use archive::causes::{CauseGroup, NewCause};
 
-/// The bound holds with this probability of an error at most.
+/// Maximum probability that the bound is wrong.
 const ERROR: f64 = 0.05;
 
-/// `None` when no spike has a known cause.
+/// `None` if no spike has a known cause.
 pub fn new_cause(groups: &[CauseGroup]) -> Option<NewCause> {
     let known = groups.iter().filter(|group| group.culprit.is_some()).map(|group| group.spikes.len());
     let attributed: usize = known.clone().sum();
@@ -27,7 +27,7 @@ pub fn new_cause(groups: &[CauseGroup]) -> Option<NewCause> {
     })
 }
 
-/// How far the estimate may be below the truth (McAllester and Schapire 2000).
+/// Maximum amount by which the estimate may be below the truth (McAllester and Schapire 2000).
 fn margin(count: f64) -> f64 {
     (2.0 * 2f64.sqrt() + 3f64.sqrt()) * ((3.0 / ERROR).ln() / count).sqrt()
 }

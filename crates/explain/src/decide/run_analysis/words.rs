@@ -1,10 +1,10 @@
-//! What was found about a run, in sentences.
+//! The findings of a run as sentences.
 
 use super::period::Rhythm;
 use crate::recognise::case::duration;
 use archive::causes::{CauseGroup, Period, RunCauses};
 
-/// A rhythm in words; empty when there is none to tell of.
+/// A rhythm in words; empty if there is none to report.
 pub fn rhythm(rhythm: &Rhythm) -> String {
     match rhythm {
         Rhythm::Period(period) => every(period),
@@ -43,7 +43,7 @@ fn rounded_up(p: f64) -> &'static str {
     }
 }
 
-/// What was found, most important first.
+/// The findings, most important first.
 pub fn sentences(causes: &RunCauses) -> Vec<String> {
     let mut sentences = Vec::new();
     let all: usize = causes.groups.iter().map(|group| group.spikes.len()).sum();

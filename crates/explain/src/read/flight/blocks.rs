@@ -1,7 +1,7 @@
-//! The blocks of a record: what each is part of, what its code does to interrupts and preemption, and when it ran.
+//! The blocks of a record: the function of each, the effect of its code on interrupts and preemption, and when it ran.
 //!
-//! The recorder counts a block whole when it begins. One that a fault cut short, or that went on after an access to a
-//! device, is found by where the next one begins, and counted as far as it got.
+//! The recorder counts a block as a whole when it begins. A block that a fault cut short, or that continued after a
+//! device access, is recognised by the start of the next one, and counted as far as it got.
 
 use super::role::{Role, role_of};
 use ftrace::flight_record::{BlockCode, ExecutedBlock, FlightRecord};
@@ -12,10 +12,10 @@ const INTERRUPT_RETURN: [u8; 2] = [0x48, 0xcf];
 const MASK: [u8; 1] = [0xfa];
 const UNMASK: [u8; 1] = [0xfb];
 const READ_CLOCK: [&[u8]; 2] = [&[0x0f, 0x31], &[0x0f, 0x01, 0xf9]];
-/// The thread reads the clock this shortly before it says so.
+/// The thread reads the clock at most this many blocks before it reports it.
 const CLOCK_BLOCKS: usize = 200;
 
-/// Where a block lies.
+/// The code that a block belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A program.
@@ -33,22 +33,22 @@ pub struct Function {
     pub role: Role,
 }
 
-/// All that is the same whenever a block is executed.
+/// Properties of a block that are the same for every execution.
 #[derive(Debug)]
 pub struct Kind {
     address: u64,
     pub place: Place,
-    /// It is the beginning of its function.
+    /// Whether it is the beginning of its function.
     pub begins: bool,
     pub returns_from_interrupt: bool,
-    /// Whether it masks interrupts at last, or lets them in.
+    /// Whether it finally masks interrupts or enables them.
     pub masks: Option<bool>,
-    /// What it adds to the depth of disabled preemption.
+    /// Its change of the preemption-disable depth.
     pub preempt: i32,
-    /// Where each instruction begins, and behind the last; empty without code.
+    /// Start of each instruction, and the end of the last; empty without code.
     bounds: Vec<u64>,
     jumps_to: Option<u64>,
-    /// Instructions before the last one that reads the clock.
+    /// Number of instructions before the last one that reads the clock.
     clock: Option<u32>,
 }
 
@@ -57,7 +57,7 @@ pub struct Kind {
 pub struct Step {
     pub kind: u32,
     instructions: u32,
-    /// Instructions executed before, since the record began.
+    /// Instructions executed before it, since the record began.
     pub position: u64,
 }
 
@@ -66,11 +66,11 @@ pub struct Blocks {
     pub functions: Vec<Function>,
     pub kinds: Vec<Kind>,
     pub steps: Vec<Step>,
-    /// First step after the processor halted for the last time: before it nobody knows when.
+    /// First step after the processor halted for the last time: times before it are unknown.
     pub first: usize,
-    /// Where the record ends.
+    /// End of the record.
     pub end: u64,
-    /// Where the clock was read that the sample shows.
+    /// Position at which the clock value of the sample was read.
     pub seen: Option<u64>,
 }
 
@@ -97,11 +97,11 @@ impl Blocks {
     }
 }
 
-/// Gives numbers to functions and kinds.
+/// Assigns numbers to functions and kinds.
 struct Sorting<'r> {
     record: &'r FlightRecord,
     symbols: &'r KernelSymbols,
-    /// Address of the depth of disabled preemption.
+    /// Address of the preemption-disable counter.
     counter: Option<u64>,
     functions: Vec<Function>,
     kinds: Vec<Kind>,
@@ -148,7 +148,7 @@ impl<'r> Sorting<'r> {
         number
     }
 
-    /// The part of a function that compilers put elsewhere counts as the function.
+    /// The part of a function that compilers place elsewhere counts as the function.
     fn place(&mut self, address: u64) -> (Place, bool) {
         if address >> 63 == 0 {
             return (Place::User, false);
@@ -194,7 +194,7 @@ impl Kind {
         self.jumps_to = jump_target(last, at);
     }
 
-    /// Instructions of this block before the one at `address`, when that is inside of it and not its first.
+    /// Instructions of this block before the one at `address`, if that is inside it and not its first.
     fn instructions_before(&self, address: u64) -> Option<u32> {
         let inside = self.bounds.get(1..)?;
         inside.binary_search(&address).ok().map(|at| at as u32 + 1)
@@ -212,7 +212,7 @@ fn jump_target(instruction: &[u8], behind: u64) -> Option<u64> {
 }
 
 /// A per-CPU counter that is changed, and by how much: `inc`, `dec`, `add` and `sub` of a number, relative to GS and to
-/// where the next instruction is.
+/// the address of the next instruction.
 fn counts(instruction: &[u8], behind: u64) -> Option<(u64, i32)> {
     let (distance, change) = match instruction {
         [0x65, 0xff, 0x05, distance @ ..] => (distance, 1),
@@ -228,11 +228,11 @@ fn counts(instruction: &[u8], behind: u64) -> Option<(u64, i32)> {
         _ => return None,
     };
     let distance = i32::from_le_bytes(distance.try_into().ok()?);
-    // Above the low byte are softirqs and interrupts.
+    // The bits above the low byte count softirqs and interrupts.
     Some((behind.wrapping_add_signed(i64::from(distance)), change % 256))
 }
 
-/// No symbol tells where the depth of disabled preemption is, but no other counter is changed in so many places.
+/// No symbol gives the address of the preemption-disable counter, but no other counter is changed in as many places.
 fn preemption_counter(record: &FlightRecord) -> Option<u64> {
     let mut places: HashMap<u64, (u32, u32)> = HashMap::new();
     for code in &record.code {
@@ -249,7 +249,7 @@ fn preemption_counter(record: &FlightRecord) -> Option<u64> {
     places.into_iter().max_by_key(|(target, (ups, downs))| (*ups.min(downs), *target)).map(|(target, _)| target)
 }
 
-/// Shortens the blocks that did not get to their end.
+/// Shortens the blocks that did not reach their end.
 fn cut(steps: &mut [Step], kinds: &[Kind], functions: &[Function]) {
     let role = |kind: &Kind| match kind.place {
         Place::Function(number) => functions.get(number as usize).map(|function| function.role),

@@ -1,18 +1,18 @@
 //! Follows the calls of every thread through the blocks.
 //!
-//! A block that begins a function was called, or jumped to, which returns together. One in the middle of another function
-//! is a return to it. A function that is returned to without having been entered was entered before the record began: the
-//! first pass collects those, so that the second knows all callers from the start.
+//! A block that begins a function was called, or jumped to, which returns together. A block in the middle of another
+//! function is a return to it. A function that is returned to without having been entered was entered before the record
+//! began: the first pass collects those, so that the second knows all callers from the start.
 //!
-//! A thread has no name here. Who gets the processor is a new one after every switch; the last of all is the thread that
-//! measures, for it ends the record.
+//! Threads have no names here. After every switch the processor belongs to a new thread; the last of all is the
+//! measuring thread, because it ends the record.
 
 use super::blocks::{Blocks, Function, Place};
 use super::role::Role;
 use crate::read::event::{Vector, flag};
 use std::collections::HashMap;
 
-/// Deeper calls are nonsense: kernel stacks have 16 KB.
+/// Deeper calls are invalid: kernel stacks have 16 KB.
 const FRAMES_MAX: usize = 256;
 const PREEMPT_DEPTH_MAX: i32 = 4;
 
@@ -23,7 +23,7 @@ pub struct Frame {
     broke_in: Option<BrokeIn>,
 }
 
-/// What an interrupt or a fault leaves as it found it.
+/// State that an interrupt or a fault restores when it returns.
 #[derive(Debug, Clone, Copy)]
 struct BrokeIn {
     masked_before: bool,
@@ -31,7 +31,7 @@ struct BrokeIn {
     interrupt: Option<Option<Vector>>,
 }
 
-/// What the code did at an instant. Calls are told before they are entered, returns before they happen.
+/// Action of the code at an instant. Calls are reported before they are entered, returns before they happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEvent {
     Enter {
@@ -45,7 +45,7 @@ pub enum CallEvent {
     PageFault {
         user: bool,
     },
-    /// Told twice: with the frames of the thread that goes, and with those of the one that comes.
+    /// Reported twice: with the frames of the previous thread, and with those of the next.
     Leaves {
         to: u32,
         waits: bool,
@@ -57,17 +57,17 @@ pub enum CallEvent {
 #[derive(Debug)]
 pub struct Instant<'f> {
     pub position: u64,
-    /// Switches before: that is all a thread is known by.
+    /// Number of switches before it, which identifies the thread.
     pub thread: u32,
-    /// The outermost first.
+    /// Outermost first.
     pub frames: &'f [Frame],
-    /// As the kernel flags its events.
+    /// The kernel's event flags.
     pub flags: u8,
     pub preempt_depth: u8,
     pub what: CallEvent,
 }
 
-/// What the first pass found out about the beginning.
+/// State at the beginning, as determined by the first pass.
 #[derive(Debug, Default)]
 struct Beginning {
     /// Functions that were open, by thread, the innermost first.
@@ -76,7 +76,7 @@ struct Beginning {
     masked: bool,
 }
 
-/// Tells all that happened, in order.
+/// Reports all events, in order.
 pub fn follow(blocks: &Blocks, report: &mut dyn FnMut(&Instant)) {
     let first = Follower::new(blocks, Beginning::default()).go(&mut |_| ());
     Follower::new(blocks, first).go(report);
@@ -89,7 +89,7 @@ struct Follower<'b> {
     frames: Vec<Frame>,
     masked: bool,
     preempt_depth: i32,
-    /// What is learnt about the beginning.
+    /// Facts found about the beginning.
     learnt: Beginning,
     knows_masked: bool,
     knows_depth: bool,
@@ -124,7 +124,7 @@ impl<'b> Follower<'b> {
                 Place::Function(function) => self.be_in(function, kind.begins, step.position, report),
             }
             if let Some(masks) = kind.masks {
-                // Masked without need is rarer than masked by the first who does it.
+                // Redundant masking is rarer than masking by the first code that does it.
                 self.know_masked(!masks);
                 self.masked = masks;
             }
@@ -222,7 +222,7 @@ impl<'b> Follower<'b> {
             _ => {}
         }
         if self.frames.is_empty() && broke_in.is_none() {
-            // A system call comes in with interrupts masked.
+            // A system call starts with interrupts masked.
             self.masked |= self.function(number).name.starts_with("entry_SYSCALL");
         }
         self.report(position, CallEvent::Enter { function: number }, report);
@@ -235,7 +235,7 @@ impl<'b> Follower<'b> {
         }
     }
 
-    /// The interrupt that is open has done its own work.
+    /// The open interrupt has done its own work.
     fn finish_interrupt(&mut self, position: u64, report: &mut dyn FnMut(&Instant)) {
         let open = self.frames.iter_mut().rev().find_map(|frame| frame.broke_in.as_mut());
         if let Some(vector) = open.and_then(|broke_in| broke_in.interrupt.take()) {
@@ -278,7 +278,7 @@ impl<'b> Follower<'b> {
         self.report(position, CallEvent::Comes, report);
     }
 
-    /// Whether the thread that goes has to wait for something, or could go on.
+    /// Whether the previous thread has to wait, or is still runnable.
     fn waits(&self) -> bool {
         let role = |at: usize| self.frames.get(at).map(|frame| self.function(frame.function).role);
         let Some(chooses) = self.frames.iter().rposition(|frame| self.function(frame.function).role == Role::Schedules)
@@ -291,7 +291,7 @@ impl<'b> Follower<'b> {
     }
 }
 
-/// Threads that a record tells apart.
+/// Number of threads that can be distinguished in a record.
 pub fn threads(blocks: &Blocks) -> u32 {
     let switches = blocks.steps.iter().filter(|step| {
         let kind = &blocks.kinds[step.kind as usize];

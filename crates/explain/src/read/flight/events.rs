@@ -1,4 +1,4 @@
-//! From what the code did to events on the guest's clock, with the names of threads and functions.
+//! Turns the actions of the code into events on the guest's clock, with the names of threads and functions.
 
 use super::blocks::Blocks;
 use super::calls::{CallEvent, Instant, follow, threads};
@@ -10,14 +10,14 @@ use archive::spike::Spike;
 use ftrace::flight_record::FlightRecord;
 use std::collections::HashSet;
 
-/// The record does not number threads; they get numbers from here on, far above the kernel's.
+/// The record has no thread numbers; they are assigned from here on, far above the kernel's.
 const NAMELESS_TIDS: i32 = 1_000_000_000;
 const NAMELESS: &[u8] = b"unnamed";
-/// What a device's interrupt is called: the record shows its functions, not its number.
+/// Number of a device's interrupt: the record shows its functions, not its number.
 const DEVICE: i32 = -1;
-/// The one timer that is told apart: that of the thread that measures.
+/// The only timer that is identified: that of the measuring thread.
 const OWN_TIMER: u64 = 1;
-/// Idle without a choice of states.
+/// An idle loop without a choice of states.
 const IDLE_STATE: u32 = 1;
 
 pub struct FlightEvents {
@@ -36,16 +36,16 @@ pub struct EventBuilder<'r> {
     window: Window,
     cpu: u32,
     own_tid: i32,
-    /// Where the clock showed `seen`.
+    /// Position at which the clock showed `seen`.
     seen: u64,
     instruction_shift: u32,
-    /// Number of the thread that measures.
+    /// Number of the measuring thread.
     own_thread: u32,
     events: Vec<Event<'static>>,
     names: Names,
     /// Threads whose open calls have been added.
     introduced: HashSet<u32>,
-    /// Sleepers that were woken: places of the timer's turn, of waking and of being runnable among the events.
+    /// Sleepers that were woken: indices of the timer expiry, the waking and the wake-up among the events.
     wakes: Vec<Wake>,
 }
 
@@ -60,7 +60,7 @@ struct Wake {
 
 impl<'r> EventBuilder<'r> {
     pub fn of(record: &FlightRecord, blocks: &'r Blocks, spike: &Spike, window: Window) -> FlightEvents {
-        // Without a sign of the clock, where it is read as far as is known of the meter.
+        // Without a sign of the clock, where the known meter reads it.
         let seen = blocks.seen.unwrap_or(blocks.end.saturating_sub(40));
         let mut builder = Self {
             blocks,
@@ -82,7 +82,7 @@ impl<'r> EventBuilder<'r> {
         let first = blocks.steps.get(blocks.first).map_or(0, |step| step.position);
         let mut from_ns = builder.ns(first);
         if blocks.first > 0 {
-            // The processor had halted, for as long as nothing was executed.
+            // The processor had halted for the time in which nothing was executed.
             from_ns = from_ns.min(window.start_ns);
             builder.push(from_ns, 0, 0, 0, EventKind::Idle { state: IDLE_STATE });
         }
@@ -143,7 +143,7 @@ impl<'r> EventBuilder<'r> {
             }
             CallEvent::Comes => {}
         }
-        // An interrupt's own events are recorded inside of it.
+        // An interrupt's own events are recorded inside it.
         let flags = if matches!(instant.what, CallEvent::InterruptEnter(_)) { flags | flag::HARDIRQ } else { flags };
         for what in found {
             let is_call = matches!(what, EventKind::GraphEntry { .. } | EventKind::GraphExit { .. });
@@ -213,7 +213,7 @@ impl<'r> EventBuilder<'r> {
         let caller = caller.and_then(|frame| self.blocks.functions.get(frame.function as usize));
         match function.role {
             Role::Softirq(vec) => found.push(EventKind::SoftirqExit { vec }),
-            // Newer kernels have no function of their own where the thread becomes runnable.
+            // Newer kernels have no separate function where the thread becomes runnable.
             Role::Wakes => self.become_woken(found),
             Role::TimerBook | Role::Passage => {}
             _ if caller.is_some_and(|caller| caller.role == Role::Timers) => {
@@ -223,8 +223,8 @@ impl<'r> EventBuilder<'r> {
         }
     }
 
-    /// Of the sleepers that timers woke since due, the first one with a real-time priority is the thread that measures;
-    /// where it has none, the first one.
+    /// Of the sleepers that timers woke since due, the first with a real-time priority is the measuring thread; if
+    /// there is none, the first one.
     fn choose_wake(&mut self) {
         let chosen = self.wakes.iter().find(|wake| wake.real_time).or(self.wakes.first()).copied();
         let tid = self.own_tid;
@@ -241,7 +241,7 @@ impl<'r> EventBuilder<'r> {
         if let Some(event) = wake.woken.and_then(|at| self.events.get_mut(at)) {
             event.what = EventKind::Wakeup { tid, prio, target_cpu: cpu };
         }
-        // The others were only kept in case.
+        // The others were kept only in case they were needed.
         let kept = [wake.waking, wake.woken];
         let mut at = 0;
         self.events.retain(|event| {

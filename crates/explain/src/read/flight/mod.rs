@@ -1,9 +1,10 @@
-//! A flight record of virtual time as the events a trace would have had, and more of them: every call and every return.
+//! A flight record of virtual time as the events of an equivalent trace, with additional ones: every call and every
+//! return.
 //!
-//! The record says which blocks of code ran, with the code itself. `blocks` finds what each block is part of and when it
-//! ran, `role` what functions mean, `calls` follows who called whom in which thread, and `events` turns that into events
-//! on the clock of the guest. Nothing of it was in the guest, so nothing of the time is its own. `stop_point` finds an instant of
-//! the record in another run of the same machine.
+//! The record contains the executed blocks of code, with the code itself. `blocks` determines the function and the time
+//! of each block, `role` the meaning of functions, `calls` follows the calls in each thread, and `events` turns that
+//! into events on the clock of the guest. None of it was in the guest, so it took no guest time. `stop_point` finds an
+//! instant of the record in another run of the same machine.
 
 mod blocks;
 mod calls;
@@ -22,7 +23,7 @@ use ftrace::flight_record::{FlightGap, FlightRecord, Keeping};
 use ftrace::kernel_symbols::{KernelSymbols, SymbolText};
 pub use stop_point::StopPoint;
 
-/// Kept before the stretch that matters, so that open calls are known by their returns.
+/// Instructions kept before the relevant stretch, so that open calls are known by their returns.
 const INSTRUCTIONS_BEFORE: u64 = 500_000;
 
 /// A record opened for one wake-up.
@@ -33,10 +34,10 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// So many bytes at the start tell a flight record from a trace of the kernel's.
+    /// Number of bytes at the start that distinguish a flight record from a trace of the kernel.
     pub const MAGIC_BYTES: u64 = 8;
 
-    /// Whether the bytes are a flight record and no trace of the kernel's.
+    /// Whether the bytes are a flight record rather than a trace of the kernel.
     pub fn is_one(bytes: &[u8]) -> bool {
         FlightRecord::is_one(bytes)
     }
@@ -51,12 +52,12 @@ impl Flight {
         !self.record.blocks.is_empty()
     }
 
-    /// What happened in the window, and what is known of it.
+    /// Events in the window, and their known limits.
     pub(crate) fn events(&self, spike: &Spike, window: Window) -> FlightEvents {
         EventBuilder::of(&self.record, &Blocks::of(&self.record, &self.symbols), spike, window)
     }
 
-    /// What limits the record.
+    /// Limits of the record.
     pub(crate) fn limits(&self) -> Vec<Limit> {
         let limit = |gap: &FlightGap| match gap {
             FlightGap::Forgotten(_) => None,
@@ -69,18 +70,18 @@ impl Flight {
     }
 }
 
-/// A file of the recorder's as it is kept in an archive: cut to what one wake-up needs, with names and packed.
+/// Prepares a file of the recorder for an archive: cut to what one wake-up needs, with names, and packed.
 pub struct FlightArchiver {
     symbols: SymbolText,
 }
 
 impl FlightArchiver {
-    /// `symbols`: lines as in /proc/kallsyms, of the guest's kernel.
+    /// `symbols`: lines in the format of /proc/kallsyms, of the guest's kernel.
     pub fn new(symbols: String) -> Self {
         Self { symbols: SymbolText::new(symbols) }
     }
 
-    /// `None` when the file is no flight record, or that of another wake-up.
+    /// `None` if the file is not a flight record, or that of another wake-up.
     pub fn keep(&self, file: &[u8], spike: &Spike, instruction_shift: u32) -> Option<Vec<u8>> {
         let record = FlightRecord::parse(file);
         if record.blocks.is_empty() || record.marker != spike.sample.cycle {

@@ -1,25 +1,25 @@
-//! What the kernel's functions mean for the account of a wake-up, by their names.
+//! The meaning of the kernel's functions for the account of a wake-up, by name.
 
 use crate::read::event::Vector;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Plain,
-    /// A jump on the way to a function; its time is that of whoever takes it.
+    /// A jump on the way to a function; its time counts for its caller.
     Passage,
-    /// First of an interrupt; `None`: of a device.
+    /// First function of an interrupt; `None`: of a device.
     Interrupt(Option<Vector>),
-    /// First of a fault.
+    /// First function of a fault.
     Fault {
         of_page: bool,
     },
-    /// The interrupt's own work is done; softirqs and the way back follow.
+    /// The interrupt's own work is done; softirqs and the return follow.
     InterruptDone,
-    /// Executes the softirq of this number.
+    /// Runs the softirq with this number.
     Softirq(u32),
-    /// Executes the functions of timers that are due.
+    /// Runs the functions of expired timers.
     Timers,
-    /// What runs a timer between the functions of timers.
+    /// Runs a timer between the functions of timers.
     TimerBook,
     /// Arms a timer.
     Arms,
@@ -33,15 +33,15 @@ pub enum Role {
     QueuesRealTime,
     /// Chooses the next thread.
     Schedules,
-    /// Goes over to the stack of another thread.
+    /// Switches to the stack of another thread.
     Switches,
-    /// Called where a thread gives way without having to wait.
+    /// Called where a thread yields without having to wait.
     GivesWay,
-    /// Called where a thread gives way, for whatever reason.
+    /// Called where a thread yields, for any reason.
     MayWait,
-    /// The way out of the kernel.
+    /// The exit from the kernel.
     LeavesKernel,
-    /// Takes a lock of softirqs, which disables preemption without saying so in its code.
+    /// Takes a lock of softirqs, which disables preemption without any trace in its code.
     LocksSoftirqs,
 }
 

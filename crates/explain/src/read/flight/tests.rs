@@ -1,4 +1,4 @@
-//! A made-up record: a thread of a load holds a lock with interrupts masked while the timer is due.
+//! A synthetic record: a thread of a load holds a lock with interrupts masked while the timer is due.
 
 use super::Flight;
 use crate::{SpikeInput, explain_spike};
@@ -45,7 +45,7 @@ impl Making {
     }
 
     fn block(&mut self, address: u64, instructions: u32, ends_with: &[u8]) -> &mut Self {
-        // Blocks of different code cannot begin at one address.
+        // Blocks with different code cannot begin at one address.
         let mut lengths = vec![1; instructions as usize - 1];
         lengths.push(ends_with.len() as u8);
         let bytes = [vec![0x90; instructions as usize - 1], ends_with.to_vec()].concat();
@@ -73,7 +73,7 @@ impl Making {
     }
 }
 
-/// 100 ns after the timer was due 3000 ns pass until interrupts are let in; the thread then runs 400 ns later.
+/// 100 ns after the timer was due, 3000 ns pass until interrupts are enabled; the thread then runs 400 ns later.
 fn made_up() -> (Vec<u8>, Spike) {
     let mut making = Making::default();
     making.block(0x40_1000, 200, &[0x0f, 0x05]).enter("entry_SYSCALL_64", 20).enter("do_syscall_64", 30);

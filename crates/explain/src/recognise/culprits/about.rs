@@ -1,33 +1,32 @@
-//! What the catalogue says of a culprit beside looking for it: the words of docs/reference/culprits.md, and how far it can be
-//! trusted.
+//! The documentation of a culprit in the catalogue: the text of docs/reference/culprits.md, and how reliable it is.
 
-/// What recognising a culprit rests on.
+/// The evidence for recognising a culprit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// The corpus holds a recorded wake-up that it caused, of a real machine or a virtual one.
+    /// The corpus contains a recorded wake-up that it caused, from a real machine or a virtual one.
     Real,
-    /// The corpus holds a trace that was made up from what kernels are known to record.
+    /// The corpus contains a synthetic trace, made from what kernels are known to record.
     MadeUp,
-    /// No event that is always recorded shows it, or nobody has seen its trace: it is never more than a hint.
+    /// No event that is always recorded shows it, or no real trace of it is known: it is never more than a hint.
     Unproven,
 }
 
-/// A culprit in words, for people who meet it.
+/// The user documentation of a culprit.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     /// What must be in the trace.
     pub recognised: &'static str,
-    /// What to run to be sure.
+    /// The command that confirms it.
     pub confirm: &'static str,
     /// What to change.
     pub fix: &'static str,
-    /// Titles of pages of the kernel's documentation.
+    /// Titles of pages of the kernel documentation.
     pub reading: &'static [&'static str],
     pub proof: Proof,
 }
 
 impl Proof {
-    /// The proof in a few words.
+    /// The evidence in a few words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Real => "seen in a recorded trace",

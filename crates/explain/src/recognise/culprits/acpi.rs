@@ -1,4 +1,4 @@
-//! ACPI: events of the platform, the embedded controller, batteries and thermal zones.
+//! ACPI: platform events, the embedded controller, batteries and thermal zones.
 
 use super::about::{About, Proof};
 use super::named::Named;

@@ -1,7 +1,8 @@
-//! A task of lower priority was lent a higher one than ours: it held a lock that inherits priorities, and a more urgent thread waited
-//! for it.
+//! A task of lower priority was boosted above the measuring thread: it held a lock with priority inheritance that a
+//! more urgent thread waited for.
 //!
-//! Proof: `sched_pi_setprio` of the task, before the stretch (it lends) or after it (it takes back), around the time it had the CPU.
+//! Proof: `sched_pi_setprio` of the task, before the stretch (boost) or after it (end of the boost), around its time on
+//! the CPU.
 
 use super::about::{About, Proof};
 use super::other_rt_task::interferes;
@@ -19,7 +20,7 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-/// The priority that was lent to the task that has the CPU in a piece, when nothing else lets it run there.
+/// The boosted priority of the task that has the CPU in a piece, if nothing else lets it run there.
 fn boost<'c>(case: &Case<'c>, piece: &Piece) -> Option<Boost<'c>> {
     let tid = interferes(case, piece)?;
     let boost = case.trace.priorities.boost_at(tid, piece.start_ns)?;

@@ -1,4 +1,4 @@
-//! All caches are written back and emptied.
+//! All caches are written back and invalidated.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

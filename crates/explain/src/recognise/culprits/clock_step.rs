@@ -1,4 +1,4 @@
-//! The sample contradicts the trace: the clock it was taken with was stepped, or is another one.
+//! The sample contradicts the trace: its clock was stepped, or is a different one.
 
 use super::about::{About, Proof};
 use crate::read::event::EventKind;
@@ -13,7 +13,7 @@ pub const ABOUT: About = About {
     proof: Proof::Unproven,
 };
 
-/// Clocks of two CPUs may differ by less.
+/// Smaller differences occur between the clocks of two CPUs.
 const DIFFERENCE_NS_MIN: i64 = 20_000;
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

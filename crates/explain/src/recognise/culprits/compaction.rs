@@ -1,4 +1,4 @@
-//! The kernel moves pages together, for large ones.
+//! The kernel compacts memory to form large pages.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

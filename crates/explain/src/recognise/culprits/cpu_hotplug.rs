@@ -1,4 +1,4 @@
-//! A CPU is brought up or down.
+//! A CPU is brought online or offline.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

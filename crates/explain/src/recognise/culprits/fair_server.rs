@@ -1,4 +1,4 @@
-//! The scheduler gave ordinary tasks their share although a real-time thread could run.
+//! The scheduler gave ordinary tasks their share although a real-time thread was runnable.
 
 use super::about::{About, Proof};
 use super::passed_over::PassedOver;

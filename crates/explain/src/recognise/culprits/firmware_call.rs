@@ -1,4 +1,4 @@
-//! The kernel asks the firmware of the board: mailboxes, SCMI, secure monitor calls.
+//! The kernel calls the firmware of the board: mailboxes, SCMI, secure monitor calls.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

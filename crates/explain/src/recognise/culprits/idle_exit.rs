@@ -1,4 +1,4 @@
-//! The CPU slept when the wake-up was due, and took its time to come back.
+//! The CPU was idle when the wake-up was due, and took long to leave its idle state.
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
@@ -15,10 +15,10 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-/// No idle state, and no way back from a host that had nothing else to do, takes this long.
+/// Maximum exit time of any idle state, and of a return from an otherwise idle host.
 pub const LEAVING_NS_MAX: i64 = 1_000_000;
 
-/// Time an idle CPU let pass between the instant that was due and the thread.
+/// Time that an idle CPU let pass between the due instant and the thread.
 pub fn is_idle_time(piece: &Piece) -> bool {
     matches!(piece.phase, PhaseName::TimerDelay | PhaseName::SchedulingDelay | PhaseName::WakePath)
         && held(piece).is_some_and(Context::is_idle)
@@ -27,7 +27,7 @@ pub fn is_idle_time(piece: &Piece) -> bool {
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(is_idle_time)?;
     if case.virtualised().is_some() && case.ns(&pieces) > LEAVING_NS_MAX {
-        // The hypervisor's doing: the culprit `steal`.
+        // Caused by the hypervisor: the culprit `steal`.
         return None;
     }
     let state = pieces.iter().find_map(|&index| match case.pieces[index].answer.context() {

@@ -1,4 +1,4 @@
-//! Work that the kernel put off to an interrupt of its own: perf, printk, tracing.
+//! Work that the kernel deferred to its own interrupt: perf, printk, tracing.
 
 use super::about::{About, Proof};
 use super::named::claim;

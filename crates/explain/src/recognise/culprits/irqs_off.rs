@@ -1,9 +1,9 @@
 //! The timer interrupt came late while a task ran: the task had interrupts masked, as far as the trace can show.
 //!
-//! A lock still held where the interrupt came in at last speaks for it. The interrupt flag of the events in between says
-//! nothing, since the scheduler's and the timers' own events are always recorded with interrupts off. That of functions
-//! does: a function tracer proves it. In a guest nothing else does: a lock shows no more than that the interrupt came in
-//! inside of a section, and a task that was charged for all of the time need not have run all of it.
+//! A lock still held where the interrupt finally came in supports it. The interrupt flag of the events in between
+//! proves nothing, because the scheduler's and the timers' own events are always recorded with interrupts off. The flag
+//! of functions does: a function tracer proves it. In a guest nothing else does: a lock only shows that the interrupt
+//! came in inside a critical section, and a task that was charged for all of the time need not have run all of it.
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
@@ -35,7 +35,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let share = case.share(&pieces);
     let (confidence, why) = match case.virtualised() {
         host if proves_masked(case, &pieces) => (
-            // A hypervisor could still have held back an interrupt that was let in for a moment.
+            // A hypervisor could still have delayed an interrupt during a short moment with interrupts enabled.
             if host.is_none() && case.bare_metal() { Confidence::Certain } else { Confidence::Likely },
             "it had interrupts masked, as the recorded functions show".to_owned(),
         ),
@@ -50,7 +50,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             Confidence::Hint,
             "either it had interrupts masked or firmware had the CPU; the trace does not show which".to_owned(),
         ),
-        // A host that serves an exit or a page fault of the guest charges the task as if it ran.
+        // A host that handles an exit or a page fault of the guest charges the task as if it ran.
         Some(host) if charged.is_some() => (
             Confidence::Hint,
             format!(

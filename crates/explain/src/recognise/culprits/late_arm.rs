@@ -1,4 +1,4 @@
-//! The thread came back to its timer after the next wake-up was due already.
+//! The thread returned to its timer after the next wake-up was already due.
 
 use super::about::{About, Proof};
 use super::own_work;

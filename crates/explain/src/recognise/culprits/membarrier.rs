@@ -1,4 +1,4 @@
-//! A process asks other CPUs for a memory barrier.
+//! A process requests a memory barrier on other CPUs.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

@@ -1,4 +1,4 @@
-//! The CPU's share of memory that is charged to a control group is given back.
+//! The CPU's stock of memory charged to a control group is drained.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

@@ -1,4 +1,4 @@
-//! Everything took longer, and nobody in particular: the CPU itself was slow.
+//! Everything took longer, without a single culprit: the CPU itself was slow.
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
@@ -19,8 +19,8 @@ const PHASES: [PhaseName; 4] =
 /// Shorter ordinary phases are noise.
 const ORDINARY_NS_MIN: i64 = 300;
 
-/// How many percent of their ordinary time the phases of the way took, the least and the most of them; `None` when fewer
-/// than three are comparable.
+/// Percentage of their ordinary time that the phases took, minimum and maximum; `None` if fewer than three are
+/// comparable.
 pub fn slowed_percent(case: &Case) -> Option<(i64, i64)> {
     let ordinary = Controls::new(case.input.controls);
     let now = |phase| case.pieces.iter().filter(move |piece| piece.phase == phase).map(|piece| piece.ns()).sum::<i64>();
@@ -33,7 +33,7 @@ pub fn slowed_percent(case: &Case) -> Option<(i64, i64)> {
     Some((*percents.iter().min()?, *percents.iter().max()?))
 }
 
-/// What the kernel's way itself and the thread took: no task, no other interrupt.
+/// Time of the kernel's own wake-up path and of the thread: no task, no other interrupt.
 pub fn rest(case: &Case) -> Option<Vec<usize>> {
     let way =
         |piece: &Piece| case.is_wake_interrupt(piece) || matches!(case.kind(piece), OwnerKind::Own | OwnerKind::Idle);

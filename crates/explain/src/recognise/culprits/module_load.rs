@@ -1,4 +1,4 @@
-//! Modules are loaded or unloaded, or udev handles a device that came.
+//! Modules are loaded or unloaded, or udev handles a new device.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

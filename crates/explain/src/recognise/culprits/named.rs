@@ -1,5 +1,4 @@
-//! Recognises by their names: threads, functions that work items, timers and requests of other CPUs execute, and
-//! interrupts.
+//! Recognises by name: threads, interrupts, and functions run by work items, timers and requests of other CPUs.
 
 use super::about::About;
 use super::previous_irq::is_foreign;
@@ -10,14 +9,14 @@ use crate::recognise::in_kernel::Signs;
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, OwnerKind};
 
-/// What those are called that a culprit is about. A `*` stands for anything.
+/// Names that belong to a culprit. A `*` matches anything.
 #[derive(Debug, Clone, Copy)]
 pub struct Named {
     /// Threads.
     pub threads: &'static [&'static str],
     /// Functions.
     pub functions: &'static [&'static str],
-    /// Interrupts, and the threads that serve them (`irq/24-NAME`).
+    /// Interrupts, and the threads that handle them (`irq/24-NAME`).
     pub interrupts: &'static [&'static str],
 }
 
@@ -40,8 +39,7 @@ impl Named {
         device.is_some_and(|device| fits_any(self.interrupts, device))
     }
 
-    /// Whether the piece was held by one of them: an interrupt or a softirq whenever, a task while the thread could have
-    /// run.
+    /// Whether one of them held the piece: an interrupt or a softirq at any time, a task while the thread was runnable.
     pub fn holds(&self, case: &Case, piece: &Piece) -> bool {
         let Some(context) = held(piece) else { return false };
         match context {

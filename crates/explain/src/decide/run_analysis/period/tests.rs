@@ -1,4 +1,4 @@
-//! Rhythms that are there are found; of random instants none is told.
+//! Existing rhythms are found; for random instants none is reported.
 
 use super::*;
 
@@ -88,7 +88,7 @@ fn bursts_are_no_rhythm_and_few_instants_tell_nothing() {
     assert_eq!(rhythm(&[0, SECOND, 2 * SECOND, 3 * SECOND], 1_000_000, None), Rhythm::TooFew);
 }
 
-/// How many of `runs` rows of random instants get a period.
+/// Number of random series, out of `runs`, that get a period.
 fn periods_found_by_chance(runs: u64, mut row: impl FnMut(&mut Dice) -> Vec<i64>, interval_ns: u64) -> u64 {
     (0..runs)
         .filter(|seed| {
@@ -98,13 +98,14 @@ fn periods_found_by_chance(runs: u64, mut row: impl FnMut(&mut Dice) -> Vec<i64>
         .count() as u64
 }
 
-/// At the level of a thousandth 60 rows of each kind tell 0.06 periods; more than 2 come up in one of 20000 such simulations.
+/// At a level of one thousandth, 60 series of each kind yield 0.06 periods on average; more than 2 occur in one of
+/// 20000 such simulations.
 #[test]
 fn random_instants_have_no_period_at_the_stated_level() {
     chance_tells_no_period(60, 2);
 }
 
-/// 5 expected; more than 14 come up in one of 4000 such simulations.
+/// 5 expected; more than 14 occur in one of 4000 such simulations.
 #[test]
 #[ignore = "takes minutes"]
 fn random_instants_have_no_period_in_a_long_simulation() {
@@ -118,7 +119,7 @@ fn chance_tells_no_period(runs: u64, at_most: u64) {
         (0..count).map(|_| dice.below(10_000) * interval_ns).collect()
     };
     assert!(periods_found_by_chance(runs, uniform, interval_ns as u64) <= at_most, "on the grid of the samples");
-    // New maxima come ever more seldom.
+    // New maxima become increasingly rare.
     let records = |dice: &mut Dice| {
         (0..12 + dice.below(12)).map(|_| ((dice.roll() * 10_000f64.ln()).exp() * 1e8) as i64).collect()
     };
@@ -143,7 +144,7 @@ fn the_tests_of_uniformity_hold_their_level() {
         rayleigh += u32::from(votes.ln_p_rayleigh() < 0.01f64.ln());
         arc += u32::from(votes.p_arc(0.0) < 0.01);
     }
-    // 200 expected, standard deviation 14; Rayleigh's is an approximation.
+    // 200 expected, standard deviation 14; Rayleigh's test is an approximation.
     assert!((140..260).contains(&rayleigh), "{rayleigh}");
     assert!((140..260).contains(&arc), "{arc}");
 }
