@@ -1,12 +1,12 @@
 //! The bound of the scheduling latency of a PREEMPT_RT kernel by de Oliveira, Casini, de Oliveira and Cucinotta,
-//! "Demystifying the Real-Time Linux Scheduling Latency", ECRTS 2020 (doi 10.4230/LIPIcs.ECRTS.2020.9), theorem 8: the least
-//! positive L with
+//! "Demystifying the Real-Time Linux Scheduling Latency", ECRTS 2020 (doi 10.4230/LIPIcs.ECRTS.2020.9), theorem 8: the
+//! least positive L with
 //!
 //! `L = max(D_ST, D_POID) + D_PAIE + D_PSD + I_NMI(L) + I_IRQ(L)`
 //!
-//! The four delays are maxima of time without interrupts, which only the paper's own tracer tells; interrupts are in every
-//! trace. Their interference is characterised by the paper's *sliding window*: of each interrupt the most time that it was seen
-//! to take in any window of a length.
+//! The four delays are maxima of time without interrupts, which only the paper's own tracer measures; interrupts are in
+//! every trace. Their interference is characterised by the paper's *sliding window*: for each interrupt, the largest
+//! time that it was observed to take in any window of a length.
 
 use crate::SpikeInput;
 use crate::read::window::Window;
@@ -14,10 +14,10 @@ use crate::replay::context::Context;
 use crate::replay::recorded::Recorded;
 use std::collections::BTreeMap;
 
-/// A latency above this counts as diverged, as it does in the paper's tool.
+/// A latency above this counts as diverged, as in the paper's tool.
 const LATENCY_NS_MAX: i64 = 100_000_000;
 
-/// Longest observed durations, interrupts taken out, in ns.
+/// Longest observed durations, without interrupts, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delays {
     /// D_ST: interrupts off before a switch of threads until the scheduler has enabled preemption again.
@@ -38,12 +38,12 @@ impl Delays {
     }
 }
 
-/// What the interrupts of one CPU were seen to take.
+/// Observed interrupt times of one CPU.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Interference {
-    /// By recording and source: when each began and how long it took, in ns. Windows never reach across recordings.
+    /// By recording and source: start and duration of each, in ns. Windows never extend across recordings.
     seen: BTreeMap<String, Vec<Vec<(i64, i64)>>>,
-    /// Length of the longest recording, in ns: nothing is known of longer windows.
+    /// Length of the longest recording, in ns: longer windows are unknown.
     pub recorded_ns: i64,
 }
 
@@ -58,7 +58,7 @@ impl Interference {
         self.seen.keys().map(String::as_str)
     }
 
-    /// The most time that each source took of those of its occurrences that began within any `window_ns`, summed.
+    /// The largest time of each source, over its occurrences that began within any `window_ns`, summed.
     pub fn within_ns(&self, window_ns: i64) -> i64 {
         self.seen
             .values()
@@ -84,7 +84,7 @@ fn busiest_ns(seen: &[(i64, i64)], window_ns: i64) -> i64 {
     most_ns
 }
 
-/// The least L of theorem 8; `None` when it diverges.
+/// The least L of theorem 8; `None` if it diverges.
 pub fn bound_ns(delays: &Delays, interference: &Interference) -> Option<i64> {
     let free_ns = delays.interference_free_ns();
     let mut latency_ns = free_ns;
@@ -98,7 +98,7 @@ pub fn bound_ns(delays: &Delays, interference: &Interference) -> Option<i64> {
     None
 }
 
-/// Adds what the interrupts of the spike's CPU took in its snapshot.
+/// Adds the interrupts of the spike's CPU in its snapshot.
 pub fn observe(input: &SpikeInput, interference: &mut Interference) {
     let Some(window) = Window::of(input.spike, input.interval_ns) else { return };
     let opened = Recorded::new(input.trace, window);
@@ -122,7 +122,7 @@ pub fn observe(input: &SpikeInput, interference: &mut Interference) {
         };
         let ns = interval.end_ns - interval.start_ns;
         let seen = occurrences.entry(source.clone()).or_default();
-        // A function that begins or ends inside of it divides an interrupt's intervals, not the interrupt.
+        // A function that begins or ends inside it divides an interrupt's intervals, not the interrupt.
         match (&open, seen.last_mut()) {
             (Some((same, end_ns)), Some(last)) if *same == source && *end_ns == interval.start_ns => last.1 += ns,
             _ => seen.push((interval.start_ns, ns)),

@@ -1,5 +1,5 @@
-//! What the functions of a trace show, where a function tracer or stack traces were recorded: in which function an owner
-//! of the ledger spent its time and who called it, and for how long a CPU could not be interrupted or preempted.
+//! Evidence from the functions of a trace, if a function tracer or stack traces were recorded: the function in which an
+//! owner of the ledger spent its time and its callers, and how long a CPU could not be interrupted or preempted.
 
 mod calls;
 mod locks;
@@ -20,32 +20,32 @@ use calls::Level;
 use std::cell::OnceCell;
 use unwinding::Role;
 
-/// Owners that are accounted for.
+/// Maximum number of owners with a call chain.
 const OWNERS_MAX: usize = 4;
-/// An owner below this part of what the trace shows of the latency is not worth a chain.
+/// An owner below this percentage of the traced part of the latency gets no chain.
 const OWNER_PERCENT_MIN: i64 = 5;
-/// Callers that are kept.
+/// Maximum number of callers that are kept.
 const CHAIN_MAX: usize = 16;
-/// Callers that a sentence names.
+/// Maximum number of callers in a sentence.
 const CHAIN_SAID: usize = 4;
-/// A CPU that records functions records one at least this often, unless it is not executed or computes on and on.
+/// A CPU that records functions records one at least this often, unless it is not executed or computes without calls.
 const PAUSE_NS_MAX: i64 = 100_000;
 
-/// Where a stretch of time was spent.
+/// The function in which time was spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spent {
-    /// Time in the first function of the chain, the functions that it called included; `None` when only a stack trace
-    /// tells of it.
+    /// Time in the first function of the chain, including the functions that it called; `None` if only a stack trace
+    /// shows it.
     pub ns: Option<i64>,
     /// Innermost first; never empty.
     pub chain: Vec<String>,
     pub source: ChainSource,
-    /// Nothing was recorded meanwhile: it was spent there, or where no function is traced.
+    /// Nothing was recorded meanwhile: the time was spent there, or where no function is traced.
     pub last_entered: bool,
 }
 
 impl Spent {
-    /// `shrink_dentry_list` < `prune_dcache_sb`, the innermost few.
+    /// `shrink_dentry_list` < `prune_dcache_sb`, only the innermost functions.
     pub fn words(&self) -> String {
         if self.chain.first().is_some_and(|name| name == calls::USER_SPACE) {
             return calls::USER_SPACE.to_owned();
@@ -55,7 +55,7 @@ impl Spent {
     }
 }
 
-/// The account of a whole wake-up; `None` when the trace has neither functions nor stacks.
+/// The account of a whole wake-up; `None` if the trace has neither functions nor stacks.
 pub fn account(case: &Case) -> Option<FunctionAccount> {
     if !case.trace.cpus.iter().any(|activity| activity.has_functions) {
         return None;
@@ -103,7 +103,7 @@ pub fn account(case: &Case) -> Option<FunctionAccount> {
     })
 }
 
-/// Where the pieces were spent, judged by the functions of the CPU that has most of their time.
+/// The function of the pieces, according to the functions of the CPU that has most of their time.
 pub fn spent(case: &Case, pieces: &[&Piece]) -> Option<Spent> {
     let mut by_cpu: Vec<(u32, i64)> = Vec::new();
     for piece in pieces {
@@ -126,7 +126,7 @@ pub fn spent(case: &Case, pieces: &[&Piece]) -> Option<Spent> {
         Level::Any
     };
     let followed = calls::most_of(activity, case.names(), &stretches, total_ns, level);
-    // A stack trace knows more than an entry after which nothing was recorded.
+    // A stack trace is more reliable than an entry after which nothing was recorded.
     let doubtful = followed.as_ref().is_none_or(|most| most.last_entered);
     let stack = if doubtful && level != Level::Interrupt { stack_of(case, activity, &stretches) } else { None };
     let (ns, chain, source, last_entered) = match (stack, followed) {
@@ -134,24 +134,24 @@ pub fn spent(case: &Case, pieces: &[&Piece]) -> Option<Spent> {
         (None, Some(most)) => (Some(most.ns), most.chain, most.source, most.last_entered),
         (None, None) => return None,
     };
-    // What an interrupt broke into did not call it.
+    // The code that an interrupt broke into did not call it.
     let outermost = chain.iter().rposition(|name| unwinding::is_interrupt_entry(name)).map_or(chain.len(), |at| at + 1);
     let chain: Vec<String> = chain.into_iter().take(outermost.min(CHAIN_MAX)).collect();
     (!chain.is_empty()).then_some(Spent { ns, chain, source, last_entered })
 }
 
-/// The same for a finding, by indices of its pieces; silence is in no function.
+/// The same for a finding, by indices of its pieces; silence has no function.
 pub fn spent_by(case: &Case, indices: &[usize]) -> Option<Spent> {
     let pieces: Vec<&Piece> = indices.iter().filter_map(|&index| case.pieces.get(index)).collect();
     let theirs: Vec<&Piece> =
         pieces.iter().copied().filter(|piece| held(piece).is_some_and(is_other_context)).collect();
     let ns = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.ns()).sum::<i64>();
-    // A finding that is mostly about silence or idle is about no function.
+    // A finding that is mostly silence or idle has no function.
     if theirs.is_empty() || ns(&theirs) * 2 < ns(&pieces) { None } else { spent(case, &theirs) }
 }
 
-/// The thread's calls in a stack trace inside the longest of the stretches, or from the interrupts before and after all:
-/// one tells what it broke into, the other what had kept it waiting.
+/// The thread's calls in a stack trace inside the longest of the stretches, or else from the interrupts before and
+/// after it: one shows what it broke into, the other what had kept it waiting.
 fn stack_of(case: &Case, activity: &CpuActivity, stretches: &[(i64, i64)]) -> Option<Vec<String>> {
     let &(start_ns, end_ns) = stretches.iter().max_by_key(|(start_ns, end_ns)| end_ns - start_ns)?;
     let running = activity.overlapping(start_ns, end_ns).iter().find_map(|interval| interval.context.tid());
@@ -175,8 +175,8 @@ fn is_other_context(context: Context) -> bool {
     !matches!(context, Context::Untraced | Context::Idle { .. } | Context::Nmi { .. })
 }
 
-/// The longest masked stretches of a case and the lock held longest, looked for when they are first asked for: each takes a
-/// walk over all events.
+/// The longest masked stretches of a case and the lock held longest, computed on first use: each requires a pass over
+/// all events.
 #[derive(Debug, Default)]
 pub struct LongestMasked {
     interrupts: OnceCell<Option<Masked>>,
@@ -203,14 +203,15 @@ fn find_longest_masked(case: &Case, masking: Masking) -> Option<Masked> {
     overlapping.max_by_key(|masked| (masked.ns(), std::cmp::Reverse(masked.start_ns)))
 }
 
-/// The lock of the late CPU that was held longest of the wake-up.
+/// The lock of the late CPU that was held for the longest part of the wake-up.
 fn longest_lock<'a>(case: &'a Case) -> Option<&'a locks::Held> {
     let find = || locks::longest(case.trace.cpu(case.cpu())?, case.trace);
     case.masked.lock.get_or_init(find).as_ref()
 }
 
-/// Whether functions show that interrupts were masked for most of the pieces. A long pause between two records is no proof,
-/// except in virtual time: a hypervisor or firmware may have had the CPU in the middle of a short masked section.
+/// Whether functions show that interrupts were masked for most of the pieces. A long pause between two records does not
+/// prove it, except in virtual time: a hypervisor or firmware may have had the CPU in the middle of a short masked
+/// section.
 pub fn proves_masked(case: &Case, indices: &[usize]) -> bool {
     let Some(masked) = longest_masked(case, Masking::Interrupts) else { return false };
     let paused_ns: i64 = match case.in_virtual_time() {
@@ -221,7 +222,7 @@ pub fn proves_masked(case: &Case, indices: &[usize]) -> bool {
     shown_ns.saturating_mul(10) >= case.ns(indices).saturating_mul(8)
 }
 
-/// Stretches of the late CPU without any record, inside of a masked one.
+/// Stretches of the late CPU without any record, inside a masked one.
 fn pauses<'a>(case: &'a Case, masked: &Masked) -> impl Iterator<Item = (i64, i64)> + 'a {
     let events = case.trace.cpu(case.cpu()).map_or(&[][..], |activity| &activity.events);
     let first = events.partition_point(|event| event.ts_ns < masked.start_ns);
@@ -231,7 +232,7 @@ fn pauses<'a>(case: &'a Case, masked: &Masked) -> impl Iterator<Item = (i64, i64
     pairs.filter(|(from_ns, to_ns)| to_ns - from_ns > PAUSE_NS_MAX)
 }
 
-/// The part of the pieces that lies in a stretch of the late CPU.
+/// The part of the pieces that is in a stretch of the late CPU.
 fn shared_ns(case: &Case, indices: &[usize], start_ns: i64, end_ns: i64) -> i64 {
     let pieces = indices.iter().filter_map(|&index| case.pieces.get(index)).filter(|piece| piece.cpu == case.cpu());
     pieces.map(|piece| (piece.end_ns.min(end_ns) - piece.start_ns.max(start_ns)).max(0)).sum()
@@ -250,8 +251,8 @@ fn stretch(case: &Case, masked: &Masked) -> MaskedStretch {
     }
 }
 
-/// What a finding adds about functions: an end for its sentence, and lines of evidence. `innocent`: whoever had the CPU
-/// is not why it took so long.
+/// Text about functions for a finding: an end for its sentence, and lines of evidence. `innocent`: the context that had
+/// the CPU did not cause the delay.
 pub fn words(case: &Case, indices: &[usize], innocent: bool) -> (String, Vec<String>) {
     let mut evidence = Vec::new();
     let mut sentence = String::new();

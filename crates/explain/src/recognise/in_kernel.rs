@@ -1,25 +1,25 @@
 //! Whether a task that kept the CPU from a runnable thread was in the kernel.
 //!
-//! The kernel asks a task to yield by a flag that every later event carries (`N`). In user space a task yields on the way out of
-//! the interrupt that asked; so one that was asked and went on was in the kernel, if the CPU was executed. Where it was not
-//! asked, something else let it go on: a priority that it was lent, a budget, a lost event.
+//! The kernel requests a task to yield by a flag that every later event contains (`N`). In user space a task yields on
+//! the exit path of the interrupt that set it; so a task that continued with the flag set was in the kernel, if the CPU
+//! was executed. Without the flag, something else let it continue: an inherited priority, a budget, a lost event.
 
 use crate::read::event::{Event, EventKind, flag};
 use crate::recognise::case::{Case, held};
 use archive::explanation::Confidence;
 
-/// What a switch takes, its own events included.
+/// Duration of a switch, including its own events.
 const SWITCHING_NS_MAX: i64 = 5_000;
-/// A shorter stretch may be the way out of an interrupt.
+/// A shorter stretch may be the exit path of an interrupt.
 const WAY_OUT_NS_MAX: i64 = 20_000;
 
-/// What the trace shows of a task that went on.
+/// Evidence in the trace about a task that continued.
 #[derive(Debug, Clone, Copy)]
 pub struct Signs<'c> {
-    /// An event that carries the kernel's demand to yield.
+    /// An event with the kernel's request to yield.
     pub asked: Option<Event<'c>>,
-    /// An event after that shows the task in the kernel: one that it caused itself, or an interrupt of a section
-    /// with preemption disabled.
+    /// A later event shows the task in the kernel: one that it caused itself, or an interrupt of a section with
+    /// preemption disabled.
     went_on: bool,
     /// It left the CPU from inside the kernel.
     left_in_kernel: bool,
@@ -48,7 +48,7 @@ impl<'c> Signs<'c> {
                 let interrupted = event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) != 0;
                 let at_an_edge = event.is_interrupt_entry()
                     || matches!(event.what, EventKind::VectorExit { .. } | EventKind::IrqExit { .. });
-                // At its edges an interrupt has the preemption count of what it interrupts.
+                // At its start and end an interrupt has the preemption count of the interrupted code.
                 let in_a_section = at_an_edge && event.preempt_off();
                 let by_itself = !interrupted && piece.end_ns - event.ts_ns > SWITCHING_NS_MAX;
                 if in_a_section || by_itself {
@@ -59,8 +59,8 @@ impl<'c> Signs<'c> {
         Self { asked, went_on, left_in_kernel, functions }
     }
 
-    /// How sure it is that the task was in the kernel for the time of the pieces. In a guest the host may have had a part of it
-    /// that no record shows, even of a task that was charged for all of it.
+    /// Confidence that the task was in the kernel for the time of the pieces. In a guest the host may have taken an
+    /// unrecorded part of it, even from a task that was charged for all of it.
     pub fn confidence(&self, case: &Case, pieces: &[usize]) -> Confidence {
         let seen = case.is_seen_throughout(pieces);
         let shown = if seen { Confidence::Certain } else { Confidence::Likely };
@@ -74,8 +74,8 @@ impl<'c> Signs<'c> {
             true => shown,
             false if case.ns(pieces) <= WAY_OUT_NS_MAX => Confidence::Hint,
             false if case.virtualised().is_none() => Confidence::Certain,
-            // In user space it yields at once, unless the host has the CPU within those microseconds, which a steal clock
-            // would have left out.
+            // In user space it yields at once, unless the host takes the CPU within those microseconds, which a steal
+            // clock would have left out.
             false if case.has_steal_clock() && !seen && case.charged_in_full(pieces).is_none() => Confidence::Hint,
             false => Confidence::Likely,
         }

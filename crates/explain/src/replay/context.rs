@@ -1,10 +1,10 @@
-//! Who holds a CPU at an instant, and how that is called in a ledger.
+//! The context on a CPU at an instant, and its name in a ledger.
 
 use crate::read::event::{IDLE_EXIT, Vector};
 use crate::read::names::{Names, softirq};
 use archive::explanation::OwnerKind;
 
-/// The innermost context of a CPU. `function` is what it executes as far as events tell, 0 when they do not.
+/// The innermost context of a CPU. `function` is the function it executes, 0 if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Context {
     /// The recorder has no data.
@@ -29,7 +29,7 @@ pub enum Context {
         tid: i32,
         function: u64,
     },
-    /// `state` is [`IDLE_EXIT`] when the idle task runs without being in a sleep state.
+    /// `state` is [`IDLE_EXIT`] if the idle task runs without being in a sleep state.
     Idle {
         state: u32,
     },
@@ -49,7 +49,7 @@ impl Context {
         matches!(self, Self::Nmi { .. } | Self::Vector { .. } | Self::Irq { .. } | Self::Softirq { .. })
     }
 
-    /// Thread on whose behalf or on top of which this runs, where the context knows it.
+    /// Thread on whose behalf or on top of which this runs, if the context contains it.
     pub fn tid(self) -> Option<i32> {
         match self {
             Self::Task { tid, .. } | Self::Softirq { tid, .. } => Some(tid),
@@ -88,11 +88,11 @@ impl Context {
     }
 }
 
-/// Threads that are not strangers: the measuring thread and the rest of the tool.
+/// Threads of the tool: the measuring thread and the others.
 #[derive(Debug, Clone, Default)]
 pub struct ToolThreads {
     pub own_tid: i32,
-    /// Kernel priority of the measuring thread, when an event told it.
+    /// Kernel priority of the measuring thread, if an event contained it.
     pub own_prio: Option<i32>,
     pub tool_tids: Vec<i32>,
 }

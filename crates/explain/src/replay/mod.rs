@@ -1,4 +1,4 @@
-//! The events of each CPU, replayed: which context had the CPU when.
+//! Replays the events of each CPU: which context had the CPU at each instant.
 
 pub mod context;
 pub mod page_faults;

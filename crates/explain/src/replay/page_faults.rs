@@ -1,27 +1,27 @@
-//! When a thread was in page faults, as far as the kernel tells.
+//! When a thread was in page faults, as far as the kernel records it.
 //!
-//! It tells when a fault begins (`exceptions:page_fault_*`), and never when it ends. Where it was asked to, it also notes that
-//! the thread got memory (`kmem:mm_page_alloc`, after the page was emptied) and that the memory was counted as its own
-//! (`kmem:rss_stat`): up to there the fault lasted for sure, and not much longer. Without such notes faults close to each other
-//! are taken for one after the other, and one alone for none.
+//! It records the start of a fault (`exceptions:page_fault_*`), and never its end. If enabled, it also records that the
+//! thread got memory (`kmem:mm_page_alloc`, after the page was cleared) and that the memory was counted as its own
+//! (`kmem:rss_stat`): the fault lasted at least until then, and not much longer. Without these notes, faults close to
+//! each other are assumed to be contiguous, and a single one to take no time.
 
 use crate::read::event::{Event, EventKind, flag};
 use archive::environment::VIRTUAL_TIME;
 
-/// Page faults without notes closer to each other than this are one run of them. In a guest each of them may be one of the
-/// hypervisor, too, which has to find the memory; a program that imitates a processor takes longer still.
+/// Page faults without notes that are closer to each other than this form one run. In a guest each of them may also be
+/// a fault of the hypervisor, which has to find the memory; an emulator of the processor takes longer still.
 const APART_NS: i64 = 20_000;
 const APART_GUEST_NS: i64 = 100_000;
 const APART_EMULATED_NS: i64 = 300_000;
-/// What comes after the last note of a fault takes no longer than this many times what usually comes before it. More would
-/// take work of the thread for a fault, where it touches little memory now and then.
+/// The time after the last note of a fault is at most this many times the usual time before it. A larger factor would
+/// count work of the thread as a fault, if it touches little memory now and then.
 const REST_TIMES: i64 = 2;
 
 /// One page fault of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fault {
     begin_ns: i64,
-    /// The last instant of which the kernel noted that the fault was still being served.
+    /// The last instant at which a note shows that the fault was still being handled.
     noted_ns: Option<i64>,
 }
 
@@ -33,11 +33,11 @@ pub struct Faults {
     rest_ns: i64,
 }
 
-/// How close page faults without notes are that belong together, by what the environment says of a hypervisor.
+/// Maximum distance of page faults without notes that belong together, by the hypervisor in the environment.
 pub fn apart_ns(virtualisation: Option<&str>) -> i64 {
     match virtualisation {
         None | Some("" | "none") => APART_NS,
-        // QEMU without KVM calls itself so; with it the guest sees KVM.
+        // QEMU without KVM reports this name; with KVM the guest sees KVM.
         Some("qemu" | VIRTUAL_TIME) => APART_EMULATED_NS,
         Some(_) => APART_GUEST_NS,
     }
@@ -56,21 +56,21 @@ impl Faults {
                 continue;
             }
             let Some(fault) = faults.last_mut().filter(|_| open) else { continue };
-            // An interrupt gets memory for others.
+            // An interrupt allocates memory for others.
             if event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) != 0 {
                 continue;
             }
             match event.what {
                 EventKind::PageAllocated { movable } if !has_page => {
                     fault.noted_ns = Some(event.ts_ns);
-                    // PrecedingEvents the page itself it may need a table to enter it in.
+                    // Before the page itself, it may need a table to map it.
                     has_page = movable;
                 }
                 EventKind::MemoryCounted { own: true } => {
                     fault.noted_ns = Some(event.ts_ns);
                     open = false;
                 }
-                // It has gone on and calls the kernel.
+                // The thread has continued and calls the kernel.
                 EventKind::HrtimerStart { .. } | EventKind::Marker => open = false,
                 _ => {}
             }
@@ -82,7 +82,7 @@ impl Faults {
         Self { faults, apart_ns, rest_ns: usual_ns.saturating_mul(REST_TIMES).min(APART_NS) }
     }
 
-    /// Stretches in which one fault followed the other: ascending, none empty.
+    /// Stretches of contiguous faults: ascending, none empty.
     pub fn runs(&self) -> Vec<(i64, i64)> {
         let mut runs: Vec<(i64, i64)> = Vec::new();
         for (index, fault) in self.faults.iter().enumerate() {
@@ -101,7 +101,7 @@ impl Faults {
         runs
     }
 
-    /// How the lengths of those between two instants were estimated, in words.
+    /// How the lengths of the faults between two instants were estimated, in words.
     pub fn estimate(&self, from_ns: i64, to_ns: i64) -> String {
         let duration = crate::recognise::case::duration;
         let inside: Vec<&Fault> =

@@ -1,4 +1,4 @@
-//! The priority of every thread at every instant, as far as the events of the scheduler show it.
+//! The priority of every thread at every instant, as far as the scheduler's events show it.
 
 use crate::read::event::{Event, EventKind};
 use std::collections::HashMap;
@@ -11,11 +11,11 @@ pub struct PrioSpan<'a> {
     /// The first event that shows it, and the last.
     pub first_ns: i64,
     pub last_ns: i64,
-    /// The event that gave it this priority by inheritance, or took back what it had inherited.
+    /// The event that set this priority by inheritance, or ended the inheritance.
     pub inherited: Option<Event<'a>>,
 }
 
-/// A change of a thread's priority: after one instant and no later than the other.
+/// A change of a thread's priority: after one instant and not later than the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrioChange<'a> {
     pub after_ns: i64,
@@ -32,7 +32,7 @@ pub struct Priorities<'a> {
 }
 
 impl<'a> Priorities<'a> {
-    /// Of events that ascend by time.
+    /// From events in order of time.
     pub fn of(events: impl Iterator<Item = Event<'a>>) -> Self {
         let mut priorities = Self::default();
         for event in events {
@@ -74,7 +74,7 @@ impl<'a> Priorities<'a> {
         self.spans.get(&tid).map_or(&[], Vec::as_slice)
     }
 
-    /// The priority that a thread was last seen with at an instant, or the first one that it is seen with afterwards.
+    /// The priority that a thread was last seen with at an instant, or else the first one afterwards.
     pub fn at(&self, tid: i32, at_ns: i64) -> Option<i32> {
         self.span_at(tid, at_ns).map(|span| span.prio)
     }
@@ -85,7 +85,7 @@ impl<'a> Priorities<'a> {
         spans.get(next.saturating_sub(1))
     }
 
-    /// What changed a thread's priority, in order of time.
+    /// Changes of a thread's priority, in order of time.
     pub fn changes(&self, tid: i32) -> impl Iterator<Item = PrioChange<'a>> {
         self.spans(tid).windows(2).map(|pair| PrioChange {
             after_ns: pair[0].last_ns,
@@ -96,8 +96,8 @@ impl<'a> Priorities<'a> {
         })
     }
 
-    /// The priority that a thread has lent to it at an instant, with the event that shows it and what it had without: the one
-    /// that lent it, or the one that took it back.
+    /// The priority that a thread inherits at an instant, with its own priority and the event that shows it: the start
+    /// of the inheritance, or its end.
     pub fn boost_at(&self, tid: i32, at_ns: i64) -> Option<Boost<'a>> {
         let spans = self.spans(tid);
         let index = spans.partition_point(|span| span.first_ns <= at_ns).saturating_sub(1);
@@ -120,7 +120,7 @@ pub struct Boost<'a> {
     pub prio: i32,
     /// Its priority without it.
     pub own_prio: i32,
-    /// The event lends it; otherwise it takes it back.
+    /// The event starts the inheritance; otherwise it ends it.
     pub lent: bool,
     pub event: Event<'a>,
 }

@@ -1,4 +1,4 @@
-//! What was recorded around a wake-up, by either recorder: the kernel's trace, or the flight recorder of virtual time.
+//! The recording around a wake-up, by either recorder: the kernel's trace, or the flight recorder of virtual time.
 
 use crate::caveat::Limit;
 use crate::read::flight::Flight;
@@ -16,7 +16,7 @@ pub enum Recorded<'a> {
 }
 
 impl<'a> Recorded<'a> {
-    /// Never fails; what the bytes do not hold is said in the limits of the trace.
+    /// Never fails; missing data is reported in the limits of the trace.
     pub fn new(source: Source<'a>, window: Window) -> Self {
         if Flight::is_one(&source.range(0, Flight::MAGIC_BYTES).0) {
             Self::Flight(Flight::open(&source.range(0, source.size()).0))
@@ -40,7 +40,7 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// The CPU of a flight record: there is one.
+/// The only CPU of a flight record.
 fn flight_trace(flight: &Flight, spike: &Spike, window: Window) -> Trace<'static> {
     let found = flight.events(spike, window);
     let covered = Covered { from_ns: Some(found.from_ns), to_ns: found.to_ns };

@@ -1,4 +1,4 @@
-//! From the bytes of a trace.dat to a [`Trace`].
+//! Turns the bytes of a trace.dat into a [`Trace`].
 
 use crate::caveat::Limit;
 use crate::read::decode::Decoder;
@@ -11,7 +11,7 @@ use ftrace::page::GapKind;
 use ftrace::print_fmt::EventPrinter;
 use ftrace::trace_dat::{CpuRecords, Record, Source, TraceFile, TraceItem};
 
-/// Events without words of their own that are printed; a window with more is nobody's reading.
+/// Maximum number of printed events without built-in words; a larger window is unreadable anyway.
 const PRINTED_MAX: usize = 20_000;
 
 /// A snapshot opened for one wake-up.
@@ -22,7 +22,7 @@ pub struct TraceSnapshot<'a> {
 }
 
 impl<'a> TraceSnapshot<'a> {
-    /// Never fails; what the bytes do not hold is said in the limits of the trace.
+    /// Never fails; missing data is reported in the limits of the trace.
     pub fn new(trace: Source<'a>, window: Window) -> Self {
         let file = TraceFile::parse_window(trace, window.lookback_ns as u64, window.end_ns.max(0) as u64);
         let decoder = Decoder::new(&file.metadata);
@@ -92,7 +92,7 @@ impl<'a> TraceSnapshot<'a> {
         }
     }
 
-    /// Events that are only shown, as the kernel words them.
+    /// Prints events that are only shown, in the kernel's format.
     fn print_other_events(&self, trace: &mut Trace<'_>) {
         let mut printer = EventPrinter::new(&self.file.metadata);
         let wordless = |event: &&Event| matches!(event.what, EventKind::Other | EventKind::Message | EventKind::Marker);
@@ -119,8 +119,8 @@ impl<'a> TraceSnapshot<'a> {
         }
     }
 
-    /// For which stretch the buffer of a CPU is known to hold all events. A buffer that was never full holds all since
-    /// recording began, and the oldest event of any CPU is the only sign of when that was.
+    /// The stretch for which the buffer of a CPU is known to contain all events. A buffer that was never full contains
+    /// all since recording began, and only the oldest event of any CPU shows when that was.
     fn covered(&self, cpu: u32, snapshot: Option<&Snapshot>, damaged: bool, window: Window) -> Covered {
         let coverage: Option<&[Coverage]> = snapshot.map(|snapshot| snapshot.coverage.as_slice());
         let held: Vec<(u32, Option<i64>, u64)> = match coverage {
@@ -170,7 +170,7 @@ impl<'a> TraceSnapshot<'a> {
     }
 }
 
-/// Without these the phases cannot be told apart.
+/// Without these the phases cannot be distinguished.
 const NEEDED_EVENTS: [(&str, &str); 5] = [
     ("sched", "sched_switch"),
     ("sched", "sched_waking"),

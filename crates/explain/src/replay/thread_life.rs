@@ -1,15 +1,15 @@
-//! The life of one thread as the scheduler's events tell it: when it ran, could have run, slept or was stopped, on which CPU,
-//! and which events began and ended each state.
+//! The life of one thread according to the scheduler's events: when it ran, was runnable, slept or was stopped, on
+//! which CPU, and which events began and ended each state.
 
 use crate::read::event::{Event, EventKind, state};
 
-/// What a thread is about, as far as its scheduler knows.
+/// State of a thread as known to the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LifeState {
     Running,
-    /// It could run, and another has the CPU.
+    /// Runnable, but another thread has the CPU.
     Runnable,
-    /// It waits to be woken; `blocked`: not even by a signal.
+    /// It waits to be woken; `blocked`: signals do not wake it.
     Asleep {
         blocked: bool,
     },
@@ -20,7 +20,7 @@ pub enum LifeState {
 }
 
 impl LifeState {
-    /// The state that `prev_state` of a switch away from the thread leaves it in.
+    /// The thread's state after a switch away from it, from `prev_state`.
     fn left_in(prev_state: i64) -> Self {
         match prev_state & 0xff {
             0 => Self::Runnable,
@@ -35,7 +35,7 @@ impl LifeState {
     }
 }
 
-/// A stretch of one state, on the CPU where the thread is or was last.
+/// A stretch in one state, on the CPU where the thread is or was last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LifeSpan<'a> {
     pub start_ns: i64,
@@ -54,8 +54,8 @@ impl LifeSpan<'_> {
     }
 }
 
-/// The states of thread `tid` from one instant to another: ascending, without gap or overlap. `events` ascend by time; `cpu` is
-/// where it is when none of them says so.
+/// The states of thread `tid` from one instant to another: ascending, without gap or overlap. `events` are in order of
+/// time; `cpu` is its CPU if none of them shows it.
 pub fn life<'a>(events: &[Event<'a>], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec<LifeSpan<'a>> {
     let mut replay =
         LifeReplay { tid, end_ns, cursor_ns: start_ns, now: None, began: None, left: None, spans: Vec::new() };
@@ -73,7 +73,8 @@ struct LifeReplay<'a> {
     cursor_ns: i64,
     now: Option<(LifeState, u32)>,
     began: Option<Event<'a>>,
-    /// The CPU it was switched away from, until another task is seen there: the switch itself goes by the old name.
+    /// The CPU that it was switched out of, until another task is seen there: the switch itself is recorded under the
+    /// old thread.
     left: Option<u32>,
     spans: Vec<LifeSpan<'a>>,
 }
@@ -95,7 +96,7 @@ impl<'a> LifeReplay<'a> {
             self.left = None;
         }
         let here = self.now.map_or(cpu, |(_, cpu)| cpu);
-        // What it was about before, as far as this event proves it, and what it is about from here on.
+        // Its earlier state, as far as this event proves it, and its state from here on.
         let (before, after, place) = match event.what {
             EventKind::Switch { prev, prev_state, .. } if prev == tid => {
                 self.left = Some(event.cpu);
@@ -104,7 +105,7 @@ impl<'a> LifeReplay<'a> {
             EventKind::Switch { next, .. } if next == tid => (Runnable, Running, event.cpu),
             EventKind::Waking { tid: woken, .. } | EventKind::Wakeup { tid: woken, .. } if woken == tid => {
                 match self.now {
-                    // It had not gone to sleep yet, or is awake already.
+                    // It had not fallen asleep yet, or is already awake.
                     Some((Running | Runnable, _)) => return,
                     _ => (Asleep { blocked: false }, Runnable, here),
                 }
@@ -116,7 +117,7 @@ impl<'a> LifeReplay<'a> {
                 }
                 (state, state, to_cpu)
             }
-            // It does something, so it has the CPU, and a switch to it was not recorded.
+            // It acts, so it has the CPU, and a switch to it was not recorded.
             _ if event.tid == tid && self.left != Some(event.cpu) && is_its_doing(event) => match self.now {
                 Some((Running, at)) if at == event.cpu => return,
                 Some((before, _)) => (before, Running, event.cpu),
@@ -131,7 +132,7 @@ impl<'a> LifeReplay<'a> {
     }
 }
 
-/// Whether an event with the thread's number is one of its own: functions of a switch go by the number of the one before.
+/// Whether an event with the thread's number is its own: functions of a switch have the number of the previous thread.
 fn is_its_doing(event: &Event) -> bool {
     !event.is_function() && event.what != EventKind::Stack
 }

@@ -1,8 +1,8 @@
 //! Replays the events of one CPU into intervals, each with the one context that held the CPU.
 //!
-//! Contexts nest: NMI over interrupt over softirq over thread or idle. Softirqs and work items belong to a thread, not to
-//! the CPU, because on PREEMPT_RT the thread that runs them can be preempted. The replay may begin anywhere: the first
-//! event tells what came before it, as far as it can.
+//! Contexts nest: NMI over interrupt over softirq over thread or idle. Softirqs and work items belong to a thread, not
+//! to the CPU, because on PREEMPT_RT the thread that runs them can be preempted. The replay may begin anywhere: the
+//! first event shows the state before it, as far as possible.
 //!
 //! A switch that was not recorded leaves a gap, with one exception, see [`idle`].
 
@@ -14,10 +14,10 @@ use crate::replay::context::Context;
 use idle::{GivingWay, Inferred};
 use std::collections::HashMap;
 
-/// More nested interrupts than hardware can stack; beyond it the trace is nonsense.
+/// More nested interrupts than hardware can stack; a deeper trace is invalid.
 const NESTED_IRQS_MAX: usize = 16;
 
-/// A stretch of one CPU. Intervals of a CPU ascend and do not overlap; lost_records between them are untraced.
+/// A stretch of one CPU. Intervals of a CPU ascend and do not overlap; gaps between them are untraced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     pub start_ns: i64,
@@ -25,12 +25,12 @@ pub struct Interval {
     pub context: Context,
 }
 
-/// What is pending on behalf of one thread.
+/// Pending work on behalf of one thread.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pending {
     softirq: Option<(u32, u64)>,
     work: u64,
-    /// Function of another CPU's request, executed in the thread itself.
+    /// Function requested by another CPU, executed in the thread itself.
     csd: u64,
 }
 
@@ -45,12 +45,12 @@ impl Pending {
 pub struct Replay {
     window: Window,
     intervals: Vec<Interval>,
-    /// Everything before is accounted for.
+    /// Everything before it is accounted for.
     cursor_ns: i64,
     /// The contexts below are those of the CPU at `cursor_ns`.
     known: bool,
     tid: i32,
-    /// The thread that gave way to `tid`, until something of `tid` is seen.
+    /// The thread that was switched out for `tid`, until an event of `tid` occurs.
     giving_way: Option<i32>,
     idle_state: u32,
     /// Each is a [`Context::Vector`] or [`Context::Irq`].
@@ -63,7 +63,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// `covered_from_ns`: the recorder would have shown events from there on; `None` when only the first event proves it.
+    /// `covered_from_ns`: the recorder would have shown events from there on; `None` if only the first event proves it.
     /// `own_tid` is the measuring thread.
     pub fn new(window: Window, covered_from_ns: Option<i64>, own_tid: i32) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Replay {
         }
     }
 
-    /// Takes the next event of the CPU. One that claims to be earlier than its predecessor happens with it.
+    /// Processes the next event of the CPU. An event earlier than its predecessor is moved to the predecessor's time.
     #[inline]
     pub fn feed(&mut self, event: &Event) {
         if !self.known {
@@ -114,7 +114,7 @@ impl Replay {
         self.switches_missing
     }
 
-    /// Stretches that a task has by inference; the switch before each is one of those that are missing.
+    /// Stretches assigned to a task by inference; the switch before each is one of those that are missing.
     pub fn inferred(&self) -> &[Inferred] {
         &self.inferred
     }
@@ -140,7 +140,7 @@ impl Replay {
         }
     }
 
-    /// Closes the interval that ends at `ts_ns`; an NMI says only afterwards how much of it was its own.
+    /// Closes the interval that ends at `ts_ns`; an NMI reports only afterwards how much of it was its own.
     #[inline]
     fn advance(&mut self, ts_ns: i64, what: EventKind) {
         let context = self.context();
@@ -168,7 +168,7 @@ impl Replay {
         }
     }
 
-    /// The contexts before an event that comes out of the unknown.
+    /// The contexts before an event without known predecessors.
     fn deduce(&mut self, event: &Event) {
         self.known = true;
         self.idle_state = IDLE_EXIT;
@@ -191,7 +191,8 @@ impl Replay {
         }
     }
 
-    /// What every event proves: who runs, and that no interrupt does when its flags say so.
+    /// Corrects the state from what every event proves: the running thread, and that no interrupt is running if its
+    /// flags say so.
     #[inline]
     fn heal(&mut self, event: &Event) {
         let tid = match event.what {
@@ -201,10 +202,11 @@ impl Replay {
         if tid == self.tid {
             self.giving_way = None;
         } else if self.giving_way == Some(tid) && event.is_function() && event.flags & flag::IRQS_OFF != 0 {
-            // The kernel names the new thread only at the end of the switch; functions before that go by the old one.
+            // The kernel reports the new thread only at the end of the switch; functions before that are recorded for
+            // the old one.
             return;
         } else {
-            // A switch was not recorded: from the last event to this one nobody knows who ran.
+            // A switch was not recorded: the running thread is unknown from the last event to this one.
             let in_window = (self.window.start_ns..=self.window.end_ns).contains(&event.ts_ns);
             self.switches_missing += u64::from(in_window);
             if self.idle_giving_way.is_to(event, tid) {
@@ -291,7 +293,7 @@ impl Replay {
         }
     }
 
-    /// The innermost interrupt or softirq executes `address`, or nothing known when that is 0.
+    /// The innermost interrupt or softirq executes `address`, or unknown code if that is 0.
     fn execute(&mut self, address: u64) {
         match self.irqs.last_mut() {
             Some(Context::Vector { function, .. } | Context::Irq { function, .. }) => *function = address,

@@ -1,4 +1,4 @@
-//! The window of a trace: what each CPU did, and what limits that knowledge.
+//! The window of a trace: the activity of each CPU, and the limits of that knowledge.
 
 #[cfg(test)]
 pub mod idle_cpus;
@@ -13,23 +13,23 @@ use crate::replay::timeline::idle::Inferred;
 use crate::replay::timeline::{Interval, Replay};
 use std::collections::{HashSet, VecDeque};
 
-/// Due timers remembered for a CPU; a wake-up during which more are due is long enough to be proven otherwise.
+/// Due timers stored per CPU; a wake-up during which more are due is long enough for other proofs.
 const DUE_TIMERS_MAX: usize = 256;
-/// Events before the window that are kept of one kind; the last ones count.
+/// Events before the window that are kept per kind; the last ones are kept.
 const PRECEDING_MAX: usize = 256;
 
 /// One item of a CPU's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordItem<'a> {
     Event(Event<'a>),
-    /// Records are missing between the events before and after; how many, when known.
+    /// Records are missing between the events before and after; their number, if known.
     Gap {
         ts_ns: i64,
         lost: Option<u64>,
     },
 }
 
-/// For which stretch the recorder would have shown events of a CPU.
+/// The stretch for which the recorder would have shown events of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Covered {
     /// `None`: only events themselves prove it.
@@ -44,22 +44,22 @@ pub struct LostRecords {
     pub lost: Option<u64>,
 }
 
-/// The last events before the window that name what was going on when it began.
+/// The last events before the window that determine the state at its start.
 #[derive(Debug, Default)]
 pub struct PrecedingEvents<'a> {
     pub switch: Option<Event<'a>>,
     /// Switch away from the measuring thread: why it left the CPU.
     pub own_left: Option<Event<'a>>,
-    /// All that the scheduler did with the measuring thread, and the timers that it started.
+    /// All scheduler events of the measuring thread, and the timers that it started.
     pub own: VecDeque<Event<'a>>,
-    /// What tasks did to other threads: priorities they lent, signals, control groups they froze.
+    /// Actions of tasks on other threads: inherited priorities, signals, frozen control groups.
     pub interventions: VecDeque<Event<'a>>,
-    /// Entries of the interrupts that are open when the window begins, the outermost first.
+    /// Entries of the interrupts that are open when the window begins, outermost first.
     pub open_interrupts: Vec<Event<'a>>,
     pub interrupt: Option<Event<'a>>,
     pub idle: Option<Event<'a>>,
     pub work: Option<Event<'a>>,
-    /// The last event outside of interrupts, where it is a message of the kernel: consoles may be written from then on.
+    /// The last event outside of interrupts, if it is a message of the kernel: consoles may be written from then on.
     pub message: Option<Event<'a>>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> PrecedingEvents<'a> {
         [self.switch, self.own_left, self.interrupt, self.idle, self.work, self.message].into_iter().flatten()
     }
 
-    /// Those that say what a thread was about, and how urgent it was.
+    /// Those that show the states of threads and their priorities.
     fn of_threads(&self) -> impl Iterator<Item = Event<'a>> {
         self.own.iter().chain(&self.interventions).chain(&self.switch).copied()
     }
@@ -125,22 +125,22 @@ pub struct DueTimer {
     pub timer: u64,
     pub started_ns: i64,
     pub expires_ns: i64,
-    /// `None` when it never had its turn in the window.
+    /// `None` if it did not expire in the window.
     pub fired_ns: Option<i64>,
 }
 
-/// What the kernel's clock of tasks goes by, at an instant.
+/// An update of the kernel's task clock at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charge {
     pub ts_ns: i64,
-    /// Thread that ran on the CPU of the record, which may charge one of another CPU.
+    /// The running thread on the CPU of the record, which may charge a thread of another CPU.
     pub by_tid: i32,
     pub what: ChargeKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChargeKind {
-    /// The CPU goes on with this thread.
+    /// The CPU continues with this thread.
     Switch {
         next: i32,
     },
@@ -156,16 +156,16 @@ pub enum ChargeKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     pub ts_ns: i64,
-    /// From here on the CPU is in an interrupt, or on its way into one.
+    /// From here on the CPU is in an interrupt, or about to enter one.
     pub interrupted: bool,
 }
 
-/// The callers of one instant.
+/// The callers at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
     pub ts_ns: i64,
     pub tid: i32,
-    /// Addresses, the innermost first.
+    /// Addresses, innermost first.
     pub callers: Vec<u64>,
 }
 
@@ -180,7 +180,7 @@ impl Stamp {
     }
 }
 
-/// What one CPU did in the window.
+/// The activity of one CPU in the window.
 #[derive(Debug, Default)]
 pub struct CpuActivity<'a> {
     pub cpu: u32,
@@ -190,23 +190,23 @@ pub struct CpuActivity<'a> {
     pub lost_records: Vec<LostRecords>,
     /// Thread switches that must have happened and were not recorded.
     pub switches_missing: u64,
-    /// Intervals a task has by inference, because the switch to it was not recorded. Ascending.
+    /// Intervals assigned to a task by inference, because the switch to it was not recorded. Ascending.
     pub inferred: Vec<Inferred>,
     pub before: PrecedingEvents<'a>,
-    /// Timer starts that may have armed the wake-up, wherever they lie.
+    /// Timer starts that may have armed the wake-up, at any time.
     pub arms: Vec<Event<'a>>,
-    /// Timers started on this CPU that were due between due and seen, whoever they belong to.
+    /// Timers started on this CPU that were due between due and seen, of any owner.
     pub due_timers: Vec<DueTimer>,
-    /// Where the kernel has said what threads are charged: switches and charges, the stretch before the window included.
+    /// Events that show the charges of threads: switches and charges, including those in the stretch before the window.
     /// Ascending.
     pub charges: Vec<Charge>,
     /// Instants before the window at which the CPU recorded something. Ascending.
     pub stamps_before: Vec<Stamp>,
-    /// Stack traces of the window: when, whose, and the callers' addresses, the innermost first.
+    /// Stack traces of the window: time, thread, and the callers' addresses, innermost first.
     pub stacks: Vec<Stack>,
     /// Whether there are functions or stack traces among the events.
     pub has_functions: bool,
-    /// Events read, those before the window included.
+    /// Events read, including those before the window.
     pub events_read: u64,
 }
 
@@ -225,7 +225,7 @@ impl<'a> CpuActivity<'a> {
         for moment in items {
             match moment {
                 RecordItem::Event(mut event) => {
-                    // Hostile bytes only: the kernel's stamps of one CPU never go back.
+                    // Only for hostile input: the kernel's stamps of one CPU never go back.
                     event.ts_ns = event.ts_ns.max(last_ns);
                     last_ns = event.ts_ns;
                     activity.events_read += 1;
@@ -305,8 +305,8 @@ impl<'a> CpuActivity<'a> {
         self.intervals.get(first..last).unwrap_or(&[])
     }
 
-    /// Stretches longer than `longer_ns` between two records that follow each other, where they overlap `start_ns..end_ns`. Where no
-    /// record is known before or after, they reach to the end of that.
+    /// Stretches longer than `longer_ns` between two consecutive records, where they overlap `start_ns..end_ns`. If no
+    /// record is known before or after, they extend to the end of that range.
     pub fn pauses(&self, start_ns: i64, end_ns: i64, longer_ns: i64) -> impl Iterator<Item = (i64, i64)> {
         let first = self.events.partition_point(|event| event.ts_ns <= start_ns);
         let last = self.events.partition_point(|event| event.ts_ns < end_ns);
@@ -335,10 +335,10 @@ pub struct Trace<'a> {
     pub cpus: Vec<CpuActivity<'a>>,
     pub names: Names,
     pub priorities: Priorities<'a>,
-    /// What limits the account.
+    /// The limits of the account.
     pub limits: Vec<Limit>,
-    /// It was recorded from outside of an emulated machine, whose time stands still while it does not execute: every
-    /// instant of it is a task's.
+    /// It was recorded from outside an emulated machine, whose time stands still while it does not execute: every
+    /// instant of it belongs to a task.
     pub outside: bool,
 }
 
@@ -350,7 +350,7 @@ impl<'a> Trace<'a> {
         trace
     }
 
-    /// Tracepoints of all CPUs in order of time, with those before the window that say what threads were about.
+    /// Tracepoints of all CPUs in order of time, with those before the window that show the states of threads.
     fn thread_events(&self) -> Vec<Event<'a>> {
         let mut events: Vec<Event<'a>> = self.cpus.iter().flat_map(|activity| activity.before.of_threads()).collect();
         events.extend(self.cpus.iter().flat_map(|activity| &activity.events).filter(|event| !event.is_function()));
@@ -378,7 +378,7 @@ impl<'a> Trace<'a> {
         events
     }
 
-    /// The same without those of the function tracer, which are by far the most where there are any.
+    /// The same without those of the function tracer, which are by far the most numerous if there are any.
     pub fn tracepoints_by_time(&self) -> Vec<Event<'a>> {
         let of_all = self.cpus.iter().flat_map(|activity| &activity.events);
         let mut events: Vec<Event<'a>> = of_all.filter(|event| !event.is_function()).copied().collect();
@@ -397,7 +397,7 @@ impl<'a> Trace<'a> {
         let mut tids = HashSet::new();
         for activity in &self.cpus {
             tids.extend(activity.intervals.iter().filter_map(|interval| interval.context.tid()));
-            // Mostly that of the event before.
+            // Mostly that of the previous event.
             let mut last = None;
             let others = activity.events.iter().map(|event| event.tid).filter(|tid| last.replace(*tid) != Some(*tid));
             tids.extend(others);

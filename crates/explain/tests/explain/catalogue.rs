@@ -1,4 +1,5 @@
-//! The catalogue keeps what it says of itself: docs/reference/culprits.md is written from it, and the corpus holds the proofs.
+//! The catalogue matches its documentation: docs/reference/culprits.md is generated from it, and the corpus contains
+//! the proofs.
 
 use explain::culprits::proofs::{self, PROOFS};
 use explain::culprits::{CATALOGUE, Culprit, Proof};
@@ -24,7 +25,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Cases named after a culprit: those with a trace of a real machine, and made-up ones.
+/// Cases named after a culprit: those with a trace of a real machine, and synthetic ones.
 fn cases(culprit: &Culprit) -> (usize, usize) {
     let (mut real, mut made_up) = (0, 0);
     for entry in std::fs::read_dir(root().join("corpus/explain")).unwrap().flatten() {
@@ -153,7 +154,7 @@ fn every_culprit_has_one_line_that_says_which_events_prove_it() {
     }
 }
 
-/// A case named after a culprit has the events that are said to prove it.
+/// A case named after a culprit has the events that are documented to prove it.
 #[test]
 fn the_corpus_has_the_events_that_prove_its_culprits() {
     let mut missing = Vec::new();

@@ -1,5 +1,5 @@
-//! Every directory of `corpus/explain` is a case: `spike.json`, `trace.dat` and `expected.txt`; a made-up one has its events
-//! in `events.txt`, from which `trace.dat` is built. `UPDATE_GOLDEN=1` rewrites what is derived.
+//! Every directory of `corpus/explain` is a case: `spike.json`, `trace.dat` and `expected.txt`; a synthetic one has its
+//! events in `events.txt`, from which `trace.dat` is built. `UPDATE_GOLDEN=1` rewrites the derived files.
 
 use crate::trace_builder;
 use archive::absence::Absence;
@@ -12,7 +12,7 @@ use explain::{Source, SpikeInput, confidence_word, evidence_window, explain_spik
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Largest `trace.dat` a case may have.
+/// Largest `trace.dat` of a case.
 const TRACE_BYTES_MAX: usize = 60_000;
 
 /// Content of `spike.json`.
@@ -45,7 +45,7 @@ pub fn cases() -> Vec<PathBuf> {
     cases
 }
 
-/// Compares a derived file with what it should be, or rewrites it.
+/// Compares a derived file with the expected one, or rewrites it.
 fn check(path: &Path, derived: &[u8]) -> Result<(), String> {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(path, derived).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -69,7 +69,7 @@ fn first_difference(there: &[u8], derived: &[u8]) -> String {
 
 /// A case read and explained, without writing anything.
 pub struct Explained {
-    /// `trace.dat` as built from `events.txt`, if the case is made up.
+    /// `trace.dat` as built from `events.txt`, if the case is synthetic.
     built: Option<Vec<u8>>,
     trace_bytes: usize,
     pub explanation: Explanation,
@@ -191,7 +191,7 @@ fn every_ledger_of_the_corpus_adds_up() {
     }
 }
 
-/// A case called after a culprit must name that culprit first, and above a hint.
+/// A case named after a culprit must name that culprit first, and with more confidence than a hint.
 #[test]
 fn cases_named_after_a_culprit_name_it_first() {
     let ids: Vec<&str> = CATALOGUE.iter().map(|culprit| culprit.id).collect();

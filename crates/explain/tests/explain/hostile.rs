@@ -1,4 +1,4 @@
-//! Whatever a trace holds, the ledger adds up.
+//! For any contents of a trace, the ledger adds up.
 
 use crate::trace_builder::{self, Line, trace_dat};
 use archive::explanation::{Explanation, PhaseName};
@@ -44,7 +44,7 @@ fn explain(spike: &Spike, trace: &[u8]) -> (Explanation, Vec<String>) {
     (explain_spike(&input), evidence_window(&input))
 }
 
-/// The identity everything else rests on.
+/// The identity that everything else depends on.
 pub fn adds_up(explanation: &Explanation, latency_ns: i64) {
     assert_eq!(explanation.latency_ns, latency_ns);
     assert_eq!(explanation.phases.iter().map(|phase| phase.ns).sum::<i64>(), latency_ns);
@@ -80,7 +80,7 @@ pub fn adds_up(explanation: &Explanation, latency_ns: i64) {
     }
 }
 
-/// Every event with every field, as an export asks for them.
+/// Reads every event with every field, like an export.
 fn hand_out(trace: &[u8]) {
     let recording = Recording::open(trace);
     let mut printer = recording.printer();
@@ -153,7 +153,7 @@ fn line() -> impl Strategy<Value = Line> {
     let own = prop_oneof![Just(OWN), Just(0), 101..110i32];
     (event, -150_000i64..400_000, 0..3u32, any::<(u8, u8)>(), own).prop_flat_map(
         |(event, at_ns, cpu, (flags, depth), tid)| {
-            // Half of the flags make sense, so that replays get somewhere.
+            // Half of the flags are plausible, so that replays make progress.
             let flags = if depth & 1 == 0 { flags } else { flags & 0x09 };
             values(event).prop_map(move |fields| Line {
                 ts_ns: DUE_NS + at_ns,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const RECORDED_MIN: usize = 50;
-/// Whose stretches are inferred: the other program knows only recorded switches, and calls them untraced.
+/// Cases with inferred stretches: the other program uses only recorded switches, and calls such stretches untraced.
 const INFERRED: &[&str] = &[
     "cfs-quota--injected-6.18",
     "other-rt-task--switch-from-idle-missing-6.18",
@@ -18,7 +18,7 @@ fn program() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/recompute/recompute.py")
 }
 
-/// The recorded cases with their ledgers: no made-up trace, no watched thread.
+/// The recorded cases with their ledgers, without synthetic traces and watched threads.
 fn ledgers() -> Vec<Value> {
     let inferred = |case: &Path| INFERRED.iter().any(|name| case.ends_with(name));
     let recorded = cases().into_iter().filter(|case| !case.join("events.txt").exists() && !inferred(case));

@@ -57,14 +57,14 @@ impl Named {
         }
     }
 
-    /// The claim of a culprit whose names suffice; `what` they did begins the sentence.
+    /// The claim of a culprit that is recognised by names alone; `what` they did begins the sentence.
     pub fn look<'c>(&self, case: &Case<'c>, about: &About, what: &str) -> Option<Claim<'c>> {
         let pieces = case.claim(|piece| self.holds(case, piece))?;
         Some(claim(case, pieces, about, what))
     }
 }
 
-/// A claim on pieces that events bracket, with the general words of the culprit for what to do.
+/// A claim on pieces that are enclosed by events, with the culprit's general advice.
 pub fn claim<'c>(case: &Case<'c>, pieces: Vec<usize>, about: &About, what: &str) -> Claim<'c> {
     let tasks = pieces.iter().any(|&index| matches!(held(&case.pieces[index]), Some(Context::Task { .. })));
     let verb = if tasks { "kept the CPU" } else { "ran first" };
@@ -80,7 +80,7 @@ pub fn claim<'c>(case: &Case<'c>, pieces: Vec<usize>, about: &About, what: &str)
     Claim {
         confidence: match bracketed {
             true => Confidence::Certain,
-            // Its name tells what it was, and not who had the CPU.
+            // The name shows what it was, but not what had the CPU.
             false if tasks && case.lacks_a_tick(&pieces) => Confidence::Hint,
             false => Confidence::Likely,
         },
@@ -93,7 +93,7 @@ pub fn claim<'c>(case: &Case<'c>, pieces: Vec<usize>, about: &About, what: &str)
     }
 }
 
-/// The event in which another CPU asked this one to execute the function.
+/// The event in which another CPU requested the function on this one.
 fn asked_by<'c>(case: &Case<'c>, pieces: &[usize]) -> Option<Event<'c>> {
     let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns()).map(|&index| &case.pieces[index])?;
     let Some(context @ Context::Vector { .. }) = held(longest) else { return None };

@@ -1,4 +1,4 @@
-//! Network cards: their interrupts, and the softirqs these raise.
+//! Network cards: their interrupts, and the softirqs that these raise.
 
 use super::about::{About, Proof};
 use super::named::{Named, claim};

@@ -1,4 +1,4 @@
-//! Automatic NUMA balancing takes away access to pages and moves them.
+//! Automatic NUMA balancing unmaps pages and moves them.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

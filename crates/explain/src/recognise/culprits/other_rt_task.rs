@@ -1,4 +1,4 @@
-//! Another real-time task of at least our priority had the CPU.
+//! Another real-time task of at least the same priority had the CPU.
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
@@ -15,7 +15,7 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-/// The real-time thread that had the CPU by its priority while the measuring thread could have run.
+/// The real-time thread that had the CPU by its priority while the measuring thread was runnable.
 pub fn interferes(case: &Case, piece: &Piece) -> Option<i32> {
     let could_run = case.kept_off(piece)
         || case.is_held_up_by_another(piece)

@@ -1,7 +1,7 @@
-//! Another thread of this tool had the CPU while the measuring thread could have run.
+//! Another thread of this tool had the CPU while the measuring thread was runnable.
 //!
-//! A timer interrupt that comes late on top of such a thread is judged like one on top of any task: the thread may have
-//! masked it, or the hypervisor may have held it back.
+//! A late timer interrupt during such a thread is judged like one during any task: the thread may have masked it, or
+//! the hypervisor may have delayed it.
 
 use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim};
@@ -17,7 +17,7 @@ pub const ABOUT: About = About {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    // Until it has woken the measuring thread, the thread that gives the stimulus is what is measured.
+    // Until it has woken the measuring thread, the stimulating thread is part of the measured time.
     let gives_stimulus = |phase| phase == PhaseName::WakePath && case.input.stimulus == Stimulus::Thread;
     let pieces = case.claim(|piece| {
         case.kind(piece) == OwnerKind::Tool && piece.phase != PhaseName::TimerDelay && !gives_stimulus(piece.phase)

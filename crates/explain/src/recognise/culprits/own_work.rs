@@ -1,8 +1,8 @@
-//! A watched thread did its own work: what is left of a cycle when nobody held it up, and what is left of a late timer when it
-//! computed until it set it.
+//! A watched thread did its own work: the rest of a cycle without any delay by others, and the rest of a late timer
+//! whose thread computed until it set it.
 //!
-//! A computation causes no events, so in a guest the trace does not show that it ran: only what the thread was charged does, and
-//! even then the host may have served an exit or a page fault of the guest.
+//! A computation causes no events, so in a guest the trace does not show that it ran: only the charge of the thread
+//! does, and even then the host may have handled an exit or a page fault of the guest.
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
@@ -17,7 +17,7 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-/// Whether a watched thread itself had the CPU where it should have set its timer already.
+/// Whether a watched thread itself had the CPU when it should already have set its timer.
 pub fn overruns(case: &Case, piece: &Piece) -> bool {
     case.input.spike.watched.is_some() && piece.phase == PhaseName::LateArm && case.kind(piece) == OwnerKind::Own
 }

@@ -1,4 +1,4 @@
-//! The thread took page faults on its way.
+//! The thread had page faults.
 
 use super::about::{About, Proof};
 use crate::cut::thread_states::ThreadState;

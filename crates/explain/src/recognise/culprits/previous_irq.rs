@@ -1,4 +1,4 @@
-//! Other interrupts were served between due and seen.
+//! Other interrupts were handled between due and seen.
 
 use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim, held};
@@ -13,7 +13,7 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-/// Interrupts that are not the one that brought the wake-up.
+/// Interrupts other than the one that caused the wake-up.
 pub fn is_foreign(case: &Case, piece: &crate::account::ledger::Piece) -> bool {
     held(piece).is_some_and(Context::is_hardirq) && !case.is_wake_interrupt(piece)
 }

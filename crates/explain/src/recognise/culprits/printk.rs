@@ -1,8 +1,8 @@
 //! The kernel writes to a console.
 //!
-//! PREEMPT_RT kernels have threads for it. All others write in the middle of whatever had something to say, with
-//! preemption disabled and interrupts masked, one message after the other: no function of it is in a trace, only that there
-//! was a message.
+//! PREEMPT_RT kernels have threads for it. All others write in the context of the code that logs, with preemption
+//! disabled and interrupts masked, one message after the other: the trace has no function of it, only the event of the
+//! message.
 
 use super::about::{About, Proof};
 use super::irqs_off::is_late_in_task;
@@ -28,7 +28,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     NAMED.look(case, &ABOUT, "the kernel wrote to a console").or_else(|| at_once(case))
 }
 
-/// A task that had a message and wrote it, up to the interrupt that it had masked meanwhile.
+/// A task that logged a message and wrote it, up to the interrupt that it had masked meanwhile.
 fn at_once<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| message_before(case, piece).is_some())?;
     let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
@@ -51,13 +51,13 @@ fn at_once<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     })
 }
 
-/// The message that was written in a piece: the last thing of its task before the interrupt that comes late at its end.
+/// The message that was written in a piece: the last event of its task before the late interrupt at its end.
 fn message_before<'c>(case: &Case<'c>, piece: &Piece) -> Option<Event<'c>> {
     let tid = held(piece).filter(|_| is_late_in_task(piece)).and_then(Context::tid)?;
     let activity = case.trace.cpu(piece.cpu)?;
     let next = activity.events.partition_point(|event| event.ts_ns < piece.end_ns);
     let entry = activity.events.get(next)?;
-    // An interrupt between the message and the section that masks them changes nothing about who writes.
+    // An interrupt between the message and the masked section does not change which task writes.
     let of_the_task = |event: &&Event| event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) == 0;
     let last = match activity.events[..next].iter().rfind(of_the_task) {
         Some(last) => last,

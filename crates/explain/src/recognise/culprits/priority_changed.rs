@@ -1,8 +1,10 @@
-//! The measuring thread had another priority than before or afterwards: something changed it, and less urgent tasks ran.
+//! The measuring thread had a different priority than before or afterwards: something changed it, and less urgent tasks
+//! ran.
 //!
-//! Proof: two events of the scheduler that show the thread with two priorities, or one that shows another than the meter set and
-//! verified, and none in between in which it ran and could have
-//! changed it itself; `sched_pi_setprio` where it was lent. No event names the task that calls sched_setscheduler for another one.
+//! Proof: two scheduler events that show the thread with two priorities, or one that shows a priority other than the
+//! one that the meter set and verified, and no event in between in which the thread ran and could have changed it
+//! itself; `sched_pi_setprio` for an inherited priority. No event names the task that calls sched_setscheduler for
+//! another one.
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
@@ -28,7 +30,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         case.trace.priorities.changes(own).filter(|change| is_by_another(case, change)).collect();
     let seen = changes.iter().map(|change| change.old_prio.min(change.new_prio));
     let best = seen.chain(case.input.own_prio).min()?;
-    // With its best priority it would have been given the CPU.
+    // With its best priority it would have got the CPU.
     let would_run = |piece: &Piece| {
         let lowered = case.own_prio_in(piece).is_some_and(|prio| prio > best);
         let less_urgent = match held(piece) {
@@ -75,7 +77,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     })
 }
 
-/// Whether the thread cannot have made the change itself, as it never ran in between.
+/// Whether the thread cannot have made the change itself, because it never ran in between.
 fn is_by_another(case: &Case, change: &PrioChange) -> bool {
     let ran = |state: LifeState| state == LifeState::Running;
     let between = case.life.iter().filter(|span| span.start_ns < change.by_ns && change.after_ns < span.end_ns);

@@ -1,4 +1,4 @@
-//! The kernel takes memory back from others: its reclaim threads.
+//! The kernel reclaims memory: its reclaim threads.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

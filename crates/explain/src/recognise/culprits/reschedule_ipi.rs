@@ -1,4 +1,4 @@
-//! Other CPUs ask this one to look for something to run.
+//! Other CPUs request this one to reschedule.
 
 use super::about::{About, Proof};
 use super::named::claim;

@@ -1,4 +1,4 @@
-//! Caches of the kernel give back memory: directory entries, inodes and others.
+//! Kernel caches free memory: directory entries, inodes and others.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

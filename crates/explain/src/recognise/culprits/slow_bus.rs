@@ -1,4 +1,4 @@
-//! Drivers that serve a slow device byte by byte: serial ports, SPI, I2C, GPIO.
+//! Drivers that transfer single bytes to a slow device: serial ports, SPI, I2C, GPIO.
 
 use super::about::{About, Proof};
 use super::named::Named;

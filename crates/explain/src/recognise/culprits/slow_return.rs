@@ -1,4 +1,4 @@
-//! The thread had the CPU and still took long to see the clock; no event says why.
+//! The thread had the CPU and still took long to see the clock; no event shows why.
 
 use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim};

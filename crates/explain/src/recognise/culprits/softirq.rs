@@ -1,4 +1,4 @@
-//! Softirqs: network, block, timer wheel and RCU work in the kernel's second half of interrupts.
+//! Softirqs: network, block, timer wheel and RCU work that interrupts defer.
 
 use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim, held};

@@ -1,10 +1,12 @@
-//! In a guest: the steal clock left time out of what threads were charged, the host says itself that it did not execute this CPU,
-//! or that it executes one at a time, and the trace shows another one's turn. Where none of these shows it: the timer interrupt came late while a task computed in user space, or
-//! while the CPU was idle, where nobody can mask interrupts.
+//! In a guest: the steal clock left time out of the charges of threads, the host reports that it did not execute this
+//! CPU, or it reports that it executes one CPU at a time and the trace shows the turn of another. Without any of these:
+//! the timer interrupt came late while a task computed in user space, or while the CPU was idle, where no code can mask
+//! interrupts.
 //!
-//! Where the interrupt came in is told by what follows: a kernel that can be preempted gives the CPU to the thread on the way
-//! out of the interrupt, and its switch says whether that was the way back into the kernel (`runnable+`) or to user space.
-//! Everything else can be masked interrupts as well as a hypervisor: a section with interrupts off need not hold a lock.
+//! The following events show where the interrupt came in: a preemptible kernel gives the CPU to the thread on the exit
+//! path of the interrupt, and its switch shows whether that path led back into the kernel (`runnable+`) or to user
+//! space. Everything else can be masked interrupts as well as a hypervisor: a section with interrupts off need not hold
+//! a lock.
 
 use super::about::{About, Proof};
 use super::idle_exit::{LEAVING_NS_MAX, is_idle_time};
@@ -29,7 +31,7 @@ const FIX: &str =
 const ABSENCES_SHOWN: usize = 3;
 /// A shorter delay may be a short masked section of the kernel's entry code.
 const DELAY_NS_MIN: i64 = 50_000;
-/// Kernels that give way in the middle of a system call.
+/// Preemption models in which a system call can be preempted.
 const PREEMPTIBLE: &[&str] = &["full", "lazy", "preempt_rt"];
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
@@ -156,7 +158,7 @@ fn on_an_idle_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
     }
     let left = case.event(|event| event.cpu == case.cpu() && event.what == EventKind::Idle { state: IDLE_EXIT });
     let entry = case.wake_interrupt_entry();
-    // On its way out of idle the CPU executes the kernel, which may mask interrupts, like any task.
+    // While the CPU leaves idle it executes the kernel, which may mask interrupts, as during any task.
     let sleeps = |index: &usize| !matches!(held(&case.pieces[*index]), Some(Context::Idle { state: IDLE_EXIT }));
     let asleep_ns = case.ns(&pieces.iter().copied().filter(sleeps).collect::<Vec<_>>());
     if asleep_ns <= LEAVING_NS_MAX || asleep_ns * 2 < case.ns(&pieces) {
@@ -198,7 +200,7 @@ fn evidence(case: &Case, why: &str) -> Vec<String> {
     [why.to_owned()].into_iter().chain(case.steal_line()).collect()
 }
 
-/// The switch away from the interrupted task, when it shows that the interrupt came in while the task was in user space.
+/// The switch away from the interrupted task, if it shows that the interrupt came in while the task was in user space.
 fn left_from_user_space<'c>(case: &Case<'c>, pieces: &[usize], entry: &Event) -> Option<Event<'c>> {
     let model = case.input.environment?.preemption.as_deref()?;
     let last = pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.end_ns)?;

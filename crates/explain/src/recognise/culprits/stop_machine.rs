@@ -1,4 +1,4 @@
-//! The kernel stops a CPU, or all of them, to change something nobody may execute meanwhile.
+//! The kernel stops a CPU, or all of them, to change something that no CPU may execute meanwhile.
 
 use super::about::{About, Proof};
 use super::irqs_off::is_late_in_task;
@@ -18,7 +18,7 @@ pub const ABOUT: About = About {
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let stops = |tid: i32| case.names().comm(tid).starts_with("migration/");
-    // It masks interrupts while the others are stopped, so the timer's may be late, too.
+    // It masks interrupts while the others are stopped, so the timer interrupt may be late, too.
     let masks = |piece: &Piece| is_late_in_task(piece) && held(piece).and_then(Context::tid).is_some_and(stops);
     let pieces = case.claim(|piece| interferes(case, piece).is_some_and(stops) || masks(piece))?;
     let (first, last) = (case.pieces[*pieces.first()?].start_ns, case.pieces[*pieces.last()?].end_ns);

@@ -1,4 +1,4 @@
-//! The kernel changes its own code: all CPUs must take notice.
+//! The kernel patches its own code: all CPUs have to synchronise.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

@@ -1,4 +1,4 @@
-//! The processor says that it is too hot.
+//! The processor reports overheating.
 
 use super::about::{About, Proof};
 use super::named::claim;

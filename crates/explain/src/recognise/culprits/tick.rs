@@ -1,4 +1,4 @@
-//! The scheduler's tick, in the same interrupt as our timer or in one of its own.
+//! The scheduler tick, in the same interrupt as the measuring thread's timer or in its own.
 
 use super::about::{About, Proof};
 use super::timers;
@@ -13,8 +13,8 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-/// No tick takes this long by itself: a hypervisor can have had the CPU in the middle of it, which a guest's trace does not
-/// show.
+/// No tick takes this long by itself: a hypervisor can have had the CPU in the middle of it, which a guest's trace does
+/// not show.
 const TICK_NS_MAX: i64 = 1_000_000;
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

@@ -1,4 +1,4 @@
-//! The interrupt that brought the wake-up was itself slow, outside any other timer's function.
+//! The interrupt that caused the wake-up was itself slow, outside any other timer's function.
 
 use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim};
@@ -14,7 +14,7 @@ pub const ABOUT: About = About {
 
 /// Every wake-up has such an interrupt; a shorter one is ordinary.
 const SLOW_NS_MIN: i64 = 20_000;
-/// Setting a timer takes no hypervisor this long: it may as well have taken the CPU away altogether.
+/// No hypervisor takes this long to set a timer: it may have taken the CPU away altogether.
 const SETTING_NS_MAX: i64 = 1_000_000;
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

@@ -1,4 +1,4 @@
-//! The kernel let a timer wait for company, as it may for threads without a real-time priority.
+//! The kernel delayed a timer to combine it with others, as it may for threads without a real-time priority.
 
 use super::about::{About, Proof};
 use crate::read::event::EventKind;

@@ -24,8 +24,8 @@ fn is_other(case: &Case, piece: &Piece) -> bool {
     timer && context.is_hardirq() && other && piece.phase != PhaseName::WakePath
 }
 
-/// Whether the interrupt was between two timers here, and the one before was another's: it is put away, and the next one
-/// looked for.
+/// Whether the interrupt was between two timers here, and the previous one belonged to another thread: the kernel
+/// finishes it and looks for the next one.
 fn is_between(case: &Case, piece: &Piece) -> bool {
     let Some(context) = held(piece) else { return false };
     let timer = matches!(context, Context::Vector { vector: Vector::LocalTimer, .. }) || case.is_wake_interrupt(piece);
@@ -41,7 +41,7 @@ fn is_between(case: &Case, piece: &Piece) -> bool {
     before.is_none_or(|before| is_other(case, before)) && after.as_ref().is_some_and(is_timer)
 }
 
-/// The pieces of timers with one of these functions, when they took most of what other timers took.
+/// The pieces of timers with one of these functions, if they took most of the time of other timers.
 pub fn mostly(case: &Case, functions: &[&str]) -> Option<Vec<usize>> {
     let all = case.claim(|piece| is_other(case, piece))?;
     let named = |piece: &Piece| {

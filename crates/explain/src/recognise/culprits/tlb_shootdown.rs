@@ -1,4 +1,4 @@
-//! Another CPU changed an address space that this CPU had in use: it must forget translations.
+//! Another CPU changed an address space that this CPU had in use: it must flush translations.
 
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};

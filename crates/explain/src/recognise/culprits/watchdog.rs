@@ -1,4 +1,4 @@
-//! The watchdog for stuck CPUs: its timer, and the stop that the timer asks for.
+//! The watchdog for stuck CPUs: its timer, and the stop that the timer requests.
 
 use super::about::{About, Proof};
 use super::other_rt_task::interferes;
@@ -15,7 +15,7 @@ pub const ABOUT: About = About {
     proof: Proof::MadeUp,
 };
 
-/// The stop follows its timer this soon.
+/// The stop follows its timer within this time.
 const FOLLOWS_NS: i64 = 1_000_000;
 const FUNCTION: &str = "watchdog_timer_fn";
 

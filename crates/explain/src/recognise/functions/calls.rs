@@ -1,9 +1,9 @@
-//! Follows the calls of one CPU from its function records, and finds the function in which some stretches were spent.
+//! Follows the calls of one CPU from its function records, and finds the function in which given stretches were spent.
 //!
-//! A function entry tells its caller, so whatever is on the stack above the caller has returned. When it returned is not
-//! recorded: until the next entry the time counts for the function entered last, unless that was the last step out of
-//! the kernel, or an interrupt that came in then returned to user space. Graph records tell depth and return, stack
-//! traces all callers of an instant.
+//! A function entry contains its caller, so every function above the caller on the stack has returned. The time of that
+//! return is not recorded: until the next entry the time counts for the function entered last, unless that was the last
+//! step of the exit from the kernel, or an interrupt that came in then returned to user space. Graph records contain
+//! depth and return, stack traces all callers of an instant.
 
 use super::path_tree::{PathTree, TOP};
 use super::per_thread::{PerThread, Reset};
@@ -15,18 +15,18 @@ use crate::replay::trace::CpuActivity;
 use archive::functions::ChainSource;
 use std::collections::HashMap;
 
-/// A function with all it called must have this part of the time to be named; rather more than less.
+/// Minimum percentage of the time for a function with its callees to be named; the first is preferred.
 const MOST_PERCENT: [i64; 2] = [80, 50];
-/// Deeper calls are nonsense: kernel stacks have 16 KB.
+/// Deeper calls are invalid: kernel stacks have 16 KB.
 pub const FRAMES_MAX: usize = 256;
 /// A frame below the first function that the trace shows.
 const UNKNOWN: u32 = u32::MAX - 1;
-/// What a thread does outside the kernel, as if it were a function.
+/// Pseudo-function for the time of a thread outside the kernel.
 pub const USER_SPACE: &str = "user space";
-/// Numbers from here on stand for threads.
+/// Numbers from here on are threads.
 const THREADS: u32 = 1 << 24;
 
-/// The path of calls that most of the time was spent on, the innermost first, and the time in the innermost.
+/// The call path on which most of the time was spent, innermost first, and the time in the innermost function.
 /// `stretches` ascend, do not overlap, and sum to `total_ns`.
 pub fn most_of(
     activity: &CpuActivity,
@@ -51,16 +51,16 @@ pub fn most_of(
     let chain: Vec<String> = heaviest.path.into_iter().map(name).collect();
     let in_user_space = chain.first().is_some_and(|name| name == USER_SPACE);
     let is_part = |part_ns: i64, percent: i64| part_ns.saturating_mul(100) >= ns.saturating_mul(percent);
-    // Few long pauses are as doubtful as one; many short ones are a function that is called often.
+    // A few long pauses are as doubtful as one; many short ones are a function that is called often.
     let paused = is_part(heaviest.own_ns, MOST_PERCENT[0]) && is_part(heaviest.longest_pause_ns, MOST_PERCENT[1]);
     let last_entered = source == ChainSource::Entries && paused && !in_user_space;
     Some(Most { ns, chain, source, last_entered })
 }
 
-/// Where most of some time was spent.
+/// The function in which most of some time was spent.
 #[derive(Debug)]
 pub struct Most {
-    /// Time of the innermost function with all it called.
+    /// Time of the innermost function including its callees.
     pub ns: i64,
     /// Innermost first.
     pub chain: Vec<String>,
@@ -69,28 +69,28 @@ pub struct Most {
     pub last_entered: bool,
 }
 
-/// Whose calls are wanted.
+/// Selects whose calls are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// The thread's, without those of an interrupt on top of it.
+    /// Those of the thread, without those of an interrupt on top of it.
     Thread,
-    /// The interrupt's.
+    /// Those of the interrupt.
     Interrupt,
     /// A softirq may run in a thread or at the end of an interrupt.
     Any,
 }
 
-/// What a thread is in the middle of, the outermost first.
+/// The open calls of a thread, outermost first.
 #[derive(Debug, Default, Clone)]
 struct Frames {
     functions: Vec<u32>,
     /// Where the frames of an interrupt begin, while one is open.
     interrupt: Option<usize>,
-    /// Frames that seemed to be over because an unknown caller appeared: some functions cannot be traced.
+    /// Frames that seemed to have returned because an unknown caller appeared: some functions cannot be traced.
     doubted: Vec<u32>,
-    /// The same of the interrupt.
+    /// The same for the interrupt.
     doubted_of_interrupt: Vec<u32>,
-    /// What was spent between the thread's last function and that interrupt, by node.
+    /// Time between the thread's last function and that interrupt, by node.
     before_interrupt: Option<(usize, i64)>,
 }
 
@@ -99,19 +99,19 @@ struct Follower<'s> {
     names: &'s Names,
     tree: PathTree,
     level: Level,
-    /// Stretches not over yet.
+    /// Stretches that are not over yet.
     stretches: &'s [(i64, i64)],
     cursor_ns: i64,
     running: Running<'s>,
-    /// What was spent since the last record that told of calls: thread, node, ns.
+    /// Time since the last record about calls: thread, node, ns.
     since: (i32, usize, i64),
     threads: PerThread<Frames>,
     threads_met: HashMap<i32, u32>,
-    /// The path that time was given to last.
+    /// The path that the last time was assigned to.
     path: Path,
-    /// Numbers of the functions of [`Names`] by theirs; [`UNKNOWN`] until one is met.
+    /// Own numbers of the functions of [`Names`], by their numbers there; [`UNKNOWN`] until first use.
     by_number: Vec<u32>,
-    /// Those of addresses that are not among them.
+    /// Own numbers of the addresses that are not among them.
     by_address: HashMap<u64, u32>,
     by_name: HashMap<String, u32>,
     function_names: Vec<String>,
@@ -121,7 +121,7 @@ struct Follower<'s> {
     graph: bool,
 }
 
-/// A path in the tree, so that the next one is looked for only from where it differs.
+/// A path in the tree, so that the search for the next one starts only where it differs.
 #[derive(Debug, Default)]
 struct Path {
     /// Thread and its node.
@@ -178,7 +178,7 @@ impl<'s> Follower<'s> {
         follower
     }
 
-    /// Functions that the record begins inside of are told by their returns.
+    /// Functions that were open when the record began are found by their returns.
     fn find_open_calls(&mut self) {
         let mut shallowest: PerThread<Shallowest> = PerThread::default();
         for event in &self.activity.events {
@@ -209,7 +209,7 @@ impl<'s> Follower<'s> {
         self.advance(event.ts_ns);
         let continuity = self.running.pass(event);
         if continuity == Continuity::Broken {
-            // Nobody knows which calls returned meanwhile, nor on whose behalf.
+            // It is unknown which calls returned meanwhile, and in which thread.
             self.threads.clear();
         }
         match event.what {
@@ -292,7 +292,7 @@ impl<'s> Follower<'s> {
                 frames.functions.extend(doubted.drain(..).take(index + 1));
             }
             (None, None) if from_exception => frames.functions.push(caller),
-            // All that is known has returned, or the caller is one that leaves no record.
+            // All known calls have returned, or the caller is not recorded.
             (None, None) => {
                 if frames.functions.len() - floor > doubted.len() {
                     *doubted = frames.functions.split_off(floor);
@@ -317,7 +317,7 @@ impl<'s> Follower<'s> {
         let thread: Vec<u32> = thread_part(&calls, |call| self.role(*call)).iter().rev().copied().collect();
         let frames = self.threads.of(event.tid);
         let in_interrupt = event.flags & (flag::HARDIRQ | flag::NMI) != 0;
-        // What the interrupt called is followed already.
+        // The calls of the interrupt are already followed.
         let begin = frames.interrupt.unwrap_or(usize::MAX).min(frames.functions.len());
         let of_interrupt = frames.functions.split_off(if in_interrupt { begin } else { frames.functions.len() });
         frames.interrupt = in_interrupt.then_some(thread.len());
@@ -325,7 +325,7 @@ impl<'s> Follower<'s> {
         frames.functions.extend(of_interrupt);
     }
 
-    /// Gives the time since the last event to the innermost function known.
+    /// Assigns the time since the last event to the innermost known function.
     fn advance(&mut self, until_ns: i64) {
         let mut wanted_ns = 0i64;
         while let Some(&(start_ns, end_ns)) = self.stretches.first() {
@@ -347,7 +347,7 @@ impl<'s> Follower<'s> {
         }
     }
 
-    /// The node of what a thread is in the middle of.
+    /// The node of a thread's innermost open call.
     fn node(&mut self, tid: i32) -> usize {
         let thread = match self.path.thread {
             Some((known, node)) if known == tid => node,
@@ -383,7 +383,7 @@ impl<'s> Follower<'s> {
         self.roles.get(number as usize).copied().unwrap_or_default()
     }
 
-    /// Number of the function an address lies in.
+    /// Number of the function that contains an address.
     #[inline]
     fn number(&mut self, address: u64) -> u32 {
         let place = self.names.functions().number(address);
@@ -420,7 +420,7 @@ impl<'s> Follower<'s> {
     }
 }
 
-/// Least depth at which a thread was seen.
+/// Smallest depth at which a thread was seen.
 struct Shallowest(usize);
 
 impl Default for Shallowest {

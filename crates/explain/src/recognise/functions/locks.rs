@@ -1,7 +1,7 @@
-//! Which lock was held while the wake-up was late, where calls and returns were recorded.
+//! The lock that was held while the wake-up was late, if calls and returns were recorded.
 //!
-//! A lock has no name in a record, so it is called by the function that took it. Of several locks of one thread the one
-//! taken last is given back first.
+//! A lock has no name in a record, so it is named after the function that took it. Of several locks of one thread, the
+//! last one taken is released first.
 
 use super::calls::{FRAMES_MAX, depth_of};
 use super::per_thread::PerThread;
@@ -29,7 +29,7 @@ const GIVES_BACK: [&str; 6] = [
     "rt_write_unlock",
 ];
 
-/// A lock that was held, by a function's name.
+/// A held lock, named after a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     pub taker: String,
@@ -42,7 +42,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// The part of it between two instants.
+    /// Its time between two instants.
     pub fn ns_between(&self, start_ns: i64, end_ns: i64) -> i64 {
         (self.end_ns.min(end_ns) - self.start_ns.max(start_ns)).max(0)
     }
@@ -56,7 +56,7 @@ pub fn longest(activity: &CpuActivity, trace: &Trace) -> Option<Held> {
     found.into_iter().filter(|held| during(held) > 0).max_by_key(|held| (during(held), -held.start_ns))
 }
 
-/// Every lock taken; those that are never given back end at `until_ns`.
+/// Every lock that was taken; those that are never released end at `until_ns`.
 fn all(activity: &CpuActivity, names: &Names, until_ns: i64) -> Vec<Held> {
     let mut callers: PerThread<Vec<u64>> = PerThread::default();
     let starts_with = |name: &str, any: &[&str]| any.iter().any(|start| name.starts_with(start));
@@ -68,7 +68,7 @@ fn all(activity: &CpuActivity, names: &Names, until_ns: i64) -> Vec<Held> {
         if let EventKind::Switch { prev, next, .. } = event.what
             && let Some(held) = open.entry(prev).or_default().pop()
         {
-            // The lock of the run queue goes over to the next thread, which gives it back.
+            // The next thread inherits the lock of the run queue, and releases it.
             open.entry(next).or_default().push(held);
         }
         let EventKind::GraphEntry { function, depth } = event.what else { continue };

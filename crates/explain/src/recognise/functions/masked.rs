@@ -1,9 +1,9 @@
-//! Stretches in which a CPU could not be interrupted, or the task on it not be preempted, as the state that is recorded
-//! with each event shows.
+//! Stretches in which a CPU could not be interrupted, or the task on it could not be preempted, according to the state
+//! that is recorded with each event.
 //!
-//! The state is that of an instant. Between a record with interrupts off and the next with interrupts on they went on at
-//! some point, so a stretch has a length that records show and one that it cannot exceed. Time in user space is never
-//! masked, though the last record before it and the first after it are made with interrupts off.
+//! The state is that of an instant. Between a record with interrupts off and the next with interrupts on they were
+//! enabled at some point, so a stretch has a minimum length from records and a maximum length. Time in user space is
+//! never masked, although the last record before it and the first after it are made with interrupts off.
 
 use super::running::{Continuity, Running};
 use super::unwinding::Roles;
@@ -38,15 +38,15 @@ impl Masked {
     }
 }
 
-/// A stretch that goes on.
+/// An unfinished stretch.
 struct Open<'e> {
-    /// The event before it, when that showed the opposite.
+    /// The previous event, if it showed the opposite.
     before: Option<&'e Event<'e>>,
     begins: &'e Event<'e>,
     last: &'e Event<'e>,
 }
 
-/// All stretches of a CPU, interrupt handlers and the idle thread left out.
+/// All stretches of a CPU, without interrupt handlers and the idle thread.
 pub fn stretches(activity: &CpuActivity, names: &Names, masking: Masking) -> Vec<Masked> {
     let mut found = Vec::new();
     let mut open: Option<Open> = None;
@@ -55,7 +55,7 @@ pub fn stretches(activity: &CpuActivity, names: &Names, masking: Masking) -> Vec
     let mut running = Running::new(activity);
     let roles = Roles::of(names.functions());
     for event in &activity.events {
-        // Between the last step out of the kernel and whatever comes next there was user space.
+        // Between the last step of the exit from the kernel and the next event the thread was in user space.
         let event_leaves = leaves(event, &roles);
         let left = before.is_some() && before_leaves && !event_leaves;
         if running.pass(event) == Continuity::Broken || left {
@@ -63,7 +63,7 @@ pub fn stretches(activity: &CpuActivity, names: &Names, masking: Masking) -> Vec
             before = None;
         }
         let elsewhere = event.tid == 0 || is_in_interrupt(event, &roles);
-        // A preempted section goes on behind the interrupt; masked interrupts cannot have let one in.
+        // A preempted section continues after the interrupt; masked interrupts cannot have let one in.
         if elsewhere && masking == Masking::Preemption && event.tid != 0 && is_masked(event, masking) {
             continue;
         }
@@ -82,7 +82,7 @@ pub fn stretches(activity: &CpuActivity, names: &Names, masking: Masking) -> Vec
 
 impl Open<'_> {
     fn close(self, after: Option<&Event>, names: &Names, masking: Masking) -> Masked {
-        // A function that masks shows the state before it did.
+        // A function that masks is recorded with the state before it.
         let masks = self.before.filter(|before| masks(before, names, masking));
         let start_ns = masks.map_or(self.begins.ts_ns, |before| before.ts_ns);
         let earliest_ns = self.before.map_or(self.begins.ts_ns, |before| before.ts_ns);
@@ -98,7 +98,7 @@ impl Open<'_> {
     }
 }
 
-/// Whether the event is about the last that is done in the kernel before a thread returns to user space.
+/// Whether the event belongs to the last step in the kernel before a thread returns to user space.
 fn leaves(event: &Event, roles: &Roles) -> bool {
     match event.what {
         EventKind::Function { function, .. }
@@ -126,7 +126,7 @@ fn is_in_interrupt(event: &Event, roles: &Roles) -> bool {
         }
 }
 
-/// Whether the event is the entry of a function that takes a lock and with it masks interrupts or preemption.
+/// Whether the event is the entry of a function that takes a lock and thereby masks interrupts or preemption.
 fn masks(event: &Event, names: &Names, masking: Masking) -> bool {
     let (EventKind::Function { function, .. } | EventKind::GraphEntry { function, .. }) = event.what else {
         return false;
@@ -136,7 +136,7 @@ fn masks(event: &Event, names: &Names, masking: Masking) -> bool {
     locks.iter().any(|lock| name.starts_with(lock)) && (masking == Masking::Preemption || name.contains("_irq"))
 }
 
-/// The function an event tells of, or the event itself.
+/// The function of an event, or the event itself.
 fn place(event: &Event, names: &Names) -> String {
     match event.what {
         EventKind::Function { function, .. }

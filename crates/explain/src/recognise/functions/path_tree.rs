@@ -1,27 +1,27 @@
-//! Time by path of calls.
+//! Time by call path.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Paths beyond this are counted for their last known function: nonsense has endless ones.
+/// Paths beyond this limit are counted for their last known function: invalid data can have any number of them.
 const NODES_MAX: usize = 50_000;
 
 /// A function with the path of its callers.
 #[derive(Debug)]
 struct Node {
     parent: usize,
-    /// Number of the function; the roots' stand for threads.
+    /// Number of the function; for roots, of the thread.
     function: u32,
     /// Time while this was the innermost, in ns.
     own_ns: i64,
-    /// The longest of it without any record.
+    /// The longest part of it without any record.
     longest_ns: i64,
 }
 
 /// A path and its time.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Heaviest {
-    /// Time of the innermost function with all it called.
+    /// Time of the innermost function including its callees.
     pub ns: i64,
     /// The part of it while the innermost function was the last one entered.
     pub own_ns: i64,
@@ -31,7 +31,7 @@ pub struct Heaviest {
     pub path: Vec<u32>,
 }
 
-/// Paths that share their beginnings. Node 0 is above all.
+/// Paths that share their beginnings. Node 0 is the root.
 #[derive(Debug)]
 pub struct PathTree {
     nodes: Vec<Node>,
@@ -39,7 +39,7 @@ pub struct PathTree {
     children: HashMap<u64, usize, BuildHasherDefault<Mixer>>,
 }
 
-/// Mixes the numbers of a node and a function. Both are small and given out here, so that no trace chooses them.
+/// Mixes the numbers of a node and a function. Both are small and assigned here, so a trace cannot choose them.
 #[derive(Debug, Default)]
 struct Mixer(u64);
 
@@ -85,7 +85,7 @@ impl PathTree {
         node
     }
 
-    /// The node below the top on the path to this one.
+    /// The node below the root on the path to this one.
     pub fn root_of(&self, mut node: usize) -> usize {
         while node != TOP && self.nodes[node].parent != TOP {
             node = self.nodes[node].parent;
@@ -103,8 +103,8 @@ impl PathTree {
         *longest_ns = ns.max(*longest_ns);
     }
 
-    /// The longest path on which each function had, with all it called, at least `least_ns`. `is_known` tells functions
-    /// from threads and gaps.
+    /// The longest path on which each function, including its callees, had at least `least_ns`. `is_known`
+    /// distinguishes functions from threads and gaps.
     pub fn heaviest(&self, least_ns: i64, is_known: impl Fn(u32) -> bool) -> Option<Heaviest> {
         let mut whole_ns: Vec<i64> = self.nodes.iter().map(|node| node.own_ns).collect();
         // Children come after their parents.

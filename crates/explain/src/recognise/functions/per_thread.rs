@@ -1,23 +1,23 @@
-//! Something for each thread. Records of a CPU are mostly of the thread of the record before.
+//! A value per thread. Consecutive records of a CPU mostly belong to the same thread.
 
 use std::collections::HashMap;
 
 #[derive(Debug, Default)]
 pub struct PerThread<T> {
     places: HashMap<i32, usize>,
-    /// Those from `used` on are left from before the last [`Self::clear`].
+    /// Those from `used` on are left over from before the last [`Self::clear`].
     values: Vec<T>,
     used: usize,
     last: Option<(i32, usize)>,
 }
 
-/// Made empty without giving back its memory.
+/// Can be emptied without freeing its memory.
 pub trait Reset: Default {
     fn reset(&mut self);
 }
 
 impl<T: Reset> PerThread<T> {
-    /// That of a thread; a new one where there is none.
+    /// The value of a thread; a new one if it has none.
     #[inline]
     pub fn of(&mut self, tid: i32) -> &mut T {
         let place = match self.last {

@@ -1,26 +1,27 @@
-//! Which thread runs on a CPU, from record to record, and where the record of that breaks off.
+//! The running thread of a CPU from record to record, and where that record breaks off.
 
 use crate::read::event::{Event, EventKind, flag};
 use crate::replay::trace::{CpuActivity, LostRecords};
 
-/// How an event goes on from the one before it.
+/// How an event continues from the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Continuity {
-    /// The same thread, or the one that a recorded switch brought.
+    /// The same thread, or the one that a recorded switch started.
     Whole,
-    /// The kernel names the new thread only at the end of a switch; functions before that go by the old one.
+    /// The kernel reports the new thread only at the end of a switch; functions before that are recorded for the old
+    /// one.
     SwitchTail,
-    /// Records are missing in between: what was going on before proves nothing about what is now.
+    /// Records are missing in between: earlier records prove nothing about the present.
     Broken,
 }
 
-/// Goes along the events of one CPU.
+/// Follows the events of one CPU.
 #[derive(Debug)]
 pub struct Running<'s> {
     tid: i32,
-    /// The thread that gave way to `tid`, until something of `tid` is seen.
+    /// The thread that was switched out for `tid`, until an event of `tid` occurs.
     giving_way: Option<i32>,
-    /// Holes in the record, not passed yet.
+    /// Gaps in the record that are still ahead.
     lost_records: &'s [LostRecords],
 }
 
@@ -33,7 +34,7 @@ impl<'s> Running<'s> {
         }
     }
 
-    /// The thread that runs after the last event.
+    /// The running thread after the last event.
     pub fn tid(&self) -> i32 {
         self.tid
     }
@@ -64,7 +65,7 @@ impl<'s> Running<'s> {
     }
 }
 
-/// The thread that ran until this event.
+/// The running thread before this event.
 fn runner_of(event: &Event) -> i32 {
     match event.what {
         EventKind::Switch { prev, .. } => prev,

@@ -1,8 +1,8 @@
-//! Kernel functions by name: where interrupts and exceptions begin, and where a thread's own calls begin.
+//! Kernel functions by name: entries of interrupts and exceptions, and the start of a thread's own calls.
 
 use crate::read::function_table::FunctionTable;
 
-/// Functions through which an interrupt enters the kernel, on the architectures the tool knows.
+/// Functions through which an interrupt enters the kernel, on the supported architectures.
 const INTERRUPT_ENTRIES: [&str; 17] = [
     "irq_enter",
     "sysvec_",
@@ -37,10 +37,10 @@ const EXITS: [&str; 6] = [
     "do_notify_resume",
 ];
 
-/// The last that these call, in whatever order.
+/// The last functions that these call, in any order.
 const LAST_STEPS: [&str; 5] = ["switch_fpu_return", "restore_fpregs", "fpregs_", "xfd_", "__rseq_"];
 
-/// Functions above which there is only user space, or the beginning of a kernel thread.
+/// Functions whose caller is user space, or the start of a kernel thread.
 const ROOTS: [&str; 12] = [
     "entry_SYSCALL",
     "do_syscall_64",
@@ -68,20 +68,20 @@ fn is_exit_to_user(name: &str) -> bool {
     EXITS.iter().any(|exit| name.starts_with(exit))
 }
 
-/// Whether nothing but user space can take long after this function, when a thread is leaving the kernel.
+/// Whether only user space can take long after this function, when a thread is leaving the kernel.
 fn is_last_step(name: &str) -> bool {
     is_exit_to_user(name) || LAST_STEPS.iter().any(|step| name.starts_with(step))
 }
 
-/// What the name of a function says of it.
+/// Properties of a function according to its name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Role {
     pub interrupt_entry: bool,
     pub exception_entry: bool,
     pub exit_to_user: bool,
-    /// Nothing but user space can take long after it, when a thread is leaving the kernel.
+    /// Only user space can take long after it, when a thread is leaving the kernel.
     pub last_step: bool,
-    /// Above it there is only user space, or the beginning of a kernel thread.
+    /// Its caller is user space, or the start of a kernel thread.
     root: bool,
     /// It records the stack.
     recording: bool,
@@ -100,7 +100,7 @@ impl Role {
     }
 }
 
-/// The roles of all functions of a trace, found out once.
+/// The roles of all functions of a trace, computed once.
 #[derive(Debug)]
 pub struct Roles<'n> {
     functions: &'n FunctionTable,
@@ -122,7 +122,7 @@ impl<'n> Roles<'n> {
 }
 
 /// The interrupted thread's own calls in a stack trace, innermost first: without the interrupt and the recording itself
-/// on one side, and without leftovers of earlier calls on the other, which stack walks over hints contain.
+/// on one side, and without remains of earlier calls on the other, which unreliable stack walks contain.
 pub fn thread_part<T>(innermost_first: &[T], role: impl Fn(&T) -> Role) -> &[T] {
     let after = innermost_first.iter().rposition(|call| role(call).interrupt_entry).map_or(0, |index| index + 1);
     let calls = &innermost_first[after..];

@@ -1,13 +1,14 @@
-//! Who got the CPU when idle gave way and the switch was not recorded.
+//! Infers the thread that got the CPU when the switch away from idle was not recorded.
 //!
-//! Some kernels do not record the switch away from their idle task. Often the rest of the record leaves one answer: idle
-//! was asked to give way and was in no interrupt any more, so the scheduler was all that it had left to do; of the threads that had
-//! become runnable on this CPU one was more urgent than all others, or the only one; and the next record of the CPU is of that
-//! thread. It is the one that the scheduler chooses, and a wake-up of another meanwhile would be in the record. How soon idle
-//! gave way is not told; the stretch counts for the thread from where idle was last seen.
+//! Some kernels do not record the switch away from their idle task. Often the rest of the record leaves one
+//! possibility: idle was requested to yield and was not in an interrupt any more, so the scheduler was next; of the
+//! threads that had become runnable on this CPU one was more urgent than all others, or the only one; and the next
+//! record of the CPU belongs to that thread. The scheduler chooses that thread, and a wake-up of another one meanwhile
+//! would be in the record. The exact instant of the switch is unknown; the stretch counts for the thread from the last
+//! record of idle.
 //!
-//! For the measuring thread nothing is inferred: how long it took to get the CPU is the question. It may have become
-//! runnable as well, though: had it been given the CPU first, its own switch to the other would be there.
+//! Nothing is inferred for the measuring thread: how long it took to get the CPU is the question. It may have become
+//! runnable as well, though: if it had got the CPU first, its own switch to the other thread would be in the record.
 
 use crate::read::event::{Event, EventKind, flag};
 
@@ -16,7 +17,7 @@ const ORDINARY: i32 = 100;
 
 const INTERRUPTED: u8 = flag::HARDIRQ | flag::SOFTIRQ | flag::NMI;
 
-/// A stretch that a thread has by inference, from the last record of idle to the first of the thread, in ns.
+/// A stretch assigned to a thread by inference, from the last record of idle to the first of the thread, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inferred {
     pub tid: i32,
@@ -28,21 +29,21 @@ pub struct Inferred {
 #[derive(Debug, Clone, Copy)]
 struct Woken {
     tid: i32,
-    /// The kernel's priority: lower is more urgent; ordinary threads have no order among themselves.
+    /// The kernel priority: lower is more urgent; ordinary threads have no order among themselves.
     prio: i32,
-    /// Another one is as urgent.
+    /// Another thread is equally urgent.
     rivalled: bool,
 }
 
-/// What is known of a CPU's idle task that may be about to give way.
+/// Known facts about a CPU's idle task that may be about to yield.
 #[derive(Debug)]
 pub struct GivingWay {
     own_tid: i32,
-    /// The most urgent of the threads that became runnable on the CPU since idle has it, the measuring thread left out.
+    /// The most urgent thread that became runnable on the CPU since idle has it, except the measuring thread.
     woken: Option<Woken>,
-    /// Its last record says that it was asked to, outside of any interrupt.
+    /// According to its last record it was requested to yield, outside any interrupt.
     asked: bool,
-    /// A switch that does not begin in idle is missing, too: more than one could be anywhere.
+    /// A switch that does not begin in idle is also missing: further ones could be anywhere.
     others_missing: bool,
 }
 
@@ -51,7 +52,8 @@ impl GivingWay {
         Self { own_tid, woken: None, asked: false, others_missing: false }
     }
 
-    /// Takes an event of the CPU after it was replayed. `idle`: idle has the CPU now; `nested`: something runs on top of it.
+    /// Processes an event of the CPU after it was replayed. `idle`: idle has the CPU now; `nested`: another context is
+    /// on top of it.
     #[inline]
     pub fn note(&mut self, event: &Event, idle: bool, nested: bool) {
         if !idle {
@@ -78,7 +80,7 @@ impl GivingWay {
         }
     }
 
-    /// Nothing is known of what the CPU does.
+    /// Forgets the state of the CPU.
     #[inline]
     pub fn forget(&mut self) {
         self.woken = None;
@@ -90,7 +92,7 @@ impl GivingWay {
         self.others_missing = true;
     }
 
-    /// Whether `event`, which comes after the last of idle, shows that idle gave way to thread `tid`.
+    /// Whether `event`, the first after the last of idle, shows that idle was switched to thread `tid`.
     pub fn is_to(&self, event: &Event, tid: i32) -> bool {
         let interrupted = event.flags & INTERRUPTED != 0;
         let enters = event.is_interrupt_entry() || matches!(event.what, EventKind::SoftirqEntry { .. });
@@ -131,7 +133,7 @@ mod tests {
         event(ts_ns, prev, flag::IRQS_OFF, EventKind::Switch { prev, prev_prio: 9, prev_state: 1, next, next_prio: 19 })
     }
 
-    /// Idle is interrupted at 100 ns and wakes thread 7; at 200 the interrupt is left.
+    /// Idle is interrupted at 100 ns and wakes thread 7; the interrupt ends at 200.
     fn idle_wakes_7() -> Vec<Event<'static>> {
         vec![
             switch(50, OWN, 0),
@@ -141,7 +143,7 @@ mod tests {
         ]
     }
 
-    /// Who has the CPU at 500 ns; `None`: nobody knows. And how many stretches are inferred.
+    /// The context on the CPU at 500 ns, `None` if unknown, and the number of inferred stretches.
     fn at_500(events: &[Event]) -> (Option<Context>, usize) {
         let mut replay = Replay::new(WINDOW, Some(0), OWN);
         events.iter().for_each(|event| replay.feed(event));

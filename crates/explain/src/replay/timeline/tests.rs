@@ -1,4 +1,4 @@
-//! Replays that begin anywhere and meet anything.
+//! Replays from any start over any input.
 
 use super::*;
 use crate::read::event::Event;

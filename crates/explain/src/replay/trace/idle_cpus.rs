@@ -1,4 +1,4 @@
-//! Scenes for tests that ask only when a CPU recorded something.
+//! Scenes for tests that depend only on when a CPU recorded something.
 
 use super::{CpuActivity, Trace};
 use crate::read::event::{Event, EventKind};
@@ -7,7 +7,7 @@ use crate::read::window::Window;
 
 const US: i64 = 1000;
 
-/// CPUs by number, each with events at these µs; due at 0 and seen so many µs later.
+/// CPUs by number, each with events at these µs; due at 0 and seen at `seen_us`.
 pub fn trace(cpus: &[(u32, &[i64])], seen_us: i64) -> Trace<'static> {
     let activity = |&(cpu, events_us): &(u32, &[i64])| {
         let event = |&at_us: &i64| Event {

@@ -1,4 +1,4 @@
-//! The events a made-up trace can hold, with the layouts of a recent x86-64 kernel.
+//! The events that a synthetic trace can contain, with the layouts of a recent x86-64 kernel.
 
 use super::{Functions, Line};
 
@@ -179,7 +179,7 @@ pub fn definition(name: &str) -> Option<&'static Definition> {
     EVENTS.iter().find(|definition| definition.name == name)
 }
 
-/// Names of all events, for making up nonsense.
+/// Names of all events, for generating invalid traces.
 pub fn names() -> Vec<&'static str> {
     EVENTS.iter().map(|definition| definition.name).collect()
 }

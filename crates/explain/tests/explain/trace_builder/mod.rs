@@ -1,8 +1,8 @@
-//! Makes trace.dat bytes out of a list of events in text, so that a case can be written by hand and read by people.
+//! Builds trace.dat bytes from a textual list of events, so that a case can be written by hand and is readable.
 //!
-//! A line is `TIME CPU FLAGS COMM-TID EVENT [FIELD=VALUE]...`: time in us relative to due, flags as the kernel draws them
-//! (`d.h1`). A value is a number, or a text; for a pointer field it is the name of a function. Lines that begin with `#`
-//! are comments. The event `lost_events count=N` is none: the kernel lost events there.
+//! A line is `TIME CPU FLAGS COMM-TID EVENT [FIELD=VALUE]...`: time in us relative to due, flags in the kernel's
+//! notation (`d.h1`). A value is a number, or a text; for a pointer field it is the name of a function. Lines that
+//! begin with `#` are comments. `lost_events count=N` is not an event: the kernel lost events there.
 
 mod events;
 mod pages;
@@ -32,7 +32,7 @@ pub struct Line {
     pub fields: Vec<(String, String)>,
 }
 
-/// Reads a list of events; `due_ns` is what the times count from.
+/// Reads a list of events with times relative to `due_ns`.
 pub fn parse(text: &str, due_ns: i64) -> Vec<Line> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut parsed: Vec<Line> = lines.map(|line| parse_line(line, due_ns)).collect();
@@ -77,7 +77,7 @@ fn parse_flags(text: &str) -> (u8, u8) {
     (irqs | resched | context, depth)
 }
 
-/// Addresses of the functions a trace names, in the order they were met.
+/// Addresses of the functions in a trace, in order of first occurrence.
 #[derive(Debug, Default)]
 pub struct Functions {
     names: Vec<String>,

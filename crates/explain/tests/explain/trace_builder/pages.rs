@@ -47,7 +47,7 @@ impl Pages {
         self.data.resize(self.data.len() + padded - payload.len(), 0);
     }
 
-    /// The kernel lost events here; it says so in the page that follows.
+    /// The kernel lost events here; the next page reports it.
     pub fn lose(&mut self, count: u64) {
         self.flush();
         self.lost = Some(count);
