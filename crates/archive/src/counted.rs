@@ -1,8 +1,8 @@
-//! Lines that a watched command printed with a text in them that was to be counted.
+//! Lines in the output of a watched command that contain a text to count.
 
 use serde::{Deserialize, Serialize};
 
-/// Letters of a line that are kept.
+/// Maximum number of characters of a line that are kept.
 pub const LINE_LETTERS_MAX: usize = 200;
 
 /// One line.
@@ -10,17 +10,18 @@ pub const LINE_LETTERS_MAX: usize = 200;
 pub struct CountedLine {
     /// Position of the text in [`crate::watched::WatchSettings::count`].
     pub text: u32,
-    /// CLOCK_MONOTONIC of the watched machine when the line was read, in ns; `None` where the command ran on another machine.
+    /// CLOCK_MONOTONIC of the watched machine when the line was read, in ns; `None` if the command ran on another
+    /// machine.
     pub monotonic_ns: Option<i64>,
-    /// Its first letters.
+    /// Its first characters.
     pub line: String,
 }
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputCounts {
     /// Lines with each text since the start; a later message replaces them.
     pub totals: Vec<u64>,
-    /// Lines that no earlier message has. Only the first ones of a run are kept.
+    /// Lines that were not in an earlier message. Only the first ones of a run are kept.
     pub lines: Vec<CountedLine>,
 }

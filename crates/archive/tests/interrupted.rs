@@ -1,5 +1,5 @@
-//! A writer that is killed, refused or cut off from power at any of its system calls: what was acknowledged as complete is
-//! complete, and everything else opens.
+//! A writer that is killed, gets errors or loses power at any of its system calls: an archive that was acknowledged as
+//! complete is complete, and every other one opens.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -20,11 +20,11 @@ use std::process::{Command, Stdio};
 use syscall_faults::power_cut::{Disk, Seed, Unsynced};
 use syscall_faults::{ACKNOWLEDGEMENTS, Ended, Fault, Operation, record, run};
 
-/// Where the writer works; the archive is below.
+/// Directory of the writer; the archive is below it.
 const PLACE: &str = "TARDY_INTERRUPTED_PLACE";
 const ARCHIVE: &str = "runs/today/run";
 const NOTES: &str = "notes.json";
-/// Of errno(3).
+/// From errno(3).
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
@@ -70,7 +70,7 @@ fn items() -> Vec<Item> {
     messages.concat()
 }
 
-/// Writes a whole archive as a run does, and then says so in a file.
+/// Writes a whole archive like a run, and then acknowledges it in a file.
 fn write(place: &Path) -> Result<(), WriteError> {
     let mut writer = RunWriter::create(place.join(ARCHIVE), manifest())?;
     let mut stored = Ok(());
@@ -131,7 +131,7 @@ fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// What an uninterrupted writer leaves.
+/// The result of an uninterrupted writer.
 fn whole() -> (Ended, BTreeMap<PathBuf, Vec<u8>>) {
     let place = tempfile::tempdir().unwrap();
     let ended = run(&mut writer(place.path()), None).unwrap();
@@ -143,7 +143,8 @@ fn whole() -> (Ended, BTreeMap<PathBuf, Vec<u8>>) {
     (ended, contents)
 }
 
-/// An archive that is called complete, or was acknowledged, has each byte of it; any other opens or is none yet.
+/// An archive whose state is complete, or that was acknowledged, has every byte of it; any other opens or does not
+/// exist yet.
 fn check(place: &Path, acknowledged: bool, whole: &BTreeMap<PathBuf, Vec<u8>>, when: &str) {
     let directory = place.join(ARCHIVE);
     match Run::open(&directory) {
@@ -173,7 +174,7 @@ fn a_writer_killed_at_any_system_call_leaves_an_archive_that_is_complete_or_says
         let killed = run(&mut writer(place.path()), Some((at, Fault::Kill))).unwrap();
         let when = format!("killed at call {at}, {}", killed.met.unwrap());
         check(place.path(), place.path().join(ACKNOWLEDGEMENTS).exists(), &whole, &when);
-        // Whoever comes after may write the same archive, or is refused.
+        // A later process can write the same archive, or is refused.
         if let Err(error) = write(place.path()) {
             assert!(matches!(error, WriteError::Exists(_)), "{when}: {error}");
         }

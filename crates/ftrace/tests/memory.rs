@@ -1,6 +1,7 @@
-//! Files of about a megabyte that once unpacked to gigabytes: what reading them takes is printed, and its memory is bounded.
+//! Files of about a megabyte that once unpacked to gigabytes: the cost of reading them is printed, and its memory is
+//! bounded.
 //!
-//! Each test has a process of its own (`make test` uses nextest), so the peak of the process is that of the test.
+//! Each test is a separate process (`make test` uses nextest), so the peak of the process is that of the test.
 
 #![cfg(feature = "zlib")]
 
@@ -9,7 +10,7 @@ use ftrace::trace_dat::TraceFile;
 use std::fs;
 use std::time::Instant;
 
-/// Of the process, its program and the file included.
+/// Memory of the process, including its program and the file.
 const MEMORY_KB_MAX: u64 = 256 << 10;
 
 /// Peak of this process in kB.

@@ -1,7 +1,7 @@
-//! Changes settings of this machine to stay, journalled, so that `restore` puts every one back.
+//! Changes settings of this machine permanently, journalled, so that `restore` reverts each of them.
 //!
-//! One line of JSON in, a list of [`SettingChange`]; one line out, a list of [`Applied`]. What the kernel refuses is told and
-//! the rest is still done.
+//! Input: one line of JSON, a list of [`SettingChange`]; output: one line, a list of [`Applied`]. Changes that the
+//! kernel rejects are reported, and the others are still made.
 
 use crate::journal::{Header, Journal, applied_directory, journal_directory, read_setting, same_setting};
 use archive::facts::Applied;
@@ -10,10 +10,11 @@ use std::io::{BufRead, Read, Write};
 use std::path::{Component, Path};
 
 const LINE_BYTES_MAX: u64 = 4 << 20;
-/// Where kernel settings are files.
+/// Directories of kernel settings.
 const ROOTS: &[&str] = &["/proc/sys", "/proc/irq", "/sys"];
 
-/// Reads the line, changes the settings, answers. The exit code: 0 done, 2 not understood, 3 nothing could be changed.
+/// Reads the line, changes the settings, prints the result. Exit code: 0 done, 2 invalid input, 3 nothing could be
+/// changed.
 pub fn run() -> i32 {
     let mut line = String::new();
     let read = std::io::stdin().lock().take(LINE_BYTES_MAX).read_line(&mut line);
@@ -33,7 +34,7 @@ pub fn run() -> i32 {
     };
     let applied: Vec<Applied> = changes.into_iter().map(|change| apply(change, &mut journal)).collect();
     if applied.iter().all(|one| one.problem.is_some()) {
-        // Nothing was changed, so there is nothing to keep.
+        // Nothing was changed, so the journal is not needed.
         for failure in journal.undo() {
             eprintln!("tardy-meter: {failure}");
         }
@@ -64,7 +65,7 @@ fn apply(change: SettingChange, journal: &mut Journal) -> Applied {
         Ok(before) => before,
         Err(error) => return Applied { problem: Some(error.to_string()), path, value, before: None },
     };
-    // Some files take every value and keep their own.
+    // Some files accept every value and keep their own.
     let unmoved = read_setting(place).is_ok_and(|now| now.trim_end() == before && !same_setting(&before, &value));
     let problem = unmoved.then(|| format!("the kernel took {value:?} and left {path} as it was"));
     Applied { path, value, before: Some(before), problem }

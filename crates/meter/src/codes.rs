@@ -1,7 +1,7 @@
-//! Writes the codes of an enum of problems once, so that every variant has one and each is documented.
+//! Defines the codes of an enum of problems in one place, so that every variant has one and each is documented.
 
-/// Gives `code_of_variant` and `fix_of_variant`, which are exhaustive, and the `DEFINITIONS` that `docs/problems.md` is generated
-/// from. A variant listed as `of` holds a problem with a code of its own.
+/// Generates `code_of_variant` and `fix_of_variant`, which are exhaustive, and the `DEFINITIONS` that
+/// `docs/reference/problems.md` is generated from. A variant listed as `of` contains a problem with its own code.
 macro_rules! problem_codes {
     ($kind:ident $(of $($inner:ident),+)?: $($variant:ident => $code:literal, $meaning:literal, $fix:literal;)+) => {
         impl $kind {

@@ -6,7 +6,7 @@ use words::figures::{counted, duration, latency};
 /// Title of the section.
 pub const TITLE: &str = "Counted in the output";
 
-/// How often a text was printed.
+/// Number of lines with a text.
 pub fn headline(text: &CountedText) -> String {
     format!("{} with {}", counted(text.count, "line"), text.text)
 }

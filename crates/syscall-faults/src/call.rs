@@ -1,4 +1,4 @@
-//! System calls that change something outside of their process.
+//! System calls that change something outside their process.
 
 use crate::ptrace::Entered;
 use std::fs::{self, File};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 const PATH_BYTES_MAX: usize = 4096;
 
-/// A call that changes something. Descriptors are those of the program.
+/// A call that changes something. Descriptors are those of the traced program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
-    /// The file may be made, cut or written later.
+    /// The file may be created, truncated or written later.
     Open {
         path: PathBuf,
     },
@@ -47,7 +47,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// The file it is about; the new name of one that is renamed.
+    /// The file that it changes; for a rename, the new name.
     pub fn path(&self) -> &Path {
         match self {
             Self::Open { path }
@@ -61,7 +61,7 @@ impl Call {
         }
     }
 
-    /// The call and the file it is about.
+    /// The call and its file.
     pub fn describe(&self) -> String {
         match self {
             Self::Open { path } => format!("open {}", path.display()),
@@ -80,7 +80,7 @@ impl Call {
     }
 }
 
-/// The call, if it changes something. Writes to terminals, pipes and devices are not counted.
+/// The call, if it changes something. Writes to terminals, pipes and devices do not count.
 pub(crate) fn changing(tid: i32, entered: &Entered) -> Option<Call> {
     let Entered { number, arguments: [first, second, third, fourth, ..] } = *entered;
     let here = i64::from(libc::AT_FDCWD) as u64;
@@ -128,7 +128,7 @@ pub(crate) fn changing(tid: i32, entered: &Entered) -> Option<Call> {
     }
 }
 
-/// The path behind a descriptor of a program, or what the kernel shows instead, such as `pipe:[1]`.
+/// The path of a descriptor of a program, or the text that the kernel shows instead, such as `pipe:[1]`.
 fn path_behind(tid: i32, descriptor: u64) -> PathBuf {
     fs::read_link(format!("/proc/{tid}/fd/{}", descriptor as i32)).unwrap_or_default()
 }
@@ -149,7 +149,7 @@ fn path_at(tid: i32, directory: u64, address: u64) -> PathBuf {
     base.join(path)
 }
 
-/// Memory of the program, as far as it can be read.
+/// Memory of the program, as far as it is readable.
 fn memory(tid: i32, address: u64, bytes: usize) -> Vec<u8> {
     let mut filled = 0;
     let mut memory = vec![0; bytes];

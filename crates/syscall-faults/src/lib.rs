@@ -1,9 +1,9 @@
-//! Kills a program, or has the kernel refuse, at any of its system calls that change something, and computes what a power
-//! cut leaves of its files.
+//! Kills a program, or makes the kernel return errors, at any of its system calls that change something, and computes
+//! what a power cut leaves of its files.
 //!
-//! Only calls that change something outside of the process are counted ([`Call`]). To be killed at another call leaves what to be
-//! killed at the next one of these leaves, so stepping through them steps through all. Threads of the program are
-//! followed, its child processes are not.
+//! Only calls that change something outside the process are counted ([`Call`]). Being killed at any other call leaves
+//! the same state as being killed at the next counted one, so stepping through the counted calls covers all of them.
+//! Threads of the program are followed, its child processes are not.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -26,29 +26,29 @@ use std::process::Command;
 pub enum Fault {
     /// SIGKILL before the call has any effect.
     Kill,
-    /// The kernel refuses with this number of errno(3).
+    /// The kernel returns this errno(3).
     Refuse(i32),
-    /// A write takes half of its bytes, and the one after it is refused with this number. Then there is room again.
+    /// A write writes half of its bytes, and the next one fails with this errno. After that there is room again.
     CutShort(i32),
-    /// A write takes half of its bytes, and every later one in this file system is refused with this number.
+    /// A write writes half of its bytes, and every later write to this file system fails with this errno.
     Full(i32),
 }
 
-/// A program that ended.
+/// Result of a program that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// Calls that change something, up to the end.
+    /// Number of calls that change something, up to the end.
     pub calls: usize,
-    /// The call that the fault met, for people.
+    /// Description of the call at which the fault occurred.
     pub met: Option<String>,
-    /// Exit code; none after a signal.
+    /// Exit code; `None` after a signal.
     pub code: Option<i32>,
 }
 
 /// Runs a program to its end, with a fault at the call of this number, counted from 0.
 ///
 /// # Errors
-/// It cannot be started or traced.
+/// If it cannot be started or traced.
 pub fn run(command: &mut Command, fault: Option<(usize, Fault)>) -> io::Result<Ended> {
     follow(command, &|_| true, fault, &mut |_, _, _| ())
 }
@@ -75,14 +75,14 @@ pub fn record(command: &mut Command) -> io::Result<(Ended, Recorded)> {
     Ok((ended, recorded))
 }
 
-/// Where a thread is between two stops.
+/// State of a thread between two stops.
 #[derive(Debug, Default)]
 struct Thread {
     call: Option<Call>,
     refuse: Option<i32>,
 }
 
-/// Writes that are still refused, and in which file system.
+/// Writes that keep failing, and their file system.
 #[derive(Debug, Default)]
 struct Full {
     errno: i32,
@@ -156,7 +156,7 @@ fn follow(
                 tracee.resume(tid, 0);
             }
             Stop::Signal(signal) => {
-                // A new thread starts with a stop of ptrace's own.
+                // A new thread starts with a stop caused by ptrace itself.
                 let own = signal == libc::SIGSTOP && !threads.contains_key(&tid) && tid != tracee.pid();
                 threads.entry(tid).or_default();
                 tracee.resume(tid, if own { 0 } else { signal });
@@ -172,7 +172,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Writes two files, the second by way of another name.
+    /// Writes two files, the second under a temporary name first.
     fn script(directory: &Path) -> Command {
         let mut command = Command::new("sh");
         let script = "echo first > one; echo second > two.partial; mv two.partial two";

@@ -1,19 +1,20 @@
-//! What a disk may hold after a power cut: everything that was synced, and any part of what was not.
+//! Possible contents of a disk after a power cut: everything that was synced, and any part of the rest.
 //!
-//! The model is that of POSIX and more pessimistic than any file system: the bytes of a file are safe after its fsync, its name is
-//! safe after an fsync of the directory, and everything else may be there or not, each write by itself. A rename is one step.
+//! The model is that of POSIX and more pessimistic than any file system: the bytes of a file are safe after its fsync,
+//! its name is safe after an fsync of the directory, and everything else may or may not be there, each write
+//! independently. A rename is atomic.
 
 use crate::record::{Operation, Recorded};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// A draw between 0 and the number of choices.
+/// Draws a number from 0 to `choices` - 1.
 pub trait Choose {
     fn choose(&mut self, choices: u64) -> u64;
 }
 
-/// Numbers by xorshift, from a seed.
+/// Random numbers by xorshift, from a seed.
 #[derive(Debug, Clone)]
 pub struct Seed(pub u64);
 
@@ -26,14 +27,14 @@ impl Choose for Seed {
     }
 }
 
-/// How much of what was not synced is there.
+/// The part of the unsynced changes that reached the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsynced {
     None,
     All,
-    /// Each change by itself, by lot.
+    /// Each change independently at random.
     Some,
-    /// Files have their length, and zeros where nothing was synced, as where a file system writes data last.
+    /// Files have their length, with zeros where nothing was synced, as on a file system that writes data last.
     Zeros,
 }
 
@@ -43,7 +44,7 @@ enum Node {
     Directory,
 }
 
-/// What a disk holds.
+/// The contents of a disk.
 #[derive(Debug, Default)]
 pub struct Disk {
     names: BTreeMap<PathBuf, Node>,
@@ -51,7 +52,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// What a power cut after this many operations leaves.
+    /// The disk after a power cut that follows `operations` operations.
     pub fn after(recorded: &Recorded, operations: usize, unsynced: Unsynced, choose: &mut dyn Choose) -> Self {
         let operations = &recorded.operations[..operations];
         let mut disk = Self::default();
@@ -95,10 +96,10 @@ impl Disk {
         }
     }
 
-    /// Makes the files below `from` in the directory `to`. What is in a directory that has no name is lost.
+    /// Creates the files below `from` in the directory `to`. Files in a directory without a name are lost.
     ///
     /// # Errors
-    /// Those of making files.
+    /// Those of creating files.
     pub fn lay_out(&self, from: &Path, to: &Path) -> io::Result<()> {
         for (path, node) in &self.names {
             let Ok(inside) = path.strip_prefix(from) else { continue };
@@ -115,7 +116,7 @@ impl Disk {
     }
 }
 
-/// Whether one of the later operations put it on the disk.
+/// Whether one of the later operations wrote it to the disk.
 fn is_safe(operation: &Operation, later: &[Operation]) -> bool {
     let synced_file = |file: u64| later.contains(&Operation::SyncFile { file });
     let synced_parent = |path: &Path| {
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!(after(5, Unsynced::None).as_deref(), Some("one"));
         assert_eq!(after(5, Unsynced::Zeros).as_deref(), Some("one\0\0\0"));
         assert_eq!(after(5, Unsynced::All).as_deref(), Some("onetwo"));
-        // A name is nothing that a file's own sync keeps.
+        // A file's own sync does not keep its name.
         assert_eq!(after(3, Unsynced::None), None);
     }
 }

@@ -69,7 +69,7 @@ impl Tracee {
     /// Waits for the next thread that stops.
     pub fn next_stop(&self) -> io::Result<(i32, Stop)> {
         let mut status = 0;
-        // Children of other threads, of other tests, are not waited for.
+        // Children of other threads, that is of other tests, are not waited for.
         let flags = libc::__WALL | libc::__WNOTHREAD;
         // SAFETY: `status` outlives the call.
         let tid = unsafe { libc::waitpid(-1, &raw mut status, flags) };
@@ -123,16 +123,16 @@ impl Tracee {
     }
 
     pub fn kill(&self) {
-        // SAFETY: the process was not waited for, so the number is its own.
+        // SAFETY: the process was not waited for, so its process id is still valid.
         unsafe { libc::kill(self.pid(), libc::SIGKILL) };
     }
 
-    /// The call that the thread is about to make is not made.
+    /// Skips the call that the thread is about to make.
     pub fn skip_call(&self, tid: i32) -> io::Result<()> {
         self.change_registers(tid, |registers| registers.orig_rax = u64::MAX)
     }
 
-    /// What the call that the thread returns from returns.
+    /// Sets the result of the call that the thread returns from.
     pub fn set_result(&self, tid: i32, result: i64) -> io::Result<()> {
         self.change_registers(tid, |registers| registers.rax = result as u64)
     }

@@ -1,4 +1,4 @@
-//! What the calls of a program changed, by file rather than by descriptor.
+//! The changes made by a program's calls, by file rather than by descriptor.
 
 use crate::call::Call;
 use std::collections::HashMap;
@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// One change, of which a power cut may leave nothing unless a later [`Operation::SyncFile`] or
-/// [`Operation::SyncDirectory`] covers it. Files have numbers: a name may change.
+/// One change, which a power cut may remove unless a later [`Operation::SyncFile`] or [`Operation::SyncDirectory`]
+/// covers it. Files have numbers, because a name may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
     /// A name for a new file.
@@ -50,13 +50,13 @@ pub enum Operation {
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
     pub operations: Vec<Operation>,
-    /// Files by what they are called now.
+    /// Files by their current names.
     names: HashMap<PathBuf, u64>,
-    /// Files by their number in the file system, which goes to another file once one is removed.
+    /// Files by inode number, which is reused after a file is removed.
     numbers: HashMap<u64, u64>,
 }
 
-/// Writes to a file of this name are no data, but what the program promises from then on.
+/// Writes to a file with this name are not data, but acknowledgements of the program.
 pub const ACKNOWLEDGEMENTS: &str = "acknowledged";
 
 impl Recorded {
@@ -128,7 +128,7 @@ fn regular(tid: i32, descriptor: i32) -> Option<u64> {
     found.is_file().then(|| found.ino())
 }
 
-/// Where the next write to the descriptor goes.
+/// File offset of the next write to the descriptor.
 fn position(tid: i32, descriptor: i32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{tid}/fdinfo/{descriptor}")).unwrap_or_default();
     let position = text.lines().find_map(|line| line.strip_prefix("pos:"));

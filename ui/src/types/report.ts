@@ -17,7 +17,7 @@ export type Code = string;
 export type Confidence = "hint" | "likely" | "certain";
 
 /**
- * One text that was to be counted.
+ * One text to count.
  */
 export type CountedText = { text: string, 
 /**
@@ -25,7 +25,7 @@ export type CountedText = { text: string,
  */
 count: number, 
 /**
- * Those that were kept, the first ones, in the order they were printed.
+ * The kept lines, the first ones, in the order they were printed.
  */
 lines: Array<PrintedLine>, };
 
@@ -576,7 +576,7 @@ export type Policy = "fifo" | "rr" | "deadline" | "other";
  */
 export type PrintedLine = { line: string, 
 /**
- * When it was read, since the measurement started, in ns; `None` where the command ran on another machine.
+ * When it was read, since the measurement started, in ns; `None` if the command ran on another machine.
  */
 at_ns: number | null, beside: SpikeBeside | null, };
 

@@ -1,20 +1,20 @@
-//! What a watched command printed, beside the late wake-ups that came before it.
+//! The output of a watched command, with the late wake-ups before it.
 
 use crate::reader::Run;
 use crate::spike::Spike;
 use serde::{Deserialize, Serialize};
 
-/// A late wake-up stands beside a line if it ended at most this long before the line was read.
+/// A late wake-up is assigned to a line if it ended at most this long before the line was read.
 pub const BESIDE_NS: i64 = 100_000_000;
 
-/// One text that was to be counted.
+/// One text to count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CountedText {
     pub text: String,
     /// Lines that contain it.
     pub count: u64,
-    /// Those that were kept, the first ones, in the order they were printed.
+    /// The kept lines, the first ones, in the order they were printed.
     pub lines: Vec<PrintedLine>,
 }
 
@@ -23,7 +23,7 @@ pub struct CountedText {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PrintedLine {
     pub line: String,
-    /// When it was read, since the measurement started, in ns; `None` where the command ran on another machine.
+    /// When it was read, since the measurement started, in ns; `None` if the command ran on another machine.
     pub at_ns: Option<i64>,
     pub beside: Option<SpikeBeside>,
 }

@@ -1,4 +1,4 @@
-//! Why the meter stopped answering on a console.
+//! Errors that end the meter's service on a console.
 
 use crate::spool::stretch::StretchError;
 use std::io;

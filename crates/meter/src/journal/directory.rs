@@ -1,5 +1,5 @@
-//! A directory of journals, trusted before anything in it is: whoever can write a journal has `restore` write kernel settings
-//! as root.
+//! A directory of journals. It is checked before its contents are trusted: a process that can write a journal makes
+//! `restore` write kernel settings as root.
 
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, fchmod, flock, fstat, openat, renameat, unlinkat,
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
-/// What group and others could write.
+/// Write permission of group and others.
 const OPEN_TO_OTHERS: u32 = 0o022;
 const JOURNAL_BYTES_MAX: u64 = 16 << 20;
 const TURN_ASKED_MAX: u32 = 500;
@@ -40,14 +40,14 @@ pub enum Untrusted {
 impl From<rustix::io::Errno> for Untrusted {
     fn from(error: rustix::io::Errno) -> Self {
         match error {
-            // What open(2) answers for a link that must not be followed.
+            // Errno of open(2) for a symbolic link with `O_NOFOLLOW`.
             rustix::io::Errno::LOOP => Self::Kind,
             other => Self::Io(other.into()),
         }
     }
 }
 
-/// An open directory that belongs to the effective user and that nobody else can write to.
+/// An open directory that belongs to the effective user and that no other user can write to.
 #[derive(Debug)]
 pub struct JournalDirectory {
     path: PathBuf,
@@ -55,7 +55,7 @@ pub struct JournalDirectory {
 }
 
 impl JournalDirectory {
-    /// The directory, made when missing.
+    /// Opens the directory, creating it if missing.
     ///
     /// # Errors
     /// [`Untrusted`].
@@ -65,13 +65,13 @@ impl JournalDirectory {
     }
 
     /// # Errors
-    /// [`Untrusted`]; also when there is none.
+    /// [`Untrusted`]; also if it does not exist.
     pub fn open(path: &Path) -> Result<Self, Untrusted> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let descriptor = rustix::fs::open(path, flags, Mode::empty())?;
         let expected = geteuid().as_raw();
         if let Some(parent) = path.parent() {
-            // Its owner could put another directory in the place of this one.
+            // The owner of the parent could replace the directory.
             let owner = std::fs::metadata(parent)?.uid();
             if owner != expected && owner != 0 {
                 return Err(Untrusted::Owner { owner, expected });
@@ -87,7 +87,7 @@ impl JournalDirectory {
         Ok(Self { path: path.to_owned(), descriptor })
     }
 
-    /// A new, empty file in it; one of this name that was there is replaced.
+    /// A new, empty file in it; an existing file with this name is replaced.
     ///
     /// # Errors
     /// Those of creating a file.
@@ -101,12 +101,12 @@ impl JournalDirectory {
         Ok(File::from(created))
     }
 
-    /// Contents of a file in it, if they can be trusted.
+    /// Contents of a file in it, if the file is trusted.
     ///
     /// # Errors
     /// [`Untrusted`].
     pub fn read(&self, name: &str) -> Result<String, Untrusted> {
-        // A pipe must not hold this up before it is known to be one.
+        // Opening a pipe must not block before its type is checked.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.descriptor, name, flags, Mode::empty())?;
         let status = fstat(&file)?;
@@ -136,7 +136,7 @@ impl JournalDirectory {
         self.ending(".jsonl")
     }
 
-    /// Names that end so, sorted.
+    /// Names with this ending, sorted.
     pub fn ending(&self, end: &str) -> Vec<String> {
         let Ok(entries) = Dir::read_from(&self.descriptor) else { return Vec::new() };
         let names = entries.flatten().filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
@@ -157,8 +157,8 @@ impl JournalDirectory {
         Ok(unlinkat(&self.descriptor, name, AtFlags::empty())?)
     }
 
-    /// Keeps others out who take turns as well, until it is dropped. Where a file system has no locks nobody is kept out,
-    /// and one that is stopped while it has its turn is not waited for longer than a few seconds.
+    /// Locks the directory until it is dropped. On a file system without locks there is no exclusion, and the wait for
+    /// a holder that is stopped is limited to a few seconds.
     pub fn take_turn(self) -> Self {
         for _ in 0..TURN_ASKED_MAX {
             match flock(&self.descriptor, FlockOperation::NonBlockingLockExclusive) {
@@ -169,7 +169,7 @@ impl JournalDirectory {
         self
     }
 
-    /// Path of a file in it, for people.
+    /// Path of a file in it, for messages.
     pub fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
@@ -225,7 +225,7 @@ mod tests {
         assert!(matches!(directory.read("1.jsonl"), Err(Untrusted::Kind)));
         assert!(matches!(directory.read("2.jsonl"), Err(Untrusted::Names { links: 2 })));
         assert!(matches!(directory.read("3.jsonl"), Err(Untrusted::Kind)));
-        // A link in the place of a new journal is replaced, and what it leads to stays.
+        // A symbolic link with the name of a new journal is replaced, and its target is unchanged.
         drop(directory.create("1.jsonl").unwrap());
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "{}");
         let linked = root.path().join("linked");

@@ -11,12 +11,12 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Whose journal it is.
+/// The process that wrote the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     pub journal_version: u32,
     pub pid: i32,
-    /// Start time of the process in clock ticks since boot: tells it from a later process of the same number.
+    /// Start time of the process in clock ticks since boot: distinguishes it from a later process with the same number.
     pub started_ticks: u64,
     pub boot_id: String,
 }
@@ -28,20 +28,20 @@ impl Header {
         Self { journal_version: 1, pid, started_ticks: started_ticks(pid).unwrap_or(0), boot_id: boot_id() }
     }
 
-    /// Whether the process that wrote it still runs.
+    /// Whether the process that wrote it is still running.
     pub fn alive(&self) -> bool {
         started_ticks(self.pid) == Some(self.started_ticks)
     }
 }
 
-/// The identity of this boot; empty where the kernel does not tell.
+/// The identity of this boot; empty if the kernel does not provide it.
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
 pub fn started_ticks(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything, so fields are counted from the last parenthesis.
+    // The name in parentheses may contain any character, so fields are counted from the last parenthesis.
     let (_, rest) = stat.rsplit_once(')')?;
     let state = rest.split_whitespace().next()?;
     if state == "Z" {
@@ -54,8 +54,8 @@ pub fn started_ticks(pid: i32) -> Option<u64> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
-    /// A file of /proc/sys, /proc/irq or /sys was written. `intended`: it is about to be, and how the kernel shows the value
-    /// is not known yet; the same without it follows at once.
+    /// A file of /proc/sys, /proc/irq or /sys was written. `intended`: the write is about to happen, and the kernel's
+    /// form of the value is not known yet; the same entry without it follows at once.
     Setting {
         path: PathBuf,
         before: String,
@@ -63,16 +63,16 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         intended: bool,
     },
-    /// An instance was made in the trace file system.
+    /// An instance was created in the trace file system.
     TraceInstance { name: String },
-    /// An event was made up for the kernel to find maxima with.
+    /// A synthetic event was created for the kernel to find maxima with.
     MadeUpEvent { name: String },
-    /// A set of System V semaphores was made.
+    /// A set of System V semaphores was created.
     SysvSemaphore { key: i32 },
 }
 
 impl Entry {
-    /// What it is about, for people.
+    /// Description for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Setting { path, before, .. } => format!("{} = {before}", path.display()),
@@ -82,10 +82,10 @@ impl Entry {
         }
     }
 
-    /// Undoes the change; doing it twice is harmless. Answers whether there was anything left to undo.
+    /// Undoes the change; undoing it twice is harmless. Returns whether there was anything left to undo.
     ///
     /// # Errors
-    /// What is still wrong and how to fix it.
+    /// What is still wrong, and how to fix it.
     pub fn undo(&self, roots: &SettingRoots) -> Result<bool, UndoError> {
         match self {
             Self::Setting { path, .. } if !roots.contain(path) => Err(UndoError::NotASetting { path: path.clone() }),
@@ -107,7 +107,7 @@ impl Entry {
     }
 }
 
-/// Without the intentions that were carried out or refused: what followed says how.
+/// Without intentions that were carried out or rejected: the entry that follows says which.
 pub fn settled(entries: Vec<Entry>) -> Vec<Entry> {
     let settled_by = |entry: &Entry, next: Option<&Entry>| match (entry, next) {
         (Entry::Setting { path, intended: true, .. }, Some(Entry::Setting { path: next, intended: false, .. })) => {
@@ -119,22 +119,22 @@ pub fn settled(entries: Vec<Entry>) -> Vec<Entry> {
     entries.into_iter().zip(keep).filter(|(_, keep)| *keep).map(|(entry, _)| entry).collect()
 }
 
-/// Whether an instance or an event is named as this tool names its own.
+/// Whether an instance or an event has a name of this tool.
 fn is_own_name(name: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     (name.starts_with("tardy-") || name.starts_with(trace_leftovers::EVENT_PREFIX)) && name.chars().all(plain)
 }
 
-/// `after` is what the kernel showed after the change, where that is known.
+/// `after` is the value that the kernel showed after the change, if known.
 fn undo_setting(path: &Path, before: &str, after: Option<&str>) -> Result<bool, UndoError> {
     if USUAL_ROOTS.iter().any(|root| path.starts_with(root)) && !path.exists() {
-        // The run that changed it had the trace file system mounted for itself alone.
+        // The run that changed it had mounted the trace file system only for itself.
         let _ = trace_mount::find_or_mount();
     }
     let now = read_setting(path).map(|text| text.trim_end().to_owned());
     match now {
         Ok(now) if now == before || after == Some(before) => return Ok(false),
-        // The kernel may write a value back in another form, so only a value that differs from both is another program's.
+        // The kernel may show a value in another form, so only a value that differs from both is from another program.
         Ok(now) if after.is_some_and(|after| now != after && !same_setting(&now, after)) => {
             let (after, before) = (after.unwrap_or_default().to_owned(), before.to_owned());
             return Err(UndoError::Changed { path: path.to_owned(), now, after, before });
@@ -157,16 +157,16 @@ fn undo_setting(path: &Path, before: &str, after: Option<&str>) -> Result<bool, 
     }
 }
 
-/// Writes a kernel setting as `echo` does: some take a word only with the end of its line.
+/// Writes a kernel setting like `echo`: some settings accept a word only with a line feed.
 pub fn write_setting(path: &Path, value: &str) -> std::io::Result<()> {
     fs::write(path, format!("{value}\n"))
 }
 
-/// The text of a kernel setting. Some of them (`osnoise/cpus`) refuse to be read in small pieces, so the standard
-/// library, which begins with few bytes, does not do.
+/// The text of a kernel setting. Some of them (`osnoise/cpus`) cannot be read in small pieces, so the standard library,
+/// which starts with a few bytes, cannot be used.
 ///
 /// # Errors
-/// As the kernel answers.
+/// Those of the kernel.
 pub fn read_setting(path: &Path) -> std::io::Result<String> {
     const PIECE: usize = 64 << 10;
     let mut file = fs::File::open(path)?;
@@ -184,7 +184,7 @@ pub fn read_setting(path: &Path) -> std::io::Result<String> {
     }
 }
 
-/// What to write for a setting that reads so: of `always [madvise] never`, the word in brackets.
+/// The value to write for a setting with this text: for `always [madvise] never`, the word in brackets.
 pub fn chosen(text: &str) -> &str {
     let mut words = text.split_whitespace();
     let in_brackets = |word: &'_ str| word.len() > 2 && word.starts_with('[') && word.ends_with(']');
@@ -193,7 +193,7 @@ pub fn chosen(text: &str) -> &str {
     word.map_or(text, |word| &word[1..word.len() - 1])
 }
 
-/// Whether two texts of a setting mean the same, although the kernel shows it in another form than it takes it.
+/// Whether two texts of a setting are equivalent, although the kernel shows a different form than it accepts.
 pub fn same_setting(left: &str, right: &str) -> bool {
     let (left, right) = (chosen(left.trim()), chosen(right.trim()));
     let same_number = matches!((left.parse::<i64>(), right.parse::<i64>()), (Ok(left), Ok(right)) if left == right);
@@ -215,7 +215,7 @@ fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, UndoError> {
     if let Ok(instance) = tracefs.open_instance(name) {
         trace_leftovers::release(&instance);
     }
-    // A reader that is just going away keeps it busy for a moment.
+    // A reader that is just closing it keeps it busy for a moment.
     let mut tries = 20;
     loop {
         match tracefs.remove_instance(name) {

@@ -1,11 +1,12 @@
-//! The journal: every change to the machine is on disk before it is made, and undone from there.
+//! The journal: every change to the machine is on disk before it is made, and is undone from there.
 //!
 //! One file per meter process, one JSON line per change, undone last first. A clean end deletes the file; after SIGKILL
-//! `tardy-meter restore` works it off. Kernel settings die with the kernel, so a journal of an earlier boot holds nothing to
-//! undo. [`directory`] trusts only what the effective user alone can write, and [`setting_roots`] says what may be undone.
+//! `tardy-meter restore` undoes it. Kernel settings are lost when the kernel goes down, so a journal of an earlier boot
+//! has nothing to undo. [`directory`] trusts only what the effective user alone can write, and [`setting_roots`] lists
+//! what may be undone.
 //!
-//! Changes that are to stay until the user wants them undone ([`crate::apply`]) have journals in a directory of their own,
-//! which only `restore` works off: a run must not take them for what a killed run left.
+//! Changes that stay until the user reverts them ([`crate::apply`]) have journals in a separate directory, which only
+//! `restore` processes: a run must not take them for the remains of a killed run.
 
 mod directory;
 mod entry;
@@ -28,7 +29,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a change was not made, or not undone.
+/// Why a change was not made or not undone.
 #[derive(Debug, Error)]
 pub enum JournalError {
     #[error(
@@ -47,7 +48,7 @@ pub enum JournalError {
     Held { path: PathBuf, pid: i32 },
 }
 
-/// End of the name of a journal that has no first line yet.
+/// Suffix of a journal that has no first line yet.
 const BEGUN: &str = ".begun";
 
 /// The journal of this process.
@@ -58,16 +59,16 @@ pub struct Journal {
     file: File,
     /// Bytes of whole lines in the file.
     bytes: u64,
-    /// The last write did, perhaps halfway.
+    /// The last write failed, perhaps halfway.
     failed: bool,
     entries: Vec<Entry>,
     roots: SettingRoots,
-    /// Journals of runs, which hold the settings that they changed.
+    /// Directory of the journals of runs, which hold the settings that they changed.
     runs: PathBuf,
 }
 
 impl Journal {
-    /// Starts a journal in a directory, which is made when missing.
+    /// Starts a journal in a directory, which is created if missing.
     ///
     /// # Errors
     /// [`JournalError::Journal`] and [`JournalError::Directory`].
@@ -75,9 +76,9 @@ impl Journal {
         Self::begin_for(SettingRoots::of_kernel(), directory, header)
     }
 
-    /// The same for settings elsewhere than the kernel has them.
+    /// The same for settings below other roots than the kernel's.
     pub(crate) fn begin_for(roots: SettingRoots, directory: &Path, header: &Header) -> Result<Self, JournalError> {
-        // Journals of changes that are to stay outlive their process, whose number may come again.
+        // Journals of permanent changes outlive their process, whose number may be reused.
         let name = format!("{}-{}.jsonl", header.pid, header.started_ticks);
         let path = directory.join(&name);
         let runs = directory.to_owned();
@@ -86,7 +87,8 @@ impl Journal {
             Untrusted::Io(source) => fail(source),
             source => JournalError::Directory { path: directory.to_owned(), source },
         })?;
-        // It gets its name with its first line: one without would be no journal, and nobody could say whose it is.
+        // It gets its name with its first line: a file without that line would not be a journal, and its owner would be
+        // unknown.
         let begun = format!("{name}{BEGUN}");
         let file = directory.create(&begun).map_err(fail)?;
         let line = serde_json::to_string(header).expect("a header has only string keys");
@@ -95,12 +97,12 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The same journal, of changes that are no run's: they are not made to what the runs in this directory hold.
+    /// The same journal for changes outside of runs: settings held by the runs in this directory are not changed.
     pub fn beside_runs_in(self, runs: &Path) -> Self {
         Self { runs: runs.to_owned(), ..self }
     }
 
-    /// Settings as this journal's process left them, by path.
+    /// Values of the settings changed by this journal's process, by path.
     pub fn settings(&self) -> BTreeMap<PathBuf, String> {
         let settled = entry::settled(self.entries.clone()).into_iter();
         let changed = settled.filter_map(|entry| match entry {
@@ -110,7 +112,7 @@ impl Journal {
         changed.collect()
     }
 
-    /// Adds a line. What a write that failed left of its own would spoil this one, so it is cut off first.
+    /// Adds a line. The remains of a failed write would corrupt it, so they are cut off first.
     fn append(&mut self, mut line: String) -> io::Result<()> {
         line.push('\n');
         if std::mem::replace(&mut self.failed, true) {
@@ -124,7 +126,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down a change that is about to be made.
+    /// Records a change that is about to be made.
     ///
     /// # Errors
     /// [`JournalError::Journal`]; the change must then not be made.
@@ -136,12 +138,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Changes a kernel setting, journalled. Answers the value before.
+    /// Changes a kernel setting, journalled. Returns its previous value.
     ///
     /// # Errors
-    /// When it cannot be read, journalled or written, or when another run holds it; it is then unchanged.
+    /// If it cannot be read, journalled or written, or if another run holds it; it is then unchanged.
     pub fn change_setting(&mut self, path: &Path, value: &str) -> Result<String, JournalError> {
-        // Until the change is written down: of two that want the same setting, one sees the other.
+        // Held until the change is recorded: of two processes that change the same setting, one sees the other.
         let _turn = JournalDirectory::make(&self.runs).ok().map(JournalDirectory::take_turn);
         if let Some(pid) = restore::holder(&self.runs, &self.name, path) {
             return Err(JournalError::Held { path: path.to_owned(), pid });
@@ -154,28 +156,28 @@ impl Journal {
         };
         self.note(setting(value.to_owned(), true))?;
         let written = write_setting(path, value);
-        // The kernel may show it in another form; what differs from that later is another program's doing. A write that fails
-        // may have had an effect, too.
+        // The kernel may show it in another form; a later value that differs from that form is from another program. A
+        // failed write may have had an effect, too.
         let unread = if written.is_ok() { value } else { &before };
         let after = read_setting(path).map_or_else(|_| unread.to_owned(), |text| text.trim_end().to_owned());
         if written.is_err() && after != before {
             let _ = write_setting(path, chosen(&before));
         }
         self.note(setting(after, false)).inspect_err(|_| {
-            // What is not known to be undone later is undone now; the intention stays in the journal.
+            // A change that could not be undone later is undone now; the intention stays in the journal.
             let _ = write_setting(path, chosen(&before));
         })?;
         written.map_err(|source| JournalError::Write { path: path.to_owned(), value: value.to_owned(), source })?;
         Ok(before)
     }
 
-    /// Undoes everything, last first, and removes the journal. Answers what could not be undone; the
-    /// journal then stays for `tardy restore`.
+    /// Undoes everything, last first, and removes the journal. Returns what could not be undone; the journal then stays
+    /// for `tardy restore`.
     pub fn undo(self) -> Vec<UndoError> {
         self.undo_reporting(&mut |_| ())
     }
 
-    /// The same; `slow` hears of each step that takes long.
+    /// The same; calls `slow` for each step that takes long.
     pub fn undo_reporting(self, slow: &mut dyn FnMut(&Entry)) -> Vec<UndoError> {
         let Self { directory, name, entries, roots, .. } = self;
         let undone = undo::undo_all(entry::settled(entries), &roots, undo::PATIENCE, slow);

@@ -1,4 +1,4 @@
-//! Working off the journals that a killed meter left.
+//! Undoes the journals that killed meters left.
 
 use super::directory::{JournalDirectory, Untrusted};
 use super::entry::{settled, started_ticks};
@@ -8,27 +8,27 @@ use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What becomes of a journal with changes that could not be undone.
+/// What to do with a journal whose changes could not all be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
-    /// It stays, so that the next try finds them.
+    /// Keep it, so that the next attempt finds them.
     Keep,
-    /// It goes: the user takes the machine as it is.
+    /// Remove it: the user accepts the machine as it is.
     Forget,
 }
 
-/// What restoring one journal came to.
+/// Result of restoring one journal.
 #[derive(Debug)]
 pub enum Restored {
-    /// The process that wrote it still runs.
+    /// The process that wrote it is still running.
     InUse { pid: i32 },
-    /// Changes undone, and why others could not be.
+    /// Changes that were undone, and why others could not be.
     Undone { pid: i32, done: Vec<String>, failures: Vec<UndoError>, rebooted: bool },
     /// Not a journal of a known version.
     Unreadable { path: PathBuf, why: NoJournal },
 }
 
-/// Why a file is no journal.
+/// Why a file is not a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum NoJournal {
     #[error("it cannot be trusted: {0}")]
@@ -41,17 +41,17 @@ pub enum NoJournal {
     Version(u32),
 }
 
-/// A journal that was read.
+/// The contents of a journal.
 struct Read {
     header: Header,
     entries: Vec<Entry>,
-    /// Numbers of the lines that are not understood.
+    /// Numbers of the lines that could not be parsed.
     unknown: Vec<usize>,
 }
 
-/// Undoes every journal in a directory whose process is gone, that of the latest process first.
+/// Undoes every journal in a directory whose process has ended, that of the latest process first.
 ///
-/// What a run in the directory `runs` changed as well is left to it.
+/// Settings that a run in the directory `runs` changed as well are left to that run.
 pub fn restore_all(directory: &Path, runs: &Path, leftovers: Leftovers) -> Vec<Restored> {
     restore_settings(&SettingRoots::of_kernel(), directory, runs, leftovers)
 }
@@ -65,7 +65,7 @@ fn restore_settings(roots: &SettingRoots, directory: &Path, runs: &Path, leftove
     remove_begun(&opened);
     let mut journals: Vec<(String, Result<Read, NoJournal>)> =
         opened.journals().into_iter().map(|name| (name.clone(), read(&opened, &name))).collect();
-    // What cannot be read has no place in the order, and comes first.
+    // Unreadable journals have no place in the order, and come first.
     let started = |read: &Result<Read, NoJournal>| read.as_ref().map_or(u64::MAX, |read| read.header.started_ticks);
     journals.sort_by_key(|(name, read)| (Reverse(started(read)), name.clone()));
     journals.into_iter().map(|(name, read)| restore(roots, &opened, &name, read, runs, leftovers)).collect()
@@ -82,8 +82,7 @@ fn remove_begun(directory: &JournalDirectory) {
     }
 }
 
-/// The running meter, by its number, that changed a setting and will put it back. `own` is the name of a journal that does
-/// not count.
+/// The process id of the running meter that changed a setting and will restore it. The journal named `own` is ignored.
 pub fn holder(runs: &Path, own: &str, setting: &Path) -> Option<i32> {
     let opened = JournalDirectory::open(runs).ok()?;
     let boot_id = super::entry::boot_id();
@@ -95,7 +94,7 @@ pub fn holder(runs: &Path, own: &str, setting: &Path) -> Option<i32> {
     holder.map(|read| read.header.pid)
 }
 
-/// Other meters that run on this machine now, by the journals in a directory.
+/// Other meters running on this machine, according to the journals in a directory.
 pub fn other_meters(directory: &Path) -> Vec<i32> {
     let Ok(opened) = JournalDirectory::open(directory) else { return Vec::new() };
     let boot_id = super::entry::boot_id();
@@ -123,7 +122,7 @@ fn restore(
     }
     let mut done = Vec::new();
     let mut failures: Vec<UndoError> = Vec::new();
-    // All that is journalled went with the kernel it was done to.
+    // All journalled changes were lost with the kernel they were made to.
     if same_boot {
         failures.extend(unknown.into_iter().map(|number| UndoError::Line { number }));
         let held = |entry: &Entry| match entry {
@@ -150,7 +149,7 @@ fn restore(
     Restored::Undone { pid: header.pid, done, failures, rebooted: !same_boot }
 }
 
-/// The header and all whole lines; a last line cut by a crash is of a change that was never made.
+/// The header and all complete lines; a last line cut by a crash belongs to a change that was never made.
 fn read(directory: &JournalDirectory, name: &str) -> Result<Read, NoJournal> {
     let text = directory.read(name)?;
     let mut lines = text.split_inclusive('\n');
@@ -244,7 +243,7 @@ mod tests {
             answer.iter().all(|one| matches!(one, Restored::Undone { failures, .. } if failures.is_empty())),
             "{answer:?}"
         );
-        // The choice alone is written, as the kernel wants it.
+        // Only the chosen word is written, as the kernel requires.
         assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "madvise");
     }
 
@@ -328,7 +327,7 @@ mod tests {
         let mut journal = begin(root.path(), &root.path().join("journal"), &dead_header()).unwrap();
         let (path, before) = (setting.clone(), "4".to_owned());
         journal.note(Entry::Setting { path, before, after: "0x10".into(), intended: true }).unwrap();
-        // The kernel took it, and the meter was killed before it could see in which form.
+        // The kernel accepted it, and the meter was killed before it could read the kernel's form.
         fs::write(&setting, "00000010").unwrap();
         drop(journal);
         let answer = restored_in(root.path(), &root.path().join("journal"));
@@ -336,7 +335,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&setting).unwrap().trim(), "4");
     }
 
-    /// The number and the start of another process that runs.
+    /// Process and header of another running process.
     fn running() -> (std::process::Child, Header) {
         let child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id() as i32;
@@ -375,7 +374,7 @@ mod tests {
         assert_eq!([&setting, &free].map(|path| fs::read_to_string(path).unwrap().trim().to_owned()), ["3", "1"]);
         child.kill().unwrap();
         child.wait().unwrap();
-        // Killed, it holds nothing any more; what it changed is undone before what was applied.
+        // After its death it holds nothing; its changes are undone before the applied ones.
         assert_eq!(restored_in(settings, &runs).len(), 1);
         assert!(matches!(&restored(Leftovers::Keep)[..], [Restored::Undone { failures, .. }] if failures.is_empty()));
         assert_eq!(fs::read_to_string(&setting).unwrap().trim(), "1");

@@ -1,6 +1,6 @@
 //! Scheduling policy and CPU affinity of the calling thread, set and read back.
 //!
-//! musl answers ENOSYS to `sched_setscheduler`, so the `sched_setattr` system call is used for every policy.
+//! musl returns ENOSYS for `sched_setscheduler`, so the `sched_setattr` system call is used for every policy.
 
 use archive::settings::Policy;
 use std::io;
@@ -28,11 +28,11 @@ fn set(attr: &SchedAttr) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Gives the calling thread a policy. `interval_ns` is the period of SCHED_DEADLINE, whose runtime is a quarter of it.
-/// Children of the thread do not inherit a real-time policy.
+/// Sets the policy of the calling thread. `interval_ns` is the period of SCHED_DEADLINE, whose runtime is a quarter of
+/// it. Children of the thread do not inherit a real-time policy.
 ///
 /// # Errors
-/// EPERM without CAP_SYS_NICE (or RLIMIT_RTPRIO), EBUSY when the kernel admits no such deadline task.
+/// EPERM without CAP_SYS_NICE (or RLIMIT_RTPRIO), EBUSY if the kernel does not admit the deadline task.
 pub fn set_policy(policy: Policy, priority: u8, interval_ns: u64) -> io::Result<()> {
     let mut attr = SchedAttr {
         size: size_of::<SchedAttr>() as u32,
@@ -69,15 +69,15 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
 /// SCHED_BATCH or SCHED_IDLE, by the number of the policy.
 ///
 /// # Errors
-/// EPERM when the thread is bound to a lower policy already.
+/// EPERM if the thread already has a lower policy.
 pub fn set_background(policy: i32) -> io::Result<()> {
     set(&SchedAttr { size: size_of::<SchedAttr>() as u32, sched_policy: policy as u32, ..SchedAttr::default() })
 }
 
-/// Policy and priority of a thread as the kernel has them; tid 0 is the calling thread.
+/// Policy and priority of a thread as set in the kernel; tid 0 is the calling thread.
 ///
 /// # Errors
-/// ESRCH when there is no such thread.
+/// ESRCH if there is no such thread.
 pub fn policy_of(tid: i32) -> io::Result<(Policy, u8)> {
     let mut attr = SchedAttr::default();
     // SAFETY: the kernel writes at most the `size_of::<SchedAttr>()` bytes announced by the third argument.
@@ -98,12 +98,13 @@ pub fn policy_of(tid: i32) -> io::Result<(Policy, u8)> {
 /// Nice value of a thread.
 ///
 /// # Errors
-/// ESRCH when there is no such thread.
+/// ESRCH if there is no such thread.
 pub fn nice_of(tid: i32) -> io::Result<i32> {
     Ok(rustix::process::getpriority_process(rustix::process::Pid::from_raw(tid))?)
 }
 
-/// How often a thread of this process was moved to another CPU. `None` where the kernel does not show it (CONFIG_SCHED_DEBUG).
+/// Number of migrations of a thread of this process to another CPU. `None` if the kernel does not show it
+/// (CONFIG_SCHED_DEBUG).
 pub fn migrations_of(tid: i32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/sched")).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix("se.nr_migrations"))?;
@@ -113,7 +114,7 @@ pub fn migrations_of(tid: i32) -> Option<u64> {
 /// CPUs the thread may run on; tid 0 is the calling thread.
 ///
 /// # Errors
-/// ESRCH when there is no such thread.
+/// ESRCH if there is no such thread.
 pub fn allowed_cpus(tid: i32) -> io::Result<Vec<u32>> {
     let set = rustix::thread::sched_getaffinity(rustix::process::Pid::from_raw(tid))?;
     Ok((0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
@@ -122,7 +123,7 @@ pub fn allowed_cpus(tid: i32) -> io::Result<Vec<u32>> {
 /// Binds the calling thread to CPUs.
 ///
 /// # Errors
-/// EINVAL when none of them is online and allowed.
+/// EINVAL if none of them is online and allowed.
 pub fn bind(cpus: &[u32]) -> io::Result<()> {
     let mut set = rustix::thread::CpuSet::new();
     for cpu in cpus.iter().filter(|cpu| (**cpu as usize) < rustix::thread::CpuSet::MAX_CPU) {
@@ -136,7 +137,7 @@ pub fn thread_id() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// Least timer slack there is for the calling thread; matters for SCHED_OTHER only.
+/// Sets the timer slack of the calling thread to the minimum; it affects only SCHED_OTHER.
 ///
 /// # Errors
 /// Those of prctl(2).

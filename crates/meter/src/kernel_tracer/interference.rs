@@ -1,10 +1,10 @@
-//! What the kernel's tracers do to the other figures of a run.
+//! Effects of the kernel's tracers on the other figures of a run.
 
 use archive::message::Severity;
 use archive::problem::{Code, ProblemKind};
 use archive::tracer::KernelSource;
 
-/// A cost that is part of the measured latencies, or might be.
+/// A cost that is or may be part of the measured latencies.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Interference {
     #[error("the tracer {tracer} follows functions on all CPUs; its cost is in the latencies")]
@@ -31,7 +31,7 @@ problem_codes! { Interference:
 }
 
 impl Interference {
-    /// Of a source whose threads run on the measured CPUs.
+    /// The effect of a source whose threads run on the measured CPUs.
     pub fn of(source: KernelSource) -> Self {
         match source {
             KernelSource::Timerlat => Self::Timerlat,

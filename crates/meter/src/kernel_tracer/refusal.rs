@@ -1,4 +1,4 @@
-//! What a kernel cannot do that was asked of its tracers, reported before anything is measured.
+//! Requested tracer features that a kernel lacks, reported before anything is measured.
 
 use super::catalogue::{self, Tracer};
 use crate::journal::JournalError;
@@ -6,7 +6,7 @@ use crate::trace::error::TraceError;
 use archive::problem::{Code, ProblemKind};
 use ftrace::tracefs::{Instance, Tracefs, TracefsError};
 
-/// Why a tracer cannot run as asked.
+/// Why a tracer cannot run as requested.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("there is no tracer {name:?}")]
@@ -106,10 +106,10 @@ impl From<JournalError> for Refusal {
     }
 }
 
-/// The tracer of that name, if this kernel has it.
+/// The tracer with this name, if this kernel has it.
 ///
 /// # Errors
-/// It has not: the option that brings it, and what there is instead.
+/// If it does not: the kernel option that adds it, and the available alternatives.
 pub fn available(tracefs: &Tracefs, name: &str) -> Result<&'static Tracer, Refusal> {
     among(name, &tracefs.capabilities().tracers)
 }
@@ -130,7 +130,7 @@ fn among(name: &str, there: &[String]) -> Result<&'static Tracer, Refusal> {
 /// Sets the tracer of an instance.
 ///
 /// # Errors
-/// The kernel runs it in its top-level buffer only, or another program runs it already.
+/// If the kernel supports it only in its top-level buffer, or another program runs it already.
 pub fn set_in(instance: &Instance, tracer: &Tracer) -> Result<(), Refusal> {
     let name = tracer.name;
     if !instance.tracers().iter().any(|there| there == name) {
@@ -140,7 +140,8 @@ pub fn set_in(instance: &Instance, tracer: &Tracer) -> Result<(), Refusal> {
     instance.set_tracer(name).map_err(|source| Refusal::Refused { name, source })
 }
 
-/// The kernel before the merge "ftrace updates for v6.11" has one variable for the tracer of returns, not one an instance.
+/// The kernel before the merge "ftrace updates for v6.11" has a single variable for the return tracer, not one per
+/// instance.
 fn reason(name: &str) -> &'static str {
     match name {
         "function_graph" => ": before 6.11 the whole kernel has room for one tracer of function returns",

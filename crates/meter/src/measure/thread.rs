@@ -1,4 +1,4 @@
-//! One measuring thread: set up as asked, proved by reading back, then nothing but cycles.
+//! One measuring thread: set up as requested, verified by reading back, then only cycles.
 
 use super::books::Books;
 use super::cycle::{Cycles, Schedule};
@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
-/// Least stack that holds the loop and the set-up before it; locked memory is paid for whole.
+/// Minimum stack for the loop and its set-up; locked memory is allocated in full.
 const STACK_BYTES: usize = 128 << 10;
 
-/// What one thread is asked to be.
+/// Requested settings of one thread.
 #[derive(Debug, Clone)]
 pub struct ThreadRequest {
     pub thread: u32,
-    /// CPUs to bind to; the first one is where it is expected to run. Not bound when `pinned` is false.
+    /// CPUs to bind to; it is expected to run on the first. Not bound if `pinned` is false.
     pub cpus: Vec<u32>,
     pub pinned: bool,
     pub policy: Policy,
@@ -33,16 +33,16 @@ pub struct ThreadRequest {
     pub schedule: Schedule,
 }
 
-/// What a thread needs beside its request.
+/// What a thread needs besides its request.
 pub struct ThreadContext {
     pub books: Arc<Books>,
-    /// What it waits for.
+    /// The event it waits for.
     pub waiter: Box<dyn Waiter>,
     pub counts: Arc<WaiterCounts>,
-    /// Chosen once every thread is ready; threads sleep until then.
+    /// Set once every thread is ready; threads sleep until then.
     pub start: Arc<StartInstant>,
     pub stop: Arc<AtomicBool>,
-    /// Where a spike is marked.
+    /// Trace file to mark spikes in.
     pub marker: Option<File>,
 }
 
@@ -61,31 +61,31 @@ pub enum SetUpError {
     ReadBack(std::io::Error),
 }
 
-/// What a thread leaves when it ends.
+/// Results of a thread at its end.
 #[derive(Debug, Default)]
 pub struct Measured {
     /// The worst samples, largest first.
     pub worst: Vec<Sample>,
-    /// None of a thread that never measured.
+    /// `None` for a thread that never measured.
     pub end: Option<EndState>,
 }
 
-/// What a thread was when its last cycle was over.
+/// State of a thread after its last cycle.
 #[derive(Debug, Clone)]
 pub struct EndState {
     pub effective: EffectiveThread,
     pub cpu: u32,
-    /// As [`scheduling::migrations_of`].
+    /// From [`scheduling::migrations_of`].
     pub migrations: Option<u64>,
 }
 
-/// How a thread answers once it is set up, or why it could not be.
+/// Report of a thread after its set-up: its settings, or the error.
 pub type Readiness = (u32, Result<EffectiveThread, SetUpError>);
 
 /// Starts the thread; it reports on `ready` and then waits for the start.
 ///
 /// # Errors
-/// When the system has no thread left.
+/// If the system cannot create another thread.
 pub fn spawn(
     request: ThreadRequest,
     mut context: ThreadContext,
@@ -115,7 +115,8 @@ fn set_up(request: &ThreadRequest, waiter: &mut dyn Waiter) -> Result<EffectiveT
         scheduling::least_timer_slack().map_err(SetUpError::TimerSlack)?;
     }
     match scheduling::set_policy(request.policy, request.priority, request.interval_ns) {
-        // Without the privilege the thread measures as what it is; whoever reads its settings back sees and says so.
+        // Without the privilege the thread measures with its current policy; the check of the settings read back
+        // reports it.
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
             let _ = scheduling::least_timer_slack();
         }
@@ -129,7 +130,7 @@ fn set_up(request: &ThreadRequest, waiter: &mut dyn Waiter) -> Result<EffectiveT
     read_back(request.thread).map_err(SetUpError::ReadBack)
 }
 
-/// The settings of the calling thread as the kernel has them.
+/// The settings of the calling thread as set in the kernel.
 fn read_back(thread: u32) -> std::io::Result<EffectiveThread> {
     let (policy, priority) = scheduling::policy_of(0)?;
     Ok(EffectiveThread {
@@ -142,7 +143,7 @@ fn read_back(thread: u32) -> std::io::Result<EffectiveThread> {
     })
 }
 
-/// A policy as people write it.
+/// A policy in the user's notation.
 pub fn policy_words(policy: Policy, priority: u8) -> String {
     match policy {
         Policy::Fifo => format!("SCHED_FIFO priority {priority}"),
@@ -152,7 +153,7 @@ pub fn policy_words(policy: Policy, priority: u8) -> String {
     }
 }
 
-/// Text of the marker; the details of the spike travel beside it.
+/// Text of the marker; the details of the spike are sent separately.
 pub const MARKER: &[u8] = b"tardy-spike\n";
 
 fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Schedule) -> Measured {
@@ -185,7 +186,8 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
             Arrival::Ended => break,
         };
         if spike && let Some(marker) = &mut marker {
-            // A marker that cannot be written costs the snapshot, which its absence shows; there is no time to say so here.
+            // A marker that cannot be written costs the snapshot, and the missing snapshot shows it; there is no time
+            // for a report here.
             let _ = marker.write(MARKER);
             context.waiter.marked();
         }

@@ -1,8 +1,8 @@
-//! `map`: which thread had the CPU when, seen by busy threads themselves. Hourglass' method.
+//! `map`: which thread had the CPU at each instant, as observed by busy threads themselves (Hourglass' method).
 //!
-//! A thread reads the clock again and again. Two readings further apart than the option `gap_ns` are a gap: the thread wanted
-//! the CPU and did not have it. Readings follow each other through booking too, so that no gap is lost there; only the time
-//! that the meter takes to mark a spike is left out.
+//! A thread reads the clock continuously. Two readings further apart than the option `gap_ns` form a gap: the thread
+//! was runnable and did not have the CPU. Readings continue during bookkeeping too, so that no gap is lost there; only
+//! the time in which the meter marks a spike is left out.
 
 use super::error::MethodError;
 use super::{MeasuringMethod, Release, Site, Station};
@@ -16,16 +16,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A thread that is always busy looks this often whether the run is over.
+/// Interval at which a thread that is always busy checks for the end of the run.
 const LOOK_NS: i64 = 5_000_000;
-/// What real-time threads take of a CPU unless the options ask for more; the rest keeps the machine usable.
+/// Default share of a CPU for real-time threads; the rest keeps the machine usable.
 const REALTIME_SHARE_PERCENT: u64 = 80;
-/// From here on a CPU has no time left for others.
+/// From this share on a CPU has no time left for other threads.
 const FULL_PERCENT: u64 = 95;
 
 pub struct Map;
 
-/// What every thread of a run does.
+/// The work of every thread of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Work {
     threads: u64,
@@ -57,10 +57,10 @@ impl Work {
 /// One busy thread.
 struct BusyThread {
     gap_ns: i64,
-    /// Busy for this long in every period; `None`: always.
+    /// Busy time in every period; `None`: always.
     burst_ns: Option<i64>,
     period_ns: i64,
-    /// The reading before; `None` before the first.
+    /// The previous reading; `None` before the first.
     last_ns: Option<i64>,
     period_start_ns: i64,
     worked_ns: i64,
@@ -73,7 +73,7 @@ impl BusyThread {
         Self { gap_ns: work.gap_ns, burst_ns, period_ns, last_ns: None, period_start_ns: 0, worked_ns: 0, over }
     }
 
-    /// Books one reading; what the loop is to do next.
+    /// Books one reading; returns what the loop has to do next.
     #[inline]
     fn read(&mut self, from_ns: i64, now_ns: i64) -> Option<Arrival> {
         self.last_ns = Some(now_ns);
@@ -84,20 +84,20 @@ impl BusyThread {
         None
     }
 
-    /// Sleeps until the next period that has not passed, which ends a stretch of work.
+    /// Sleeps until the next period that has not started, which ends a stretch of work.
     fn sleep(&mut self) {
         let last_ns = self.last_ns.unwrap_or(self.period_start_ns);
         self.period_start_ns = next_period_ns(self.period_start_ns, self.period_ns, last_ns);
         self.worked_ns = 0;
         if self.period_start_ns > last_ns {
             clock::sleep_until_ns(self.period_start_ns);
-            // From here on it wants the CPU.
+            // From here on it is runnable.
             self.last_ns = Some(self.period_start_ns);
         }
     }
 }
 
-/// The start of the period after this one; when that has passed already, the work goes on at once.
+/// The start of the period after this one; if that has already passed, the work continues at once.
 fn next_period_ns(start_ns: i64, period_ns: i64, now_ns: i64) -> i64 {
     let next_ns = start_ns.saturating_add(period_ns);
     if next_ns >= now_ns { next_ns } else { now_ns - (now_ns - next_ns) % period_ns.max(1) }

@@ -1,4 +1,4 @@
-//! What is changed on the machine for the run, and put back after it.
+//! Changes to the machine for the run, and their restoration.
 
 use crate::journal::{Journal, JournalError, UndoError};
 use crate::kernel::dma_latency::DmaLatencyRequest;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-/// Holds the journal and the requests that end by being dropped.
+/// Holds the journal, and the requests that end when they are dropped.
 #[derive(Debug, Default)]
 pub struct Machine {
     journal: Option<Journal>,
@@ -18,7 +18,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Takes the journal into keeping.
+    /// Stores the journal.
     pub fn keep(&mut self, journal: Journal) -> &mut Journal {
         self.journal.insert(journal)
     }
@@ -28,7 +28,7 @@ impl Machine {
         self.journal.as_mut()
     }
 
-    /// Settings of the machine as this run left them, by path.
+    /// Values of the settings that this run changed, by path.
     pub fn settings(&self) -> BTreeMap<PathBuf, String> {
         self.journal.as_ref().map(Journal::settings).unwrap_or_default()
     }
@@ -38,7 +38,7 @@ impl Machine {
         self.power.as_ref().map(|(latency_us, _)| *latency_us)
     }
 
-    /// Puts everything back; answers what could not be. `slow` hears of what takes long.
+    /// Restores everything; returns what could not be restored. Calls `slow` for steps that take long.
     pub fn restore(self, slow: &mut dyn FnMut(String)) -> Vec<UndoError> {
         drop(self.power);
         let mut undo = |journal: Journal| journal.undo_reporting(&mut |entry| slow(entry.describe()));
@@ -62,7 +62,7 @@ impl Machine {
 /// Changes the kernel settings of the plan and those that its loads need, journalled.
 ///
 /// # Errors
-/// The first one that cannot be changed; those before it are in the journal.
+/// The first one that cannot be changed; the earlier ones are in the journal.
 pub fn change_settings(settings: &RunSettings, journal: &mut Journal) -> Result<(), MeterProblem> {
     let of_loads = load::settings_of(&settings.loads);
     for change in of_loads.iter().chain(&settings.settings) {
@@ -79,7 +79,7 @@ pub fn change_settings(settings: &RunSettings, journal: &mut Journal) -> Result<
     Ok(())
 }
 
-/// Locks the memory of this process if asked to.
+/// Locks the memory of this process if requested.
 ///
 /// # Errors
 /// As [`refused`].

@@ -1,7 +1,7 @@
 //! One run on this machine, from the settings line to the last message.
 //!
-//! The phases are functions in the order they happen. Whatever goes wrong in one of them, the machine is put back and the
-//! host is told what and how to fix it.
+//! The phases are functions in order of execution. If any of them fails, the machine is restored and the host gets the
+//! problem and its fix.
 
 mod capture_setup;
 mod machine;
@@ -36,8 +36,8 @@ use std::sync::Arc;
 /// Longest settings line that is accepted.
 const SETTINGS_BYTES_MAX: usize = 1 << 20;
 
-/// Runs `tardy-meter measure` on standard input and output. Answers the exit code: 0 measured, 2 no usable settings,
-/// 3 could not measure.
+/// Runs `tardy-meter measure` on standard input and output. Returns the exit code: 0 measured, 2 no usable settings, 3
+/// could not measure.
 pub fn measure() -> i32 {
     let control = match io::stdin().as_fd().try_clone_to_owned() {
         Ok(descriptor) => File::from(descriptor),
@@ -53,7 +53,7 @@ pub fn measure() -> i32 {
     };
     let lines = Lines { link: Link::new(io::stdout()), control, signals };
     let measured = conduct(lines, |lines, machine| stages(&settings, lines, machine));
-    // The machine is as it was and the host knows: a defect ends the process as any other does.
+    // The machine is restored and the host informed: now the panic ends the process as usual.
     match measured.unwrap_or_else(|panic| resume_unwind(panic)) {
         Ending::Complete | Ending::Stopped => 0,
         Ending::LinkLost | Ending::Failed => 3,
@@ -65,7 +65,7 @@ fn complain(why: &str) -> i32 {
     2
 }
 
-/// Why there are no settings to run with.
+/// Why there are no usable settings.
 #[derive(Debug, thiserror::Error)]
 enum SettingsError {
     #[error("the settings line is longer than 1 MiB")]
@@ -78,7 +78,7 @@ enum SettingsError {
     Json(#[from] serde_json::Error),
 }
 
-/// Reads the settings line byte by byte: what follows it belongs to the control line.
+/// Reads the settings line byte by byte: the bytes after it belong to the control line.
 fn read_settings(mut input: &File) -> Result<RunSettings, SettingsError> {
     let mut line = Vec::new();
     let mut byte = [0];
@@ -98,7 +98,8 @@ fn read_settings(mut input: &File) -> Result<RunSettings, SettingsError> {
     Ok(serde_json::from_slice(&line)?)
 }
 
-/// Hello, the stages of a run, and what follows however they end: the machine is put back and the host hears how it ended.
+/// Hello, the stages of a run, and the steps that follow in any case: the machine is restored and the ending is sent to
+/// the host.
 ///
 /// # Errors
 /// The payload of a panic in a stage.
@@ -138,7 +139,7 @@ fn hello<W: Write>(link: &mut Link<W>) {
     });
 }
 
-/// What the stages before the measurement leave to it.
+/// Results of the stages before the measurement.
 struct Prepared {
     plan: Plan,
     snapshotter: Option<Armed>,
@@ -168,7 +169,7 @@ fn stages<W: Write>(
     machine.hold_power_request(settings, &mut lines.link)?;
 
     lines.phase(RunPhase::Load);
-    // Before memory is locked: what a child inherits is none of our locked pages, but starting is quicker.
+    // Before memory is locked: children do not inherit locks, but they start faster.
     let mut loads = Loads {
         running: RunningLoads::prepare(&settings.loads)?,
         start_with_source: settings.dither_seed.is_some() && settings.watch.is_none(),
@@ -187,7 +188,7 @@ fn stages<W: Write>(
     }
 }
 
-/// Measures with threads of our own.
+/// Measures with the meter's own threads.
 fn measure_threads<W: Write>(
     settings: &RunSettings,
     prepared: Prepared,
@@ -214,7 +215,7 @@ fn measure_threads<W: Write>(
     Session::new(settings, source, equipment).conduct(lines)
 }
 
-/// Measures threads of another program. A command of ours does not outlive this.
+/// Measures threads of another program. A command started by the meter does not outlive this.
 fn watch_threads<W: Write>(
     settings: &RunSettings,
     mut request: WatchSettings,
@@ -258,7 +259,7 @@ fn read_tracers(
     started.transpose().map_err(MeterProblem::TracersNotStarted)
 }
 
-/// Puts back what an earlier, killed meter left.
+/// Restores what an earlier, killed meter left changed.
 fn repair<W: Write>(link: &mut Link<W>, journals: &std::path::Path) {
     for restored in restore::restore_all(journals, journals, restore::Leftovers::Keep) {
         match restored {
@@ -270,7 +271,7 @@ fn repair<W: Write>(link: &mut Link<W>, journals: &std::path::Path) {
                     link.problem(Severity::Degraded, &MeterProblem::NotRepaired(failure));
                 }
             }
-            // The session reports other meters, those that start later included.
+            // The session reports other meters, including those that start later.
             restore::Restored::InUse { .. } => {}
             restore::Restored::Unreadable { path, why } => {
                 link.problem(Severity::Notice, &MeterProblem::ForeignJournal { path, why });

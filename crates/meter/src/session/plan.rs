@@ -1,4 +1,4 @@
-//! What the settings mean on this machine: which CPUs, how long, and whether that makes sense at all.
+//! Applies the settings to this machine: which CPUs, how long, and whether they are valid.
 
 use crate::problem::MeterProblem;
 use archive::settings::{Policy, RunSettings, WORST_KEPT_MAX};
@@ -8,9 +8,9 @@ use archive::settings::{Policy, RunSettings, WORST_KEPT_MAX};
 pub struct Plan {
     /// CPUs that are measured, ascending.
     pub measured: Vec<u32>,
-    /// CPUs for the other threads of the meter: those not measured, or all when every one is.
+    /// CPUs for the other threads of the meter: those that are not measured, or all if every CPU is.
     pub housekeeping: Vec<u32>,
-    /// Deadline tasks must be allowed everywhere, the kernel refuses to pin them.
+    /// Whether threads are pinned. Deadline tasks must be allowed on all CPUs; the kernel refuses to pin them.
     pub pinned: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Settings that a run changed must stay as they are while it measures.
+//! Checks that settings changed by a run stay unchanged while it measures.
 
 use crate::journal::{read_setting, same_setting};
 use crate::problem::MeterProblem;
@@ -6,10 +6,10 @@ use archive::message::{Problem, Severity};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Files of the kernel's tracing, which the kernel itself writes to.
+/// Files of the kernel's tracing, which the kernel itself changes.
 const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug"];
 
-/// Settings with the values that they must keep.
+/// Settings with their required values.
 #[derive(Debug, Default)]
 pub struct HeldSettings(BTreeMap<PathBuf, String>);
 
@@ -19,7 +19,7 @@ impl HeldSettings {
         Self(settings.into_iter().filter(|(path, _)| !of_tracing(path)).collect())
     }
 
-    /// Those that have another value now; each is reported once.
+    /// Settings that have a different value now; each is reported once.
     pub fn changes(&mut self) -> Vec<Problem> {
         let mut problems = Vec::new();
         self.0.retain(|path, wanted| {

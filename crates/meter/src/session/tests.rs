@@ -1,4 +1,4 @@
-//! A session with a source that is a script.
+//! A session with a scripted source.
 
 use super::source::ControlPace;
 use super::*;
@@ -10,10 +10,10 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-/// Two threads, one of which never comes back.
+/// Two threads, one of which never returns.
 struct Hanging {
     books: Books,
-    /// Whether it is noticed before the end, or only when it is stopped.
+    /// Whether the hang is detected before the end, or only at the stop.
     noticed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a spool cannot keep.
+//! Problems of data that a spool cannot keep.
 
 use archive::problem::{Code, ProblemKind};
 

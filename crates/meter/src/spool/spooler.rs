@@ -1,4 +1,4 @@
-//! The process that starts the meter and keeps what it says.
+//! The process that starts the meter and stores its output.
 
 use super::control::{Line, Listening};
 use super::error::SpoolError;
@@ -24,21 +24,21 @@ use std::time::{Duration, Instant};
 
 const READ_BYTES: usize = 64 << 10;
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
-/// A host that has not been heard for this long is away.
+/// A host that has been silent for this long counts as away.
 const AWAY_AFTER: Duration = Duration::from_secs(5);
 const LIMIT_BYTES_MAX: u64 = 256 << 20;
 const LIMIT_BYTES_MIN: u64 = 1 << 20;
 const WORDS: usize = 20;
 const WORD_BYTES: u64 = 1000;
 
-/// Runs the meter and keeps its stream until the host has it or its time is over.
+/// Runs the meter and keeps its stream until the host has all of it or the time limit expires.
 ///
 /// # Errors
-/// [`SpoolError`], which it also writes to the process that started it.
+/// [`SpoolError`], which is also sent to the process that started it.
 pub fn keep(place: &Path, terms: &Terms) -> Result<(), SpoolError> {
-    // The session that started us ends soon, and takes with it what belongs to it.
+    // The session that started this process ends soon, and would take the process with it.
     let _ = rustix::process::setsid();
-    // What cannot be named from elsewhere cannot be removed in the end.
+    // Relative paths would fail at the final removal.
     let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
     let mut spooler = match Spooler::start(&place, terms) {
         Ok(spooler) => spooler,
@@ -49,7 +49,7 @@ pub fn keep(place: &Path, terms: &Terms) -> Result<(), SpoolError> {
     };
     println!("started");
     let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null").map_err(SpoolError::Null)?;
-    // From here on nobody waits for a word of ours, and an open pipe would keep the host's session.
+    // From here on no process reads the output, and an open pipe would keep the host's session open.
     let _ = rustix::stdio::dup2_stdin(&null).and_then(|()| rustix::stdio::dup2_stdout(&null));
     spooler.follow();
     Ok(())
@@ -59,7 +59,7 @@ struct Spooler {
     place: PathBuf,
     spool: PathBuf,
     terms: Terms,
-    /// The run has no end of its own.
+    /// The run has no end.
     endless: bool,
     child: Child,
     input: Option<ChildStdin>,
@@ -71,9 +71,9 @@ struct Spooler {
     splitter: Splitter,
     numbers: Renumbering,
     last_heard: Instant,
-    /// When somebody last had time to look.
+    /// Time of the last line from the host other than [`Line::Behind`].
     looked: Instant,
-    /// Files of which a stretch found no room.
+    /// Files for which a stretch had no room.
     left_out: BTreeSet<u32>,
     messages_lost: u64,
     stopped_alone: bool,
@@ -103,7 +103,7 @@ impl Spooler {
             .map_err(SpoolError::StartMeter)?;
         let mut input = child.stdin.take();
         if let Some(input) = &mut input {
-            // A meter that does not listen says why.
+            // A meter that does not read its input reports why.
             let _ = input.write_all(&settings);
         }
         let output = child.stdout.take().ok_or(SpoolError::NoOutput)?;
@@ -137,7 +137,7 @@ impl Spooler {
         while self.relay() {}
         self.end();
         self.last_heard = Instant::now();
-        // The host has all when it removes the spool.
+        // The host removes the spool once it has everything.
         while self.spool.is_dir() {
             if self.last_heard.elapsed() >= self.terms.keep {
                 return self.give_up();
@@ -157,7 +157,7 @@ impl Spooler {
         }
     }
 
-    /// Nobody has come for the results: nothing of ours stays.
+    /// No host has fetched the results: removes everything.
     fn give_up(&self) {
         let _ = fs::remove_dir_all(&self.spool);
         let journals = fs::read_dir(self.place.join("journal"));
@@ -167,7 +167,7 @@ impl Spooler {
         let _ = fs::remove_dir_all(&self.place);
     }
 
-    /// Takes what is there, from all sides; false when the meter has said its last word.
+    /// Relays all pending input from all sources; false once the meter has ended.
     fn relay(&mut self) -> bool {
         let (said, complained, lines_came, signalled) = {
             let mut watched = vec![
@@ -215,7 +215,7 @@ impl Spooler {
 
     fn put(&mut self, piece: Piece) {
         match piece {
-            // Nobody looks, and nothing is lost: the totals come by themselves.
+            // No host reads it, and nothing is lost: the totals are sent separately.
             Piece::Message { for_showing_only: true, .. } if self.looked.elapsed() > AWAY_AFTER => {}
             Piece::Message { frame, for_showing_only } => {
                 if !self.pass(frame, !for_showing_only) && !for_showing_only {
@@ -232,7 +232,7 @@ impl Spooler {
         }
     }
 
-    /// What is left out gets no number: it is counted for what it is, not as a hole in the stream.
+    /// A frame that is left out gets no number: it is counted as left out, not as a gap in the stream.
     fn pass(&mut self, frame: Vec<u8>, urgent: bool) -> bool {
         let mut numbers = self.numbers.clone();
         let stored = self.store.append(&numbers.pass(frame), urgent);
@@ -242,7 +242,7 @@ impl Spooler {
         stored
     }
 
-    /// A file that finds no room is left out from here on; what is missing of it is counted when it ends.
+    /// From here on leaves out a file without room; its missing bytes are counted at its end.
     fn leave_out(&mut self, file: u32) {
         if self.left_out.is_empty() {
             self.report(Severity::Degraded, &SpoolProblem::Full);
@@ -266,7 +266,7 @@ impl Spooler {
             Line::Have(offset) => self.store.forget_before(offset),
             Line::Stop => self.stop(),
             Line::Kill => {
-                // It may have ended by itself in the meantime, which is just as good.
+                // It may have ended by itself in the meantime, which is fine.
                 let _ = self.child.kill();
             }
         }
@@ -308,14 +308,14 @@ impl Spooler {
             },
             Err(_) => "gone".into(),
         };
-        // What it says at its very end, and what a grandchild holds open, does not delay us.
+        // Output at its very end, and pipes that a grandchild holds open, do not delay the end.
         while self.errors.as_ref().is_some_and(|errors| has_bytes(errors.get_ref()) || !errors.buffer().is_empty()) {
             self.listen_to_complaints();
         }
-        // A killed meter has left its changes, and nobody may come who could put them back.
+        // A killed meter has left its changes, and there may be no later process to restore them.
         restore::restore_all(&journal_directory(), &journal_directory(), restore::Leftovers::Keep);
         let words: Vec<String> = self.words.iter().cloned().collect();
-        // A disk that is full to the last byte: the host takes a spooler that has ended for the end.
+        // On a completely full disk: the host treats an ended spooler as the end.
         let _ = ledger::write_end(&self.spool, &how, self.store.end(), &words);
     }
 }

@@ -1,4 +1,4 @@
-//! How far the announcements of spikes reach: an instant that only advances, and that a thread can wait for.
+//! The time up to which spikes have been announced: an instant that only advances, and that a thread can wait for.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub struct AnnouncedUntil {
 #[derive(Debug)]
 struct State {
     ns: i64,
-    /// The instant that a thread waits for. Without one, an advance wakes nobody and makes no system call.
+    /// The instant that a thread waits for. Without one, an advance makes no system call.
     awaited_ns: Option<i64>,
 }
 
@@ -24,7 +24,7 @@ impl Default for AnnouncedUntil {
 }
 
 impl AnnouncedUntil {
-    /// Everything up to this instant is announced now.
+    /// Sets the time up to which everything is announced.
     pub fn advance(&self, ns: i64) {
         let mut state = self.lock();
         state.ns = state.ns.max(ns);
@@ -33,7 +33,8 @@ impl AnnouncedUntil {
         }
     }
 
-    /// Sleeps until everything up to this instant is announced, at most for the timeout. Whether it is. For one thread.
+    /// Sleeps until everything up to this instant is announced, at most for the timeout. Returns whether it is. For one
+    /// thread.
     pub fn wait_for(&self, ns: i64, timeout: Duration) -> bool {
         let mut state = self.lock();
         state.awaited_ns = Some(ns);

@@ -1,7 +1,7 @@
-//! The capturing thread: sleeps until a spike is marked, puts the past aside, copies it, hands it over, sleeps again.
+//! The capturing thread: sleeps until a spike is marked, freezes the past, copies it, passes it on, and sleeps again.
 //!
-//! It freezes at the lowest real-time priority, so that a loaded machine cannot overwrite the spike first, and copies as an
-//! ordinary task. It never waits for the host.
+//! It freezes at the lowest real-time priority, so that a loaded machine cannot overwrite the spike first, and copies
+//! as an ordinary task. It never waits for the host.
 
 use super::announced_until::AnnouncedUntil;
 use super::error::TraceError;
@@ -27,22 +27,22 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 const STACK_BYTES: usize = 256 << 10;
-/// Copied traces that wait for the host may take this much memory; then further ones wait in the kernel's buffers.
+/// Memory limit for copied traces that wait for the host; further ones wait in the kernel's buffers.
 const WAITING_BYTES_MAX: u64 = 64 << 20;
 const IDLE_WAIT: Duration = Duration::from_millis(100);
-/// Copies that are made for a spike before it is kept as it is.
+/// Maximum number of copies for a spike before it is kept as it is.
 const TRIES_MAX: u8 = 3;
 const ANNOUNCED_WITHIN: Duration = Duration::from_secs(1);
 const FOLLOWED_WAIT: Duration = Duration::from_millis(10);
 
-/// What the thread hands over.
+/// Output of the thread.
 #[derive(Debug)]
 pub enum Captured {
     /// `parts` are the pages around the spike; none without a snapshot.
     Spike { spike: Box<Spike>, parts: Vec<CpuPart> },
-    /// The snapshotter cannot do what it was chosen for.
+    /// The snapshotter failed.
     Broken { error: TraceError },
-    /// A snapshot sent earlier that larger ones replaced.
+    /// A snapshot that was sent earlier has been replaced by larger ones.
     Dropped { number: u32 },
 }
 
@@ -54,16 +54,16 @@ pub struct CpuPart {
     pub pages: Vec<u8>,
 }
 
-/// Counters the main thread shows and reports.
+/// Counters that the main thread displays and reports.
 #[derive(Debug, Default)]
 pub struct CaptureCounters {
     pub snapshots: AtomicU32,
-    /// Spikes not captured because every kept snapshot was larger.
+    /// Spikes not captured because every kept snapshot is larger.
     pub not_worth: AtomicU64,
     pub waiting_bytes: AtomicU64,
 }
 
-/// One measuring thread, as the capture needs it. The books of all of them share their `snapshotter_busy`.
+/// One measuring thread, as needed by the capture. The books of all of them share their `snapshotter_busy`.
 #[derive(Debug, Clone)]
 pub struct MeasuredThread {
     pub thread: u32,
@@ -71,7 +71,7 @@ pub struct MeasuredThread {
     pub books: Arc<Books>,
 }
 
-/// A spike of a thread that keeps no books of ours.
+/// A spike of a thread without books.
 #[derive(Debug, Clone, Copy)]
 pub struct Announced {
     /// Number of the series it belongs to.
@@ -81,17 +81,17 @@ pub struct Announced {
     pub signal: SpikeSignal,
 }
 
-/// Where spikes come from when another thread follows threads that are not ours.
+/// Source of spikes if another thread follows the threads of another program.
 #[derive(Debug)]
 pub struct Announcements {
     pub spikes: Receiver<Announced>,
-    /// Set by whoever marks a spike, until its snapshot is copied.
+    /// Set by the thread that marks a spike, until its snapshot is copied.
     pub busy: Arc<AtomicBool>,
     /// Everything up to this instant has been announced.
     pub until: Arc<AnnouncedUntil>,
 }
 
-/// Everything the thread works with.
+/// The inputs and outputs of the thread.
 pub struct CaptureJob {
     pub snapshotter: Box<dyn Snapshotter>,
     pub settings: TraceSettings,
@@ -101,20 +101,20 @@ pub struct CaptureJob {
     /// CPUs it may use.
     pub cpus: Vec<u32>,
     pub layout: PageLayout,
-    /// What a trace takes beside its pages, for the budget.
+    /// Size of a trace without its pages, for the budget.
     pub bytes_without_pages: u64,
     pub counters: Arc<CaptureCounters>,
     pub stop: Arc<AtomicBool>,
-    /// When counting starts, once that is known.
+    /// Start of the counting, once it is known.
     pub start: Arc<StartInstant>,
     pub output: Sender<Captured>,
 }
 
-/// Starts the thread. It answers on `ready` with its thread id once its memory is prepared and the recording runs, and
-/// gives the snapshotter back when it ends, so that its files close before the instance is removed.
+/// Starts the thread. It sends its thread id on `ready` once its memory is prepared and the recording runs, and returns
+/// the snapshotter when it ends, so that its files close before the instance is removed.
 ///
 /// # Errors
-/// When the system has no thread left.
+/// If the system cannot create another thread.
 pub fn spawn(job: CaptureJob, ready: Sender<Result<i32, TraceError>>) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name("tardy:capture".into()).stack_size(STACK_BYTES).spawn(move || {
         let mut capture = match Capture::prepare(job) {
@@ -130,7 +130,7 @@ pub fn spawn(job: CaptureJob, ready: Sender<Result<i32, TraceError>>) -> std::io
     })
 }
 
-/// Receives what is there without waiting.
+/// Receives all pending items without waiting.
 pub fn received(input: &Receiver<Captured>) -> impl Iterator<Item = Captured> + '_ {
     input.try_iter()
 }
@@ -142,11 +142,11 @@ struct Pending {
     tid: i32,
     kind: Option<WatchedKind>,
     signal: SpikeSignal,
-    /// No marker was written for it, or the one that was has not brought it into a snapshot.
+    /// No marker was written for it, or the marker did not bring it into a snapshot.
     unmarked: bool,
     /// The thread has written a line about it.
     has_line: bool,
-    /// Copies that did not hold it.
+    /// Copies that did not contain it.
     tried: u8,
 }
 
@@ -155,7 +155,7 @@ struct Capture {
     copies: Vec<CpuCopy>,
     retention: Retention,
     pending: Vec<Pending>,
-    /// Who sets it, whether a thread that marks a spike or the snapshotter itself, keeps all others from marking.
+    /// A thread that marks a spike, or the snapshotter, sets it to keep all others from marking.
     marking: Arc<AtomicBool>,
     busy: bool,
     /// When the snapshotter last became busy and last became idle.
@@ -171,7 +171,7 @@ impl Capture {
         let cpus = job.snapshotter.instance().cpus();
         let room = full_bytes(job.buffer_kb_per_cpu, &job.layout);
         let copies = cpus.iter().map(|cpu| CpuCopy { cpu: *cpu, pages: touched(room), ..CpuCopy::default() }).collect();
-        // Without real-time priority the freeze is only later; the coverage of each snapshot shows what that cost.
+        // Without real-time priority the freeze is only later; the coverage of each snapshot shows the effect.
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
         job.snapshotter.start()?;
         let retention = Retention::new(job.settings.snapshots_max as usize, job.settings.budget_bytes);
@@ -204,7 +204,7 @@ impl Capture {
                 self.forget_unworthy();
             }
             if self.pending.is_empty() && !stopping {
-                // Nothing rings for a spike that is found by following and not by the kernel.
+                // A spike that is found by following rather than by the kernel causes no wake-up.
                 let follows = self.job.announcements.is_some();
                 self.job.snapshotter.wait(if follows { FOLLOWED_WAIT } else { IDLE_WAIT });
             }
@@ -238,12 +238,12 @@ impl Capture {
         }
     }
 
-    /// Whether a thread that saw the time then found the snapshotter busy. A spike may be heard of later than that.
+    /// Whether a thread that saw the time then found the snapshotter busy. A spike may be announced later than that.
     fn was_busy_at(&self, seen_ns: i64) -> bool {
         seen_ns < self.idle_since_ns || (self.busy && seen_ns >= self.busy_since_ns)
     }
 
-    /// Answers what it was before: whether a spike has been marked, if it was idle.
+    /// Returns the previous state: whether a spike has been marked, if it was idle.
     fn set_busy(&mut self, busy: bool) -> bool {
         self.busy = busy;
         let before = self.marking.swap(busy, SeqCst);
@@ -252,9 +252,9 @@ impl Capture {
         before
     }
 
-    /// Ends what a marker began for a spike that is not worth a snapshot.
+    /// Ends the marking of a spike that is not worth a snapshot.
     fn forget_unworthy(&mut self) {
-        // Whoever marks a spike has announced it before.
+        // The thread that marks a spike has announced it before.
         self.collect();
         if self.pending.is_empty() {
             self.job.snapshotter.forget();
@@ -296,8 +296,8 @@ impl Capture {
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
     }
 
-    /// Takes the spikes that this copy can hold. A marker swaps at once and the copy begins later: what was seen between
-    /// the two is in the live buffer, which a swap of our own brings.
+    /// Takes the spikes that this copy can contain. A marker swaps at once and the copy begins later: events between
+    /// the two are in the live buffer, which an additional swap fetches.
     fn take_in_time(&mut self, past: &Past, frozen: &Frozen) -> Vec<Pending> {
         let by_marker = self.job.snapshotter.mode() == SnapshotMode::Trigger;
         let until_ns = if by_marker { past.until_ns } else { frozen.frozen_ns };
@@ -315,15 +315,15 @@ impl Capture {
         in_time
     }
 
-    /// A copy takes its past away from the buffers, so every spike in it must be known before it is given up. The thread that
-    /// follows other threads announces theirs a little later.
+    /// A copy removes its past from the buffers, so every spike in it must be known before it is released. The thread
+    /// that follows other threads announces their spikes a little later.
     fn await_announcements(&self, until_ns: i64) {
         let Some(from) = &self.job.announcements else { return };
-        // Where the thread that follows has died, the spikes it announced before are captured.
+        // If the following thread has died, the spikes that it announced before are captured.
         from.until.wait_for(until_ns, ANNOUNCED_WITHIN);
     }
 
-    /// The last line of the trace: what the largest pending spike was.
+    /// The last line of the trace: a description of the largest pending spike.
     fn note(&self) -> String {
         let Some(Pending { tid, signal, .. }) = self.pending.first() else { return String::new() };
         let sample = &signal.sample;
@@ -359,7 +359,7 @@ impl Capture {
         let mode = self.job.snapshotter.mode();
         let (due_ns, seen_ns) = (sample.due_ns, sample.seen_ns());
         let covers = past.covers(sample.cpu, due_ns, seen_ns);
-        // Two markers close together swap twice; what the second took away comes back with a swap of our own.
+        // Two markers close together swap twice; an additional swap fetches back what the second removed.
         let again =
             mode == SnapshotMode::Trigger && pending.tried < TRIES_MAX && !(by_us && past.has_overwritten(sample.cpu));
         if !covers && again {
@@ -374,7 +374,7 @@ impl Capture {
             return;
         }
         let from_ns = sample.due_ns - self.job.settings.margin_before_ns as i64;
-        // The marker is written after the time was seen, on a slow machine long after.
+        // The marker is written after the time was seen; on a slow machine, long after.
         let line_ns = past.marker_ns(pending.tid, seen_ns).filter(|_| pending.has_line).unwrap_or(seen_ns);
         let to_ns = (seen_ns + self.job.settings.margin_after_ns as i64).max(line_ns);
         let parts = self.parts(from_ns.max(0) as u64, to_ns.max(0) as u64);
@@ -386,7 +386,7 @@ impl Capture {
             swap_ns: frozen.swap_ns,
             blind_ns: frozen.blind_ns,
             coverage: past.coverage.clone(),
-            // Of a copy that broke off nothing shows what it lacks.
+            // An incomplete copy does not show what it lacks.
             window_covered: covers && broken.is_none(),
             trace_bytes,
             steal_ns: stolen_ns,

@@ -1,8 +1,8 @@
-//! A trace of the kernel that always runs, and snapshots of it around spikes while the measurement goes on.
+//! A kernel trace that always runs, and snapshots of it around spikes during the measurement.
 //!
-//! [`snapshotter`] knows the ways in which a kernel can hand over a stretch of its past; [`capture`] is the thread that
-//! waits for spikes and copies; [`stitch`] makes one past of two buffers; [`past`] says what a copy proves; [`assemble`]
-//! makes a file of what was copied; [`retention`] decides which snapshots stay.
+//! [`snapshotter`] contains the ways in which a kernel can provide a stretch of its past; [`capture`] is the thread
+//! that waits for spikes and copies; [`stitch`] combines two buffers into one past; [`past`] determines what a copy
+//! proves; [`assemble`] makes a file from the copies; [`retention`] decides which snapshots are kept.
 
 pub mod announced_until;
 pub mod assemble;

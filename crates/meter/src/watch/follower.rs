@@ -1,11 +1,11 @@
-//! The follower: a small trace of the watched threads' timers, wake-ups and switches alone, read while it grows.
+//! The follower: a small trace of only the watched threads' timers, wake-ups and switches, read while it grows.
 //!
-//! Which threads it is about the kernel itself decides (`set_event_pid`, and `event-fork` for what they start). It reads
-//! every hundredth of a second at the lowest real-time priority, books every wake-up, and rings the snapshotter at those
-//! that deserve a snapshot: the past is in the snapshotter's large buffers still.
+//! The kernel itself selects the threads (`set_event_pid`, and `event-fork` for their children). The follower reads
+//! every hundredth of a second at the lowest real-time priority, books every wake-up, and announces to the snapshotter
+//! those that deserve a snapshot: the past is still in the snapshotter's large buffers.
 //!
-//! There are machines whose kernel records no switch from the idle task of some CPU (seen on one that was restored from a
-//! snapshot of its memory). Where that is so the return from the system call, some µs later, counts instead.
+//! There are machines whose kernel records no switch from the idle task of some CPU (seen on one that was restored from
+//! a snapshot of its memory). On these, the return from the system call, some µs later, counts instead.
 
 use super::series::{Series, Terms};
 use super::thread_events::{EVENTS, EventReader, RETURN, ThreadEvent, TimedEvent};
@@ -35,21 +35,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Time between two looks at the buffers.
+/// Interval between reads of the buffers.
 const ROUND_NS: i64 = 10_000_000;
 const BUFFER_KB: u32 = 1024;
 const ROUND_BYTES_MAX: usize = 4 << 20;
 
-/// A wake-up later than this is lost when a run is stopped early, and not merely under way.
+/// When a run is stopped early, a wake-up later than this counts as lost rather than pending.
 const UNDER_WAY_NS: i64 = 100_000_000;
 
-/// How long the idle tasks are listened to, and how often one must have been entered to be judged.
+/// Duration of the trial of the idle tasks, and minimum number of entries to judge one.
 const TRIAL: Duration = Duration::from_millis(200);
 const TRIAL_ENTRIES_MIN: u32 = 3;
-/// Wake-ups without a switch after which returns from system calls are recorded, too.
+/// Wake-ups without a switch after which returns from system calls are recorded as well.
 const UNSEEN_MAX: u64 = 3;
 
-/// What the follower knows, for the main thread to look at.
+/// State of the follower, for the main thread.
 pub struct Followed {
     pub wakeups: Wakeups,
     /// By number.
@@ -63,15 +63,16 @@ impl Followed {
         Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms }
     }
 
-    /// Wake-ups that were due in the run and had not come when following ended.
+    /// Wake-ups that were due in the run and had not occurred when following ended.
     pub fn unfinished(&self, ended_ns: i64) -> u64 {
-        // A run that was stopped early ended amid wake-ups.
+        // A run that was stopped early ended in the middle of wake-ups.
         let until_ns =
             if ended_ns < self.terms.end_ns { ended_ns.saturating_sub(UNDER_WAY_NS) } else { self.terms.end_ns };
         self.wakeups.under_way(&(self.terms.count_from_ns..until_ns))
     }
 
-    /// Books a sample; answers what to announce to the snapshotter. What was due in the run counts, however late it came.
+    /// Books a sample; returns what to announce to the snapshotter. A sample that was due in the run counts, however
+    /// late it was.
     fn book(&mut self, finished: &Finished) -> Option<Announced> {
         let Finished { tid, kind, cpu, due_ns, seen_ns, previous_seen_ns, late_arm } = *finished;
         if !(self.terms.count_from_ns..self.terms.end_ns).contains(&due_ns) {
@@ -90,21 +91,22 @@ impl Followed {
     }
 }
 
-/// Where spikes are announced.
+/// Destination of announced spikes.
 pub struct Announcer {
     pub output: Sender<Announced>,
-    /// Set by whoever marks a spike, until its snapshot is copied: meanwhile spikes are announced but not marked.
+    /// Set by the thread that marks a spike, until its snapshot is copied: meanwhile spikes are announced but not
+    /// marked.
     pub busy: Arc<AtomicBool>,
     /// Everything up to this instant has been announced.
     pub until: Arc<AnnouncedUntil>,
-    /// Absent when the kernel itself notices.
+    /// Absent if the kernel itself detects the spikes.
     pub marker: Option<File>,
 }
 
-/// An instance that is armed, and whom it is about.
+/// An armed instance, with its CPUs and functions.
 pub struct Follower {
     instance: Instance,
-    /// CPUs on which the kernel does not tell when the idle task gives way.
+    /// CPUs on which the kernel does not record switches from the idle task.
     pub mute_cpus: Vec<u32>,
     pub functions: TimerFunctions,
     reader: EventReader,
@@ -112,10 +114,10 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Makes the instance, journalled, with its events on and recording off.
+    /// Creates the instance, journalled, with its events on and recording off.
     ///
     /// # Errors
-    /// [`TraceError`]; the journal undoes what was made.
+    /// [`TraceError`]; the journal undoes the changes.
     pub fn arm(tracefs: &Tracefs, journal: &mut Journal) -> Result<Self, TraceError> {
         let name = format!("{INSTANCE_PREFIX}{}-follow", std::process::id());
         journal.note(Entry::TraceInstance { name: name.clone() })?;
@@ -135,7 +137,7 @@ impl Follower {
         let functions = timer_functions();
         let filter = functions.filter();
         instance.set_event_filter("timer", "hrtimer_start", &filter).map_err(TraceError::TimerFilter)?;
-        // Nothing may be recorded of others, so the threads are named before the events are switched on.
+        // Nothing may be recorded of other threads, so the threads are set before the events are switched on.
         write_pids(&instance, &[std::process::id() as i32], true)?;
         instance.set_option("event-fork", true)?;
         for (system, event) in EVENTS {
@@ -147,7 +149,7 @@ impl Follower {
         Ok(Self { instance, mute_cpus, functions, reader, pages })
     }
 
-    /// Follows these threads, and no others, and begins.
+    /// Starts following only these threads.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -157,15 +159,15 @@ impl Follower {
         Ok(Additions { instance: self.instance.clone() })
     }
 
-    /// Where the watched threads alone are recorded.
+    /// The instance that records only the watched threads.
     pub fn instance(&self) -> &Instance {
         &self.instance
     }
 
-    /// Starts reading in a thread of its own. It answers its thread id once it is at work.
+    /// Starts a thread that reads. It sends its thread id once it is running.
     ///
     /// # Errors
-    /// When the system has no thread left.
+    /// If the system cannot create another thread.
     pub fn spawn(
         self,
         followed: Arc<Mutex<Followed>>,
@@ -186,19 +188,19 @@ impl Follower {
     }
 }
 
-/// Adds threads to those the kernel records.
+/// Adds threads to the recorded ones.
 pub struct Additions {
     instance: Instance,
 }
 
 impl Additions {
-    /// Follows further threads. One that ended meanwhile does no harm.
+    /// Follows further threads. One that has ended meanwhile is harmless.
     pub fn add(&self, tids: &[i32]) {
         let _ = write_pids(&self.instance, tids, false);
     }
 }
 
-/// CPUs whose idle task is switched to and, as far as the kernel tells, never from.
+/// CPUs whose idle task is switched to and, according to the trace, never from.
 fn mute_cpus(instance: &Instance, reader: &EventReader, pages: &mut [(u32, RawPages)]) -> Result<Vec<u32>, TraceError> {
     instance.set_event_filter("sched", "sched_switch", "prev_pid == 0 || next_pid == 0")?;
     instance.enable_event("sched", "sched_switch")?;
@@ -232,7 +234,7 @@ fn write_pids(instance: &Instance, tids: &[i32], alone: bool) -> Result<(), Trac
     let path = instance.path().join("set_event_pid");
     let fail = |source: std::io::Error| TraceError::Write { path: path.clone(), source };
     let mut file = OpenOptions::new().write(true).append(!alone).truncate(alone).open(&path).map_err(fail)?;
-    // The kernel takes a write of up to a page.
+    // The kernel accepts a write of up to a page.
     for some in tids.chunks(256) {
         let list: Vec<String> = some.iter().map(i32::to_string).collect();
         file.write_all(format!("{}\n", list.join(" ")).as_bytes()).map_err(fail)?;
@@ -244,7 +246,7 @@ struct Reading {
     follower: Follower,
     followed: Arc<Mutex<Followed>>,
     announcer: Option<Announcer>,
-    /// Moments that may have company still to be read from another CPU.
+    /// Events that may have a matching one on another CPU that is still to be read.
     waiting: Vec<TimedEvent>,
 }
 
@@ -252,7 +254,7 @@ impl Reading {
     fn until(mut self, stop: &AtomicBool) {
         loop {
             let stopping = stop.load(Relaxed);
-            // What a CPU said before this instant is read in this round, so everything up to it is in order.
+            // All events before this instant are read in this round, so everything up to it is in order.
             let horizon_ns = if stopping { i64::MAX } else { clock::monotonic_ns() };
             self.round(horizon_ns);
             if stopping {
@@ -266,7 +268,7 @@ impl Reading {
         let mut bytes = Vec::new();
         for (cpu, pages) in &mut self.follower.pages {
             bytes.clear();
-            // A read that fails is a hole the next pages tell of.
+            // A failed read is a gap that the next pages report.
             let _ = pages.drain_into(&mut bytes, ROUND_BYTES_MAX);
             self.follower.reader.read(*cpu, &bytes, &mut self.waiting);
         }
@@ -291,8 +293,8 @@ impl Reading {
 }
 
 impl Reading {
-    /// A CPU that never was idle during the trial may turn out mute. To switch an event on disturbs the machine once; to
-    /// lose every wake-up is worse.
+    /// A CPU that never was idle during the trial may turn out mute. Switching an event on disturbs the machine once;
+    /// losing every wake-up is worse.
     fn record_returns_if_needed(&mut self) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.wakeups.unseen >= UNSEEN_MAX && self.follower.mute_cpus.is_empty() {
@@ -310,14 +312,14 @@ impl Announcer {
             let _ = self.output.send(spike);
         }
         if let Some(marker) = self.marker.as_mut().filter(|_| any && !self.busy.swap(true, SeqCst)) {
-            // One that cannot be written costs the snapshot, which its absence shows.
+            // A marker that cannot be written costs the snapshot, and the missing snapshot shows it.
             let _ = marker.write(MARKER);
         }
     }
 }
 
 impl TimerFunctions {
-    /// Lets only timers through that can end a sleep.
+    /// Passes only timers that can end a sleep.
     pub fn filter(&self) -> String {
         if self.by_name {
             return "function.function == hrtimer_wakeup".into();
@@ -327,7 +329,7 @@ impl TimerFunctions {
     }
 }
 
-/// From the kernel's own symbol table; where it hides its addresses, names in filters must do.
+/// From the kernel's own symbol table; if the kernel hides its addresses, filters use names instead.
 fn timer_functions() -> TimerFunctions {
     let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
     let mut functions = TimerFunctions::default();

@@ -1,9 +1,9 @@
-//! A watch: wake-ups of threads of another program, measured from outside, with no change to their program.
+//! A watch: wake-ups of the threads of another, unmodified program, measured from outside.
 //!
-//! [`targets`] finds the threads, [`start`] holds a command back until everything is armed, [`follower`] reads what the
-//! kernel says of them, [`thread_events`] and [`wakeups`] make samples of it and [`series`] counts them. Spikes go to the same
-//! capturing thread and snapshotter as those of a measurement; [`recording`] names the threads to the snapshotter. [`threads`]
-//! is all of them as a source of samples for a [`crate::session`].
+//! [`targets`] finds the threads, [`start`] holds a command back until everything is armed, [`follower`] reads the
+//! kernel's events for them, [`thread_events`] and [`wakeups`] turn these into samples and [`series`] counts them.
+//! Spikes go to the same capturing thread and snapshotter as those of a measurement; [`recording`] passes the threads
+//! to the snapshotter. [`threads`] combines all of them into a source of samples for a [`crate::session`].
 
 pub mod follower;
 pub mod pattern;
@@ -47,8 +47,8 @@ use wakeups::Wakeups;
 /// Time between arming and the first counted instant.
 const LEAD_NS: i64 = 5_000_000;
 
-/// Arms everything that measures the threads of a request; they are not measured before the session starts. Also gives
-/// the capturing thread, which is at work.
+/// Arms everything that measures the threads of a request; they are not measured before the session starts. Also
+/// returns the capturing thread, which is running.
 ///
 /// # Errors
 /// No thread to watch, or a kernel that cannot be traced.
@@ -106,7 +106,7 @@ pub fn assemble<'a, W: Write>(
     Ok((WatchedThreads::new(request, pattern, span, following, threads), capturing))
 }
 
-/// A quirk that the figures depend on.
+/// Reports a property of the machine that affects the figures.
 fn report_mute<W: Write>(mute_cpus: &[u32], link: &mut Link<W>) {
     if !mute_cpus.is_empty() {
         let cpus = mute_cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ");
@@ -114,7 +114,7 @@ fn report_mute<W: Write>(mute_cpus: &[u32], link: &mut Link<W>) {
     }
 }
 
-/// The threads that are there at the beginning.
+/// The threads that exist at the beginning.
 fn find(request: &WatchSettings, pattern: Option<&Pattern>) -> Result<Vec<ThreadFound>, MeterProblem> {
     if let Some(pid) = request.pid {
         if request.ours {
@@ -133,7 +133,7 @@ fn find(request: &WatchSettings, pattern: Option<&Pattern>) -> Result<Vec<Thread
     Ok(threads)
 }
 
-/// The tool keeps off CPUs that watched threads are bound to, where there are others.
+/// Keeps the tool off CPUs that watched threads are bound to, if there are others.
 fn housekeeping(plan: &Plan, tids: &[i32]) -> Vec<u32> {
     let bound: Vec<u32> = tids
         .iter()

@@ -3,9 +3,9 @@
 use archive::counted::{CountedLine, LINE_LETTERS_MAX, OutputCounts};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Most lines of a run to keep; further ones are only counted.
+/// Maximum number of lines of a run that are kept; further ones are only counted.
 const LINES_KEPT: u64 = 10_000;
-/// Most lines in one message, so that it fits a frame.
+/// Maximum number of lines in one message, so that it fits a frame.
 const LINES_AT_ONCE: usize = 500;
 
 /// Texts to count, and their counts. Clones share them.

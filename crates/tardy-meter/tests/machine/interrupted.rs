@@ -1,5 +1,5 @@
-//! A meter that is killed or refused at any of its system calls that change something: every setting is back afterwards,
-//! or `restore` puts it back.
+//! A meter that is killed or gets errors at any of its system calls that change something: every setting is restored
+//! afterwards, by the meter or by `restore`.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -13,11 +13,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use syscall_faults::{Call, Ended, Fault, run, run_counting};
 
-/// Of errno(3).
+/// From errno(3).
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
-/// Settings that harm nobody for the time of a test; the kernel shows the last in another form than it takes it.
+/// Settings that are harmless during a test; the kernel shows the last in another form than it accepts.
 const SETTINGS: [(&str, &str); 3] = [
     ("/proc/sys/vm/stat_interval", "7"),
     ("/proc/sys/vm/dirty_writeback_centisecs", "0701"),
@@ -28,7 +28,7 @@ fn shown(path: &str) -> String {
     fs::read_to_string(path).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The settings as they were before the test, to which they return whatever it finds.
+/// The settings before the test, which are restored in any case.
 struct Before(Vec<String>);
 
 impl Before {
@@ -36,7 +36,7 @@ impl Before {
         Self(SETTINGS.iter().map(|(path, _)| shown(path)).collect())
     }
 
-    /// Whether every setting is as it was.
+    /// Whether every setting has its earlier value.
     fn is_back(&self) -> bool {
         SETTINGS.iter().zip(&self.0).all(|((path, _), before)| shown(path) == *before)
     }
@@ -61,7 +61,7 @@ fn meter(words: &[&str], state: &Path) -> Command {
     command
 }
 
-/// A meter that changes the settings to stay, and where its answer comes out.
+/// A meter that changes the settings permanently, and the file with its output.
 fn applying(state: &Path) -> (Command, File) {
     let mut line = tempfile::tempfile().unwrap();
     writeln!(line, "{}", serde_json::to_string(&changes()).unwrap()).unwrap();
@@ -72,7 +72,7 @@ fn applying(state: &Path) -> (Command, File) {
     (command, File::from(std::os::fd::OwnedFd::from(answer)))
 }
 
-/// Puts everything back; the answer of a second time says that nothing was left.
+/// Restores everything; a second call reports that nothing was left.
 fn restore(state: &Path, when: &str) {
     for said in ["", "nothing to restore"] {
         let output = meter(&["restore"], state).stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
@@ -84,7 +84,7 @@ fn restore(state: &Path, when: &str) {
 fn apply(state: &Path, fault: Option<(usize, Fault)>) -> (Ended, Vec<Applied>) {
     let (mut command, mut answer) = applying(state);
     let ended = run(&mut command, fault).unwrap();
-    // The end of the answer is that of its last writer.
+    // The output ends when its last writer closes it.
     drop(command);
     let mut text = String::new();
     answer.read_to_string(&mut text).unwrap();
@@ -151,7 +151,7 @@ fn a_meter_that_is_refused_at_any_system_call_says_what_it_changed_and_restore_p
             assert!(matches!(ended.code, Some(0 | 3)), "{when}");
             for (one, before) in applied.iter().zip(&before.0) {
                 let unchanged = shown(&one.path) == *before;
-                // A setting may itself be what takes half of a write: then the kernel takes what it was given.
+                // A write to a setting may itself be the one cut in half: then the kernel accepts the half.
                 let half = matches!(fault, Fault::CutShort(_) | Fault::Full(_)) && met.contains(&one.path);
                 assert!(half || unchanged == one.problem.is_some(), "{when}: {} is {}", one.path, shown(&one.path));
             }
@@ -166,7 +166,7 @@ fn a_meter_that_is_refused_at_any_system_call_says_what_it_changed_and_restore_p
     assert!(faults > 60, "{faults}");
 }
 
-/// Calls about journals, settings and trace instances. What a run changes inside of its instance goes with the instance.
+/// Calls about journals, settings and trace instances. Changes inside a run's instance disappear with the instance.
 fn matters(state: &Path, call: &Call) -> bool {
     let setting = SETTINGS.iter().any(|(path, _)| call.path() == Path::new(path));
     let instance = call.path().parent().is_some_and(|parent| parent.ends_with("tracing/instances"));

@@ -10,7 +10,7 @@ use std::fs;
 
 const DOCUMENT: &str = "docs/reference/problems.md";
 
-/// The lists of all crates that own problems, with the file that holds each.
+/// The lists of all crates that define problems, with the file of each.
 const ALL: &[(&str, &[Definition])] = &[
     ("crates/archive/src/damage.rs", archive::damage::DEFINITIONS),
     ("crates/explain/src/caveat.rs", explain::caveat::DEFINITIONS),
@@ -67,7 +67,7 @@ fn document() -> String {
     document
 }
 
-/// A fix as a sentence of its own; in a message it follows a colon. Some problems leave nothing to do.
+/// A fix as a separate sentence; in a message it follows a colon. Some problems have no fix.
 fn sentence(fix: &str) -> Option<String> {
     let mut letters = fix.chars();
     let first = letters.next()?;

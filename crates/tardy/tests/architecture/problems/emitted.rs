@@ -1,4 +1,4 @@
-//! A code that no program can emit is a promise in the documents that nothing keeps.
+//! Every documented problem code can be emitted by a program.
 
 use super::sorted;
 use crate::repository::{assert_none, files_ending, text};
@@ -17,14 +17,14 @@ fn without_tests(source: &str) -> String {
     code.collect::<Vec<_>>().join("\n")
 }
 
-/// A place where a code is given to a variant of an enum, or used by itself.
+/// A place where a code is assigned to a variant of an enum, or used directly.
 #[derive(Debug, PartialEq)]
 enum Use<'a> {
     Variant { kind: &'a str, variant: &'a str },
     Itself,
 }
 
-/// The uses of a code in a source, its definition aside.
+/// The uses of a code in a source, except its definition.
 fn uses<'a>(source: &'a str, code: &str) -> Vec<Use<'a>> {
     let literal = format!("\"{code}\"");
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ fn uses<'a>(source: &'a str, code: &str) -> Vec<Use<'a>> {
             found.push(Use::Itself);
             continue;
         };
-        // A pattern begins behind the arm or the head before it.
+        // A pattern begins after the previous arm or head.
         let ends = [",\n", ";\n", "{\n", ":\n"];
         let begin = ends.iter().filter_map(|end| Some(pattern.rfind(end)? + end.len())).max().unwrap_or(0);
         let kind = kind_before(pattern);
@@ -67,7 +67,7 @@ fn uses<'a>(source: &'a str, code: &str) -> Vec<Use<'a>> {
     found
 }
 
-/// The enum whose `impl` or list of codes the end of this text is in.
+/// The enum whose `impl` or list of codes contains the end of this text.
 fn kind_before(text: &str) -> &str {
     let heads =
         ["\nimpl ProblemKind for ", "\nimpl archive::problem::ProblemKind for ", "problem_codes! { ", "\nimpl "];
@@ -75,7 +75,7 @@ fn kind_before(text: &str) -> &str {
     text[begin..].split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default()
 }
 
-/// Whether a program makes this variant: its name stands where it is no pattern, or `?` converts into it.
+/// Whether a program constructs this variant: its name occurs outside a pattern, or `?` converts into it.
 fn is_made(kind: &str, variant: &str) -> bool {
     SOURCES.iter().any(|(_, source)| {
         let own = source.contains(&format!("enum {kind} "));
@@ -86,7 +86,7 @@ fn is_made(kind: &str, variant: &str) -> bool {
     })
 }
 
-/// Whether a path with this text behind it is an expression: behind a pattern stands `=>`, `=`, `|` or `if`.
+/// Whether a path followed by this text is an expression: a pattern is followed by `=>`, `=`, `|` or `if`.
 fn is_expression(rest: &str) -> bool {
     if rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':') {
         return false;
@@ -104,7 +104,7 @@ fn is_expression(rest: &str) -> bool {
         }
         _ => behind,
     };
-    // Behind a pattern in a tuple or an option, as well.
+    // Also after a pattern in a tuple or an option.
     let behind = behind.trim_start_matches([')', ',', ' ', '\n', '_']);
     !["=>", "= ", "| ", "if "].iter().any(|sign| behind.starts_with(sign))
 }
