@@ -119,7 +119,7 @@ impl ArchiveDirectory {
         Ok(openat(parent.at(self), name, flags, FILE_MODE)?.into())
     }
 
-    /// A new empty file, of which there is none yet: of several that ask for it, one gets it.
+    /// Creates an empty file that does not exist yet: of several concurrent callers, one succeeds.
     ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`], and those of making a file.

@@ -16,7 +16,7 @@ pub enum PhaseName {
     TimerDelay,
     /// Inside the timer interrupt until the thread's timer was handled.
     Handler,
-    /// From our timer's turn, or from the stimulus of another thread, until the thread was runnable.
+    /// From the expiry of the timer, or from the stimulus of another thread, until the thread was runnable.
     WakePath,
     /// From runnable until the thread was switched in.
     SchedulingDelay,

@@ -15,7 +15,7 @@ pub const PAYLOAD_BYTES_MAX: usize = 4 << 20;
 /// File data carried by one frame.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
-/// File data that fits a frame, beside the number of the file and the offset.
+/// Maximum file data per frame, in addition to the number of the file and the offset.
 const CHUNK_DATA_MAX: usize = PAYLOAD_BYTES_MAX - CHUNK_HEAD_BYTES;
 const CHUNK_HEAD_BYTES: usize = 12;
 /// Bytes of false frame candidates that may be scanned before received bytes must pay for more.

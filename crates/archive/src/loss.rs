@@ -26,9 +26,9 @@ pub enum LossKind {
     /// Of the trace.
     Events,
     WakeUps,
-    /// Stimuli that had no answer: no signal, which is no latency.
+    /// Stimuli without a response: no signal, and so no latency.
     Answers,
-    /// Answers to no stimulus, or the second to one.
+    /// Responses without a stimulus, or the second response to one.
     StrayAnswers,
     Messages,
     Frames,

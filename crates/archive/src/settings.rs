@@ -115,7 +115,7 @@ pub struct SettingChange {
     pub value: String,
 }
 
-/// Worst samples of one thread; more are no list that anybody reads, and their memory is locked on every CPU.
+/// Maximum number of worst samples of one thread; longer lists are useless, and their memory is locked on every CPU.
 pub const WORST_KEPT_MAX: u32 = 100_000;
 
 /// Everything the meter needs to know, sent to it as one JSON line before anything happens.

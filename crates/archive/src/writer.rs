@@ -243,7 +243,7 @@ impl RunWriter {
         self.stream.write_all(&frame).map_err(|source| WriteError::Io { path: self.directory.join(STREAM), source })
     }
 
-    /// Adds a file of the host beside the run.
+    /// Adds a file of the host to the run's directory.
     ///
     /// # Errors
     /// [`WriteError::Io`].

@@ -38,7 +38,7 @@ const fn flag(key: &'static str, what: &'static str) -> ProgramOption {
     ProgramOption { key, flag: true, what }
 }
 
-/// CPUs that the program may use; every program has it.
+/// CPUs that the program may use; a parameter of every program.
 pub const CPUS: ProgramOption = value("cpus", "CPUs it may use, like 0-1,3");
 
 /// Every program, in the order to show them.

@@ -24,7 +24,7 @@ impl SemaphorePair {
         // SAFETY: the mapping holds two.
         let other = unsafe { own.add(1) };
         for (semaphore, value) in [(own, 1), (other, 0)] {
-            // SAFETY: aligned memory of its own for each semaphore, that outlives all its users.
+            // SAFETY: separate aligned memory for each semaphore, which outlives all its users.
             if unsafe { libc::sem_init(semaphore, 1, value) } != 0 {
                 return Err(io::Error::last_os_error());
             }

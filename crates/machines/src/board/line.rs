@@ -41,7 +41,7 @@ pub trait Line {
     /// [`SendError`].
     fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), SendError>;
 
-    /// Tells the keeper that the host has everything the board keeps.
+    /// Informs the keeper that the host has received all data kept on the board.
     fn fetched(&mut self);
 
     /// Has the keeper clean up, and closes the connection.

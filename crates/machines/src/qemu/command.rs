@@ -17,7 +17,7 @@ const LISTEN_FOR: Duration = Duration::from_millis(20);
 /// A command in a virtual machine. Dropping it before its end switches the machine off.
 pub struct GuestRun {
     machine: Arc<Mutex<Machine>>,
-    /// The watch of the machine's execution, or why there is none, until that is reported.
+    /// The watch of the machine's execution, or why it could not be started, until that is reported.
     watch: Option<Result<AbsenceWatch, WatchError>>,
     reported: bool,
     started: Instant,

@@ -45,7 +45,7 @@ pub fn release(image: &[u8]) -> Option<String> {
 /// The ELF kernel inside a bzImage.
 ///
 /// # Errors
-/// Why there is none; the bzImage itself still boots.
+/// Why it cannot be extracted; the bzImage itself still boots.
 pub fn extract(image: &[u8]) -> Result<Vec<u8>, ExtractError> {
     let payload = payload(image).ok_or(ExtractError::NoPayload)?;
     let last = payload.len().saturating_sub(SIZE_BYTES);

@@ -16,13 +16,13 @@ pub fn redirect(file: &File, target: &File) -> io::Result<()> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Lets this process open at least so many files, as far as its hard limit allows. The usual soft limit of 1024 is less than
-/// the trace buffers of a few hundred CPUs need.
+/// Lets this process open at least `wanted` files, as far as its hard limit allows. The usual soft limit of 1024 is
+/// less than the trace buffers of a few hundred CPUs need.
 pub fn allow_files(wanted: u64) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = maximum.map_or(wanted, |maximum| wanted.min(maximum));
     if current.is_some_and(|current| current < raised) {
-        // A file that cannot be opened names the limit.
+        // If a later open fails, its error shows the limit.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum });
     }
 }

@@ -24,7 +24,7 @@ pub fn lock_all() -> io::Result<()> {
 
 /// Whether this much more memory can be mapped and locked. Inaccessible memory counts, and costs nothing.
 fn try_to_map(bytes: usize) -> io::Result<()> {
-    // SAFETY: the kernel chooses the address, nobody learns it, and it is unmapped with the length it was mapped with.
+    // SAFETY: the kernel chooses the address, no other code gets it, and it is unmapped with the length of the mapping.
     unsafe {
         let place = mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::empty(), MapFlags::PRIVATE)?;
         Ok(munmap(place, bytes)?)

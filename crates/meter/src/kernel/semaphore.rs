@@ -6,7 +6,7 @@ use std::io;
 /// A semaphore of this process, starting at 0.
 pub struct PosixSemaphore(Box<UnsafeCell<libc::sem_t>>);
 
-// SAFETY: `sem_t` is made to be used from several threads at once; it is only reached through the functions of the C library.
+// SAFETY: `sem_t` is designed for concurrent use by threads; it is accessed only through functions of the C library.
 unsafe impl Send for PosixSemaphore {}
 // SAFETY: as above.
 unsafe impl Sync for PosixSemaphore {}
@@ -17,7 +17,7 @@ impl PosixSemaphore {
     pub fn new() -> io::Result<Self> {
         // SAFETY: all-zero bytes are room for a semaphore; sem_init makes it one below.
         let semaphore = Box::new(UnsafeCell::new(unsafe { std::mem::zeroed() }));
-        // SAFETY: the memory is ours, boxed so that it never moves, and lives as long as `self`.
+        // SAFETY: the memory belongs to `self`, is boxed so that it never moves, and lives as long as `self`.
         let answer = unsafe { libc::sem_init(semaphore.get(), 0, 0) };
         if answer == 0 { Ok(Self(semaphore)) } else { Err(io::Error::last_os_error()) }
     }

@@ -28,7 +28,7 @@ pub struct SharedMemoryError {
 #[derive(Debug)]
 pub struct SharedMemory(Region);
 
-/// Memory that this process writes and somebody else reads.
+/// Memory that this process writes and another process reads.
 #[derive(Debug)]
 struct Region {
     start: NonNull<u8>,
@@ -67,7 +67,7 @@ impl Region {
     fn publish(&self) {
         fence(Ordering::Release);
         let number = (self.written as u64).to_le_bytes();
-        // SAFETY: the last bytes of the memory, which `write` leaves alone; volatile, because somebody else reads them.
+        // SAFETY: the last bytes of the memory, which `write` does not touch; volatile: another process reads them.
         unsafe {
             self.start.add(self.bytes - WRITTEN_BYTES).cast::<[u8; WRITTEN_BYTES]>().as_ptr().write_volatile(number);
         }

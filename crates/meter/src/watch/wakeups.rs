@@ -303,7 +303,7 @@ impl Thread {
 
     fn given_the_cpu(&mut self, tid: i32, ts_ns: i64, cpu: u32, finished: &mut Vec<Finished>) {
         let Some(woken) = self.woken.take() else { return };
-        // Whatever ended a sleep also ended its timer.
+        // The end of a sleep also ends its timer.
         self.timers.retain(|timer| !timer.sleep);
         let previous_seen_ns = self.previous_seen_ns.replace(ts_ns);
         let seen_ns = ts_ns;

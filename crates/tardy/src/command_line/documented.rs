@@ -104,7 +104,7 @@ fn words(text: &str, outer: Option<char>) -> Vec<String> {
     words
 }
 
-/// Whether a word stands for something that the reader fills in.
+/// Whether a word is a placeholder that the reader fills in.
 fn is_placeholder(word: &str) -> bool {
     let value = word.rsplit('=').next().unwrap_or(word).trim_matches(['[', ']', '.', ',']);
     let capitals = value.chars().all(|letter| letter.is_ascii_uppercase() || "_-@:/".contains(letter));

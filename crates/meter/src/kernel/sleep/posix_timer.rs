@@ -57,7 +57,7 @@ impl PosixTimer {
             libc::timespec { tv_sec: time.tv_sec as _, tv_nsec: time.tv_nsec as _ }
         };
         let times = libc::itimerspec { it_interval: convert(interval_ns), it_value: convert(first_due_ns) };
-        // SAFETY: the timer is ours and alive, `times` is read only, a null fourth argument asks for no old value.
+        // SAFETY: the timer belongs to `self`, `times` is read only, a null fourth argument requests no old value.
         let answer = unsafe { libc::timer_settime(self.id, libc::TIMER_ABSTIME, &times, std::ptr::null_mut()) };
         if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -80,7 +80,7 @@ impl PosixTimer {
 
 impl Drop for PosixTimer {
     fn drop(&mut self) {
-        // SAFETY: the timer is ours and used by nobody after this.
+        // SAFETY: the timer belongs to `self` and is not used after this.
         unsafe { libc::timer_delete(self.id) };
     }
 }
