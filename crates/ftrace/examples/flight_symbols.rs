@@ -1,4 +1,4 @@
-//! Prints the lines of SYMBOLS that a flight record needs: `cargo run --example flight_symbols FILE SYMBOLS`.
+//! Prints those lines of SYMBOLS that a flight record needs: `cargo run --example flight_symbols FILE SYMBOLS`.
 
 use ftrace::flight_record::FlightRecord;
 use ftrace::kernel_symbols::excerpt;

@@ -1,4 +1,4 @@
-//! The meter's command line: what the host, or a person on the target, can ask of it.
+//! The meter's command line: the requests of the host, or of a user on the target.
 
 mod defect;
 
@@ -37,7 +37,7 @@ fn main() {
     exit(defect::exit_code_of(|| run(&program, &arguments)));
 }
 
-/// Does what the words ask for; answers the exit code.
+/// Runs the command; returns the exit code.
 fn run(program: &str, arguments: &[String]) -> i32 {
     if cyclictest::is_name(program) {
         return cyclictest::run(program, arguments);
@@ -69,7 +69,7 @@ fn run(program: &str, arguments: &[String]) -> i32 {
     }
 }
 
-/// Facts for work with this priority; 80 is what `tardy run` measures with.
+/// Prints the facts for work with this priority; 80 is the default of `tardy run`.
 fn print_facts(priority: Option<&str>) -> i32 {
     let Ok(priority) = priority.unwrap_or("80").parse() else {
         eprint!("{USAGE}");
@@ -89,7 +89,7 @@ fn print_facts(priority: Option<&str>) -> i32 {
 
 fn restore_machine(leftovers: Leftovers) -> i32 {
     let mut unfinished = false;
-    // A run that was killed changed what had been applied before it, so it comes first.
+    // A run that was killed changed settings that had been applied before it, so it is restored first.
     let runs = journal_directory();
     let mut answers = restore::restore_all(&runs, &runs, leftovers);
     answers.extend(restore::restore_all(&applied_directory(), &runs, leftovers));

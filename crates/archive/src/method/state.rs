@@ -11,7 +11,7 @@ pub enum ObstacleKind {
     /// A module of the kernel that is not loaded.
     Module,
     Device,
-    /// A right of the user or of the container.
+    /// A permission of the user or of the container.
     Right,
     /// A wire or cable.
     Wiring,
@@ -27,7 +27,7 @@ pub struct Obstacle {
     pub kind: ObstacleKind,
     /// What is missing.
     pub text: String,
-    /// What to do about it; empty: nothing can be done.
+    /// How to fix it; empty if there is no fix.
     pub fix: String,
 }
 

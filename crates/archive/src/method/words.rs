@@ -1,10 +1,10 @@
-//! Methods as they are typed, `semaphore` or `semaphore:kind=sysv,partner=other`, to requests and back.
+//! Converts methods between their text form, `semaphore` or `semaphore:kind=sysv,partner=other`, and requests.
 
 use super::{METHODS, Method, MethodOption, MethodRequest, Values};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// What is wrong with the words of a method, and what to write instead.
+/// What is wrong with the text of a method, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MethodWordsError {
     #[error("there is no method `{name}`; choose among {}", names())]
@@ -33,7 +33,7 @@ fn keys(method: Method) -> String {
 }
 
 impl MethodRequest {
-    /// Reads what stands behind `--method`.
+    /// Parses the value of `--method`.
     ///
     /// # Errors
     /// [`MethodWordsError`].
@@ -51,7 +51,7 @@ impl MethodRequest {
         Ok(Self { name, options })
     }
 
-    /// The text behind `--method` that asks for this.
+    /// The value of `--method` for this request.
     pub fn text(&self) -> String {
         if self.options.is_empty() {
             return self.name.name().into();

@@ -1,4 +1,4 @@
-//! The meter as a process on a real machine: what it measures, and what it leaves behind.
+//! The meter as a process on a real machine: its measurements, and what it leaves behind.
 
 mod faults;
 mod interference;

@@ -1,4 +1,4 @@
-//! The options about what disturbs a measurement, of `tardy run` and `tardy watch`.
+//! The options of `tardy run` and `tardy watch` about the load.
 
 use archive::settings::LoadRequest;
 use clap::Args;

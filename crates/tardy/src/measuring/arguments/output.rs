@@ -1,4 +1,4 @@
-//! The options about what is kept and what is printed, of `tardy run` and `tardy watch`.
+//! The options of `tardy run` and `tardy watch` about what is kept and printed.
 
 use crate::options::quantity::positive_time_ns;
 use archive::settings::WORST_KEPT_MAX;
