@@ -1,89 +1,28 @@
 //! What is injected where, and which culprit is right.
 
-/// Where an experiment takes place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// The machine this runs on.
-    Here,
-    /// An emulated machine of two CPUs with one of Debian's kernels, as `tardy target add --kernel` takes it.
-    Virtual(&'static str),
-    /// An emulated machine of one CPU whose clock counts the instructions it has executed.
-    VirtualTime(&'static str),
-    /// The same with processors of the architecture arm64. The kernel module is built for none of these.
-    ArmVirtualTime(&'static str),
-}
-
-impl Place {
-    /// Name in paths and tables.
-    pub fn name(self) -> String {
-        match self {
-            Self::Here => "here".into(),
-            Self::Virtual(kernel) => series(kernel).into(),
-            Self::VirtualTime(kernel) | Self::ArmVirtualTime(kernel) => {
-                format!("{}{}-virtual-time", self.architecture_prefix(), series(kernel))
-            }
-        }
-    }
-
-    /// Name of the directory that `kernels/inject/build-for` left for it.
-    pub fn directory(self) -> String {
-        match self {
-            Self::Here => self.name(),
-            Self::Virtual(kernel) | Self::VirtualTime(kernel) | Self::ArmVirtualTime(kernel) => {
-                format!("{}{}", self.architecture_prefix(), series(kernel))
-            }
-        }
-    }
-
-    fn architecture_prefix(self) -> &'static str {
-        if matches!(self, Self::ArmVirtualTime(_)) { "arm64-" } else { "" }
-    }
-
-    /// Whether its clock stands still while nobody executes it.
-    pub fn in_virtual_time(self) -> bool {
-        matches!(self, Self::VirtualTime(_) | Self::ArmVirtualTime(_))
-    }
-
-    /// The CPU that is measured and made late.
-    pub fn cpu(self) -> u32 {
-        match self {
-            Self::VirtualTime(_) | Self::ArmVirtualTime(_) => 0,
-            Self::Here | Self::Virtual(_) => 1,
-        }
-    }
-
-    /// How many times longer an injection must be to stand out: an emulated processor does everything more slowly, but not
-    /// by the clock that counts its instructions.
-    pub fn longer(self) -> u64 {
-        match self {
-            Self::Virtual(_) => 8,
-            Self::Here | Self::VirtualTime(_) | Self::ArmVirtualTime(_) => 1,
-        }
-    }
-}
-
-/// `debian:6.1-rt` is of the series `6.1-rt`.
-pub fn series(kernel: &str) -> &str {
-    kernel.trim_start_matches("debian:")
-}
+use crate::place::Place;
 
 /// What the log of an injector says of the time that the culprit had the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// It had the CPU from begin to end, for as long as the injector was told.
-    Told,
+    /// It had the CPU from begin to end, for as long as was requested.
+    Requested,
     /// It had the CPU from begin to end, for as long as that took.
     Exact,
     /// It had it from begin to end, and others of its kind may have had it longer.
     AtLeast,
+    /// It had it again and again between begin and end.
+    AtMost,
 }
 
 /// One injector with its options, on the places where it can make a CPU late.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Experiment {
     pub name: &'static str,
     /// Command of the injector, with its own options.
     pub injector: &'static str,
+    /// Experiments that the injector draws from, for each injection one.
+    pub parts: &'static [&'static str],
     /// Each of them is right.
     pub culprits: &'static [&'static str],
     /// Culprits that the injector also brings about where it writes nothing down.
@@ -93,12 +32,66 @@ pub struct Experiment {
     /// Length where nothing is emulated; see [`Place::longer`].
     pub length_us: u64,
     pub pause_us: u64,
+    /// What is later than this is captured, where nothing is emulated.
+    pub limit_us: i64,
+    /// Set apart from other experiments with the same injector by what is drawn.
+    pub seed: u64,
     /// Whether the injector needs the kernel module.
     pub module: bool,
+    /// Whether an ordinary thread measures, and no real-time one.
+    pub ordinary: bool,
     /// Name of the injector's thread whose cycles are watched, instead of a measurement beside it.
     pub watched: Option<&'static str>,
     /// Whether the virtual machine is stopped from outside, for the length of an injection.
     pub stopped: bool,
+}
+
+impl Experiment {
+    /// Injections of how many kinds it makes.
+    pub fn kinds(&self) -> u64 {
+        self.parts.len().max(1) as u64
+    }
+
+    /// What is asked of the injector at a place, in µs; of a mix the mean.
+    pub fn length_us_at(&self, place: Place) -> u64 {
+        let parts: Vec<u64> = self.drawn_from().map(|part| part.length_us_at(place)).collect();
+        match parts.len() as u64 {
+            0 => self.length_us * place.longer(),
+            count => parts.iter().sum::<u64>() / count,
+        }
+    }
+
+    /// The experiments of a mix.
+    pub fn drawn_from(&self) -> impl Iterator<Item = &'static Experiment> {
+        self.parts.iter().filter_map(|name| find(name))
+    }
+
+    /// Whether the injector brings a culprit about where it writes nothing down.
+    pub fn brings_about(&self, culprit: &str) -> bool {
+        self.by_itself.contains(&culprit) || self.drawn_from().any(|part| part.brings_about(culprit))
+    }
+
+    /// Words of the injector at a place.
+    pub fn command_at(&self, place: Place) -> String {
+        let parts: Vec<String> = self.drawn_from().map(|part| part.as_part_at(place)).collect();
+        if parts.is_empty() { self.injector.into() } else { format!("{} --parts {}", self.injector, parts.join(",")) }
+    }
+
+    /// As the injector of a mix reads it.
+    fn as_part_at(&self, place: Place) -> String {
+        let words: Vec<&str> = self.injector.split(' ').collect();
+        let option = |name: &str| {
+            let at = words.iter().position(|word| *word == name)?;
+            words.get(at + 1).copied()
+        };
+        let (kind, threads) = (option("--kind").unwrap_or(""), option("--threads").unwrap_or("0"));
+        format!("{}:{}:{kind}:{threads}:{}", self.name, words[0], self.length_us_at(place))
+    }
+}
+
+/// The experiment of this name.
+pub fn find(name: &str) -> Option<&'static Experiment> {
+    EXPERIMENTS.iter().find(|experiment| experiment.name == name)
 }
 
 const RT: &str = "debian:6.1-rt";
@@ -129,13 +122,17 @@ const HERE_AND_VIRTUAL_TIME_AND_ARM: &[Place] = &[
 const ORDINARY: Experiment = Experiment {
     name: "",
     injector: "",
+    parts: &[],
     culprits: &[],
     by_itself: &[],
-    length: Length::Told,
+    length: Length::Requested,
     places: HERE,
     length_us: 2500,
     pause_us: 120_000,
+    limit_us: 150,
+    seed: 0,
     module: false,
+    ordinary: false,
     watched: None,
     stopped: false,
 };
@@ -146,6 +143,44 @@ const WATCHED: Experiment = Experiment {
     places: HERE_AND_VIRTUAL_TIME_AND_ARM,
     watched: Some("truth-loop"),
     ..ORDINARY
+};
+
+const PIPELINE: Experiment = Experiment { culprits: &["waiting"], length: Length::Requested, places: HERE, ..WATCHED };
+const MIX: Experiment = Experiment {
+    injector: "mix",
+    parts: &[
+        "rt-task",
+        "boost",
+        "stop",
+        "trace",
+        "freeze",
+        "lower-priority",
+        "lower-policy",
+        "moved",
+        "rt-budget",
+        "samples",
+        "masked",
+        "many-timers",
+        "multicast",
+        "poll",
+    ],
+    ..ORDINARY
+};
+const MIX_WATCHED: Experiment = Experiment {
+    injector: "mix",
+    parts: &[
+        "page-faults",
+        "inversion",
+        "inherited",
+        "overrun",
+        "fsync",
+        "pipeline-pipe",
+        "pipeline-futex",
+        "pipeline-socket",
+        "pipeline-eventfd",
+    ],
+    places: HERE,
+    ..WATCHED
 };
 
 pub const EXPERIMENTS: &[Experiment] = &[
@@ -183,7 +218,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         pause_us: 40_000,
         ..ORDINARY
     },
-    // Kernels for arm64 do not tell of page faults.
+    // Kernels for arm64 do not record page faults.
     Experiment {
         name: "page-faults",
         injector: "page-faults",
@@ -258,7 +293,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         culprits: &["stop-machine"],
         ..SECTION
     },
-    // Kernels without threads for consoles write to them with interrupts masked, by whoever logged.
+    // Kernels without threads for consoles write to them with interrupts masked, by the task that logged.
     Experiment { name: "console", injector: "sections --kind console", culprits: &["printk", "irqs-off"], ..SECTION },
     Experiment { name: "irq-work", injector: "sections --kind irq_work", culprits: &["irq-work"], ..SECTION },
     Experiment { name: "softirq-timer", injector: "sections --kind softirq", culprits: &["softirq"], ..SECTION },
@@ -273,16 +308,105 @@ pub const EXPERIMENTS: &[Experiment] = &[
         by_itself: &["module-load"],
         ..SECTION
     },
+    Experiment { name: "boost", injector: "boost", culprits: &["boosted-task"], ..ORDINARY },
+    Experiment {
+        name: "rt-budget",
+        injector: "budget",
+        culprits: &["rt-throttling"],
+        length: Length::Exact,
+        length_us: 60_000,
+        ..ORDINARY
+    },
+    Experiment {
+        name: "cfs-quota",
+        injector: "budget --kind quota",
+        culprits: &["cfs-quota"],
+        by_itself: &["cfs-quota"],
+        length: Length::Exact,
+        length_us: 60_000,
+        limit_us: 10_000,
+        ordinary: true,
+        ..ORDINARY
+    },
+    Experiment { name: "freeze", injector: "freeze", culprits: &["thread-frozen"], length_us: 5000, ..ORDINARY },
+    Experiment {
+        name: "trace",
+        injector: "stop --kind trace",
+        culprits: &["thread-stopped"],
+        length_us: 5000,
+        ..ORDINARY
+    },
+    Experiment { name: "lower-priority", injector: "lowered", culprits: &["priority-changed"], ..ORDINARY },
+    Experiment { name: "lower-policy", injector: "lowered --kind policy", culprits: &["priority-changed"], ..ORDINARY },
+    // It waits for the more urgent task of the CPU that it was moved to.
+    Experiment { name: "moved", injector: "moved", culprits: &["other-rt-task", "migration"], ..ORDINARY },
+    Experiment {
+        name: "samples",
+        injector: "samples",
+        // Their timers expire in interrupts of their own or in that of the measuring thread.
+        culprits: &["irq-storm", "timers"],
+        length: Length::AtMost,
+        length_us: 20_000,
+        ..ORDINARY
+    },
+    Experiment {
+        name: "masked",
+        injector: "masked",
+        culprits: &["irqs-off"],
+        length: Length::Exact,
+        length_us: 5000,
+        ..ORDINARY
+    },
+    Experiment {
+        name: "stolen",
+        injector: "stolen",
+        culprits: &["steal", "silence"],
+        by_itself: &["steal", "silence"],
+        length: Length::AtLeast,
+        ..ORDINARY
+    },
+    Experiment {
+        name: "overrun",
+        injector: "overrun",
+        // The cycles after it begin late.
+        culprits: &["own-work", "late-arm"],
+        places: HERE,
+        ..WATCHED
+    },
+    Experiment {
+        name: "fsync",
+        injector: "fsync",
+        culprits: &["waiting", "storage"],
+        by_itself: &["storage"],
+        places: HERE,
+        ..WATCHED
+    },
+    Experiment { name: "pipeline-pipe", injector: "pipeline --kind pipe --threads 3", ..PIPELINE },
+    Experiment { name: "pipeline-futex", injector: "pipeline --kind futex --threads 4", ..PIPELINE },
+    Experiment { name: "pipeline-socket", injector: "pipeline --kind socket --threads 6", ..PIPELINE },
+    Experiment { name: "pipeline-eventfd", injector: "pipeline --kind eventfd --threads 8", ..PIPELINE },
+    Experiment { name: "mix-1", seed: 1, ..MIX },
+    Experiment { name: "mix-2", seed: 2, ..MIX },
+    Experiment { name: "mix-3", seed: 3, ..MIX },
+    Experiment { name: "mix-watched-1", seed: 1, ..MIX_WATCHED },
+    Experiment { name: "mix-watched-2", seed: 2, ..MIX_WATCHED },
+    Experiment { name: "mix-watched-3", seed: 3, ..MIX_WATCHED },
 ];
 
-impl Experiment {
-    /// What the injector is told, in µs.
-    pub fn length_us_at(&self, place: Place) -> u64 {
-        self.length_us * place.longer()
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The experiment of this name.
-pub fn find(name: &str) -> Option<&'static Experiment> {
-    EXPERIMENTS.iter().find(|experiment| experiment.name == name)
+    #[test]
+    fn a_mix_is_asked_for_with_every_part() {
+        let mixes: Vec<&Experiment> = EXPERIMENTS.iter().filter(|experiment| !experiment.parts.is_empty()).collect();
+        assert!(!mixes.is_empty());
+        for mix in mixes {
+            assert_eq!(mix.drawn_from().count(), mix.parts.len(), "{}: a part is no experiment", mix.name);
+            assert!(mix.drawn_from().all(|part| part.places.contains(&Place::Here) && part.watched == mix.watched));
+        }
+        let command = find("mix-watched-1").unwrap().command_at(Place::Here);
+        assert!(command.starts_with("mix --parts page-faults:page-faults::0:2500,inversion:"), "{command}");
+        assert!(command.ends_with(",pipeline-eventfd:pipeline:eventfd:8:2500"), "{command}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Thin doors to the system calls of whoever stops machines.
+//! Thin doors to the system calls that stop machines.
 
 use std::mem::zeroed;
 

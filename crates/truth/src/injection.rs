@@ -1,22 +1,31 @@
 //! One injection: the stretch in which an injector made a CPU late, and the lines it is written down in.
 
+use crate::experiments::{Experiment, find};
 use archive::absence::Absence;
 
 /// A stretch of CLOCK_MONOTONIC on the machine that was made late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Injection {
+    /// What was drawn, where an injector draws.
+    pub drawn: Option<&'static Experiment>,
     pub begin_ns: i64,
     pub end_ns: i64,
     /// Time of it in which the injector had the CPU, where it looked: others may have had the rest.
     pub held_ns: Option<i64>,
-    /// Time of it of which the injector cannot say whether it was its own: steps that took far longer than usual, because of
+    /// Time of it for which the injector cannot show whether it was its own: steps that took far longer than usual, because of
     /// an interrupt, of the host, or by themselves.
     pub unsure_ns: i64,
 }
 
 impl Injection {
-    /// Reads `BEGIN END`, `BEGIN END HELD` or `BEGIN END HELD UNSURE`, all in ns.
+    /// Reads `BEGIN END`, `BEGIN END HELD` or `BEGIN END HELD UNSURE`, all in ns, behind the name of an experiment or none.
     pub fn parse(line: &str) -> Option<Self> {
+        let (drawn, line) = match line.split_once(' ') {
+            Some((name, rest)) if name.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+                (Some(find(name)?), rest)
+            }
+            _ => (None, line),
+        };
         let numbers: Vec<i64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
         let (begin_ns, end_ns, held_ns, unsure_ns) = match numbers[..] {
             [begin_ns, end_ns] => (begin_ns, end_ns, None, 0),
@@ -24,7 +33,7 @@ impl Injection {
             [begin_ns, end_ns, held_ns, unsure_ns] => (begin_ns, end_ns, Some(held_ns), unsure_ns.max(0)),
             _ => return None,
         };
-        (begin_ns < end_ns).then_some(Self { begin_ns, end_ns, held_ns, unsure_ns })
+        (begin_ns < end_ns).then_some(Self { drawn, begin_ns, end_ns, held_ns, unsure_ns })
     }
 
     pub fn ns(&self) -> i64 {
@@ -53,7 +62,7 @@ pub fn parse_log(log: &str) -> Vec<Injection> {
     log.lines().filter_map(Injection::parse).collect()
 }
 
-/// Time of the injections that a stretch touches of which nobody can say whose it was, in ns.
+/// Time of the injections that a stretch touches for which the injector cannot show whose it was, in ns.
 pub fn unsure_ns(injections: &[Injection], from_ns: i64, to_ns: i64) -> i64 {
     injections.iter().filter(|injection| injection.shared_ns(from_ns, to_ns) > 0).map(|one| one.unsure_ns).sum()
 }
@@ -69,11 +78,11 @@ mod tests {
 
     #[test]
     fn a_log_is_read_as_far_as_it_was_written() {
-        let log = "10 20\n30 50 15\n60\n70 x\n90 80\n60 70 9 4\n1 2 3 4 5\n";
+        let log = "10 20\n30 50 15\n60\n70 x\n90 80\nstop 60 70 9 4\nnothing 60 70\n1 2 3 4 5\n";
         let expected = [
-            Injection { begin_ns: 10, end_ns: 20, held_ns: None, unsure_ns: 0 },
-            Injection { begin_ns: 30, end_ns: 50, held_ns: Some(15), unsure_ns: 0 },
-            Injection { begin_ns: 60, end_ns: 70, held_ns: Some(9), unsure_ns: 4 },
+            Injection { drawn: None, begin_ns: 10, end_ns: 20, held_ns: None, unsure_ns: 0 },
+            Injection { drawn: None, begin_ns: 30, end_ns: 50, held_ns: Some(15), unsure_ns: 0 },
+            Injection { drawn: find("stop"), begin_ns: 60, end_ns: 70, held_ns: Some(9), unsure_ns: 4 },
         ];
         assert_eq!(parse_log(log), expected);
     }

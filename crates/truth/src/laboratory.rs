@@ -1,11 +1,12 @@
 //! Carries out one experiment: a run with the injector as its load, on this machine or in a virtual one.
 
-use crate::experiments::{Experiment, Place};
+use crate::experiments::Experiment;
+use crate::place::Place;
 use crate::stopper::Stopper;
 use anyhow::{Context, ensure};
 use archive::manifest::RunState;
 use archive::message::RunPhase;
-use archive::settings::{LoadRequest, RunSettings, TraceSettings};
+use archive::settings::{LoadRequest, Policy, RunSettings, TraceSettings};
 use archive::watched::WatchSettings;
 use machines::architecture::Architecture;
 use machines::local::LocalTarget;
@@ -32,7 +33,6 @@ const TARGET: &str = "truth";
 const PRIORITY: u8 = 80;
 const INTERVAL_NS: u64 = 1_000_000;
 /// What is later than this is captured.
-const LIMIT_NS: i64 = 150_000;
 const LIMIT_NS_EMULATED: i64 = 2_000_000;
 const MARGIN_BEFORE_NS: u64 = 2_000_000;
 const SNAPSHOTS_MAX: u32 = 500;
@@ -47,6 +47,11 @@ const VIRTUAL_TIME_SLOWDOWN: u32 = 10;
 const GUEST_SHELL: &str = "/bin/sh";
 const GUEST_LOG: &str = "/injections.log";
 const GUEST_MODULE: &str = "/tardy_inject.ko";
+
+/// Experiments with the same injector draw different numbers, whatever the seed of the laboratory.
+const SEEDS_APART: u64 = 1000;
+/// Control groups that an injector may have made: it is ended and cannot remove them.
+const CONTROL_GROUPS: [&str; 2] = ["/sys/fs/cgroup/cpu/tardy-truth", "/sys/fs/cgroup/freezer/tardy-truth"];
 
 /// What the laboratory works with.
 #[derive(Debug)]
@@ -67,13 +72,13 @@ impl Laboratory {
         let log = std::path::absolute(directory)?.join(LOG);
         let length_us = experiment.length_us_at(place);
         let pause_us = experiment.pause_us * place.longer().min(4);
-        let duration_ns = self.injections * (length_us + pause_us) * 1000;
+        let duration_ns = self.injections * experiment.kinds() * (length_us + pause_us) * 1000;
+        let injector = experiment.command_at(place);
         let words = |log: &str| {
             let mut words = format!(
-                "{} --cpu {} --length-us {length_us} --pause-us {pause_us} --seed {} --seconds {} --log {log}",
-                experiment.injector,
+                "{injector} --cpu {} --length-us {length_us} --pause-us {pause_us} --seed {} --seconds {} --log {log}",
                 place.cpu(),
-                self.seed,
+                self.seed_of(experiment),
                 duration_ns / 1_000_000_000
             );
             if experiment.module {
@@ -89,7 +94,7 @@ impl Laboratory {
                 (GUEST_SHELL.into(), words(GUEST_LOG))
             }
         };
-        let settings = settings(experiment, place, duration_ns, &program, &words, self.seed);
+        let settings = settings(experiment, place, duration_ns, &program, &words, self.seed_of(experiment));
         let request = RunRequest {
             id: experiment.name.into(),
             directory: directory.join(RUN),
@@ -108,7 +113,11 @@ impl Laboratory {
             }
         };
         let outcome = match place {
-            Place::Here => runner::run::run(&mut LocalTarget, &request, &stop, &mut follow)?,
+            Place::Here => {
+                let ended = runner::run::run(&mut LocalTarget, &request, &stop, &mut follow);
+                remove_control_groups();
+                ended?
+            }
             Place::Virtual(_) | Place::VirtualTime(_) | Place::ArmVirtualTime(_) => {
                 let mut guest = self.guest(place, log, &stop)?;
                 runner::run::run(&mut guest, &request, &stop, &mut follow)?
@@ -127,6 +136,11 @@ impl Laboratory {
         Ok(())
     }
 
+    /// What is drawn in an experiment.
+    pub fn seed_of(&self, experiment: &Experiment) -> u64 {
+        self.seed * SEEDS_APART + experiment.seed
+    }
+
     fn guest(&self, place: Place, log: PathBuf, stop: &StopRequests) -> anyhow::Result<Guest> {
         let in_virtual_time = place.in_virtual_time();
         let own = self.modules.join(place.directory());
@@ -141,7 +155,7 @@ impl Laboratory {
         let cache = kernel::cache()?;
         let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
         let mut sent = vec![(self.injector_for(machine.architecture), PathBuf::from(GUEST_SHELL))];
-        // Even where nobody wants it: machines that start alike share one saved state.
+        // Even where no injector wants it: machines that start alike share one saved state.
         let module = own.join("tardy_inject.ko");
         if module.exists() {
             sent.push((module, PathBuf::from(GUEST_MODULE)));
@@ -162,6 +176,13 @@ impl Laboratory {
     }
 }
 
+fn remove_control_groups() {
+    for group in CONTROL_GROUPS {
+        // One that was not made need not be removed.
+        let _ = fs::remove_dir(group);
+    }
+}
+
 fn settings(
     experiment: &Experiment,
     place: Place,
@@ -172,7 +193,7 @@ fn settings(
 ) -> RunSettings {
     let (interval_ns, limit_ns) = match place {
         Place::Virtual(_) => (2 * INTERVAL_NS, LIMIT_NS_EMULATED),
-        Place::Here | Place::VirtualTime(_) | Place::ArmVirtualTime(_) => (INTERVAL_NS, LIMIT_NS),
+        Place::Here | Place::VirtualTime(_) | Place::ArmVirtualTime(_) => (INTERVAL_NS, experiment.limit_us * 1000),
     };
     let trace = TraceSettings {
         snapshots_max: SNAPSHOTS_MAX,
@@ -194,6 +215,7 @@ fn settings(
         interval_ns,
         duration_ns: Some(duration_ns),
         cpus: Some(vec![place.cpu()]).filter(|_| watch.is_none()),
+        policy: if experiment.ordinary { Policy::Other } else { Policy::Fifo },
         priority: PRIORITY,
         limit_ns: Some(limit_ns),
         trace,
@@ -204,7 +226,7 @@ fn settings(
     }
 }
 
-/// A virtual machine that is given files before it boots, and whose injections are fetched before it goes.
+/// A virtual machine that is given files before it boots, and whose injections are fetched before it is gone.
 struct Guest {
     machine: QemuTarget,
     in_virtual_time: bool,

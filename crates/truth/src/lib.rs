@@ -13,6 +13,7 @@ pub mod experiments;
 mod host;
 pub mod injection;
 pub mod laboratory;
+pub mod place;
 pub mod stopper;
 pub mod table;
 pub mod verdicts;

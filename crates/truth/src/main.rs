@@ -8,12 +8,13 @@ use clap::Parser;
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use truth::experiments::{EXPERIMENTS, Experiment, Place, find};
+use std::process::{Command, ExitCode};
+use truth::experiments::{EXPERIMENTS, Experiment, find};
 use truth::injection::{Injection, as_executed, parse_log};
 use truth::laboratory::{LOG, Laboratory, RUN, STOPS};
+use truth::place::Place;
 use truth::stopper::gaps_of_stops;
-use truth::table::{Row, text};
+use truth::table::{Row, Table};
 use truth::verdicts::{Account, Verdict, judge};
 
 /// Make CPUs late in known ways, and count how often the cause is named
@@ -51,7 +52,7 @@ struct Arguments {
     tardy: PathBuf,
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
     let laboratory = Laboratory {
         injector: arguments.injector.clone(),
@@ -63,29 +64,38 @@ fn main() -> anyhow::Result<()> {
         ensure!(find(name).is_some(), "there is no experiment `{name}`");
     }
     let wanted = |name: &str, list: &[String]| list.is_empty() || list.iter().any(|one| one == name);
-    let mut rows = Vec::new();
+    let (mut table, mut failed) = (Table::default(), Vec::new());
     for experiment in EXPERIMENTS.iter().filter(|experiment| wanted(experiment.name, &arguments.only)) {
         for &place in experiment.places.iter().filter(|place| wanted(&place.name(), &arguments.at)) {
             let directory = arguments.out.join(place.name()).join(experiment.name);
             if !directory.is_dir() && !arguments.judge {
-                eprintln!("{} at {} ...", experiment.name, place.name());
+                eprintln!("{} at {}, seed {} ...", experiment.name, place.name(), laboratory.seed_of(experiment));
                 if let Err(error) = laboratory.carry_out(experiment, place, &directory) {
                     eprintln!("{} at {}: {error:#}", experiment.name, place.name());
+                    failed.push(format!("{} at {}", experiment.name, place.name()));
                 }
             }
             if directory.is_dir() {
                 match row(&arguments, experiment, place, &directory) {
-                    Ok(row) => rows.push(row),
-                    Err(error) => eprintln!("{} at {}: {error:#}", experiment.name, place.name()),
+                    Ok(row) => table.rows.push(row),
+                    Err(error) => {
+                        eprintln!("{} at {}: {error:#}", experiment.name, place.name());
+                        failed.push(format!("{} at {}", experiment.name, place.name()));
+                    }
                 }
             }
         }
     }
-    print!("{}", text(&rows));
-    Ok(())
+    print!("{}", table.text());
+    failed.dedup();
+    if !failed.is_empty() {
+        println!("\nnot measured, or not judged: {}", failed.join(", "));
+    }
+    let below = table.below_the_goal();
+    Ok(if below.is_empty() && failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn row(arguments: &Arguments, experiment: &Experiment, place: Place, directory: &Path) -> anyhow::Result<Row> {
+fn row(arguments: &Arguments, experiment: &'static Experiment, place: Place, directory: &Path) -> anyhow::Result<Row> {
     let log = directory.join(LOG);
     let log = fs::read_to_string(&log).with_context(|| format!("failed to read {}", log.display()))?;
     let mut injections = parse_log(&log);
@@ -103,7 +113,7 @@ fn row(arguments: &Arguments, experiment: &Experiment, place: Place, directory: 
         };
         // The injector may have other threads, which wait for each other.
         let is_other = |name: &str| run.watched.get(&spike.thread).is_none_or(|series| series.name != name);
-        // It is let go as an ordinary thread, which whoever is more urgent may delay.
+        // It starts as an ordinary thread, which any more urgent one may delay.
         let before_its_work = spike.watched == Some(WatchedKind::Woken) && spike.sample.cycle == 0;
         if experiment.watched.is_some_and(is_other) || before_its_work {
             continue;
@@ -117,8 +127,8 @@ fn row(arguments: &Arguments, experiment: &Experiment, place: Place, directory: 
         }
         verdicts.push(verdict);
     }
-    let (place, experiment) = (place.name(), experiment.name.to_owned());
-    Ok(Row { place, experiment, injections: injections.len(), verdicts })
+    let injected = injections.iter().map(|injection| injection.drawn.map_or(experiment.name, |drawn| drawn.name));
+    Ok(Row { place: place.name(), experiment: experiment.name, injected: injected.collect(), verdicts })
 }
 
 /// The gaps in which the machine was stopped, by its own clock. The clocks are compared by the run.
@@ -133,12 +143,12 @@ fn in_stops(gaps: &[Injection], stops: &[Injection], run: &Run) -> anyhow::Resul
         let of = |&&(at_ns, difference_ns): &&(i64, i64)| (at_ns + difference_ns).abs_diff(stop.begin_ns);
         let (_, difference_ns) = clocks.iter().min_by_key(of)?;
         let (begin_ns, end_ns) = (stop.begin_ns - difference_ns, stop.end_ns - difference_ns);
-        Some(Injection { begin_ns, end_ns, held_ns: None, unsure_ns: 0 })
+        Some(Injection { drawn: None, begin_ns, end_ns, held_ns: None, unsure_ns: 0 })
     });
     Ok(gaps_of_stops(gaps, &by_guest.collect::<Vec<_>>()))
 }
 
-/// The part of the document of `tardy explain --json` that matters here.
+/// The part of the document of `tardy explain --json` that is judged.
 #[derive(Deserialize)]
 struct Document {
     spikes: Vec<Account>,

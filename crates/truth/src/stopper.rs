@@ -1,4 +1,4 @@
-//! Stops the virtual machine this process runs, again and again, as a host does that has no time for it.
+//! Stops the virtual machine this process runs, again and again, as a busy host does.
 
 use crate::host::{now_ns, signal};
 use crate::injection::Injection;
@@ -17,15 +17,15 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// One that waits to be told to begin.
+    /// One that waits for its start.
     pub fn new(length: Duration, pause: Duration) -> Self {
         let (on, ended) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (told, over) = (Arc::clone(&on), Arc::clone(&ended));
+        let (asked, over) = (Arc::clone(&on), Arc::clone(&ended));
         let thread = thread::spawn(move || {
             let mut log = String::new();
             while !over.load(Ordering::SeqCst) {
                 thread::sleep(pause);
-                if told.load(Ordering::SeqCst) {
+                if asked.load(Ordering::SeqCst) {
                     let machines = emulators();
                     machines.iter().for_each(|&machine| signal(machine, libc::SIGSTOP));
                     // This thread may have to wait for a CPU as well, before a signal and after it.
@@ -52,7 +52,7 @@ impl Stopper {
 
     fn end(&mut self) -> String {
         self.ended.store(true, Ordering::SeqCst);
-        // It never panics; if it did, nothing would be known.
+        // It does not panic; if it did, nothing would be known.
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 }
@@ -69,6 +69,7 @@ pub fn gaps_of_stops(gaps: &[Injection], stops: &[Injection]) -> Vec<Injection> 
     let part = |gap: &Injection, stop: &Injection| Injection {
         begin_ns: gap.begin_ns.max(stop.begin_ns),
         end_ns: gap.end_ns.min(stop.end_ns),
+        drawn: None,
         held_ns: None,
         unsure_ns: 0,
     };

@@ -1,7 +1,8 @@
 //! What was said of each spike, against what is known of it.
 
-use crate::experiments::{Experiment, Length, Place};
+use crate::experiments::{Experiment, Length};
 use crate::injection::{Injection, injected_ns, unsure_ns};
+use crate::place::Place;
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
 use archive::spike::Spike;
 use serde::Deserialize;
@@ -13,8 +14,8 @@ const PART_MIN_PERCENT: i64 = 50;
 const ERROR_MAX_PERCENT: i64 = 5;
 const ERROR_MAX_NS: i64 = 5_000;
 
-/// Causes that a machine at rest in this laboratory does not have: nobody there has such hardware or does such things. Whoever
-/// names one without an injection is wrong.
+/// Causes that a machine at rest in this laboratory does not have: no such hardware is there, and nothing does such things. To
+/// name one without an injection is wrong.
 const NEVER_BY_THEMSELVES: &[&str] = &[
     "acpi",
     "cache-flush",
@@ -29,14 +30,17 @@ const NEVER_BY_THEMSELVES: &[&str] = &[
     "nmi",
     "numa-balancing",
     "page-fault",
+    "priority-changed",
     "priority-inversion",
     "slow-bus",
     "thermal",
+    "thread-frozen",
     "usb",
 ];
 
 /// What a machine of its own does not have either. On this one others may run what they like.
-const ALONE: &[&str] = &["other-rt-task", "rt-throttling", "thread-stopped", "tlb-shootdown", "text-patching"];
+const ALONE: &[&str] =
+    &["boosted-task", "other-rt-task", "rt-throttling", "thread-stopped", "tlb-shootdown", "text-patching"];
 
 /// What `tardy explain --json` says of one spike, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -52,9 +56,9 @@ pub struct Account {
 pub enum Known {
     /// At least half of it lies in injections.
     Injected,
-    /// Somebody else has a part in it, or may have: less than half of it lies in injections, the injection itself took longer
-    /// than it was told or the injector did not have all of it, the wake-up before was still late when this one was due, or no injection that was written down
-    /// came later.
+    /// Something else has a part in it, or may have: less than half of it lies in injections, the injection itself took longer
+    /// than requested or the injector did not have all of it, two kinds were drawn in it, the wake-up before was still late when
+    /// this one was due, or no injection that was written down came later.
     Mixed,
     /// No injection touches it.
     Uninjected,
@@ -77,6 +81,8 @@ pub struct Verdict {
     pub spike: u32,
     pub latency_ns: i64,
     pub known: Known,
+    /// The experiment that its injection belongs to.
+    pub of: &'static str,
     /// Time of it that lies in injections.
     pub injected_ns: i64,
     pub said: Said,
@@ -89,11 +95,11 @@ pub struct Verdict {
     pub error_is_small: bool,
 }
 
-/// Judges one explanation. Control samples are none of its business. What a wake-up takes anyway, the
+/// Judges one explanation; control samples are not for it. What a wake-up takes anyway, the
 /// median, is spent in interrupts on top of the injection and in switches after it. What the injector is unsure of may be
 /// left out as well.
 pub fn judge(
-    experiment: &Experiment,
+    experiment: &'static Experiment,
     place: Place,
     injections: &[Injection],
     spike: &Spike,
@@ -102,13 +108,17 @@ pub fn judge(
     let sample = &spike.sample;
     let latency_ns = sample.latency_ns;
     let injected_ns = injected_ns(injections, sample.due_ns, sample.seen_ns());
-    let told_ns = i64::try_from(experiment.length_us_at(place) * 1000).unwrap_or(i64::MAX);
-    let disturbed = injections.iter().any(|injection| {
-        let over_ns = injection.ns() - told_ns;
-        let too_long = experiment.length == Length::Told && over_ns > tolerance_ns(told_ns);
+    let shared_ns = |injection: &Injection| injection.shared_ns(sample.due_ns, sample.seen_ns());
+    let most = injections.iter().max_by_key(|injection| shared_ns(injection));
+    let drawn = most.filter(|injection| shared_ns(injection) > 0).and_then(|injection| injection.drawn);
+    let all = experiment;
+    let experiment = drawn.unwrap_or(all);
+    let requested_ns = i64::try_from(experiment.length_us_at(place) * 1000).unwrap_or(i64::MAX);
+    let disturbed = injections.iter().filter(|injection| shared_ns(injection) > 0).any(|injection| {
+        let over_ns = injection.ns() - requested_ns;
+        let too_long = experiment.length == Length::Requested && over_ns > tolerance_ns(requested_ns);
         let others_ns = injection.held_ns.map_or(0, |held_ns| injection.ns() - held_ns);
-        (too_long || others_ns > tolerance_ns(injection.ns()))
-            && injection.shared_ns(sample.due_ns, sample.seen_ns()) > 0
+        too_long || others_ns > tolerance_ns(injection.ns()) || injection.drawn != drawn
     });
     let overlapped = spike.watched.is_none() && spike.previous_seen_ns.is_some_and(|seen_ns| seen_ns > sample.due_ns);
     let known = match injected_ns {
@@ -124,20 +134,24 @@ pub fn judge(
     // What a wake-up takes anyway lies on top of the injection as well.
     let least_ns = injected_ns - said.median_ns - unsure_ns(injections, sample.due_ns, sample.seen_ns());
     // A culprit beside the injected one may have what the injection did not take, and no more.
-    let rest_ns = latency_ns - least_ns + tolerance_ns(injected_ns);
+    let rest_ns = match experiment.length {
+        Length::AtMost => latency_ns,
+        Length::Requested | Length::Exact | Length::AtLeast => latency_ns - least_ns + tolerance_ns(injected_ns),
+    };
     let wrong = above_hint.clone().find(|finding| match known {
         Known::Injected => !is_right(&finding.culprit) && (Some(*finding) == named || finding.ns > rest_ns),
         Known::Mixed => false,
         Known::Uninjected => {
             let culprit = finding.culprit.as_str();
             let alone = place != Place::Here && ALONE.contains(&culprit);
-            (alone || NEVER_BY_THEMSELVES.contains(&culprit)) && !experiment.by_itself.contains(&culprit)
+            (alone || NEVER_BY_THEMSELVES.contains(&culprit)) && !all.brings_about(culprit)
         }
     });
     let right = named.is_some_and(|finding| is_right(&finding.culprit));
     let bounds_ns = match experiment.length {
-        Length::Told | Length::Exact => least_ns..=injected_ns,
+        Length::Requested | Length::Exact => least_ns..=injected_ns,
         Length::AtLeast => least_ns..=latency_ns,
+        Length::AtMost => 0..=latency_ns,
     };
     let error_ns = (known == Known::Injected && right).then(|| distance(right_ns, bounds_ns));
     let error_is_small = error_ns.is_some_and(|error_ns| error_ns.abs() <= tolerance_ns(injected_ns));
@@ -145,6 +159,7 @@ pub fn judge(
         spike: said.spike,
         latency_ns,
         known,
+        of: experiment.name,
         injected_ns,
         said: match (first, named) {
             _ if said.status == ExplanationStatus::NoTrace => Said::NoTrace,
@@ -268,6 +283,29 @@ mod tests {
         let findings = [("storage", Confidence::Certain, 900_000)];
         assert_eq!(judged("poll", Place::Here, "900000 1950000 600000\n", &findings).known, Known::Mixed);
         assert_eq!(judged("poll", Place::Here, "900000 1950000 1040000\n", &findings).known, Known::Injected);
+    }
+
+    #[test]
+    fn of_a_mix_the_injection_says_what_is_right() {
+        let log = "stop 100000 200000\nrt-task 900000 1950000\nstop 9000000 9900000\n";
+        let verdict = judged("mix-1", Place::Here, log, &[("other-rt-task", Confidence::Certain, 945_000)]);
+        assert_eq!((verdict.of, verdict.right, verdict.is_miss()), ("rt-task", true, false));
+        let verdict = judged("mix-1", Place::Here, log, &[("thread-stopped", Confidence::Certain, 945_000)]);
+        assert_eq!((verdict.right, verdict.wrong.as_deref()), (false, Some("thread-stopped")));
+    }
+
+    #[test]
+    fn two_kinds_in_one_spike_are_mixed() {
+        let log = "stop 900000 1300000\nrt-task 1310000 1950000\n";
+        let verdict = judged("mix-1", Place::Here, log, &[("other-rt-task", Confidence::Certain, 640_000)]);
+        assert_eq!((verdict.known, verdict.of), (Known::Mixed, "rt-task"));
+    }
+
+    #[test]
+    fn what_had_the_cpu_again_and_again_may_have_had_any_part_of_it() {
+        let length = |ns| judged("samples", Place::Here, "900000 1950000\n", &[("irq-storm", Confidence::Likely, ns)]);
+        assert!(length(300_000).error_is_small && length(990_000).error_is_small);
+        assert!(!length(1_200_000).error_is_small, "more than the whole wake-up");
     }
 
     #[test]

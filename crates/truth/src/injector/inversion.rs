@@ -3,17 +3,17 @@
 //! With a plain lock the third one runs although the most urgent one waits: priority inversion. With a lock that inherits
 //! priorities (`--kind inherit`) the unimportant one gets on, and the loop waits for what it does under the lock.
 
-use crate::kernel::{Lock, name, now_ns, pin, prioritise, sleep_until, spin_until};
+use crate::cadence::Cadence;
+use crate::disturbance::{InLoop, Stretch};
+use crate::kernel::{Lock, name, now_ns, pin, prioritise, spin_until};
 use crate::terms::Terms;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::thread::{self, Thread};
 
-const LOOP: i32 = 80;
 const MIDDLE: i32 = 50;
 const UNIMPORTANT: i32 = 10;
-const INTERVAL_NS: i64 = 1_000_000;
 
 /// What the three share.
 #[derive(Default)]
@@ -21,14 +21,14 @@ struct Shared {
     lock: Lock,
     /// The unimportant one has the lock.
     taken: AtomicBool,
-    /// Until when the one that is to hold the loop up computes; 0 while nobody told.
+    /// Until when the one that is to hold the loop up computes; 0 while that is open.
     until_ns: AtomicI64,
     begin_ns: AtomicI64,
     end_ns: AtomicI64,
 }
 
 impl Shared {
-    /// Computes for as long as was told, and notes when.
+    /// Computes for as long as was asked, and notes when.
     fn compute(&self) {
         self.begin_ns.store(now_ns(), SeqCst);
         spin_until(self.until_ns.load(SeqCst));
@@ -36,7 +36,7 @@ impl Shared {
     }
 }
 
-pub fn inject(mut terms: Terms) -> io::Result<()> {
+pub fn set_up(terms: &Terms) -> io::Result<InLoop> {
     let inherits = terms.kind == "inherit";
     let shared = Arc::new(Shared { lock: Lock::new(inherits), ..Shared::default() });
     let (cpu, theirs) = (terms.cpu, Arc::clone(&shared));
@@ -56,34 +56,23 @@ pub fn inject(mut terms: Terms) -> io::Result<()> {
         theirs.compute();
         Ok(())
     });
-    name("truth-loop");
-    pin(cpu)?;
-    prioritise(LOOP)?;
-    let mut next_ns = now_ns();
-    let mut cycle = || {
-        next_ns = now_ns().max(next_ns + INTERVAL_NS);
-        sleep_until(next_ns);
-    };
-    loop {
-        let from_ns = now_ns() + terms.next_pause_ns();
-        while now_ns() < from_ns {
-            cycle();
-        }
+    let length_ns = terms.length_ns;
+    Ok(Box::new(move |cadence: &mut Cadence| {
         shared.taken.store(false, SeqCst);
         shared.until_ns.store(0, SeqCst);
         unimportant.unpark();
         while !shared.taken.load(SeqCst) {
-            cycle();
+            cadence.next();
         }
         if !inherits {
             middle.unpark();
         }
-        shared.until_ns.store(now_ns() + terms.length_ns, SeqCst);
+        shared.until_ns.store(now_ns() + length_ns, SeqCst);
         shared.lock.take()?;
         shared.lock.give_back()?;
-        cycle();
-        terms.note(shared.begin_ns.load(SeqCst), shared.end_ns.load(SeqCst))?;
-    }
+        cadence.next();
+        Ok(vec![Stretch::new(shared.begin_ns.load(SeqCst), shared.end_ns.load(SeqCst))])
+    }))
 }
 
 /// A thread that does something each time it is unparked.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::mem::{size_of, zeroed};
+use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
@@ -40,22 +41,35 @@ pub fn spin_until(at_ns: i64) {
 
 /// Binds the calling thread to one CPU.
 pub fn pin(cpu: usize) -> io::Result<()> {
+    pin_thread(CALLING, cpu)
+}
+
+/// The calling thread, where the kernel asks which one.
+const CALLING: i32 = 0;
+
+/// Binds a thread to one CPU.
+pub fn pin_thread(thread: i32, cpu: usize) -> io::Result<()> {
     // SAFETY: a structure of integers, for which zeros are valid.
     let mut set: libc::cpu_set_t = unsafe { zeroed() };
     // SAFETY: `set` is a whole set, and CPU_SET refuses numbers beyond it.
     unsafe { libc::CPU_SET(cpu, &mut set) };
     // SAFETY: the kernel reads as many bytes as `set` has.
-    done(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })
+    done(unsafe { libc::sched_setaffinity(thread, size_of::<libc::cpu_set_t>(), &raw const set) })
 }
 
 /// Gives the calling thread a FIFO priority; 0 makes it ordinary.
 pub fn prioritise(priority: i32) -> io::Result<()> {
+    prioritise_thread(CALLING, priority)
+}
+
+/// The same for another thread.
+pub fn prioritise_thread(thread: i32, priority: i32) -> io::Result<()> {
     // SAFETY: a structure of integers, for which zeros are valid; which fields it has differs between C libraries.
     let mut parameters: libc::sched_param = unsafe { zeroed() };
     parameters.sched_priority = priority;
     let policy = if priority > 0 { libc::SCHED_FIFO } else { libc::SCHED_OTHER };
     // SAFETY: the kernel reads one `sched_param`; the C library of a static build does not implement the function itself.
-    done(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameters) } as i32)
+    done(unsafe { libc::syscall(libc::SYS_sched_setscheduler, thread, policy, &raw const parameters) } as i32)
 }
 
 /// Names the calling thread; 15 bytes at most.
@@ -74,6 +88,40 @@ pub fn lock_memory() {
 pub fn signal(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: sends a signal, touches no memory.
     done(unsafe { libc::kill(pid, signal) })
+}
+
+/// Sends a signal to one thread of this process.
+pub fn signal_thread(thread: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: sends a signal, touches no memory.
+    done(unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), thread, signal) } as i32)
+}
+
+/// Locks the memory that the process has, and not what it gets later.
+pub fn lock_memory_now() {
+    // SAFETY: changes no memory; a refusal only makes the injector less exact.
+    unsafe { libc::mlockall(libc::MCL_CURRENT) };
+}
+
+/// Makes the calling thread the debugger of another one, which goes on.
+pub fn seize(thread: i32) -> io::Result<()> {
+    trace(libc::PTRACE_SEIZE as _, thread)
+}
+
+/// Stops a thread that was seized, and waits until it is.
+pub fn interrupt_traced(thread: i32) -> io::Result<()> {
+    trace(libc::PTRACE_INTERRUPT as _, thread)?;
+    // SAFETY: no status is asked for.
+    done(unsafe { libc::waitpid(thread, ptr::null_mut(), libc::__WALL) })
+}
+
+/// Lets a thread go that was stopped.
+pub fn detach(thread: i32) -> io::Result<()> {
+    trace(libc::PTRACE_DETACH as _, thread)
+}
+
+fn trace(what: i64, thread: i32) -> io::Result<()> {
+    // SAFETY: none of these requests reads or writes memory.
+    done(unsafe { libc::syscall(libc::SYS_ptrace, what, thread, 0, 0) } as i32)
 }
 
 /// Loads a module from its bytes.
@@ -148,12 +196,13 @@ pub fn poll_often(entries: &mut [libc::pollfd]) -> io::Result<()> {
     done(unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, 0) })
 }
 
-/// Mounts the kernel's debugging files.
-pub fn mount_debugfs(at: &str) -> io::Result<()> {
-    let at = std::ffi::CString::new(at)?;
-    let name = c"debugfs";
-    // SAFETY: the kernel reads three strings that end with a zero; a null pointer for the options is allowed.
-    done(unsafe { libc::mount(name.as_ptr(), at.as_ptr(), name.as_ptr(), 0, ptr::null()) })
+/// Mounts a file system of the kernel's own.
+pub fn mount(kind: &str, at: &Path, options: &str) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let (kind, options) = (std::ffi::CString::new(kind)?, std::ffi::CString::new(options)?);
+    let at = std::ffi::CString::new(at.as_os_str().as_bytes())?;
+    // SAFETY: the kernel reads four strings that end with a zero.
+    done(unsafe { libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), 0, options.as_ptr().cast()) })
 }
 
 /// Memory that is promised and not there yet.
@@ -214,11 +263,11 @@ impl Lock {
             return Ok(());
         }
         if self.inherits {
-            return self.ask(libc::FUTEX_LOCK_PI, 0);
+            return futex(&self.word, libc::FUTEX_LOCK_PI, 0);
         }
         while self.word.swap(2, SeqCst) != 0 {
             // Woken, interrupted, or free in the meantime: each time it is tried again.
-            let _ = self.ask(libc::FUTEX_WAIT, 2);
+            let _ = futex_wait(&self.word, 2);
         }
         Ok(())
     }
@@ -227,31 +276,49 @@ impl Lock {
         if self.inherits {
             return match self.word.compare_exchange(own_tid(), 0, SeqCst, SeqCst) {
                 Ok(_) => Ok(()),
-                Err(_) => self.ask(libc::FUTEX_UNLOCK_PI, 0),
+                Err(_) => futex(&self.word, libc::FUTEX_UNLOCK_PI, 0),
             };
         }
         match self.word.swap(0, SeqCst) {
-            2 => self.ask(libc::FUTEX_WAKE, 1),
+            2 => futex_wake(&self.word),
             _ => Ok(()),
         }
     }
 
-    fn ask(&self, operation: libc::c_int, value: u32) -> io::Result<()> {
-        let word = self.word.as_ptr();
-        let operation = operation | libc::FUTEX_PRIVATE_FLAG;
-        // SAFETY: the kernel reads and writes one word that lives as long as this; no time limit.
-        let result = unsafe { libc::syscall(libc::SYS_futex, word, operation, value, ptr::null::<libc::timespec>()) };
-        done(result as i32)
+    /// Whether a thread waits in the kernel for a lock with inheritance: the kernel notes it in the word.
+    pub fn is_waited_for(&self) -> bool {
+        self.word.load(SeqCst) & libc::FUTEX_WAITERS != 0
     }
 }
 
 fn own_tid() -> u32 {
-    // SAFETY: asks for a number, which is positive.
-    let tid = unsafe { libc::syscall(libc::SYS_gettid) };
-    tid as u32
+    own_thread() as u32
 }
 
-/// Has the loopback network be up, where nobody configured the machine.
+/// Sleeps while a word has this value, until it is woken.
+pub fn futex_wait(word: &AtomicU32, value: u32) -> io::Result<()> {
+    futex(word, libc::FUTEX_WAIT, value)
+}
+
+/// Wakes one thread that sleeps on a word.
+pub fn futex_wake(word: &AtomicU32) -> io::Result<()> {
+    futex(word, libc::FUTEX_WAKE, 1)
+}
+
+fn futex(word: &AtomicU32, operation: libc::c_int, value: u32) -> io::Result<()> {
+    let (word, operation) = (word.as_ptr(), operation | libc::FUTEX_PRIVATE_FLAG);
+    // SAFETY: the kernel reads and writes one word that lives as long as this call; no time limit.
+    let result = unsafe { libc::syscall(libc::SYS_futex, word, operation, value, ptr::null::<libc::timespec>()) };
+    done(result as i32)
+}
+
+/// Number of the calling thread.
+pub fn own_thread() -> i32 {
+    // SAFETY: asks for a number, which is positive.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+/// Brings the loopback network up, where nothing configured the machine.
 pub fn loopback_up(socket: &std::net::UdpSocket) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     // SAFETY: a structure of bytes and integers, for which zeros are valid.
@@ -261,58 +328,4 @@ pub fn loopback_up(socket: &std::net::UdpSocket) -> io::Result<()> {
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // SAFETY: the kernel reads one `ifreq`.
     done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) })
-}
-
-/// As the kernel lays out `perf_event_attr` in its fifth version.
-#[repr(C)]
-#[derive(Default)]
-struct PerformanceEvent {
-    kind: u32,
-    bytes: u32,
-    config: u64,
-    period: u64,
-    sample_fields: u64,
-    read_fields: u64,
-    flags: u64,
-    wake_every: u32,
-    breakpoint: u32,
-    further: [u64; 4],
-    stack_bytes: u32,
-    clock: i32,
-    registers: u64,
-    watermark: u32,
-    stack_depth: u16,
-    reserved: u16,
-}
-
-const KIND_SOFTWARE: u32 = 1;
-/// An event that never happens: only what is told beside it matters.
-const CONFIG_DUMMY: u64 = 9;
-const FIELD_TIME: u64 = 1 << 2;
-/// Every record has the fields of a sample.
-const FLAG_FIELDS_IN_ALL: u64 = 1 << 18;
-const FLAG_USE_CLOCK: u64 = 1 << 25;
-const FLAG_SWITCHES: u64 = 1 << 26;
-
-/// Has the kernel note the calling thread's switches with their CLOCK_MONOTONIC, in memory that is shared with it from here on:
-/// a page about the records, then the records.
-pub fn own_switches(bytes: usize) -> io::Result<*mut u8> {
-    let event = PerformanceEvent {
-        kind: KIND_SOFTWARE,
-        bytes: size_of::<PerformanceEvent>() as u32,
-        config: CONFIG_DUMMY,
-        sample_fields: FIELD_TIME,
-        flags: FLAG_FIELDS_IN_ALL | FLAG_USE_CLOCK | FLAG_SWITCHES,
-        clock: libc::CLOCK_MONOTONIC,
-        ..PerformanceEvent::default()
-    };
-    let (this_thread, any_cpu, no_group) = (0, -1, -1);
-    // SAFETY: the kernel reads as many bytes as the structure says it has.
-    let descriptor =
-        unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const event, this_thread, any_cpu, no_group, 0) } as i32;
-    done(descriptor)?;
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: asks for a new mapping wherever there is room. It and the descriptor stay until the process ends.
-    let first = unsafe { libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_SHARED, descriptor, 0) };
-    if first == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(first.cast()) }
 }

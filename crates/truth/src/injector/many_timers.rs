@@ -1,6 +1,7 @@
-//! Many timers of one CPU that expire at one instant, in one interrupt. When it ends is told by the first instant at which an
-//! ordinary task gets on.
+//! Many timers of one CPU that expire at one instant, in one interrupt. It ends at the first instant at which an ordinary task
+//! gets on.
 
+use crate::disturbance::{Beside, Stretch};
 use crate::kernel::{Timer, allow_files, name, now_ns, pin};
 use crate::terms::Terms;
 use std::io;
@@ -9,35 +10,33 @@ use std::io;
 const EACH_NS: i64 = 600;
 const AHEAD_NS: i64 = 60_000_000;
 
-pub fn inject(mut terms: Terms) -> io::Result<()> {
+pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     name("truth-timers");
     let count = terms.length_ns / EACH_NS;
     allow_files(count.unsigned_abs() + 100)?;
     pin(terms.cpu)?;
     let timers = (0..count).map(|_| Timer::new()).collect::<io::Result<Vec<_>>>()?;
-    loop {
-        terms.pause();
+    let length_ns = terms.length_ns;
+    Ok(Box::new(move || {
         let at_ns = now_ns() + AHEAD_NS;
         for timer in &timers {
             timer.set(at_ns)?;
         }
         let mut last_ns = now_ns();
         if last_ns > at_ns {
-            continue;
+            return Ok(Vec::new());
         }
         // An idle CPU would have to wake first.
         let end_ns = loop {
             let ns = now_ns();
-            if ns >= at_ns && ns - last_ns > terms.length_ns / 10 {
+            if ns >= at_ns && ns - last_ns > length_ns / 10 {
                 break ns;
             }
-            if ns > at_ns + terms.length_ns {
+            if ns > at_ns + length_ns {
                 break at_ns;
             }
             last_ns = ns;
         };
-        if end_ns > at_ns {
-            terms.note(at_ns, end_ns)?;
-        }
-    }
+        Ok((end_ns > at_ns).then(|| Stretch::new(at_ns, end_ns)).into_iter().collect())
+    }))
 }

@@ -1,6 +1,7 @@
 //! One packet on the loopback network for very many sockets: delivering it is one long piece of softirq work, inside the
 //! call that sends it.
 
+use crate::disturbance::{Beside, Stretch};
 use crate::kernel::{allow_files, loopback_up, name, now_ns, pin};
 use crate::switches::Switches;
 use crate::terms::Terms;
@@ -11,7 +12,7 @@ const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 83, 11);
 const PORT: u16 = 48311;
 const SOCKETS: usize = 3000;
 
-pub fn inject(mut terms: Terms) -> io::Result<()> {
+pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     name("truth-multicast");
     allow_files(SOCKETS as u64 + 100)?;
     pin(terms.cpu)?;
@@ -21,15 +22,15 @@ pub fn inject(mut terms: Terms) -> io::Result<()> {
     sender.set_multicast_loop_v4(true)?;
     let mut rubbish = [0; 16];
     let switches = Switches::open()?;
-    loop {
-        terms.pause();
+    Ok(Box::new(move || {
         let begin_ns = now_ns();
         sender.send_to(b"late", SocketAddrV4::new(GROUP, PORT))?;
-        terms.note_stretches(&switches.held(begin_ns, now_ns()))?;
+        let held = switches.held(begin_ns, now_ns());
         for socket in &sockets {
             let _ = socket.recv(&mut rubbish);
         }
-    }
+        Ok(Stretch::noticeable(&held))
+    }))
 }
 
 /// A socket that shares its address with all others.

@@ -1,21 +1,21 @@
 //! A real-time task above the measuring thread that computes.
 
+use crate::disturbance::{Beside, Stretch};
 use crate::kernel::{lock_memory, name, now_ns, pin, prioritise, spin_until};
 use crate::terms::Terms;
 use std::io;
 
 const PRIORITY: i32 = 90;
 
-pub fn inject(mut terms: Terms) -> io::Result<()> {
+pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     lock_memory();
     name("truth-urgent");
     pin(terms.cpu)?;
     prioritise(PRIORITY)?;
-    loop {
-        terms.pause();
+    let length_ns = terms.length_ns;
+    Ok(Box::new(move || {
         let begin_ns = now_ns();
-        spin_until(begin_ns + terms.length_ns);
-        let end_ns = now_ns();
-        terms.note(begin_ns, end_ns)?;
-    }
+        spin_until(begin_ns + length_ns);
+        Ok(vec![Stretch::new(begin_ns, now_ns())])
+    }))
 }

@@ -6,11 +6,11 @@ use std::fs;
 use std::io;
 
 const PARAMETERS: &str = "/sys/module/tardy_inject/parameters";
-/// Where the module tells of its sections.
+/// Where the module lists its sections.
 pub const SECTIONS: &str = "/proc/tardy_inject";
 const LOOK_EVERY_NS: i64 = 50_000_000;
 
-pub fn inject(mut terms: Terms) -> io::Result<()> {
+pub fn inject(terms: Terms) -> io::Result<()> {
     name("truth-sections");
     // The CPU that is to be late is to have nothing else to do, where there is another.
     pin(usize::from(terms.cpu == 0)).or_else(|_| pin(terms.cpu))?;

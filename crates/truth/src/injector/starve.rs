@@ -3,7 +3,8 @@
 //!
 //! The ordinary task notes for itself when it has the CPU: it reads the clock without end, and a gap means that it had not.
 
-use crate::kernel::{mount_debugfs, name, now_ns, pin, prioritise, sleep_until, spin_until};
+use crate::disturbance::Stretch;
+use crate::kernel::{mount, name, now_ns, pin, prioritise, sleep_until, spin_until};
 use crate::terms::Terms;
 use std::fs;
 use std::io;
@@ -17,10 +18,10 @@ const GAP_NS: i64 = 100_000;
 /// Stretches this short are moments between two real-time tasks.
 const LEAST_NS: i64 = 500_000;
 
-pub fn inject(mut terms: Terms) -> io::Result<()> {
+pub fn inject(terms: Terms) -> io::Result<()> {
     let cpu = terms.cpu;
     if let Some(period_us) = terms.period_us {
-        ration_anew(cpu, period_us)?;
+        set_period(cpu, period_us)?;
     }
     let busy_until = Arc::new(AtomicI64::new(0));
     let told = Arc::clone(&busy_until);
@@ -46,7 +47,7 @@ pub fn inject(mut terms: Terms) -> io::Result<()> {
         let ns = now_ns();
         if ns - last_ns > GAP_NS {
             if begun_busy && last_ns - begin_ns > LEAST_NS {
-                terms.note(begin_ns, last_ns)?;
+                terms.note(&[Stretch::new(begin_ns, last_ns)])?;
             }
             begin_ns = now_ns();
             begun_busy = is_busy(begin_ns);
@@ -60,10 +61,10 @@ pub fn inject(mut terms: Terms) -> io::Result<()> {
 
 /// The usual shares, of another period: ordinary tasks get 5 %, whoever it is that gives it to them. For machines of their own;
 /// nobody puts it back.
-fn ration_anew(cpu: usize, period_us: i64) -> io::Result<()> {
+fn set_period(cpu: usize, period_us: i64) -> io::Result<()> {
     let debug = "/sys/kernel/debug";
     // It may be there already.
-    let _ = mount_debugfs(debug);
+    let _ = mount("debugfs", Path::new(debug), "");
     let server = format!("{debug}/sched/fair_server/cpu{cpu}");
     if Path::new(&server).exists() {
         // The shorter period first: on a machine with one CPU, 6.12 has not counted the share that the server has from the

@@ -1,27 +1,33 @@
-//! The measuring process is stopped by a signal and continued later.
+//! The measuring process is stopped by a signal and continued later, or its thread by a debugger (`--kind trace`).
 
-use crate::kernel::{name, now_ns, signal, sleep_until};
+use crate::disturbance::{Beside, Stretch};
+use crate::kernel::{detach, interrupt_traced, name, now_ns, seize, signal, sleep_until};
+use crate::measured;
 use crate::terms::Terms;
 use std::io;
 
-pub fn inject(mut terms: Terms) -> io::Result<()> {
+pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     name("truth-stop");
-    // The meter starts a supervisor for each load, and that one the load.
-    let meter = parent_of(parent_of(std::process::id() as i32)?)?;
-    loop {
-        terms.pause();
-        let begin_ns = now_ns();
-        signal(meter, libc::SIGSTOP)?;
-        sleep_until(begin_ns + terms.length_ns);
-        let end_ns = now_ns();
-        signal(meter, libc::SIGCONT)?;
-        terms.note(begin_ns, end_ns)?;
+    let length_ns = terms.length_ns;
+    if terms.kind == "trace" {
+        let thread = measured::thread(terms.cpu)?;
+        return Ok(Box::new(move || {
+            seize(thread)?;
+            interrupt_traced(thread)?;
+            let begin_ns = now_ns();
+            sleep_until(begin_ns + length_ns);
+            let end_ns = now_ns();
+            detach(thread)?;
+            Ok(vec![Stretch::new(begin_ns, end_ns)])
+        }));
     }
-}
-
-fn parent_of(pid: i32) -> io::Result<i32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name before it may hold anything.
-    let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse().ok());
-    parent.ok_or_else(|| io::Error::other("a process without a parent"))
+    let process = measured::process()?;
+    Ok(Box::new(move || {
+        let begin_ns = now_ns();
+        signal(process, libc::SIGSTOP)?;
+        sleep_until(begin_ns + length_ns);
+        let end_ns = now_ns();
+        signal(process, libc::SIGCONT)?;
+        Ok(vec![Stretch::new(begin_ns, end_ns)])
+    }))
 }

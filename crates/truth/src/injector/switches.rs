@@ -3,7 +3,7 @@
 //! CLOCK_THREAD_CPUTIME_ID cannot tell: a kernel that wakes a more urgent thread and switches to it later does not read
 //! its clock for the switch, and books the time in between for the thread that had to wait.
 
-use crate::kernel::own_switches;
+use crate::performance::own_switches;
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,13 +1,12 @@
-//! What an injector is told, its log, and the pauses between injections.
+//! What an injector is asked for, its log, and the pauses between injections.
 
+use crate::disturbance::Stretch;
 use crate::kernel::{now_ns, sleep_until};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
-
-/// Less of an injection than this delays nobody enough to be noticed.
-const STRETCH_NS_MIN: i64 = 50_000;
+use std::sync::Arc;
 
 /// What is wrong with the words of an injector.
 #[derive(Debug)]
@@ -30,19 +29,25 @@ impl fmt::Display for TermsError {
 }
 
 /// Common options of all injectors.
+#[derive(Clone)]
 pub struct Terms {
     /// The CPU that is to be late.
     pub cpu: usize,
     pub length_ns: i64,
     pub pause_ns: i64,
     seed: u64,
-    /// Nothing is injected after this instant: whoever ends the injector ends it between injections.
+    /// Nothing is injected after this instant, so that the injector is ended between injections.
     until_ns: i64,
-    log: File,
+    log: Arc<File>,
+    log_path: PathBuf,
     /// Kernel module of the injectors that need one.
     module: Option<PathBuf>,
     /// What the injector does, where it has a choice.
     pub kind: String,
+    /// Threads of a chain.
+    pub threads: usize,
+    /// What a mix draws from, `NAME:INJECTOR:KIND:THREADS:LENGTH_US` each.
+    pub parts: Vec<String>,
     /// Period of what the kernel rations, where that is to be changed.
     pub period_us: Option<i64>,
 }
@@ -67,33 +72,36 @@ impl Terms {
             pause_ns: number("pause-us", 200_000)? * 1000,
             seed: number("seed", 1)?.unsigned_abs() | 1,
             until_ns: now_ns() + number("seconds", 3600)? * 1_000_000_000,
-            log,
+            log: Arc::new(log),
+            log_path: path.into(),
             module: value("module").map(PathBuf::from),
             kind: value("kind").cloned().unwrap_or_default(),
+            threads: usize::try_from(number("threads", 3)?).unwrap_or(0),
+            parts: value("parts").map(|parts| parts.split(',').map(str::to_owned).collect()).unwrap_or_default(),
             period_us: value("period-us").map(|_| number("period-us", 0)).transpose()?,
         })
     }
 
-    /// Writes an injection down. Only afterwards: writing takes time of the CPU, too.
-    pub fn note(&mut self, begin_ns: i64, end_ns: i64) -> io::Result<()> {
-        self.log.write_all(format!("{begin_ns} {end_ns}\n").as_bytes())
+    /// Writes injections down.
+    pub fn note(&self, stretches: &[Stretch]) -> io::Result<()> {
+        self.note_as("", stretches)
     }
 
-    /// The parts of an injection in which its thread had the CPU. Moments between two switches are none.
-    pub fn note_stretches(&mut self, stretches: &[(i64, i64)]) -> io::Result<()> {
-        let long = |(begin_ns, end_ns): &&(i64, i64)| end_ns - begin_ns >= STRETCH_NS_MIN;
-        stretches.iter().filter(long).try_for_each(|&(begin_ns, end_ns)| self.note(begin_ns, end_ns))
-    }
-
-    /// The same of an injector that others may have kept off the CPU meanwhile, `held_ns` is what it had of it, and that does one
-    /// step after the other; `unsure_ns` is by how much some took longer than usual.
-    pub fn note_steps(&mut self, begin_ns: i64, end_ns: i64, held_ns: i64, unsure_ns: i64) -> io::Result<()> {
-        self.log.write_all(format!("{begin_ns} {end_ns} {held_ns} {unsure_ns}\n").as_bytes())
+    /// The same of an injector that was drawn from several: its name goes before the numbers.
+    pub fn note_as(&self, name: &str, stretches: &[Stretch]) -> io::Result<()> {
+        stretches.iter().try_for_each(|stretch| {
+            let Stretch { begin_ns, end_ns, held_ns, unsure_ns } = *stretch;
+            let mut line = format!("{name} {begin_ns} {end_ns}");
+            if let Some(held_ns) = held_ns {
+                line += &format!(" {held_ns} {unsure_ns}");
+            }
+            self.note_lines(&format!("{}\n", line.trim_start()))
+        })
     }
 
     /// Writes lines down as they are.
-    pub fn note_lines(&mut self, lines: &str) -> io::Result<()> {
-        self.log.write_all(lines.as_bytes())
+    pub fn note_lines(&self, lines: &str) -> io::Result<()> {
+        (&*self.log).write_all(lines.as_bytes())
     }
 
     pub fn module_bytes(&self) -> io::Result<Vec<u8>> {
@@ -110,14 +118,28 @@ impl Terms {
     /// Half to one and a half of the pause, so that injections keep no step with anything. Sleeps instead once there are to
     /// be no more.
     pub fn next_pause_ns(&mut self) -> i64 {
-        // Marsaglia's xorshift.
-        self.seed ^= self.seed << 13;
-        self.seed ^= self.seed >> 7;
-        self.seed ^= self.seed << 17;
         if now_ns() > self.until_ns {
             sleep_until(i64::MAX);
         }
-        let part = i64::try_from(self.seed >> 33).unwrap_or(0) % 1000;
+        let part = self.draw(1000) as i64;
         self.pause_ns / 2 + self.pause_ns * part / 1000
+    }
+
+    /// A number from 0 on, below this one, by Marsaglia's xorshift.
+    pub fn draw(&mut self, count: usize) -> usize {
+        self.seed ^= self.seed << 13;
+        self.seed ^= self.seed >> 7;
+        self.seed ^= self.seed << 17;
+        (self.seed >> 33) as usize % count.max(1)
+    }
+
+    /// A file in the directory of the log.
+    pub fn beside_log(&self, name: &str) -> PathBuf {
+        self.log_path.with_file_name(name)
+    }
+
+    /// The same for one part of a mix.
+    pub fn of_part(&self, kind: &str, threads: usize, length_us: i64) -> Self {
+        Self { kind: kind.into(), threads, length_ns: length_us * 1000, ..self.clone() }
     }
 }

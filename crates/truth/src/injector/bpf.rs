@@ -1,0 +1,218 @@
+//! A BPF program, put together by hand, that computes at `signal:signal_generate` of one thread: the kernel records that event
+//! with the lock of the signal handlers held and interrupts off.
+
+use std::io;
+use std::mem::size_of;
+
+/// Between two readings of the clock lie some tens of nanoseconds.
+const GAP_NS: i32 = 20_000;
+/// The most that the kernel allows; the clock ends it before.
+const TURNS_MAX: i32 = 8 << 20;
+
+const MAP_CREATE: libc::c_int = 0;
+const MAP_LOOKUP: libc::c_int = 1;
+const PROGRAM_LOAD: libc::c_int = 5;
+const TRACEPOINT_OPEN: libc::c_int = 17;
+const KIND_ARRAY: u32 = 2;
+const KIND_RAW_TRACEPOINT: u32 = 17;
+
+const LOOKUP_ELEMENT: i32 = 1;
+const CLOCK: i32 = 5;
+const PID_TGID: i32 = 14;
+const LOOP: i32 = 181;
+
+/// One instruction: code, destination and source, offset, constant.
+type Instruction = (u8, u8, u8, i16, i32);
+
+const R0: u8 = 0;
+const R1: u8 = 1;
+const R2: u8 = 2;
+const R3: u8 = 3;
+const R4: u8 = 4;
+const R6: u8 = 6;
+const R7: u8 = 7;
+const R8: u8 = 8;
+const FRAME: u8 = 10;
+
+const MOVE: u8 = 0xbf;
+const MOVE_CONSTANT: u8 = 0xb7;
+const ADD: u8 = 0x0f;
+const ADD_CONSTANT: u8 = 0x07;
+const SUBTRACT: u8 = 0x1f;
+const SHIFT_LEFT: u8 = 0x67;
+const SHIFT_RIGHT: u8 = 0x77;
+const LOAD_WIDE: u8 = 0x18;
+const LOAD: u8 = 0x79;
+const STORE: u8 = 0x7b;
+const STORE_CONSTANT_32: u8 = 0x62;
+const CALL: u8 = 0x85;
+const EXIT: u8 = 0x95;
+const UNLESS_EQUAL: u8 = 0x5d;
+const IF_EQUAL_CONSTANT: u8 = 0x15;
+const IF_LESS_SIGNED: u8 = 0xcd;
+const IF_LESS_SIGNED_CONSTANT: u8 = 0xc5;
+/// What the source of a wide constant means: a map's descriptor, a function of the program.
+const OF_MAP: u8 = 1;
+const OF_FUNCTION: u8 = 4;
+
+/// Where the callback finds its end, the last reading and the sum of the gaps on the stack of the program.
+const END: i16 = -24;
+const LAST: i16 = -16;
+const GAPS: i16 = -8;
+const KEY: i16 = -28;
+
+/// The program, attached until it is dropped with its process.
+pub struct Masked {
+    map: i32,
+}
+
+impl Masked {
+    pub fn attach(thread: i32, length_ns: i64) -> io::Result<Self> {
+        let mut attributes = Attributes::default();
+        attributes.put(&[KIND_ARRAY, size_of::<u32>() as u32, 3 * size_of::<i64>() as u32, 1]);
+        let map = attributes.ask(MAP_CREATE)?;
+        let instructions = program(thread, length_ns as i32, map);
+        let bytes: Vec<u8> = instructions.iter().flat_map(encode).collect();
+        let mut attributes = Attributes::default();
+        attributes.put(&[KIND_RAW_TRACEPOINT, instructions.len() as u32]);
+        attributes.put_address(bytes.as_ptr());
+        attributes.put_address(c"GPL".as_ptr().cast());
+        let program = attributes.ask(PROGRAM_LOAD)?;
+        let mut attributes = Attributes::default();
+        attributes.put_address(c"signal_generate".as_ptr().cast());
+        attributes.put(&[program as u32]);
+        attributes.ask(TRACEPOINT_OPEN)?;
+        Ok(Self { map })
+    }
+
+    /// Begin, end and gaps of the last time it ran, in ns.
+    pub fn last(&self) -> io::Result<[i64; 3]> {
+        let (key, value) = (0_u32, [0_i64; 3]);
+        let mut attributes = Attributes::default();
+        attributes.put(&[self.map as u32, 0]);
+        attributes.put_address((&raw const key).cast());
+        attributes.put_address(value.as_ptr().cast());
+        attributes.ask(MAP_LOOKUP)?;
+        // SAFETY: the kernel has written to the array through the address, which the compiler does not know.
+        Ok(unsafe { std::ptr::read_volatile(&raw const value) })
+    }
+}
+
+fn program(thread: i32, length_ns: i32, map: i32) -> Vec<Instruction> {
+    let mut code = vec![
+        // Only for one thread.
+        (CALL, 0, 0, 0, PID_TGID),
+        (SHIFT_LEFT, R0, 0, 0, 32),
+        (SHIFT_RIGHT, R0, 0, 0, 32),
+        (MOVE_CONSTANT, R1, 0, 0, thread),
+        (UNLESS_EQUAL, R0, R1, 30, 0),
+        // Until when.
+        (CALL, 0, 0, 0, CLOCK),
+        (MOVE, R6, R0, 0, 0),
+        (STORE, FRAME, R6, LAST, 0),
+        (MOVE, R1, R6, 0, 0),
+        (ADD_CONSTANT, R1, 0, 0, length_ns),
+        (STORE, FRAME, R1, END, 0),
+        (MOVE_CONSTANT, R1, 0, 0, 0),
+        (STORE, FRAME, R1, GAPS, 0),
+        (MOVE_CONSTANT, R1, 0, 0, TURNS_MAX),
+        // The function that is called in turn begins behind this one; the constant is counted from here.
+        (LOAD_WIDE, R2, OF_FUNCTION, 0, 20),
+        (0, 0, 0, 0, 0),
+        (MOVE, R3, FRAME, 0, 0),
+        (ADD_CONSTANT, R3, 0, 0, END as i32),
+        (MOVE_CONSTANT, R4, 0, 0, 0),
+        (CALL, 0, 0, 0, LOOP),
+        (CALL, 0, 0, 0, CLOCK),
+        (MOVE, R7, R0, 0, 0),
+        // Leaves begin, end and gaps.
+        (LOAD, R8, FRAME, GAPS, 0),
+        (STORE_CONSTANT_32, FRAME, 0, KEY, 0),
+        (MOVE, R2, FRAME, 0, 0),
+        (ADD_CONSTANT, R2, 0, 0, KEY as i32),
+        (LOAD_WIDE, R1, OF_MAP, 0, map),
+        (0, 0, 0, 0, 0),
+        (CALL, 0, 0, 0, LOOKUP_ELEMENT),
+        (IF_EQUAL_CONSTANT, R0, 0, 3, 0),
+        (STORE, R0, R6, 0, 0),
+        (STORE, R0, R7, 8, 0),
+        (STORE, R0, R8, 16, 0),
+        (MOVE_CONSTANT, R0, 0, 0, 0),
+        (EXIT, 0, 0, 0, 0),
+    ];
+    let callback = code.len() as i32;
+    for (at, instruction) in code.iter_mut().enumerate() {
+        let at = at as i32;
+        match *instruction {
+            (UNLESS_EQUAL, ..) => instruction.3 = (callback - 2 - at - 1) as i16,
+            (LOAD_WIDE, _, OF_FUNCTION, ..) => instruction.4 = callback - at - 1,
+            _ => {}
+        }
+    }
+    code.extend([
+        (MOVE, R6, R2, 0, 0),
+        (CALL, 0, 0, 0, CLOCK),
+        (MOVE, R7, R0, 0, 0),
+        (LOAD, R1, R6, LAST - END, 0),
+        (SUBTRACT, R7, R1, 0, 0),
+        (IF_LESS_SIGNED_CONSTANT, R7, 0, 3, GAP_NS),
+        (LOAD, R1, R6, GAPS - END, 0),
+        (ADD, R1, R7, 0, 0),
+        (STORE, R6, R1, GAPS - END, 0),
+        (STORE, R6, R0, LAST - END, 0),
+        (LOAD, R1, R6, 0, 0),
+        (MOVE, R2, R0, 0, 0),
+        (MOVE_CONSTANT, R0, 0, 0, 0),
+        (IF_LESS_SIGNED, R2, R1, 1, 0),
+        (MOVE_CONSTANT, R0, 0, 0, 1),
+        (EXIT, 0, 0, 0, 0),
+    ]);
+    code
+}
+
+fn encode(&(code, destination, source, offset, constant): &Instruction) -> Vec<u8> {
+    [&[code, source << 4 | destination][..], &offset.to_le_bytes(), &constant.to_le_bytes()].concat()
+}
+
+/// What the system call is asked with, as the kernel lays it out.
+#[derive(Default)]
+struct Attributes(Vec<u8>);
+
+impl Attributes {
+    fn put(&mut self, numbers: &[u32]) {
+        self.0.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
+    }
+
+    fn put_address(&mut self, at: *const u8) {
+        self.0.extend((at as u64).to_ne_bytes());
+    }
+
+    fn ask(mut self, what: libc::c_int) -> io::Result<i32> {
+        /// Room for every field that any of the commands has.
+        const BYTES: usize = 128;
+        self.0.resize(BYTES, 0);
+        // SAFETY: the kernel reads as many bytes as there are; addresses in them live until it returns.
+        let result = unsafe { libc::syscall(libc::SYS_bpf, what, self.0.as_ptr(), BYTES) } as i32;
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{now_ns, own_thread, signal_thread};
+
+    #[test]
+    fn the_kernel_accepts_the_program_and_runs_it_for_one_thread() {
+        const LENGTH_NS: i64 = 300_000;
+        let masked = Masked::attach(own_thread(), LENGTH_NS);
+        prerequisites::require!(Root, Kernel("BPF at tracepoints", masked.is_ok()));
+        let masked = masked.expect("a program");
+        assert_eq!(masked.last().expect("a map"), [0; 3], "it has not run");
+        let before_ns = now_ns();
+        signal_thread(own_thread(), libc::SIGURG).expect("a signal");
+        let [begin_ns, end_ns, _] = masked.last().expect("a map");
+        assert!(before_ns <= begin_ns && end_ns <= now_ns(), "{before_ns} {begin_ns} {end_ns}");
+        assert!(end_ns - begin_ns >= LENGTH_NS, "{}", end_ns - begin_ns);
+    }
+}
