@@ -165,6 +165,14 @@ def anchors(found, own, due, seen):
     return at if at["switched"] else None
 
 
+def before_the_switch(found, own, woken, switched):
+    """(phase, until, CPU) from the wake-up to the switch: the thread may be moved while it waits for a CPU."""
+    moves = [event for event in found if woken["at"] <= event["at"] < switched["at"]
+             and event["name"] == "sched_migrate_task" and field(event["text"], "pid") == str(own)]
+    cuts = [("scheduling_delay", move["at"], int(field(move["text"], "orig_cpu"))) for move in moves]
+    return cuts + [("scheduling_delay", switched["at"], switched["cpu"])]
+
+
 def after_the_switch(found, own, start, seen, cpu):
     """(phase, until, CPU) from the instant the thread was first given the CPU: it may lose it, and be moved."""
     cuts, runnable = [], False
@@ -204,8 +212,8 @@ def spans(found, own, at, due, seen):
     if at["waking"]:
         cuts.append(("wake_path", at["waking"]["at"], at["expired"]["cpu"]))
     cuts.append(("wake_path", at["woken"]["at"], at["woken"]["cpu"]))
-    cuts.append(("scheduling_delay", at["switched"]["at"], at["switched"]["cpu"]))
     switched = at["switched"]
+    cuts.extend(before_the_switch(found, own, at["woken"], switched))
     cuts.extend(after_the_switch(found, own, switched["at"], seen, switched["cpu"]))
     made, cursor = [], due
     for phase, until, cpu in cuts:

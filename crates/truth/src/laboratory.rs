@@ -79,7 +79,7 @@ impl Laboratory {
                 "{injector} --cpu {} --length-us {length_us} --pause-us {pause_us} --seed {} --seconds {} --log {log}",
                 place.cpu(),
                 self.seed_of(experiment),
-                duration_ns / 1_000_000_000
+                duration_ns.div_ceil(1_000_000_000)
             );
             if experiment.module {
                 words += &format!(" --module {GUEST_MODULE}");

@@ -9,6 +9,7 @@
 
 #![cfg(feature = "laboratory")]
 
+pub mod document;
 pub mod experiments;
 mod host;
 pub mod injection;

@@ -1,6 +1,6 @@
 //! `tardy-truth`: carries out experiments with known causes, and prints what `tardy explain` made of them.
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use archive::reader::Run;
 use archive::spike::SpikeReason;
 use archive::watched::WatchedKind;
@@ -9,6 +9,7 @@ use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use truth::document::{RESULTS_PART, with_part};
 use truth::experiments::{EXPERIMENTS, Experiment, find};
 use truth::injection::{Injection, as_executed, parse_log};
 use truth::laboratory::{LOG, Laboratory, RUN, STOPS};
@@ -41,6 +42,9 @@ struct Arguments {
     /// List every spike that was not named right
     #[arg(long)]
     misses: bool,
+    /// Write the counts into this document, between its comments
+    #[arg(long, value_name = "FILE")]
+    document: Option<PathBuf>,
     /// The static injector; those of other architectures lie beside it, such as tardy-injector-arm64
     #[arg(long, value_name = "FILE", default_value = "dist/bin/tardy-injector")]
     injector: PathBuf,
@@ -87,6 +91,11 @@ fn main() -> anyhow::Result<ExitCode> {
         }
     }
     print!("{}", table.text());
+    if let Some(path) = &arguments.document {
+        let document = fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+        let written = with_part(&document, RESULTS_PART, &table.summary())?;
+        fs::write(path, written).with_context(|| format!("failed to write {}", path.display()))?;
+    }
     failed.dedup();
     if !failed.is_empty() {
         println!("\nnot measured, or not judged: {}", failed.join(", "));
@@ -100,6 +109,9 @@ fn row(arguments: &Arguments, experiment: &'static Experiment, place: Place, dir
     let log = fs::read_to_string(&log).with_context(|| format!("failed to read {}", log.display()))?;
     let mut injections = parse_log(&log);
     let run = Run::open(directory.join(RUN))?;
+    if let (true, Some(problem)) = (injections.is_empty(), run.problems.first()) {
+        bail!("nothing was injected: {}", problem.text);
+    }
     if experiment.stopped {
         let stops = fs::read_to_string(directory.join(STOPS)).context("failed to read when the machine was stopped")?;
         injections = in_stops(&injections, &parse_log(&stops), &run)?;

@@ -99,8 +99,13 @@ const COLUMNS: &str =
 impl Table {
     /// All of it as text, in Markdown.
     pub fn text(&self) -> String {
-        let mut text = self.by_place();
-        let _ = write!(text, "\n| kind | places | {COLUMNS} |\n|---|---|---|---|---|---|---|---|---|\n");
+        format!("{}\n{}", self.by_place(), self.summary())
+    }
+
+    /// The counts without the places.
+    pub fn summary(&self) -> String {
+        let mut text = String::new();
+        let _ = write!(text, "| kind | places | {COLUMNS} |\n|---|---|---|---|---|---|---|---|---|\n");
         for (name, places, count) in self.by_kind() {
             let _ = writeln!(text, "| {name} | {places} | {} |", count.cells());
         }

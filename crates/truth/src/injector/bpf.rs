@@ -6,8 +6,6 @@ use std::mem::size_of;
 
 /// Between two readings of the clock lie some tens of nanoseconds.
 const GAP_NS: i32 = 20_000;
-/// The most that the kernel allows; the clock ends it before.
-const TURNS_MAX: i32 = 8 << 20;
 
 const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP: libc::c_int = 1;
@@ -19,7 +17,6 @@ const KIND_RAW_TRACEPOINT: u32 = 17;
 const LOOKUP_ELEMENT: i32 = 1;
 const CLOCK: i32 = 5;
 const PID_TGID: i32 = 14;
-const LOOP: i32 = 181;
 
 /// One instruction: code, destination and source, offset, constant.
 type Instruction = (u8, u8, u8, i16, i32);
@@ -27,11 +24,10 @@ type Instruction = (u8, u8, u8, i16, i32);
 const R0: u8 = 0;
 const R1: u8 = 1;
 const R2: u8 = 2;
-const R3: u8 = 3;
-const R4: u8 = 4;
 const R6: u8 = 6;
 const R7: u8 = 7;
 const R8: u8 = 8;
+const R9: u8 = 9;
 const FRAME: u8 = 10;
 
 const MOVE: u8 = 0xbf;
@@ -42,24 +38,19 @@ const SUBTRACT: u8 = 0x1f;
 const SHIFT_LEFT: u8 = 0x67;
 const SHIFT_RIGHT: u8 = 0x77;
 const LOAD_WIDE: u8 = 0x18;
-const LOAD: u8 = 0x79;
 const STORE: u8 = 0x7b;
 const STORE_CONSTANT_32: u8 = 0x62;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 const UNLESS_EQUAL: u8 = 0x5d;
 const IF_EQUAL_CONSTANT: u8 = 0x15;
+const MAY_LEAVE: u8 = 0xe5;
 const IF_LESS_SIGNED: u8 = 0xcd;
 const IF_LESS_SIGNED_CONSTANT: u8 = 0xc5;
-/// What the source of a wide constant means: a map's descriptor, a function of the program.
+/// The source of a wide constant that is a map's descriptor.
 const OF_MAP: u8 = 1;
-const OF_FUNCTION: u8 = 4;
-
-/// Where the callback finds its end, the last reading and the sum of the gaps on the stack of the program.
-const END: i16 = -24;
-const LAST: i16 = -16;
-const GAPS: i16 = -8;
-const KEY: i16 = -28;
+/// Where the key of the map's only element lies on the stack.
+const KEY: i16 = -4;
 
 /// The program, attached until it is dropped with its process.
 pub struct Masked {
@@ -99,34 +90,30 @@ impl Masked {
 }
 
 fn program(thread: i32, length_ns: i32, map: i32) -> Vec<Instruction> {
-    let mut code = vec![
+    vec![
         // Only for one thread.
         (CALL, 0, 0, 0, PID_TGID),
         (SHIFT_LEFT, R0, 0, 0, 32),
         (SHIFT_RIGHT, R0, 0, 0, 32),
         (MOVE_CONSTANT, R1, 0, 0, thread),
-        (UNLESS_EQUAL, R0, R1, 30, 0),
-        // Until when.
+        (UNLESS_EQUAL, R0, R1, 24, 0),
+        // R6 is the begin, R7 until when, R8 the last reading, R9 the sum of the gaps.
         (CALL, 0, 0, 0, CLOCK),
         (MOVE, R6, R0, 0, 0),
-        (STORE, FRAME, R6, LAST, 0),
-        (MOVE, R1, R6, 0, 0),
-        (ADD_CONSTANT, R1, 0, 0, length_ns),
-        (STORE, FRAME, R1, END, 0),
-        (MOVE_CONSTANT, R1, 0, 0, 0),
-        (STORE, FRAME, R1, GAPS, 0),
-        (MOVE_CONSTANT, R1, 0, 0, TURNS_MAX),
-        // The function that is called in turn begins behind this one; the constant is counted from here.
-        (LOAD_WIDE, R2, OF_FUNCTION, 0, 20),
-        (0, 0, 0, 0, 0),
-        (MOVE, R3, FRAME, 0, 0),
-        (ADD_CONSTANT, R3, 0, 0, END as i32),
-        (MOVE_CONSTANT, R4, 0, 0, 0),
-        (CALL, 0, 0, 0, LOOP),
-        (CALL, 0, 0, 0, CLOCK),
         (MOVE, R7, R0, 0, 0),
-        // Leaves begin, end and gaps.
-        (LOAD, R8, FRAME, GAPS, 0),
+        (ADD_CONSTANT, R7, 0, 0, length_ns),
+        (MOVE, R8, R0, 0, 0),
+        (MOVE_CONSTANT, R9, 0, 0, 0),
+        // The kernel wants a loop to have an end that it can see.
+        (MAY_LEAVE, 0, 0, 7, 0),
+        (CALL, 0, 0, 0, CLOCK),
+        (MOVE, R1, R0, 0, 0),
+        (SUBTRACT, R1, R8, 0, 0),
+        (IF_LESS_SIGNED_CONSTANT, R1, 0, 1, GAP_NS),
+        (ADD, R9, R1, 0, 0),
+        (MOVE, R8, R0, 0, 0),
+        (IF_LESS_SIGNED, R8, R7, -8, 0),
+        // Leaves begin, last reading and gaps.
         (STORE_CONSTANT_32, FRAME, 0, KEY, 0),
         (MOVE, R2, FRAME, 0, 0),
         (ADD_CONSTANT, R2, 0, 0, KEY as i32),
@@ -135,39 +122,11 @@ fn program(thread: i32, length_ns: i32, map: i32) -> Vec<Instruction> {
         (CALL, 0, 0, 0, LOOKUP_ELEMENT),
         (IF_EQUAL_CONSTANT, R0, 0, 3, 0),
         (STORE, R0, R6, 0, 0),
-        (STORE, R0, R7, 8, 0),
-        (STORE, R0, R8, 16, 0),
+        (STORE, R0, R8, 8, 0),
+        (STORE, R0, R9, 16, 0),
         (MOVE_CONSTANT, R0, 0, 0, 0),
         (EXIT, 0, 0, 0, 0),
-    ];
-    let callback = code.len() as i32;
-    for (at, instruction) in code.iter_mut().enumerate() {
-        let at = at as i32;
-        match *instruction {
-            (UNLESS_EQUAL, ..) => instruction.3 = (callback - 2 - at - 1) as i16,
-            (LOAD_WIDE, _, OF_FUNCTION, ..) => instruction.4 = callback - at - 1,
-            _ => {}
-        }
-    }
-    code.extend([
-        (MOVE, R6, R2, 0, 0),
-        (CALL, 0, 0, 0, CLOCK),
-        (MOVE, R7, R0, 0, 0),
-        (LOAD, R1, R6, LAST - END, 0),
-        (SUBTRACT, R7, R1, 0, 0),
-        (IF_LESS_SIGNED_CONSTANT, R7, 0, 3, GAP_NS),
-        (LOAD, R1, R6, GAPS - END, 0),
-        (ADD, R1, R7, 0, 0),
-        (STORE, R6, R1, GAPS - END, 0),
-        (STORE, R6, R0, LAST - END, 0),
-        (LOAD, R1, R6, 0, 0),
-        (MOVE, R2, R0, 0, 0),
-        (MOVE_CONSTANT, R0, 0, 0, 0),
-        (IF_LESS_SIGNED, R2, R1, 1, 0),
-        (MOVE_CONSTANT, R0, 0, 0, 1),
-        (EXIT, 0, 0, 0, 0),
-    ]);
-    code
+    ]
 }
 
 fn encode(&(code, destination, source, offset, constant): &Instruction) -> Vec<u8> {
@@ -202,12 +161,17 @@ mod tests {
     use super::*;
     use crate::kernel::{now_ns, own_thread, signal_thread};
 
+    fn is_since(major: u32, minor: u32) -> bool {
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+        (numbers.next(), numbers.next()) >= (Some(major), Some(minor))
+    }
+
     #[test]
     fn the_kernel_accepts_the_program_and_runs_it_for_one_thread() {
         const LENGTH_NS: i64 = 300_000;
-        let masked = Masked::attach(own_thread(), LENGTH_NS);
-        prerequisites::require!(Root, Kernel("BPF at tracepoints", masked.is_ok()));
-        let masked = masked.expect("a program");
+        prerequisites::require!(Root, Kernel("loops in BPF that the kernel ends (Linux 6.9)", is_since(6, 9)));
+        let masked = Masked::attach(own_thread(), LENGTH_NS).expect("a program");
         assert_eq!(masked.last().expect("a map"), [0; 3], "it has not run");
         let before_ns = now_ns();
         signal_thread(own_thread(), libc::SIGURG).expect("a signal");

@@ -12,6 +12,7 @@ use std::io;
 
 const PRIORITY: i32 = 10;
 const PERIOD_US: i64 = 100_000;
+const SHARES_MAX: &str = "262144";
 
 pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     lock_memory();
@@ -25,6 +26,10 @@ pub fn set_up(terms: &Terms) -> io::Result<Beside> {
         if ordinary { ("cpu.cfs_period_us", "cpu.cfs_quota_us") } else { ("cpu.rt_period_us", "cpu.rt_runtime_us") };
     group.set(period, &PERIOD_US.to_string())?;
     group.set(budget, &budget_us.to_string())?;
+    if ordinary {
+        // Else the tasks outside have so much of the CPU that the quota is never used up.
+        group.set("cpu.shares", SHARES_MAX)?;
+    }
     let threads = [measured::thread(terms.cpu)?, own_thread()];
     let (least_ns, period_ns) = (terms.length_ns / 2, PERIOD_US * 1000);
     Ok(Box::new(move || {

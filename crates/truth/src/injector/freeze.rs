@@ -2,13 +2,14 @@
 
 use crate::control_group::ControlGroup;
 use crate::disturbance::{Beside, Stretch};
-use crate::kernel::{name, now_ns, sleep_until};
+use crate::kernel::{from_another_cpu, name, now_ns, sleep_until};
 use crate::measured;
 use crate::terms::Terms;
 use std::io;
 
 pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     name("truth-freeze");
+    from_another_cpu(terms.cpu)?;
     let group = ControlGroup::make("freezer")?;
     group.take_in(measured::thread(terms.cpu)?)?;
     let length_ns = terms.length_ns;

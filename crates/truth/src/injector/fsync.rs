@@ -9,7 +9,7 @@ use crate::terms::Terms;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 
-const BYTES: usize = 64 << 10;
+const BYTES: usize = 4 << 20;
 
 pub fn set_up(terms: &Terms) -> io::Result<InLoop> {
     let path = terms.beside_log("fsync");

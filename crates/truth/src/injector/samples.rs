@@ -7,7 +7,7 @@ use crate::terms::Terms;
 use std::io;
 
 /// Each is an event of its own, with a timer of its own.
-const EVENTS: usize = 24;
+const EVENTS: usize = 4;
 /// The kernel allows no shorter one.
 const PERIOD_NS: u64 = 10_000;
 

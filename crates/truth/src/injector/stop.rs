@@ -1,13 +1,14 @@
 //! The measuring process is stopped by a signal and continued later, or its thread by a debugger (`--kind trace`).
 
 use crate::disturbance::{Beside, Stretch};
-use crate::kernel::{detach, interrupt_traced, name, now_ns, seize, signal, sleep_until};
+use crate::kernel::{detach, from_another_cpu, interrupt_traced, name, now_ns, seize, signal, sleep_until};
 use crate::measured;
 use crate::terms::Terms;
 use std::io;
 
 pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     name("truth-stop");
+    from_another_cpu(terms.cpu)?;
     let length_ns = terms.length_ns;
     if terms.kind == "trace" {
         let thread = measured::thread(terms.cpu)?;
