@@ -11,7 +11,7 @@ pub enum Length {
     Exact,
     /// It had it from begin to end, and others of its kind may have had it longer.
     AtLeast,
-    /// It had it again and again between begin and end.
+    /// It had it repeatedly between begin and end.
     AtMost,
 }
 
