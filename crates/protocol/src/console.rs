@@ -27,7 +27,6 @@ pub enum Question {
     /// Send at most this number of bytes of the spool's stream from this offset.
     Read { offset: u64, bytes_max: u64 },
     /// A line for the spooler.
-    #[serde(rename = "tell")]
     Send { line: String },
     /// End the conversation.
     Bye,
