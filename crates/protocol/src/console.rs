@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Version of the lines and letters and their contents.
-pub const CONSOLE_VERSION: u32 = 1;
+pub const CONSOLE_VERSION: u32 = 2;
 /// Largest decompressed letter.
 pub const LETTER_BYTES_MAX: usize = 32 << 20;
 const LEVEL: u8 = 6;
