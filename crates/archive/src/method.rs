@@ -23,6 +23,22 @@ pub enum Method {
     Timer,
     /// `sem_post` or `semop` until the thread that waits runs.
     Semaphore,
+    /// Unlocking a mutex until the thread that waits for it has it.
+    Mutex,
+    /// A signal until the thread in `sigwaitinfo` runs.
+    Signal,
+    /// `mq_send` until the thread in `mq_receive` runs.
+    MessageQueue,
+    /// Asking for a mutex that a less urgent thread holds until having it, while a third one wants the CPU.
+    Inversion,
+    /// The instant at which more threads than CPUs wake until one of the most urgent runs.
+    Migrate,
+    /// The start of a period of a SCHED_DEADLINE thread until it runs.
+    Deadline,
+    /// From one look at the clock to the next of a thread that does nothing else.
+    Noise,
+    /// The largest gap between two looks at the clock in a part of each period.
+    Hardware,
     /// A busy thread loses the CPU until it has it again.
     Map,
 }

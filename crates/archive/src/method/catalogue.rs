@@ -9,8 +9,27 @@ const PARTNER: MethodOption = MethodOption {
     what: "CPU of the thread that gives the stimulus: the measured one, or another",
 };
 
+const PROTOCOL: MethodOption = MethodOption {
+    key: "protocol",
+    values: Values::OneOf(&["inherit", "none"]),
+    what: "priority inheritance of the mutex",
+};
+
+const RUNS: &str = "the thread that waits for it reads the clock";
+
+const fn hand_over(
+    method: Method,
+    name: &'static str,
+    from: &'static str,
+    original: &'static str,
+    needs: &'static str,
+    options: &'static [MethodOption],
+) -> MethodDefinition {
+    MethodDefinition { method, name, from, to: RUNS, original, stimulus: Stimulus::Thread, needs, options }
+}
+
 /// Every method.
-pub static METHODS: [MethodDefinition; 3] = [
+pub static METHODS: [MethodDefinition; 11] = [
     MethodDefinition {
         method: Method::Timer,
         name: "timer",
@@ -21,15 +40,13 @@ pub static METHODS: [MethodDefinition; 3] = [
         needs: "",
         options: &[],
     },
-    MethodDefinition {
-        method: Method::Semaphore,
-        name: "semaphore",
-        from: "another thread is about to post a semaphore",
-        to: "the thread that waits for it reads the clock",
-        original: "svsematest",
-        stimulus: Stimulus::Thread,
-        needs: "kind=sysv: a kernel with CONFIG_SYSVIPC",
-        options: &[
+    hand_over(
+        Method::Semaphore,
+        "semaphore",
+        "another thread is about to post a semaphore",
+        "svsematest",
+        "kind=sysv: a kernel with CONFIG_SYSVIPC",
+        &[
             MethodOption {
                 key: "kind",
                 values: Values::OneOf(&["posix", "sysv"]),
@@ -37,6 +54,99 @@ pub static METHODS: [MethodDefinition; 3] = [
             },
             PARTNER,
         ],
+    ),
+    hand_over(
+        Method::Mutex,
+        "mutex",
+        "another thread is about to unlock a mutex",
+        "ptsematest",
+        "",
+        &[PROTOCOL, PARTNER],
+    ),
+    hand_over(
+        Method::Signal,
+        "signal",
+        "another thread is about to send a signal (tgkill)",
+        "signaltest, sigwaittest",
+        "",
+        &[PARTNER],
+    ),
+    hand_over(
+        Method::MessageQueue,
+        "message-queue",
+        "another thread is about to send a message (mq_send)",
+        "pmqtest",
+        "a kernel with CONFIG_POSIX_MQUEUE",
+        &[PARTNER],
+    ),
+    MethodDefinition {
+        method: Method::Inversion,
+        name: "inversion",
+        from: "a thread asks for a mutex that a less urgent one holds, while a third wants the CPU",
+        to: "it has the mutex and reads the clock",
+        original: "pi_stress",
+        stimulus: Stimulus::Thread,
+        needs: "",
+        options: &[
+            PROTOCOL,
+            MethodOption {
+                key: "work",
+                values: Values::Number { least: 1, most: 10_000, default: 50 },
+                what: "how long the mutex is held, in us",
+            },
+        ],
+    },
+    MethodDefinition {
+        method: Method::Migrate,
+        name: "migrate",
+        from: "instant at which one thread more than there are CPUs wakes",
+        to: "each of the most urgent threads, one per CPU, reads the clock",
+        original: "rt-migrate-test",
+        stimulus: Stimulus::Timer,
+        needs: "",
+        options: &[MethodOption {
+            key: "work",
+            values: Values::Number { least: 1, most: 1_000_000, default: 200 },
+            what: "how long each thread keeps its CPU, in us; less than --interval",
+        }],
+    },
+    MethodDefinition {
+        method: Method::Deadline,
+        name: "deadline",
+        from: "start of a period of a SCHED_DEADLINE thread; its length is --interval",
+        to: "the thread reads the clock",
+        original: "cyclicdeadline",
+        stimulus: Stimulus::Timer,
+        needs: "a kernel with SCHED_DEADLINE, with room in sched_rt_runtime_us",
+        options: &[],
+    },
+    MethodDefinition {
+        method: Method::Noise,
+        name: "noise",
+        from: "a thread that does nothing else reads the clock",
+        to: "it reads the clock again",
+        original: "oslat",
+        stimulus: Stimulus::Busy,
+        needs: "",
+        options: &[MethodOption {
+            key: "rt",
+            values: Values::Flag,
+            what: "with the run's real-time priority instead of SCHED_OTHER; leaves nothing else time on its CPUs",
+        }],
+    },
+    MethodDefinition {
+        method: Method::Hardware,
+        name: "hardware",
+        from: "start of the largest gap between two reads of the clock in a part of each period",
+        to: "its end",
+        original: "hwlat tracer (hwlatdetect)",
+        stimulus: Stimulus::Busy,
+        needs: "",
+        options: &[MethodOption {
+            key: "width",
+            values: Values::Number { least: 1, most: 90, default: 50 },
+            what: "part of each period in which the clock is read, in %",
+        }],
     },
     MethodDefinition {
         method: Method::Map,

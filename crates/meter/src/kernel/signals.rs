@@ -40,6 +40,18 @@ pub fn block_and_receive_also(also: &[i32], blocked_only: &[i32]) -> io::Result<
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
+/// Blocks a signal in the calling thread, and in those it starts later.
+///
+/// # Errors
+/// Those of pthread_sigmask(3).
+pub fn block_in_thread(signal: i32) -> io::Result<()> {
+    let mut blocked = empty_set();
+    add(&mut blocked, signal);
+    // SAFETY: `blocked` is an initialised set; a null third argument asks for no old mask.
+    let answer = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &blocked, std::ptr::null_mut()) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(answer)) }
+}
+
 /// The next signal that arrived at a descriptor of this module; `None` when none is waiting.
 pub fn taken(watched: &OwnedFd) -> Option<i32> {
     let mut record = [0; size_of::<libc::signalfd_siginfo>()];

@@ -9,9 +9,17 @@
 //! A new method is a variant of [`archive::method::Method`] with its entry in the catalogue there, a file here, and an
 //! arm of [`method`].
 
+mod deadline;
 pub mod error;
+mod hardware;
+mod inversion;
 mod map;
+mod message_queue;
+mod migrate;
+mod mutex;
+mod noise;
 mod semaphore;
+mod signal;
 pub mod stimulus;
 mod timer;
 
@@ -63,12 +71,17 @@ impl Site<'_> {
         self.allowed.get((at + 1) % self.allowed.len().max(1)).copied().unwrap_or(cpu)
     }
 
-    /// Policy and priority of a thread that gives the stimulus: one less urgent than the measuring thread, as in rt-tests.
-    pub fn below(&self) -> (Policy, u8) {
+    /// Policy and priority of a thread so much less urgent than the measuring thread.
+    pub fn less_urgent(&self, by: u8) -> (Policy, u8) {
         match self.settings.policy {
             Policy::Deadline => (Policy::Fifo, 1),
-            policy => (policy, self.settings.priority.saturating_sub(1).max(1)),
+            policy => (policy, self.settings.priority.saturating_sub(by).max(1)),
         }
+    }
+
+    /// Policy and priority of a thread that gives the stimulus: one less urgent than the measuring thread, as in rt-tests.
+    pub fn below(&self) -> (Policy, u8) {
+        self.less_urgent(1)
     }
 }
 
@@ -82,6 +95,8 @@ pub struct Station {
     /// Replaces the run's setting, if the method requires it.
     pub pinned: Option<bool>,
     pub scheduling: Option<(Policy, u8)>,
+    /// Its instants are those of the first station, not spread over the interval.
+    pub together: bool,
     pub waiter: Box<dyn Waiter>,
     pub counts: Arc<WaiterCounts>,
     pub partners: Vec<Partner>,
@@ -95,6 +110,7 @@ impl Station {
             cpu,
             pinned: None,
             scheduling: None,
+            together: false,
             waiter: Box::new(waiter),
             counts: Arc::default(),
             partners: Vec::new(),
@@ -108,6 +124,14 @@ pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
     match name {
         Method::Timer => Box::new(timer::Timer),
         Method::Semaphore => Box::new(semaphore::Semaphore),
+        Method::Mutex => Box::new(mutex::Mutex),
+        Method::Signal => Box::new(signal::Signal),
+        Method::MessageQueue => Box::new(message_queue::MessageQueues),
+        Method::Inversion => Box::new(inversion::Inversion),
+        Method::Migrate => Box::new(migrate::Migrate),
+        Method::Deadline => Box::new(deadline::Deadline),
+        Method::Noise => Box::new(noise::Noise),
+        Method::Hardware => Box::new(hardware::Hardware),
         Method::Map => Box::new(map::Map),
     }
 }

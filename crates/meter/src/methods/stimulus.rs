@@ -25,7 +25,20 @@ pub const LOST_NS: i64 = 1_000_000_000;
 
 /// Gives a stimulus: one system call that wakes the thread in [`Receive::receive`].
 pub trait Post: Send + Sync {
+    /// Called once in the partner, before the first stimulus.
+    fn prepare(&self) {}
+
     fn post(&self);
+
+    /// The last call in the partner: ends the wait of the measuring thread.
+    fn end(&self) {
+        self.post();
+    }
+
+    /// Ends the wait from any thread, because the partner did not; called again and again.
+    fn release(&self) {
+        self.post();
+    }
 }
 
 /// How a wait for a stimulus ended.
@@ -70,6 +83,12 @@ pub struct Exchange {
 impl Exchange {
     fn is_answered(&self) -> bool {
         self.given.load(Relaxed) == self.answered.load(Acquire)
+    }
+
+    /// Gives the stimulus another instant than that of [`Exchange::give`], in the thread that knows better.
+    #[inline]
+    pub fn given_at(&self, given_ns: i64) {
+        self.given_ns.store(given_ns, Relaxed);
     }
 
     /// Records the instant; the stimulus itself must follow at once.
@@ -123,7 +142,11 @@ impl<R: Receive> Waiter for Answering<R> {
                     Some(arrival) => return arrival,
                     None => self.counts.count_stray(),
                 },
-                Received::Nothing => return Arrival::NoSignal,
+                Received::Nothing if self.exchange.is_answered() => {}
+                Received::Nothing => {
+                    self.exchange.give_up();
+                    return Arrival::NoSignal;
+                }
                 Received::Broken => return Arrival::Ended,
             }
         }
@@ -146,7 +169,18 @@ pub struct PartnerPlace {
 
 /// A station whose stimulus comes from one partner.
 pub fn station(cpu: u32, partner: PartnerPlace, post: Arc<dyn Post>, receive: impl Receive + 'static) -> Station {
-    let (exchange, counts) = (Arc::<Exchange>::default(), Arc::<WaiterCounts>::default());
+    station_with(Arc::default(), cpu, partner, post, receive)
+}
+
+/// The same with an exchange that the receiving side knows, too.
+pub fn station_with(
+    exchange: Arc<Exchange>,
+    cpu: u32,
+    partner: PartnerPlace,
+    post: Arc<dyn Post>,
+    receive: impl Receive + 'static,
+) -> Station {
+    let counts = Arc::<WaiterCounts>::default();
     let waiter = Answering { receive, exchange: exchange.clone(), counts: counts.clone() };
     let body = {
         let (post, exchange, counts) = (post.clone(), exchange.clone(), counts.clone());
@@ -154,7 +188,7 @@ pub fn station(cpu: u32, partner: PartnerPlace, post: Arc<dyn Post>, receive: im
     };
     let release = move || {
         exchange.ended.store(true, Release);
-        post.post();
+        post.release();
     };
     let partner = Partner {
         name: format!("tardy-stim{cpu}"),
@@ -172,6 +206,7 @@ fn give_on_schedule(context: &PartnerContext, post: &dyn Post, exchange: &Exchan
     let mut pace = Pace::new(context.schedule);
     let mut skipped = 0;
     let mut given_ns = i64::MIN;
+    post.prepare();
     while !over() && pace.due_ns < context.schedule.end_ns {
         clock::sleep_until_ns(pace.due_ns);
         if over() {
@@ -192,7 +227,7 @@ fn give_on_schedule(context: &PartnerContext, post: &dyn Post, exchange: &Exchan
         skipped += pace.advance(clock::monotonic_ns());
     }
     exchange.ended.store(true, Release);
-    post.post();
+    post.end();
 }
 
 /// The consecutive instants of a schedule.

@@ -140,7 +140,7 @@ impl<'a> OwnThreads<'a> {
         let snapshotter_busy: Arc<AtomicBool> = Arc::default();
         let (mut threads, mut partners, count) = (Vec::new(), Partners::default(), stations.len());
         for (at, station) in stations.into_iter().enumerate() {
-            let Station { cpu, pinned, scheduling, waiter, counts, partners: of_station, release } = station;
+            let Station { cpu, pinned, scheduling, together, waiter, counts, partners: of_station, release } = station;
             let books = Arc::new(Books::beside(samples_capacity(settings), snapshotter_busy.clone()));
             let marker = match snapshotter {
                 Some(armed) if armed.snapshotter.needs_marker() => {
@@ -157,7 +157,7 @@ impl<'a> OwnThreads<'a> {
                 priority,
                 interval_ns: settings.interval_ns,
                 worst_kept: settings.worst_kept as usize,
-                schedule: schedule(settings, at, count, snapshotter.is_some()),
+                schedule: schedule(settings, if together { 0 } else { at }, count, snapshotter.is_some()),
             };
             let (schedule, pinned) = (request.schedule, request.pinned);
             let context = ThreadContext {

@@ -1,13 +1,18 @@
 //! Every method measures, with and without privileges, and ends cleanly.
 
 use crate::process::{Finished, Meter, short, traced};
+use archive::facts::Facts;
 use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
+use archive::method::state::{MethodState, ObstacleKind};
 use archive::method::{METHODS, MethodDefinition, MethodRequest, Values};
 use archive::settings::{Policy, RunSettings};
 use meter::methods;
 use prerequisites::{is_root, require};
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 /// The methods that this machine can run, each with every value of its options.
@@ -30,7 +35,17 @@ fn requests() -> Vec<MethodRequest> {
         requests
     };
     let all = METHODS.iter().flat_map(of);
-    all.filter(|request| methods::method(request.name).obstacles(Path::new("/"), Some(request)).is_empty()).collect()
+    let alone = std::thread::available_parallelism().map_or(1, usize::from) < 2;
+    let fits = |request: &MethodRequest| !(alone && request.is_set("rt"));
+    all.filter(fits)
+        .filter(|request| methods::method(request.name).obstacles(Path::new("/"), Some(request)).is_empty())
+        .collect()
+}
+
+/// Busy threads with a real-time priority leave one CPU to the rest.
+fn settings(request: &MethodRequest, base: RunSettings) -> RunSettings {
+    let cpus = request.is_set("rt").then(|| vec![0]);
+    RunSettings { method: request.clone(), cpus, ..base }
 }
 
 fn assert_measured(request: &MethodRequest, finished: &Finished, worst: Severity) {
@@ -51,7 +66,7 @@ fn every_method_measures_and_loses_no_stimulus() {
     require!(Root);
     let state = tempfile::tempdir().unwrap();
     for request in requests() {
-        let settings = RunSettings { method: request.clone(), ..short(250) };
+        let settings = settings(&request, short(250));
         assert_measured(&request, &Meter::start(&settings, state.path()).finish(), Severity::Notice);
     }
     assert_eq!(std::fs::read_dir(state.path().join("journal")).map_or(0, |entries| entries.count()), 0);
@@ -62,7 +77,7 @@ fn every_method_measures_without_privileges_when_degraded() {
     let state = tempfile::tempdir().unwrap();
     let policy = if is_root() { Policy::Other } else { Policy::Fifo };
     for request in requests() {
-        let settings = RunSettings { method: request.clone(), policy, degrade: true, ..short(250) };
+        let settings = settings(&request, RunSettings { policy, degrade: true, ..short(250) });
         assert_measured(&request, &Meter::start(&settings, state.path()).finish(), Severity::Degraded);
     }
 }
@@ -72,7 +87,7 @@ fn every_method_stops_when_it_is_asked_to() {
     require!(Root);
     let state = tempfile::tempdir().unwrap();
     for request in requests() {
-        let settings = RunSettings { method: request.clone(), duration_ns: None, ..short(0) };
+        let settings = settings(&request, RunSettings { duration_ns: None, ..short(0) });
         let mut meter = Meter::start(&settings, state.path());
         meter.read_until(RunPhase::Measure);
         meter.read_until_measured();
@@ -93,10 +108,36 @@ fn every_method_keeps_the_trace_of_a_late_sample() {
         if !requests().contains(&request) {
             continue;
         }
-        let settings = RunSettings { method: request.clone(), ..traced(400) };
+        let settings = settings(&request, traced(400));
         let finished = Meter::start(&settings, state.path()).finish();
         assert_measured(&request, &finished, Severity::Degraded);
         let covered = |spike: &archive::spike::Spike| spike.snapshot.as_ref().is_some_and(|taken| taken.window_covered);
         assert!(finished.spikes().iter().any(covered), "{}: {:?}", request.text(), finished.spikes());
+    }
+}
+
+/// What a meter with these privileges reports of every method.
+fn states(unprivileged: bool) -> Vec<MethodState> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let binary = folder.path().join("tardy-meter");
+    std::fs::copy(env!("CARGO_BIN_EXE_tardy-meter"), &binary).unwrap();
+    let mut command = Command::new(&binary);
+    if unprivileged {
+        command.uid(65534).gid(65534);
+    }
+    let answer = command.arg("facts").env("TARDY_STATE_DIR", folder.path()).output().unwrap();
+    serde_json::from_slice::<Facts>(&answer.stdout).unwrap().methods
+}
+
+#[test]
+fn the_missing_right_is_named_without_privileges_and_only_then() {
+    require!(Root);
+    let names: Vec<&str> = METHODS.iter().map(|definition| definition.name).collect();
+    for unprivileged in [false, true] {
+        let states = states(unprivileged);
+        assert_eq!(states.iter().map(|state| state.method.as_str()).collect::<Vec<_>>(), names);
+        let lacks = |state: &MethodState| state.obstacles.iter().any(|one| one.kind == ObstacleKind::Right);
+        assert!(states.iter().all(|state| lacks(state) == unprivileged), "{states:?}");
     }
 }

@@ -1,0 +1,79 @@
+//! `migrate`: whether the N most urgent of more than N threads run at once on N CPUs. rt-migrate-test's question.
+//!
+//! One thread more than there are CPUs wakes at the same instant, none bound to a CPU and each a priority below the one before.
+//! Each works for a while. A sample is how late one of the N most urgent starts: the kernel must move it to another CPU when the
+//! one where it woke is taken by a more urgent one.
+
+use super::error::MethodError;
+use super::stimulus::Pace;
+use super::{MeasuringMethod, Site, Station};
+use crate::journal::Journal;
+use crate::kernel::clock;
+use crate::kernel::sleep::timer;
+use crate::measure::partner::{Partner, PartnerContext};
+use crate::measure::waiter::{Arrival, Waiter};
+use archive::method::MethodRequest;
+use archive::method::state::Obstacle;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+
+pub struct Migrate;
+
+struct Worker {
+    work_ns: i64,
+    works_until_ns: i64,
+}
+
+fn work_until(until_ns: i64) {
+    while clock::monotonic_ns() < until_ns {
+        std::hint::spin_loop();
+    }
+}
+
+impl Waiter for Worker {
+    fn wait(&mut self, due_ns: i64) -> Arrival {
+        work_until(self.works_until_ns);
+        let seen_ns = timer::wake_at(due_ns);
+        self.works_until_ns = seen_ns.saturating_add(self.work_ns);
+        Arrival::Due { seen_ns }
+    }
+}
+
+/// The least urgent thread: it must not run while a more urgent one waits.
+fn compete(context: &PartnerContext, work_ns: i64) {
+    let mut pace = Pace::new(context.schedule);
+    while pace.due_ns < context.schedule.end_ns && !context.stop.load(Relaxed) {
+        work_until(timer::wake_at(pace.due_ns).saturating_add(work_ns));
+        pace.advance(clock::monotonic_ns());
+    }
+}
+
+impl MeasuringMethod for Migrate {
+    fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+        Vec::new()
+    }
+
+    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
+        let work_ns = site.request().number("work") as i64 * 1_000;
+        let count = site.allowed.len();
+        let station = |(at, cpu): (usize, &u32)| {
+            let worker = Worker { work_ns, works_until_ns: i64::MIN };
+            let less = site.less_urgent(u8::try_from(at).unwrap_or(u8::MAX));
+            let own = site.settings.policy != archive::settings::Policy::Deadline;
+            let scheduling = own.then_some(less);
+            Station { pinned: Some(false), scheduling, together: true, ..Station::new(*cpu, worker) }
+        };
+        let mut stations: Vec<Station> = site.allowed.iter().enumerate().map(station).collect();
+        let (policy, priority) = site.less_urgent(u8::try_from(count).unwrap_or(u8::MAX));
+        if let Some(first) = stations.first_mut() {
+            first.partners.push(Partner {
+                name: "tardy-least".into(),
+                cpus: Vec::new(),
+                policy,
+                priority,
+                body: Box::new(move |context| compete(&context, work_ns)),
+            });
+        }
+        Ok(stations)
+    }
+}

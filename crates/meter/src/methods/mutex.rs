@@ -1,0 +1,117 @@
+//! `mutex`: from unlocking a mutex until the thread that waits for it has it. What ptsematest asks, with a mutex that is unlocked
+//! by the thread that locked it.
+//!
+//! ```text
+//! partner           holds it · · · sleeps · clock, unlock ┐       lock · ready
+//! measuring thread  lock: waits ···························└▶ has it, clock · unlock · answered
+//! ```
+//!
+//! Two semaphores keep the order outside of the sample: the partner locks again only after the measuring thread has unlocked,
+//! and that one asks for the mutex only when the partner holds it.
+
+use super::error::MethodError;
+use super::stimulus::{self, PartnerPlace, Post, Receive, Received};
+use super::{MeasuringMethod, Site, Station};
+use crate::journal::Journal;
+use crate::kernel::mutex::RawMutex;
+use crate::kernel::semaphore::PosixSemaphore;
+use archive::method::state::Obstacle;
+use archive::method::{Method, MethodRequest};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+pub struct Mutex;
+
+struct HandOver {
+    mutex: RawMutex,
+    /// The partner holds the mutex.
+    ready: PosixSemaphore,
+    /// The measuring thread has unlocked it.
+    answered: PosixSemaphore,
+}
+
+impl HandOver {
+    fn new(inherits_priority: bool) -> io::Result<Self> {
+        Ok(Self {
+            mutex: RawMutex::new(inherits_priority)?,
+            ready: PosixSemaphore::new()?,
+            answered: PosixSemaphore::new()?,
+        })
+    }
+}
+
+impl Post for HandOver {
+    fn prepare(&self) {
+        self.mutex.lock();
+        self.ready.post();
+    }
+
+    #[inline]
+    fn post(&self) {
+        self.mutex.unlock();
+        self.answered.wait();
+        self.mutex.lock();
+        self.ready.post();
+    }
+
+    fn end(&self) {
+        self.mutex.unlock();
+    }
+
+    /// Nothing but the partner may unlock it, and that ends with the next period.
+    fn release(&self) {
+        self.ready.post();
+    }
+}
+
+/// The side that waits for the mutex.
+struct Heir {
+    hand_over: Arc<HandOver>,
+    holds: bool,
+}
+
+impl Heir {
+    fn give_back(&mut self) {
+        if std::mem::take(&mut self.holds) {
+            self.hand_over.mutex.unlock();
+            self.hand_over.answered.post();
+        }
+    }
+}
+
+impl Receive for Heir {
+    #[inline]
+    fn receive(&mut self) -> Received {
+        self.give_back();
+        self.hand_over.ready.wait();
+        self.hand_over.mutex.lock();
+        self.holds = true;
+        Received::Stimulus
+    }
+}
+
+impl Drop for Heir {
+    fn drop(&mut self) {
+        self.give_back();
+        self.hand_over.answered.post();
+    }
+}
+
+impl MeasuringMethod for Mutex {
+    fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+        Vec::new()
+    }
+
+    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
+        let (policy, priority) = site.below();
+        let inherits_priority = site.request().value("protocol") == Some("inherit");
+        let station = |cpu: &u32| {
+            let refused = |source| MethodError::Refused { method: Method::Mutex, action: "make a mutex", source };
+            let hand_over = Arc::new(HandOver::new(inherits_priority).map_err(refused)?);
+            let place = PartnerPlace { cpu: site.partner_cpu(*cpu), policy, priority };
+            Ok(stimulus::station(*cpu, place, hand_over.clone(), Heir { hand_over, holds: false }))
+        };
+        site.measured.iter().map(station).collect()
+    }
+}
