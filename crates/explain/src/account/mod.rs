@@ -51,9 +51,10 @@ impl<'a> Account<'a> {
             own_prio: trace.names.prio(own_tid),
             tool_tids: input.tool_tids.iter().copied().chain(siblings).collect(),
         };
-        let anchors = Anchors::find(trace, own_tid);
+        let mut anchors = Anchors::find(trace, own_tid);
         let cpu = input.spike.sample.cpu;
         let life = trace.own_life(own_tid, cpu);
+        anchors.replenished(&life);
         let first = trace.cpu(cpu).and_then(|activity| activity.intervals.first());
         let facts = SampleFacts {
             cpu,

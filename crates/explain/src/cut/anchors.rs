@@ -1,6 +1,7 @@
 //! The instants at which the wake-up passed from one hand to the next.
 
 use crate::read::event::{Event, EventKind, Vector};
+use crate::replay::thread_life::{LifeSpan, LifeState};
 use crate::replay::trace::Trace;
 
 /// An instant on a CPU.
@@ -86,6 +87,17 @@ impl Anchors {
                 .map(Anchor::of),
         };
         anchors
+    }
+}
+
+impl Anchors {
+    /// A deadline thread that gave its runtime up is runnable all the while: the timer that gives it new runtime wakes nobody.
+    pub fn replenished(&mut self, life: &[LifeSpan]) {
+        let Some(expired) = self.expired.filter(|_| self.woken.is_none()) else { return };
+        let waits = |span: &&LifeSpan| span.contains(expired.ts_ns) && span.state == LifeState::Runnable;
+        if life.iter().any(|span| waits(&span)) {
+            self.woken = Some(expired);
+        }
     }
 }
 

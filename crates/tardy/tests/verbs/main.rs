@@ -17,6 +17,7 @@ mod hostile;
 mod judge;
 mod labgrid;
 mod large;
+mod methods_live;
 mod observe;
 mod perfetto_reader;
 mod plan;

@@ -1,0 +1,34 @@
+// Takes a CPU with SCHED_FIFO priority 95, again and again: hog CPU BUSY_US PERIOD_US.
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static long long now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+int main(int count, char **words)
+{
+    if (count != 4)
+        return 2;
+    long long busy_ns = atoll(words[2]) * 1000, period_ns = atoll(words[3]) * 1000;
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(atoi(words[1]), &cpus);
+    struct sched_param priority = {.sched_priority = 95};
+    if (sched_setaffinity(0, sizeof cpus, &cpus) || sched_setscheduler(0, SCHED_FIFO, &priority)) {
+        perror("hog");
+        return 1;
+    }
+    for (;;) {
+        for (long long until = now_ns() + busy_ns; now_ns() < until;)
+            ;
+        struct timespec rest = {0, (period_ns - busy_ns) % 1000000000};
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, NULL);
+    }
+}
