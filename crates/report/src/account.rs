@@ -5,6 +5,7 @@ use crate::watched;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
+use archive::method::Method;
 use archive::problem::{Code, Remark};
 use archive::summary::{RunSummary, VirtualSpeed};
 use words::figures::{count, counted, duration, latency};
@@ -46,12 +47,21 @@ pub fn verdict(summary: &RunSummary) -> String {
     }
     let latest_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
     let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
-    text.push_str(&format!(
-        "{} woke up {} times{within}; the latest wake-up came {} late, on CPU {latest_cpu}.",
-        counted(summary.cpus.len() as u64, "CPU"),
-        count(cycles),
-        latency(latest_ns),
-    ));
+    let (threads, samples, latest) = (summary.cpus.len() as u64, count(cycles), latency(latest_ns));
+    let method = summary.settings.as_ref().map_or(Method::Timer, |settings| settings.method.name);
+    text.push_str(&match method {
+        Method::Timer => format!(
+            "{} woke up {samples} times{within}; the latest wake-up came {latest} late, on CPU {latest_cpu}.",
+            counted(threads, "CPU")
+        ),
+        method => format!(
+            "{samples} samples of the method {method} in {}{within}; the longest took {latest}, on CPU {latest_cpu}. \
+             From: {}. To: {}.",
+            counted(threads, "thread"),
+            method.definition().from,
+            method.definition().to,
+        ),
+    });
     push_judgement(summary, &mut text);
     text
 }

@@ -106,6 +106,7 @@ pub fn reservations(summary: &RunSummary) -> Option<String> {
 mod tests {
     use super::*;
     use archive::environment::Environment;
+    use archive::method::MethodRequest;
     use archive::reader::Run;
     use archive::settings::RunSettings;
 
@@ -127,6 +128,28 @@ mod tests {
         };
         let line = conditions_line(&summary(settings, environment));
         assert_eq!(line, "Conditions: load dentry; kernel 6.1.0-rt; preemption PREEMPT_RT; machine virtual (kvm).");
+    }
+
+    #[test]
+    fn a_method_that_is_no_timer_is_the_first_condition_and_part_of_the_verdict() {
+        let of = |words: &str| {
+            let method = MethodRequest::parse(words).unwrap();
+            summary(RunSettings { method, ..RunSettings::default() }, Environment::default())
+        };
+        assert!(
+            conditions_line(&of("mutex:protocol=none")).starts_with("Conditions: method mutex:protocol=none; load")
+        );
+        assert!(!conditions_line(&of("timer")).contains("method"));
+        let measured = |words: &str| {
+            let mut summary = of(words);
+            summary.all_cpus.max = Some(7_000);
+            let cpus = serde_json::json!([{ "thread": 0, "cpu": 1, "cycles": 9, "missed": 0, "over_limit": 0,
+                "clock_anomalies": 0, "records_dropped": 0, "latency_ns": summary.all_cpus, "worst": null }]);
+            summary.cpus = serde_json::from_value(cpus).unwrap();
+            crate::account::verdict(&summary)
+        };
+        assert!(measured("mutex").contains("9 samples of the method mutex"), "{}", measured("mutex"));
+        assert!(measured("timer").contains("woke up 9 times"), "{}", measured("timer"));
     }
 
     #[test]
