@@ -42,7 +42,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<Exit> {
         save(path, &facts)?;
     }
     let readiness = judge(&facts);
-    show(arguments, &readiness, change.as_ref())?;
+    show(arguments, &readiness, change.as_ref(), &facts)?;
     Ok(if readiness.is_ready() { Exit::Measured } else { Exit::LimitExceeded })
 }
 
@@ -88,12 +88,18 @@ fn save(path: &Path, facts: &Facts) -> anyhow::Result<()> {
         .map_err(|error| anyhow::anyhow!("failed to write {}: {error}", path.display()))
 }
 
-fn show(arguments: &CheckArguments, readiness: &Readiness, change: Option<&Change>) -> anyhow::Result<()> {
+fn show(
+    arguments: &CheckArguments,
+    readiness: &Readiness,
+    change: Option<&Change>,
+    facts: &Facts,
+) -> anyhow::Result<()> {
     let to_fix = || readiness.to_fix(arguments.notices);
     if arguments.json {
         let mut document = serde_json::to_value(readiness)?;
         let words = kernel_arguments(to_fix());
         document["ready"] = readiness.is_ready().into();
+        document["methods"] = serde_json::to_value(&facts.methods)?;
         document["kernel_arguments"] = serde_json::json!({ "add": words.add, "remove": words.remove });
         if let Some(change) = change {
             document["applied"] = serde_json::to_value(&change.applied)?;
