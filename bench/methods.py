@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Runs each method of `tardy run --method` beside the program of rt-tests that it is named after, in turn on one CPU.
+
+The order alternates from round to round. The originals report whole microseconds, rounded down, of which their mean is the only
+figure beside minimum and maximum; so the figures here are means, and each line shows the median of the rounds and the ratio of
+the two medians. Asserts nothing. What the originals measure otherwise:
+
+  ptsematest   unlocks the mutex in another thread than the one that locked it
+  signaltest   a ring of two threads: two hops; halved here
+  oslat        buckets of 1 us: its mean is at least that
+  migrate      rt-migrate-test's second most urgent of three threads beside the mean of our two most urgent
+  deadline     cyclicdeadline 2.4 refuses periods below 2 ms without debugfs
+  inversion    pi_stress reports a number of inversions and no latency, so it has no line
+"""
+
+import argparse
+import functools
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+TARDY = os.environ.get("TARDY", "dist/bin/tardy")
+PRIORITY = 80
+INTERVAL_US = 1000
+
+
+def own(method, cpu, seconds, interval_us, folder):
+    words = [TARDY, "run", "--method", method, "--cpus", str(cpu), "-D", f"{seconds}s", "-i", f"{interval_us}us", "-p", str(PRIORITY),
+             "--trace", "off", "--no-counters", "--settle", "100ms", "--json", "--out", os.path.join(folder, f"run-{own.number}")]
+    own.number += 1
+    document = json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout)
+    # The originals cut every latency down to whole microseconds before they take the mean.
+    return document["all_cpus"][own.figure] / 1000
+
+
+own.number = 0
+own.figure = "mean"
+
+
+def original(words, seconds, figure, folder):
+    path = os.path.join(folder, "original.json")
+    if os.path.exists(path):
+        os.remove(path)
+    name, *rest = words(seconds)
+    # svsematest makes its key from the file it was started as.
+    ended = subprocess.run([shutil.which(name) or name, *rest, "-q", f"--json={path}"], capture_output=True, text=True, check=False)
+    if not os.path.exists(path):
+        raise ValueError(" ".join((ended.stderr + ended.stdout).split())[:80])
+    with open(path) as file:
+        return figure(json.load(file))
+
+
+def pair(name):
+    return lambda cpu, seconds: [name, "-t1", f"-a{cpu}", f"-p{PRIORITY}", f"-i{INTERVAL_US}", "-l", str(seconds * 1_000_000 // INTERVAL_US)]
+
+
+def receiver(document):
+    return document["thread"]["0"]["receiver"]["avg"]
+
+
+# Method, program, its words on a CPU, its figure, the interval.
+CASES = [
+    ("semaphore:kind=sysv", "svsematest", pair("svsematest"), receiver, INTERVAL_US),
+    ("mutex:protocol=none", "ptsematest", pair("ptsematest"), receiver, INTERVAL_US),
+    ("signal", "sigwaittest", pair("sigwaittest"), receiver, INTERVAL_US),
+    ("signal", "signaltest", lambda cpu, seconds: ["signaltest", "-t2", f"-a{cpu}", f"-p{PRIORITY}", "-D", str(seconds)],
+     lambda document: document["thread"]["0"]["avg"] / 2, INTERVAL_US),
+    ("message-queue", "pmqtest", pair("pmqtest"), receiver, INTERVAL_US),
+    ("noise", "oslat", lambda cpu, seconds: ["oslat", f"-c{cpu}", "-C0", "-D", str(seconds)], lambda document: document["thread"]["0"]["avg"], INTERVAL_US),
+    ("migrate:work=20000", "rt-migrate-test", lambda cpu, seconds: ["rt-migrate-test", f"-p{PRIORITY}", "-D", str(seconds)],
+     lambda document: sum(document["thread"][str(at)]["avg"] for at in (1, 2)) / 2, 100_000),
+    ("deadline", "cyclicdeadline", lambda cpu, seconds: ["cyclicdeadline", "-t1", "-i3000", "-D", str(seconds)], lambda document: document["thread"]["0"]["avg"], 3000),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--seconds", type=int, default=3)
+    parser.add_argument("--cpu", type=int, default=os.cpu_count() - 1)
+    parser.add_argument("--only")
+    parser.add_argument("--figure", choices=["mean", "p50", "min"], default="mean", help="ours; the originals have means alone")
+    arguments = parser.parse_args()
+    own.figure = arguments.figure
+    print(f"{'method':<22} {'tardy us':>9} {'original us':>12} {'ratio':>6}  original")
+    with tempfile.TemporaryDirectory() as folder:
+        for method, program, words, figure, interval_us in CASES:
+            if arguments.only and arguments.only not in (method.split(":")[0], program):
+                continue
+            ours, theirs = [], []
+            try:
+                for number in range(arguments.rounds):
+                    steps = [
+                        lambda: ours.append(own(method, arguments.cpu, arguments.seconds, interval_us, folder)),
+                        lambda: theirs.append(original(functools.partial(words, arguments.cpu), arguments.seconds, figure, folder)),
+                    ]
+                    for step in steps if number % 2 == 0 else reversed(steps):
+                        step()
+            except (OSError, KeyError, TypeError, ValueError) as error:
+                print(f"{method:<22} not compared with {program}: {type(error).__name__} {error}")
+                continue
+            one, other = statistics.median(ours), statistics.median(theirs)
+            print(f"{method:<22} {one:>9.2f} {other:>12.2f} {one / other if other else float('nan'):>6.2f}  {program}")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
