@@ -26,15 +26,17 @@ impl<W: Write> Lines<W> {
         self.link.send(&Message::Phase { phase, monotonic_ns: clock::monotonic_ns() });
     }
 
-    /// Waits for the host or a signal, at most a tenth of a second.
+    /// Waits for the host, at most a tenth of a second, and then looks for a signal.
+    ///
+    /// It does not wait for signals: the kernel would wake this thread at each one that a thread of this process gets, and
+    /// the method `signal` sends thousands.
     pub fn listen(&mut self) -> Option<Control> {
-        let mut inputs = [PollFd::new(&self.control, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
-        let timeout = Timespec { tv_sec: 0, tv_nsec: LISTEN_NS };
-        if !matches!(poll(&mut inputs, Some(&timeout)), Ok(count) if count > 0) {
-            return None;
-        }
-        let (said, signalled) = (!inputs[0].revents().is_empty(), !inputs[1].revents().is_empty());
-        if signalled {
+        let is_readable = |input: PollFd, wait_ns| {
+            let timeout = Timespec { tv_sec: 0, tv_nsec: wait_ns };
+            matches!(poll(&mut [input], Some(&timeout)), Ok(count) if count > 0)
+        };
+        let said = is_readable(PollFd::new(&self.control, PollFlags::IN), LISTEN_NS);
+        if is_readable(PollFd::new(&self.signals, PollFlags::IN), 0) {
             return Some(Control::Stop);
         }
         said.then(|| read_control(&mut self.control)).flatten()
