@@ -141,3 +141,30 @@ fn the_missing_right_is_named_without_privileges_and_only_then() {
         assert!(states.iter().all(|state| lacks(state) == unprivileged), "{states:?}");
     }
 }
+
+/// Keys of the System V semaphores of this machine that meters made.
+fn semaphores() -> Vec<i32> {
+    let listed = std::fs::read_to_string("/proc/sysvipc/sem").unwrap_or_default();
+    let keys = listed.lines().skip(1).filter_map(|line| line.split_whitespace().next()?.parse().ok());
+    keys.filter(|key: &i32| key >> 16 == 0x7464).collect()
+}
+
+#[test]
+fn a_semaphore_of_a_killed_meter_is_removed_by_restore() {
+    require!(Root, Prepared("System V semaphores", Path::new("/proc/sysvipc/sem").exists()));
+    let state = tempfile::tempdir().unwrap();
+    let method = MethodRequest::parse("semaphore:kind=sysv").unwrap();
+    let settings = RunSettings { method, cpus: Some(vec![0]), ..short(20_000) };
+    let before = semaphores();
+    let mut meter = Meter::start(&settings, state.path());
+    meter.read_until_measured();
+    let made: Vec<i32> = semaphores().into_iter().filter(|key| !before.contains(key)).collect();
+    assert_eq!(made.len(), 1, "{made:?}");
+    meter.signal(rustix::process::Signal::KILL);
+    meter.finish();
+    assert!(semaphores().contains(&made[0]), "nothing but the kernel could have removed it");
+    let mut restore = Command::new(env!("CARGO_BIN_EXE_tardy-meter"));
+    let restored = restore.arg("restore").env("TARDY_STATE_DIR", state.path()).output().unwrap();
+    assert!(restored.status.success(), "{restored:?}");
+    assert!(!semaphores().contains(&made[0]), "{restored:?}");
+}
