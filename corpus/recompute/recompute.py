@@ -273,12 +273,11 @@ def ledger_of(explanation):
     return sums
 
 
-def folded(mine, theirs):
-    """Beyond 40 owners tardy names the rest of a phase "others"."""
+def folded(sums, theirs):
+    """Beyond 40 owners tardy names the rest of a phase "others", parts of a thread among them: there only kinds are compared."""
     made = {}
-    for (phase, kind, name), ns in mine.items():
-        many = (phase, kind, "others") in theirs and (phase, kind, name) not in theirs
-        key = (phase, kind, "others" if many else name)
+    for (phase, kind, name), ns in sums.items():
+        key = (phase, kind, "others" if (phase, kind, "others") in theirs else name)
         made[key] = made.get(key, 0) + ns
     return made
 
@@ -300,7 +299,7 @@ def compare(name, spike, explanation, lines):
     if mine is None:
         return "skipped"
     theirs = ledger_of(explanation)
-    mine = folded(mine, theirs)
+    mine, theirs = folded(mine, theirs), folded(theirs, theirs)
     differ = {key: (mine.get(key, 0), theirs.get(key, 0)) for key in set(mine) | set(theirs)
               if mine.get(key, 0) != theirs.get(key, 0)}
     if sum(theirs.values()) != latency:

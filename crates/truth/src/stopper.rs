@@ -1,4 +1,4 @@
-//! Stops the virtual machine this process runs, again and again, as a busy host does.
+//! Stops the virtual machine this process runs repeatedly, as a busy host does.
 
 use crate::host::{now_ns, signal};
 use crate::injection::Injection;

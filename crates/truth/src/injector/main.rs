@@ -1,4 +1,4 @@
-//! Makes a CPU late on purpose, again and again until it is ended, and writes down when. For tests only.
+//! Delays a CPU on purpose until it is ended, and logs when. For tests only.
 //!
 //! `tardy-injector NAME --log FILE [--cpu N] [--length-us N] [--pause-us N] [--seed N] [--seconds N]
 //! [--module FILE] [--kind WORD] [--threads N] [--period-us N] [--parts LIST]`. It may also be called as a shell, `sh -c 'tardy-injector NAME ...'`: machines without a shell start commands so.
