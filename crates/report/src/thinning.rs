@@ -8,10 +8,14 @@ use archive::problem::Remark;
 use archive::sample::Second;
 use archive::summary::ReportData;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most points in time per thread.
 const SECONDS_MAX: usize = 4000;
+
+/// Most points in time of all threads together, about 100 bytes each; some are left to each thread.
+const POINTS_MAX: usize = 100_000;
+const POINTS_OF_THREAD_MIN: usize = 16;
 
 /// Most readings of the kernel's counters, the number of columns in a picture.
 const COUNTERS_MAX: usize = 900;
@@ -25,12 +29,14 @@ pub fn thinned(data: &ReportData) -> Cow<'_, ReportData> {
     let segments =
         data.summary.spikes.iter().filter_map(|entry| entry.explanation.as_ref()).map(segments).sum::<usize>();
     let counted = data.counters.len();
-    if seconds <= SECONDS_MAX && segments <= SEGMENTS_MAX && counted <= COUNTERS_MAX {
+    let threads: BTreeSet<u32> = data.seconds.iter().map(|second| second.thread).collect();
+    let seconds_max = (POINTS_MAX / threads.len().max(1)).clamp(POINTS_OF_THREAD_MIN, SECONDS_MAX);
+    if seconds <= seconds_max && segments <= SEGMENTS_MAX && counted <= COUNTERS_MAX {
         return Cow::Borrowed(data);
     }
     let mut data = data.clone();
-    if seconds > SECONDS_MAX {
-        data.seconds = joined(&data.seconds, seconds.div_ceil(SECONDS_MAX) as u32);
+    if seconds > seconds_max {
+        data.seconds = joined(&data.seconds, seconds.div_ceil(seconds_max) as u32);
     }
     if counted > COUNTERS_MAX {
         data.counters = counters::joined(&data.counters, counted.div_ceil(COUNTERS_MAX));

@@ -127,6 +127,32 @@ fn long_runs_keep_their_maximum_in_a_bounded_page() {
 }
 
 #[test]
+fn an_hour_of_many_cpus_is_joined_to_as_many_points_as_a_day_of_few() {
+    let mut data = report_data(&Shape { seconds: 1, spikes: 1, ..Shape::default() });
+    let seconds = (0..512).flat_map(|thread| (0..1000).map(move |second| (thread, second)));
+    data.seconds = seconds
+        .map(|(thread, second)| archive::sample::Second {
+            thread,
+            second,
+            cycles: 1000,
+            latency_ns_max: i64::from(thread * 7 + second * 13 % 997),
+            ..Default::default()
+        })
+        .collect();
+    let page = render_html(&data);
+    let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
+    assert!((50_000..=100_000).contains(&read.seconds.len()), "{} points", read.seconds.len());
+    let of_thread = |seconds: &[archive::sample::Second], thread| {
+        let own = seconds.iter().filter(|second| second.thread == thread);
+        own.map(|second| (second.latency_ns_max, u64::from(second.cycles)))
+            .fold((0, 0), |(max, cycles), (latency, count)| (latency.max(max), cycles + count))
+    };
+    for thread in [0, 511] {
+        assert_eq!(of_thread(&read.seconds, thread), of_thread(&data.seconds, thread));
+    }
+}
+
+#[test]
 fn a_machine_with_many_cpus_makes_a_bounded_page_that_says_what_it_leaves_out() {
     let data = report_data(&Shape { cpus: 96, seconds: 3, spikes: 40, ..Shape::default() });
     let page = render_html(&data);

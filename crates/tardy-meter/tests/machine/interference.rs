@@ -154,6 +154,31 @@ fn a_second_run_on_the_same_setting_is_refused_and_the_first_stays_valid() {
 }
 
 #[test]
+fn two_traced_runs_at_once_have_a_trace_each_and_report_each_other() {
+    require!(Root, Tracefs);
+    let _machine = Machine::alone();
+    let state = tempfile::tempdir().unwrap();
+    let mut first = Meter::start(&traced(6000), state.path());
+    first.read_until_measured();
+    // It is over before the first one looks for the last time.
+    let mut second = Meter::start(&traced(1500), state.path());
+    second.read_until_measured();
+    let pids = [first.child.id(), second.child.id()];
+    // Both are read at once: a meter whose output is not read waits.
+    let second = std::thread::spawn(move || second.finish());
+    let runs = [first.finish(), second.join().unwrap()];
+    for (run, other) in runs.iter().zip([pids[1], pids[0]]) {
+        assert_eq!(run.ending(), Some(Ending::Complete), "{:?}", run.problems(Severity::Notice));
+        let problems = run.problems(Severity::Degraded).join("\n");
+        assert!(problems.contains(&format!("another measurement (process {other})")), "{problems}");
+        assert!(run.spikes().iter().any(|spike| spike.snapshot.is_some()), "{problems}");
+    }
+    let left = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
+    let left: Vec<String> = left.map(|name| name.file_name().to_string_lossy().into_owned()).collect();
+    assert!(!left.iter().any(|name| pids.iter().any(|pid| name.starts_with(&format!("tardy-{pid}-")))), "{left:?}");
+}
+
+#[test]
 fn more_files_are_opened_than_the_soft_limit_allows_where_the_trace_buffers_of_all_cpus_need_them() {
     require!(Root, Tracefs);
     let _machine = Machine::alone();
