@@ -67,22 +67,6 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
-/// An instant in ns since 1970 as `2026-01-02 03:04:05 UTC`.
-pub fn utc(unix_ns: i64) -> String {
-    let seconds = unix_ns.div_euclid(1_000_000_000);
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Proleptic Gregorian calendar in eras of 400 years that start on 1 March, so that leap days come last.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", second / 3600, second / 60 % 60, second % 60)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,13 +94,5 @@ mod tests {
         assert_eq!(duration(20_000_000_000), "20\u{202f}s");
         assert_eq!(duration(3_725_000_000_000), "62\u{202f}min 5\u{202f}s");
         assert_eq!(duration(90_000_000_000_000), "25\u{202f}h 0\u{202f}min");
-    }
-
-    #[test]
-    fn instants_fall_on_the_right_day() {
-        assert_eq!(utc(0), "1970-01-01 00:00:00 UTC");
-        assert_eq!(utc(951_782_400_000_000_000), "2000-02-29 00:00:00 UTC");
-        assert_eq!(utc(1_767_323_045_999_999_999), "2026-01-02 03:04:05 UTC");
-        assert_eq!(utc(-1), "1969-12-31 23:59:59 UTC");
     }
 }

@@ -1,21 +1,24 @@
-//! Formats instants of the wall clock.
+//! Instants of the wall clock as people read them, in UTC.
 
-/// Day and time of day in UTC, `2026-11-21` and `21:30:05`.
+use jiff::Timestamp;
+
+/// Day and time of day, `2026-11-21` and `21:30:05`.
 pub fn civil(unix_s: u64) -> (String, String) {
-    let (days, second) = (unix_s / 86_400, unix_s % 86_400);
-    // Counted in eras of 400 years from 1 March 0000, so that the leap day is the last of its year.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    (
-        format!("{year:04}-{month:02}-{day:02}"),
-        format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60),
-    )
+    let (day, time) = day_and_time(i64::try_from(unix_s).unwrap_or(i64::MAX));
+    (day.to_string(), time.to_string())
+}
+
+/// An instant in ns since 1970 as `2026-01-02 03:04:05 UTC`.
+pub fn utc(unix_ns: i64) -> String {
+    let (day, time) = day_and_time(unix_ns.div_euclid(1_000_000_000));
+    format!("{day} {time} UTC")
+}
+
+/// An instant beyond the calendar's years is its last or first one.
+fn day_and_time(unix_s: i64) -> (jiff::fmt::strtime::Display<'static>, jiff::fmt::strtime::Display<'static>) {
+    let beyond = if unix_s < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    let instant = Timestamp::from_second(unix_s).unwrap_or(beyond);
+    (instant.strftime("%Y-%m-%d"), instant.strftime("%H:%M:%S"))
 }
 
 #[cfg(test)]
@@ -26,5 +29,13 @@ mod tests {
     fn days_follow_the_calendar() {
         let days = [951_782_400, 951_868_800, 4_107_542_400, 1_709_164_800].map(|unix_s| civil(unix_s).0);
         assert_eq!(days, ["2000-02-29", "2000-03-01", "2100-03-01", "2024-02-29"]);
+        assert_eq!(civil(u64::MAX).0, "9999-12-30");
+    }
+
+    #[test]
+    fn instants_before_1970_are_instants() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(utc(1_767_323_045_999_999_999), "2026-01-02 03:04:05 UTC");
+        assert_eq!(utc(-1), "1969-12-31 23:59:59 UTC");
     }
 }

@@ -37,7 +37,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
             h1 { "How late does Linux wake tasks on " bdi { (machine::target_name(data)) } "?" }
             p.lead {
                 "Run " bdi { (summary.id) }
-                @if let Some(started) = summary.started_unix_ns { ", " (number::utc(started)) }
+                @if let Some(started) = summary.started_unix_ns { ", " (words::calendar::utc(started)) }
                 @if let Some(measured) = summary.measured_ns { ", measured for " (number::duration(measured)) }
                 @if let Some(environment) = &summary.environment {
                     @if !environment.kernel_release.is_empty() { ", Linux " bdi { (environment.kernel_release) } }

@@ -37,7 +37,7 @@ pub fn section(summary: &RunSummary) -> Markup {
 
 /// What the source of an imported run states about it.
 fn stated(imported: &ImportedFrom) -> Markup {
-    let time = |ns: Option<i64>| ns.map(|ns| html! { (number::utc(ns)) });
+    let time = |ns: Option<i64>| ns.map(|ns| html! { (words::calendar::utc(ns)) });
     html! {
         h3 { "As the source states" }
         (facts(&[

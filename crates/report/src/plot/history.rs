@@ -40,7 +40,7 @@ pub fn draw(series: &Series) -> Option<Drawing> {
         [(Anchor::Start, LEFT, series.points.first()), (Anchor::End, RIGHT, series.points.last())]
     {
         let started = point.and_then(|point| point.started_unix_ns);
-        let when = started.map_or("-".into(), number::utc);
+        let when = started.map_or("-".into(), words::calendar::utc);
         drawing.text("tick", at, BOTTOM + 18.0, anchor, &when);
     }
     let mut path = String::new();

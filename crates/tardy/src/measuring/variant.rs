@@ -22,7 +22,8 @@ impl Variant {
     /// # Errors
     /// If the options are not options of `tardy run`, or a variant cannot have them.
     pub fn parse(options: &str, both: &[String], before: Option<String>) -> Result<Self, UsageError> {
-        let own = words(options).map_err(UsageError)?;
+        let own = shlex::split(options)
+            .ok_or_else(|| UsageError(format!("the options `{options}`: a quote or a backslash has no end")))?;
         let run = RunArguments::of_words(both.iter().chain(&own).map(String::as_str))
             .map_err(|error| UsageError(format!("the options `{options}`: {}", reason(&error))))?;
         if run.output.out.is_some() || run.output.json || run.output.quiet {
@@ -41,27 +42,6 @@ impl Variant {
     }
 }
 
-/// Splits words like a shell: at blanks, but not inside quotes.
-fn words(text: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    for letter in text.chars() {
-        match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
-            (Some(_), _) => word.get_or_insert_default().push(letter),
-            (None, '\'' | '"') => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            (None, _) if letter.is_whitespace() => words.extend(word.take()),
-            (None, _) => word.get_or_insert_default().push(letter),
-        }
-    }
-    words.extend(word);
-    if quote.is_some() { Err(format!("`{text}` has a quote without an end")) } else { Ok(words) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,10 +52,12 @@ mod tests {
     }
 
     #[test]
-    fn words_keep_what_is_quoted() {
-        assert_eq!(words(" a  'b c' \"d'e\" ''").unwrap(), ["a", "b c", "d'e", ""]);
-        assert!(words("a 'b").is_err());
-        assert!(words("").unwrap().is_empty());
+    fn options_are_split_as_a_shell_does() {
+        let made = variant("--load-cmd 'make -j4' --load-cmd \"echo it's\"", &[]).unwrap();
+        let lines: Vec<String> = made.settings.loads.iter().map(|load| load.text()).collect();
+        assert_eq!(lines, ["make -j4", "echo it's"]);
+        assert!(variant("--load-cmd 'make", &[]).unwrap_err().0.contains("has no end"));
+        assert_eq!(variant("", &[]).unwrap().options, "");
     }
 
     #[test]
