@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 //
-// Sections of known length in which the kernel does not let go of a CPU: the ground truth for whoever explains late
+// Sections of known length in which the kernel does not let go of a CPU: the ground truth for what explains late
 // wake-ups. For tests only; it makes any machine it is loaded on late.
 //
 // A thread of low real-time priority begins one section every period_us. The parameters are files below
@@ -8,7 +8,7 @@
 //
 //   section    irq_off      interrupts are off
 //              preempt_off  preemption is off, interrupts are served
-//              spin_lock    a spin lock is held that nobody else wants; with PREEMPT_RT that lock lets others run
+//              spin_lock    a spin lock is held that no other task wants; with PREEMPT_RT that lock lets others run
 //              timer        a timer's function, in the timer interrupt
 //              call         a function that another CPU asks for, in its interrupt
 //              irq_work     work that was put off to an interrupt of its own
@@ -87,7 +87,7 @@ static DECLARE_WAIT_QUEUE_HEAD(changed);
 static DEFINE_SPINLOCK(held_lock);
 static struct task_struct *thread;
 
-/* One section runs at a time, so whoever ends one may write. */
+/* One section runs at a time, so the end of one may write. */
 static u64 log_begin_ns[LOG_MAX], log_end_ns[LOG_MAX];
 static unsigned int log_count;
 
@@ -304,7 +304,7 @@ static struct console slow_console = {
 	.index = -1,
 };
 
-/* Only after the one before, which every period leaves time for, is a section of another context begun anew. */
+/* Only after the one before, which every period leaves time for, is a section of another context started again. */
 static void run_section(int to)
 {
 	switch (READ_ONCE(section)) {

@@ -1,7 +1,7 @@
 //! A real-time task below the measuring thread uses up the budget of the control group that both are in: real-time budget, or the
 //! quota of ordinary tasks (`--kind quota`), for which the measuring thread has to be an ordinary one.
 //!
-//! The task reads the clock without end: where it stands still for longer than any interrupt takes, nobody in the group ran.
+//! The task reads the clock without end: where it stands still for longer than any interrupt takes, no thread of the group ran.
 
 use crate::control_group::ControlGroup;
 use crate::disturbance::{Beside, Stretch};

@@ -15,7 +15,7 @@ pub fn now_ns() -> i64 {
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// What the calling thread has had of CPUs, in ns, without time that a hypervisor took. Only for threads that nobody more urgent
+/// What the calling thread has had of CPUs, in ns, without time that a hypervisor took. Only for threads that no more urgent one
 /// pushes aside: see [`crate::switches`].
 pub fn held_ns() -> i64 {
     // SAFETY: a structure of integers, for which zeros are valid.
@@ -171,15 +171,21 @@ pub fn allow_files(count: u64) -> io::Result<()> {
     let mut limit: libc::rlimit = unsafe { zeroed() };
     // SAFETY: the kernel writes one `rlimit`.
     done(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
-    /// More than all injectors together need; no process is allowed much more.
-    const ENOUGH: u64 = 1 << 16;
-    if limit.rlim_cur >= ENOUGH {
-        return Ok(());
+    let (wanted, most) = (limit.rlim_cur.saturating_add(count), limit.rlim_max);
+    limit.rlim_cur = wanted.min(most);
+    if wanted > most {
+        let more = libc::rlimit { rlim_cur: wanted, rlim_max: wanted };
+        // Not every administrator may raise what is allowed at most.
+        if set_file_limit(&more).is_ok() {
+            return Ok(());
+        }
     }
-    limit.rlim_cur += count;
-    limit.rlim_max = limit.rlim_max.max(limit.rlim_cur);
+    set_file_limit(&limit)
+}
+
+fn set_file_limit(limit: &libc::rlimit) -> io::Result<()> {
     // SAFETY: the kernel reads one `rlimit`.
-    done(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })
+    done(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) })
 }
 
 fn done(result: i32) -> io::Result<()> {
@@ -192,7 +198,7 @@ pub fn shared_udp_socket(port: u16) -> io::Result<std::net::UdpSocket> {
     // SAFETY: makes a descriptor, touches no memory.
     let descriptor = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
     done(descriptor)?;
-    // SAFETY: the descriptor is new and belongs to nobody else.
+    // SAFETY: the descriptor is new and belongs to nothing else.
     let socket = unsafe { std::net::UdpSocket::from_raw_fd(descriptor) };
     let one: libc::c_int = 1;
     let size = size_of::<libc::c_int>() as libc::socklen_t;
@@ -257,7 +263,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: exactly what was mapped, and nobody has a pointer into it.
+        // SAFETY: exactly what was mapped, and there is no pointer into it.
         unsafe { libc::munmap(self.first.cast(), self.bytes) };
     }
 }

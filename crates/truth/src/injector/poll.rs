@@ -1,4 +1,4 @@
-//! One system call that asks for the state of very many descriptors: where the kernel cannot be preempted, nobody else gets
+//! One system call that asks for the state of very many descriptors: where the kernel cannot be preempted, no other task gets
 //! the CPU before it has all answers.
 
 use crate::disturbance::{Beside, Stretch};

@@ -24,7 +24,7 @@ pub fn inject(terms: Terms) -> io::Result<()> {
         set_period(cpu, period_us)?;
     }
     let busy_until = Arc::new(AtomicI64::new(0));
-    let told = Arc::clone(&busy_until);
+    let until = Arc::clone(&busy_until);
     let length_ns = terms.length_ns;
     let hog = std::thread::spawn(move || -> io::Result<()> {
         name("truth-hog");
@@ -32,7 +32,7 @@ pub fn inject(terms: Terms) -> io::Result<()> {
         prioritise(PRIORITY)?;
         loop {
             let begin_ns = now_ns();
-            told.store(begin_ns + length_ns, Ordering::SeqCst);
+            until.store(begin_ns + length_ns, Ordering::SeqCst);
             spin_until(begin_ns + length_ns);
             sleep_until(begin_ns + length_ns + length_ns / 4);
         }
@@ -59,8 +59,8 @@ pub fn inject(terms: Terms) -> io::Result<()> {
     Err(io::Error::other("the task that takes all of the CPU ended"))
 }
 
-/// The usual shares, of another period: ordinary tasks get 5 %, whoever it is that gives it to them. For machines of their own;
-/// nobody puts it back.
+/// The usual shares, of another period: ordinary tasks get 5 %, by whatever the kernel has for it. For machines of their own;
+/// they are not put back.
 fn set_period(cpu: usize, period_us: i64) -> io::Result<()> {
     let debug = "/sys/kernel/debug";
     // It may be there already.

@@ -1,7 +1,7 @@
 //! How long each step of an injection took, and by how much some took far longer than usual.
 //!
 //! Whoever does the same thing thousands of times knows what it takes. What a step takes beyond that may be an interrupt, or
-//! the host that did not execute the machine, or the step itself: nobody inside can tell.
+//! the host that did not execute the machine, or the step itself: nothing inside shows which.
 
 /// A step that takes this many times the median is out of the ordinary.
 const UNUSUAL_TIMES: i64 = 4;
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_injection_begins_anew_and_there_is_no_more_than_there_is_room_for() {
+    fn the_next_injection_starts_at_nothing_and_there_is_no_more_than_there_is_room_for() {
         let mut steps = Steps::with_room(4);
         let room = steps.took_ns.capacity();
         for begin_ns in [0, 5_000] {

@@ -1,4 +1,4 @@
-//! When the calling thread had the CPU, told by the kernel's performance events at each of its switches.
+//! When the calling thread had the CPU, by the kernel's performance events at each of its switches.
 //!
 //! CLOCK_THREAD_CPUTIME_ID cannot tell: a kernel that wakes a more urgent thread and switches to it later does not read
 //! its clock for the switch, and books the time in between for the thread that had to wait.
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes of records that are kept until they are read: two thousand switches.
 const BYTES: usize = 32 << 10;
 const PAGE_BYTES: usize = 4096;
-/// Where the kernel says in the first page how far it has written, and is told how far was read.
+/// Where the kernel says in the first page how far it has written, and reads how far was read.
 const HEAD_AT: usize = 1024;
 const TAIL_AT: usize = 1032;
 const RECORD_LOST: u32 = 2;
