@@ -119,6 +119,12 @@ pub enum MeterProblem {
     Suspended { seconds: f64 },
     #[error("another measurement (process {pid}) runs on this machine; the two disturb each other")]
     AnotherRun { pid: i32 },
+    #[error("another tool started to trace during the run: {others}; its cost is in the latencies from then on")]
+    TracedMeanwhile { others: String },
+    #[error(
+        "{name} (process {pid}) counts or samples events of the processor or the kernel (perf_event_open), which costs time"
+    )]
+    Profiled { pid: u32, name: String },
     #[error("put back what the killed meter {pid} had changed: {}", done.join("; "))]
     Repaired { pid: i32, done: Vec<String> },
     #[error(transparent)]
@@ -232,6 +238,10 @@ problem_codes! { MeterProblem of Load, Tracer, Method:
         "inhibit suspend (systemd-inhibit) and run again";
     AnotherRun => "meter.another-run", "Another meter measures on this machine at the same time.",
         "wait for it to end, or stop it";
+    TracedMeanwhile => "meter.traced-meanwhile", "Another program started to trace the kernel while the run measured.",
+        "stop it (trace-cmd reset, or echo 0 > tracing_on there) and measure again";
+    Profiled => "meter.profiled", "A program holds events of perf_event_open, as perf and many monitors do.",
+        "stop it and measure again, unless it belongs to the system under test";
     Repaired => "meter.repaired", "An earlier meter was killed; its changes to the machine were undone.", "";
     NotRepaired => "meter.not-repaired", "A change that a killed meter left could not be undone.",
         "run `tardy restore` and follow what it says";

@@ -5,6 +5,7 @@
 //! sample, [`controls`] times the ordinary samples among the captured ones, [`clocks`] sees clocks that were set.
 
 pub mod clocks;
+mod company;
 mod controls;
 mod effective;
 mod forward;
@@ -18,9 +19,9 @@ mod stall;
 
 use crate::cadence::{Checkpoints, Every};
 use crate::counters::Counters;
+use crate::environment::tree::Tree;
 use crate::environment::{self, OwnPriority};
 use crate::journal::journal_directory;
-use crate::journal::restore::other_meters;
 use crate::kernel::{clock, memory, scheduling};
 use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::{Control, Lines, Link};
@@ -30,6 +31,7 @@ use crate::trace::capturing::Capturing;
 use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
 use archive::settings::RunSettings;
 use clocks::Clocks;
+use company::Company;
 use controls::Controls;
 use effective::effective;
 use load::RunningLoads;
@@ -38,14 +40,17 @@ pub use settings::HeldSettings;
 use source::{Batch, SampleSource, Span};
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
 const PROGRESS_NS: i64 = 250_000_000;
 const LOADS_NS: i64 = 1_000_000_000;
 const SETTINGS_NS: i64 = 1_000_000_000;
-/// Another run that matters lasts longer than this.
-const OTHER_METERS_NS: i64 = 1_000_000_000;
+/// Another run or tracer that matters lasts longer than this.
+const COMPANY_NS: i64 = 1_000_000_000;
+
+/// Name of the program on the host.
+const HOST_NAME: &str = "tardy";
 
 /// Why the measurement ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,10 +89,7 @@ pub struct Session<'a> {
     batch: Batch,
     samples: SampleFiles,
     complained: BTreeSet<String>,
-    /// Where every meter of this machine has its journal.
-    journals: PathBuf,
-    /// Processes of other meters that were reported.
-    other_meters: BTreeSet<i32>,
+    company: Company,
     measuring: bool,
 }
 
@@ -96,7 +98,7 @@ struct Agenda {
     progress: Every,
     loads: Every,
     settings: Every,
-    other_meters: Every,
+    company: Every,
     checkpoints: Checkpoints,
     controls: Controls,
 }
@@ -111,8 +113,7 @@ impl<'a> Session<'a> {
             batch: Batch::default(),
             samples: SampleFiles::default(),
             complained: BTreeSet::new(),
-            journals: journal_directory(),
-            other_meters: BTreeSet::new(),
+            company: Company::before(journal_directory(), Path::new("/")),
             measuring: false,
         }
     }
@@ -152,6 +153,7 @@ impl<'a> Session<'a> {
         tool_tids.extend(capturing.as_ref().map(|capturing| capturing.tid));
         tool_tids.extend(tracing.as_ref().map(|tracing| tracing.tid));
         tool_tids.extend(self.source.tool_tids());
+        tool_tids.extend(host_threads(&Tree::new(Path::new("/"))));
         let measuring = self.source.threads().into_iter().map(|thread| thread.tid);
         let exclude_tids = measuring.chain(tool_tids.iter().copied()).collect();
         let own = OwnPriority { priority: self.settings.priority, exclude_tids };
@@ -165,12 +167,12 @@ impl<'a> Session<'a> {
             progress: Every::new(PROGRESS_NS),
             loads: Every::new(LOADS_NS),
             settings: Every::new(SETTINGS_NS),
-            other_meters: Every::new(OTHER_METERS_NS),
+            company: Every::new(COMPANY_NS),
             checkpoints: Checkpoints::from(span.count_from_ns),
             controls: Controls::new(self.settings.trace.controls, self.source.control_pace(), span),
         };
         self.notice_start(span, &mut lines.link);
-        self.report_other_meters(&mut lines.link);
+        self.report_company(false, &mut lines.link);
         loop {
             let control = lines.listen();
             self.notice_start(span, &mut lines.link);
@@ -185,7 +187,7 @@ impl<'a> Session<'a> {
                 None => continue,
             };
             lines.link.send_counters(self.counters.as_mut().and_then(|counters| counters.last_look(now_ns)));
-            self.report_other_meters(&mut lines.link);
+            self.report_company(true, &mut lines.link);
             return Ok(stopped);
         }
     }
@@ -224,8 +226,8 @@ impl<'a> Session<'a> {
             let snapshots = capturing.map_or(0, |capturing| capturing.counters.snapshots.load(Relaxed));
             link.send(&Message::Progress { threads: self.source.progress(), snapshots });
         }
-        if agenda.other_meters.is_due(now_ns) {
-            self.report_other_meters(link);
+        if agenda.company.is_due(now_ns) {
+            self.report_company(false, link);
         }
         if agenda.loads.is_due(now_ns) {
             self.check_loads(link);
@@ -240,12 +242,10 @@ impl<'a> Session<'a> {
         agenda.controls.request_when_due(now_ns, || self.source.request_control());
     }
 
-    /// Two meters disturb each other, whichever started first: each reports the other, once.
-    fn report_other_meters<W: Write>(&mut self, link: &mut Link<W>) {
-        for pid in other_meters(&self.journals) {
-            if self.other_meters.insert(pid) {
-                link.problem(Severity::Degraded, &MeterProblem::AnotherRun { pid });
-            }
+    /// Two meters disturb each other, whichever started first: each reports the other, once. So do tracers and profilers.
+    fn report_company<W: Write>(&mut self, last: bool, link: &mut Link<W>) {
+        for (severity, problem) in self.company.newcomers(last) {
+            link.problem(severity, &problem);
         }
     }
 
@@ -294,6 +294,14 @@ impl<'a> Session<'a> {
             link.loss(LossKind::Snapshots, smaller, detail);
         }
     }
+}
+
+/// Threads of the program that started this one, where it is the tool's own on this machine.
+fn host_threads(tree: &Tree) -> Vec<i32> {
+    let parent = std::os::unix::process::parent_id();
+    let is_host = tree.text(&format!("proc/{parent}/comm")).is_some_and(|name| name == HOST_NAME);
+    let threads = if is_host { tree.numbered(&format!("proc/{parent}/task"), "") } else { Vec::new() };
+    threads.into_iter().filter_map(|(tid, _)| i32::try_from(tid).ok()).collect()
 }
 
 #[cfg(test)]

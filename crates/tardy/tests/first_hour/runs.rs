@@ -93,3 +93,43 @@ fn two_runs_report_each_other_whichever_started_first() {
     }
     assert!(desk.shell("tardy list .").stdout.contains("degraded"));
 }
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn an_account_names_the_threads_of_a_second_run() {
+    let Some(desk) = Desk::new() else { return };
+    // A higher priority, and as many wake-ups as the CPU can take: the first run's threads have to wait for them.
+    let second = "tardy run -p 90 -i 20us --cpus 0 -D 8s --trace off --beside-others -q --out second";
+    let found = thread::scope(|scope| {
+        let first =
+            scope.spawn(|| desk.shell("tardy run -p 50 -i 1ms --cpus 0 -D 6s --beside-others -b 1us --out first"));
+        thread::sleep(Duration::from_secs(1));
+        let second = desk.shell(second);
+        assert_eq!(second.code, Some(0), "{}", second.shown());
+        first.join().unwrap()
+    });
+    assert_eq!(found.code, Some(1), "{}", found.shown());
+    let explained = desk.shell("tardy explain first --json").json();
+    let spikes = explained["spikes"].as_array().unwrap();
+    let named = |spike: &&serde_json::Value| {
+        spike["findings"].as_array().unwrap().iter().any(|finding| finding["culprit"] == "another-run")
+    };
+    assert!(spikes.iter().any(|spike| named(&spike)), "{explained}");
+}
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn a_tracer_that_starts_during_a_run_is_reported() {
+    let Some(desk) = Desk::new() else { return };
+    let instance = "/sys/kernel/tracing/instances/first-hour";
+    let traced = format!(
+        "sleep 2; mkdir {instance} && echo 1 > {instance}/events/sched/sched_process_exit/enable; sleep 7; rmdir {instance}"
+    );
+    let ended = thread::scope(|scope| {
+        scope.spawn(|| desk.shell(&traced));
+        desk.shell("tardy run -D 7s --trace off --out first")
+    });
+    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    assert!(ended.shown().contains("another tool started to trace during the run"), "{}", ended.shown());
+    assert!(ended.shown().contains("in instance first-hour"), "{}", ended.shown());
+}

@@ -2,6 +2,7 @@
 
 mod about;
 mod acpi;
+mod another_run;
 mod blocking_task;
 mod boosted_task;
 mod cache_flush;
@@ -101,6 +102,7 @@ pub const CATALOGUE: &[Culprit] = &[
     culprit!(timer_slack, "timer-slack", "timer slack"),
     culprit!(late_arm, "late-arm", "the timer was set after it was due"),
     culprit!(own_tool, "own-tool", "this tool's own threads"),
+    culprit!(another_run, "another-run", "another measurement with this tool"),
     culprit!(silence, "silence", "hypervisor or firmware"),
     culprit!(cfs_quota, "cfs-quota", "the control group used up its CPU quota"),
     culprit!(rt_throttling, "rt-throttling", "real-time throttling"),

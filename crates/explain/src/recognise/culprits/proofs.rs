@@ -38,6 +38,7 @@ pub const PROOFS: &[ProvenBy] = &[
         "the interrupt, its thread or a worker by name, between its first and its last event",
         Certain,
     ),
+    line("another-run", &["sched_switch"], "a thread by name had the CPU after the wake-up", Certain),
     line("blocking-task", SWITCHED, "the task kept the CPU after the wake-up, carrying the demand to yield", Certain),
     line(
         "boosted-task",

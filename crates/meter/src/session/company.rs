@@ -1,0 +1,151 @@
+//! Other programs that measure, trace or profile this machine while a run goes on: each is reported once.
+//!
+//! What traced before the run was reported when it was prepared.
+
+use crate::environment::tree::Tree;
+use crate::journal::restore::other_meters;
+use crate::problem::MeterProblem;
+use crate::trace::snapshotter::INSTANCE_PREFIX;
+use archive::message::Severity;
+use ftrace::tracefs::{ForeignTracing, Tracefs};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// What a descriptor of perf_event_open is a link to.
+const PERF_EVENT: &str = "anon_inode:[perf_event]";
+/// A program opens its events a while after it was started: its descriptors are looked at that often, and at the end.
+const LOOKS: u8 = 3;
+/// Only other meters are looked for each time; the rest in every look of so many.
+const LOOKS_FOR_ALL: u64 = 5;
+
+/// What is known of the others.
+pub struct Company {
+    /// Where every meter of this machine has its journal.
+    journals: PathBuf,
+    root: PathBuf,
+    tracefs: Option<Tracefs>,
+    /// Processes of other meters that were reported.
+    meters: BTreeSet<i32>,
+    /// Buffers that others record into, by the names of their instances.
+    traced: BTreeSet<Option<String>>,
+    /// Processes, with their names and how often their descriptors were looked at.
+    processes: BTreeMap<u32, (String, u8)>,
+    profilers: BTreeSet<u32>,
+    looks: u64,
+}
+
+impl Company {
+    /// Notes who traces and profiles already.
+    pub fn before(journals: PathBuf, root: &Path) -> Self {
+        let tracefs = Tracefs::find().ok();
+        let mut company = Self {
+            journals,
+            root: root.to_owned(),
+            tracefs,
+            meters: BTreeSet::new(),
+            traced: BTreeSet::new(),
+            processes: BTreeMap::new(),
+            profilers: BTreeSet::new(),
+            looks: 0,
+        };
+        company.traced = company.tracing().into_iter().map(|found| found.instance).collect();
+        company
+    }
+
+    /// Who came since the last look. The `last` look spares nothing.
+    pub fn newcomers(&mut self, last: bool) -> Vec<(Severity, MeterProblem)> {
+        let mut found = Vec::new();
+        for pid in other_meters(&self.journals) {
+            if self.meters.insert(pid) {
+                found.push((Severity::Degraded, MeterProblem::AnotherRun { pid }));
+            }
+        }
+        // Tracers and processes cost more to look at.
+        self.looks += 1;
+        if !last && self.looks % LOOKS_FOR_ALL != 1 {
+            return found;
+        }
+        for tracing in self.tracing() {
+            if self.traced.insert(tracing.instance.clone()) {
+                found.push((Severity::Degraded, MeterProblem::TracedMeanwhile { others: tracing.to_string() }));
+            }
+        }
+        let profilers = self.new_profilers(last).into_iter();
+        found.extend(profilers.map(|(pid, name)| (Severity::Notice, MeterProblem::Profiled { pid, name })));
+        found
+    }
+
+    fn tracing(&self) -> Vec<ForeignTracing> {
+        self.tracefs.as_ref().map(|tracefs| tracefs.foreign_tracing(INSTANCE_PREFIX)).unwrap_or_default()
+    }
+
+    fn new_profilers(&mut self, last: bool) -> Vec<(u32, String)> {
+        let tree = Tree::new(&self.root);
+        let own = std::process::id();
+        let before = std::mem::take(&mut self.processes);
+        let mut found = Vec::new();
+        for (pid, folder) in tree.numbered("proc", "") {
+            let Some(name) = tree.text(&format!("proc/{folder}/comm")) else { continue };
+            // A process that executes another program keeps its number.
+            let looks = before.get(&pid).filter(|(known, _)| *known == name).map_or(0, |(_, looks)| *looks);
+            let is_due = (looks < LOOKS || last) && pid != own;
+            if is_due && holds_perf_events(&tree, &folder) && self.profilers.insert(pid) {
+                found.push((pid, name.clone()));
+            }
+            self.processes.insert(pid, (name, looks.saturating_add(1)));
+        }
+        found
+    }
+}
+
+fn holds_perf_events(tree: &Tree, process: &str) -> bool {
+    let descriptors = format!("proc/{process}/fd");
+    tree.numbered(&descriptors, "")
+        .iter()
+        .any(|(_, name)| tree.link(&format!("{descriptors}/{name}")).is_some_and(|link| link == PERF_EVENT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn process(root: &Path, pid: u32, name: &str, descriptors: &[&str]) {
+        let folder = root.join(format!("proc/{pid}/fd"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(root.join(format!("proc/{pid}/comm")), format!("{name}\n")).unwrap();
+        for (number, to) in descriptors.iter().enumerate() {
+            let _ = symlink(to, folder.join(number.to_string()));
+        }
+    }
+
+    fn profilers(company: &mut Company, last: bool) -> Vec<(u32, String)> {
+        company.new_profilers(last)
+    }
+
+    #[test]
+    fn a_profiler_is_named_once_whenever_it_starts() {
+        let root = tempfile::tempdir().unwrap();
+        process(root.path(), 1, "init", &["/dev/null"]);
+        process(root.path(), 7, "sh", &["/dev/null"]);
+        let mut company = Company::before(root.path().join("journals"), root.path());
+        assert_eq!(profilers(&mut company, false), []);
+        process(root.path(), 7, "perf", &["/dev/null", "pipe:[3]", PERF_EVENT]);
+        assert_eq!(profilers(&mut company, false), [(7, "perf".to_owned())], "the shell became perf");
+        assert_eq!(profilers(&mut company, true), []);
+    }
+
+    #[test]
+    fn processes_that_were_looked_at_often_are_looked_at_again_at_the_end() {
+        let root = tempfile::tempdir().unwrap();
+        process(root.path(), 7, "daemon", &[]);
+        let mut company = Company::before(root.path().join("journals"), root.path());
+        for _ in 0..LOOKS {
+            assert_eq!(profilers(&mut company, false), []);
+        }
+        process(root.path(), 7, "daemon", &[PERF_EVENT]);
+        assert_eq!(profilers(&mut company, false), []);
+        assert_eq!(profilers(&mut company, true), [(7, "daemon".to_owned())]);
+    }
+}
