@@ -41,6 +41,8 @@ pub enum Method {
     Hardware,
     /// A busy thread loses the CPU until it has it again.
     Map,
+    /// A datagram until its answer.
+    Udp,
 }
 
 /// What starts the stretch that a sample measures; the ledger of a late one starts there.

@@ -28,8 +28,20 @@ const fn hand_over(
     MethodDefinition { method, name, from, to: RUNS, original, stimulus: Stimulus::Thread, needs, options }
 }
 
+const HOPS: MethodOption = MethodOption {
+    key: "hops",
+    values: Values::Number { least: 0, most: 64, default: 0 },
+    what: "threads between the one that reads the stimulus and the one that answers",
+};
+
+const DELAY: MethodOption = MethodOption {
+    key: "delay_us",
+    values: Values::Number { least: 0, most: 10_000_000, default: 0 },
+    what: "a known delay of the answer in us, to check a measurement",
+};
+
 /// Every method.
-pub static METHODS: [MethodDefinition; 11] = [
+pub static METHODS: [MethodDefinition; 12] = [
     MethodDefinition {
         method: Method::Timer,
         name: "timer",
@@ -182,6 +194,25 @@ pub static METHODS: [MethodDefinition; 11] = [
                 values: Values::Number { least: 200, most: 1_000_000_000, default: 1_000 },
                 what: "readings of the clock further apart than this are a sample, in ns",
             },
+        ],
+    },
+    MethodDefinition {
+        method: Method::Udp,
+        name: "udp",
+        from: "a thread is about to send a datagram",
+        to: "the thread that waits for the answer reads the clock",
+        original: "lpptest, over a network",
+        stimulus: Stimulus::Thread,
+        needs: "a kernel with IPv4",
+        options: &[
+            MethodOption {
+                key: "sample",
+                values: Values::OneOf(&["round-trip", "arrival"]),
+                what: "the whole round trip, or from the kernel's receive time stamp of the answer to the thread",
+            },
+            HOPS,
+            DELAY,
+            PARTNER,
         ],
     },
 ];

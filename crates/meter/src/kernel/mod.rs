@@ -1,6 +1,7 @@
 //! Thin, safe wrappers of system calls that no library offers, or that must be called in exactly one way.
 
 pub mod clock;
+pub mod datagram;
 pub mod descriptors;
 pub mod dma_latency;
 pub mod memory;

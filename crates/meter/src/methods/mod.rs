@@ -18,6 +18,7 @@ mod message_queue;
 mod migrate;
 mod mutex;
 mod noise;
+mod response;
 mod semaphore;
 mod signal;
 pub mod stimulus;
@@ -133,6 +134,7 @@ pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
         Method::Noise => Box::new(noise::Noise),
         Method::Hardware => Box::new(hardware::Hardware),
         Method::Map => Box::new(map::Map),
+        Method::Udp => Box::new(response::udp::Udp),
     }
 }
 

@@ -45,6 +45,14 @@ pub trait Post: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
     Stimulus,
+    /// A stimulus whose sample starts at another instant than the one at which it was given.
+    From {
+        from_ns: i64,
+    },
+    /// An answer to another stimulus than the one that is open.
+    Stray,
+    /// The wait ended only to see whether the run is over.
+    Idle,
     /// The method's own time limit has passed.
     Nothing,
     /// The stimulus can no longer arrive.
@@ -89,6 +97,11 @@ impl Exchange {
     #[inline]
     pub fn given_at(&self, given_ns: i64) {
         self.given_ns.store(given_ns, Relaxed);
+    }
+
+    /// Number of the stimulus given last, from 1. An answer that carries its number differs from a late one.
+    pub fn number(&self) -> u64 {
+        self.given.load(Acquire)
     }
 
     /// Records the instant; the stimulus itself must follow at once.
@@ -142,6 +155,14 @@ impl<R: Receive> Waiter for Answering<R> {
                     Some(arrival) => return arrival,
                     None => self.counts.count_stray(),
                 },
+                Received::From { from_ns } => match self.exchange.answer(seen_ns) {
+                    Some(Arrival::Stimulus { skipped, .. }) => {
+                        return Arrival::Stimulus { given_ns: from_ns, seen_ns, skipped };
+                    }
+                    _ => self.counts.count_stray(),
+                },
+                Received::Stray => self.counts.count_stray(),
+                Received::Idle => {}
                 Received::Nothing if self.exchange.is_answered() => {}
                 Received::Nothing => {
                     self.exchange.give_up();

@@ -168,3 +168,32 @@ fn a_semaphore_of_a_killed_meter_is_removed_by_restore() {
     assert!(restored.status.success(), "{restored:?}");
     assert!(!semaphores().contains(&made[0]), "{restored:?}");
 }
+
+/// Half of all samples are at most this.
+fn median_ns(request: &str) -> i64 {
+    let state = tempfile::tempdir().unwrap();
+    let settings = RunSettings {
+        method: MethodRequest::parse(request).unwrap(),
+        interval_ns: 20_000_000,
+        cpus: Some(vec![0]),
+        ..short(2_000)
+    };
+    let finished = Meter::start(&settings, state.path()).finish();
+    let histogram = finished.messages.iter().rev().find_map(|message| match message {
+        Message::Thread { histogram, .. } => Some(histogram.clone()),
+        _ => None,
+    });
+    histogram.and_then(|histogram| histogram.quantile_ns(0.5)).expect("samples")
+}
+
+#[test]
+fn a_known_delay_of_the_answer_shows_within_5_percent() {
+    require!(Root);
+    const DELAY_NS: i64 = 8_000_000;
+    for method in ["udp"] {
+        let without_ns = median_ns(method);
+        let with_ns = median_ns(&format!("{method}:delay_us={}", DELAY_NS / 1_000));
+        let shown_ns = with_ns - without_ns;
+        assert!((shown_ns - DELAY_NS).abs() <= DELAY_NS / 20, "{method}: {without_ns} ns, {with_ns} ns");
+    }
+}
