@@ -43,6 +43,8 @@ pub enum Method {
     Map,
     /// A datagram until its answer.
     Udp,
+    /// A byte on a serial line until its answer.
+    Serial,
 }
 
 /// What starts the stretch that a sample measures; the ledger of a late one starts there.

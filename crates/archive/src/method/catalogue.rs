@@ -41,7 +41,7 @@ const DELAY: MethodOption = MethodOption {
 };
 
 /// Every method.
-pub static METHODS: [MethodDefinition; 12] = [
+pub static METHODS: [MethodDefinition; 13] = [
     MethodDefinition {
         method: Method::Timer,
         name: "timer",
@@ -214,5 +214,15 @@ pub static METHODS: [MethodDefinition; 12] = [
             DELAY,
             PARTNER,
         ],
+    },
+    MethodDefinition {
+        method: Method::Serial,
+        name: "serial",
+        from: "a thread is about to write a byte to a serial line",
+        to: "the thread that waits for the answer reads the clock",
+        original: "the Woerner test",
+        stimulus: Stimulus::Thread,
+        needs: "pseudo-terminals (/dev/ptmx)",
+        options: &[HOPS, DELAY, PARTNER],
     },
 ];

@@ -7,6 +7,7 @@ pub mod dma_latency;
 pub mod memory;
 pub mod message_queue;
 pub mod mutex;
+pub mod pty;
 pub mod scheduling;
 pub mod semaphore;
 pub mod shared_memory;

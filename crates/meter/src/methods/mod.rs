@@ -135,6 +135,7 @@ pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
         Method::Hardware => Box::new(hardware::Hardware),
         Method::Map => Box::new(map::Map),
         Method::Udp => Box::new(response::udp::Udp),
+        Method::Serial => Box::new(response::serial::Serial),
     }
 }
 

@@ -190,7 +190,7 @@ fn median_ns(request: &str) -> i64 {
 fn a_known_delay_of_the_answer_shows_within_5_percent() {
     require!(Root);
     const DELAY_NS: i64 = 8_000_000;
-    for method in ["udp"] {
+    for method in ["udp", "serial"] {
         let without_ns = median_ns(method);
         let with_ns = median_ns(&format!("{method}:delay_us={}", DELAY_NS / 1_000));
         let shown_ns = with_ns - without_ns;

@@ -9,6 +9,7 @@
 //! Every stimulus carries a number and every answer repeats it: an answer with another number than that of the stimulus that
 //! is open, or a second one with the same number, is stray. [`super::stimulus`] counts stimuli without an answer.
 
+pub mod serial;
 pub mod udp;
 
 use super::stimulus::{self, Exchange, LOST_NS, PartnerPlace, Post, Receive, Received};
