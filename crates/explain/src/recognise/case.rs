@@ -88,7 +88,9 @@ impl<'c> Case<'c> {
         self.claim_any(|piece| matches!(piece.answer, Answer::NotExecuted(_)))
     }
 
-    fn claim_any(&self, wanted: impl Fn(&Piece) -> bool) -> Option<Vec<usize>> {
+    /// Free pieces that `wanted` accepts, whatever the CPU did in them: for culprits that keep the thread from running whoever has
+    /// the CPU.
+    pub fn claim_any(&self, wanted: impl Fn(&Piece) -> bool) -> Option<Vec<usize>> {
         let free = |index: &usize| !self.taken[*index] && wanted(&self.pieces[*index]);
         let claimed: Vec<usize> = (0..self.pieces.len()).filter(free).collect();
         let enough = self.ns(&claimed) * 100 >= self.latency_ns() * SHARE_MIN_PERCENT;
@@ -297,11 +299,9 @@ impl<'c> Case<'c> {
             && !may_stop
             && pieces.iter().map(|&index| &self.pieces[index]).any(|piece| {
                 let activity = self.trace.cpu(piece.cpu);
-                let mut pauses =
-                    activity.into_iter().flat_map(|activity| activity.pauses(piece.start_ns, piece.end_ns, tick_ns));
-                pauses.any(|(start_ns, end_ns)| {
-                    end_ns.min(piece.end_ns) - start_ns.max(piece.start_ns) > tick_ns + tick_ns / 10
-                })
+                let longer_ns = tick_ns + tick_ns / 10;
+                activity
+                    .is_some_and(|activity| activity.pauses(piece.start_ns, piece.end_ns, longer_ns).next().is_some())
             })
     }
 

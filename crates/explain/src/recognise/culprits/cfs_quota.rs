@@ -7,7 +7,7 @@ use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use crate::replay::thread_life::{LifeSpan, LifeState};
-use archive::explanation::{Confidence, OwnerKind};
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the thread has no real-time priority, could run and did not, and sched_cfs_period_timer (or the slack timer) expires before it is given the CPU: right before, or a tick or two when its CPU was left idle or it had lost it at once",
@@ -60,11 +60,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         delays.filter_map(|delay| Some((delay, period_of(case, delay)?))).collect();
     let throttling =
         |piece: &Piece| throttled.iter().find(|(delay, _)| delay.contains(piece.start_ns)).map(|&(_, period)| period);
-    let pieces = case.claim(|piece| {
-        case.kept_off(piece)
-            && held(piece).is_some()
-            && matches!(case.kind(piece), OwnerKind::Task | OwnerKind::Idle)
-            && throttling(piece).is_some_and(|period| piece.start_ns <= period.ts_ns)
+    // Whoever had the CPU meanwhile, and whether the host executed it.
+    let pieces = case.claim_any(|piece| {
+        case.kept_off(piece) && throttling(piece).is_some_and(|period| piece.start_ns <= period.ts_ns)
     })?;
     let longest = &case.pieces[*pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?];
     let period = throttling(longest)?;

@@ -1,19 +1,19 @@
-//! One interrupt firing repeatedly: no single handler is long, together they are.
+//! One interrupt firing repeatedly: no single handler is long, together they are. A profiler's samples are one, too.
 
 use super::about::{About, Proof};
 use super::previous_irq::is_foreign;
-use crate::read::event::EventKind;
-use crate::recognise::case::{Case, Claim};
+use crate::read::event::{Event, EventKind};
+use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
-use archive::explanation::Confidence;
+use archive::explanation::{Confidence, PhaseName};
 use std::collections::HashMap;
 
 pub const ABOUT: About = About {
-    recognised: "one interrupt is entered more than ten times between due and seen",
+    recognised: "one interrupt is entered more than ten times between due and seen, or a profiler samples the CPU by a timer (perf_swevent_hrtimer) more than once",
     confirm: "the rate in /proc/interrupts; /proc/irq/N/spurious counts unhandled interrupts",
-    fix: "raise its coalescing, move it, or unplug the device",
+    fix: "raise its coalescing, move it, or unplug the device; stop the profiler, or sample less often",
     reading: &["SMP IRQ affinity"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 /// Entries of one interrupt between due and seen from which it is a storm.
@@ -35,6 +35,8 @@ fn line_of(context: Context) -> Option<Line> {
 
 /// The timer of perf events that no hardware counts.
 const PERF_TIMER: &str = "perf_swevent_hrtimer";
+/// One sample is a timer like any other.
+const SAMPLES_MIN: usize = 2;
 
 /// The function that most of a storm's interrupts execute for a timer, and how often.
 fn most_frequent_timer<'c>(case: &Case<'c>, pieces: &[usize]) -> Option<(&'c str, usize)> {
@@ -49,6 +51,70 @@ fn most_frequent_timer<'c>(case: &Case<'c>, pieces: &[usize]) -> Option<(&'c str
 }
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    samples(case).or_else(|| storm(case))
+}
+
+/// Interrupts of a CPU in which a profiler took a sample by a timer: entry and exit.
+fn sampling_interrupts(case: &Case) -> Vec<(i64, i64)> {
+    let Some(activity) = case.trace.cpu(case.cpu()) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut entered_ns = i64::MIN;
+    let mut sampled = false;
+    for event in &activity.events {
+        match event.what {
+            EventKind::VectorEntry { .. } => (entered_ns, sampled) = (event.ts_ns, false),
+            EventKind::HrtimerExpireEntry { function, .. } => sampled |= is_sample(case, function),
+            EventKind::VectorExit { .. } if sampled => {
+                found.push((entered_ns, event.ts_ns));
+                sampled = false;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn is_sample(case: &Case, function: u64) -> bool {
+    case.names().function_known(function) == Some(PERF_TIMER)
+}
+
+/// All interrupts in which a profiler took samples, several of them.
+fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let window = case.trace.window;
+    let interrupts = sampling_interrupts(case);
+    let took = |event: &Event| matches!(event.what, EventKind::HrtimerExpireEntry { function, .. } if is_sample(case, function));
+    let activity = case.trace.cpu(case.cpu())?;
+    let times = activity.events_between(window.due_ns, window.seen_ns).iter().filter(|event| took(event)).count();
+    if times < SAMPLES_MIN {
+        return None;
+    }
+    let pieces = case.claim(|piece| {
+        let Some(context @ Context::Vector { .. }) = held(piece) else { return false };
+        let inside =
+            || interrupts.iter().any(|&(start_ns, end_ns)| start_ns <= piece.start_ns && piece.end_ns <= end_ns);
+        let own =
+            || context.function().is_none() && (!case.is_wake_interrupt(piece) || piece.phase == PhaseName::Handler);
+        piece.cpu == case.cpu()
+            && (context.function().is_some_and(|function| is_sample(case, function)) || own() && inside())
+    })?;
+    let rate_hz = times as i64 * 1_000_000_000 / case.latency_ns().max(1);
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!(
+            "a profiler (perf record) took {times} samples of CPU {} by {PERF_TIMER} ({})",
+            case.cpu(),
+            case.share(&pieces)
+        ),
+        events: Vec::new(),
+        evidence: vec![format!("{times} samples between due and seen, {rate_hz} per second")],
+        confirm: "pgrep perf; /proc/sys/kernel/perf_event_max_sample_rate is the limit; the rate in /proc/interrupts".into(),
+        fix: "stop `perf record`, or sample less often (-F); it samples by a timer where the machine has no counters for it"
+            .into(),
+        pieces,
+    })
+}
+
+fn storm<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let window = case.trace.window;
     let activity = case.trace.cpu(case.cpu())?;
     let mut entries: HashMap<Line, usize> = HashMap::new();
@@ -70,17 +136,13 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         Context::Vector { vector, .. } => vector.name().to_owned(),
         context => context.name(case.names()),
     });
-    let timers = most_frequent_timer(case, &pieces);
-    let sampled = timers.is_some_and(|(function, _)| function == PERF_TIMER);
-    let what = timers.map(|(function, times)| {
-        format!(", {times} times to execute {function}{}", if sampled { " (perf record)" } else { "" })
-    });
+    let what =
+        most_frequent_timer(case, &pieces).map(|(function, times)| format!(", {times} times to execute {function}"));
     let rate_hz = count as i64 * 1_000_000_000 / case.latency_ns().max(1);
     let fix = match line {
         Line::Irq(irq) => format!(
             "raise its coalescing, move it (/proc/irq/{irq}/smp_affinity_list), or unplug the device; a device on a shared line may never clear its interrupt"
         ),
-        Line::Vector(_) if sampled => "stop `perf record`, or sample less often (-F); it samples by a timer where the machine has no counters for it".into(),
         Line::Vector(_) => {
             "find the sender with ipi:ipi_send_cpu or timer:hrtimer_start and keep it off this CPU".into()
         }

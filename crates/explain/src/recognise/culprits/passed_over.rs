@@ -28,6 +28,8 @@ pub struct PassedOver<'c> {
     pub pieces: Vec<usize>,
     /// Part of them in which nobody had the CPU.
     pub idle_ns: i64,
+    /// From here on it could have run.
+    from_ns: i64,
 }
 
 impl<'c> PassedOver<'c> {
@@ -54,7 +56,9 @@ impl<'c> PassedOver<'c> {
                 && piece.start_ns >= from_ns
                 && is_of_the_less_urgent(case, piece)
         })?;
-        Some(Self::of(case, decision, asked, pieces))
+        // Without a budget its wake-up asks no CPU to decide.
+        let from_ns = asked.map_or(could_run_ns, |event| event.ts_ns);
+        Some(Self::of(case, decision, asked, pieces, from_ns))
     }
 
     /// In the middle of its work, between a wake-up that was seen in time and the arming of the next: it was pushed aside.
@@ -89,13 +93,13 @@ impl<'c> PassedOver<'c> {
                 && aside.iter().any(|&(from_ns, to_ns)| from_ns <= piece.start_ns && piece.end_ns <= to_ns)
                 && is_of_the_less_urgent(case, piece)
         })?;
-        Some(Self::of(case, decision, asked, pieces))
+        Some(Self::of(case, decision, asked, pieces, asked.map_or(decision.ts_ns, |event| event.ts_ns)))
     }
 
-    fn of(case: &Case<'c>, decision: Event<'c>, asked: Option<Event<'c>>, pieces: Vec<usize>) -> Self {
+    fn of(case: &Case<'c>, decision: Event<'c>, asked: Option<Event<'c>>, pieces: Vec<usize>, from_ns: i64) -> Self {
         let idle = pieces.iter().filter(|&&index| held(&case.pieces[index]).is_some_and(Context::is_idle));
         let idle_ns = idle.map(|&index| case.pieces[index].ns()).sum();
-        Self { decision, asked, pieces, idle_ns }
+        Self { decision, asked, pieces, idle_ns, from_ns }
     }
 
     /// Whether it can only have been throttling, or only the fair server; `None` when it can have been both.
@@ -122,6 +126,16 @@ impl<'c> PassedOver<'c> {
         let last = self.pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.end_ns)?;
         let delay = delay_around(case, last.end_ns)?;
         period_began(case, &["sched_rt_period_timer"], (delay.end_ns - FOLLOWS_NS, delay.end_ns))
+    }
+
+    /// All of the time in which the thread was kept from running up to an instant, whoever had the CPU and whether the host executed
+    /// it.
+    pub fn until(&self, case: &Case, end_ns: i64) -> Option<Vec<usize>> {
+        case.claim_any(|piece| {
+            (case.kept_off(piece) || self.pieces.iter().any(|&index| case.pieces[index] == *piece))
+                && self.from_ns <= piece.start_ns
+                && piece.start_ns < end_ns
+        })
     }
 
     /// The thread was chosen as soon as the task fell asleep or ended: nothing forbade it to run.

@@ -9,8 +9,11 @@ use crate::recognise::case::{Case, Claim, duration, held};
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 
+/// Among ordinary tasks no priority decides.
+const ORDINARY_PRIO: i32 = 100;
+
 pub const ABOUT: About = About {
-    recognised: "a watched thread waits for one that is less urgent, which could run and does not because a third one, less urgent than the first, has the CPU",
+    recognised: "a watched thread waits for one that is less urgent, which could run and does not because a third one, less urgent than the first and at least as urgent as the second, has the CPU; not while it writes out a file (fsync)",
     confirm: "`perf lock` or `strace -f -e futex` shows the lock they share; lock:contention_begin, on newer kernels",
     fix: "a mutex that inherits priorities (PTHREAD_PRIO_INHERIT); a shorter section, or no shared lock at all",
     reading: &["RT-mutex implementation design", "Lock types and their rules"],
@@ -28,7 +31,11 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             return None;
         };
         let middle = held(piece).and_then(Context::tid)?;
-        (middle != holder && middle != own_tid && less_urgent(holder) && less_urgent(middle))
+        let prio = |tid: i32| case.prio_in(tid, piece).map(|prio| prio.min(ORDINARY_PRIO));
+        // A less urgent one than the holder is only slow to give way.
+        let outranks = prio(middle).zip(prio(holder)).is_some_and(|(middle, holder)| middle <= holder);
+        let writes_out = super::waiting::written_out(case, piece).is_some();
+        (middle != holder && middle != own_tid && less_urgent(holder) && less_urgent(middle) && outranks && !writes_out)
             .then_some((holder, middle))
     };
     let pieces = case.claim(|piece| inverted(piece).is_some())?;

@@ -18,6 +18,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     if found.is_throttling(case) != Some(true) {
         return None;
     }
+    // A new period that gives the thread the CPU proves that it had none left in the one before.
+    let period = found.period_began(case);
+    let pieces = period.and_then(|period| found.until(case, period.ts_ns)).unwrap_or_else(|| found.pieces.clone());
     let task_ns = case.ns(&found.pieces) - found.idle_ns;
     let preferred = found.preferred(case);
     let whose = match (preferred.is_empty(), found.idle_ns) {
@@ -45,8 +48,6 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         Some(name) => format!("{name} had used up their budget"),
         None => "the budget was used up before the trace starts".into(),
     };
-    // A new period that gives the thread the CPU proves that it had none left in the one before.
-    let period = found.period_began(case);
     if period.is_some() {
         evidence.push("sched_rt_period_timer began a new period, and the thread got the CPU at once".into());
     }
@@ -54,12 +55,12 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         confidence: if period.is_some() { Confidence::Certain } else { Confidence::Likely },
         sentence: format!(
             "real-time throttling: no real-time thread was allowed to run ({}), {spent}; {whose}",
-            case.share(&found.pieces)
+            case.share(&pieces)
         ),
         events: found.asked.into_iter().chain([found.decision]).chain(period).collect(),
         evidence,
         confirm: ABOUT.confirm.into(),
         fix: ABOUT.fix.into(),
-        pieces: found.pieces,
+        pieces,
     })
 }

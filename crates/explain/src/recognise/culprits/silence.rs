@@ -42,7 +42,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ));
     }
     evidence.extend(case.steal_line());
-    let stolen = steal_ns.is_some_and(|steal_ns| steal_ns > 0);
+    // Where a steal clock counts, what others had is not silent but stolen.
+    let stolen = steal_ns.is_some_and(|steal_ns| steal_ns > 0) && !case.has_steal_clock();
     let (confidence, who) = match (case.virtualised(), stolen) {
         (Some(host), true) => {
             (Confidence::Likely, format!("the hypervisor ({host}) ran something else: the guest's steal time grew"))

@@ -34,7 +34,7 @@ struct Freeze<'c> {
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let found: Vec<Freeze> = case.life.iter().filter_map(|span| freeze(case, span)).collect();
     let inside = |at_ns: i64| found.iter().find(|one| one.asleep.contains(at_ns));
-    let pieces = case.claim(|piece| inside(piece.start_ns).is_some())?;
+    let pieces = case.claim_any(|piece| inside(piece.start_ns).is_some())?;
     let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
     let one = inside(case.pieces[*longest].start_ns)?;
     let by = one.asleep.ended.map(|event| case.names().task(event.tid)).unwrap_or_default();

@@ -28,7 +28,7 @@ const SIGNAL_NS_MAX: i64 = 200_000;
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let stops: Vec<&LifeSpan> = case.life.iter().filter(|span| is_stop(case, span)).collect();
     let stop_of = |piece_ns: i64| stops.iter().find(|span| span.contains(piece_ns)).copied();
-    let pieces = case.claim(|piece| stop_of(piece.start_ns).is_some())?;
+    let pieces = case.claim_any(|piece| stop_of(piece.start_ns).is_some())?;
     let mut used: Vec<&LifeSpan> = pieces.iter().filter_map(|&index| stop_of(case.pieces[index].start_ns)).collect();
     used.dedup();
     let debugged = used.iter().any(|span| span.state == LifeState::Traced);

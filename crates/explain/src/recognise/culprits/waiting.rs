@@ -60,7 +60,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             "no file, socket or device in the loop: give them to a thread of lower priority".to_owned(),
         ),
     };
-    let written_out = case.event(|event| event.tid == own_tid && matches!(event.what, EventKind::FileSync { .. }));
+    let written_out = written_out(case, longest);
     let file = written_out.and_then(|event| match event.what {
         EventKind::FileSync { file_system, device } => {
             Some(format!("it wrote out a file (fsync) on {}", file_system_words(file_system, device)))
@@ -92,6 +92,15 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     })
 }
 
+/// The last file that the thread began to write out before a piece, where it did nothing else of note since.
+pub fn written_out<'c>(case: &Case<'c>, piece: &Piece) -> Option<Event<'c>> {
+    let own_tid = case.tool_threads.own_tid;
+    let events = case.trace.cpus.iter().flat_map(|activity| activity.events_between(i64::MIN, piece.start_ns));
+    let own = events.filter(|event| event.tid == own_tid);
+    let last = own.filter(|event| matches!(event.what, EventKind::FileSync { .. } | EventKind::HrtimerStart { .. }));
+    last.max_by_key(|event| event.ts_ns).filter(|event| matches!(event.what, EventKind::FileSync { .. })).copied()
+}
+
 fn awaited(case: &Case, piece: &Piece) -> Option<Awaited> {
     match case.state_span(piece)?.state {
         ThreadState::Waiting { awaited } => awaited,
@@ -111,6 +120,9 @@ fn kept_waiting(case: &Case, longest: &Piece, awaited: Awaited) -> String {
     match awaited.progress {
         Progress::Ran if awaited.hops == 1 => String::new(),
         Progress::Ran => format!("{which} ran on CPU {}", longest.cpu),
+        Progress::HeldUp if held(longest) == Some(Context::Untraced) => {
+            format!("{which} could not run; the trace does not show what held CPU {}", longest.cpu)
+        }
         Progress::HeldUp => {
             let holder = longest.answer.context().name(case.names());
             format!("{which} could not run, because {holder} held CPU {}", longest.cpu)
