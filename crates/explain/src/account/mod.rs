@@ -1,5 +1,6 @@
 //! Every nanosecond from due to seen, given to one phase and one owner; and the views of that account.
 
+mod charges;
 pub mod event_list;
 pub mod key_events;
 pub mod lanes;

@@ -11,22 +11,23 @@
 //! read the clock is left out, the silence before was most likely not executed either, and the time between the last
 //! record of a CPU and such an event may not have been executed although it was charged.
 //!
+//! A thread may be charged for a stretch before it had the CPU; `charges` corrects that.
+//!
 //! A charge does not prove that the guest's code ran: the host may have handled a page fault of the guest, or an exit,
 //! which does not count as stolen time.
 //!
 //! With CONFIG_IRQ_TIME_ACCOUNTING the clock leaves out interrupts as well.
 
+use crate::account::charges::{SWITCHING_NS_MAX, charges};
 use crate::account::vcpu_absences::{AbsenceCause, Charged, PlacedAbsence};
 use crate::read::event::{Event, EventKind};
-use crate::replay::trace::{ChargeKind, CpuActivity, Stamp, Trace};
+use crate::replay::trace::{CpuActivity, Stamp, Trace};
 use archive::environment::Environment;
 use archive::explanation::Confidence;
 use std::collections::HashMap;
 
 /// Less can result from reading the two clocks at different instants, and an executed CPU can be silent for as long.
 const STOLEN_NS_MIN: i64 = 20_000;
-/// A charge at most this long before a switch is made by the switch.
-const SWITCHING_NS_MAX: i64 = 5_000;
 /// Percentage of a silence since another CPU read the clock that must be left out for the clock to have been at its
 /// limit.
 const LIMIT_PERCENT: i64 = 95;
@@ -171,49 +172,6 @@ fn searches_for_work(trace: &Trace, cpu: u32) -> Vec<i64> {
 
 fn last_before(instants: &[i64], at_ns: i64) -> Option<i64> {
     instants[..instants.partition_point(|known| *known < at_ns)].last().copied()
-}
-
-/// The charges of each CPU's thread, from one charge to the next.
-fn charges(trace: &Trace) -> HashMap<u32, Vec<Charged>> {
-    let mut points: Vec<(i64, u32, i32, ChargeKind)> = Vec::new();
-    for activity in &trace.cpus {
-        points.extend(activity.charges.iter().map(|one| (one.ts_ns, activity.cpu, one.by_tid, one.what)));
-    }
-    if !points.iter().any(|(.., what)| matches!(what, ChargeKind::Runtime { .. })) {
-        return HashMap::new();
-    }
-    points.sort_by_key(|(ts_ns, cpu, ..)| (*ts_ns, *cpu));
-    let mut charged: HashMap<u32, Vec<Charged>> = HashMap::new();
-    // The thread on each CPU, and the instant up to which it is charged.
-    let mut on_cpu: HashMap<u32, (i32, i64)> = HashMap::new();
-    for (ts_ns, cpu, by_tid, what) in points {
-        match what {
-            ChargeKind::Lost => {
-                on_cpu.remove(&cpu);
-            }
-            ChargeKind::Switch { next } => {
-                let since_ns = match on_cpu.get(&cpu) {
-                    Some(&(before, at_ns)) if before != 0 && ts_ns - at_ns <= SWITCHING_NS_MAX => at_ns,
-                    _ => ts_ns,
-                };
-                on_cpu.insert(cpu, (next, since_ns));
-            }
-            ChargeKind::Runtime { tid, ran_ns } => {
-                let here = on_cpu.get(&cpu).is_some_and(|(running, _)| *running == tid);
-                let elsewhere = || on_cpu.iter().find(|(_, (running, _))| *running == tid).map(|(cpu, _)| *cpu);
-                let of = if here || by_tid == tid { Some(cpu) } else { elsewhere() };
-                let Some(of) = of else { continue };
-                if let Some((running, start_ns)) = on_cpu.insert(of, (tid, ts_ns))
-                    && running == tid
-                    && start_ns < ts_ns
-                {
-                    let ran_ns = ran_ns.max(0);
-                    charged.entry(of).or_default().push(Charged { tid, start_ns, end_ns: ts_ns, ran_ns });
-                }
-            }
-        }
-    }
-    charged
 }
 
 /// A stretch in which a CPU recorded nothing.

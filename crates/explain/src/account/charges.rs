@@ -1,0 +1,138 @@
+//! What the kernel charged the threads on a CPU for, between two readings of its task clock (`sched_stat_runtime`).
+//!
+//! A wake-up that preempts the running thread reads the clock, and the kernel does not read it again for the switch. If
+//! the thread stays in the kernel in between, it is not charged for that stretch: its successor is, on top of the time
+//! for which it ran. The pair of charges shows how long the stretch was.
+
+use crate::account::vcpu_absences::Charged;
+use crate::read::event::{Event, EventKind};
+use crate::replay::trace::{ChargeKind, Trace};
+use std::collections::HashMap;
+
+/// A charge at most this long before a switch is made by the switch.
+pub const SWITCHING_NS_MAX: i64 = 5_000;
+/// A charge can differ from the elapsed time by this much because the two clocks are read at different instants.
+const READ_APART_NS_MAX: i64 = 20_000;
+
+/// The charges of each CPU's thread, from one charge to the next.
+pub fn charges(trace: &Trace) -> HashMap<u32, Vec<Charged>> {
+    let mut points: Vec<(i64, u32, i32, ChargeKind)> = Vec::new();
+    for activity in &trace.cpus {
+        points.extend(activity.charges.iter().map(|one| (one.ts_ns, activity.cpu, one.by_tid, one.what)));
+    }
+    if !points.iter().any(|(.., what)| matches!(what, ChargeKind::Runtime { .. })) {
+        return HashMap::new();
+    }
+    points.sort_by_key(|(ts_ns, cpu, ..)| (*ts_ns, *cpu));
+    let mut charged: HashMap<u32, Vec<Charged>> = HashMap::new();
+    // The thread on each CPU, and the instant up to which it is charged.
+    let mut on_cpu: HashMap<u32, (i32, i64)> = HashMap::new();
+    for (ts_ns, cpu, by_tid, what) in points {
+        match what {
+            ChargeKind::Lost => {
+                on_cpu.remove(&cpu);
+            }
+            ChargeKind::Switch { next } => {
+                let since_ns = match on_cpu.get(&cpu) {
+                    Some(&(before, at_ns)) if before != 0 && ts_ns - at_ns <= SWITCHING_NS_MAX => at_ns,
+                    _ => ts_ns,
+                };
+                on_cpu.insert(cpu, (next, since_ns));
+            }
+            ChargeKind::Runtime { tid, ran_ns } => {
+                let here = on_cpu.get(&cpu).is_some_and(|(running, _)| *running == tid);
+                let elsewhere = || on_cpu.iter().find(|(_, (running, _))| *running == tid).map(|(cpu, _)| *cpu);
+                let of = if here || by_tid == tid { Some(cpu) } else { elsewhere() };
+                let Some(of) = of else { continue };
+                if let Some((running, start_ns)) = on_cpu.insert(of, (tid, ts_ns))
+                    && running == tid
+                    && start_ns < ts_ns
+                {
+                    let ran_ns = ran_ns.max(0);
+                    charged.entry(of).or_default().push(Charged { tid, start_ns, end_ns: ts_ns, ran_ns });
+                }
+            }
+        }
+    }
+    for (cpu, of_cpu) in &mut charged {
+        correct_switches(of_cpu, &preemptions(trace, *cpu));
+    }
+    charged
+}
+
+/// Instants at which a thread was woken for `cpu`, ascending.
+fn preemptions(trace: &Trace, cpu: u32) -> Vec<i64> {
+    let events = trace.cpus.iter().flat_map(|activity| &activity.events);
+    let wakes = |event: &&Event| matches!(event.what, EventKind::Wakeup { target_cpu, .. } if i64::from(target_cpu) == i64::from(cpu));
+    let mut found: Vec<i64> = events.filter(wakes).map(|event| event.ts_ns).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Gives a thread what the kernel charged to its successor.
+fn correct_switches(charged: &mut [Charged], woken: &[i64]) {
+    for at in 0..charged.len() {
+        let one = charged[at];
+        let next = charged.get(at + 1).copied();
+        let went_on = next.is_some_and(|next| next.tid == one.tid && next.start_ns == one.end_ns);
+        if one.missing_ns() <= 0 || went_on {
+            continue;
+        }
+        let next = next.filter(|next| (0..=SWITCHING_NS_MAX).contains(&(next.start_ns - one.end_ns)));
+        match next.map(|next| next.missing_ns()) {
+            Some(missing_ns) if missing_ns < 0 => {
+                let ns = one.missing_ns().min(-missing_ns);
+                charged[at].ran_ns += ns;
+                charged[at + 1].ran_ns -= ns;
+            }
+            Some(missing_ns) if missing_ns < READ_APART_NS_MAX => {}
+            // The successor lost time itself, or its charge is unknown: the stretch can be as long as this.
+            _ => {
+                let before = &woken[..woken.partition_point(|woken_ns| *woken_ns < one.end_ns)];
+                let last_ns = before.last().copied().filter(|woken_ns| *woken_ns >= one.start_ns);
+                charged[at].ran_ns += last_ns.map_or(0, |woken_ns| one.missing_ns().min(one.end_ns - woken_ns));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn charge(tid: i32, start_us: i64, end_us: i64, ran_us: i64) -> Charged {
+        Charged { tid, start_ns: start_us * 1000, end_ns: end_us * 1000, ran_ns: ran_us * 1000 }
+    }
+
+    fn missing_us(mut charged: Vec<Charged>, woken_us: &[i64]) -> Vec<i64> {
+        let woken: Vec<i64> = woken_us.iter().map(|us| us * 1000).collect();
+        correct_switches(&mut charged, &woken);
+        charged.iter().map(|one| one.missing_ns() / 1000).collect()
+    }
+
+    #[test]
+    fn the_successor_gives_back_what_it_was_charged_for() {
+        // Woken at 500, switched to at 2400; the charge of the switch ends at the wake-up, that of the successor starts there.
+        let poll = [charge(1, 0, 2400, 500), charge(2, 2400, 2500, 2000)];
+        assert_eq!(missing_us(poll.to_vec(), &[500]), [0, 0]);
+        // Of these 1900 µs the hypervisor took 1000.
+        let stolen = [charge(1, 0, 2400, 500), charge(2, 2400, 2500, 1000)];
+        assert_eq!(missing_us(stolen.to_vec(), &[500]), [1000, 0]);
+    }
+
+    #[test]
+    fn a_charge_that_no_successor_completes_counts_up_to_the_wake_up() {
+        let before = [charge(1, 0, 5000, 100)];
+        assert_eq!(missing_us(before.to_vec(), &[4980]), [4880]);
+        assert_eq!(missing_us(before.to_vec(), &[80]), [0]);
+        assert_eq!(missing_us(before.to_vec(), &[]), [4900]);
+        let both = [charge(1, 0, 5000, 100), charge(2, 5000, 9000, 1000)];
+        assert_eq!(missing_us(both.to_vec(), &[1000]), [900, 3000]);
+    }
+
+    #[test]
+    fn a_thread_that_keeps_the_cpu_is_not_corrected() {
+        let ticks = [charge(1, 0, 4000, 1000), charge(1, 4000, 8000, 4000), charge(2, 8000, 8100, 100)];
+        assert_eq!(missing_us(ticks.to_vec(), &[10]), [3000, 0, 0]);
+    }
+}
