@@ -16,6 +16,7 @@ use crate::read::event_text::relative;
 use crate::recognise::case::{Case, Claim, duration, held};
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
+use std::iter;
 
 pub const ABOUT: About = About {
     recognised: "the kernel charged the threads on this CPU less than passed (sched_stat_runtime, where the kernel has a steal clock), and the CPU recorded nothing meanwhile; or the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late",
@@ -157,7 +158,8 @@ fn on_an_idle_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
         return None;
     }
     let left = case.event(|event| event.cpu == case.cpu() && event.what == EventKind::Idle { state: IDLE_EXIT });
-    let entry = case.wake_interrupt_entry();
+    // A thread that a task woke did not wait for the interrupt of its timer alone.
+    let entry = case.wake_interrupt_entry()?;
     // While the CPU leaves idle it executes the kernel, which may mask interrupts, as during any task.
     let sleeps = |index: &usize| !matches!(held(&case.pieces[*index]), Some(Context::Idle { state: IDLE_EXIT }));
     let asleep_ns = case.ns(&pieces.iter().copied().filter(sleeps).collect::<Vec<_>>());
@@ -171,7 +173,7 @@ fn on_an_idle_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
                 case.share(&pieces)
             ),
             evidence: case.steal_line().into_iter().collect(),
-            ..claim(pieces, entry.into_iter().chain(left).collect())
+            ..claim(pieces, iter::once(entry).chain(left).collect())
         });
     }
     Some(Claim {
@@ -180,7 +182,7 @@ fn on_an_idle_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
             case.share(&pieces)
         ),
         evidence: evidence(case, "an idle CPU waits with interrupts enabled: nothing in the guest can have delayed it"),
-        ..claim(pieces, entry.into_iter().chain(left).collect())
+        ..claim(pieces, iter::once(entry).chain(left).collect())
     })
 }
 

@@ -1,7 +1,8 @@
 //! The measuring thread was frozen: the freezer of a control group, or a suspend, kept it from running and from being woken.
 //!
 //! Proof is one of these. `cgroup_unfreeze` by the task that then wakes the thread. Its timer's turn came, woke nobody, and a task
-//! woke it later: the kernel freezes a sleeping thread in place, and a timer does not wake a frozen one. Or it slept without having
+//! woke it later: the kernel freezes a sleeping thread in place, and a timer does not wake a frozen one. Or its timer was due during an
+//! uninterruptible sleep and did not expire: the freeze had interrupted the sleep that the timer ends. Or it slept without having
 //! started a timer, until a task woke it, which the loop of a measuring thread never does of its own accord; that a stop or a
 //! debugger did this, and not the freezer, is excluded by the state in which it left the CPU.
 
@@ -13,7 +14,7 @@ use crate::replay::thread_life::{LifeSpan, LifeState};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "the thread's timer expires and wakes nobody until a task does so later; or it sleeps without a timer until a task wakes it; or cgroup_unfreeze comes with the wake-up",
+    recognised: "the thread's timer expires and wakes no thread until a task does so later; or the timer is due during an uninterruptible sleep and does not expire; or the thread sleeps without a timer until a task wakes it; or cgroup_unfreeze comes with the wake-up",
     confirm: "cgroup.freeze or freezer.state of its control group; cgroup:cgroup_freeze; docker pause, a suspend, a checkpoint (CRIU)",
     fix: "do not freeze the control group of the process during a measurement; such a sample says nothing about the kernel",
     reading: &["Control Group v2", "Cgroup Freezer"],
@@ -79,7 +80,18 @@ fn freeze<'c>(case: &Case<'c>, asleep: &LifeSpan<'c>) -> Option<Freeze<'c>> {
             "its timer expired and did not wake it, as no timer wakes a frozen thread",
         );
     }
-    if case.sleeps_without_timer() || wakes_itself(case, asleep) {
+    if case.sleeps_without_timer() {
+        return None;
+    }
+    if let Some(armed) = timer_withdrawn(case, asleep) {
+        return found(
+            vec![armed],
+            Confidence::Likely,
+            "its timer was due and did not expire while it slept without heeding signals: a freeze interrupts the sleep that the \
+             timer ends, and cancels the timer",
+        );
+    }
+    if wakes_itself(case, asleep) {
         return None;
     }
     found(
@@ -120,6 +132,18 @@ fn expired_in_vain<'c>(case: &Case<'c>, asleep: &LifeSpan) -> Option<Event<'c>> 
     });
     let done_ns = done.map(|event| event.ts_ns).min()?;
     (done_ns < asleep.end_ns).then_some(expired)
+}
+
+/// The start of a timer that was due in the middle of an uninterruptible sleep and did not expire.
+fn timer_withdrawn<'c>(case: &Case<'c>, asleep: &LifeSpan) -> Option<Event<'c>> {
+    let armed = last_arm(case, asleep)?;
+    let EventKind::HrtimerStart { timer, expires_ns, .. } = armed.what else { return None };
+    let blocked = matches!(asleep.state, LifeState::Asleep { blocked: true });
+    let expired = interventions(case).any(|event| {
+        event.ts_ns > armed.ts_ns
+            && matches!(event.what, EventKind::HrtimerExpireEntry { timer: expired, .. } if expired == timer)
+    });
+    (blocked && !expired && asleep.contains(expires_ns)).then_some(armed)
 }
 
 /// The timer that the thread started last before it fell asleep.
