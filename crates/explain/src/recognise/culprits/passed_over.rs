@@ -131,11 +131,23 @@ impl<'c> PassedOver<'c> {
     /// All of the time in which the thread was kept from running up to an instant, whoever had the CPU and whether the host executed
     /// it.
     pub fn until(&self, case: &Case, end_ns: i64) -> Option<Vec<usize>> {
+        let since_ns = self.used_up_ns(case);
         case.claim_any(|piece| {
             (case.kept_off(piece) || self.pieces.iter().any(|&index| case.pieces[index] == *piece))
-                && self.from_ns <= piece.start_ns
+                && since_ns <= piece.start_ns
                 && piece.start_ns < end_ns
         })
+    }
+
+    /// Since when the budget was used up: only real-time tasks of this CPU use it, so a task that kept the CPU before the
+    /// decision made no difference.
+    fn used_up_ns(&self, case: &Case) -> i64 {
+        let Some(delay) = delay_around(case, self.from_ns) else { return self.from_ns };
+        let spends = |piece: &&Piece| {
+            (delay.start_ns..self.from_ns).contains(&piece.start_ns) && case.kind(piece) == OwnerKind::RtTask
+        };
+        let last_ns = case.pieces.iter().filter(spends).map(|piece| piece.end_ns).max();
+        last_ns.unwrap_or(delay.start_ns).min(self.from_ns)
     }
 
     /// The thread was chosen as soon as the task fell asleep or ended: nothing forbade it to run.
