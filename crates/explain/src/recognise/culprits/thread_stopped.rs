@@ -43,7 +43,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         0 | 1 => String::new(),
         times => format!(" {times} times"),
     };
-    let until = resumed.map(|event| format!(", and {} resumed it", case.names().task(event.tid)));
+    let until = resumed.map(|event| match by_whom {
+        Some(by) if by.tid == event.tid => " and resumed it".to_owned(),
+        _ => format!(", and {} resumed it", case.names().task(event.tid)),
+    });
     let longest = used.iter().max_by_key(|span| span.end_ns - span.start_ns);
     let evidence = longest.map(|span| {
         let since = if span.began.is_some() { "" } else { "at least " };
