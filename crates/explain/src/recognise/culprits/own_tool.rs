@@ -4,6 +4,7 @@
 //! the hypervisor may have delayed it.
 
 use super::about::{About, Proof};
+use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::method::Stimulus;
@@ -17,10 +18,17 @@ pub const ABOUT: About = About {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    // Until it has woken the measuring thread, the stimulating thread is part of the measured time.
-    let gives_stimulus = |phase| phase == PhaseName::WakePath && case.input.stimulus == Stimulus::Thread;
+    // The measured path leads through the thread that gives the stimulus: it wakes the measuring thread and gives way to it.
+    let woken = case.anchors.woken.filter(|_| case.input.stimulus == Stimulus::Thread);
+    let giver = woken.and_then(|woken| case.event(|event| event.ts_ns == woken.ts_ns && event.cpu == woken.cpu));
+    let giver = giver.map(|event| event.tid);
+    let gives_stimulus = |piece: &Piece| match piece.phase {
+        PhaseName::WakePath => case.input.stimulus == Stimulus::Thread,
+        PhaseName::SchedulingDelay => giver.is_some() && piece.answer.context().tid() == giver,
+        _ => false,
+    };
     let pieces = case.claim(|piece| {
-        case.kind(piece) == OwnerKind::Tool && piece.phase != PhaseName::TimerDelay && !gives_stimulus(piece.phase)
+        case.kind(piece) == OwnerKind::Tool && piece.phase != PhaseName::TimerDelay && !gives_stimulus(piece)
     })?;
     Some(Claim {
         confidence: Confidence::Certain,
