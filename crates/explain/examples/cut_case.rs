@@ -51,10 +51,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             "virtualisation": if virtual_time { Some(VIRTUAL_TIME) } else { environment.virtualisation.as_deref() },
         })
     });
+    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
     let case = serde_json::json!({
         "spike": spike,
+        "method": settings.map(|settings| settings.method.name).unwrap_or_default(),
         "median_ns": run.latency_ns_median(spike.thread),
-        "interval_ns": run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()).map_or(1_000_000, |s| s.interval_ns),
+        "interval_ns": settings.map_or(1_000_000, |settings| settings.interval_ns),
         "measuring_tids": measuring,
         "own_prio": run.effective.iter().flat_map(|effective| &effective.threads).find(|thread| thread.tid == spike.tid)
             .filter(|thread| matches!(thread.policy, Policy::Fifo | Policy::Rr) && spike.watched.is_none())
