@@ -19,7 +19,7 @@ Examples:
   tardy watch --pid 4711 --duration 10min --limit 200us
   tardy watch --comm 'ros2_control*' --duration 1h
   tardy watch --load messaging --cycle-limit 1ms -- ./robot
-  tardy watch --count XRun --limit 500us -- jackd -R -ddummy -r48000 -p64
+  tardy watch --duration 10s --count XRun --limit 500us -- jackd -R -ddummy -r48000 -p64
 
 It ends with the program, after --duration, or with Ctrl-C; a program that was already running keeps running.
 A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer, \
