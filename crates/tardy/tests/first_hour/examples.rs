@@ -31,7 +31,7 @@ const NEEDS: [(&str, &str); 20] = [
 
 /// Examples and the codes that they may end with: 1 where a limit of the example may be exceeded here, 3 and 4 where a test
 /// of a second is too short for what is asked.
-const CODES: [(&str, &[i32]); 12] = [
+const CODES: [(&str, &[i32]); 14] = [
     ("tardy judge --plan-test", &[0]),
     ("tardy judge", &[0, 1, 3, 4]),
     ("tardy compare", &[0]),
@@ -42,12 +42,15 @@ const CODES: [(&str, &[i32]); 12] = [
     ("tardy check", &[0, 1]),
     ("tardy run plans/", &[0, 1, 3, 4]),
     ("tardy run", &[0, 1]),
-    ("tardy watch", &[0, 1]),
+    ("tardy watch --pid", &[0, 1]),
+    ("tardy watch --comm", &[0, 1]),
+    ("tardy watch", &[0, 124]),
     ("tardy ", &[0]),
 ];
 
 /// Times and names of the examples, and what stands for them in a test.
-const SHORTER: [(&str, &str); 20] = [
+const SHORTER: [(&str, &str); 21] = [
+    ("jackd -R -ddummy -r48000 -p64", "sh -c 'sleep 0.5; echo XRun'"),
     ("-D 1h", "-D 1s"),
     ("--duration 8h", "--duration 1s"),
     ("--duration 60s", "--duration 1s"),
@@ -70,13 +73,14 @@ const SHORTER: [(&str, &str); 20] = [
     ("/etc/sysctl.d/90-realtime.conf", "sysctl.conf"),
 ];
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 23] = [
     "",
     "check",
     "run",
     "watch",
     "plan",
     "load",
+    "methods",
     "observe",
     "cyclictest",
     "explain",
