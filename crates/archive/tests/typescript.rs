@@ -9,7 +9,7 @@ use std::path::Path;
 use ts_rs::{Config, TS, TypeVisitor};
 
 const HEADER: &str = "\
-// Generated from the crate `archive`; do not edit. To write it anew:
+// Generated from the crate `archive`; do not edit. To write it again:
 // TARDY_WRITE_TYPES=1 cargo test -p archive --features typescript --test typescript
 ";
 
@@ -46,5 +46,5 @@ fn the_report_reads_the_types_this_crate_writes() {
         std::fs::write(&path, &types).unwrap();
     }
     let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(checked_in == types, "ui/src/types/report.ts is stale; its first lines say how to write it anew");
+    assert!(checked_in == types, "ui/src/types/report.ts is stale; its first lines say how to write it again");
 }

@@ -53,9 +53,9 @@ pub fn verdict(summary: &RunSummary) -> String {
         return text;
     }
     text.push_str(&format!(
-        " woke up {} times by timers and {} times otherwise{within}",
-        count(of(WatchedKind::Timer)),
-        count(of(WatchedKind::Woken))
+        " woke up {} by timers and {} otherwise{within}",
+        counted(of(WatchedKind::Timer), "time"),
+        counted(of(WatchedKind::Woken), "time")
     ));
     let kind = if of(WatchedKind::Timer) > 0 { WatchedKind::Timer } else { WatchedKind::Woken };
     let latest = series(summary, kind).max_by_key(|(cpu, _)| cpu.latency_ns.max);

@@ -1,4 +1,4 @@
-// Generated from the crate `archive`; do not edit. To write it anew:
+// Generated from the crate `archive`; do not edit. To write it again:
 // TARDY_WRITE_TYPES=1 cargo test -p archive --features typescript --test typescript
 
 /**

@@ -26,7 +26,7 @@ pub struct Anchors {
     pub interrupt: Option<Anchor>,
     /// The timer's turn came.
     pub expired: Option<Anchor>,
-    /// Somebody began to wake the thread.
+    /// A wake-up of the thread started.
     pub waking: Option<Anchor>,
     /// The thread became runnable.
     pub woken: Option<Anchor>,

@@ -88,8 +88,8 @@ impl<'c> Case<'c> {
         self.claim_any(|piece| matches!(piece.answer, Answer::NotExecuted(_)))
     }
 
-    /// Free pieces that `wanted` accepts, whatever the CPU did in them: for culprits that keep the thread from running whoever has
-    /// the CPU.
+    /// Free pieces that `wanted` accepts, not executed ones included: for culprits that keep the thread from running regardless of
+    /// what the CPU does.
     pub fn claim_any(&self, wanted: impl Fn(&Piece) -> bool) -> Option<Vec<usize>> {
         let free = |index: &usize| !self.taken[*index] && wanted(&self.pieces[*index]);
         let claimed: Vec<usize> = (0..self.pieces.len()).filter(free).collect();
@@ -247,7 +247,7 @@ impl<'c> Case<'c> {
         events
     }
 
-    /// The hypervisor that may have had the CPU; `None` when there is none, or nobody told. One that only stops the guest's
+    /// The hypervisor that may have had the CPU; `None` when there is none, or the archive does not name one. One that only stops the guest's
     /// clock is none.
     pub fn virtualised(&self) -> Option<&str> {
         if self.in_virtual_time() {
@@ -346,7 +346,7 @@ impl<'c> Case<'c> {
         self.trace.priorities.at(self.tool_threads.own_tid, piece.start_ns).or(self.tool_threads.own_prio)
     }
 
-    /// Kernel priority of a thread that has the CPU in a piece: whoever has a lock is lent another one for a while.
+    /// Kernel priority of a thread that has the CPU in a piece: the kernel lends another one to the holder of a lock that an urgent thread waits for.
     pub fn prio_in(&self, tid: i32, piece: &Piece) -> Option<i32> {
         self.trace.priorities.at(tid, piece.start_ns).or_else(|| self.names().prio(tid))
     }

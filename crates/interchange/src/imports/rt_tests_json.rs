@@ -260,7 +260,7 @@ mod tests {
 }"#;
 
     #[test]
-    fn the_two_defects_of_the_tool_are_mended_and_told() {
+    fn the_two_defects_of_the_tool_are_repaired_and_reported() {
         let source = read(FILE, &Hints::default()).unwrap();
         assert_eq!(source.command.as_deref(), Some("cyclictest -h 30 -D \"quoted\" --json=x"));
         assert_eq!((source.threads[0].cycles, source.threads[0].mean), (Some(0), None));

@@ -23,7 +23,7 @@ fn a_fact_that_cannot_be_read_makes_no_finding_and_is_told() {
             assert!(new.is_empty(), "{name}, {path}: {new:?}");
             reported += usize::from(after.not_known.len() > before.not_known.len());
         }
-        assert!(reported >= 25, "{name}: only {reported} unreadable files were told");
+        assert!(reported >= 25, "{name}: only {reported} unreadable files were reported");
     }
 }
 

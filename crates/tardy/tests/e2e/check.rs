@@ -126,11 +126,11 @@ fn plant_find_mend_and_restore(kernel: &str) {
     let changed: Vec<_> = applied.iter().filter(|one| one.problem.is_none()).map(|one| one.path.as_str()).collect();
     eprintln!("{kernel}: {} of {} settings changed: {changed:?}", changed.len(), changes.len());
     assert!(changed.len() >= 15, "{applied:?}");
-    let mended = gather(&mut machine, &meter, 80, LIMIT).unwrap();
+    let applied = gather(&mut machine, &meter, 80, LIMIT).unwrap();
     for path in changed {
-        assert_ne!(before.files[path], mended.files[path], "{path}");
+        assert_ne!(before.files[path], applied.files[path], "{path}");
     }
-    let left = judged(&mended);
+    let left = judged(&applied);
     for id in ["memory.same-page-merging", "isolation.workqueues", "scheduler.throttling", "memory.zone-reclaim"] {
         assert!(!ids(&left).contains(&id), "{id} is still found");
     }

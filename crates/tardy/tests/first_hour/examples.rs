@@ -124,7 +124,9 @@ fn examples_do_what_they_promise() {
     let Some(desk) = Desk::new() else { return };
     let prepared = "tardy run -q -D 2s --limit 1us --beside-others --out runs/before; \
         tardy run -q -D 2s --limit 1us --beside-others --out runs/after; \
-        mkdir nightly; cp -r runs/before runs/after nightly/; (while :; do sleep 0.05; done >sleep.log 2>&1 & echo $! > sleeper)";
+        mkdir nightly; cp -r runs/before runs/after nightly/; \
+        cp \"$(command -v bash)\" sleeping; mkfifo never; \
+        (./sleeping -c 'exec 9<>never; while :; do read -r -t 0.05 -u 9; done' >sleep.log 2>&1 & echo $! > sleeper)";
     desk.shell(prepared);
     let fixture = root().join("corpus/imports");
     let copied = format!(

@@ -13,7 +13,7 @@ const SCRIPT: &str = "#!/bin/sh\n\
     here=$(dirname \"$0\")\n\
     case \"$1\" in\n\
     facts) cat \"$here/facts.json\" ;;\n\
-    apply) read -r line; printf '%s' \"$line\" > \"$here/asked.json\"; cat \"$here/answer.json\"; mv \"$here/mended.json\" \"$here/facts.json\" ;;\n\
+    apply) read -r line; printf '%s' \"$line\" > \"$here/asked.json\"; cat \"$here/answer.json\"; mv \"$here/changed.json\" \"$here/facts.json\" ;;\n\
     *) exit 2 ;;\n\
     esac\n";
 const COMPACT: &str = "/proc/sys/vm/compact_unevictable_allowed";
@@ -113,7 +113,7 @@ fn applying_changes_what_can_be_changed_and_judges_the_machine_anew() {
     let bench = Bench::new(&before);
     let mut after = before.clone();
     after.files.insert(COMPACT.into(), Fact::Text("0\n".into()));
-    bench.keep("mended.json", &serde_json::to_string(&after).unwrap());
+    bench.keep("changed.json", &serde_json::to_string(&after).unwrap());
     bench.keep("answer.json", &format!(r#"[{{"path":"{COMPACT}","value":"0","before":"1","problem":null}}]"#));
     let ended = bench.run(&["--apply"]);
     assert!(ended.stdout.contains(&format!("{COMPACT}: 1 -> 0")), "{}{}", ended.stdout, ended.stderr);

@@ -133,9 +133,9 @@ fn planted_settings_are_found_applied_and_put_back_to_the_byte() {
         .collect();
     eprintln!("{} settings changed: {changed:?}", changed.len());
     assert!(changed.len() >= planted.len(), "{}", applied["applied"]);
-    let mended = snapshot();
+    let after = snapshot();
     for path in changed.iter().filter(|path| before.contains_key(Path::new(path))) {
-        assert_ne!(before.get(Path::new(path)), mended.get(Path::new(path)), "{path} was not changed");
+        assert_ne!(before.get(Path::new(path)), after.get(Path::new(path)), "{path} was not changed");
     }
     let left: Vec<&str> =
         planted.iter().map(|(_, id)| *id).filter(|id| ids(&applied).iter().any(|one| one == id)).collect();

@@ -239,7 +239,7 @@ fn a_machine_in_doubt_passes_only_when_the_plan_says_so() {
 
 #[test]
 fn a_step_that_breaks_is_an_error_stops_none_and_is_repeated() {
-    let broken = by_load("[ -e \"$here/mended\" ] || { echo out of luck >&2; kill -9 $$; }");
+    let broken = by_load("[ -e \"$here/repaired\" ] || { echo out of luck >&2; kill -9 $$; }");
     let plan = TWO_STEPS.replace("\"none\", \"messaging\"", "\"messaging\", \"none\"");
     let bench = with_plan(broken, &plan);
     let ended = bench.run(&["run", "x.toml", "--out", "here"]);
@@ -247,7 +247,7 @@ fn a_step_that_breaks_is_an_error_stops_none_and_is_repeated() {
     assert!(flowing(&ended.stdout).contains("killed by signal 9"), "{}", ended.stdout);
     assert!(ended.stdout.contains("tardy run --resume here"), "{}", ended.stdout);
     assert_eq!(fs::read_to_string(bench.path("asked")).unwrap(), "messaging\nnone\n");
-    fs::write(bench.path("mended"), "").unwrap();
+    fs::write(bench.path("repaired"), "").unwrap();
     let resumed = bench.run(&["run", "--resume", "here", "--json"]);
     assert_eq!(
         fs::read_to_string(bench.path("asked")).unwrap(),
@@ -270,11 +270,11 @@ fn an_invalid_run_is_an_error_of_its_step() {
     assert!(!ended.stdout.contains("FAIL"), "{}", ended.stdout);
 }
 
-/// A meter that measures with a load until it is asked to stop, unless there is a file `mended`.
+/// A meter that measures with a load until it is asked to stop, unless there is a file `repaired`.
 fn stopping() -> Bench {
     let bench = measuring()
         .does("case \"$settings\" in *messaging*) load=messaging;; *) load=none;; esac; echo $load >> \"$here/asked\"")
-        .does("if [ $load = messaging ] && ! [ -e \"$here/mended\" ]; then touch \"$here/measuring\"; read -r line")
+        .does("if [ $load = messaging ] && ! [ -e \"$here/repaired\" ]; then touch \"$here/measuring\"; read -r line")
         .says(&[totals(0), end(Ending::Stopped)])
         .does("exit 0; fi");
     ending_well(bench)
@@ -293,7 +293,7 @@ fn an_interrupt_ends_the_round_and_resume_does_the_rest() {
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     assert!(ended.stdout.contains("stopped") && ended.stdout.contains("not run"), "{}", ended.stdout);
     assert_eq!(fs::read_to_string(bench.path("asked")).unwrap(), "messaging\n");
-    fs::write(bench.path("mended"), "").unwrap();
+    fs::write(bench.path("repaired"), "").unwrap();
     let resumed = bench.run(&["run", "--resume", "here"]);
     assert_eq!(resumed.code, Some(0), "{}{}", resumed.stdout, resumed.stderr);
     assert_eq!(fs::read_to_string(bench.path("asked")).unwrap(), "messaging\nmessaging\nnone\n");
@@ -301,14 +301,14 @@ fn an_interrupt_ends_the_round_and_resume_does_the_rest() {
 
 #[test]
 fn a_killed_round_goes_on() {
-    let wait = "[ -e \"$here/mended\" ] || { touch \"$here/measuring\"; exec sleep 60; }";
+    let wait = "[ -e \"$here/repaired\" ] || { touch \"$here/measuring\"; exec sleep 60; }";
     let bench = with_plan(by_load(wait), TWO_STEPS);
     let mut tardy =
         bench.tardy(&["run", "x.toml", "--out", "here"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_for(&bench.path("measuring"));
     tardy.kill().unwrap();
     tardy.wait().unwrap();
-    fs::write(bench.path("mended"), "").unwrap();
+    fs::write(bench.path("repaired"), "").unwrap();
     let resumed = bench.run(&["run", "--resume", "here", "--json"]);
     assert_eq!(resumed.code, Some(0), "{}{}", resumed.stdout, resumed.stderr);
     assert_eq!(fs::read_to_string(bench.path("asked")).unwrap(), "none\nmessaging\nmessaging\n");

@@ -60,7 +60,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         delays.filter_map(|delay| Some((delay, period_of(case, delay)?))).collect();
     let throttling =
         |piece: &Piece| throttled.iter().find(|(delay, _)| delay.contains(piece.start_ns)).map(|&(_, period)| period);
-    // Whoever had the CPU meanwhile, and whether the host executed it.
+    // A throttled thread waits regardless of which task has the CPU, and of whether the host executes it.
     let pieces = case.claim_any(|piece| {
         case.kept_off(piece) && throttling(piece).is_some_and(|period| piece.start_ns <= period.ts_ns)
     })?;

@@ -128,8 +128,8 @@ impl<'c> PassedOver<'c> {
         period_began(case, &["sched_rt_period_timer"], (delay.end_ns - FOLLOWS_NS, delay.end_ns))
     }
 
-    /// All of the time in which the thread was kept from running up to an instant, whoever had the CPU and whether the host executed
-    /// it.
+    /// All pieces in which the thread was kept from running up to an instant, regardless of which task had the CPU and of whether
+    /// the host executed it.
     pub fn until(&self, case: &Case, end_ns: i64) -> Option<Vec<usize>> {
         let since_ns = self.used_up_ns(case);
         case.claim_any(|piece| {

@@ -140,6 +140,6 @@ mod tests {
         say(b"", 0, u64::MAX);
         assert_eq!(contents(&path).unwrap().len(), (16 << 20) - 8);
         make_files(scratch.path()).unwrap();
-        assert_eq!(contents(&path).unwrap(), b"", "files are made anew");
+        assert_eq!(contents(&path).unwrap(), b"", "each is a new file");
     }
 }
