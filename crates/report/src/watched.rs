@@ -3,7 +3,7 @@
 use archive::settings::Policy;
 use archive::summary::{CpuSummary, RunSummary};
 use archive::watched::{WatchSettings, WatchedKind, WatchedSeries};
-use words::figures::{count, counted, duration, latency};
+use words::figures::{counted, duration, latency};
 
 /// Every kind of series, in display order.
 pub const KINDS: [WatchedKind; 3] = [WatchedKind::Timer, WatchedKind::Cycle, WatchedKind::Woken];

@@ -1,6 +1,7 @@
 //! Measuring: the options of a run, the machine under test, the end of a run, and rounds of runs.
 
 pub mod arguments;
+pub mod command;
 pub mod ending;
 pub mod machine;
 pub mod request;

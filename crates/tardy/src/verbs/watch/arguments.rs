@@ -1,7 +1,8 @@
 //! The options of `tardy watch` and the meter settings that follow from them.
 
-use crate::exit::{ProgramError, UsageError};
+use crate::exit::UsageError;
 use crate::measuring::arguments::{ExtentArguments, LoadArguments, OutputArguments, TraceArguments, TraceDefaults};
+use crate::measuring::command;
 use crate::measuring::machine::is_board;
 use crate::options::quantity::latency_ns;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
@@ -9,9 +10,7 @@ use archive::watched::WatchSettings;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args};
 use machines::local;
-use std::env;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,29 +72,14 @@ pub struct WatchArguments {
 }
 
 impl WatchArguments {
-    pub fn command(&self) -> &[String] {
+    #[cfg(test)]
+    fn command(&self) -> &[String] {
         &self.command
     }
 
     /// Texts to count in the output of the command.
     pub fn texts_to_count(&self) -> &[String] {
         &self.count
-    }
-
-    /// Looks for the program on this machine.
-    fn find(program: &str) -> Result<(), ProgramError> {
-        let is_file = |path: &Path| path.metadata().is_ok_and(|file| file.is_file());
-        let runs = |path: &Path| path.metadata().is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
-        let places: Vec<PathBuf> = match program.contains('/') {
-            true => vec![program.into()],
-            false => env::var_os("PATH").iter().flat_map(env::split_paths).map(|folder| folder.join(program)).collect(),
-        };
-        let files: Vec<&PathBuf> = places.iter().filter(|path| is_file(path)).collect();
-        match files.iter().any(|path| runs(path)) {
-            true => Ok(()),
-            false if files.is_empty() => Err(ProgramError::Missing(program.into())),
-            false => Err(ProgramError::NotExecutable(program.into())),
-        }
     }
 
     /// The settings for the meter; the process number of a command is set when it is started.
@@ -116,7 +100,7 @@ impl WatchArguments {
         }
         // A board has its own programs.
         if let Some(program) = self.command.first().filter(|_| !is_board(&self.target)) {
-            Self::find(program)?;
+            command::find(program)?;
         }
         Ok(RunSettings {
             duration_ns: self.extent.duration,
@@ -143,6 +127,7 @@ impl WatchArguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::ProgramError;
     use clap::Parser;
 
     #[derive(Debug, Parser)]

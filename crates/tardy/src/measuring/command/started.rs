@@ -1,4 +1,4 @@
-//! A command started in order to be watched: held back until everything is armed, and ended with the watch.
+//! A command on this machine: held back until everything is armed, and ended with the measurement.
 
 use super::reading;
 use anyhow::Context;

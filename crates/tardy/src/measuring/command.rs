@@ -1,0 +1,75 @@
+//! A command that is started in order to be measured: found on this machine, sent to a virtual one, or held back here.
+
+pub mod interpreter;
+mod reading;
+mod started;
+
+pub use started::Started;
+
+use crate::exit::{ProgramError, UsageError};
+use archive::watched::WatchSettings;
+use machines::{Target, local};
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::machine::is_board;
+use runner::run::CountedOutput;
+
+/// Looks for a program on this machine, as a shell does.
+///
+/// # Errors
+/// [`ProgramError`].
+pub fn find(program: &str) -> Result<(), ProgramError> {
+    let is_file = |path: &Path| path.metadata().is_ok_and(|file| file.is_file());
+    let runs = |path: &Path| path.metadata().is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
+    let places: Vec<PathBuf> = match program.contains('/') {
+        true => vec![program.into()],
+        false => env::var_os("PATH").iter().flat_map(env::split_paths).map(|folder| folder.join(program)).collect(),
+    };
+    let files: Vec<&PathBuf> = places.iter().filter(|path| is_file(path)).collect();
+    match files.iter().any(|path| runs(path)) {
+        true => Ok(()),
+        false if files.is_empty() => Err(ProgramError::Missing(program.into())),
+        false => Err(ProgramError::NotExecutable(program.into())),
+    }
+}
+
+/// Starts a command held back on this machine, or sends its program to a virtual machine, where the meter starts it. A
+/// board has its own programs.
+///
+/// # Errors
+/// If the program cannot run there, or the meter cannot be started.
+pub fn prepare(
+    name: &str,
+    target: &mut dyn Target,
+    watch: &mut WatchSettings,
+    meter: &Path,
+    aside: bool,
+    counted: &CountedOutput,
+) -> anyhow::Result<Option<Started>> {
+    let [program, ..] = watch.command.as_slice() else { return Ok(None) };
+    if name == local::NAME {
+        let started = Started::waiting(meter, &watch.command, aside, counted)?;
+        (watch.pid, watch.ours) = (Some(started.pid()), true);
+        return Ok(Some(started));
+    }
+    if is_board(name) {
+        return Ok(None);
+    }
+    // A virtual machine has no files except those sent to it, and mounts its own file systems over some directories.
+    let path = fs::canonicalize(program)?;
+    if let Some(interpreter) = interpreter::of(&path)? {
+        let text = format!(
+            "{} needs {interpreter}, and the virtual machine {name} has no files but those it is sent; link the program \
+             statically (gcc -static, or a musl target in Rust)",
+            path.display()
+        );
+        return Err(UsageError(text).into());
+    }
+    let there = Path::new("/").join(path.file_name().unwrap_or_default());
+    target.send_file(&path, &there)?;
+    watch.command[0] = there.display().to_string();
+    Ok(None)
+}
