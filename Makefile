@@ -28,7 +28,7 @@ FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz torture miri advisories clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz torture miri advisories clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -59,8 +59,13 @@ test: test-machine lint test-ui test-rust ## everything that continuous integrat
 e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 MB once)
 	packaging/install-dependencies --e2e
 	$(MAKE) --no-print-directory $(METERS)-arm64
-	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package tardy --test e2e -- --ignored --skip virtual_compare --skip custom_kernel --test-threads=1
+	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package tardy --test e2e -- --ignored --skip virtual_compare --skip custom_kernel --skip methods:: --test-threads=1
 	cargo test --package recorder -- --ignored
+
+e2e-methods: build ## measure with every method in machines with its devices, print a table, compare with the reference
+	packaging/install-dependencies --e2e
+	$(MAKE) --no-print-directory $(METERS)-arm64
+	TARDY_METER=$(CURDIR)/$(METER) cargo test --package tardy --test e2e methods:: -- --ignored --nocapture --test-threads=1
 
 e2e-labgrid: build $(LABGRID)/requirements.txt ## share a board on loopback with labgrid, measure on it (downloads 15 MB once)
 	packaging/install-dependencies

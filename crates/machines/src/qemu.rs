@@ -130,7 +130,11 @@ impl QemuTarget {
         self.end();
         let program = find_program(&self.machine)?;
         let mut kernel = kernel::find(&self.machine, &self.cache)?;
-        kernel.modules.extend(kernel::own_modules(&self.machine)?);
+        for module in kernel::own_modules(&self.machine, &self.cache)? {
+            if !kernel.modules.iter().any(|(name, _)| *name == module.0) {
+                kernel.modules.push(module);
+            }
+        }
         let meter = static_meter(&self.meter, self.machine.architecture)?;
         self.scratch = Some(Scratch::make("vm").map_err(PrepareError::NoScratch)?);
         self.ready = Some(Ready { program, kernel, meter, accelerator: Accelerator::Tcg });

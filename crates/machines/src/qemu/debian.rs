@@ -3,6 +3,7 @@
 use super::apt::{Apt, output};
 use super::error::FileError;
 use super::kernel::{KernelError, ProgramError};
+use super::modules::Modules;
 use super::platform::Platform;
 use super::{unpack, vmlinux};
 use std::cmp::Ordering;
@@ -13,6 +14,26 @@ use std::process::{Command, Stdio};
 const PREFIX: &str = "linux-image-";
 /// File of a cached kernel that contains its release.
 pub const RELEASE: &str = "release";
+
+/// The files of a package that are unpacked: the kernel, the line to the host, and the drivers of the devices that methods
+/// measure with. A whole package takes 300 MB.
+const UNPACKED: [&str; 15] = [
+    "./boot/*",
+    "*/modules/*/modules.*",
+    "*/kernel/drivers/virtio/*",
+    "*/kernel/drivers/char/*",
+    "*/kernel/drivers/gpio/*",
+    "*/kernel/drivers/net/*failover*",
+    "*/kernel/drivers/net/virtio_net*",
+    "*/kernel/drivers/net/ethernet/intel/e1000/*",
+    "*/kernel/drivers/parport/*",
+    "*/kernel/drivers/uio/*",
+    "*/kernel/drivers/vfio/*",
+    "*/kernel/net/core/*",
+    "*/kernel/net/packet/*",
+    "*/kernel/sound/*",
+    "*/kernel/virt/lib/*",
+];
 
 /// A kernel series, such as `6.1` or `6.12-rt`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,14 +141,28 @@ pub fn directory(cache: &Path, pin: &str) -> PathBuf {
     cache.join(pin.replace('=', "_").replace(['/', ':'], "-"))
 }
 
-/// Downloads, verifies and unpacks a package unless the cache has it. Returns its directory, with `vmlinuz`, `config`,
-/// `modules`, [`RELEASE`], and `vmlinux` if a faster-booting image can be extracted.
+/// Whether the cache has a package with these modules, which an earlier version of this program may not have unpacked.
+pub fn has(cache: &Path, pin: &str, modules: &[&str]) -> bool {
+    let directory = directory(cache, pin);
+    directory.is_dir()
+        && (modules.is_empty()
+            || Modules::below(&directory.join("modules")).is_ok_and(|found| modules.iter().all(|name| found.has(name))))
+}
+
+/// Downloads, verifies and unpacks a package unless the cache has it with these modules. Returns its directory, with
+/// `vmlinuz`, `config`, `modules`, [`RELEASE`], and `vmlinux` if a faster-booting image can be extracted.
 ///
 /// # Errors
-/// The step that failed; the cache then contains nothing of it.
-pub fn fetch(apt: &Apt, package: &Package, cache: &Path, report: &mut dyn FnMut(&str)) -> Result<PathBuf, KernelError> {
+/// The step that failed; the cache then contains what it did before.
+pub fn fetch(
+    apt: &Apt,
+    package: &Package,
+    modules: &[&str],
+    cache: &Path,
+    report: &mut dyn FnMut(&str),
+) -> Result<PathBuf, KernelError> {
     let directory = directory(cache, &package.pin());
-    if directory.is_dir() {
+    if has(cache, &package.pin(), modules) {
         return Ok(directory);
     }
     let partial = cache.join(format!("partial-{}", std::process::id()));
@@ -138,7 +173,15 @@ pub fn fetch(apt: &Apt, package: &Package, cache: &Path, report: &mut dyn FnMut(
         verify(package, &archive)?;
         report("unpacking it");
         unpack_package(&archive, &partial)?;
-        fs::rename(partial.join("kernel"), &directory).map_err(FileError::of("move the kernel to", &directory))?;
+        let moving = || FileError::of("move the kernel to", &directory);
+        if directory.is_dir() {
+            // Only the modules can differ.
+            let place = directory.join("modules");
+            fs::rename(&place, partial.join("modules-before")).map_err(moving())?;
+            fs::rename(partial.join("kernel/modules"), &place).map_err(moving())?;
+        } else {
+            fs::rename(partial.join("kernel"), &directory).map_err(moving())?;
+        }
         Ok(())
     })();
     let _ = fs::remove_dir_all(&partial);
@@ -179,9 +222,8 @@ fn unpack_package(archive: &Path, into: &Path) -> Result<(), KernelError> {
         .spawn()
         .map_err(not_started("dpkg-deb"))?;
     let tar = reader.stdout.take().map_or(Stdio::null(), Stdio::from);
-    let wanted = ["./boot/*", "*/modules/*/modules.*", "*/kernel/drivers/virtio/*", "*/kernel/drivers/char/virtio*"];
     let mut writer = Command::new("tar");
-    writer.arg("-x").arg("-C").arg(&tree).arg("--no-same-owner").arg("--wildcards").args(wanted).stdin(tar);
+    writer.arg("-x").arg("-C").arg(&tree).arg("--no-same-owner").arg("--wildcards").args(UNPACKED).stdin(tar);
     // A kernel with all of these built in has no such directories; missing modules are detected when they are used.
     writer.stderr(Stdio::null());
     writer.status().map_err(not_started("tar"))?;

@@ -58,7 +58,8 @@ pub fn obtain(machine: &mut VirtualMachine, cache: &Path, report: &mut dyn FnMut
         return find(machine, cache).map(drop);
     };
     let series = Series::parse(series)?;
-    if machine.package.as_ref().is_some_and(|pin| debian::directory(cache, pin).is_dir()) {
+    let modules = named_modules(machine);
+    if machine.package.as_ref().is_some_and(|pin| debian::has(cache, pin, &modules)) {
         return Ok(());
     }
     let platform = Platform::of(machine.architecture);
@@ -67,9 +68,9 @@ pub fn obtain(machine: &mut VirtualMachine, cache: &Path, report: &mut dyn FnMut
         Some(pin) => debian::describe(&apt, pin)?,
         None => debian::resolve(&apt, platform, &series)?,
     };
-    debian::fetch(&apt, &package, cache, report)?;
+    debian::fetch(&apt, &package, &modules, cache, report)?;
     machine.package = Some(package.pin());
-    Ok(())
+    own_modules(machine, cache).map(drop)
 }
 
 /// The kernel of a machine, from this disk.
@@ -93,16 +94,41 @@ pub fn find(machine: &VirtualMachine, cache: &Path) -> Result<Kernel, KernelErro
     Ok(Kernel { image, modules, configuration })
 }
 
-/// Name and contents of the user's modules that a machine should load.
+/// The modules of the kernel itself that a machine loads by their names.
+fn named_modules(machine: &VirtualMachine) -> Vec<&str> {
+    machine.load_modules.iter().filter_map(|path| module_name(path)).collect()
+}
+
+/// The name of one of the kernel's own modules, in place of a file.
+pub fn module_name(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    (!text.is_empty() && !text.contains(['/', '.'])).then_some(text)
+}
+
+/// Name and contents of the modules that a machine should load in addition: the kernel's own, each after those that it
+/// needs, and files.
 ///
 /// # Errors
 /// Those of reading one.
-pub fn own_modules(machine: &VirtualMachine) -> Result<Vec<(String, Vec<u8>)>, KernelError> {
-    let own = machine.load_modules.iter().map(|path| {
+pub fn own_modules(machine: &VirtualMachine, cache: &Path) -> Result<Vec<(String, Vec<u8>)>, KernelError> {
+    let named = named_modules(machine);
+    let mut modules = match modules_directory(machine, cache) {
+        _ if named.is_empty() => Vec::new(),
+        Some(directory) => Modules::below(&directory)?.in_order(&named)?,
+        None => return Err(KernelError::NoModule { name: named[0].to_owned() }),
+    };
+    for path in machine.load_modules.iter().filter(|path| module_name(path).is_none()) {
         let name = super::modules::name_of(path).ok_or_else(|| KernelError::ModuleName { path: path.to_owned() })?;
-        Ok((name, unpack::file(path)?))
-    });
-    own.collect()
+        modules.push((name, unpack::file(path)?));
+    }
+    Ok(modules)
+}
+
+fn modules_directory(machine: &VirtualMachine, cache: &Path) -> Option<PathBuf> {
+    match &machine.package {
+        Some(pin) if machine.kernel.starts_with(DEBIAN) => Some(debian::directory(cache, pin).join("modules")),
+        _ => machine.modules.clone(),
+    }
 }
 
 /// The release of a cached kernel, such as `6.1.0-56-rt-amd64`.

@@ -40,7 +40,7 @@ pub struct VirtualMachine {
     /// A directory like /lib/modules/RELEASE, for a kernel given by its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modules: Option<PathBuf>,
-    /// The user's modules: files that the guest loads in this order before anything else.
+    /// Modules that the guest loads before anything else: names of the kernel's own, then files in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub load_modules: Vec<PathBuf>,
     #[serde(default)]

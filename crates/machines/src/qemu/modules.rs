@@ -31,6 +31,12 @@ impl Modules {
         Ok(Self { files, built_in })
     }
 
+    /// Whether a module is there or built in.
+    pub fn has(&self, name: &str) -> bool {
+        let name = canonical(name);
+        self.files.contains_key(&name) || self.built_in.contains(&name)
+    }
+
     /// Name and contents of the wanted modules and their dependencies, each after its own dependencies. Modules built
     /// into the kernel are left out.
     ///
@@ -38,7 +44,7 @@ impl Modules {
     /// Those of reading a module, [`KernelError::NoModule`], [`KernelError::NotAModule`] and [`KernelError::Circle`].
     pub fn in_order(&self, wanted: &[&str]) -> Result<Vec<(String, Vec<u8>)>, KernelError> {
         let mut loaded = Vec::new();
-        wanted.iter().try_for_each(|name| self.add(name, &mut Vec::new(), &mut loaded))?;
+        wanted.iter().try_for_each(|name| self.add(&canonical(name), &mut Vec::new(), &mut loaded))?;
         Ok(loaded)
     }
 

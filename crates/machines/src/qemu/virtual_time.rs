@@ -86,7 +86,7 @@ impl VirtualTimeTarget {
     fn prepared(&mut self) -> Result<(), PrepareError> {
         let program = find_program(&self.machine)?;
         // The guest receives nothing, so it needs no modules for that.
-        let modules = kernel::own_modules(&self.machine)?;
+        let modules = kernel::own_modules(&self.machine, &self.cache)?;
         let kernel = kernel::Kernel { modules, ..kernel::find(&self.machine, &self.cache)? };
         let meter = static_meter(&self.meter, self.machine.architecture)?;
         let scratch = Scratch::make("vm").map_err(PrepareError::NoScratch)?;

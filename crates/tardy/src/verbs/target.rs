@@ -92,8 +92,9 @@ struct AddArguments {
     /// The kernel's modules, a directory like /lib/modules/RELEASE; only for a kernel given by its path
     #[arg(long, value_name = "DIR", help_heading = "Virtual machine", conflicts_with = "board")]
     modules: Option<PathBuf>,
-    /// Kernel module for the guest to load at start, built for this kernel; may be repeated
-    #[arg(long = "load-module", value_name = "FILE", help_heading = "Virtual machine", conflicts_with = "board")]
+    /// Kernel module for the guest to load at start: the name of one of the kernel's own, such as uio_pci_generic, or a file
+    /// built for this kernel; may be repeated
+    #[arg(long = "load-module", value_name = "MODULE", help_heading = "Virtual machine", conflicts_with = "board")]
     load_modules: Vec<PathBuf>,
     /// A machine whose clock counts executed instructions: the same nanoseconds every time, on one processor
     #[arg(long, help_heading = "Virtual machine", conflicts_with = "board")]
@@ -196,7 +197,11 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     let mut machine = VirtualMachine {
         architecture,
         modules: add.modules.as_ref().map(absolute),
-        load_modules: add.load_modules.iter().map(absolute).collect(),
+        load_modules: add
+            .load_modules
+            .iter()
+            .map(|module| kernel::module_name(module).map_or_else(|| absolute(module), PathBuf::from))
+            .collect(),
         accel: match add.accel {
             AcceleratorName::Auto => defaults.accel,
             AcceleratorName::Tcg => AcceleratorChoice::Tcg,

@@ -24,13 +24,20 @@ pub struct Lab(TempDir);
 impl Lab {
     /// A machine with this kernel, in the format of `tardy target add`, and further options of that verb.
     pub fn with(kernel: &str, options: &[&str]) -> Self {
-        let lab = Self(tempfile::tempdir().unwrap());
-        let mut words = vec!["target", "add", "vm", "--kernel", kernel, "--here"];
+        let mut words = vec!["--kernel", kernel];
         words.extend(options);
         if !options.contains(&"--accel") {
             words.extend(["--accel", "tcg"]);
         }
-        let added = lab.tardy(&words).output().unwrap();
+        Self::of_words(|_| words.iter().map(|word| (*word).to_owned()).collect())
+    }
+
+    /// A machine with options of `tardy target add` that can name the directory of the lab.
+    pub fn of_words(words: impl FnOnce(&Path) -> Vec<String>) -> Self {
+        let lab = Self(tempfile::tempdir().unwrap());
+        let words = words(lab.0.path());
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let added = lab.tardy(&[&["target", "add", "vm", "--here"], &words[..]].concat()).output().unwrap();
         assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
         lab
     }
@@ -65,7 +72,20 @@ impl Lab {
 
     /// Runs a verb to its end, which must be successful; returns its archive, which must be complete, and its output.
     pub fn measured(&self, verb: &str, words: &[&str]) -> (Run, String) {
-        let ended = self.begin_verb(verb, words).wait_with_output().unwrap();
+        self.ended_well(self.begin_verb(verb, words), words)
+    }
+
+    /// The same, and once it measures nothing of the host delays the machine but what has a real-time priority: the
+    /// latencies of an emulated machine are otherwise those of its host. Needs root; without, it is as busy as the host.
+    pub fn measured_in_front(&self, verb: &str, words: &[&str]) -> (Run, String) {
+        let (child, qemu) = self.measuring_with(verb, words);
+        let front = ["-a", "-f", "-p", "1", &qemu.to_string()].map(String::from);
+        let _ = Command::new("chrt").args(front).status();
+        self.ended_well(child, words)
+    }
+
+    fn ended_well(&self, child: Child, words: &[&str]) -> (Run, String) {
+        let ended = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stdout).into_owned();
         assert!(ended.status.success(), "{words:?}: {said}{}", String::from_utf8_lossy(&ended.stderr));
         let run = self.archive();
@@ -97,7 +117,11 @@ impl Lab {
 
     /// Begins a run and waits until it measures; returns it with its QEMU.
     pub fn measuring(&self, words: &[&str]) -> (Child, i32) {
-        let child = self.begin(words);
+        self.measuring_with("run", words)
+    }
+
+    fn measuring_with(&self, verb: &str, words: &[&str]) -> (Child, i32) {
+        let child = self.begin_verb(verb, words);
         let begun = Instant::now();
         while !self.path("run/stream.tardy").is_file() || self.archive().threads.is_empty() {
             assert!(begun.elapsed() < PATIENCE, "it never measured");

@@ -1,0 +1,99 @@
+//! Every method in machines with its devices: enough samples, none lost without being counted, and medians like those of
+//! the reference. `make e2e-methods` runs these and prints a line for each.
+
+mod devices;
+
+use crate::lab::{Lab, assert_ledgers_add_up};
+use archive::loss::LossKind;
+use archive::reader::Run;
+use archive::spike::SpikeReason;
+
+/// What a median may be of the reference, as a factor either way: an emulated machine is as slow as its host is busy.
+const FACTOR: f64 = 2.0;
+const SAMPLES_LEAST: u64 = 1000;
+
+/// A method in a machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// The value of `--method`.
+    pub method: &'static str,
+    pub kernel: &'static str,
+    /// Median of the reference, which was measured in a machine with one CPU.
+    pub median_us: f64,
+    /// Distance of two stimuli.
+    pub period_us: u64,
+    /// Words for `tardy target add` beside the kernel: the devices (`--qemu-arg`) and the modules (`--load-module`) of the
+    /// machine. `{lab}` in one is the directory of the test.
+    pub machine: &'static [&'static str],
+    /// Words for `tardy run` beside method and duration.
+    pub run: &'static [&'static str],
+}
+
+impl Default for Case {
+    fn default() -> Self {
+        Self { method: "timer", kernel: "debian:6.1-rt", median_us: 0.0, period_us: 1000, machine: &[], run: &[] }
+    }
+}
+
+/// Time for [`SAMPLES_LEAST`] samples, and as many again.
+fn seconds(case: &Case) -> u64 {
+    (2 * SAMPLES_LEAST * case.period_us).div_ceil(1_000_000).max(3)
+}
+
+fn losses(run: &Run, kind: LossKind) -> u64 {
+    run.losses.iter().filter(|loss| loss.kind == kind).map(|loss| loss.count).sum()
+}
+
+/// Boots the machine of a case, measures in it, prints a line and returns what is wrong.
+fn failures(case: &Case) -> Vec<String> {
+    let lab = Lab::of_words(|directory| {
+        let own = case.machine.iter().map(|word| word.replace("{lab}", &directory.display().to_string()));
+        ["--kernel", case.kernel, "--accel", "tcg", "--cpus", "1"].into_iter().map(String::from).chain(own).collect()
+    });
+    let duration = format!("{}s", seconds(case));
+    let words = [&["--method", case.method, "--duration", &duration][..], case.run].concat();
+    let (run, _) = lab.measured_in_front("run", &words);
+    let explanations = assert_ledgers_add_up(&run);
+
+    let totals = || run.threads.values().map(|thread| &thread.totals);
+    let (samples, missed) = totals().fold((0, 0), |(all, lost), of| (all + of.cycles, lost + of.missed_periods));
+    let (silent, stray) = (losses(&run, LossKind::Answers), losses(&run, LossKind::StrayAnswers));
+    let planned = seconds(case) * 1_000_000 / case.period_us * run.threads.len() as u64;
+    let median = run.threads.values().find_map(|thread| thread.histogram.quantile_ns(0.5));
+    let median_us = median.map_or(f64::NAN, |ns| ns as f64 / 1000.0);
+    let late = || run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control);
+    let explained = late()
+        .filter(|spike| explanations.iter().any(|one| one.spike == spike.number && !one.phases.is_empty()))
+        .count();
+    println!(
+        "{:<26} {:<15} {samples:>7} {median_us:>9.1} {:>7.0}..{:<6.0} {missed:>7} {silent:>6} {stray:>5} {explained:>4} of {}",
+        case.method,
+        case.kernel,
+        case.median_us / FACTOR,
+        case.median_us * FACTOR,
+        late().count(),
+    );
+    let mut wrong = Vec::new();
+    let mut fails = |holds: bool, text: String| {
+        if !holds {
+            wrong.push(format!("{} on {}: {text}", case.method, case.kernel));
+        }
+    };
+    fails(samples >= SAMPLES_LEAST, format!("{samples} samples"));
+    let counted = samples + missed + silent;
+    fails(counted * 100 >= planned * 98, format!("{counted} of {planned} stimuli are accounted for"));
+    let ratio = median_us / case.median_us;
+    fails((1.0 / FACTOR..=FACTOR).contains(&ratio), format!("the median is {ratio:.2} of the reference"));
+    fails(explained > 0, "no late sample is explained".into());
+    wrong
+}
+
+/// Measures every case, then fails with all that is wrong.
+pub fn measure(cases: &[Case]) {
+    println!(
+        "\n{:<26} {:<15} {:>7} {:>9} {:>15} {:>7} {:>6} {:>5} explained",
+        "method", "kernel", "samples", "median us", "expected", "missed", "silent", "stray"
+    );
+    let wrong: Vec<String> = cases.iter().flat_map(failures).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
