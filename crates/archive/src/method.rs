@@ -149,6 +149,15 @@ impl MethodRequest {
         *self == Self::default()
     }
 
+    /// What starts the stretch that a sample of this request measures.
+    pub fn stimulus(&self) -> Stimulus {
+        match self.name {
+            // One thread reads and answers, and no time stamp says when the stimulus came.
+            Method::Serial if self.value("role") == Some("answer") && self.number("hops") == 0 => Stimulus::Busy,
+            name => name.stimulus(),
+        }
+    }
+
     /// The value of an option, or its default; `None`: a text or flag that is not set.
     pub fn value(&self, key: &str) -> Option<&str> {
         let option = || self.name.definition().options.iter().find(|option| option.key == key);

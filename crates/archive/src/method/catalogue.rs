@@ -40,6 +40,17 @@ const DELAY: MethodOption = MethodOption {
     what: "a known delay of the answer in us, to check a measurement",
 };
 
+const ROLE: MethodOption = MethodOption {
+    key: "role",
+    values: Values::OneOf(&["both", "stimulus", "answer"]),
+    what: "the ends of the wire on this machine: both; the one that gives the stimulus and measures the round trip; or the one \
+           that answers another machine and measures how long it took",
+};
+
+const fn port(what: &'static str) -> MethodOption {
+    MethodOption { key: "port", values: Values::Text, what }
+}
+
 /// Every method.
 pub static METHODS: [MethodDefinition; 13] = [
     MethodDefinition {
@@ -222,7 +233,18 @@ pub static METHODS: [MethodDefinition; 13] = [
         to: "the thread that waits for the answer reads the clock",
         original: "the Woerner test",
         stimulus: Stimulus::Thread,
-        needs: "pseudo-terminals (/dev/ptmx)",
-        options: &[HOPS, DELAY, PARTNER],
+        needs: "role=both: pseudo-terminals (/dev/ptmx); otherwise a serial port with another machine behind it",
+        options: &[
+            ROLE,
+            port("serial port of role=stimulus and role=answer, or the Unix socket of a virtual machine's port"),
+            MethodOption {
+                key: "baud",
+                values: Values::Number { least: 50, most: 4_000_000, default: 115_200 },
+                what: "speed of the serial port",
+            },
+            HOPS,
+            DELAY,
+            PARTNER,
+        ],
     },
 ];

@@ -4,6 +4,7 @@ use super::setting_roots::SettingRoots;
 use super::trace_leftovers;
 use super::undo_error::UndoError;
 use crate::kernel::semaphore::SysvSemaphore;
+use crate::kernel::serial_port::{self, PortSettings};
 use crate::kernel::trace_mount;
 use ftrace::tracefs::{Tracefs, USUAL_ROOTS};
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,8 @@ pub enum Entry {
     MadeUpEvent { name: String },
     /// A set of System V semaphores was created.
     SysvSemaphore { key: i32 },
+    /// A serial port gets other settings.
+    SerialPort { path: PathBuf, before: PortSettings },
 }
 
 impl Entry {
@@ -79,6 +82,7 @@ impl Entry {
             Self::TraceInstance { name } => format!("trace instance {name} removed"),
             Self::MadeUpEvent { name } => format!("trace event {name} removed"),
             Self::SysvSemaphore { key } => format!("System V semaphore {key:#x} removed"),
+            Self::SerialPort { path, .. } => format!("settings of {} restored", path.display()),
         }
     }
 
@@ -102,6 +106,12 @@ impl Entry {
             },
             Self::SysvSemaphore { key } => {
                 SysvSemaphore::remove(*key).map_err(|source| UndoError::Semaphore { key: *key, source })
+            }
+            Self::SerialPort { path, .. } if !path.starts_with("/dev") => {
+                Err(UndoError::NotOurs { name: path.display().to_string() })
+            }
+            Self::SerialPort { path, before } => {
+                undo_port(path, before).map_err(|source| UndoError::SerialPort { path: path.clone(), source })
             }
         }
     }
@@ -198,6 +208,19 @@ pub fn same_setting(left: &str, right: &str) -> bool {
     let (left, right) = (chosen(left.trim()), chosen(right.trim()));
     let same_number = matches!((left.parse::<i64>(), right.parse::<i64>()), (Ok(left), Ok(right)) if left == right);
     same_number || left.split_whitespace().eq(right.split_whitespace())
+}
+
+/// A device that is gone has nothing to undo.
+fn undo_port(path: &Path, before: &PortSettings) -> std::io::Result<bool> {
+    if !path.exists() {
+        return Ok(false);
+    }
+    let port = serial_port::open_port(path)?;
+    let changed = serial_port::settings(&port)? != *before;
+    if changed {
+        serial_port::restore(&port, before)?;
+    }
+    Ok(changed)
 }
 
 fn undo_instance(name: &str) -> Result<bool, UndoError> {

@@ -34,6 +34,8 @@ pub enum UndoError {
     EventUnknown { name: String, source: TracefsError },
     #[error("System V semaphore {key:#x} is still there: {source}; as root: ipcrm -S {key}")]
     Semaphore { key: i32, source: io::Error },
+    #[error("the settings of {path} are not restored: {source}; `stty sane -F {path}` sets usual ones")]
+    SerialPort { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Event(#[from] AppendError),
 }

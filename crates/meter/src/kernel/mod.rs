@@ -10,6 +10,7 @@ pub mod mutex;
 pub mod pty;
 pub mod scheduling;
 pub mod semaphore;
+pub mod serial_port;
 pub mod shared_memory;
 pub mod signals;
 pub mod sleep;

@@ -6,5 +6,6 @@ mod interrupted;
 mod measuring;
 mod methods;
 mod process;
+mod responses;
 mod restoring;
 mod tracers;

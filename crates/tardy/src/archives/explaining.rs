@@ -127,7 +127,7 @@ impl<'a> Context<'a> {
             run,
             environment,
             interval_ns: settings.map_or(INTERVAL_NS_DEFAULT, |settings| settings.interval_ns),
-            stimulus: settings.map_or(Stimulus::Timer, |settings| settings.method.name.stimulus()),
+            stimulus: settings.map_or(Stimulus::Timer, |settings| settings.method.stimulus()),
             measuring_tids,
             tool_tids: run.effective.as_ref().map_or(&[], |effective| &effective.tool_tids),
         }

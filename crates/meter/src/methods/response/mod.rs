@@ -9,18 +9,16 @@
 //! Every stimulus carries a number and every answer repeats it: an answer with another number than that of the stimulus that
 //! is open, or a second one with the same number, is stray. [`super::stimulus`] counts stimuli without an answer.
 
+pub mod answering;
 pub mod serial;
 pub mod udp;
 
-use super::stimulus::{self, Exchange, LOST_NS, PartnerPlace, Post, Receive, Received};
+use super::stimulus::{self, Exchange, PartnerPlace, Post, Receive, Received};
 use super::{Site, Station};
-use crate::kernel::clock;
-use crate::measure::partner::{Partner, PartnerContext};
+use answering::Answering;
 use archive::method::MethodRequest;
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// What came out of a wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,18 +50,24 @@ pub enum Stretch {
     Arrival,
 }
 
-/// How the answer is made.
+/// The ends of a wire that a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answering {
-    /// Further threads between input and output.
-    pub hops: u64,
-    /// A known delay that the answering thread adds, in ns.
-    pub delay_ns: i64,
+pub enum Role {
+    /// Both, on one machine.
+    Both,
+    /// The one that gives the stimulus and sees the answer.
+    Stimulus,
+    /// The one that answers the stimulus of another machine.
+    Answer,
 }
 
-impl Answering {
+impl Role {
     pub fn of(request: &MethodRequest) -> Self {
-        Self { hops: request.number("hops"), delay_ns: request.number("delay_us") as i64 * 1_000 }
+        match request.value("role") {
+            Some("stimulus") => Self::Stimulus,
+            Some("answer") => Self::Answer,
+            _ => Self::Both,
+        }
     }
 }
 
@@ -112,97 +116,37 @@ impl Receive for Awaiting {
 ///
 /// # Errors
 /// When there are no descriptors left for the pipes between the answering threads.
-pub fn station(site: &Site, cpu: u32, wires: Wires, answering: Answering, stretch: Stretch) -> io::Result<Station> {
-    let (policy, priority) = site.below();
-    let place = PartnerPlace { cpu: site.partner_cpu(cpu), policy, priority };
-    let exchange = Arc::<Exchange>::default();
-    let stimulating = Stimulating { output: wires.stimulus, exchange: exchange.clone() };
-    let awaiting = Awaiting { input: wires.answer, exchange: exchange.clone(), stretch };
-    let mut station = stimulus::station_with(exchange, cpu, place, Arc::new(stimulating), awaiting);
-    station.partners.extend(answering_threads(wires.far, answering, place)?);
+pub fn station(site: &Site, cpu: u32, wires: Wires, stretch: Stretch) -> io::Result<Station> {
+    let place = place(site, cpu);
+    let mut station = stimulating(site, cpu, wires.stimulus, wires.answer, stretch);
+    let (input, output) = wires.far;
+    station.partners.extend(answering::threads(input, output, Answering::of(site.request()), place)?);
     Ok(station)
 }
 
-fn answering_threads(
-    far: (Box<dyn Input>, Box<dyn Output>),
-    answering: Answering,
-    place: PartnerPlace,
-) -> io::Result<Vec<Partner>> {
-    let (mut input, output) = far;
-    let mut threads = Vec::new();
-    for hop in 0..answering.hops {
-        let (next_input, next_output) = io::pipe()?;
-        let next_output = Pipe(File::from(std::os::fd::OwnedFd::from(next_output)));
-        let to = Box::new(next_output);
-        threads.push(forwarder(hop, input, to, answering.delay_ns * i64::from(hop == 0), place));
-        input = Box::new(Pipe(File::from(std::os::fd::OwnedFd::from(next_input))));
-    }
-    let delay_ns = if answering.hops == 0 { answering.delay_ns } else { 0 };
-    threads.push(forwarder(answering.hops, input, output, delay_ns, place));
-    Ok(threads)
+/// The same for a stimulus that another machine answers.
+pub fn stimulating(site: &Site, cpu: u32, output: Box<dyn Output>, input: Box<dyn Input>, stretch: Stretch) -> Station {
+    let exchange = Arc::<Exchange>::default();
+    let stimulating = Stimulating { output, exchange: exchange.clone() };
+    let awaiting = Awaiting { input, exchange: exchange.clone(), stretch };
+    stimulus::station_with(exchange, cpu, place(site, cpu), Arc::new(stimulating), awaiting)
 }
 
-fn forwarder(hop: u64, input: Box<dyn Input>, output: Box<dyn Output>, delay_ns: i64, place: PartnerPlace) -> Partner {
-    Partner {
-        name: format!("tardy-answer{hop}"),
-        cpus: vec![place.cpu],
-        policy: place.policy,
-        priority: place.priority,
-        body: Box::new(move |context| forward(&context, input, &*output, delay_ns)),
-    }
-}
-
-/// Passes every number on, until the run is over or nothing can come any more.
-fn forward(context: &PartnerContext, mut input: Box<dyn Input>, output: &dyn Output, delay_ns: i64) {
-    let over_ns = context.schedule.end_ns.saturating_add(LOST_NS);
-    loop {
-        match input.read() {
-            Reading::Number { number, .. } => {
-                wait_busy(delay_ns);
-                output.write(number);
-            }
-            Reading::Nothing if context.stop.load(Relaxed) || clock::monotonic_ns() > over_ns => return,
-            Reading::Nothing => {}
-            Reading::Closed => return,
-        }
-    }
-}
-
-/// A delay without a wake-up at its end, which would add its own latency.
-fn wait_busy(delay_ns: i64) {
-    if delay_ns > 0 {
-        let until_ns = clock::monotonic_ns() + delay_ns;
-        while clock::monotonic_ns() < until_ns {}
-    }
-}
-
-/// Between two answering threads. It closes when the thread before it ends.
-struct Pipe(File);
-
-impl Input for Pipe {
-    fn read(&mut self) -> Reading {
-        let mut number = [0];
-        match self.0.read(&mut number) {
-            Ok(1) => Reading::Number { number: number[0], received_ns: None },
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Reading::Nothing,
-            Ok(_) | Err(_) => Reading::Closed,
-        }
-    }
-}
-
-impl Output for Pipe {
-    fn write(&self, number: u8) {
-        let _ = (&self.0).write(&[number]);
-    }
+fn place(site: &Site, cpu: u32) -> PartnerPlace {
+    let (policy, priority) = site.below();
+    PartnerPlace { cpu: site.partner_cpu(cpu), policy, priority }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::stimulus::LOST_NS;
     use super::*;
+    use crate::kernel::clock;
     use crate::measure::cycle::Schedule;
+    use crate::measure::partner::{Partner, PartnerContext};
     use crate::measure::waiter::Arrival;
     use archive::settings::Policy;
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
     use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
     use std::time::Duration;
 
@@ -249,7 +193,7 @@ mod tests {
         let mut station = stimulus::station_with(exchange, 0, place, Arc::new(stimulating), awaiting);
         let far: (Box<dyn Input>, Box<dyn Output>) =
             (Box::new(ChannelInput(far_input)), Box::new(ChannelOutput(far_output, copies)));
-        station.partners.extend(answering_threads(far, answering, place).unwrap());
+        station.partners.extend(answering::threads(far.0, far.1, answering, place).unwrap());
         let schedule = Schedule {
             interval_ns: 2 * MS,
             dither: None,

@@ -1,8 +1,8 @@
-//! `serial`: a byte on a serial line and its answer, over a pair of pseudo-terminals. Woerner's method, without a port.
+//! `serial`: a byte on a serial line and its answer. Woerner's method, over a port or over a pair of pseudo-terminals.
 
-use super::{Answering, Input, Output, Reading, Stretch, Wires};
-use crate::journal::Journal;
-use crate::kernel::pty;
+use super::{Input, Output, Reading, Role, Stretch, Wires, answering};
+use crate::journal::{Entry, Journal};
+use crate::kernel::{pty, serial_port};
 use crate::methods::error::MethodError;
 use crate::methods::{MeasuringMethod, Site, Station};
 use archive::method::state::{Obstacle, ObstacleKind};
@@ -12,6 +12,9 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use rustix::time::Timespec;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,31 +58,95 @@ fn line() -> io::Result<(Arc<File>, Arc<File>)> {
     Ok((Arc::new(near), Arc::new(far)))
 }
 
-fn station(site: &Site, cpu: u32) -> io::Result<Station> {
-    let (near, far) = line()?;
+fn refused(action: &'static str) -> impl Fn(io::Error) -> MethodError {
+    move |source| MethodError::Refused { method: Method::Serial, action, source }
+}
+
+fn both_ends(site: &Site, cpu: u32) -> Result<Station, MethodError> {
+    let refused = refused("open pseudo-terminals");
+    let (near, far) = line().map_err(&refused)?;
     let wires = Wires {
         stimulus: Box::new(End(near.clone())),
         answer: Box::new(End(near)),
         far: (Box::new(End(far.clone())), Box::new(End(far))),
     };
-    super::station(site, cpu, wires, Answering::of(site.request()), Stretch::RoundTrip)
+    super::station(site, cpu, wires, Stretch::RoundTrip).map_err(refused)
+}
+
+fn one_end(site: &Site, cpu: u32, role: Role, journal: &mut Journal) -> Result<Station, MethodError> {
+    let path = Path::new(site.request().value("port").unwrap_or_default());
+    let end = Arc::new(if is_socket(path) {
+        File::from(OwnedFd::from(UnixStream::connect(path).map_err(refused("connect to the socket of the port"))?))
+    } else {
+        port(path, site.request().number("baud") as u32, journal)?
+    });
+    let (input, output) = (Box::new(End(end.clone())), Box::new(End(end)));
+    match role {
+        Role::Answer => answering::station(site, cpu, input, output).map_err(refused("make pipes")),
+        _ => Ok(super::stimulating(site, cpu, output, input, Stretch::RoundTrip)),
+    }
+}
+
+fn is_socket(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.file_type().is_socket())
+}
+
+fn port(path: &Path, baud: u32, journal: &mut Journal) -> Result<File, MethodError> {
+    let refused = refused("set the serial port up");
+    let path = path.canonicalize().map_err(&refused)?;
+    let port = serial_port::open_port(&path).map_err(&refused)?;
+    serial_port::lock(&port)
+        .map_err(|_| MethodError::Impossible { method: Method::Serial, obstacles: vec![in_use(&path)] })?;
+    let before = serial_port::settings(&port).map_err(&refused)?;
+    journal.note(Entry::SerialPort { path, before })?;
+    serial_port::set_raw(&port, baud).map_err(refused)?;
+    Ok(port)
+}
+
+fn in_use(path: &Path) -> Obstacle {
+    Obstacle {
+        kind: ObstacleKind::InUse,
+        text: format!("another program uses {}", path.display()),
+        fix: format!("end it; `fuser {}` shows which it is", path.display()),
+    }
 }
 
 impl MeasuringMethod for Serial {
-    fn obstacles(&self, root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        if root.join("dev/ptmx").exists() {
-            return Vec::new();
+    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
+        let (role, port) = (request.map_or(Role::Both, Role::of), request.and_then(|request| request.value("port")));
+        let obstacle = |kind, text: String, fix: &str| vec![Obstacle { kind, text, fix: fix.into() }];
+        match (role, port) {
+            (Role::Both, None) if root.join("dev/ptmx").exists() => Vec::new(),
+            (Role::Both, None) => obstacle(
+                ObstacleKind::Device,
+                "there are no pseudo-terminals (/dev/ptmx)".into(),
+                "mount -t devpts devpts /dev/pts, and use a kernel with CONFIG_UNIX98_PTYS",
+            ),
+            (Role::Both, Some(_)) => obstacle(
+                ObstacleKind::Wiring,
+                "a port has one end here, and role=both needs two".into(),
+                "add role=stimulus or role=answer",
+            ),
+            (_, None) => obstacle(
+                ObstacleKind::Wiring,
+                "no serial port is named that leads to the other machine".into(),
+                "add port=/dev/ttyS1",
+            ),
+            (_, Some(port)) if root.join(port.trim_start_matches('/')).exists() => Vec::new(),
+            (_, Some(port)) => obstacle(
+                ObstacleKind::Device,
+                format!("there is no {port}"),
+                "`ls /sys/class/tty` lists the ports; a virtual machine's socket exists while it runs",
+            ),
         }
-        vec![Obstacle {
-            kind: ObstacleKind::Device,
-            text: "there are no pseudo-terminals (/dev/ptmx)".into(),
-            fix: "mount -t devpts devpts /dev/pts, and use a kernel with CONFIG_UNIX98_PTYS".into(),
-        }]
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let refused = |source| MethodError::Refused { method: Method::Serial, action: "open pseudo-terminals", source };
-        site.measured.iter().map(|cpu| station(site, *cpu).map_err(refused)).collect()
+    fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
+        match Role::of(site.request()) {
+            Role::Both => site.measured.iter().map(|cpu| both_ends(site, *cpu)).collect(),
+            // One wire, so one thread.
+            role => site.measured.iter().take(1).map(|cpu| one_end(site, *cpu, role, journal)).collect(),
+        }
     }
 }
 
@@ -103,9 +170,18 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_pseudo_terminals_is_named() {
+    fn what_a_role_lacks_is_named() {
         let root = tempfile::tempdir().unwrap();
-        let obstacles = Serial.obstacles(root.path(), None);
-        assert_eq!(obstacles.iter().map(|one| one.kind).collect::<Vec<_>>(), [ObstacleKind::Device]);
+        std::fs::create_dir(root.path().join("dev")).unwrap();
+        let kinds = |text: &str| {
+            let request = MethodRequest::parse(text).unwrap();
+            Serial.obstacles(root.path(), Some(&request)).into_iter().map(|one| one.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds("serial"), [ObstacleKind::Device]);
+        assert_eq!(kinds("serial:role=answer"), [ObstacleKind::Wiring]);
+        assert_eq!(kinds("serial:port=/dev/ttyS1"), [ObstacleKind::Wiring]);
+        assert_eq!(kinds("serial:role=stimulus,port=/dev/ttyS1"), [ObstacleKind::Device]);
+        std::fs::write(root.path().join("dev/ttyS1"), "").unwrap();
+        assert_eq!(kinds("serial:role=stimulus,port=/dev/ttyS1"), []);
     }
 }

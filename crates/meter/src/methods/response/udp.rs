@@ -1,6 +1,6 @@
 //! `udp`: a datagram and its answer. Over the loop-back interface the network stack alone is measured, without a card.
 
-use super::{Answering, Input, Output, Reading, Stretch, Wires};
+use super::{Input, Output, Reading, Stretch, Wires};
 use crate::journal::Journal;
 use crate::kernel::datagram::{self, Datagram};
 use crate::methods::error::MethodError;
@@ -68,7 +68,7 @@ fn station(site: &Site, cpu: u32) -> io::Result<Station> {
         answer: Box::new(Socket { socket: near, stamped }),
         far: (Box::new(Socket { socket: far.clone(), stamped: false }), Box::new(far)),
     };
-    super::station(site, cpu, wires, Answering::of(site.request()), stretch)
+    super::station(site, cpu, wires, stretch)
 }
 
 impl MeasuringMethod for Udp {

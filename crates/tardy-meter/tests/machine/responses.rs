@@ -1,0 +1,215 @@
+//! Round trips with another machine, which a thread of the test imitates: what it answers, loses, doubles and delays.
+
+use crate::process::{Finished, Meter, short};
+use archive::message::{Ending, LossKind, Message, Severity};
+use archive::method::MethodRequest;
+use archive::settings::RunSettings;
+use prerequisites::require;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often the other machine answers each number, and how long it takes.
+type Manner = fn(u8) -> (usize, Duration);
+
+/// Answers on a socket until the meter closes it.
+fn echo(socket: &Path, manner: Manner) -> JoinHandle<()> {
+    let listener = UnixListener::bind(socket).unwrap();
+    std::thread::spawn(move || {
+        let (mut line, _) = listener.accept().unwrap();
+        let mut number = [0];
+        while matches!(line.read(&mut number), Ok(1)) {
+            let (times, delay) = manner(number[0]);
+            std::thread::sleep(delay);
+            if line.write_all(&number.repeat(times)).is_err() {
+                break;
+            }
+        }
+    })
+}
+
+fn settings(method: &str, interval_ms: u64, duration_ms: u64) -> RunSettings {
+    let method = MethodRequest::parse(method).unwrap();
+    RunSettings { method, interval_ns: interval_ms * 1_000_000, cpus: Some(vec![0]), ..short(duration_ms) }
+}
+
+/// A run that gives the stimulus to such a machine.
+fn stimulated(manner: Manner, interval_ms: u64, duration_ms: u64) -> Finished {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("port");
+    let echo = echo(&socket, manner);
+    let method = format!("serial:role=stimulus,port={}", socket.display());
+    let finished = Meter::start(&settings(&method, interval_ms, duration_ms), folder.path()).finish();
+    echo.join().unwrap();
+    assert_eq!(finished.ending(), Some(Ending::Complete), "{:?}", finished.problems(Severity::Notice));
+    finished
+}
+
+fn lost(finished: &Finished, kind: LossKind) -> u64 {
+    let counts = finished.messages.iter().filter_map(|message| match message {
+        Message::Loss(loss) if loss.kind == kind => Some(loss.count),
+        _ => None,
+    });
+    counts.max().unwrap_or(0)
+}
+
+/// Samples, stimuli without an answer, and stray answers.
+fn counted(finished: &Finished) -> (u64, u64, u64) {
+    let cycles = finished.totals().iter().map(|totals| totals.cycles).sum();
+    (cycles, lost(finished, LossKind::Answers), lost(finished, LossKind::StrayAnswers))
+}
+
+fn median_ns(finished: &Finished) -> i64 {
+    let histogram = finished.messages.iter().rev().find_map(|message| match message {
+        Message::Thread { histogram, .. } => Some(histogram.clone()),
+        _ => None,
+    });
+    histogram.and_then(|histogram| histogram.quantile_ns(0.5)).expect("samples")
+}
+
+const AT_ONCE: Duration = Duration::ZERO;
+
+#[test]
+fn another_machine_that_answers_loses_nothing() {
+    require!(Root);
+    let (cycles, unanswered, stray) = counted(&stimulated(|_| (1, AT_ONCE), 2, 600));
+    assert!(cycles > 0, "{cycles}");
+    assert_eq!((unanswered, stray), (0, 0));
+}
+
+#[test]
+fn an_answer_lost_and_an_answer_doubled_are_counted_and_are_no_samples() {
+    require!(Root);
+    let lost = counted(&stimulated(|number| (usize::from(number != 3), AT_ONCE), 2, 1_800));
+    assert_eq!((lost.1, lost.2), (1, 0), "{lost:?}");
+    let doubled = counted(&stimulated(|number| (1 + usize::from(number == 3), AT_ONCE), 2, 400));
+    assert_eq!((doubled.1, doubled.2), (0, 1), "{doubled:?}");
+}
+
+#[test]
+fn a_cut_wire_is_no_signal_and_no_sample() {
+    require!(Root);
+    let (cycles, unanswered, stray) = counted(&stimulated(|_| (0, AT_ONCE), 10, 1_500));
+    assert_eq!((cycles, stray), (0, 0));
+    assert!(unanswered > 0);
+}
+
+#[test]
+fn a_stimulus_faster_than_its_answer_misses_periods() {
+    require!(Root);
+    let finished = stimulated(|_| (1, Duration::from_millis(11)), 2, 600);
+    let missed: u64 = finished.totals().iter().map(|totals| totals.missed_periods).sum();
+    let (cycles, unanswered, stray) = counted(&finished);
+    assert!(missed >= 4 * cycles && cycles > 0, "{missed} missed, {cycles} samples");
+    assert_eq!((unanswered, stray), (0, 0));
+}
+
+#[test]
+fn a_known_delay_of_another_machine_shows_within_5_percent() {
+    require!(Root);
+    const DELAY: Duration = Duration::from_millis(20);
+    let without_ns = median_ns(&stimulated(|_| (1, AT_ONCE), 50, 1_500));
+    let with_ns = median_ns(&stimulated(|_| (1, DELAY), 50, 1_500));
+    let (shown_ns, delay_ns) = (with_ns - without_ns, DELAY.as_nanos() as i64);
+    assert!((shown_ns - delay_ns).abs() <= delay_ns / 20, "{without_ns} ns, {with_ns} ns");
+}
+
+/// A port whose other end the test has.
+fn port() -> (std::fs::File, std::path::PathBuf) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let near: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&near).unwrap();
+    unlockpt(&near).unwrap();
+    let path = ptsname(&near, Vec::new()).unwrap().into_string().unwrap().into();
+    (near.into(), path)
+}
+
+/// The settings of a port.
+fn terminal(path: &Path) -> String {
+    let shown = std::process::Command::new("stty").arg("-a").arg("-F").arg(path).output().unwrap();
+    assert!(shown.status.success(), "{shown:?}");
+    String::from_utf8(shown.stdout).unwrap()
+}
+
+/// Sends each number and waits for its answer.
+fn stimulate(line: &mut std::fs::File, numbers: std::ops::Range<u8>) {
+    for number in numbers {
+        line.write_all(&[number]).unwrap();
+        let mut answer = [0];
+        loop {
+            match line.read(&mut answer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => break assert_eq!((read.unwrap(), answer[0]), (1, number)),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_stimulus_of_another_machine_is_answered_through_every_hop() {
+    require!(Root);
+    let state = tempfile::tempdir().unwrap();
+    for hops in [0, 1, 4, 8] {
+        let (mut line, path) = port();
+        let before = terminal(&path);
+        let method = format!("serial:role=answer,port={},hops={hops}", path.display());
+        let mut meter = Meter::start(&settings(&method, 1, 1_500), state.path());
+        meter.read_until(archive::message::RunPhase::Measure);
+        // Samples count after the settling time.
+        std::thread::sleep(Duration::from_millis(100));
+        assert_ne!(terminal(&path), before, "the port is raw while it is used");
+        stimulate(&mut line, 0..100);
+        let finished = meter.finish();
+        assert_eq!(finished.ending(), Some(Ending::Complete), "{hops}: {:?}", finished.problems(Severity::Notice));
+        assert_eq!(counted(&finished), (100, 0, 0), "{hops} hops");
+        assert_eq!(terminal(&path), before, "the port is as before");
+    }
+}
+
+#[test]
+fn a_run_that_no_stimulus_reaches_has_no_signal() {
+    require!(Root);
+    let state = tempfile::tempdir().unwrap();
+    for hops in [0, 2] {
+        let (_line, path) = port();
+        let method = format!("serial:role=answer,port={},hops={hops}", path.display());
+        let finished = Meter::start(&settings(&method, 1, 300), state.path()).finish();
+        assert_eq!(finished.ending(), Some(Ending::Complete), "{:?}", finished.problems(Severity::Notice));
+        assert_eq!(counted(&finished), (0, 1, 0), "{hops} hops");
+    }
+}
+
+#[test]
+fn restore_puts_the_port_of_a_killed_meter_back() {
+    require!(Root);
+    let state = tempfile::tempdir().unwrap();
+    let (_line, path) = port();
+    let before = terminal(&path);
+    let method = format!("serial:role=answer,port={}", path.display());
+    let mut meter = Meter::start(&settings(&method, 1, 20_000), state.path());
+    meter.read_until(archive::message::RunPhase::Measure);
+    meter.signal(rustix::process::Signal::KILL);
+    meter.finish();
+    assert_ne!(terminal(&path), before, "nothing but the meter could have set it back");
+    let mut restore = std::process::Command::new(env!("CARGO_BIN_EXE_tardy-meter"));
+    let restored = restore.arg("restore").env("TARDY_STATE_DIR", state.path()).output().unwrap();
+    assert!(restored.status.success(), "{restored:?}");
+    assert_eq!(terminal(&path), before);
+}
+
+#[test]
+fn a_port_in_use_is_named_and_left_alone() {
+    require!(Root);
+    let state = tempfile::tempdir().unwrap();
+    let (_line, path) = port();
+    let user = std::fs::File::open(&path).unwrap();
+    rustix::fs::flock(&user, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let before = terminal(&path);
+    let method = format!("serial:role=answer,port={}", path.display());
+    let finished = Meter::start(&settings(&method, 1, 300), state.path()).finish();
+    assert!(finished.problems(Severity::Invalid).iter().any(|text| text.contains("uses")), "{:?}", finished.messages);
+    assert_eq!(terminal(&path), before);
+}
