@@ -7,6 +7,7 @@ SHELL := /bin/bash
 MUSL := x86_64-unknown-linux-musl
 METER := dist/bin/tardy-meter
 METERS := dist/bin/meters/tardy-meter
+STATIC_TARDY := dist/bin/static/tardy
 TARDY := dist/bin/tardy
 RECORDER := dist/lib/librecorder.so
 INJECTOR := dist/bin/tardy-injector
@@ -20,15 +21,18 @@ MIRI := meter:measure::ring meter:measure::books meter:kernel::shared_memory met
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
 RUST_SOURCES := $(shell find crates \( -name target -o -name tests -o -name fuzz \) -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
+RUST_TARGET_x86_64 := $(MUSL)
 RUST_TARGET_arm64 := aarch64-unknown-linux-musl
 RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
+# Those of a release.
+ARCHITECTURES ?= x86_64 arm64 armhf riscv64
 DEMO_SECONDS ?= 30
 FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz torture miri advisories clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz torture miri advisories dist dist-check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -164,6 +168,14 @@ miri: ## interpret the modules that share memory between threads (needs a nightl
 advisories: $(TOOLS) ## check the packages in use against the RustSec advisory database (downloads it)
 	$(TOOLS)/bin/cargo-deny check advisories
 
+dist: ## build the static programs for four architectures, and their archives with SBOM and checksums, in dist/release
+	packaging/install-dependencies --dist
+	$(MAKE) --no-print-directory $(ARCHITECTURES:%=$(STATIC_TARDY)-%)
+	packaging/dist/assemble $(ARCHITECTURES)
+
+dist-check: ## check what `make dist` left: static, small, complete, and every tardy explains the corpus; print a table
+	packaging/dist/check $(ARCHITECTURES)
+
 clean: ## remove all build results
 	rm -rf target dist ui/dist ui/node_modules
 
@@ -190,7 +202,7 @@ $(LABGRID)/requirements.txt: crates/tardy/tests/boards/requirements-labgrid.txt
 	cp $< $@
 
 $(METER): $(RUST_SOURCES)
-	cargo build --profile meter --package tardy-meter --target $(MUSL)
+	packaging/reproducible-build $(MUSL) --profile meter --package tardy-meter
 	@mkdir -p dist/bin
 	install -m 755 target/$(MUSL)/meter/tardy-meter $@
 
@@ -205,9 +217,15 @@ $(INJECTOR)-%: $(RUST_SOURCES)
 	install -m 755 target/$(RUST_TARGET_$*)/release/tardy-injector $@
 
 $(METERS)-%: $(RUST_SOURCES)
-	cargo build --profile meter --package tardy-meter --target $(RUST_TARGET_$*)
+	packaging/reproducible-build $(RUST_TARGET_$*) --profile meter --package tardy-meter
 	@mkdir -p $(@D)
 	install -m 755 target/$(RUST_TARGET_$*)/meter/tardy-meter $@
+
+# Each carries the meters for all architectures.
+$(STATIC_TARDY)-%: $(RUST_SOURCES) $(UI) $(ARCHITECTURES:%=$(METERS)-%)
+	TARDY_CARRIED_METERS=$(CURDIR)/dist/bin/meters packaging/reproducible-build $(RUST_TARGET_$*) --release --package tardy
+	@mkdir -p $(@D)
+	install -m 755 target/$(RUST_TARGET_$*)/release/tardy $@
 
 $(TARDY): $(RUST_SOURCES) $(UI)
 	cargo build --release --package tardy

@@ -10,6 +10,7 @@ extern crate self as machines;
 
 pub mod architecture;
 pub mod board;
+mod carried_meters;
 mod console;
 pub mod fake;
 pub mod flight_recorder;

@@ -1,9 +1,10 @@
 //! Finds the meter binary for a target.
 //!
 //! The meter for the host's architecture is beside `tardy`; the others are in a directory beside it, each named after
-//! its architecture.
+//! its architecture. Where they are not, `tardy` unpacks the one that it carries.
 
 use crate::architecture::Architecture;
+use crate::carried_meters::{CarriedMeters, UnpackError};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -36,6 +37,8 @@ pub enum MeterError {
         wanted.display()
     )]
     Foreign { architecture: Architecture, wanted: PathBuf },
+    #[error("failed to unpack {METER_NAME} for {architecture} from this program: {source}")]
+    Carried { architecture: Architecture, source: UnpackError },
 }
 
 /// Where to look for a meter, in order of preference.
@@ -47,6 +50,8 @@ pub struct MeterPlaces {
     pub executable: Option<PathBuf>,
     /// Value of `PATH`.
     pub search_path: Option<OsString>,
+    /// Meters in the running program. They are preferred to one in `PATH`, which may have another version.
+    pub carried: CarriedMeters,
 }
 
 impl MeterPlaces {
@@ -56,6 +61,7 @@ impl MeterPlaces {
             named: env::var_os(METER_VARIABLE).filter(|value| !value.is_empty()),
             executable: env::current_exe().ok(),
             search_path: env::var_os("PATH"),
+            carried: CarriedMeters::of_process(),
         }
     }
 
@@ -72,9 +78,19 @@ impl MeterPlaces {
             };
         }
         let beside = self.executable.as_deref().and_then(Path::parent).map(|folder| folder.join(METER_NAME));
-        let in_path = self.search_path.iter().flat_map(env::split_paths).map(|folder| folder.join(METER_NAME));
-        let found = beside.iter().cloned().chain(in_path).find(|path| unfit(path).is_none());
-        found.ok_or(MeterError::Missing { beside })
+        if let Some(path) = beside.iter().find(|path| unfit(path).is_none()) {
+            return Ok(path.clone());
+        }
+        if let Some(carried) = Architecture::of_host().and_then(|host| self.unpacked(host)) {
+            return carried;
+        }
+        let mut in_path = self.search_path.iter().flat_map(env::split_paths).map(|folder| folder.join(METER_NAME));
+        in_path.find(|path| unfit(path).is_none()).ok_or(MeterError::Missing { beside })
+    }
+
+    fn unpacked(&self, architecture: Architecture) -> Option<Result<PathBuf, MeterError>> {
+        let found = self.carried.unpack(architecture)?;
+        Some(found.map_err(|source| MeterError::Carried { architecture, source }))
     }
 
     /// The first executable meter for targets of this architecture.
@@ -89,12 +105,18 @@ impl MeterPlaces {
         if let Some(path) = named.filter(|path| built_for(path) == Some(architecture)) {
             return Ok(path.to_owned());
         }
-        let folders = [named, self.executable.as_deref()].into_iter().flatten().filter_map(Path::parent);
-        let folders = folders.map(Path::to_owned).chain(self.search_path.iter().flat_map(env::split_paths));
-        let name = format!("{METER_NAME}-{architecture}");
-        let places: Vec<PathBuf> = folders.map(|folder| folder.join(METERS_DIRECTORY).join(&name)).collect();
-        let found = places.iter().find(|path| unfit(path).is_none()).cloned();
-        let wanted = places.into_iter().next().unwrap_or_else(|| Path::new(METERS_DIRECTORY).join(name));
+        let in_folder = |folder: PathBuf| folder.join(METERS_DIRECTORY).join(format!("{METER_NAME}-{architecture}"));
+        let beside = [named, self.executable.as_deref()].into_iter().flatten().filter_map(Path::parent);
+        let beside: Vec<PathBuf> = beside.map(|folder| in_folder(folder.to_owned())).collect();
+        if let Some(path) = beside.iter().find(|path| unfit(path).is_none()) {
+            return Ok(path.clone());
+        }
+        if let Some(carried) = self.unpacked(architecture) {
+            return carried;
+        }
+        let in_path: Vec<PathBuf> = self.search_path.iter().flat_map(env::split_paths).map(in_folder).collect();
+        let found = in_path.iter().find(|path| unfit(path).is_none()).cloned();
+        let wanted = beside.into_iter().chain(in_path).next().unwrap_or_else(|| in_folder(PathBuf::new()));
         found.ok_or(MeterError::Foreign { architecture, wanted })
     }
 }
@@ -117,6 +139,7 @@ fn unfit(path: &Path) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::carried_meters::tests::{BYTES, carrying};
 
     fn executable(folder: &Path) -> PathBuf {
         let path = folder.join(METER_NAME);
@@ -133,7 +156,7 @@ mod tests {
         let mut places = MeterPlaces {
             named: Some(wanted.clone().into()),
             executable: Some(beside.path().join("tardy")),
-            search_path: None,
+            ..MeterPlaces::default()
         };
         assert_eq!(places.find().unwrap(), wanted);
         places.named = Some(named.path().join("absent").into());
@@ -148,6 +171,7 @@ mod tests {
             named: None,
             executable: Some(beside.path().join("tardy")),
             search_path: Some(other.path().into()),
+            ..MeterPlaces::default()
         };
         assert_eq!(places.find().unwrap(), in_path);
         let first = executable(beside.path());
@@ -178,7 +202,42 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_meter_names_the_mend() {
+    fn a_carried_meter_comes_after_a_file_beside_and_before_the_path() {
+        let host = Architecture::of_host().unwrap();
+        let foreign = *Architecture::ALL.iter().find(|found| **found != host).unwrap();
+        for architecture in [host, foreign] {
+            let name = |folder: &Path| match architecture == host {
+                true => folder.join(METER_NAME),
+                false => folder.join(METERS_DIRECTORY).join(format!("{METER_NAME}-{architecture}")),
+            };
+            let [cache, beside, other] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+            let place = |folder: &Path| {
+                fs::create_dir_all(name(folder).parent().unwrap()).unwrap();
+                fs::rename(executable(folder), name(folder)).unwrap();
+                name(folder)
+            };
+            let in_path = place(other.path());
+            let mut places = MeterPlaces {
+                executable: Some(beside.path().join("tardy")),
+                search_path: Some(other.path().into()),
+                ..MeterPlaces::default()
+            };
+            assert_eq!(places.find_for(architecture).unwrap(), in_path);
+            places.carried = carrying(architecture, cache.path());
+            let unpacked = places.find_for(architecture).unwrap();
+            assert!(unpacked.starts_with(cache.path().canonicalize().unwrap()), "{}", unpacked.display());
+            assert_eq!(fs::read(unpacked).unwrap(), BYTES);
+            let wanted = place(beside.path());
+            assert_eq!(places.find_for(architecture).unwrap(), wanted);
+            let named = tempfile::tempdir().unwrap();
+            let wanted = place(named.path());
+            places.named = Some(named.path().join(METER_NAME).into());
+            assert_eq!(places.find_for(architecture).unwrap(), wanted);
+        }
+    }
+
+    #[test]
+    fn a_missing_meter_names_the_fix() {
         let message = MeterPlaces::default().find().unwrap_err().to_string();
         assert!(message.contains("make build") && message.contains(METER_VARIABLE), "{message}");
     }
