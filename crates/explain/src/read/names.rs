@@ -7,6 +7,9 @@ use std::collections::HashMap;
 /// Kernel priorities below this are real-time or deadline.
 const RT_PRIO_LIMIT: i32 = 100;
 
+/// Thread ids from here on are assigned to the threads of a record without thread ids; far above the kernel's.
+pub const NAMELESS_TIDS: i32 = 1_000_000_000;
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TaskName {
     pub comm: String,
@@ -68,6 +71,7 @@ impl Names {
     /// `hackbench-4711`; `thread-4711` if its name is unknown.
     pub fn task(&self, tid: i32) -> String {
         match self.tasks.get(&tid) {
+            Some(task) if tid >= NAMELESS_TIDS && !task.comm.is_empty() => task.comm.clone(),
             Some(task) if !task.comm.is_empty() => format!("{}-{tid}", task.comm),
             _ => format!("thread-{tid}"),
         }

@@ -312,9 +312,14 @@ impl<'c> Case<'c> {
         pauses.map(|(start_ns, end_ns)| end_ns.min(piece.end_ns) - start_ns.max(piece.start_ns)).sum()
     }
 
+    /// Steal time of all CPUs since the snapshot before.
+    pub fn steal_since_snapshot_ns(&self) -> Option<u64> {
+        self.input.spike.snapshot.as_ref()?.steal_ns
+    }
+
     /// Steal time as a line of evidence.
     pub fn steal_line(&self) -> Option<String> {
-        let steal_ns = self.input.spike.snapshot.as_ref()?.steal_ns?;
+        let steal_ns = self.steal_since_snapshot_ns()?;
         let steal = duration(i64::try_from(steal_ns).unwrap_or(i64::MAX));
         Some(format!("steal time since the snapshot before: {steal} (in steps of 10 ms)"))
     }

@@ -4,15 +4,17 @@ use super::blocks::Blocks;
 use super::calls::{CallEvent, Instant, follow, threads};
 use super::role::Role;
 use crate::read::event::{Event, EventKind, flag};
-use crate::read::names::Names;
+use crate::read::names::{NAMELESS_TIDS, Names};
 use crate::read::window::Window;
 use archive::spike::Spike;
 use ftrace::flight_record::FlightRecord;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-/// The record has no thread numbers; they are assigned from here on, far above the kernel's.
-const NAMELESS_TIDS: i32 = 1_000_000_000;
-const NAMELESS: &[u8] = b"unnamed";
+/// Outermost function of a system call.
+const SYSTEM_CALL: &str = "entry_SYSCALL";
+/// Outermost functions of kernel threads; what the thread does is in the function below them.
+const KERNEL_THREAD: [&str; 3] = ["ret_from_fork", "ret_from_fork_asm", "kthread"];
+const IDLE_LOOP: &str = "do_idle";
 /// Number of a device's interrupt: the record shows its functions, not its number.
 const DEVICE: i32 = -1;
 /// The only timer that is identified: that of the measuring thread.
@@ -45,8 +47,31 @@ pub struct EventBuilder<'r> {
     names: Names,
     /// Threads whose open calls have been added.
     introduced: HashSet<u32>,
+    /// What the other threads are, as far as their calls show.
+    origins: BTreeMap<u32, Origin>,
     /// Sleepers that were woken: indices of the timer expiry, the waking and the wake-up among the events.
     wakes: Vec<Wake>,
+}
+
+/// What a thread is. The record has no names of threads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Origin {
+    Unknown,
+    Idle,
+    User,
+    /// With its function.
+    Kernel(String),
+}
+
+impl Origin {
+    fn name(&self, number: usize) -> String {
+        match self {
+            Self::Unknown => format!("thread {number} of the record"),
+            Self::Idle => "idle".into(),
+            Self::User => format!("user thread {number} of the record"),
+            Self::Kernel(function) => format!("kernel thread {number} of the record ({function})"),
+        }
+    }
 }
 
 /// A timer that wakes a task.
@@ -73,6 +98,7 @@ impl<'r> EventBuilder<'r> {
             events: Vec::new(),
             names: Names::default(),
             introduced: HashSet::new(),
+            origins: BTreeMap::new(),
             wakes: Vec::new(),
         };
         builder.names.learn_irq(DEVICE, b"of a device");
@@ -88,6 +114,7 @@ impl<'r> EventBuilder<'r> {
         }
         follow(blocks, &mut |instant| builder.take(instant, first));
         builder.choose_wake();
+        builder.name_threads(spike);
         let to_ns = builder.ns(blocks.end);
         FlightEvents {
             events: builder.events,
@@ -107,9 +134,42 @@ impl<'r> EventBuilder<'r> {
         if thread == self.own_thread {
             return self.own_tid;
         }
-        let tid = NAMELESS_TIDS.saturating_add(thread as i32);
-        self.names.learn_task(tid, Some(NAMELESS), None);
-        tid
+        self.origins.entry(thread).or_insert(Origin::Unknown);
+        NAMELESS_TIDS.saturating_add(thread as i32)
+    }
+
+    /// Notes what the calls of a thread show about it.
+    fn note_origin(&mut self, instant: &Instant) {
+        let name = |at: usize| {
+            let frame = instant.frames.get(at)?;
+            Some(self.blocks.functions[frame.function as usize].name.as_str())
+        };
+        let frames = || (0..instant.frames.len()).filter_map(name);
+        let found = match name(0) {
+            _ if instant.what == (CallEvent::PageFault { user: true }) => Origin::User,
+            Some(outermost) if outermost.starts_with(SYSTEM_CALL) => Origin::User,
+            Some(_) if frames().any(|function| function == IDLE_LOOP) => Origin::Idle,
+            Some(outermost) if KERNEL_THREAD.contains(&outermost) => {
+                match frames().find(|function| !KERNEL_THREAD.contains(function)) {
+                    Some(function) => Origin::Kernel(function.to_owned()),
+                    None => return,
+                }
+            }
+            _ => return,
+        };
+        if let Some(origin) = self.origins.get_mut(&instant.thread).filter(|origin| **origin == Origin::Unknown) {
+            *origin = found;
+        }
+    }
+
+    fn name_threads(&mut self, spike: &Spike) {
+        // No record has the name of a watched thread.
+        let own = if spike.watched.is_some() { "the watched thread".into() } else { format!("tardy-cpu{}", self.cpu) };
+        self.names.learn_task(self.own_tid, Some(own.as_bytes()), None);
+        for (index, (thread, origin)) in self.origins.iter().enumerate() {
+            let tid = NAMELESS_TIDS.saturating_add(*thread as i32);
+            self.names.learn_task(tid, Some(origin.name(index + 1).as_bytes()), None);
+        }
     }
 
     fn push(&mut self, ts_ns: i64, tid: i32, flags: u8, depth: u8, what: EventKind) {
@@ -122,6 +182,7 @@ impl<'r> EventBuilder<'r> {
             return;
         }
         let tid = self.tid(instant.thread);
+        self.note_origin(instant);
         if ts_ns >= self.window.start_ns && self.introduced.insert(instant.thread) {
             self.introduce(ts_ns, tid, instant);
         }

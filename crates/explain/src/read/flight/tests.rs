@@ -10,7 +10,10 @@ use ftrace::kernel_symbols::SymbolText;
 use proptest::prelude::*;
 
 const KERNEL: u64 = 0xffff_ffff_8100_0000;
-const FUNCTIONS: [&str; 20] = [
+const FUNCTIONS: [&str; 23] = [
+    "ret_from_fork",
+    "kthread",
+    "worker_thread",
     "entry_SYSCALL_64",
     "do_syscall_64",
     "release_pages",
@@ -77,6 +80,11 @@ impl Making {
 fn made_up() -> (Vec<u8>, Spike) {
     let mut making = Making::default();
     making.block(0x40_1000, 200, &[0x0f, 0x05]).enter("entry_SYSCALL_64", 20).enter("do_syscall_64", 30);
+    late_behind(making)
+}
+
+/// The same late wake-up behind the given calls.
+fn late_behind(mut making: Making) -> (Vec<u8>, Spike) {
     making.enter("release_pages", 50);
     making.block(Making::at("_raw_spin_lock_irqsave"), 10, &[0xfa]);
     making.go_on("release_pages", 0x200, 40);
@@ -133,10 +141,11 @@ fn every_nanosecond_has_an_owner_and_function_and_lock_are_named() {
     assert_eq!(explanation.phases.iter().map(|phase| phase.ns).sum::<i64>(), 3300);
     let phase = |name: PhaseName| explanation.phases.iter().find(|phase| phase.name == name).expect("the phase");
     let delay = phase(PhaseName::TimerDelay);
-    assert_eq!((delay.owners[0].kind, delay.owners[0].name.as_str()), (OwnerKind::Task, "unnamed-1000000000"));
+    assert_eq!((delay.owners[0].kind, delay.owners[0].name.as_str()), (OwnerKind::Task, "user thread 1 of the record"));
     assert!((2800..3000).contains(&delay.ns), "{delay:?}");
     assert!(explanation.phases.iter().all(|phase| phase.name != PhaseName::Untraced), "{:?}", explanation.phases);
-    assert_eq!(phase(PhaseName::ReturnToUser).owners[0].kind, OwnerKind::Own);
+    let own = &phase(PhaseName::ReturnToUser).owners[0];
+    assert_eq!((own.kind, own.name.as_str()), (OwnerKind::Own, "tardy-cpu0-70"));
     assert_eq!(explanation.status, ExplanationStatus::Explained);
     assert_eq!(explanation.findings[0].culprit, "irqs-off");
     let functions = explanation.functions.expect("a call graph");
@@ -146,6 +155,18 @@ fn every_nanosecond_has_an_owner_and_function_and_lock_are_named() {
     assert_eq!((lock.taker.as_str(), lock.releaser.as_str()), ("release_pages", "release_pages"));
     let masked = functions.irqs_off.expect("interrupts were off");
     assert!((2900..3200).contains(&masked.ns()), "{masked:?}");
+}
+
+#[test]
+fn a_kernel_thread_is_named_by_its_function() {
+    let mut making = Making::default();
+    making.enter("ret_from_fork", 20).enter("kthread", 30).enter("worker_thread", 100);
+    let (file, spike) = late_behind(making);
+    let explanation = explained(&file, &spike);
+    let delay = explanation.phases.iter().find(|phase| phase.name == PhaseName::TimerDelay).expect("the phase");
+    assert_eq!(delay.owners[0].name, "kernel thread 1 of the record (worker_thread)");
+    let sentence = &explanation.findings[0].sentence;
+    assert!(sentence.contains("while kernel thread 1 of the record (worker_thread) ran"), "{sentence}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use archive::explanation::{Confidence, PhaseName};
 pub const ABOUT: About = About {
     recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions show it, and on bare metal with a lock still held where it comes in",
     confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
-    fix: "report the function to its maintainers; keep the task off the CPU (cpuset, taskset, isolcpus)",
+    fix: "report the function, where it is known, to its maintainers; keep the task off the CPU (cpuset, taskset, isolcpus)",
     reading: &["ftrace - Function Tracer", "Lock types and their rules"],
     proof: Proof::Real,
 };
@@ -82,6 +82,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             duration(charged.end_ns - charged.start_ns)
         )
     });
+    let report = if confidence > Confidence::Hint { "report the function to its maintainers; " } else { "" };
     Some(Claim {
         pieces,
         confidence,
@@ -89,6 +90,6 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         events: entry.into_iter().collect(),
         evidence: lock.into_iter().chain(charged).chain(case.steal_line()).collect(),
         confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry shows where the kernel enabled interrupts again".into(),
-        fix: "report the function to its maintainers; keep the task off this CPU (cpuset, taskset, isolcpus)".into(),
+        fix: format!("{report}keep the task off this CPU (cpuset, taskset, isolcpus)"),
     })
 }

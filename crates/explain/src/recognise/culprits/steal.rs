@@ -14,12 +14,13 @@ use crate::account::vcpu_absences::{AbsenceCause, PlacedAbsence};
 use crate::read::event::{Event, EventKind, IDLE_EXIT};
 use crate::read::event_text::relative;
 use crate::recognise::case::{Case, Claim, duration, held};
+use crate::recognise::functions::proves_masked;
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 use std::iter;
 
 pub const ABOUT: About = About {
-    recognised: "the kernel charged the threads on this CPU less than passed (sched_stat_runtime, where the kernel has a steal clock), and the CPU recorded nothing meanwhile; or the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late",
+    recognised: "the kernel charged the threads on this CPU less than passed (sched_stat_runtime, where the kernel has a steal clock), and the CPU recorded nothing meanwhile; or the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late; a hint where the timer interrupt was 5 ms late or more on top of a task and the machine lost about as much since the snapshot before, at an unknown instant",
     confirm: "on the host: perf kvm stat, or kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
     fix: "on the host: virtual CPUs pinned one to one on isolated CPUs, SCHED_FIFO for their threads, no overcommitment",
     reading: &["The KVM halt polling system"],
@@ -32,6 +33,10 @@ const FIX: &str =
 const ABSENCES_SHOWN: usize = 3;
 /// A shorter delay may be a short masked section of the kernel's entry code.
 const DELAY_NS_MIN: i64 = 50_000;
+/// The kernel counts steal time in steps of 10 ms: below half a step the count shows nothing.
+const COUNTED_NS_MIN: i64 = 5_000_000;
+/// The rest may still be in the step that is not full.
+const COUNTED_PERCENT_MIN: i64 = 80;
 /// Preemption models in which a system call can be preempted.
 const PREEMPTIBLE: &[&str] = &["full", "lazy", "preempt_rt"];
 
@@ -40,7 +45,32 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         return Some(seen);
     }
     let host = case.virtualised()?;
-    on_a_task(case, host).or_else(|| on_an_idle_cpu(case, host))
+    on_a_task(case, host).or_else(|| on_an_idle_cpu(case, host)).or_else(|| counted(case, host))
+}
+
+/// The machine lost as much to its hypervisor as the timer was late, at an unknown instant since the snapshot before.
+fn counted<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
+    let pieces = case.claim(super::irqs_off::is_late_in_task)?;
+    let counted_ns = i64::try_from(case.steal_since_snapshot_ns()?).unwrap_or(i64::MAX);
+    let ns = case.ns(&pieces);
+    let enough = ns >= COUNTED_NS_MIN && counted_ns >= ns / 100 * COUNTED_PERCENT_MIN;
+    let known_better =
+        proves_masked(case, &pieces) || case.charged_in_full(&pieces).is_some() || super::printk::look(case).is_some();
+    if !enough || known_better {
+        return None;
+    }
+    Some(Claim {
+        confidence: Confidence::Hint,
+        sentence: format!(
+            "the timer interrupt was late while {} ran ({}): probably the hypervisor ({host}) did not run this CPU, as it took {} \
+             from this machine since the snapshot before; the trace does not show when",
+            case.culprits(&pieces),
+            case.share(&pieces),
+            duration(counted_ns)
+        ),
+        evidence: case.steal_line().into_iter().collect(),
+        ..claim(pieces, case.wake_interrupt_entry().into_iter().collect())
+    })
 }
 
 fn seen_from_outside<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
