@@ -27,12 +27,13 @@ RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 # Those of a release.
 ARCHITECTURES ?= x86_64 arm64 armhf riscv64
+SUITES ?= bookworm trixie
 DEMO_SECONDS ?= 30
 FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz torture miri advisories dist dist-check clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz torture miri advisories dist dist-check deb deb-check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -172,6 +173,15 @@ dist: ## build the static programs for four architectures, and their archives wi
 	packaging/install-dependencies --dist
 	$(MAKE) --no-print-directory $(ARCHITECTURES:%=$(STATIC_TARDY)-%)
 	packaging/dist/assemble $(ARCHITECTURES)
+
+deb: ## build Debian packages of tardy and tardy-meter in dist/debian
+	packaging/install-dependencies --dist
+	$(MAKE) --no-print-directory $(ARCHITECTURES:%=$(STATIC_TARDY)-%)
+	packaging/debian/build $(ARCHITECTURES)
+
+deb-check: ## check them with lintian; install, run, restore and purge them in a new Debian (downloads 60 MB once)
+	packaging/install-dependencies --deb-check
+	packaging/debian/check $(SUITES)
 
 dist-check: ## check what `make dist` left: static, small, complete, and every tardy explains the corpus; print a table
 	packaging/dist/check $(ARCHITECTURES)
