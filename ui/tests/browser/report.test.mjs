@@ -187,6 +187,22 @@ for (const width of [360, 400, 1280, 2000]) {
   });
 }
 
+test("a phone shows answer, maximum, cause and conditions first, and the largest latency of each CPU without scrolling", async () => {
+  for (const shape of ["two-cpus", "eight-cpus"]) {
+    const page = await open(shape, { width: 390, height: 844 });
+    for (const part of [".verdict .worst", ".why", ".conditions"]) {
+      const { top, bottom } = await page.run(`(({ top, bottom }) => ({ top, bottom }))(document.querySelector('${part}').getBoundingClientRect())`);
+      assert.ok(top >= 0 && bottom <= 844, `${shape}: ${part} is from ${top} to ${bottom}`);
+    }
+    const rows = await page.run(`[...document.querySelectorAll('#cpus-caption')].flatMap((caption) => [...caption.parentElement.querySelectorAll('tr')])
+      .map((row) => [...row.children].slice(0, 2).map((cell) => cell.getBoundingClientRect()).map(({ left, right }) => [left, right]))`);
+    assert.ok(rows.length > 2);
+    for (const [[, nameEnds], [left, right]] of rows) assert.ok(left >= nameEnds && right <= 390, `${shape}: ${nameEnds} ${left} ${right}`);
+    assert.equal(await page.run("document.querySelector('.figures thead th:nth-child(2)').textContent"), "max");
+    await keep(page, `${shape}-phone`);
+  }
+});
+
 test("on paper everything is open, drawn and light", async () => {
   const page = await open("forty-spikes", { width: 800, dark: true });
   await page.media("print", true);

@@ -38,13 +38,14 @@ pub fn table(summary: &RunSummary) -> Markup {
                 thead {
                     tr {
                         th scope="col" { (what) }
+                        // Beside the name, so that a narrow screen shows it without scrolling.
+                        th scope="col" { "max" }
                         th scope="col" { "cycles" }
                         th scope="col" { "missed" }
                         @if limited { th scope="col" { "over limit" } }
                         th scope="col" { "min" }
                         th scope="col" { "mean" }
                         @for (name, _) in resolved { th scope="col" { (name) } }
-                        th scope="col" { "max" }
                     }
                 }
                 tbody {
@@ -53,6 +54,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                             th scope="row" {
                                 @if cpu.watched.is_some() { (said(vocabulary::series(cpu))) } @else { (cpu.cpu) }
                             }
+                            (cell(cpu.latency_ns.max, "worst"))
                             (counts(cpu.cycles, cpu.missed, limited.then_some(cpu.over_limit)))
                             (figures(&cpu.latency_ns, cpu.cycles, resolved))
                         }
@@ -63,6 +65,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                     tfoot {
                         tr {
                             th scope="row" { "all" }
+                            (cell(summary.all_cpus.max, "worst"))
                             (counts(total(|c| c.cycles), missed, limited.then(|| total(|c| c.over_limit))))
                             (figures(&summary.all_cpus, total(|c| c.cycles), resolved))
                         }
@@ -118,7 +121,6 @@ fn figures(figures: &LatencyFigures, cycles: u64, resolved: &[(&str, f64)]) -> M
         @for ((_, quantile), value) in resolved.iter().zip(quantiles) {
             (cell(value, if are_few(cycles, *quantile) { "few" } else { "" }))
         }
-        (cell(figures.max, "worst"))
     }
 }
 
