@@ -68,6 +68,12 @@ pub fn find(name: &str) -> Option<(&'static Program, &'static ProgramLoad)> {
     PROGRAMS.into_iter().find(|program| program.name == name).zip(archive::load::program(name))
 }
 
+/// Whether the text is a number such as `0.016`. Its value would take 15 kB of the standard library.
+fn is_decimal(text: &str) -> bool {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    [whole, fraction].iter().all(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
 /// A requirement of a program's options that the target does not meet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {

@@ -7,7 +7,8 @@
 //! machine. [`environment`] is the machine's fingerprint, [`facts`] are its settings, and [`apply`] changes them
 //! permanently. [`counters`] reads the kernel's counters. [`guest`] is the user space of a virtual machine. [`kernel`]
 //! contains thin wrappers of system calls and [`link`] the connection to the host. [`spool`] stores the stream while
-//! the host is disconnected, and [`console`] answers if the only connection is a console.
+//! the host is disconnected, and [`console`] answers if the only connection is a console. `compact` sorts with little
+//! code.
 //!
 //! Every reported problem has a code; [`problem_definitions`] lists them all.
 //!
@@ -18,7 +19,7 @@
 //! watch session facts
 //! problem kernel_tracer trace counters methods measure
 //! load_reports environment link
-//! journal cadence kernel codes
+//! journal cadence kernel codes compact
 //! ```
 
 #[macro_use]
@@ -26,6 +27,7 @@ mod codes;
 
 pub mod apply;
 pub mod cadence;
+mod compact;
 pub mod console;
 pub mod counters;
 pub mod environment;

@@ -1,7 +1,7 @@
 //! hackbench: it prints what it sends at the start of a round, and the duration at the end.
 
 use super::options::Options;
-use super::{CommandLine, Context, Program, no_server, nothing_to_check};
+use super::{CommandLine, Context, Program, is_decimal, no_server, nothing_to_check};
 use std::path::Path;
 
 pub const PROGRAM: Program = Program {
@@ -33,12 +33,12 @@ fn messages(output: &[u8]) -> Option<u64> {
         let (_, rest) = text.split_once(words)?;
         rest.split_whitespace().next()?.parse::<u64>().ok()
     };
-    let seconds: f64 = text.split_once("Time:")?.1.split_whitespace().next()?.parse().ok()?;
+    let seconds = text.split_once("Time:")?.1.split_whitespace().next()?;
     let (groups, descriptors) = (number_behind("mode with")?, number_behind("groups using")?);
     let loops = number_behind("will pass")?;
     let pairs = (descriptors / 2).checked_mul(descriptors / 2)?;
     let messages = groups.checked_mul(pairs)?.checked_mul(loops)?;
-    (seconds.is_finite() && seconds > 0.0).then_some(messages)
+    (is_decimal(seconds) && seconds.contains(|digit| matches!(digit, '1'..='9'))).then_some(messages)
 }
 
 #[cfg(test)]

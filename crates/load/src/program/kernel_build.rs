@@ -27,7 +27,7 @@ fn check(options: &Options) -> Result<(), Unusable> {
 }
 
 fn round(options: &Options, context: &Context, number: u64) -> Vec<CommandLine> {
-    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).to_string();
+    let cpus = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count()).to_string();
     let jobs = format!("-j{}", options.value_or("jobs", &cpus));
     let make = |goal: Option<&str>| {
         let tree = options.subject().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! stress-ng: any of its stressors. At the end of a round it reports the bogo operations of each.
 
 use super::options::Options;
-use super::{CommandLine, Context, Program, no_server, nothing_to_check};
+use super::{CommandLine, Context, Program, is_decimal, no_server, nothing_to_check};
 use std::path::Path;
 
 pub const PROGRAM: Program = Program {
@@ -38,7 +38,7 @@ fn bogo_operations(output: &[u8]) -> Option<u64> {
     let of_line = |line: &str| {
         let (_, figures) = line.split_once(']').filter(|(head, _)| head.starts_with("stress-ng: "))?;
         let fields: Vec<&str> = figures.split_whitespace().collect();
-        let numbers = fields.get(2..7)?.iter().all(|field| field.parse::<f64>().is_ok());
+        let numbers = fields.get(2..7)?.iter().all(|field| is_decimal(field));
         fields[1].parse::<u64>().ok().filter(|_| numbers)
     };
     text.lines().filter_map(of_line).fold(None, |sum, operations| Some(sum.unwrap_or(0u64).saturating_add(operations)))

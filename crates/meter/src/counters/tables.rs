@@ -1,5 +1,6 @@
 //! Parses the kernel's tables of counters. Unexpected content is ignored.
 
+use crate::compact;
 use std::collections::BTreeMap;
 
 /// Counters at one instant, since the start of the machine.
@@ -51,7 +52,7 @@ pub fn interrupts(text: &str) -> BTreeMap<u32, u64> {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.wrapping_add(count));
         }
     }
-    cpus.into_iter().zip(sums).collect()
+    compact::inserted(cpus.into_iter().zip(sums))
 }
 
 fn cpus(line: &str) -> Vec<u32> {
@@ -65,7 +66,7 @@ pub fn softirqs(text: &str) -> BTreeMap<String, u64> {
         let counts = figures.split_ascii_whitespace().map_while(|word| word.parse::<u64>().ok());
         Some((name.trim().to_owned(), counts.fold(0, u64::wrapping_add)))
     };
-    text.lines().skip(1).filter_map(of_line).collect()
+    compact::inserted(text.lines().skip(1).filter_map(of_line))
 }
 
 /// `/proc/vmstat`: page faults.

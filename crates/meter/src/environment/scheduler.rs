@@ -2,6 +2,7 @@
 
 use super::OwnPriority;
 use super::tree::Tree;
+use crate::compact;
 use archive::environment::RtTask;
 use load::task_stat::TaskStat;
 
@@ -26,7 +27,7 @@ pub fn rivals(tree: &Tree, own: &OwnPriority) -> Vec<RtTask> {
             rivals.extend(stat.and_then(|stat| rival(stat, own)));
         }
     }
-    rivals.sort_by_key(|task| (task.policy != "deadline", std::cmp::Reverse(task.priority), task.tid));
+    compact::sort_by_key(&mut rivals, |task| (task.policy != "deadline", std::cmp::Reverse(task.priority), task.tid));
     rivals
 }
 

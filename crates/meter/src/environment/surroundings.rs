@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn metal_is_told_from_ignorance() {
+    fn metal_is_distinguished_from_ignorance() {
         assert_eq!(virtualisation_of(&[METAL]).as_deref(), Some("none"));
         assert_eq!(virtualisation_of(&[METAL, ("sys/class/dmi/id/sys_vendor", "Amazon EC2")]).as_deref(), Some("none"));
         assert_eq!(virtualisation_of(&[METAL, ("sys/hypervisor/type", "xen\n")]).as_deref(), Some("xen"));

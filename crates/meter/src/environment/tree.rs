@@ -1,5 +1,6 @@
 //! Reads small files below a root directory.
 
+use crate::compact;
 use std::path::{Path, PathBuf};
 
 /// A running machine's file system, or a saved part of it.
@@ -60,7 +61,7 @@ impl Tree {
         let names = self.names(path).into_iter();
         let mut numbered: Vec<_> =
             names.filter_map(|name| Some((name.strip_prefix(prefix)?.parse().ok()?, name))).collect();
-        numbered.sort();
+        compact::sort_by_key(&mut numbered, |(number, _)| *number);
         numbered
     }
 }

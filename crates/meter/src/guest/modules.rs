@@ -1,6 +1,7 @@
 //! Loads the modules of the initial file system. Their names determine the order: dependencies come first.
 
 use super::error::GuestError;
+use crate::compact;
 use protocol::guest::MODULES_DIRECTORY;
 use rustix::io::Errno;
 use std::ffi::CStr;
@@ -20,7 +21,7 @@ pub fn load_all() -> Result<(), GuestError> {
         Err(error) => return Err(GuestError::ListModules(error)),
     };
     let mut modules: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    modules.sort();
+    compact::sort_by(&mut modules, Ord::cmp);
     modules.iter().try_for_each(|module| load(module))
 }
 

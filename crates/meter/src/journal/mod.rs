@@ -22,6 +22,7 @@ pub use place::{applied_directory, journal_directory, state_directory};
 pub use setting_roots::SettingRoots;
 pub use undo_error::UndoError;
 
+use crate::compact;
 use directory::{JournalDirectory, Untrusted};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -109,7 +110,7 @@ impl Journal {
             Entry::Setting { path, before, after, .. } if before != after => Some((path, after)),
             _ => None,
         });
-        changed.collect()
+        compact::inserted(changed)
     }
 
     /// Adds a line. The remains of a failed write would corrupt it, so they are cut off first.

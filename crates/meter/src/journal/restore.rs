@@ -4,6 +4,7 @@ use super::directory::{JournalDirectory, Untrusted};
 use super::entry::{settled, started_ticks};
 use super::undo::{PATIENCE, undo_all};
 use super::{BEGUN, Entry, Header, SettingRoots, UndoError};
+use crate::compact;
 use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ fn restore_settings(roots: &SettingRoots, directory: &Path, runs: &Path, leftove
         opened.journals().into_iter().map(|name| (name.clone(), read(&opened, &name))).collect();
     // Unreadable journals have no place in the order, and come first.
     let started = |read: &Result<Read, NoJournal>| read.as_ref().map_or(u64::MAX, |read| read.header.started_ticks);
-    journals.sort_by_key(|(name, read)| (Reverse(started(read)), name.clone()));
+    compact::sort_by_key(&mut journals, |(name, read)| (Reverse(started(read)), name.clone()));
     journals.into_iter().map(|(name, read)| restore(roots, &opened, &name, read, runs, leftovers)).collect()
 }
 
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_somebody_else_wrote_meanwhile_is_not_overwritten() {
+    fn a_value_that_another_program_wrote_meanwhile_is_not_overwritten() {
         let root = tempfile::tempdir().unwrap();
         let setting = root.path().join("setting");
         fs::write(&setting, "1").unwrap();

@@ -14,7 +14,7 @@ const ROOM_BYTES_PER_CPU: usize = 8 << 20;
 /// because a later allocation would fail, which ends the process.
 pub fn lock_all() -> io::Result<()> {
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let cpus = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count() as usize);
     if let Err(error) = try_to_map(ROOM_BYTES + ROOM_BYTES_PER_CPU * cpus) {
         munlockall()?;
         return Err(error);

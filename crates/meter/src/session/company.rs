@@ -2,6 +2,7 @@
 //!
 //! What traced before the run was reported when it was prepared.
 
+use crate::compact;
 use crate::environment::tree::Tree;
 use crate::journal::restore::other_meters;
 use crate::problem::MeterProblem;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 const PERF_EVENT: &str = "anon_inode:[perf_event]";
 /// A program opens its events a while after it was started: its descriptors are looked at that often, and at the end.
 const LOOKS: u8 = 3;
-/// Only other meters are looked for each time; the rest in every look of so many.
+/// Only other meters are looked for each time; the rest once in this number of looks.
 const LOOKS_FOR_ALL: u64 = 5;
 
 /// What is known of the others.
@@ -48,7 +49,7 @@ impl Company {
             profilers: BTreeSet::new(),
             looks: 0,
         };
-        company.traced = company.tracing().into_iter().map(|found| found.instance).collect();
+        company.traced = compact::inserted(company.tracing().into_iter().map(|found| found.instance));
         company
     }
 

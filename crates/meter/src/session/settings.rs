@@ -14,9 +14,10 @@ const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug"];
 pub struct HeldSettings(BTreeMap<PathBuf, String>);
 
 impl HeldSettings {
-    pub fn new(settings: BTreeMap<PathBuf, String>) -> Self {
+    pub fn new(mut settings: BTreeMap<PathBuf, String>) -> Self {
         let of_tracing = |path: &Path| TRACING.iter().any(|root| path.starts_with(root));
-        Self(settings.into_iter().filter(|(path, _)| !of_tracing(path)).collect())
+        settings.retain(|path, _| !of_tracing(path));
+        Self(settings)
     }
 
     /// Settings that have a different value now; each is reported once.

@@ -8,6 +8,7 @@ use super::error::TraceError;
 use super::past::{Past, full_bytes, touched};
 use super::retention::Retention;
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
+use crate::compact;
 use crate::kernel::{clock, scheduling};
 use crate::measure::books::{Books, SpikeSignal};
 use crate::measure::start_instant::StartInstant;
@@ -264,7 +265,7 @@ impl Capture {
 
     fn capture_pending(&mut self) {
         let marked = self.set_busy(true);
-        self.pending.sort_by_key(|pending| std::cmp::Reverse(pending.signal.sample.latency_ns));
+        compact::sort_by_key(&mut self.pending, |pending| std::cmp::Reverse(pending.signal.sample.latency_ns));
         let latest_ns = self.pending.iter().map(|pending| pending.signal.sample.seen_ns()).max().unwrap_or(0);
         clock::sleep_until_ns(latest_ns.saturating_add(self.job.settings.margin_after_ns.min(1_000_000_000) as i64));
         let unmarked = match self.job.snapshotter.mode() {

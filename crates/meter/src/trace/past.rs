@@ -5,6 +5,7 @@
 //! that swapped it out.
 
 use super::snapshotter::{CpuCopy, Frozen};
+use crate::compact;
 use crate::measure::thread::MARKER;
 use archive::settings::SnapshotMode;
 use archive::spike::Coverage;
@@ -36,7 +37,7 @@ impl Past {
         let coverage: Vec<Coverage> = copies.iter().map(|copy| coverage(copy, layout)).collect();
         let lost = copies.iter().flat_map(|copy| lost_stretches(copy, layout)).collect();
         let mut markers: Vec<Marker> = copies.iter().flat_map(|copy| markers(&copy.pages, layout)).collect();
-        markers.sort_by_key(|marker| marker.ns);
+        compact::sort_by_key(&mut markers, |marker| marker.ns);
         let newest_ns = coverage.iter().filter_map(|of| of.newest_ns).max();
         let (live, until_ns) = match mode {
             SnapshotMode::Trigger => live_between_markers(&coverage, &markers, newest_ns, frozen),

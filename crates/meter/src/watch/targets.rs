@@ -1,6 +1,7 @@
 //! Threads and processes of this machine, from /proc.
 
 use super::pattern::Pattern;
+use crate::compact;
 use archive::watched::PageFaults;
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +18,7 @@ pub struct ThreadFound {
 /// Threads of a process and of all its descendants, as long as their parents live.
 pub fn threads_below(pid: i32) -> Vec<ThreadFound> {
     let parents: Vec<(i32, i32)> = processes().into_iter().filter_map(|pid| Some((pid, parent_of(pid)?))).collect();
-    let mut relatives = BTreeSet::from([pid]);
+    let mut relatives: BTreeSet<i32> = compact::inserted([pid]);
     loop {
         let known = relatives.len();
         relatives.extend(

@@ -7,6 +7,7 @@ use super::series::{ControlWish, Series};
 use super::start;
 use super::targets::{self, ThreadFound};
 use crate::cadence::Every;
+use crate::compact;
 use crate::kernel::{clock, scheduling};
 use crate::problem::MeterProblem;
 use crate::session::source::{Batch, ControlPace, SampleSource, Send, Span};
@@ -81,7 +82,7 @@ impl<'a> WatchedThreads<'a> {
             stop,
             additions,
             recording,
-            threads: threads.into_iter().map(|found| (found.tid, Facts::of(found.pid))).collect(),
+            threads: compact::inserted(threads.into_iter().map(|found| (found.tid, Facts::of(found.pid)))),
             look_around: Every::new(LOOK_AROUND_NS),
             ended_ns: i64::MAX,
         }
@@ -107,7 +108,7 @@ impl<'a> WatchedThreads<'a> {
                 followed.wakeups.add(found.tid, found.name.as_bytes());
             }
             self.additions.add(&new);
-            let sampled: BTreeSet<i32> = followed.series.iter().map(|series| series.tid).collect();
+            let sampled: BTreeSet<i32> = compact::inserted(followed.series.iter().map(|series| series.tid));
             (followed.wakeups.living().collect::<Vec<_>>(), sampled)
         };
         for found in found {
