@@ -3,10 +3,10 @@
 use crate::account::key_events::task_on_cpu;
 use crate::cut::anchors::Anchors;
 use crate::read::event::EventKind;
-use crate::recognise::case::duration;
 use crate::replay::context::{Context, ToolThreads};
 use crate::replay::trace::{CpuActivity, Trace};
 use std::collections::HashMap;
+use words::figures::latency;
 
 /// Maximum number of CPUs with their own sentence.
 const CPUS_MAX: usize = 4;
@@ -53,9 +53,9 @@ fn woken_from_elsewhere(trace: &Trace, anchors: &Anchors, tool_threads: &ToolThr
     Some(format!(
         "the wake-up came from another CPU: {} started it {} after due; the thread was runnable on CPU {} {} later",
         task_on_cpu(event, &trace.names),
-        duration(waking.ts_ns - trace.window.due_ns),
+        latency(waking.ts_ns - trace.window.due_ns),
         given.cpu,
-        duration(runnable - waking.ts_ns)
+        latency(runnable - waking.ts_ns)
     ))
 }
 

@@ -108,7 +108,7 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Con
     if !ordinary.is_unknown() {
         let least_ns = case.ns(&claim.pieces) * 100 / LIFT_MIN_PERCENT;
         let (as_long, controls) = ordinary.as_long_in(least_ns, &owners);
-        let usually = crate::recognise::case::duration(ordinary_ns);
+        let usually = words::figures::latency(ordinary_ns);
         evidence
             .push(format!("in ordinary wake-ups this takes {usually}, and about as long in {as_long} of {controls}"));
     }

@@ -18,6 +18,7 @@ use archive::environment::VIRTUAL_TIME;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::method::Stimulus;
 use archive::watched::WatchedKind;
+use words::figures::latency;
 
 /// Stretches whose first and last events are shown as evidence.
 const STRETCHES_SHOWN: usize = 3;
@@ -181,7 +182,7 @@ impl<'c> Case<'c> {
             Some(WatchedKind::Cycle) => "cycle",
             _ => "latency",
         };
-        format!("{}, {percent} % of the {whole}", duration(ns))
+        format!("{}, {percent} % of the {whole}", latency(ns))
     }
 
     /// The largest owner among the pieces, by name, and how many further names there are.
@@ -320,7 +321,7 @@ impl<'c> Case<'c> {
     /// Steal time as a line of evidence.
     pub fn steal_line(&self) -> Option<String> {
         let steal_ns = self.steal_since_snapshot_ns()?;
-        let steal = duration(i64::try_from(steal_ns).unwrap_or(i64::MAX));
+        let steal = latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));
         Some(format!("steal time since the snapshot before: {steal} (in steps of 10 ms)"))
     }
 
@@ -413,15 +414,5 @@ pub fn held(piece: &Piece) -> Option<Context> {
     match piece.answer {
         Answer::Held(context) => Some(context),
         _ => None,
-    }
-}
-
-/// `850 ns`, `84.1 µs`, `12.3 ms`.
-pub fn duration(ns: i64) -> String {
-    match ns {
-        ..=999 => format!("{ns} ns"),
-        1_000..=999_999 => format!("{:.1} µs", ns as f64 / 1e3),
-        1_000_000..=999_999_999 => format!("{:.2} ms", ns as f64 / 1e6),
-        _ => format!("{:.3} s", ns as f64 / 1e9),
     }
 }

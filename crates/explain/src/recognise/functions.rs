@@ -12,13 +12,14 @@ mod unwinding;
 pub use masked::{Masked, Masking};
 
 use crate::account::ledger::Piece;
-use crate::recognise::case::{Case, duration, held};
+use crate::recognise::case::{Case, held};
 use crate::replay::context::Context;
 use crate::replay::trace::{CpuActivity, Stack};
 use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, HeldLock, MaskedStretch};
 use calls::Level;
 use std::cell::OnceCell;
 use unwinding::Role;
+use words::figures::latency;
 
 /// Maximum number of owners with a call chain.
 const OWNERS_MAX: usize = 4;
@@ -260,9 +261,9 @@ pub fn words(case: &Case, indices: &[usize], innocent: bool) -> (String, Vec<Str
         sentence = match spent.ns {
             Some(_) if innocent && !spent.last_entered => format!("; it was in {} then", spent.words()),
             Some(ns) if spent.last_entered => {
-                format!("; for {} no function was entered after {}", duration(ns), spent.words())
+                format!("; for {} no function was entered after {}", latency(ns), spent.words())
             }
-            Some(ns) => format!("; {} were spent in {}", duration(ns), spent.words()),
+            Some(ns) => format!("; {} were spent in {}", latency(ns), spent.words()),
             None => format!("; a stack trace shows it in {}", spent.words()),
         };
         let source = match spent.source {
@@ -270,13 +271,13 @@ pub fn words(case: &Case, indices: &[usize], innocent: bool) -> (String, Vec<Str
             ChainSource::Graph => "from the function graph",
             ChainSource::Stack => "from a stack trace",
         };
-        let time = spent.ns.map(|ns| format!(", {}", duration(ns))).unwrap_or_default();
+        let time = spent.ns.map(|ns| format!(", {}", latency(ns))).unwrap_or_default();
         evidence.push(format!("functions, {source}: {}{time}", spent.chain.join(" < ")));
     }
     for (masking, what) in [(Masking::Interrupts, "interrupts were"), (Masking::Preemption, "preemption was")] {
         let Some(masked) = longest_masked(case, masking) else { continue };
         if shared_ns(case, indices, masked.start_ns, masked.end_ns).saturating_mul(2) >= case.ns(indices) {
-            let (ns, most) = (duration(masked.ns()), duration(masked.ns_max));
+            let (ns, most) = (latency(masked.ns()), latency(masked.ns_max));
             let (first, last) = (&masked.first, &masked.last);
             evidence.push(format!("{what} off in every record of {ns} ({most} at most), from `{first}` to `{last}`"));
         }
@@ -285,7 +286,7 @@ pub fn words(case: &Case, indices: &[usize], innocent: bool) -> (String, Vec<Str
         let pieces = indices.iter().filter_map(|&index| case.pieces.get(index)).filter(|piece| piece.cpu == case.cpu());
         let under_ns: i64 = pieces.map(|piece| held.ns_between(piece.start_ns, piece.end_ns)).sum();
         if under_ns.saturating_mul(2) >= case.ns(indices) {
-            let (under, taker, by) = (duration(under_ns), &held.taker, &held.by);
+            let (under, taker, by) = (latency(under_ns), &held.taker, &held.by);
             evidence.push(format!("{under} of it under the lock that `{taker}` took with `{by}`"));
         }
     }

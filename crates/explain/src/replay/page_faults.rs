@@ -103,7 +103,7 @@ impl Faults {
 
     /// How the lengths of the faults between two instants were estimated, in words.
     pub fn estimate(&self, from_ns: i64, to_ns: i64) -> String {
-        let duration = crate::recognise::case::duration;
+        use words::figures::latency;
         let inside: Vec<&Fault> =
             self.faults.iter().filter(|fault| (from_ns..=to_ns).contains(&fault.begin_ns)).collect();
         let noted = inside.iter().filter_map(|fault| Some(fault.noted_ns?.saturating_sub(fault.begin_ns)));
@@ -111,15 +111,15 @@ impl Faults {
         let Some(longest_ns) = longest_ns else {
             return format!(
                 "the trace shows when a fault starts, not when it ends: faults less than {} apart count as back to back",
-                duration(self.apart_ns)
+                latency(self.apart_ns)
             );
         };
         format!(
             "the trace shows when a fault starts, and for {count} of {} when the thread got the memory: each of these counts up to \
              there and at most {} more; the longest took {}",
             inside.len(),
-            duration(self.rest_ns),
-            duration(longest_ns)
+            latency(self.rest_ns),
+            latency(longest_ns)
         )
     }
 }

@@ -108,7 +108,7 @@ fn instants_of_a_recorder_that_could_not_keep_up_have_no_rhythm() {
 }
 
 #[test]
-fn runs_without_explained_spikes_tell_nothing() {
+fn runs_without_explained_spikes_show_nothing() {
     assert_eq!(analysed(&[], &[]), RunCauses::default());
     let only_unknown = analysed(&run()[10..], &[]);
     assert_eq!(only_unknown.new_cause, None);

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_seen_once_tell_of_those_not_seen() {
+    fn causes_seen_once_show_how_many_are_not_seen() {
         let groups = [group(Some("softirq"), 17), group(Some("nmi"), 1), group(Some("timers"), 2), group(None, 9)];
         let found = new_cause(&groups).unwrap();
         assert_eq!((found.attributed, found.seen_once, found.unexplained), (20, 1, 9));

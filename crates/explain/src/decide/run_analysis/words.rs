@@ -1,8 +1,8 @@
 //! The findings of a run as sentences.
 
 use super::period::Rhythm;
-use crate::recognise::case::duration;
 use archive::causes::{CauseGroup, Period, RunCauses};
+use words::figures::latency;
 
 /// A rhythm in words; empty if there is none to report.
 pub fn rhythm(rhythm: &Rhythm) -> String {
@@ -80,12 +80,12 @@ pub fn sentences(causes: &RunCauses) -> Vec<String> {
         let parts: Vec<String> = composed
             .parts
             .iter()
-            .map(|part| format!("{} {} of spike {}", duration(part.ns), part.phase.title(), part.spike))
+            .map(|part| format!("{} {} of spike {}", latency(part.ns), part.phase.title(), part.spike))
             .collect();
         sentences.push(format!(
             "composed latency: {} if the worst phases of different wake-ups met in one ({}); nothing says they cannot, and \
              nothing says that they are the worst",
-            duration(composed.ns),
+            latency(composed.ns),
             parts.join(", ")
         ));
     }

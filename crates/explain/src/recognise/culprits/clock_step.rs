@@ -2,8 +2,9 @@
 
 use super::about::{About, Proof};
 use crate::read::event::EventKind;
-use crate::recognise::case::{Case, Claim, duration};
+use crate::recognise::case::{Case, Claim};
 use archive::explanation::{Confidence, PhaseName};
+use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the thread set its next timer before it saw the clock; a negative latency, or one of more than a day, is refused before any culprit is asked",
@@ -34,7 +35,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         sentence: format!(
             "the clock of the sample disagrees with the trace: the thread set its next timer {} before the recorded time of \
              the sample ({})",
-            duration(early_ns),
+            latency(early_ns),
             case.share(&pieces)
         ),
         events: vec![next],

@@ -8,10 +8,11 @@
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
 use crate::read::event_text::relative;
-use crate::recognise::case::{Case, Claim, duration, held};
+use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::functions::proves_masked;
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
+use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions show it, and on bare metal with a lock still held where it comes in",
@@ -78,8 +79,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             "from {} to {} the threads on the CPU were charged {} of {}",
             relative(charged.start_ns, due_ns),
             relative(charged.end_ns, due_ns),
-            duration(charged.ran_ns),
-            duration(charged.end_ns - charged.start_ns)
+            latency(charged.ran_ns),
+            latency(charged.end_ns - charged.start_ns)
         )
     });
     let report = if confidence > Confidence::Hint { "report the function to its maintainers; " } else { "" };

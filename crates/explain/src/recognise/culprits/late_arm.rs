@@ -4,8 +4,9 @@ use super::about::{About, Proof};
 use super::own_work;
 use super::passed_over::PassedOver;
 use crate::account::ledger::Piece;
-use crate::recognise::case::{Case, Claim, duration};
+use crate::recognise::case::{Case, Claim};
 use archive::explanation::{Confidence, PhaseName};
+use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted or pushed aside on the way to it; a watched thread that computed until then is own-work",
@@ -33,7 +34,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         let side = if seen_ns > due_ns { "after" } else { "before" };
         evidence.push(format!(
             "the thread saw its previous wake-up {} {side} this one was due",
-            duration((seen_ns - due_ns).abs())
+            latency((seen_ns - due_ns).abs())
         ));
     }
     let (who, _) = case.largest(&pieces, |case, piece| piece.answer.context().name(case.names()));
@@ -56,7 +57,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         },
         fix: match case.input.spike.watched {
             None => {
-                let interval = duration(case.input.interval_ns as i64);
+                let interval = latency(case.input.interval_ns as i64);
                 format!("fix the previous cycle, or use an interval longer than {interval}")
             }
             Some(_) => "do less work in a cycle, or use a longer cycle".into(),

@@ -5,9 +5,10 @@ use crate::account::ledger::Piece;
 use crate::cut::thread_states::{Awaited, Progress, ThreadState};
 use crate::read::event::EventKind;
 use crate::read::priority::priority_words;
-use crate::recognise::case::{Case, Claim, duration, held};
+use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
+use words::figures::latency;
 
 /// Among ordinary tasks no priority decides.
 const ORDINARY_PRIO: i32 = 100;
@@ -58,7 +59,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let more = if others > 0 { format!(" and {others} more") } else { String::new() };
     let cpu = case.pieces[*longest].cpu;
     let boosted = case.event(|event| matches!(event.what, EventKind::PiSetPrio { tid, .. } if tid == holder));
-    let mut evidence = vec![format!("it waited {} for {} in total", duration(waited_ns), case.names().task(holder))];
+    let mut evidence = vec![format!("it waited {} for {} in total", latency(waited_ns), case.names().task(holder))];
     if boosted.is_none() {
         evidence
             .push("no priority was inherited: the trace has no sched_pi_setprio of the thread it waited for".into());

@@ -2,8 +2,9 @@
 
 use super::about::{About, Proof};
 use super::passed_over::PassedOver;
-use crate::recognise::case::{Case, Claim, duration};
+use crate::recognise::case::{Case, Claim};
 use archive::explanation::Confidence;
+use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "ordinary tasks or none have the CPU while the real-time thread could run, and sched_rt_period_timer expires right before it is given the CPU, on a kernel without a fair server, or the CPU was left idle",
@@ -27,7 +28,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         (true, _) => "the CPU was left idle".to_owned(),
         (false, 0) => format!("the CPU went to {preferred}"),
         (false, idle_ns) => {
-            format!("the CPU went to {preferred} for {} and was left idle for {}", duration(task_ns), duration(idle_ns))
+            format!("the CPU went to {preferred} for {} and was left idle for {}", latency(task_ns), latency(idle_ns))
         }
     };
     let environment = case.input.environment;
@@ -38,9 +39,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         let wait_ns = period_ns.saturating_sub(runtime_ns);
         evidence.push(format!(
             "real-time threads may use {} of every {}, then wait up to {}",
-            duration(runtime_ns),
-            duration(period_ns),
-            duration(wait_ns)
+            latency(runtime_ns),
+            latency(period_ns),
+            latency(wait_ns)
         ));
     }
     let spender = found.spender(case).map(|tid| case.names().task(tid));

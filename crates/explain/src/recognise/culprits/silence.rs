@@ -3,9 +3,10 @@
 use super::about::{About, Proof};
 use crate::account::ledger::{Answer, Piece};
 use crate::account::stalls::overdue_elsewhere;
-use crate::recognise::case::{Case, Claim, duration};
+use crate::recognise::case::{Case, Claim};
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
+use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the timer was due with interrupts enabled and its interrupt did not come; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or for longer than a tick on its way from an interrupt to its softirqs",
@@ -33,12 +34,12 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         overdue_elsewhere(case.trace, piece.cpu, piece.start_ns, piece.end_ns)
     });
     if let Some((cpu, late_ns)) = overdue {
-        evidence.push(format!("a timer of CPU {cpu} was due meanwhile and fired {} late, too", duration(late_ns)));
+        evidence.push(format!("a timer of CPU {cpu} was due meanwhile and fired {} late, too", latency(late_ns)));
     }
     if still_ns > 0 {
         evidence.push(format!(
             "for {} the CPU recorded nothing inside of an interrupt or on the way out of one: the code there takes microseconds",
-            duration(still_ns)
+            latency(still_ns)
         ));
     }
     evidence.extend(case.steal_line());

@@ -13,11 +13,12 @@ use super::idle_exit::{LEAVING_NS_MAX, is_idle_time};
 use crate::account::vcpu_absences::{AbsenceCause, PlacedAbsence};
 use crate::read::event::{Event, EventKind, IDLE_EXIT};
 use crate::read::event_text::relative;
-use crate::recognise::case::{Case, Claim, duration, held};
+use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::functions::proves_masked;
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 use std::iter;
+use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the kernel charged the threads on this CPU less than passed (sched_stat_runtime, where the kernel has a steal clock), and the CPU recorded nothing meanwhile; or the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late; a hint where the timer interrupt was 5 ms late or more on top of a task and the machine lost about as much since the snapshot before, at an unknown instant",
@@ -66,7 +67,7 @@ fn counted<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
              from this machine since the snapshot before; the trace does not show when",
             case.culprits(&pieces),
             case.share(&pieces),
-            duration(counted_ns)
+            latency(counted_ns)
         ),
         evidence: case.steal_line().into_iter().collect(),
         ..claim(pieces, case.wake_interrupt_entry().into_iter().collect())
@@ -130,7 +131,7 @@ fn line(case: &Case, absence: &PlacedAbsence, due_ns: i64) -> String {
                  read the clock of this one",
                 relative(absence.start_ns, due_ns),
                 relative(absence.end_ns, due_ns),
-                duration(charged.missing_ns()),
+                latency(charged.missing_ns()),
             );
         }
         AbsenceCause::StealClock { charged, more: false } => {
@@ -138,10 +139,10 @@ fn line(case: &Case, absence: &PlacedAbsence, due_ns: i64) -> String {
                 "from {} to {} {} passed on CPU {cpu} and {} was charged {}: the steal clock left out {}",
                 relative(charged.start_ns, due_ns),
                 relative(charged.end_ns, due_ns),
-                duration(charged.end_ns - charged.start_ns),
+                latency(charged.end_ns - charged.start_ns),
                 case.names().task(charged.tid),
-                duration(charged.ran_ns),
-                duration(charged.missing_ns())
+                latency(charged.ran_ns),
+                latency(charged.missing_ns())
             );
         }
         AbsenceCause::OtherCpuExecuted { of, events } => {
@@ -153,10 +154,10 @@ fn line(case: &Case, absence: &PlacedAbsence, due_ns: i64) -> String {
     };
     format!(
         "observed on the host: CPU {cpu} {what} for {}, from {} to {}, each to within {}",
-        duration(span.end_ns - span.start_ns),
+        latency(span.end_ns - span.start_ns),
         relative(span.start_ns, due_ns),
         relative(span.end_ns, due_ns),
-        duration(span.slack_ns)
+        latency(span.slack_ns)
     )
 }
 

@@ -9,9 +9,10 @@
 use super::about::{About, Proof};
 use super::thread_stopped::{interventions, is_stop};
 use crate::read::event::{Event, EventKind, flag};
-use crate::recognise::case::{Case, Claim, duration};
+use crate::recognise::case::{Case, Claim};
 use crate::replay::thread_life::{LifeSpan, LifeState};
 use archive::explanation::Confidence;
+use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the thread's timer expires and wakes no thread until a task does so later; or the timer is due during an uninterruptible sleep and does not expire; or the thread sleeps without a timer until a task wakes it; or cgroup_unfreeze comes with the wake-up",
@@ -44,7 +45,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         false => "frozen, stopped or traced",
     };
     let since = if one.asleep.began.is_some() { "" } else { "at least " };
-    let slept = duration(one.asleep.end_ns - one.asleep.start_ns);
+    let slept = latency(one.asleep.end_ns - one.asleep.start_ns);
     Some(Claim {
         confidence: one.confidence,
         sentence: format!("the measuring thread was {what} until {by} resumed it ({})", case.share(&pieces)),
@@ -73,7 +74,7 @@ fn freeze<'c>(case: &Case<'c>, asleep: &LifeSpan<'c>) -> Option<Freeze<'c>> {
     if let Some(thaw) = interventions(case).find(thaws) {
         return found(vec![thaw], Confidence::Certain, "the task that woke it thawed a control group just before");
     }
-    if let Some(expired) = expired_in_vain(case, asleep) {
+    if let Some(expired) = expired_without_effect(case, asleep) {
         return found(
             vec![expired],
             Confidence::Certain,
@@ -117,7 +118,7 @@ fn is_timer_thread(comm: &str) -> bool {
 }
 
 /// The expiry of the timer for which the thread sleeps, in the middle of its sleep.
-fn expired_in_vain<'c>(case: &Case<'c>, asleep: &LifeSpan) -> Option<Event<'c>> {
+fn expired_without_effect<'c>(case: &Case<'c>, asleep: &LifeSpan) -> Option<Event<'c>> {
     let EventKind::HrtimerStart { timer, .. } = last_arm(case, asleep)?.what else { return None };
     let expires = |event: &Event| {
         asleep.contains(event.ts_ns)

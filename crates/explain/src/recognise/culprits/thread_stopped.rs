@@ -5,9 +5,10 @@
 
 use super::about::{About, Proof};
 use crate::read::event::{Event, EventKind};
-use crate::recognise::case::{Case, Claim, duration};
+use crate::recognise::case::{Case, Claim};
 use crate::replay::thread_life::{LifeSpan, LifeState};
 use archive::explanation::Confidence;
+use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "sched_switch shows the thread leaving the CPU stopped or traced, and not coming back until later, in any phase and as often as it happens; or SIGCONT wakes it",
@@ -51,7 +52,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let evidence = longest.map(|span| {
         let since = if span.began.is_some() { "" } else { "at least " };
         let which = if used.len() > 1 { "the longest stop took" } else { "the whole stop took" };
-        format!("{which} {since}{}", duration(span.end_ns - span.start_ns))
+        format!("{which} {since}{}", latency(span.end_ns - span.start_ns))
     });
     let bounds = used.iter().flat_map(|span| [span.began, span.ended]).flatten();
     Some(Claim {

@@ -2,8 +2,9 @@
 
 use super::about::{About, Proof};
 use crate::read::event::EventKind;
-use crate::recognise::case::{Case, Claim, duration};
+use crate::recognise::case::{Case, Claim};
 use archive::explanation::{Confidence, PhaseName};
+use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the timer of a watched thread was started with a later hard expiry than asked for",
@@ -23,7 +24,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         confidence: Confidence::Certain,
         sentence: format!(
             "the kernel used the slack of {} that this timer has ({})",
-            duration(slack_ns),
+            latency(slack_ns),
             case.share(&pieces)
         ),
         events: vec![arm],

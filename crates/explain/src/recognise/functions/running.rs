@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_is_a_break_whoever_runs_after_it() {
+    fn a_hole_is_a_break_whichever_task_runs_after_it() {
         let events = vec![function(10, 7, 0), function(30, 7, 0), function(40, 7, 0)];
         let activity =
             CpuActivity { events, lost_records: vec![LostRecords { ts_ns: 30, lost: None }], ..CpuActivity::default() };

@@ -28,12 +28,12 @@ fn task(tid: i32) -> Context {
 }
 
 #[test]
-fn the_first_switch_tells_who_ran_before() {
+fn the_first_switch_shows_who_ran_before() {
     assert_eq!(replay(&[switch(400, 7, 8)]), [(0, 400, task(7)), (400, 1000, task(8))]);
 }
 
 #[test]
-fn an_exit_without_an_entry_tells_the_interrupt_before_it() {
+fn an_exit_without_an_entry_shows_the_interrupt_before_it() {
     let vector = Vector::CallFunction;
     let exit = event(300, 7, flag::HARDIRQ, EventKind::VectorExit { vector });
     assert_eq!(replay(&[exit]), [(0, 300, Context::Vector { vector, function: 0 }), (300, 1000, task(7))]);

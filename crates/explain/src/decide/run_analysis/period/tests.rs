@@ -47,7 +47,7 @@ fn period(rhythm: Rhythm) -> Period {
 }
 
 #[test]
-fn a_known_period_needs_few_instants_and_the_longest_that_fits_is_told() {
+fn a_known_period_needs_few_instants_and_the_longest_that_fits_is_reported() {
     let mut dice = Dice(1);
     let instants = periodic(&mut dice, 8, 100, 4 * SECOND, 2 * MILLISECOND);
     let found = period(rhythm(&instants, 1_000_000, Some(250)));
@@ -78,7 +78,7 @@ fn strays_do_not_hide_a_rhythm() {
 }
 
 #[test]
-fn bursts_are_no_rhythm_and_few_instants_tell_nothing() {
+fn bursts_are_no_rhythm_and_few_instants_show_nothing() {
     let mut dice = Dice(4);
     let starts: Vec<i64> = (0..6).map(|_| dice.below(600 * SECOND)).collect();
     let bursts: Vec<i64> = starts.iter().flat_map(|start| (0..30).map(move |at| start + at * MILLISECOND)).collect();
@@ -102,17 +102,17 @@ fn periods_found_by_chance(runs: u64, mut row: impl FnMut(&mut Dice) -> Vec<i64>
 /// 20000 such simulations.
 #[test]
 fn random_instants_have_no_period_at_the_stated_level() {
-    chance_tells_no_period(60, 2);
+    chance_shows_no_period(60, 2);
 }
 
 /// 5 expected; more than 14 occur in one of 4000 such simulations.
 #[test]
 #[ignore = "takes minutes"]
 fn random_instants_have_no_period_in_a_long_simulation() {
-    chance_tells_no_period(5_000, 14);
+    chance_shows_no_period(5_000, 14);
 }
 
-fn chance_tells_no_period(runs: u64, at_most: u64) {
+fn chance_shows_no_period(runs: u64, at_most: u64) {
     let interval_ns = 100 * MILLISECOND;
     let uniform = |dice: &mut Dice| {
         let count = 6 + dice.below(30);
