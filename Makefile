@@ -9,7 +9,7 @@ METER := dist/bin/tardy-meter
 METERS := dist/bin/meters/tardy-meter
 STATIC_TARDY := dist/bin/static/tardy
 TARDY := dist/bin/tardy
-RECORDER := dist/lib/librecorder.so
+FLIGHT_RECORDER := dist/lib/libflight_recorder.so
 INJECTOR := dist/bin/tardy-injector
 LABGRID := target/labgrid
 MDBOOK := target/mdbook/bin/mdbook
@@ -17,7 +17,7 @@ MDBOOK_VERSION := 0.5.4
 SKIPPED := target/skipped-tests
 TOOLS := target/tools
 # Miri can interpret these modules: they make no system call that it lacks and start no process.
-MIRI := meter:measure::ring meter:measure::books meter:kernel::shared_memory meter:counters recorder:ring
+MIRI := meter:measure::ring meter:measure::books meter:kernel::shared_memory meter:counters flight-recorder:ring
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
 RUST_SOURCES := $(shell find crates \( -name target -o -name tests -o -name fuzz \) -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
@@ -53,7 +53,7 @@ demo: ## install what building needs, build, measure 30 s under load, print wher
 crates: # download them, for this machine only
 	cargo fetch --quiet --locked --target $$(rustc -vV | sed -n 's/^host: //p')
 
-build: $(TARDY) $(METER) $(RECORDER) ## build dist/bin/tardy, the static dist/bin/tardy-meter and dist/lib/librecorder.so
+build: $(TARDY) $(METER) $(FLIGHT_RECORDER) ## build dist/bin/tardy, the static dist/bin/tardy-meter and dist/lib/libflight_recorder.so
 
 meters: ## build the static meters for arm64, armhf and riscv64 in dist/bin/meters
 	packaging/install-dependencies --meters
@@ -64,8 +64,8 @@ test: test-machine lint test-ui test-rust ## everything that continuous integrat
 e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 MB once)
 	packaging/install-dependencies --e2e
 	$(MAKE) --no-print-directory $(METERS)-arm64
-	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package tardy --test e2e -- --ignored --skip virtual_compare --skip custom_kernel --skip methods:: --test-threads=1
-	cargo test --package recorder -- --ignored
+	TARDY_METER=$(CURDIR)/$(METER) TARDY_FLIGHT_RECORDER=$(CURDIR)/$(FLIGHT_RECORDER) cargo test --package tardy --test e2e -- --ignored --skip virtual_compare --skip custom_kernel --skip methods:: --test-threads=1
+	cargo test --package flight-recorder -- --ignored
 
 e2e-methods: build ## measure with every method in machines with its devices, print a table, compare with the reference
 	packaging/install-dependencies --e2e
@@ -94,7 +94,7 @@ truth: build $(INJECTOR) ## delay CPUs in known ways, here and in virtual machin
 
 e2e-compare: build ## compare kernels in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time)
 	packaging/install-dependencies --e2e
-	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package tardy --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
+	TARDY_METER=$(CURDIR)/$(METER) TARDY_FLIGHT_RECORDER=$(CURDIR)/$(FLIGHT_RECORDER) cargo test --package tardy --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
 
 bench: build ## print costs beside a bare loop, cyclictest and trace-cmd; asserts nothing
 	cargo build --profile meter --package tardy-meter --target $(MUSL) --example bare_loop
@@ -140,9 +140,10 @@ test-machine: # where CI is set, fail at once on a machine that cannot trace, an
 	cargo test --quiet --package prerequisites --test first_step this_machine_can_run_every_test
 
 # A test that the machine cannot run is neither a failure nor a success: it is counted and listed. With CI set it fails.
+# More tests at a time than CPUs: most of the time of most tests is spent waiting for slow lines and running loads.
 test-rust: $(UI) $(METER) $(TOOLS)
 	@mkdir -p target; : > $(SKIPPED)
-	status=0; TARDY_SKIPPED_TESTS=$(CURDIR)/$(SKIPPED) $(TOOLS)/bin/cargo-nextest nextest run --workspace --all-features || status=$$?; \
+	status=0; TARDY_SKIPPED_TESTS=$(CURDIR)/$(SKIPPED) $(TOOLS)/bin/cargo-nextest nextest run --workspace --all-features --test-threads $$(($$(nproc) + 2)) || status=$$?; \
 	  echo "tests that this machine could not run: $$(wc -l < $(SKIPPED))"; sort $(SKIPPED) | sed 's/^/  /'; exit $$status
 
 test-ui: $(UI)
@@ -242,7 +243,7 @@ $(TARDY): $(RUST_SOURCES) $(UI)
 	@mkdir -p dist/bin
 	install -m 755 target/release/tardy $@
 
-$(RECORDER): $(RUST_SOURCES)
-	cargo build --release --package recorder
+$(FLIGHT_RECORDER): $(RUST_SOURCES)
+	cargo build --release --package flight-recorder
 	@mkdir -p $(@D)
-	install -m 644 target/release/librecorder.so $@
+	install -m 644 target/release/libflight_recorder.so $@

@@ -1,5 +1,5 @@
 //! Flight records of virtual time: the blocks of code that a guest executed before a marker, written by the emulator's
-//! plugin in `crates/recorder`.
+//! plugin in `crates/flight-recorder`.
 //!
 //! In virtual time an instruction takes a nanosecond, so the number of instructions from a block to the marker is the
 //! time between them, unless the processor halted. A block interrupted by a fault counts completely, so the sum may be

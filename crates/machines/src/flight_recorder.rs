@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// File name of the recorder.
-pub const RECORDER_NAME: &str = "librecorder.so";
+pub const RECORDER_NAME: &str = "libflight_recorder.so";
 /// Environment variable with the path of a recorder.
-pub const RECORDER_VARIABLE: &str = "TARDY_RECORDER";
+pub const RECORDER_VARIABLE: &str = "TARDY_FLIGHT_RECORDER";
+/// Its name in earlier versions.
+const FORMER_VARIABLE: &str = "TARDY_RECORDER";
 /// Directories to search, relative to that of the program: its own, and those of libraries.
 const FOLDERS: [&str; 3] = [".", "../lib", "../lib/tardy"];
 
@@ -39,7 +41,9 @@ impl RecorderPlaces {
     /// The places of this process.
     pub fn of_process() -> Self {
         Self {
-            named: env::var_os(RECORDER_VARIABLE).filter(|value| !value.is_empty()),
+            named: [RECORDER_VARIABLE, FORMER_VARIABLE]
+                .into_iter()
+                .find_map(|name| env::var_os(name).filter(|value| !value.is_empty())),
             executable: env::current_exe().ok(),
         }
     }

@@ -8,7 +8,7 @@ const METER: &str = "crates/meter/src/";
 const UNSAFE: [&str; 8] = [
     "crates/meter/src/kernel/",
     "crates/load/src/",
-    "crates/recorder/src/",
+    "crates/flight-recorder/src/",
     "crates/syscall-faults/src/ptrace.rs",
     "crates/truth/src/injector/",
     "crates/truth/src/host.rs",

@@ -41,9 +41,9 @@ case $asked in *-plugin*) if [ -e "$here/no-plugins" ]; then echo "qemu: -plugin
 seed=$(grep -ao '"dither_seed":[0-9]*' "$initramfs" | head -n 1)
 said=$here/$kernel-${seed#*:}
 [ -e "$said" ] || said=$here/old-1
-tell() { dd if="$1" of="$2" conv=notrunc status=none; dd if="$1.bytes" of="$2" bs=8 seek="$3" conv=notrunc status=none; }
-tell "$said" "$stream" STREAM_WRITTEN_AT
-case $asked in *'"symbols":true'*) tell "$here/functions" "$symbols" SYMBOLS_WRITTEN_AT ;; esac
+send() { dd if="$1" of="$2" conv=notrunc status=none; dd if="$1.bytes" of="$2" bs=8 seek="$3" conv=notrunc status=none; }
+send "$said" "$stream" STREAM_WRITTEN_AT
+case $asked in *'"symbols":true'*) send "$here/functions" "$symbols" SYMBOLS_WRITTEN_AT ;; esac
 [ -n "$prefix" ] || exit 0
 cp "$here/record" "$prefix.$at"
 printf "$(printf '\\%o\\%o' $((at % 256)) $((at / 256)))" | dd of="$prefix.$at" bs=1 seek=MARKER_AT conv=notrunc status=none
@@ -96,7 +96,7 @@ pub fn program(path: &Path, script: &str) {
 /// `tardy` with the bench's own cache and recorder; the script ignores the contents of the recorder.
 pub fn tardy(bench: &Bench, words: &[&str]) -> Command {
     let mut command = bench.tardy(words);
-    command.env("XDG_CACHE_HOME", bench.path("cache")).env("TARDY_RECORDER", bench.path("record"));
+    command.env("XDG_CACHE_HOME", bench.path("cache")).env("TARDY_FLIGHT_RECORDER", bench.path("record"));
     command
 }
 

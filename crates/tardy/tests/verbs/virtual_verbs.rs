@@ -42,10 +42,10 @@ fn a_search_says_virtual_time_at_every_step_and_at_its_end() {
     fs::write(bench.path("list"), "old\nold\nnew\nnew\n").unwrap();
     let search = ["bisect", "--list", "list", "--limit", "latency < 3600ns", "--seeds", "2", "--out", "OUT"];
     both_say_it(&bench, &[&search[..], &LOAD].concat(), 0);
-    let told = run(&bench, &[&search[..], &LOAD].concat());
-    assert!(told.stdout.contains("new is the first bad one; old is good."), "{}", told.stdout);
-    let steps: Vec<&str> = told.stderr.lines().filter(|line| line.starts_with("step ")).collect();
-    assert!(steps.len() >= 3 && steps.iter().all(|line| says_it(line)), "{}", told.stderr);
+    let reported = run(&bench, &[&search[..], &LOAD].concat());
+    assert!(reported.stdout.contains("new is the first bad one; old is good."), "{}", reported.stdout);
+    let steps: Vec<&str> = reported.stderr.lines().filter(|line| line.starts_with("step ")).collect();
+    assert!(steps.len() >= 3 && steps.iter().all(|line| says_it(line)), "{}", reported.stderr);
     for (target, code) in [("old", 0), ("new", 1)] {
         let step = ["bisect", "--step", "--limit", "latency < 3600ns", "--seeds", "2", "--", "--target", target];
         both_say_it(&bench, &step, code);
@@ -86,7 +86,7 @@ fn a_baseline_is_written_checked_and_broken_in_virtual_time() {
 }
 
 #[test]
-fn what_is_recorded_says_virtual_time_whoever_records() {
+fn what_is_recorded_says_virtual_time_whatever_records() {
     let bench = laboratory();
     let measured = run(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "one", "--quiet"]);
     assert_eq!(measured.code, Some(0), "{}", measured.stderr);
@@ -138,14 +138,15 @@ fn an_emulator_that_loads_no_plugin_is_replaced_by_ftrace_and_a_named_recorder_i
     assert!(says_it(&ended.stdout) && ended.stdout.contains("tardy explain one-traced"), "{}", ended.stdout);
     assert!(bench.path("one-traced/manifest.json").is_file());
     assert!(!bench.path("one/.again").exists(), "nothing is left of the attempt");
-    let absent = tardy(&bench, &["virtual", "record", "one"]).env("TARDY_RECORDER", "/absent.so").output().unwrap();
+    let absent =
+        tardy(&bench, &["virtual", "record", "one"]).env("TARDY_FLIGHT_RECORDER", "/absent.so").output().unwrap();
     let absent = Ended::of(absent);
     assert_eq!(absent.code, Some(3), "{}", absent.stderr);
     assert!(absent.stderr.contains("/absent.so") && !bench.path("one-traced-2").exists(), "{}", absent.stderr);
 }
 
 #[test]
-fn a_machine_that_does_not_boot_is_told_with_its_words() {
+fn a_machine_that_does_not_boot_is_reported_with_its_words() {
     let bench = laboratory();
     program(&bench.path("qemu"), "#!/bin/sh\necho 'qemu: no such machine' >&2\nexit 1\n");
     let ended = run(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "one"]);

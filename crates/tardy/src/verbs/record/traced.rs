@@ -129,7 +129,9 @@ mod tests {
     #[test]
     fn only_a_missing_recorder_is_replaced() {
         let missing = anyhow::Error::from(RecorderError::Missing);
-        assert!(instead(&missing).is_some_and(|text| text.contains("librecorder.so") && text.contains("instead")));
+        assert!(
+            instead(&missing).is_some_and(|text| text.contains("libflight_recorder.so") && text.contains("instead"))
+        );
         let refused = anyhow!("the machine ended: qemu-system-x86_64: -plugin r.so,out=x: invalid option");
         assert!(instead(&refused).is_some());
         assert!(instead(&RecorderError::Named("/absent".into()).into()).is_none(), "it was named on purpose");

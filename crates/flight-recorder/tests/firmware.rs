@@ -58,7 +58,7 @@ fn image() -> Vec<u8> {
 /// The library that Cargo built for this test.
 fn plugin() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
-    let built = test.ancestors().skip(1).take(2).map(|place| place.join("librecorder.so"));
+    let built = test.ancestors().skip(1).take(2).map(|place| place.join("libflight_recorder.so"));
     built.into_iter().find(|path| path.exists()).expect("the plugin is built with its tests")
 }
 
@@ -88,7 +88,7 @@ fn clocks(directory: &Path) -> Vec<u32> {
 
 #[test]
 #[ignore = "starts QEMU"]
-fn the_record_tells_what_ran_and_costs_the_guest_nothing() {
+fn the_record_shows_what_ran_and_costs_the_guest_nothing() {
     require!(Program("qemu-system-x86_64"));
     let directory = tempfile::tempdir().expect("a directory");
     run(directory.path(), None);

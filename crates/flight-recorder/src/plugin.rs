@@ -104,7 +104,7 @@ fn set_up(info: &Info, words: &[String]) -> Result<Recorder, SetUpError> {
 }
 
 fn complain(why: &str) {
-    eprintln!("tardy recorder: {why}");
+    eprintln!("tardy flight recorder: {why}");
 }
 
 extern "C" fn on_translation(_: PluginId, block: *mut Block) {
