@@ -3,10 +3,12 @@
 
 mod journal;
 mod measuring;
+mod stored;
 pub mod versus;
 
 pub use journal::{Journal, Question, new_directory, now};
 pub use measuring::{Measuring, system_seed};
+pub use stored::{Measurable, StoredSeries};
 
 use judge::coin::Coin;
 use serde::{Deserialize, Serialize};

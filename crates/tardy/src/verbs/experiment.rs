@@ -3,9 +3,8 @@
 mod page;
 
 use crate::exit::{Exit, UsageError};
-use crate::measuring::rounds::versus::{Experiment, Journal, Versus};
-use crate::measuring::rounds::{Measuring, Question, Rounds, RoundsState, measure, new_directory, now, system_seed};
-use crate::measuring::signals::Signals;
+use crate::measuring::rounds::versus::{Journal, Versus};
+use crate::measuring::rounds::{Question, Rounds, RoundsState, StoredSeries, new_directory, now, system_seed};
 use crate::measuring::variant::Variant;
 use crate::options::limits::confidence;
 use crate::options::quantity::positive_time_ns;
@@ -13,7 +12,6 @@ use clap::Args;
 use judge::coin::SEED_MAX;
 use judge::experiment::{Outcome, metrics};
 use judge::sign_flip::PAIRS_MAX;
-use machines::meter_places::MeterPlaces;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,24 +79,8 @@ pub fn run(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Res
         Some(directory) => (directory.clone(), Journal::load(directory)?),
         None => begin(arguments, command)?,
     };
-    let journal = if journal.rounds.state == RoundsState::Complete {
-        journal
-    } else {
-        let measuring = Measuring {
-            meter: MeterPlaces::of_process().find()?,
-            signals: Signals::watch()?,
-            silence: Duration::from_nanos(arguments.silence),
-            quiet: arguments.quiet || arguments.json,
-            command: journal.command.clone(),
-        };
-        let mut experiment = Experiment { directory: directory.clone(), journal, measuring };
-        let ended = measure(&mut experiment);
-        experiment.measuring.signals.measuring_is_over();
-        ended?;
-        experiment.journal.result = experiment.result();
-        experiment.journal.save(&directory)?;
-        experiment.journal
-    };
+    let silence = Duration::from_nanos(arguments.silence);
+    let journal = StoredSeries::complete(&directory, journal, silence, arguments.quiet || arguments.json)?;
     journal.show(&directory, arguments.json, arguments.quiet, page::lay_out)?;
     Ok(match (&journal.result, journal.rounds.state) {
         (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,

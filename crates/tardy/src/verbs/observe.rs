@@ -7,17 +7,14 @@ mod series;
 use crate::exit::{Exit, UsageError};
 use crate::measuring::arguments::RunArguments;
 use crate::measuring::machine::{host, is_in_virtual_time};
-use crate::measuring::rounds::{Measuring, Question, Rounds, RoundsState, measure, new_directory, now, system_seed};
-use crate::measuring::signals::Signals;
+use crate::measuring::rounds::{Question, Rounds, RoundsState, StoredSeries, new_directory, now, system_seed};
 use crate::options::limits::confidence;
 use archive::settings::{RunSettings, SnapshotMode};
 use clap::{Args, ValueEnum};
 use judge::coin::SEED_MAX;
 use judge::observer::Level;
 use judge::sign_flip::PAIRS_MAX;
-use machines::meter_places::MeterPlaces;
 use question::{Cost, Journal};
-use series::Observation;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -80,25 +77,9 @@ pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result
         Some(directory) => (directory.clone(), Journal::load(directory)?),
         None => begin(arguments, command)?,
     };
-    let journal = if journal.rounds.state == RoundsState::Complete {
-        journal
-    } else {
-        let measuring = Measuring {
-            meter: MeterPlaces::of_process().find()?,
-            signals: Signals::watch()?,
-            silence: arguments.run.silence(),
-            quiet: arguments.run.output.quiet || arguments.run.output.json,
-            command: journal.command.clone(),
-        };
-        let mut observation = Observation { directory: directory.clone(), journal, measuring };
-        let ended = observation.probe().and_then(|found| if found { measure(&mut observation) } else { Ok(()) });
-        observation.measuring.signals.measuring_is_over();
-        ended?;
-        observation.journal.result = observation.result();
-        observation.journal.save(&directory)?;
-        observation.journal
-    };
-    journal.show(&directory, arguments.run.output.json, arguments.run.output.quiet, page::lay_out)?;
+    let output = &arguments.run.output;
+    let journal = StoredSeries::complete(&directory, journal, arguments.run.silence(), output.quiet || output.json)?;
+    journal.show(&directory, output.json, output.quiet, page::lay_out)?;
     Ok(match (&journal.result, journal.rounds.state) {
         (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,
         (Some(result), _) if result.no_interval.is_some() => Exit::NotEnoughData,

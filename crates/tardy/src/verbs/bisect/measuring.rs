@@ -137,8 +137,7 @@ impl Steps<'_> {
         let journal = Journal::new(versus, rounds, self.confidence, measuring.command.clone(), started);
         let mut experiment = Experiment { directory: directory.to_owned(), journal, measuring: measuring.clone() };
         measure(&mut experiment)?;
-        experiment.journal.result = experiment.result();
-        experiment.journal.save(directory)?;
+        experiment.store_answer()?;
         let problem = experiment.journal.rounds.problem.clone();
         let Some(result) = &experiment.journal.result else {
             return Ok(Step::untestable(problem.unwrap_or_else(|| "no round is complete".into())));

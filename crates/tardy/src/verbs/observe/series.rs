@@ -1,8 +1,7 @@
 //! The runs of a series: each level with its settings, and a check that a run was really made at its level.
 
-use super::question::{AbsentLevel, Journal};
-use crate::measuring::rounds::Rounds;
-use crate::measuring::rounds::{Attempt, Measuring, RoundsState, RunResult, Series, VariantRun};
+use super::question::{AbsentLevel, Cost};
+use crate::measuring::rounds::{Attempt, Measurable, RoundsState, RunResult, StoredSeries, VariantRun};
 use archive::problem::Remark;
 use archive::reader::Run;
 use archive::settings::{RunSettings, SnapshotMode};
@@ -11,45 +10,46 @@ use archive::tracer::TracerSettings;
 use judge::figures::RunFigures;
 use judge::observer::{Level, ObserverEffect, Round, observer_effect};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Functions fill a buffer ten to a hundred times as fast as events.
 const FUNCTION_BUFFER_KB: u32 = 16384;
 const PROBE_NS: u64 = 200_000_000;
 
-/// A series of rounds in its directory.
-pub struct Observation {
-    pub directory: PathBuf,
-    pub journal: Journal,
-    pub measuring: Measuring,
-}
+type Observation = StoredSeries<Cost>;
 
-impl Series for Observation {
-    fn rounds(&mut self) -> &mut Rounds {
-        &mut self.journal.rounds
+impl Measurable for Cost {
+    /// Determines once which levels are available on this target, with a short run of each that is discarded.
+    fn prepare(series: &mut Observation) -> anyhow::Result<bool> {
+        series.probe()
     }
 
-    fn save(&mut self) -> anyhow::Result<()> {
-        self.journal.save(&self.directory)
-    }
-
-    fn run(&mut self, variant: &str, archive: &str, round: u32) -> RunResult {
+    fn run(series: &mut Observation, variant: &str, archive: &str, round: u32) -> RunResult {
         let Some(level) = level_of(variant) else { return Ok(Err(format!("there is no level {variant}"))) };
-        self.measuring.report(&format!("round {round} of {}: {variant}", self.journal.rounds.rounds_asked));
-        let settings = settings_of(&self.journal.question.settings, level);
-        let run = self.run_level(level, settings, &self.directory.join(archive))?;
+        series.measuring.report(&format!("round {round} of {}: {variant}", series.journal.rounds.rounds_asked));
+        let settings = settings_of(&series.journal.question.settings, level);
+        let run = series.run_level(level, settings, &series.directory.join(archive))?;
         Ok(run.map_err(|unusable| unusable.to_string()))
     }
 
-    fn stopped(&self) -> bool {
-        self.measuring.stopped()
+    fn answer(series: &Observation) -> Option<ObserverEffect> {
+        let round = |attempt: &Attempt| {
+            let figures = |run: &VariantRun| {
+                let opened = Run::open(series.directory.join(&run.archive)).ok()?;
+                Some((level_of(&run.variant)?, RunFigures::of(&opened)?))
+            };
+            Some(Round { runs: attempt.runs.iter().map(figures).collect::<Option<_>>()? })
+        };
+        let journal = &series.journal;
+        let rounds: Vec<Round> = journal.rounds.complete().filter_map(round).collect();
+        let levels: Vec<Level> = journal.rounds.variants.iter().filter_map(|name| level_of(name)).collect();
+        observer_effect(&rounds, &levels, journal.confidence)
     }
 }
 
 impl Observation {
-    /// Determines once which levels are available on this target, with a short run of each that is discarded. Returns
-    /// whether there is something to compare.
-    pub fn probe(&mut self) -> anyhow::Result<bool> {
+    /// Returns whether there is something to compare.
+    fn probe(&mut self) -> anyhow::Result<bool> {
         if self.journal.question.probed {
             return Ok(true);
         }
@@ -107,20 +107,6 @@ impl Observation {
         self.journal.emulated |= summary.emulated;
         self.journal.virtual_time |= summary.virtual_time;
         Ok(usable(&run, &summary, level))
-    }
-
-    /// The result of the complete rounds.
-    pub fn result(&self) -> Option<ObserverEffect> {
-        let round = |attempt: &Attempt| {
-            let figures = |run: &VariantRun| {
-                let opened = Run::open(self.directory.join(&run.archive)).ok()?;
-                Some((level_of(&run.variant)?, RunFigures::of(&opened)?))
-            };
-            Some(Round { runs: attempt.runs.iter().map(figures).collect::<Option<_>>()? })
-        };
-        let rounds: Vec<Round> = self.journal.rounds.complete().filter_map(round).collect();
-        let levels: Vec<Level> = self.journal.rounds.variants.iter().filter_map(|name| level_of(name)).collect();
-        observer_effect(&rounds, &levels, self.journal.confidence)
     }
 }
 
