@@ -7,9 +7,10 @@
 use archive::environment::Environment;
 use archive::explanation::Explanation;
 use archive::frame::{CHUNK_BYTES, Decoder, Encoder, Item};
+use archive::layout::file_path;
 use archive::message::{FileKind, Message};
 use archive::reader::Run;
-use archive::writer::{RunWriter, file_path};
+use archive::writer::RunWriter;
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;

@@ -21,6 +21,7 @@ pub mod facts;
 pub mod frame;
 pub mod functions;
 pub mod histogram;
+pub mod layout;
 pub mod load;
 pub mod loss;
 pub mod manifest;

@@ -12,6 +12,7 @@ use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::frame::{Decoder, Item};
 use crate::histogram::Histogram;
+use crate::layout::{FLIGHT_BYTES_MAX, MANIFEST, MANIFEST_BYTES_MAX, STREAM, TRACE_BYTES_MAX, file_path};
 use crate::manifest::Manifest;
 use crate::message::{Ending, FileKind, LoadReport, Loss, Message, Problem, RunPhase};
 use crate::planned::PlannedStep;
@@ -23,25 +24,16 @@ use crate::spike::{Spike, SpikeReason};
 use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
 use crate::write_error::WriteError;
-use crate::writer::file_path;
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::path::PathBuf;
 use thiserror::Error;
 
-pub const MANIFEST: &str = "manifest.json";
-pub const STREAM: &str = "stream.tardy";
 const EXPLANATIONS: &str = "explanations.json";
 /// Larger files are not read. Real ones have a hundredth of these sizes.
-pub const MANIFEST_BYTES_MAX: u64 = 16 << 20;
 const EXPLANATIONS_BYTES_MAX: u64 = 128 << 20;
 const RECORDED_BYTES_MAX: u64 = 64 << 20;
-pub const TRACE_BYTES_MAX: u64 = 2 << 30;
-pub const FLIGHT_BYTES_MAX: u64 = 256 << 20;
-pub const TRACER_BYTES_MAX: u64 = 256 << 20;
-/// Four months at 1 kHz.
-pub const SAMPLES_BYTES_MAX: u64 = 160 << 30;
 /// Bytes outside frames that a stream may have in addition to the bytes in frames; beyond that the rest is not read.
 const DAMAGED_BYTES_MAX: u64 = 16 << 20;
 

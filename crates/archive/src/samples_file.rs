@@ -1,9 +1,8 @@
 //! The file that holds every sample of a thread.
 
 use crate::directory::{ArchiveDirectory, Refusal, read_inside};
+use crate::layout::{SAMPLES_BYTES_MAX, file_path};
 use crate::message::FileKind;
-use crate::reader::SAMPLES_BYTES_MAX;
-use crate::writer::file_path;
 use std::fs::File;
 use std::io;
 use std::path::Path;

@@ -7,12 +7,13 @@
 use crate::damage::Damage;
 use crate::directory::{ArchiveDirectory, make_directories};
 use crate::frame::{Decoder, Encoder, Item};
+use crate::layout::{
+    FLIGHT_BYTES_MAX, MANIFEST, MANIFEST_BYTES_MAX, SAMPLES_BYTES_MAX, STREAM, TRACE_BYTES_MAX, TRACER_BYTES_MAX,
+    file_path,
+};
 use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, LossKind, Message};
 use crate::problem::{Problem, Severity};
-use crate::reader::{
-    FLIGHT_BYTES_MAX, MANIFEST, MANIFEST_BYTES_MAX, SAMPLES_BYTES_MAX, STREAM, TRACE_BYTES_MAX, TRACER_BYTES_MAX,
-};
 use crate::write_error::WriteError;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File, TryLockError};
@@ -25,16 +26,6 @@ use std::time::Duration;
 const RESERVE: &str = "reserve.partial";
 /// Bytes at the start of the stream in which messages of the host are searched.
 const FRONT_BYTES_MAX: u64 = 64 << 20;
-
-/// Path of a file inside an archive.
-pub fn file_path(kind: FileKind) -> PathBuf {
-    match kind {
-        FileKind::SpikeTrace { spike } => PathBuf::from(format!("spikes/{spike:04}/trace.dat")),
-        FileKind::FlightRecord { spike } => PathBuf::from(format!("spikes/{spike:04}/flight.bin")),
-        FileKind::Samples { thread } => PathBuf::from(format!("samples/{thread}.bin")),
-        FileKind::LatencyTrace { number } => PathBuf::from(format!("tracer/{number:04}.txt")),
-    }
-}
 
 struct OpenFile {
     kind: FileKind,

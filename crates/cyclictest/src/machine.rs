@@ -1,8 +1,8 @@
 //! Checks and changes of the machine for the test; the changes are restored afterwards.
 
 use super::error::Error;
+use super::printing::warn;
 use super::request::{Affinity, Request};
-use super::run::warn;
 use super::thread::Job;
 use super::{cpu_list, tracing};
 use meter::journal::{Header, Journal, journal_directory, restore};

@@ -13,6 +13,11 @@ use std::fmt::Write;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 
+/// Prints a line to standard error; the test continues.
+pub fn warn(text: &str) {
+    eprintln!("WARN: {text}");
+}
+
 const LIVE_NS: i64 = 10_000_000;
 const TRACE_NS: i64 = 50_000_000;
 const FIFO_NS: i64 = 500_000_000;

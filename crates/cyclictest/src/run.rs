@@ -7,7 +7,7 @@ use super::machine::{self, Changes};
 use super::markers::Markers;
 use super::options::Id;
 use super::output_file::OutputFile;
-use super::printing::{Ended, Printer, ScreenState, print_all};
+use super::printing::{Ended, Printer, ScreenState, print_all, warn};
 use super::request::{Affinity, PolicyName, Request};
 use super::status_fifo::StatusFifo;
 use super::status_file::{self, StatusFile};
@@ -51,11 +51,6 @@ fn understand(words: &[String]) -> Result<Option<Request>, Error> {
         return Ok(None);
     }
     Ok(Some(Request::of(&parsed)?))
-}
-
-/// Prints a line to standard error; the test continues.
-pub fn warn(text: &str) {
-    eprintln!("WARN: {text}");
 }
 
 /// Destinations of the results, known to be writable.

@@ -1,5 +1,5 @@
 //! Makes a corpus case out of a spike of a run: `cut_case RUN SPIKE DIRECTORY [CPU]`.
-//! With a CPU, only its records are kept: others may be many and tell nothing.
+//! With a CPU, only its records are kept: others may be many and show nothing.
 //!
 //! Writes `spike.json` and a `trace.dat` with only the pages around the wake-up, the formats of the events in them, and
 //! the names of the functions they mention: those of the trace itself, or, when it has none, those of this machine.
@@ -19,7 +19,7 @@ use trace_text::{HEADER_EVENT, HEADER_PAGE, format_text};
 
 /// Kept on both sides of the window that is explained.
 const MARGIN_NS: u64 = 50_000;
-/// A longer margin makes large cases and tells nothing.
+/// A longer margin makes large cases and shows nothing.
 const QUARTER_NS_MAX: u64 = 5_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {

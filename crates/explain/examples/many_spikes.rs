@@ -7,11 +7,12 @@
 mod trace_text;
 
 use archive::ARCHIVE_VERSION;
+use archive::layout::file_path;
 use archive::manifest::{Manifest, RunState};
 use archive::message::{FileKind, Message};
 use archive::settings::RunSettings;
 use archive::spike::{Spike, SpikeReason};
-use archive::writer::{RunWriter, file_path};
+use archive::writer::RunWriter;
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, TraceDat, TraceFile};
 use std::error::Error;

@@ -7,7 +7,6 @@ use super::place;
 use super::workers::Workers;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Size of one file, if there is space.
@@ -79,11 +78,6 @@ fn copy(source: &mut File, target: &mut File, chunk: &mut [u8], counter: &Atomic
             handed_over = copied;
         }
     }
-}
-
-/// Whether `place` has space for files of at least 1 MB.
-pub fn enough_room(place: &Path, workers: u32) -> bool {
-    place::free_bytes(place).is_ok_and(|free| free / (8 * u64::from(workers.max(1))) >= 1 << 20)
 }
 
 #[cfg(test)]

@@ -51,8 +51,13 @@ fn has_room(path: &Path, room: Room, workers: u32) -> bool {
             let enough = rustix::fs::statvfs(path).is_ok_and(|stat| stat.f_files == 0 || stat.f_favail > 2 * entries);
             enough && free_bytes(path).is_ok_and(|free| free > 4096 * entries)
         }
-        Room::Bytes => super::copy::enough_room(path, workers),
+        Room::Bytes => has_space(path, workers),
     }
+}
+
+/// Whether there is space for files of at least 1 MB.
+fn has_space(place: &Path, workers: u32) -> bool {
+    free_bytes(place).is_ok_and(|free| free / (8 * u64::from(workers.max(1))) >= 1 << 20)
 }
 
 /// Bytes that an ordinary user may still write below `path`; on a file system in memory at most the free memory.
