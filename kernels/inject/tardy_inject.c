@@ -24,7 +24,7 @@
 //   period_us  from the beginning of one section to that of the next
 //   init_us    only when it is loaded: how long loading takes, with preemption off
 //
-// /proc/tardy_inject has a line for each section that is over: its begin and its end on CLOCK_MONOTONIC, in ns.
+// /proc/tardy_inject has a line for each section that is over: its start and its end on CLOCK_MONOTONIC, in ns.
 
 #include <linux/console.h>
 #include <linux/err.h>

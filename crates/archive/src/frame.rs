@@ -153,7 +153,7 @@ pub struct Decoder {
     /// Bytes before the pending ones.
     passed: u64,
     /// Bytes of false frame candidates.
-    in_vain: u64,
+    wasted: u64,
 }
 
 impl Decoder {
@@ -170,7 +170,7 @@ impl Decoder {
         loop {
             let rest = &self.pending[at..];
             let paid = CANDIDATES_BYTES.saturating_add((self.passed + at as u64) * CANDIDATE_BYTES_PER_BYTE);
-            let length_max = paid.saturating_sub(self.in_vain);
+            let length_max = paid.saturating_sub(self.wasted);
             match parse_within(rest, length_max) {
                 Parsed::Frame { kind, sequence, payload, length } => {
                     flush(&mut self.garbage, &mut items);
@@ -190,7 +190,7 @@ impl Decoder {
                     at += 1;
                 }
                 Parsed::Noise(count) => {
-                    self.in_vain += candidate_bytes(rest).filter(|length| *length <= length_max).unwrap_or(0);
+                    self.wasted += candidate_bytes(rest).filter(|length| *length <= length_max).unwrap_or(0);
                     self.garbage.extend_from_slice(&rest[..count]);
                     at += count;
                     if self.garbage.len() > CHUNK_BYTES {

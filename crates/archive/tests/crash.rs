@@ -182,7 +182,7 @@ fn a_file_whose_bytes_went_missing_is_counted() {
 }
 
 #[test]
-fn whether_somebody_writes_an_archive_is_seen_and_one_without_a_rest_can_be_ended() {
+fn whether_a_process_writes_an_archive_is_seen_and_one_without_a_rest_can_be_ended() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("run");
     let writer = RunWriter::create(&directory, manifest()).unwrap();

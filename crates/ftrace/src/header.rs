@@ -97,7 +97,7 @@ mod tests {
         \tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n";
 
     #[test]
-    fn tells_kernels_of_64_and_32_bits_apart() {
+    fn distinguishes_kernels_of_64_and_32_bits() {
         assert_eq!(PageLayout::parse(BITS64, ByteOrder::Little), PageLayout::bits64(ByteOrder::Little));
         assert_eq!(PageLayout::parse(BITS32, ByteOrder::Big), PageLayout::bits32(ByteOrder::Big));
     }

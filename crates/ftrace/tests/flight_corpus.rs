@@ -53,7 +53,7 @@ fn text_of(record: &FlightRecord, symbols: &KernelSymbols) -> String {
 }
 
 #[test]
-fn every_record_of_the_corpus_tells_what_is_expected() {
+fn every_record_of_the_corpus_shows_what_is_expected() {
     for directory in records() {
         let record = FlightRecord::parse(&fs::read(directory.join("record.bin")).expect("a record"));
         let beside = || fs::read_to_string(directory.join("symbols.txt")).expect("symbols");

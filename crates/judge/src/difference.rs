@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_and_loads_are_told() {
+    fn settings_and_loads_are_reported() {
         let loads = vec![LoadRequest::Builtin { name: "cpu".into(), workers: 2 }];
         let b = RunSettings { priority: 90, loads, ..RunSettings::default() };
         let found = differences(

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timers_expire_again_and_again() {
+    fn timers_expire_repeatedly() {
         let mut draws = Draws::of_worker(0);
         let timers = timers(&mut draws).expect("timers");
         let mut expired = 0;

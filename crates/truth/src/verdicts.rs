@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_had_the_cpu_again_and_again_may_have_had_any_part_of_it() {
+    fn what_had_the_cpu_repeatedly_may_have_had_any_part_of_it() {
         let length = |ns| judged("samples", Place::Here, "900000 1950000\n", &[("irq-storm", Confidence::Likely, ns)]);
         assert!(length(300_000).error_is_small && length(990_000).error_is_small);
         assert!(!length(1_200_000).error_is_small, "more than the whole wake-up");

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_arming_the_cycle_before_tells_how_late_it_was_at_least() {
+    fn without_the_arming_the_cycle_before_shows_how_late_it_was_at_least() {
         use PhaseName::*;
         let anchors = Anchors { expired: at(1800), woken: at(1800), switched: at(1900), ..Anchors::default() };
         let late = SampleFacts { previous_seen_ns: Some(1500), ..HOME };

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kept_record_tells_the_same_from_there_on() {
+    fn a_kept_record_shows_the_same_from_there_on() {
         let block = |address, instructions| ExecutedBlock { address, instructions, halts: false };
         let (one, two) = (0xffff_ffff_8100_0010, 0xffff_ffff_8100_1000);
         let record = FlightRecord {

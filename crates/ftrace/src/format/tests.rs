@@ -61,7 +61,7 @@ fn follows_data_loc_and_rel_loc() {
 }
 
 #[test]
-fn tells_types_from_names() {
+fn distinguishes_types_from_names() {
     let pointer = one("field:const char * fmt;\toffset:16;\tsize:8;\tsigned:0;");
     assert_eq!((pointer.type_name.as_str(), pointer.name.as_str()), ("const char *", "fmt"));
     let glued = one("field:struct file *file;\toffset:16;\tsize:8;\tsigned:0;");

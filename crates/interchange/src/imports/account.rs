@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_histogram_that_holds_more_than_was_counted_is_believed_and_told() {
+    fn a_histogram_that_holds_more_than_was_counted_is_believed_and_reported() {
         let account = account(7, 29, None);
         assert_eq!((account.totals.cycles, account.problems[0].severity), (8, Severity::Notice));
         assert_eq!(self::account(2, 29, None).problems[0].severity, Severity::Degraded);

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_file_is_left_out_and_told() {
+    fn a_torn_file_is_left_out_and_reported() {
         let mut source = source();
         add(&mut source, &mut Cursor::new(&record(0, 1, 2, 3)[..27])).unwrap();
         assert!(source.problems[0].text.contains("cut short"), "{:?}", source.problems);

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_called_by_what_tells_it_from_the_others_of_its_plan() {
+    fn a_step_is_called_by_what_distinguishes_it_from_the_others_of_its_plan() {
         let mut step = PlannedStep {
             plan: "three kernels".into(),
             text: String::new(),

@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn another_length_or_load_is_told_with_its_seeds() {
+    fn another_length_or_load_is_reported_with_its_seeds() {
         let examples = [1, 2].map(|seed| Example::new("old", seed, &[1]));
         let shorter = RunSettings { duration_ns: Some(5), ..settings() };
         assert_eq!(

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moved_is_told_and_fails_beyond_its_tolerance() {
+    fn what_moved_is_reported_and_fails_beyond_its_tolerance() {
         let failing = |percent: f64, idle_ns: i64, longer_ns: i64| -> Vec<String> {
             let drift = drift(&baseline(percent, idle_ns), &asked(), &runs(&side(longer_ns)));
             assert_eq!(drift.fails, drift.moved.iter().any(|moved| moved.fails));
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_told_and_other_seeds_fail() {
+    fn causes_are_reported_and_other_seeds_fail() {
         let mut now = side(0);
         now[0].explanations.clear();
         let now: Vec<Example> = now

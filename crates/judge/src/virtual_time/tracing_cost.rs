@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_course_that_lines_up_tells_the_price_of_each() {
+    fn a_course_that_lines_up_shows_the_price_of_each() {
         let cost = tracing_cost(&run(&[3000, 3010, 9000]), &run(&[49_000, 49_020, 61_000]), &[2]).unwrap();
         assert_eq!((cost.median_ns, cost.median_traced_ns, cost.parted_at), (3010, 49_020, None));
         assert!(cost.sentences[0].contains("added 46010 ns of virtual time to the median wake-up"), "{cost:?}");

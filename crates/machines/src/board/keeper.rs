@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_host_is_told_who_holds_the_board_and_a_dead_one_holds_nothing() {
+    fn a_second_host_learns_who_holds_the_board_and_a_dead_one_holds_nothing() {
         let place = tempfile::tempdir().unwrap();
         let (mut first, _) = session(place.path(), "a");
         let (mut second, greeting) = session(place.path(), "b");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_elses_directory_is_not_used() {
+    fn a_directory_of_another_user_is_not_used() {
         let place = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/", place.path().join("tardy-board")).unwrap();
         let (mut child, greeting) = session(place.path(), "a");

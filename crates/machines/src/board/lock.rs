@@ -137,7 +137,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn the_second_is_told_who_has_it_and_gets_it_when_the_first_is_done() {
+    fn the_second_learns_who_has_it_and_gets_it_when_the_first_is_done() {
         let folder = tempfile::tempdir().unwrap();
         let stop = StopRequests::default();
         let locks = folder.path().join("boards");

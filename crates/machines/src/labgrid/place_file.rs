@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_does_not_say_how_to_reach_the_board_is_told_so() {
+    fn a_place_that_does_not_say_how_to_reach_the_board_is_refused_with_the_fix() {
         let place = LabgridPlace::new("board1");
         let none = place.board(&PlaceState::default()).unwrap_err().to_string();
         assert!(none.contains("NetworkService") && none.contains("`labgrid-client -p board1 add-match"), "{none}");

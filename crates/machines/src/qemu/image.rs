@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_are_told_apart_by_their_magic() {
+    fn images_are_distinguished_by_their_magic() {
         for (at, magic, expected) in MAGICS {
             let mut image = vec![0; 64];
             image[at..at + magic.len()].copy_from_slice(magic);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_tells_something() {
+    fn this_machine_shows_something() {
         let facts = gather(Path::new("/"), 80);
         assert!(matches!(facts.files["/proc/sys/kernel/printk"], Fact::Text(_)));
         assert!(facts.clock_resolution_ns.is_some_and(|ns| ns > 0));

@@ -35,7 +35,7 @@ pub trait Post: Send + Sync {
         self.post();
     }
 
-    /// Ends the wait from any thread, because the partner did not; called again and again.
+    /// Ends the wait from any thread, because the partner did not; called repeatedly.
     fn release(&self) {
         self.post();
     }

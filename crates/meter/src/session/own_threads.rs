@@ -31,7 +31,7 @@ const LEAD_NS: i64 = 20_000_000;
 /// Instants drawn by a seed begin at a multiple of this, so that in virtual time a seed stands for the same instants
 /// whatever the kernel, and however long it took to get ready.
 const WHOLE_NS: i64 = 100_000_000;
-/// Time for the measuring threads to see that they shall stop, beyond one interval.
+/// Time for the measuring threads to see that they must stop, beyond one interval.
 const STOP_TIME: Duration = Duration::from_secs(5);
 /// A measuring thread that is still asleep this long after the end will not wake.
 const OVERDUE_NS: i64 = 10_000_000_000;

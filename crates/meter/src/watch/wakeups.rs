@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_is_not_told_is_counted_and_a_return_stands_in_for_it() {
+    fn a_switch_that_is_not_recorded_is_counted_and_a_return_stands_in_for_it() {
         let mut story = Story::new(None);
         story.arm(100, 1, 1000).leaves(110).wakes(1005).arm(1500, 1, 2000);
         assert_eq!((story.samples().len(), story.wakeups.unseen), (0, 1));
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_return_that_is_told_may_be_one_of_a_later_call() {
+    fn the_first_return_that_is_recorded_may_be_one_of_a_later_call() {
         let mut story = Story::new(None);
         story.arm(100, 1, 1000).leaves(110).wakes(1005);
         story.wakeups.returns_since_ns = 1100;

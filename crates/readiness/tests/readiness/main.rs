@@ -43,7 +43,7 @@ fn all(readiness: &Readiness) -> Vec<&str> {
 }
 
 #[test]
-fn a_machine_that_is_well_set_has_nothing_to_mend() {
+fn a_machine_that_is_well_set_has_nothing_to_fix() {
     let readiness = judged(&facts(WELL_SET));
     assert_eq!(bad(&readiness), [""; 0]);
     assert!(readiness.is_ready() && readiness.dedicated);
@@ -51,7 +51,7 @@ fn a_machine_that_is_well_set_has_nothing_to_mend() {
 }
 
 #[test]
-fn an_ordinary_machine_is_told_what_it_lacks() {
+fn an_ordinary_machine_is_shown_what_it_lacks() {
     let readiness = check(&facts(ORDINARY), &subject(Some(vec![1])), &Checklist::default(), &[]);
     let found = bad(&readiness);
     for id in ["kernel.preempt-rt", "isolation.scheduler", "interrupts.affinity", "memory.locked-pages-move"] {
@@ -62,7 +62,7 @@ fn an_ordinary_machine_is_told_what_it_lacks() {
 }
 
 #[test]
-fn what_is_accepted_counts_for_nothing_and_what_was_not_found_is_told() {
+fn what_is_accepted_counts_for_nothing_and_what_was_not_found_is_reported() {
     let facts = facts(ORDINARY);
     let all = check(&facts, &subject(None), &Checklist::default(), &[]);
     let lines = readiness::acceptance_lines(all.to_fix(false));

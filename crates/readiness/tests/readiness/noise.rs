@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use readiness::{Checklist, check};
 
 #[test]
-fn a_fact_that_cannot_be_read_makes_no_finding_and_is_told() {
+fn a_fact_that_cannot_be_read_makes_no_finding_and_is_reported() {
     for name in [WELL_SET, ORDINARY] {
         let whole = facts(name);
         let before = judged(&whole);

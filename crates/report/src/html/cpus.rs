@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantile_is_told_as_soon_as_one_wake_up_may_lie_beyond_it() {
+    fn a_quantile_is_reported_as_soon_as_one_wake_up_may_lie_beyond_it() {
         let names = |cycles| resolved_quantiles(cycles).iter().map(|(name, _)| *name).collect::<Vec<_>>();
         assert_eq!(names(0), [""; 0]);
         assert_eq!(names(999), ["p50", "p90", "p99"]);

@@ -262,7 +262,7 @@ fn manifest(shape: &Shape) -> Manifest {
         problem: (!shape.valid).then(|| Problem {
             code: Default::default(),
             severity: Severity::Invalid,
-            text: said("the meter ended before it was told to"),
+            text: said("the meter ended before it was asked to"),
             fix: String::new(),
         }),
         settings: Some(RunSettings {

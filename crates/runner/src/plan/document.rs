@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_read_or_told_with_its_line() {
+    fn every_key_is_read_or_reported_with_its_line() {
         let reported = read(TEXT, |section, problems| {
             assert_eq!(section.scalar("a", problems).unwrap(), Written { text: "1".into(), line: 1 });
             let list: Vec<String> =
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_the_wrong_kind_are_told_with_what_they_should_be() {
+    fn values_of_the_wrong_kind_are_reported_with_what_they_should_be() {
         let reported = read(TEXT, |section, problems| {
             assert_eq!(section.scalar("b", problems), None);
             assert_eq!(section.flag("a", problems), None);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_is_told_with_its_line() {
+    fn what_is_no_toml_is_reported_with_its_line() {
         let reported = read("a = 1\nb = = 2\n", |_, _| {});
         assert!(reported.len() == 1 && reported[0].starts_with("2: "), "{reported:?}");
         assert_eq!(read("", |_, _| {}), [""; 0]);

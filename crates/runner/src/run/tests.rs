@@ -219,7 +219,7 @@ fn one_request_stops_and_the_archive_is_interrupted() {
 }
 
 #[test]
-fn a_second_request_kills_and_names_the_mend() {
+fn a_second_request_kills_and_names_the_fix() {
     let mut stream = Stream::new();
     let steps = vec![stream.say(&[phase(RunPhase::Measure, 2), progress()]), Step::Hang];
     let ran = ran_with(steps, Exit::Code(0), |event, stop| {

@@ -226,7 +226,7 @@ fn a_stop_waits_for_threads_that_sleep_for_their_interval() {
 }
 
 #[test]
-fn another_tracer_is_refused_by_name_unless_told_otherwise() {
+fn another_tracer_is_refused_by_name_unless_it_is_accepted() {
     require!(Root, Tracefs);
     let _machine = Machine::alone();
     let foreign = format!("/sys/kernel/tracing/instances/foreign-{}", std::process::id());

@@ -33,8 +33,8 @@ fn a_missing_tracer_ends_the_run_with_the_name_of_its_option() {
         let state = tempfile::tempdir().unwrap();
         let finished = Meter::start(&settings, state.path()).finish();
         assert_eq!((finished.ending(), finished.status.code()), (Some(Ending::Failed), Some(3)), "{name}");
-        let told = finished.problems(Severity::Invalid);
-        assert!(told.iter().any(|text| text.contains(option) && text.contains("this kernel has")), "{told:?}");
+        let reported = finished.problems(Severity::Invalid);
+        assert!(reported.iter().any(|text| text.contains(option) && text.contains("this kernel has")), "{reported:?}");
         let measured = finished.messages.iter().any(|message| matches!(message, Message::Thread { .. }));
         assert!(!measured, "nothing is measured without what was asked for");
     }

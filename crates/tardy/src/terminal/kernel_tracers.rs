@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_critical_section_is_told_with_its_ends_and_its_longest_function() {
+    fn a_critical_section_is_reported_with_its_ends_and_its_longest_function() {
         let trace = LatencyTrace {
             number: 3,
             tracer: "irqsoff".into(),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_up_is_told_with_who_was_woken() {
+    fn a_wake_up_is_reported_with_who_was_woken() {
         let task = Some(TracedTask { name: "rcuc/1".into(), tid: 27, policy: 1, priority: 1 });
         let said = page_of(&[LatencyTrace { number: 1, latency_ns: 5_000, task, ..LatencyTrace::default() }]);
         assert!(said.contains("5.0 µs, until the CPU was given to rcuc/1-27 (priority 1)"), "{said}");

@@ -13,7 +13,7 @@ fn the_document_of_the_loads_names_every_load_and_every_option() {
     for load in &PROGRAM_LOADS {
         for option in load.options {
             let shown = if option.flag { format!("`{}`", option.key) } else { format!("`{}=`", option.key) };
-            assert!(document.contains(&shown), "docs/reference/loads.md does not tell {shown} of {}", load.name);
+            assert!(document.contains(&shown), "docs/reference/loads.md does not show {shown} of {}", load.name);
         }
     }
 }

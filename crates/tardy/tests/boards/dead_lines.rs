@@ -1,7 +1,7 @@
 //! Lines that stay down, and lines that fail silently.
 
 use crate::bench::Bench;
-use crate::host::{ends, interrupt, until_told, wait_until};
+use crate::host::{ends, interrupt, until_shown, wait_until};
 use archive::manifest::RunState;
 use std::fs;
 
@@ -14,7 +14,7 @@ fn a_run_whose_line_is_cut_and_stays_down_is_collected_later_and_nothing_is_lost
     let before = bench.server.listing();
     let mut tardy = bench.measuring("4s");
     bench.server.shut();
-    until_told(&mut tardy, "is lost");
+    until_shown(&mut tardy, "is lost");
     interrupt(&tardy);
     assert_eq!(tardy.wait().unwrap().code(), Some(3));
     let without = bench.tardy(&["collect", "run"]);
@@ -35,7 +35,7 @@ fn a_line_that_dies_without_a_word_is_noticed_and_a_new_one_takes_its_place() {
     let before = bench.server.listing();
     let mut tardy = bench.measuring("4s");
     bench.server.freeze();
-    until_told(&mut tardy, "is lost");
+    until_shown(&mut tardy, "is lost");
     // On the board the old session still holds the lock, and nothing will end it.
     bench.server.thaw();
     assert_eq!(tardy.wait().unwrap().code(), Some(0));
@@ -50,7 +50,7 @@ fn what_a_dead_line_holds_is_collected_from_the_same_host() {
     let before = bench.server.listing();
     let mut tardy = bench.measuring("2s");
     bench.server.freeze();
-    until_told(&mut tardy, "is lost");
+    until_shown(&mut tardy, "is lost");
     interrupt(&tardy);
     assert_eq!(tardy.wait().unwrap().code(), Some(3));
     bench.server.thaw();

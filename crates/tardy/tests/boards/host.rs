@@ -57,9 +57,9 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// Reads the messages up to a line with these words.
 #[track_caller]
-pub fn until_told(child: &mut Child, words: &str) -> String {
+pub fn until_shown(child: &mut Child, words: &str) -> String {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("it never told {words:?}"))
+    lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("it never showed {words:?}"))
 }
 
 /// Waits for a running command to end.

@@ -4,7 +4,7 @@ mod lab;
 mod recipe;
 
 use crate::bench::Bench;
-use crate::host::{ends, interrupt, until_told, wait_until};
+use crate::host::{ends, interrupt, until_shown, wait_until};
 use lab::Lab;
 use roxmltree::Document;
 use std::fs;
@@ -72,7 +72,7 @@ fn a_place_is_acquired_switched_measured_on_judged_and_released() {
 
 #[test]
 #[ignore = "needs labgrid: make e2e-labgrid"]
-fn a_place_that_somebody_else_has_is_refused_and_waited_for() {
+fn a_place_that_another_user_has_is_refused_and_waited_for() {
     let Some(lab) = Lab::new(&[]) else { return };
     lab.client("bob", &["acquire"]);
     let run = ["run", "--target", "board", "-D", "1s", "--trace", "off", "--out", "run"];
@@ -81,7 +81,7 @@ fn a_place_that_somebody_else_has_is_refused_and_waited_for() {
     assert!(refused.complained.contains("rack1 is already acquired by lab/bob; --wait"), "{}", refused.complained);
     assert!(!lab.bench.path("run").exists());
     let mut waiting = lab.begin(&[&run[..], &["--wait", "60s"]].concat());
-    until_told(&mut waiting, "rack1 is already acquired by lab/bob; waiting for it");
+    until_shown(&mut waiting, "rack1 is already acquired by lab/bob; waiting for it");
     lab.client("bob", &["release"]);
     assert_eq!(waiting.wait().unwrap().code(), Some(0));
     assert!(!lab.is_acquired());

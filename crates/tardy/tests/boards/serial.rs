@@ -77,8 +77,8 @@ fn a_run_through_a_console_loses_nothing_to_the_kernels_words_nor_to_a_cut() {
     assert!(output.status.success(), "{complained}");
     assert!(complained.contains("is lost") && complained.contains("is back"), "{complained}");
     let run = desk.assert_whole_and_clean();
-    let told = |words: &str| run.problems.iter().any(|problem| problem.text.contains(words));
-    assert!(told("were sent again") && told("is back after"), "{:?}", run.problems);
+    let reported = |words: &str| run.problems.iter().any(|problem| problem.text.contains(words));
+    assert!(reported("were sent again") && reported("is back after"), "{:?}", run.problems);
     let said = fs::read_to_string(desk.path("run/console.log")).unwrap();
     assert!(said.contains("[   12.345678] usb 1-1: new high-speed USB device"), "{said}");
     assert!(!said.contains("secret") && !said.contains("stty"), "{said}");
@@ -103,7 +103,7 @@ fn a_run_outlives_its_host_and_is_collected_through_the_console() {
 }
 
 #[test]
-fn a_wrong_password_is_told_and_a_board_is_checked_through_its_console() {
+fn a_wrong_password_is_reported_and_a_board_is_checked_through_its_console() {
     let Some(desk) = Desk::new(3000) else { return };
     desk.add("stranger", "echo guess");
     let refused = desk.tardy(&["target", "verify", "stranger"]);
@@ -117,7 +117,7 @@ fn a_wrong_password_is_told_and_a_board_is_checked_through_its_console() {
 }
 
 #[test]
-fn a_slow_device_that_somebody_brings_here_is_had_alone_and_loses_nothing() {
+fn a_slow_device_behind_a_network_port_is_had_alone_and_loses_nothing() {
     let Some(desk) = Desk::at_a_slow_device() else { return };
     let device = desk.path("console.device");
     let reader = fs::File::open(&device).unwrap();

@@ -87,7 +87,7 @@ fn new_software_is_deployed_before_the_run_and_what_it_said_is_kept() {
 }
 
 #[test]
-fn a_board_whose_key_is_not_known_is_refused_with_the_mend() {
+fn a_board_whose_key_is_not_known_is_refused_with_the_fix() {
     let Some(bench) = Bench::new() else { return };
     fs::write(bench.path("nobody"), "").unwrap();
     bench.add("stranger", "nobody");

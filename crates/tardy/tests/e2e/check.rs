@@ -91,10 +91,10 @@ fn settings(facts: &Facts) -> BTreeMap<&str, &Fact> {
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
 fn planted_settings_are_found_and_what_is_applied_goes_back_to_the_byte() {
-    KERNELS.iter().for_each(|kernel| plant_find_mend_and_restore(kernel));
+    KERNELS.iter().for_each(|kernel| plant_find_fix_and_restore(kernel));
 }
 
-fn plant_find_mend_and_restore(kernel: &str) {
+fn plant_find_fix_and_restore(kernel: &str) {
     // Tracers make the kernel patch itself. With one thread per CPU Linux 6.12 can panic because of that, and on a busy
     // host the ticks of 6.1 follow each other without end.
     let lab = Lab::with(kernel, &["--append", PLANTED_AT_BOOT, "--accel", "tcg-single"]);

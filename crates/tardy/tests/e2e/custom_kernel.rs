@@ -63,18 +63,18 @@ fn assert_kept(lab: &Lab, run: &Run, tracer: &str) {
 
 #[test]
 #[ignore = "builds a kernel and boots it: make e2e-custom-kernel"]
-fn the_longest_stretches_with_interrupts_off_are_kept_and_told() {
+fn the_longest_stretches_with_interrupts_off_are_kept_and_shown() {
     keeps_the_longest_stretches("irqsoff");
 }
 
 #[test]
 #[ignore = "builds a kernel and boots it: make e2e-custom-kernel"]
-fn the_longest_stretches_with_preemption_off_are_kept_and_told() {
+fn the_longest_stretches_with_preemption_off_are_kept_and_shown() {
     keeps_the_longest_stretches("preemptoff");
 }
 
 #[test]
 #[ignore = "builds a kernel and boots it: make e2e-custom-kernel"]
-fn the_longest_stretches_with_either_off_are_kept_and_told() {
+fn the_longest_stretches_with_either_off_are_kept_and_shown() {
     keeps_the_longest_stretches("preemptirqsoff");
 }

@@ -98,7 +98,7 @@ impl Lab {
     }
 
     /// The same, replacing the last archive.
-    pub fn measured_anew(&self, verb: &str, words: &[&str]) -> (Run, String) {
+    pub fn measured_again(&self, verb: &str, words: &[&str]) -> (Run, String) {
         fs::remove_dir_all(self.path("run")).unwrap();
         self.measured(verb, words)
     }

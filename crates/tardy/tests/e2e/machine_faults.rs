@@ -54,7 +54,7 @@ fn a_panic_in_the_guest_ends_the_run_and_is_quoted() {
 
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
-fn a_guest_whose_memory_is_full_ends_and_tells_of_it() {
+fn a_guest_whose_memory_is_full_ends_and_reports_it() {
     let lab = Lab::with(KERNEL, &["--memory", "96"]);
     let child = lab.begin(&["--duration", "4s", "--load", "fault:64", "--trace", "off", "--quiet"]);
     let host = child.id() as i32;
@@ -65,8 +65,8 @@ fn a_guest_whose_memory_is_full_ends_and_tells_of_it() {
     let manifest = run.manifest.as_ref().unwrap();
     assert_ne!(manifest.state, RunState::Running);
     let console = fs::read_to_string(lab.path("run/console.log")).unwrap_or_default();
-    let told = console.contains("Out of memory") || manifest.problem.is_some();
-    assert!(told, "{manifest:?} {}", String::from_utf8_lossy(&ended.stderr));
+    let reported = console.contains("Out of memory") || manifest.problem.is_some();
+    assert!(reported, "{manifest:?} {}", String::from_utf8_lossy(&ended.stderr));
     assert_eq!(ended.status.success(), manifest.problem.is_none() && archive::summary::RunSummary::of(&run, &[]).valid);
 }
 

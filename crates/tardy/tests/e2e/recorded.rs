@@ -11,8 +11,8 @@ fn the_worst_wake_up_is_explained_by_its_functions_and_nothing_is_added() {
     let (run, _) = lab.measured("run", &["--duration", "1s", "--load", "dentry", "--load", "copy"]);
     let ended = lab.tardy(&["virtual", "record", "run", "--worst", "1", "--controls", "1", "--json"]).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
-    let told: Value = serde_json::from_slice(&ended.stdout).unwrap();
-    let worst = &told["spikes"][0];
+    let reported: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let worst = &reported["spikes"][0];
     assert_eq!(worst["latency_ns"].as_i64(), run.threads[&0].totals.latency_ns_max);
     assert_eq!(worst["recording"]["samples_identical"].as_u64(), Some(run.threads[&0].totals.cycles));
     assert_eq!(
@@ -36,7 +36,7 @@ fn the_worst_wake_up_is_explained_by_its_functions_and_nothing_is_added() {
 
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
-fn with_ftrace_it_is_another_archive_and_the_price_is_told_to_the_nanosecond() {
+fn with_ftrace_it_is_another_archive_and_the_price_is_reported_to_the_nanosecond() {
     let lab = Lab::with("debian:6.1-rt", &["--virtual-time"]);
     let (run, _) = lab.measured("run", &["--duration", "300ms"]);
     let cycles = run.threads[&0].totals.cycles;
@@ -45,9 +45,9 @@ fn with_ftrace_it_is_another_archive_and_the_price_is_told_to_the_nanosecond() {
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         String::from_utf8(ended.stdout).unwrap()
     };
-    let told: Value = serde_json::from_str(&traced(&["--json"])).unwrap();
-    assert_eq!((&told["virtual_time"], told["archive"].as_str()), (&true.into(), Some("run-traced")));
-    let cost = &told["tracing_cost"];
+    let reported: Value = serde_json::from_str(&traced(&["--json"])).unwrap();
+    assert_eq!((&reported["virtual_time"], reported["archive"].as_str()), (&true.into(), Some("run-traced")));
+    let cost = &reported["tracing_cost"];
     let ns = |name: &str| cost[name].as_i64().unwrap();
     // Nothing else runs in this machine, so its course does not change: every wake-up is in both runs, and later in the
     // second.

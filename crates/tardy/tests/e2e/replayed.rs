@@ -19,13 +19,13 @@ fn gdb_stands_in_the_function_that_the_record_names_and_goes_on_as_it_happened()
         lab.tardy(&["virtual", "record", "run", "--worst", "1", "--controls", "1", "-q"]).status().unwrap().success()
     );
 
-    let told = said(&lab.tardy(&["virtual", "replay", "run", "--json"]).output().unwrap());
-    let told: Value = serde_json::from_str(&told).unwrap();
-    let function = told["functions"][0].as_str().expect("the worst wake-up of this load is late in the kernel");
+    let reported = said(&lab.tardy(&["virtual", "replay", "run", "--json"]).output().unwrap());
+    let reported: Value = serde_json::from_str(&reported).unwrap();
+    let function = reported["functions"][0].as_str().expect("the worst wake-up of this load is late in the kernel");
     let latency_ns = run.threads[&0].totals.latency_ns_max.unwrap();
-    assert_eq!(told["latency_ns"].as_i64(), Some(latency_ns));
-    assert!((-100..=0).contains(&told["ns_after_due"].as_i64().unwrap()), "{told}");
-    assert!(told["samples_identical"].as_u64().unwrap() > 0, "{told}");
+    assert_eq!(reported["latency_ns"].as_i64(), Some(latency_ns));
+    assert!((-100..=0).contains(&reported["ns_after_due"].as_i64().unwrap()), "{reported}");
+    assert!(reported["samples_identical"].as_u64().unwrap() > 0, "{reported}");
 
     let words =
         ["-nx", "-batch", "-ex", "info symbol $pc", "-ex", "callers", "-ex", "break asm_sysvec_apic_timer_interrupt"];
@@ -33,7 +33,7 @@ fn gdb_stands_in_the_function_that_the_record_names_and_goes_on_as_it_happened()
     let mut replay = lab.tardy(&["virtual", "replay", "run", "--gdb", "--"]);
     let page = said(&replay.args(words).args(more).output().unwrap());
     assert!(page.lines().any(|line| line.starts_with(&format!("{function} "))), "{function}: {page}");
-    let callers: Vec<&str> = told["functions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let callers: Vec<&str> = reported["functions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(page.contains(&callers.join("\n")), "{callers:?}: {page}");
     assert!(page.lines().any(|line| line == "asm_sysvec_apic_timer_interrupt in section .text"), "{page}");
 

@@ -114,7 +114,7 @@ fn chosen_functions(lab: &Lab) {
     let own_words: Vec<String> = own.iter().flat_map(|tid| ["--trace-pid".into(), tid.to_string()]).collect();
     let mut words = [&load[..], &["--tracer", "function", "--trace-children", "--functions", FUNCTIONS]].concat();
     words.extend(own_words.iter().map(String::as_str));
-    let (run, _) = lab.measured_anew("run", &words);
+    let (run, _) = lab.measured_again("run", &words);
     let found = functions(lab, &run);
     assert!(found.iter().any(|event| event.thread == "load-dentry" && !own.contains(&event.tid)), "no child: {own:?}");
     // Everything that the meter starts is a child, including the measuring threads.
@@ -123,7 +123,7 @@ fn chosen_functions(lab: &Lab) {
     assert!(foreign.is_none(), "nobody asked for {foreign:?}");
 
     let words = [&load[..], &["--tracer", "function", "--functions", ":mod:virtio_console"]].concat();
-    let (run, _) = lab.measured_anew("run", &words);
+    let (run, _) = lab.measured_again("run", &words);
     let found = functions(lab, &run);
     // All output of the guest goes through this module, also while it waits for the next spike.
     assert!(!found.is_empty(), "no function of the module");
@@ -153,7 +153,7 @@ fn chosen_wake_ups(lab: &Lab) {
     assert!(shorter, "each is kept that is above the threshold, not new maxima alone: {:?}", run.latency_traces);
 
     let words = ["--duration", "2s", "--policy", "deadline", "--tracer", "wakeup_dl", "--functions", FUNCTIONS];
-    let (run, said) = lab.measured_anew("run", &words);
+    let (run, said) = lab.measured_again("run", &words);
     assert_restored(&run);
     assert!(!run.latency_traces.is_empty(), "{said}");
     for trace in &run.latency_traces {

@@ -86,7 +86,7 @@ fn compared(lab: &Lab, a: &str, b: &str) -> Value {
 
 #[test]
 #[ignore = "boots virtual machines: make e2e-compare"]
-fn the_idle_path_is_told_to_the_nanosecond_and_the_same_twice() {
+fn the_idle_path_is_reported_to_the_nanosecond_and_the_same_twice() {
     let lab = Lab::with(KERNEL, &["--virtual-time"]);
     for (name, parameter) in [("psi", "psi=0"), ("mit", "mitigations=off")] {
         let words = ["target", "add", name, "--kernel", KERNEL, "--virtual-time", "--here", "--append", parameter];

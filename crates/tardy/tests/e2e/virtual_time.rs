@@ -15,10 +15,10 @@ fn lab() -> Lab {
 fn an_idle_and_a_loaded_guest_repeat_to_the_nanosecond() {
     let verified = lab().tardy(&["virtual", "verify", "vm", "--runs", "2", "-D", "500ms", "--json"]).output().unwrap();
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
-    let told: Value = serde_json::from_slice(&verified.stdout).unwrap();
-    assert_eq!(told["deterministic"], true);
-    let sums: Vec<&Value> = told["series"].as_array().unwrap().iter().map(|series| &series["sha256"]).collect();
-    assert!(sums.iter().all(|sums| sums[0] == sums[1] && sums[0].as_str().unwrap().len() == 64), "{told}");
+    let reported: Value = serde_json::from_slice(&verified.stdout).unwrap();
+    assert_eq!(reported["deterministic"], true);
+    let sums: Vec<&Value> = reported["series"].as_array().unwrap().iter().map(|series| &series["sha256"]).collect();
+    assert!(sums.iter().all(|sums| sums[0] == sums[1] && sums[0].as_str().unwrap().len() == 64), "{reported}");
     assert_ne!(sums[0], sums[1], "a load changes what happens");
 }
 
@@ -29,12 +29,12 @@ fn another_seed_is_another_trajectory_and_the_worst_is_named() {
     let words = ["run", "--target", "vm", "--seeds", "2", "--limit", "1us", "--out", "seeds", "--json"];
     let ended = lab.tardy(&[&words[..], &SHORT].concat()).output().unwrap();
     assert_eq!(ended.status.code(), Some(1), "{}", String::from_utf8_lossy(&ended.stderr));
-    let told: Value = serde_json::from_slice(&ended.stdout).unwrap();
-    let seeds = told["seeds"].as_array().unwrap();
+    let reported: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let seeds = reported["seeds"].as_array().unwrap();
     assert_eq!((seeds[0]["seed"].as_u64(), seeds[1]["seed"].as_u64()), (Some(1), Some(2)));
     assert_ne!(seeds[0]["sha256"], seeds[1]["sha256"]);
     let worst = seeds.iter().max_by_key(|seed| seed["max_ns"].as_i64()).unwrap();
-    assert_eq!(told["worst_seed"], worst["seed"]);
+    assert_eq!(reported["worst_seed"], worst["seed"]);
     let run = archive::reader::Run::open(lab.path("seeds/seed-0001")).unwrap();
     assert!(run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time && manifest.emulated));
 }

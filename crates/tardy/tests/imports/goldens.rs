@@ -37,7 +37,7 @@ fn every_fixture_gives_its_summary() {
 }
 
 #[test]
-fn what_the_file_does_not_say_can_be_told() {
+fn what_the_file_does_not_say_can_be_given() {
     compare("cyclictest-2.4/nanoseconds.txt", &["--unit", "ns"], "cyclictest-2.4/nanoseconds.txt.ns.summary");
     compare("rtla/timerlat.json", &["--series", "irq"], "rtla/timerlat.json.irq.summary");
     let columns = ["--format", "histogram-columns"];

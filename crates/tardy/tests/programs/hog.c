@@ -1,4 +1,4 @@
-// Takes a CPU with SCHED_FIFO priority 95, again and again: hog CPU BUSY_US PERIOD_US.
+// Takes a CPU with SCHED_FIFO priority 95, repeatedly: hog CPU BUSY_US PERIOD_US.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>

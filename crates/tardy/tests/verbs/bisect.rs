@@ -43,7 +43,7 @@ fn the_first_bad_one_is_found_and_the_same_command_goes_on() {
 }
 
 #[test]
-fn an_end_that_is_not_bad_is_told() {
+fn an_end_that_is_not_bad_is_reported() {
     let ended = late_from_3().run(&search(&["--good", "1", "--bad", "2"]));
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     let said = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");

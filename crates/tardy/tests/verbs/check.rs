@@ -59,7 +59,7 @@ fn a_machine_that_is_well_set_ends_with_code_0() {
 }
 
 #[test]
-fn findings_are_told_in_every_form_and_end_with_code_1() {
+fn findings_are_reported_in_every_form_and_end_with_code_1() {
     let bench = Bench::new(&facts("ordinary"));
     let text = bench.run(&["--cpus", "1"]);
     assert_eq!(text.code, Some(1));
@@ -108,7 +108,7 @@ fn a_checklist_is_held_against_the_configuration() {
 }
 
 #[test]
-fn applying_changes_what_can_be_changed_and_judges_the_machine_anew() {
+fn applying_changes_what_can_be_changed_and_judges_the_machine_again() {
     let before = facts("ordinary");
     let bench = Bench::new(&before);
     let mut after = before.clone();

@@ -14,7 +14,7 @@ fn words(text: &str) -> String {
 }
 
 #[test]
-fn a_run_alone_tells_its_interrupts_and_what_is_missing() {
+fn a_run_alone_shows_its_interrupts_and_what_is_missing() {
     let bench = archived(&["blocking-task"]);
     let ended = bench.run(&["explain", "here", "--bound"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);

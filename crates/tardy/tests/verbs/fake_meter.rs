@@ -31,7 +31,7 @@ impl Bench {
     }
 
     /// Another meter in the same directory.
-    pub fn anew(self) -> Self {
+    pub fn again(self) -> Self {
         let Self { script, .. } = Self::new();
         Self { encoder: Encoder::default(), script, ..self }
     }

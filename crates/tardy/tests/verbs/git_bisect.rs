@@ -95,8 +95,8 @@ fn git_stops_where_a_step_says_nothing_of_the_commit() {
         assert!(said.contains("128") && !said.contains("is the first bad commit"), "{said}");
         let log = git(&bench, &["bisect", "log"]);
         // A commit that does not build is skipped; one that cannot be measured is neither good nor bad.
-        let told = |word: &str| log.lines().filter(|line| line.starts_with(&format!("git bisect {word}"))).count();
-        assert_eq!((told("good"), told("bad")), (0, 0), "{log}");
+        let reported = |word: &str| log.lines().filter(|line| line.starts_with(&format!("git bisect {word}"))).count();
+        assert_eq!((reported("good"), reported("bad")), (0, 0), "{log}");
         assert_eq!(emulators(&bench).len(), 0);
         git(&bench, &["bisect", "start", &commits[COMMITS - 1], &commits[0]]);
     }

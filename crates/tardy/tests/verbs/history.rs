@@ -16,7 +16,7 @@ fn nightly(latencies_ns: impl Iterator<Item = i64>) -> Bench {
             ..Totals::default()
         };
         let histogram = Histogram { buckets: vec![(bucket_of(latency_ns).unwrap() as u32, 6000)] };
-        bench = bench.anew().says(&[
+        bench = bench.again().says(&[
             hello(),
             phase(RunPhase::Measure, 0),
             phase(RunPhase::Collect, 6_000_000_000),

@@ -87,7 +87,7 @@ fn the_limit_of_the_run_is_the_default_and_the_worst_verdict_counts() {
 }
 
 #[test]
-fn a_machine_in_doubt_passes_only_when_told_so() {
+fn a_machine_in_doubt_passes_only_when_accepted() {
     let guest = Environment { virtualisation: Some("kvm".into()), preempt_rt: Some(false), ..Environment::default() };
     let bench = measured(&[], guest, &[]);
     let refused = bench.run(&["judge", "here"]);
@@ -190,19 +190,19 @@ fn runs_without_content_are_refused_with_a_reason() {
             &["list", "."],
         ] {
             let ended = bench.run(words);
-            let told = format!("{}{}", ended.stdout, ended.stderr);
-            assert!(!told.trim().is_empty(), "{name}: {words:?}");
+            let reported = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(!reported.trim().is_empty(), "{name}: {words:?}");
             for none in ["NaN", "inf ", "inf,", "inf)", "panicked"] {
-                assert!(!told.contains(none), "{name}: {words:?}: {told}");
+                assert!(!reported.contains(none), "{name}: {words:?}: {reported}");
             }
             if words[0] == "judge" {
-                assert_ne!(ended.code, Some(0), "{name}: {words:?}: {told}");
+                assert_ne!(ended.code, Some(0), "{name}: {words:?}: {reported}");
                 assert!(
-                    told.contains("NO VERDICT")
-                        || told.contains("NOT ENOUGH DATA")
-                        || told.contains("FAIL")
-                        || told.contains("proves nothing"),
-                    "{name}: {told}"
+                    reported.contains("NO VERDICT")
+                        || reported.contains("NOT ENOUGH DATA")
+                        || reported.contains("FAIL")
+                        || reported.contains("proves nothing"),
+                    "{name}: {reported}"
                 );
             }
         }

@@ -172,7 +172,7 @@ fn an_interrupt_and_a_kill_release_the_place() {
 }
 
 #[test]
-fn whoever_has_the_place_is_told_and_waited_for() {
+fn the_user_who_has_the_place_is_named_and_waited_for() {
     let lab = Lab::new(measures_well(), &[]);
     lab.write("others", "desk/bob");
     let ended = lab.run(&[]);

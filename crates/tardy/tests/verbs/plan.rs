@@ -50,11 +50,11 @@ fn hours(late_ns: i64, often: u32) -> Bench {
     };
     let totals = Totals { cycles: u64::from(seconds) * 1000, latency_ns_max: Some(late_ns), ..Totals::default() };
     let end_ns = i64::from(seconds) * 1_000_000_000;
-    let told: Vec<Message> =
+    let reported: Vec<Message> =
         (0..seconds).map(second).collect::<Vec<_>>().chunks(3600).map(|part| Message::Seconds(part.into())).collect();
     Bench::new()
         .says(&[hello(), Message::Environment(Box::new(real_time())), phase(RunPhase::Measure, 0)])
-        .says(&told)
+        .says(&reported)
         .says(&[
             phase(RunPhase::Collect, end_ns),
             Message::Thread { thread: 0, cpu: 0, totals, histogram: Default::default(), worst: Vec::new() },

@@ -54,16 +54,16 @@ fn a_run_without_an_end_is_an_error_and_listed_as_what_it_is() {
     let bench = archived();
     let manifest = fs::read_to_string(bench.path("here/manifest.json")).unwrap();
     fs::write(bench.path("here/manifest.json"), manifest.replace("\"complete\"", "\"running\"")).unwrap();
-    let told = |words: &str, listed: &str| {
+    let reported = |words: &str, listed: &str| {
         let junit = exported(&bench, &["junit"]);
         assert!(junit.contains("<error") && junit.contains(words), "{junit}");
         let list = bench.run(&["list", "."]).stdout;
         assert!(list.contains(listed), "{list}");
     };
-    told("the run was cut off before its end", " cut off");
+    reported("the run was cut off before its end", " cut off");
     let writer = fs::File::open(bench.path("here/stream.tardy")).unwrap();
     writer.lock().unwrap();
-    told("the run goes on", " running");
+    reported("the run goes on", " running");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn criteria_of_fuego_decide_its_document() {
 }
 
 #[test]
-fn several_runs_are_told_apart_in_one_document() {
+fn several_runs_are_distinguished_in_one_document() {
     let bench = archived();
     let ended = bench.run(&["export", "here", "here", "--format", "junit", "-o", "-"]);
     let document = Document::parse(&ended.stdout).unwrap();
@@ -226,7 +226,7 @@ fn rounds_that_cannot_be_read_are_refused_by_name() {
 }
 
 #[test]
-fn samples_that_were_not_kept_are_refused_with_the_mend() {
+fn samples_that_were_not_kept_are_refused_with_the_fix() {
     let refused = archived().run(&["export", "here", "--format", "parquet"]);
     assert_eq!(refused.code, Some(3));
     assert!(refused.stderr.contains("--every-sample"), "{}", refused.stderr);

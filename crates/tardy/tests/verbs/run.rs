@@ -99,7 +99,7 @@ fn a_meter_that_hangs_is_given_up() {
 }
 
 #[test]
-fn a_meter_that_lacks_privileges_says_what_is_missing_and_the_mend() {
+fn a_meter_that_lacks_privileges_says_what_is_missing_and_the_fix() {
     let fix = "sudo setcap cap_sys_nice+ep dist/bin/tardy-meter";
     let bench = Bench::new()
         .says(&[hello(), problem(Severity::Invalid, "SCHED_FIFO 80 is not permitted", fix), end(Ending::Failed)])
@@ -128,7 +128,7 @@ fn what_only_the_machine_knows_to_be_wrong_is_wrong_usage_as_well() {
 }
 
 #[test]
-fn a_missing_meter_is_code_3_and_names_the_mend() {
+fn a_missing_meter_is_code_3_and_names_the_fix() {
     let bench = Bench::new();
     // A copy of the program without a meter next to it, as in some build directories.
     let lonely = bench.path("tardy");
@@ -213,7 +213,7 @@ fn an_interrupt_stops_the_run_and_keeps_it() {
 }
 
 #[test]
-fn a_second_interrupt_kills_and_names_the_mend() {
+fn a_second_interrupt_kills_and_names_the_fix() {
     let bench = measuring()
         .does("trap '' INT; touch \"$here/measuring\"; read -r line; touch \"$here/asked\"; exec sleep 1000");
     let tardy = start(bench.tardy(&["run", "--out", "here"]));

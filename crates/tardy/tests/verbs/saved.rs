@@ -125,7 +125,7 @@ fn latest_sees_into_series_and_passes_over_runs_that_failed() {
 }
 
 fn measuring_then_dying(bench: Bench) -> Bench {
-    bench.anew().says(&[hello(), phase(RunPhase::Measure, 2_000_000_000), totals(0)]).does("kill -9 $$")
+    bench.again().says(&[hello(), phase(RunPhase::Measure, 2_000_000_000), totals(0)]).does("kill -9 $$")
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn a_target_that_is_there_is_replaced_only_by_force() {
 }
 
 #[test]
-fn what_cannot_be_a_target_is_refused_with_the_mend() {
+fn what_cannot_be_a_target_is_refused_with_the_fix() {
     let desk = Desk::new();
     let (code, _, said) = desk.tardy(&["target", "add", "local", "--kernel", "vmlinux"]);
     assert!(code == 2 && said.contains("this machine"), "{said}");

@@ -119,7 +119,7 @@ fn without_gdb_it_says_so_before_anything_runs() {
 }
 
 #[test]
-fn a_directory_too_deep_for_a_socket_is_told_before_anything_runs() {
+fn a_directory_too_deep_for_a_socket_is_reported_before_anything_runs() {
     let bench = archived(true);
     let before = emulators(&bench).len();
     let deep = bench.path(&"d".repeat(100));
@@ -131,7 +131,7 @@ fn a_directory_too_deep_for_a_socket_is_told_before_anything_runs() {
 }
 
 #[test]
-fn an_emulator_that_ends_early_is_told_with_its_words() {
+fn an_emulator_that_ends_early_is_reported_with_its_words() {
     let bench = archived(true);
     program(&bench.path("qemu"), "#!/bin/sh\necho 'qemu: out of memory' >&2\nexit 1\n");
     let ended = run(&bench, &["virtual", "replay", "one"]);

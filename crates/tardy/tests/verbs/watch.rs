@@ -95,7 +95,7 @@ fn what_a_command_prints_and_how_it_ends_is_kept() {
 }
 
 #[test]
-fn codes_of_a_command_are_told_from_those_of_the_watch() {
+fn codes_of_a_command_are_distinguished_from_those_of_the_watch() {
     let with_command = |limit: u64, code: i32| {
         let words = ["watch", "--cycle-limit", "100us", "--out", "here", "--", "sh", "-c", &format!("exit {code}")];
         watching(limit).run(&words).code

@@ -97,7 +97,7 @@ fn program(thread: i32, length_ns: i32, map: i32) -> Vec<Instruction> {
         (SHIFT_RIGHT, R0, 0, 0, 32),
         (MOVE_CONSTANT, R1, 0, 0, thread),
         (UNLESS_EQUAL, R0, R1, 24, 0),
-        // R6 is the begin, R7 until when, R8 the last reading, R9 the sum of the gaps.
+        // R6 is the start, R7 until when, R8 the last reading, R9 the sum of the gaps.
         (CALL, 0, 0, 0, CLOCK),
         (MOVE, R6, R0, 0, 0),
         (MOVE, R7, R0, 0, 0),

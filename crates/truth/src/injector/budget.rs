@@ -27,7 +27,7 @@ pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     group.set(period, &PERIOD_US.to_string())?;
     group.set(budget, &budget_us.to_string())?;
     if ordinary {
-        // Else the tasks outside have so much of the CPU that the quota is never used up.
+        // Else the tasks outside have the CPU for so long that the quota is never used up.
         group.set("cpu.shares", SHARES_MAX)?;
     }
     let threads = [measured::thread(terms.cpu)?, own_thread()];

@@ -1,6 +1,6 @@
 //! How long each step of an injection took, and by how much some took far longer than usual.
 //!
-//! Whoever does the same thing thousands of times knows what it takes. What a step takes beyond that may be an interrupt, or
+//! A program that does the same thing thousands of times knows how long it takes. What a step takes beyond that may be an interrupt, or
 //! the host that did not execute the machine, or the step itself: nothing inside shows which.
 
 /// A step that takes this many times the median is out of the ordinary.

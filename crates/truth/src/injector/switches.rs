@@ -1,6 +1,6 @@
 //! When the calling thread had the CPU, by the kernel's performance events at each of its switches.
 //!
-//! CLOCK_THREAD_CPUTIME_ID cannot tell: a kernel that wakes a more urgent thread and switches to it later does not read
+//! CLOCK_THREAD_CPUTIME_ID cannot show it: a kernel that wakes a more urgent thread and switches to it later does not read
 //! its clock for the switch, and books the time in between for the thread that had to wait.
 
 use crate::performance::own_switches;
@@ -37,7 +37,7 @@ impl Switches {
     }
 
     /// The parts of a stretch of CLOCK_MONOTONIC, up to now, in which the thread had the CPU; none when the kernel had no
-    /// room to tell.
+    /// room to record them.
     pub fn held(&self, from_ns: i64, to_ns: i64) -> Vec<(i64, i64)> {
         match parse(&self.take()) {
             Some(switches) => stretches(&switches, from_ns, to_ns),
@@ -120,7 +120,7 @@ mod tests {
     fn an_injection_ends_where_its_thread_is_pushed_aside_and_not_where_it_reads_the_clock_again() {
         // It slept until 100, was woken, called the kernel from 110 on, and was pushed aside as the call was done.
         assert_eq!(held(&[(50, OUT), (100, IN), (900, OUT), (950, IN)], 110, 960), [(110, 900), (950, 960)]);
-        // Somebody had the CPU in the middle, too.
+        // Another task had the CPU in the middle, too.
         let pushed_twice = [(300, OUT), (400, IN), (900, OUT), (950, IN)];
         assert_eq!(held(&pushed_twice, 110, 960), [(110, 300), (400, 900), (950, 960)]);
         assert_eq!(held(&[], 110, 960), [(110, 960)]);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_tells_of_a_sleep() {
+    fn the_kernel_reports_a_sleep() {
         let switches = Switches::open();
         prerequisites::require!(Root, Kernel("performance events", switches.is_ok()));
         let switches = switches.expect("an event");

@@ -92,7 +92,7 @@ fn send_blocks(
     // A block takes its time on the line; on a noisy line some are sent twice.
     let patience = BLOCK_PATIENCE + 2 * time(BLOCK_LETTERS + 100);
     let (begun, mut reported) = (Instant::now(), Instant::now());
-    let (mut have, mut attempt, mut in_vain) = (0, 0, 0);
+    let (mut have, mut attempt, mut failed) = (0, 0, 0);
     while let Some(block) = blocks.get(have as usize) {
         if stop.count() > 0 {
             return Err(SerialError::Stopped);
@@ -101,12 +101,12 @@ fn send_blocks(
         dialogue.say(&format!("{attempt} {} {} {block}", have + 1, tools.summed(block.as_bytes())))?;
         let got = dialogue.acknowledged(attempt, patience)?;
         match got.filter(|got| *got > have && (*got as usize) <= blocks.len()) {
-            Some(got) => (have, in_vain) = (got, 0),
-            None if in_vain == TRIES => {
+            Some(got) => (have, failed) = (got, 0),
+            None if failed == TRIES => {
                 return Err(SerialError::BlockLost { block: have + 1, tries: TRIES });
             }
             None => {
-                in_vain += 1;
+                failed += 1;
                 if have == 0 {
                     // Perhaps this line was lost.
                     dialogue.say(&format!("receive {name}"))?;

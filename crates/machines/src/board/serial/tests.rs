@@ -74,7 +74,7 @@ fn program() -> Vec<u8> {
 }
 
 #[test]
-fn a_program_arrives_whole_whatever_the_board_can_and_whoever_speaks() {
+fn a_program_arrives_whole_whatever_the_board_can_and_whatever_else_is_printed() {
     for (without, (letters, unpacks, sums)) in [
         (&[][..], ("base64", true, "cksum")),
         (&["base64", "zcat", "gzip", "gunzip", "cksum"], ("openssl", false, "sha256sum")),

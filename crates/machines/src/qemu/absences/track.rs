@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_that_never_ends_is_not_told() {
+    fn a_stop_that_never_ends_is_not_reported() {
         assert_eq!(follow(&[(0, 5, false), (0, 5, true), (0, 5, true)]), []);
     }
 

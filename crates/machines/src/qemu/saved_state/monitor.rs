@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_from_events_and_refusals() {
+    fn answers_are_distinguished_from_events_and_refusals() {
         let mut monitor = monitor(&[
             "{\"QMP\": {}}\n",
             "{\"return\": {}}\n",

@@ -117,7 +117,7 @@ mod tests {
     use std::thread;
 
     /// Answers one packet.
-    fn told(told: &'static [u8]) -> Result<Registers, DebuggerError> {
+    fn answered(bytes: &'static [u8]) -> Result<Registers, DebuggerError> {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("gdb");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -125,7 +125,7 @@ mod tests {
             let (mut line, _) = listener.accept().unwrap();
             let mut question = [0; 6];
             line.read_exact(&mut question).unwrap();
-            line.write_all(told).unwrap();
+            line.write_all(bytes).unwrap();
             line.shutdown(Shutdown::Write).unwrap();
             // Acknowledgements are read, so that none is refused.
             let _ = line.read_to_end(&mut Vec::new());
@@ -145,11 +145,11 @@ mod tests {
         }
         packet.insert_str(0, "+$T02thread:01;#07");
         packet.push_str("46020000#00");
-        let registers = told(packet.leak().as_bytes()).unwrap();
+        let registers = answered(packet.leak().as_bytes()).unwrap();
         assert_eq!((registers.next(), registers.flags), (Some(0xffff_ffff_8100_0010), 0x246));
         assert!(registers.takes_interrupts());
-        assert!(matches!(told(b"+$E01#a6"), Err(DebuggerError::Registers { answer }) if answer == "E01"));
-        assert!(told(b"+$0000").is_err(), "the other end goes");
+        assert!(matches!(answered(b"+$E01#a6"), Err(DebuggerError::Registers { answer }) if answer == "E01"));
+        assert!(answered(b"+$0000").is_err(), "the other end goes");
     }
 
     proptest! {

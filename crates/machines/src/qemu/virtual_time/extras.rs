@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_recorder_is_told_its_wake_ups() {
+    fn the_recorder_gets_its_wake_ups() {
         let recording = Recording { plugin: "/r.so".into(), prefix: "/tmp/a,b".into(), wake_ups: vec![3, 17] };
         assert_eq!(recording.path(17), PathBuf::from("/tmp/a,b.17"));
         let extras = Extras { recording: Some(recording), ..Extras::default() };
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_is_to_stand_is_told_where() {
+    fn a_machine_that_is_to_stand_gets_its_place() {
         let standing =
             Standing { plugin: "/r.so".into(), socket: "/tmp/gdb".into(), prefix: "/tmp/at".into(), blocks: 90210 };
         assert_eq!(standing.stopped(), PathBuf::from("/tmp/at.stopped"));

@@ -130,7 +130,7 @@ mod tests {
     use archive::frame::Encoder;
 
     #[test]
-    fn samples_are_found_among_what_else_is_told() {
+    fn samples_are_found_among_other_messages() {
         let mut encoder = Encoder::default();
         let begin = |file, kind| Message::FileBegin { file, kind };
         let stream = [

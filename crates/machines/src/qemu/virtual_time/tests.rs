@@ -12,7 +12,7 @@ fn measure() -> Command {
 }
 
 #[test]
-fn the_guest_is_told_before_it_boots_and_its_stream_comes_whole() {
+fn the_guest_gets_its_request_before_it_boots_and_its_stream_comes_whole() {
     let stage = Stage::with("send first 0; sleep 0.2; send ' second' 5; echo hello >$console");
     let mut target = stage.target();
     target.prepare().unwrap();

@@ -46,7 +46,7 @@ fn pages_that_do_not_overlap_stay_as_they_are() {
 }
 
 #[test]
-fn a_page_with_the_stamp_of_an_earlier_read_is_stamped_anew() {
+fn a_page_with_the_stamp_of_an_earlier_read_is_stamped_again() {
     // A buffer was read up to 20, swapped out, and became live again.
     let mut later = written(&[50, 60], false);
     later[..8].copy_from_slice(&20_u64.to_le_bytes());

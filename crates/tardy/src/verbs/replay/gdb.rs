@@ -71,9 +71,9 @@ impl Visit {
     /// # Errors
     /// If gdb cannot be started, or was ended by a signal.
     pub fn debug(&self, words: &[String], signals: &Signals) -> anyhow::Result<()> {
-        let told_to_end = Arc::new(AtomicBool::new(false));
+        let asked_to_end = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGHUP] {
-            signal_hook::flag::register(signal, Arc::clone(&told_to_end))?;
+            signal_hook::flag::register(signal, Arc::clone(&asked_to_end))?;
         }
         // Requested before these handlers were registered, or with a Ctrl-C, which did not go to gdb yet.
         if signals.requests().count() > 0 {
@@ -91,13 +91,13 @@ impl Visit {
             if let Some(status) = gdb.try_wait()? {
                 break status;
             }
-            if told_to_end.load(Ordering::SeqCst) {
+            if asked_to_end.load(Ordering::SeqCst) {
                 let _ = gdb.kill();
             }
             thread::sleep(LOOK_EVERY);
         };
         terminal.restore();
-        if told_to_end.load(Ordering::SeqCst) {
+        if asked_to_end.load(Ordering::SeqCst) {
             return Err(anyhow!("stopped on request; gdb and the machine were ended"));
         }
         status.code().map(|_| ()).ok_or_else(|| anyhow!("gdb was ended by a signal, and the machine with it: {status}"))

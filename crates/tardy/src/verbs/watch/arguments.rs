@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_must_be_named_and_one_alone() {
+    fn a_program_must_be_named_and_one_alone() {
         assert!(parsed(&[]).unwrap_err().to_string().contains("--pid"));
         assert!(parsed(&["--pid", "1", "--comm", "x"]).is_err());
         assert!(parsed(&["--pid", "0"]).is_err());

@@ -1,10 +1,12 @@
-//! The texts of a file that are shown to users: prose of documents, string literals, help texts, comments of plans.
+//! The texts of a file that are shown to users: prose of documents, string literals, help texts, comments of plans. Names
+//! and comments of code.
 
 /// A stretch of text; words of two passages never form a phrase.
 pub struct Passage {
     /// Line of the file on which it starts, from 1.
     line: usize,
     text: String,
+    of_code: bool,
 }
 
 pub struct Word {
@@ -16,7 +18,12 @@ pub struct Word {
 
 impl Passage {
     fn at(line: usize) -> Self {
-        Passage { line, text: String::new() }
+        Passage { line, text: String::new(), of_code: false }
+    }
+
+    /// Whether it is a source with its names and comments.
+    pub fn is_code(&self) -> bool {
+        self.of_code
     }
 
     /// Its words in lower case. Text in braces is code and left out.
@@ -134,8 +141,27 @@ fn join_or_push(passages: &mut Vec<Passage>, line: usize, help: &str) {
             above.text.push_str(help);
             above.text.push('\n');
         }
-        _ => passages.push(Passage { line, text: format!("{help}\n") }),
+        _ => passages.push(Passage { text: format!("{help}\n"), ..Passage::at(line) }),
     }
+}
+
+/// All of a source, with names split into words.
+pub fn names_and_comments(source: &str) -> Vec<Passage> {
+    let mut passage = Passage { of_code: true, ..Passage::at(1) };
+    let mut above = ' ';
+    for letter in source.chars() {
+        if letter.is_uppercase() && above.is_lowercase() {
+            passage.text.push(' ');
+        }
+        passage.text.push(match letter {
+            '_' => ' ',
+            // Braces are blocks here, not placeholders in a text.
+            '{' | '}' => ';',
+            _ => letter,
+        });
+        above = letter;
+    }
+    vec![passage]
 }
 
 /// String literals and templates of a TypeScript source.
@@ -160,7 +186,7 @@ pub fn page_text(page: &str) -> Vec<Passage> {
     loop {
         let line = reader.line;
         let text = reader.until("<").to_owned();
-        passages.push(Passage { line, text });
+        passages.push(Passage { text, ..Passage::at(line) });
         if reader.rest().starts_with("!--") {
             reader.until("-->");
         } else {
@@ -176,7 +202,9 @@ pub fn page_text(page: &str) -> Vec<Passage> {
 pub fn target_descriptions(makefile: &str) -> Vec<Passage> {
     let lines = makefile.lines().enumerate();
     lines
-        .filter_map(|(number, line)| Some(Passage { line: number + 1, text: line.split_once("## ")?.1.into() }))
+        .filter_map(|(number, line)| {
+            Some(Passage { text: line.split_once("## ")?.1.into(), ..Passage::at(number + 1) })
+        })
         .collect()
 }
 
@@ -184,7 +212,7 @@ pub fn target_descriptions(makefile: &str) -> Vec<Passage> {
 pub fn plan_comments(plan: &str) -> Vec<Passage> {
     let lines = plan.lines().enumerate();
     lines
-        .filter_map(|(number, line)| Some(Passage { line: number + 1, text: line.split_once('#')?.1.into() }))
+        .filter_map(|(number, line)| Some(Passage { text: line.split_once('#')?.1.into(), ..Passage::at(number + 1) }))
         .collect()
 }
 

@@ -137,8 +137,8 @@ impl Drop for Lab {
 /// A power switch with the interface of labgrid's `rest` model: its port, and the received commands.
 fn switch() -> (u16, Arc<Mutex<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (port, told) = (listener.local_addr().unwrap().port(), Arc::new(Mutex::new(String::new())));
-    let outlet = Arc::clone(&told);
+    let (port, reported) = (listener.local_addr().unwrap().port(), Arc::new(Mutex::new(String::new())));
+    let outlet = Arc::clone(&reported);
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let answer = answered(&stream, &outlet);
@@ -146,7 +146,7 @@ fn switch() -> (u16, Arc<Mutex<String>>) {
             let _ = (&stream).write_all((head + &answer).as_bytes());
         }
     });
-    (port, told)
+    (port, reported)
 }
 
 /// Handles a request; a PUT switches, any other request queries.
