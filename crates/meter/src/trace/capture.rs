@@ -4,6 +4,7 @@
 //! as an ordinary task. It never waits for the host.
 
 use super::announced_until::AnnouncedUntil;
+use super::earlier::Earlier;
 use super::error::TraceError;
 use super::past::{Past, full_bytes, touched};
 use super::retention::Retention;
@@ -154,6 +155,8 @@ struct Pending {
 struct Capture {
     job: CaptureJob,
     copies: Vec<CpuCopy>,
+    /// The end of the previous copy, in mode `flip`.
+    earlier: Option<Earlier>,
     retention: Retention,
     pending: Vec<Pending>,
     /// A thread that marks a spike, or the snapshotter, sets it to keep all others from marking.
@@ -171,6 +174,9 @@ impl Capture {
         let _ = scheduling::bind(&job.cpus);
         let cpus = job.snapshotter.instance().cpus();
         let room = full_bytes(job.buffer_kb_per_cpu, &job.layout);
+        let flips = job.snapshotter.mode() == SnapshotMode::Flip;
+        let earlier = flips.then(|| Earlier::new(job.layout, room));
+        let room = room + earlier.as_ref().map_or(0, Earlier::room);
         let copies = cpus.iter().map(|cpu| CpuCopy { cpu: *cpu, pages: touched(room), ..CpuCopy::default() }).collect();
         // Without real-time priority the freeze is only later; the coverage of each snapshot shows the effect.
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
@@ -181,6 +187,7 @@ impl Capture {
         Ok(Self {
             job,
             copies,
+            earlier,
             retention,
             pending: Vec::new(),
             marking: marking.unwrap_or_default(),
@@ -273,7 +280,7 @@ impl Capture {
             _ => self.pending.iter().all(|pending| pending.unmarked),
         };
         match self.job.snapshotter.freeze(&self.note(), unmarked) {
-            Ok(frozen) => self.copy_and_keep(&frozen, unmarked),
+            Ok(frozen) => self.copy_and_keep(frozen, unmarked),
             Err(error) => self.give_up(&error),
         }
         self.set_busy(false);
@@ -282,19 +289,36 @@ impl Capture {
         }
     }
 
-    fn copy_and_keep(&mut self, frozen: &Frozen, by_us: bool) {
+    fn copy_and_keep(&mut self, mut frozen: Frozen, by_us: bool) {
         let _ = scheduling::set_nice(-10).or_else(|_| scheduling::set_nice(0));
         let copied = self.job.snapshotter.copy(&mut self.copies);
-        let past = Past::new(&self.copies, &self.job.layout, self.job.snapshotter.mode(), frozen);
         self.await_announcements(frozen.frozen_ns);
         self.collect();
+        if self.need_earlier(&frozen)
+            && let Some(earlier) = &self.earlier
+        {
+            earlier.join(&mut self.copies, &mut frozen);
+        }
+        let frozen = &frozen;
+        let past = Past::new(&self.copies, &self.job.layout, self.job.snapshotter.mode(), frozen);
         let in_time = self.take_in_time(&past, frozen);
         let steal_before = std::mem::replace(&mut self.steal_ns, steal_ns());
         let stolen_ns = self.steal_ns.zip(steal_before).map(|(now, before)| now.saturating_sub(before));
         for pending in in_time {
             self.keep(pending, frozen, &past, by_us, copied.as_ref().err(), stolen_ns);
         }
+        match &mut self.earlier {
+            Some(earlier) if copied.is_ok() => earlier.keep(&self.copies, frozen),
+            Some(earlier) => earlier.forget(),
+            None => {}
+        }
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
+    }
+
+    /// Whether a spike or what led to it began before the copied buffers recorded.
+    fn need_earlier(&self, frozen: &Frozen) -> bool {
+        let margin_ns = self.job.settings.margin_before_ns as i64;
+        self.pending.iter().any(|pending| pending.signal.sample.due_ns - margin_ns < frozen.recording_since_ns)
     }
 
     /// Takes the spikes that this copy can contain. A marker swaps at once and the copy begins later: events between
