@@ -125,10 +125,11 @@ deps: ## install what the other targets need (Debian packages, the musl target, 
 fmt: ## format the Rust code
 	cargo fmt --all
 
-lint: $(UI) $(TOOLS) ## formatting, clippy, licences and duplicates of packages, words, types
+lint: $(UI) $(TOOLS) ## formatting, clippy, licences and duplicates of packages, crates of the Yocto recipes, words, types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
+	packaging/meta-tardy/update-crates --check
 	# With the features of `make test-rust`, so that nothing is compiled twice.
 	cargo test --quiet --workspace --all-features --test architecture words::
 	cd ui && npm run --silent check
