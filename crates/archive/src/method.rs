@@ -45,6 +45,12 @@ pub enum Method {
     Udp,
     /// A byte on a serial line until its answer.
     Serial,
+    /// A raw frame until its answer.
+    Ethernet,
+    /// An edge on a GPIO line until its answer.
+    Gpio,
+    /// A strobe on a parallel port until the interrupt that answers it.
+    Parallel,
 }
 
 /// What starts the stretch that a sample measures; the ledger of a late one starts there.
@@ -151,9 +157,12 @@ impl MethodRequest {
 
     /// What starts the stretch that a sample of this request measures.
     pub fn stimulus(&self) -> Stimulus {
+        let answers = self.value("role") == Some("answer");
         match self.name {
+            // The time stamp of the kernel starts the sample.
+            Method::Gpio | Method::Ethernet if answers => Stimulus::Device,
             // One thread reads and answers, and no time stamp says when the stimulus came.
-            Method::Serial if self.value("role") == Some("answer") && self.number("hops") == 0 => Stimulus::Busy,
+            Method::Serial | Method::Parallel if answers && self.number("hops") == 0 => Stimulus::Busy,
             name => name.stimulus(),
         }
     }

@@ -47,12 +47,18 @@ const ROLE: MethodOption = MethodOption {
            that answers another machine and measures how long it took",
 };
 
+const WIRED_ROLE: MethodOption = MethodOption {
+    key: "role",
+    values: Values::OneOf(&["answer", "stimulus"]),
+    what: "answer another machine, or give the stimulus and measure the round trip",
+};
+
 const fn port(what: &'static str) -> MethodOption {
     MethodOption { key: "port", values: Values::Text, what }
 }
 
 /// Every method.
-pub static METHODS: [MethodDefinition; 13] = [
+pub static METHODS: [MethodDefinition; 16] = [
     MethodDefinition {
         method: Method::Timer,
         name: "timer",
@@ -241,6 +247,90 @@ pub static METHODS: [MethodDefinition; 13] = [
                 key: "baud",
                 values: Values::Number { least: 50, most: 4_000_000, default: 115_200 },
                 what: "speed of the serial port",
+            },
+            HOPS,
+            DELAY,
+            PARTNER,
+        ],
+    },
+    MethodDefinition {
+        method: Method::Ethernet,
+        name: "ethernet",
+        from: "a thread is about to send a raw frame; role=answer: the kernel receives one",
+        to: "the thread that waits for the answer reads the clock; role=answer: the answer is sent",
+        original: "lpptest, over Ethernet",
+        stimulus: Stimulus::Thread,
+        needs: "CAP_NET_RAW, the module af_packet, and a link; without interface= the loop-back interface",
+        options: &[
+            ROLE,
+            MethodOption { key: "interface", values: Values::Text, what: "the network interface; lo by default" },
+            MethodOption {
+                key: "far",
+                values: Values::Text,
+                what: "role=both: the interface at the other end of the wire; by default the same",
+            },
+            MethodOption {
+                key: "up",
+                values: Values::Flag,
+                what: "set the interfaces up for the run, and back afterwards",
+            },
+            MethodOption {
+                key: "sample",
+                values: Values::OneOf(&["round-trip", "arrival", "one-way"]),
+                what: "the round trip; from the kernel's receive time stamp of the answer to the thread; or, with both ends \
+                       here, from the stimulus to the thread that reads it",
+            },
+            HOPS,
+            DELAY,
+            PARTNER,
+        ],
+    },
+    MethodDefinition {
+        method: Method::Gpio,
+        name: "gpio",
+        from: "role=answer: the kernel sees an edge on a line; role=stimulus: a thread is about to change a line",
+        to: "role=answer: the answering line has changed; role=stimulus: the thread that waits for the edge reads the clock",
+        original: "lpptest and LRTBF, by GPIO",
+        stimulus: Stimulus::Thread,
+        needs: "a GPIO character device (/dev/gpiochip0), two lines and what is wired to them",
+        options: &[
+            WIRED_ROLE,
+            MethodOption { key: "chip", values: Values::Text, what: "the device; /dev/gpiochip0 by default" },
+            MethodOption {
+                key: "in",
+                values: Values::Number { least: 0, most: 4095, default: 0 },
+                what: "line where edges come in",
+            },
+            MethodOption {
+                key: "out",
+                values: Values::Number { least: 0, most: 4095, default: 0 },
+                what: "line that changes with each stimulus or answer",
+            },
+            MethodOption {
+                key: "sample",
+                values: Values::OneOf(&["round-trip", "arrival"]),
+                what: "role=stimulus: the round trip, or from the kernel's time stamp of the answer to the thread",
+            },
+            HOPS,
+            DELAY,
+            PARTNER,
+        ],
+    },
+    MethodDefinition {
+        method: Method::Parallel,
+        name: "parallel",
+        from: "role=answer: the thread has read an interrupt; role=stimulus: a thread is about to give a strobe",
+        to: "role=answer: the strobe is given; role=stimulus: the thread that waits for the interrupt reads the clock",
+        original: "lpptest",
+        stimulus: Stimulus::Thread,
+        needs: "a parallel port with an interrupt (/dev/parport0), the modules parport_pc and ppdev, and what is wired to it",
+        options: &[
+            WIRED_ROLE,
+            port("the port; /dev/parport0 by default"),
+            MethodOption {
+                key: "echo_us",
+                values: Values::Number { least: 0, most: 1_000_000, default: 0 },
+                what: "role=answer: interrupts that come this long after a strobe are its echo, as on QEMU's port",
             },
             HOPS,
             DELAY,

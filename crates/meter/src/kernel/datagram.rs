@@ -3,13 +3,13 @@
 use super::clock;
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
 /// A datagram that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {
-    pub first_byte: u8,
+    /// From the requested offset on; missing ones are 0.
+    pub bytes: [u8; 3],
     /// In ns of CLOCK_MONOTONIC, on a socket with time stamps.
     pub received_ns: Option<i64>,
 }
@@ -18,7 +18,7 @@ pub struct Datagram {
 ///
 /// # Errors
 /// Those of setsockopt(2).
-pub fn stamp(socket: &UdpSocket) -> io::Result<()> {
+pub fn stamp(socket: &impl AsRawFd) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the option's value is one live `c_int`, as its length says.
     let answer = unsafe {
@@ -37,12 +37,12 @@ pub fn stamp(socket: &UdpSocket) -> io::Result<()> {
 #[repr(C, align(8))]
 struct Control([u8; 128]);
 
-/// Waits for a datagram; `None` when the socket's limit of time passed.
+/// Waits for a datagram with a byte at `offset`; `None` when the socket's limit of time passed, or for a shorter one.
 ///
 /// # Errors
 /// Those of recvmsg(2).
 #[inline]
-pub fn receive(socket: &UdpSocket, stamped: bool) -> io::Result<Option<Datagram>> {
+pub fn receive(socket: &impl AsRawFd, stamped: bool, offset: usize) -> io::Result<Option<Datagram>> {
     let mut bytes = [0u8; 64];
     let mut control = Control([0; 128]);
     let mut piece = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
@@ -64,7 +64,8 @@ pub fn receive(socket: &UdpSocket, stamped: bool) -> io::Result<Option<Datagram>
         };
     }
     let received_ns = if stamped { stamp_of(&header).map(monotonic_of) } else { None };
-    Ok((count > 0).then_some(Datagram { first_byte: bytes[0], received_ns }))
+    let byte = |at: usize| bytes.get(offset + at).copied().unwrap_or(0);
+    Ok((count as usize > offset).then_some(Datagram { bytes: [byte(0), byte(1), byte(2)], received_ns }))
 }
 
 /// The time stamp among the control messages, in ns of CLOCK_REALTIME.

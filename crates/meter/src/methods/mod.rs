@@ -136,6 +136,9 @@ pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
         Method::Map => Box::new(map::Map),
         Method::Udp => Box::new(response::udp::Udp),
         Method::Serial => Box::new(response::serial::Serial),
+        Method::Ethernet => Box::new(response::ethernet::Ethernet),
+        Method::Gpio => Box::new(response::gpio::Gpio),
+        Method::Parallel => Box::new(response::parallel::Parallel),
     }
 }
 

@@ -142,6 +142,30 @@ fn the_missing_right_is_named_without_privileges_and_only_then() {
     }
 }
 
+/// What a meter reports of every method in a container with an empty /dev.
+fn states_without_devices() -> Vec<MethodState> {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", "mount -t tmpfs none /dev && exec \"$0\" facts"]);
+    let answer = command.arg(env!("CARGO_BIN_EXE_tardy-meter")).output().unwrap();
+    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+    serde_json::from_slice::<Facts>(&answer.stdout).unwrap().methods
+}
+
+#[test]
+fn a_container_without_devices_lacks_what_needs_one_and_nothing_else() {
+    require!(Root, Program("unshare"));
+    let (here, there) = (states(false), states_without_devices());
+    for (here, there) in here.iter().zip(&there) {
+        let definition = METHODS.iter().find(|one| one.name == there.method).unwrap();
+        match definition.needs.contains("/dev/") {
+            true => assert!(!there.obstacles.is_empty(), "{there:?}"),
+            false => assert_eq!(there, here),
+        }
+    }
+    let runs = |name: &str| there.iter().any(|state| state.method == name && state.obstacles.is_empty());
+    assert!(runs("timer") && runs("semaphore") && !runs("serial") && !runs("gpio"), "{there:?}");
+}
+
 /// Keys of the System V semaphores of this machine that meters made.
 fn semaphores() -> Vec<i32> {
     let listed = std::fs::read_to_string("/proc/sysvipc/sem").unwrap_or_default();
@@ -190,7 +214,7 @@ fn median_ns(request: &str) -> i64 {
 fn a_known_delay_of_the_answer_shows_within_5_percent() {
     require!(Root);
     const DELAY_NS: i64 = 8_000_000;
-    for method in ["udp", "serial"] {
+    for method in ["udp", "serial", "ethernet"] {
         let without_ns = median_ns(method);
         let with_ns = median_ns(&format!("{method}:delay_us={}", DELAY_NS / 1_000));
         let shown_ns = with_ns - without_ns;

@@ -111,8 +111,10 @@ fn a_stimulus_faster_than_its_answer_misses_periods() {
 fn a_known_delay_of_another_machine_shows_within_5_percent() {
     require!(Root);
     const DELAY: Duration = Duration::from_millis(20);
-    let without_ns = median_ns(&stimulated(|_| (1, AT_ONCE), 50, 1_500));
-    let with_ns = median_ns(&stimulated(|_| (1, DELAY), 50, 1_500));
+    // The imitated machine shares this one, which may be busy: only the fastest answer is late by no more than the delay.
+    let least_ns = |finished: &Finished| finished.totals()[0].latency_ns_min.expect("samples");
+    let without_ns = least_ns(&stimulated(|_| (1, AT_ONCE), 50, 1_500));
+    let with_ns = least_ns(&stimulated(|_| (1, DELAY), 50, 1_500));
     let (shown_ns, delay_ns) = (with_ns - without_ns, DELAY.as_nanos() as i64);
     assert!((shown_ns - delay_ns).abs() <= delay_ns / 20, "{without_ns} ns, {with_ns} ns");
 }
@@ -156,14 +158,15 @@ fn every_stimulus_of_another_machine_is_answered_through_every_hop() {
         let (mut line, path) = port();
         let before = terminal(&path);
         let method = format!("serial:role=answer,port={},hops={hops}", path.display());
-        let mut meter = Meter::start(&settings(&method, 1, 1_500), state.path());
+        let mut meter = Meter::start(&settings(&method, 1, 60_000), state.path());
         meter.read_until(archive::message::RunPhase::Measure);
         // Samples count after the settling time.
         std::thread::sleep(Duration::from_millis(100));
         assert_ne!(terminal(&path), before, "the port is raw while it is used");
         stimulate(&mut line, 0..100);
+        meter.signal(rustix::process::Signal::INT);
         let finished = meter.finish();
-        assert_eq!(finished.ending(), Some(Ending::Complete), "{hops}: {:?}", finished.problems(Severity::Notice));
+        assert_eq!(finished.ending(), Some(Ending::Stopped), "{hops}: {:?}", finished.problems(Severity::Notice));
         assert_eq!(counted(&finished), (100, 0, 0), "{hops} hops");
         assert_eq!(terminal(&path), before, "the port is as before");
     }
@@ -212,4 +215,98 @@ fn a_port_in_use_is_named_and_left_alone() {
     let finished = Meter::start(&settings(&method, 1, 300), state.path()).finish();
     assert!(finished.problems(Severity::Invalid).iter().any(|text| text.contains("uses")), "{:?}", finished.messages);
     assert_eq!(terminal(&path), before);
+}
+
+/// Two interfaces joined by a wire, the far one in a network namespace of its own.
+struct Cable {
+    near: String,
+    far: String,
+    namespace: String,
+}
+
+fn ip(words: &[&str]) -> bool {
+    std::process::Command::new("ip").args(words).stderr(std::process::Stdio::null()).status().unwrap().success()
+}
+
+impl Cable {
+    /// `None` where the kernel has no such interfaces.
+    fn lay(name: &str) -> Option<Self> {
+        let own = std::process::id();
+        let (near, far) = (format!("{name}a{own}"), format!("{name}b{own}"));
+        let namespace = format!("tardy-{name}-{own}");
+        let cable = Self { near, far, namespace };
+        let laid = ip(&["netns", "add", &cable.namespace])
+            && ip(&["link", "add", &cable.near, "type", "veth", "peer", "name", &cable.far, "netns", &cable.namespace]);
+        laid.then_some(())?;
+        assert!(ip(&["link", "set", &cable.near, "up"]));
+        assert!(ip(&["-n", &cable.namespace, "link", "set", &cable.far, "up"]));
+        Some(cable)
+    }
+
+    /// The meter in the namespace.
+    fn answering(&self, options: &str, state: &Path, duration_ms: u64) -> Meter {
+        let mut command = std::process::Command::new("ip");
+        command.args(["netns", "exec", &self.namespace, env!("CARGO_BIN_EXE_tardy-meter")]);
+        let method = format!("ethernet:role=answer,interface={}{options}", self.far);
+        Meter::start_as(command, &settings(&method, 1, duration_ms), state)
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        ip(&["link", "del", &self.near]);
+        ip(&["netns", "del", &self.namespace]);
+    }
+}
+
+#[test]
+fn a_frame_comes_back_over_a_cable_and_its_residence_is_part_of_the_round_trip() {
+    require!(Root, Program("ip"));
+    let cable = Cable::lay("tdy");
+    require!(Prepared("veth interfaces", cable.is_some()));
+    let cable = cable.unwrap();
+    let (near, far) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut answering = cable.answering(",hops=1", far.path(), 3_000);
+    answering.read_until(archive::message::RunPhase::Measure);
+    std::thread::sleep(Duration::from_millis(100));
+    let method = format!("ethernet:role=stimulus,interface={}", cable.near);
+    let round_trips = Meter::start(&settings(&method, 2, 800), near.path()).finish();
+    assert_eq!(round_trips.ending(), Some(Ending::Complete), "{:?}", round_trips.problems(Severity::Notice));
+    let residence = answering.finish();
+    let (sent, unanswered, stray) = counted(&round_trips);
+    let (answered, silent, _) = counted(&residence);
+    assert_eq!((unanswered, stray, silent), (0, 0, 0));
+    assert!(sent > 0 && answered >= sent, "{sent} round trips, {answered} answers");
+    assert!(median_ns(&residence) < median_ns(&round_trips));
+}
+
+#[test]
+fn an_interface_that_goes_down_is_no_signal() {
+    require!(Root, Program("ip"));
+    let cable = Cable::lay("tdc");
+    require!(Prepared("veth interfaces", cable.is_some()));
+    let cable = cable.unwrap();
+    let (near, far) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut answering = cable.answering("", far.path(), 4_000);
+    answering.read_until(archive::message::RunPhase::Measure);
+    let method = format!("ethernet:role=stimulus,interface={}", cable.near);
+    let mut stimulating = Meter::start(&settings(&method, 2, 2_500), near.path());
+    stimulating.read_until_measured();
+    assert!(ip(&["link", "set", &cable.near, "down"]));
+    let finished = stimulating.finish();
+    let (cycles, unanswered, _) = counted(&finished);
+    assert!(cycles > 0 && unanswered > 0, "{cycles} samples, {unanswered} unanswered");
+    answering.finish();
+}
+
+#[test]
+fn one_way_is_shorter_than_the_round_trip_over_the_same_interface() {
+    require!(Root);
+    let state = tempfile::tempdir().unwrap();
+    let median = |sample: &str| {
+        let method = format!("ethernet:sample={sample},delay_us=5000");
+        median_ns(&Meter::start(&settings(&method, 20, 1_000), state.path()).finish())
+    };
+    let (one_way_ns, round_trip_ns) = (median("one-way"), median("round-trip"));
+    assert!(one_way_ns + 4_000_000 < round_trip_ns, "{one_way_ns} ns, {round_trip_ns} ns");
 }

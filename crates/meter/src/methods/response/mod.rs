@@ -10,8 +10,12 @@
 //! is open, or a second one with the same number, is stray. [`super::stimulus`] counts stimuli without an answer.
 
 pub mod answering;
+pub mod ethernet;
+pub mod gpio;
+pub mod parallel;
 pub mod serial;
 pub mod udp;
+mod unnumbered;
 
 use super::stimulus::{self, Exchange, PartnerPlace, Post, Receive, Received};
 use super::{Site, Station};

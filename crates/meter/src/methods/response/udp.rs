@@ -26,8 +26,8 @@ struct Socket {
 impl Input for Socket {
     #[inline]
     fn read(&mut self) -> Reading {
-        match datagram::receive(&self.socket, self.stamped) {
-            Ok(Some(Datagram { first_byte, received_ns })) => Reading::Number { number: first_byte, received_ns },
+        match datagram::receive(&*self.socket, self.stamped, 0) {
+            Ok(Some(Datagram { bytes: [number, ..], received_ns })) => Reading::Number { number, received_ns },
             Ok(None) => Reading::Nothing,
             // The other end may just be ending, or a datagram was refused: the next one may come.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Reading::Nothing,
@@ -61,7 +61,7 @@ fn station(site: &Site, cpu: u32) -> io::Result<Station> {
     let (near, far) = pair()?;
     let stamped = stretch == Stretch::Arrival;
     if stamped {
-        datagram::stamp(&near)?;
+        datagram::stamp(&*near)?;
     }
     let wires = Wires {
         stimulus: Box::new(near.clone()),
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_datagram_carries_its_number_and_when_the_kernel_received_it() {
         let (near, far) = pair().unwrap();
-        datagram::stamp(&near).unwrap();
+        datagram::stamp(&*near).unwrap();
         let mut input = Socket { socket: near.clone(), stamped: true };
         assert_eq!(input.read(), Reading::Nothing);
         let before_ns = clock::monotonic_ns();
