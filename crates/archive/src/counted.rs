@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of characters of a line that are kept.
 pub const LINE_LETTERS_MAX: usize = 200;
+/// Maximum number of lines of a run that are kept; further ones are only counted.
+pub const LINES_KEPT_MAX: usize = 10_000;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

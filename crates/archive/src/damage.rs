@@ -1,6 +1,7 @@
 //! What can be wrong with an archive itself, and what that means for its run.
 
 use crate::problem::{Code, Definition, ProblemKind};
+use crate::reader::SPIKES_MAX;
 use std::fmt;
 
 /// A part of an archive that is missing or damaged, or a reason why its run is invalid.
@@ -45,6 +46,10 @@ pub enum Damage {
     TracerTextMissing {
         number: u32,
     },
+    /// More spikes than a reader keeps at a time.
+    SpikesLeftOut {
+        count: u64,
+    },
     /// How it failed was not recorded.
     RunFailed,
     MeterFailed,
@@ -62,6 +67,7 @@ impl Damage {
             "archive.recordings-newer",
             "archive.trace-missing",
             "archive.tracer-text-missing",
+            "archive.spikes-left-out",
             "archive.manifest-newer",
         ];
         code.area() == "archive" && !without.contains(&code.as_str())
@@ -94,6 +100,9 @@ impl fmt::Display for Damage {
             Self::NoTotals => out.write_str("stream.tardy: no thread left any totals"),
             Self::TraceMissing { spike } => write!(out, "spikes/{spike:04}/trace.dat: missing"),
             Self::TracerTextMissing { number } => write!(out, "tracer/{number:04}.txt: missing"),
+            Self::SpikesLeftOut { count } => {
+                write!(out, "stream.tardy: more than {SPIKES_MAX} spikes; {count} of them are left out")
+            }
             Self::RunFailed => out.write_str("the run failed"),
             Self::MeterFailed => out.write_str("the meter could not measure"),
             Self::NoSamples => out.write_str("a measuring thread left no samples"),
@@ -120,6 +129,7 @@ impl ProblemKind for Damage {
             Self::NoTotals => "archive.no-totals",
             Self::TraceMissing { .. } => "archive.trace-missing",
             Self::TracerTextMissing { .. } => "archive.tracer-text-missing",
+            Self::SpikesLeftOut { .. } => "archive.spikes-left-out",
             Self::RunFailed => "archive.run-failed",
             Self::MeterFailed => "archive.meter-failed",
             Self::NoSamples => "archive.no-samples",
@@ -205,6 +215,11 @@ pub const DEFINITIONS: &[Definition] = &[
         fix: COPY_AGAIN,
     },
     Definition {
+        code: "archive.spikes-left-out",
+        meaning: "The stream holds more late wake-ups at a time than are shown and explained. The histograms count all of them.",
+        fix: "Keep fewer: `--snapshots` of `tardy run`.",
+    },
+    Definition {
         code: "archive.run-failed",
         meaning: "The run failed, and its archive does not hold how.",
         fix: "Run again.",
@@ -253,6 +268,7 @@ mod tests {
             Damage::NoTotals,
             Damage::TraceMissing { spike: 1 },
             Damage::TracerTextMissing { number: 1 },
+            Damage::SpikesLeftOut { count: 1 },
             Damage::RunFailed,
             Damage::MeterFailed,
             Damage::NoSamples,

@@ -4,7 +4,7 @@
 //! names the file and the missing part. The archive is untrusted input; sizes are bounded.
 
 use crate::absence::SpikeAbsences;
-use crate::counted::OutputCounts;
+use crate::counted::{LINES_KEPT_MAX, OutputCounts};
 use crate::counters::CounterSecond;
 use crate::damage::Damage;
 use crate::directory::{ArchiveDirectory, replace_inside};
@@ -24,7 +24,7 @@ use crate::spike::{Spike, SpikeReason};
 use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
 use crate::write_error::WriteError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -34,6 +34,8 @@ const EXPLANATIONS: &str = "explanations.json";
 /// Larger files are not read. Real ones have a hundredth of these sizes.
 const EXPLANATIONS_BYTES_MAX: u64 = 128 << 20;
 const RECORDED_BYTES_MAX: u64 = 64 << 20;
+/// Spikes that an opened run has at a time, and explanations of them. Comparisons of all with all stay affordable.
+pub const SPIKES_MAX: usize = 10_000;
 /// Bytes outside frames that a stream may have in addition to the bytes in frames; beyond that the rest is not read.
 const DAMAGED_BYTES_MAX: u64 = 16 << 20;
 
@@ -85,8 +87,10 @@ pub struct Run {
     pub watched: BTreeMap<u32, WatchedSeries>,
     /// Lines of the watched command's output that were to be counted.
     pub output: OutputCounts,
-    /// In chronological order, without dropped ones; those recorded afterwards come last.
+    /// In chronological order, without dropped ones; those recorded afterwards come last. At most [`SPIKES_MAX`].
     pub spikes: Vec<Spike>,
+    /// Spikes that were left out because there were too many.
+    pub spikes_left_out: u64,
     /// When the host did not execute the machine's CPUs, by number of the spike. Absent if no host recorded it.
     pub absences: BTreeMap<u32, SpikeAbsences>,
     /// Flight records in virtual time, by number of the spike.
@@ -96,8 +100,8 @@ pub struct Run {
     pub counters: Vec<CounterSecond>,
     /// In chronological order.
     pub latency_traces: Vec<LatencyTrace>,
-    /// One per name and CPU.
-    pub kernel_series: Vec<KernelSeries>,
+    /// By name and CPU.
+    pub kernel_series: BTreeMap<(String, u32), KernelSeries>,
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
     pub ending: Option<(Ending, i64)>,
@@ -161,11 +165,12 @@ impl Run {
                 return self.note(&Damage::RecordingsUnreadable { file: RECORDED_FILE, error: error.to_string() });
             }
         };
+        let mut known: BTreeSet<u32> = self.spikes.iter().map(|spike| spike.number).collect();
         for spike in recorded.spikes {
             self.recordings.insert(spike.number, recorded.recording.clone());
             // A spike that also has a snapshot of the kernel is already known.
-            if self.spikes.iter().all(|known| known.number != spike.number) {
-                self.spikes.push(spike);
+            if known.insert(spike.number) {
+                self.add_spike(spike);
             }
         }
     }
@@ -205,14 +210,33 @@ impl Run {
 
     /// Applies items of a stream, from a file or live.
     pub fn take(&mut self, items: Vec<Item>) {
+        // Number of a dropped spike, and the length of `spikes` at that time. They are removed together: each removal
+        // visits every spike.
+        let mut dropped: BTreeMap<u32, usize> = BTreeMap::new();
         for item in items {
             match item {
+                Item::Message(Message::SpikeDropped { number, .. }) => drop(dropped.insert(number, self.spikes.len())),
                 Item::Message(message) => self.apply(message),
                 Item::Chunk { .. } => {}
                 Item::Unknown { why } => self.note(&Damage::MessageUnknown { why }),
                 Item::Garbage { bytes } => self.note(&Damage::BytesDamaged { bytes: bytes.len() }),
                 Item::FramesLost { count } => self.note(&Damage::FramesMissing { count: count.into() }),
             }
+        }
+        if !dropped.is_empty() {
+            let mut place = 0;
+            self.spikes.retain(|spike| {
+                place += 1;
+                dropped.get(&spike.number).is_none_or(|before| place > *before)
+            });
+        }
+    }
+
+    fn add_spike(&mut self, spike: Spike) {
+        if self.spikes.len() < SPIKES_MAX {
+            self.spikes.push(spike);
+        } else {
+            self.spikes_left_out += 1;
         }
     }
 
@@ -240,8 +264,8 @@ impl Run {
                 entry.histogram = histogram.normalised();
                 entry.worst = worst;
             }
-            Message::Spike(spike) => self.spikes.push(*spike),
-            Message::SpikeDropped { number, .. } => self.spikes.retain(|spike| spike.number != number),
+            Message::Spike(spike) => self.add_spike(*spike),
+            Message::SpikeDropped { .. } => {}
             Message::Absences(seen) => drop(self.absences.insert(seen.spike, seen)),
             Message::FileBegin { .. } | Message::FileEnd { .. } => {}
             Message::Loads(loads) => self.loads = loads,
@@ -251,7 +275,8 @@ impl Run {
             Message::Watched(series) => self.watched.extend(series.into_iter().map(|one| (one.thread, one))),
             Message::OutputCounts(counts) => {
                 self.output.totals = counts.totals;
-                self.output.lines.extend(counts.lines);
+                let room = LINES_KEPT_MAX - self.output.lines.len();
+                self.output.lines.extend(counts.lines.into_iter().take(room));
             }
             Message::Loss(loss) => self.losses.push(loss),
             Message::Problem(problem) => self.problems.push(problem),
@@ -265,11 +290,7 @@ impl Run {
 
     fn replace_series(&mut self, series: KernelSeries) {
         let series = KernelSeries { histogram: series.histogram.normalised(), ..series };
-        let place = self.kernel_series.iter_mut().find(|known| known.name == series.name && known.cpu == series.cpu);
-        match place {
-            Some(known) => *known = series,
-            None => self.kernel_series.push(series),
-        }
+        self.kernel_series.insert((series.name.clone(), series.cpu), series);
     }
 
     fn note_missing_parts(&mut self, inside: &ArchiveDirectory) {
@@ -278,6 +299,9 @@ impl Run {
         }
         if self.threads.values().all(|thread| thread.totals.cycles == 0) {
             self.note(&Damage::NoTotals);
+        }
+        if self.spikes_left_out > 0 {
+            self.note(&Damage::SpikesLeftOut { count: self.spikes_left_out });
         }
         let absent = |kind| !inside.has(file_path(kind));
         let traces = self.spikes.iter().filter(|spike| spike.snapshot.is_some()).map(|spike| spike.number);
@@ -352,7 +376,9 @@ impl Run {
     /// The saved explanations, if the run was explained; damaged ones count as absent.
     pub fn explanations(&self) -> Option<Vec<Explanation>> {
         let bytes = ArchiveDirectory::open(&self.directory).ok()?.read(EXPLANATIONS, EXPLANATIONS_BYTES_MAX).ok()?;
-        serde_json::from_slice(&bytes).ok()
+        let mut explanations: Vec<Explanation> = serde_json::from_slice(&bytes).ok()?;
+        explanations.truncate(SPIKES_MAX);
+        Some(explanations)
     }
 
     /// Saves explanations beside the run; they can be regenerated at any time.

@@ -112,7 +112,7 @@ impl VirtualSpeed {
     fn of(run: &Run) -> Option<Self> {
         let manifest = run.manifest.as_ref().filter(|manifest| manifest.virtual_time)?;
         let (_, guest_ns) = run.ending?;
-        Some(Self { guest_ns, host_ns: manifest.ended_unix_ns? - manifest.started_unix_ns })
+        Some(Self { guest_ns, host_ns: manifest.ended_unix_ns?.saturating_sub(manifest.started_unix_ns) })
     }
 
     /// Seconds of the guest's clock per second of the host's.
@@ -248,7 +248,7 @@ impl RunSummary {
                 None => Some(manifest.started_unix_ns),
             }),
             imported: imported.cloned(),
-            measured_ns: start.zip(end).map(|(start, end)| end - start),
+            measured_ns: start.zip(end).map(|(start, end)| end.saturating_sub(start)),
             measure_start_ns: start,
             settings: manifest.and_then(|manifest| manifest.settings.clone()),
             effective: run.effective.clone(),
@@ -373,13 +373,15 @@ fn headline(run: &Run) -> impl Iterator<Item = &ThreadRun> {
 }
 
 fn spike_summaries(run: &Run, explanations: &[Explanation]) -> Vec<SpikeSummary> {
+    // The first explanation of a spike counts.
+    let by_number: BTreeMap<u32, &Explanation> = explanations.iter().rev().map(|one| (one.spike, one)).collect();
     let mut spikes: Vec<SpikeSummary> = run
         .spikes
         .iter()
         .map(|spike| SpikeSummary {
             latency_ns: spike.sample.latency_ns,
             late: run.is_late(spike),
-            explanation: explanations.iter().find(|explanation| explanation.spike == spike.number).cloned(),
+            explanation: by_number.get(&spike.number).copied().cloned(),
             spike: spike.clone(),
         })
         .collect();
@@ -391,9 +393,7 @@ fn spike_summaries(run: &Run, explanations: &[Explanation]) -> Vec<SpikeSummary>
 }
 
 fn kernel_series(run: &Run) -> Vec<KernelSeriesSummary> {
-    let mut series: Vec<KernelSeriesSummary> = run.kernel_series.iter().map(KernelSeriesSummary::of).collect();
-    series.sort_by(|left, right| (&left.name, left.cpu).cmp(&(&right.name, right.cpu)));
-    series
+    run.kernel_series.values().map(KernelSeriesSummary::of).collect()
 }
 
 fn latency_traces(run: &Run) -> Vec<LatencyTrace> {

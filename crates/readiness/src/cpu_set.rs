@@ -15,6 +15,8 @@ impl CpuSet {
     /// `last`, `all`, groups such as `0-31:2/4`. `None` if the text is not a CPU list.
     pub fn list(text: &str, last: u32) -> Option<Self> {
         let mut cpus = BTreeSet::new();
+        // CPUs named so far, each as often as it is named: a short text may name millions.
+        let mut named = 0;
         for part in text.trim().split(',').filter(|part| !part.is_empty()) {
             let (range, group) = part.split_once(':').map_or((part, None), |(range, group)| (range, Some(group)));
             let (first, end) = match range {
@@ -32,6 +34,10 @@ impl CpuSet {
                 }
             };
             if first > end || end >= CPUS_MAX {
+                return None;
+            }
+            named += end - first + 1;
+            if named > CPUS_MAX {
                 return None;
             }
             cpus.extend((first..=end).filter(|cpu| (cpu - first) % of < used));
@@ -147,6 +153,7 @@ mod tests {
         for text in ["x", "3-1", "0-99999999", "1-2:1/0", "1-2:1", "-1", "domain"] {
             assert_eq!(list(text), None, "{text}");
         }
+        assert_eq!(list(&"0-65535,".repeat(8000)), None, "half a thousand million CPUs in 64 KiB");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod call;
+pub mod image;
 pub mod power_cut;
 mod ptrace;
 mod record;

@@ -9,6 +9,8 @@ mod archives;
 pub mod command_line;
 mod defect;
 mod exit;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod measuring;
 mod options;
 mod plans;

@@ -146,7 +146,7 @@ pub fn cpu_list(text: &str) -> Option<Vec<u32>> {
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
-        if first > last || last >= WORKERS_MAX {
+        if first > last || last >= WORKERS_MAX || cpus.len() as u32 + (last - first) >= WORKERS_MAX {
             return None;
         }
         cpus.extend(first..=last);
@@ -159,6 +159,13 @@ mod tests {
     use super::super::PROGRAM_LOADS;
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_list_of_cpus_is_no_longer_than_the_workers_of_a_load() {
+        assert_eq!(cpu_list("0-1,3"), Some(vec![0, 1, 3]));
+        assert_eq!(cpu_list("0-4095").map(|cpus| cpus.len()), Some(4096));
+        assert_eq!(cpu_list("0-4095,0"), None);
+    }
 
     #[test]
     fn what_is_typed_comes_back_as_text() {

@@ -3,6 +3,7 @@
 use crate::reader::Run;
 use crate::spike::Spike;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A late wake-up is assigned to a line if it ended at most this long before the line was read.
 pub const BESIDE_NS: i64 = 100_000_000;
@@ -40,32 +41,57 @@ pub struct SpikeBeside {
 
 pub fn counted(run: &Run, measure_start_ns: Option<i64>) -> Vec<CountedText> {
     let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()?.watch.as_ref());
+    let texts = settings.map_or(&[][..], |watch| &watch.count);
+    let mut counted: Vec<CountedText> = texts
+        .iter()
+        .enumerate()
+        .map(|(position, text)| CountedText {
+            text: text.clone(),
+            count: run.output.totals.get(position).copied().unwrap_or(0),
+            lines: Vec::new(),
+        })
+        .collect();
+    let instants: Vec<Option<i64>> = run.output.lines.iter().map(|line| line.monotonic_ns).collect();
     let spikes: Vec<&Spike> = run.late_spikes().collect();
-    let text = |(position, text): (usize, &String)| CountedText {
-        text: text.clone(),
-        count: run.output.totals.get(position).copied().unwrap_or(0),
-        lines: run
-            .output
-            .lines
-            .iter()
-            .filter(|line| line.text as usize == position)
-            .map(|line| PrintedLine {
+    for (line, beside) in run.output.lines.iter().zip(beside(&spikes, &instants)) {
+        if let Some(text) = counted.get_mut(line.text as usize) {
+            text.lines.push(PrintedLine {
                 line: line.line.clone(),
                 at_ns: line.monotonic_ns.zip(measure_start_ns).map(|(at, start)| at.saturating_sub(start)),
-                beside: line.monotonic_ns.and_then(|at| beside(&spikes, at)),
-            })
-            .collect(),
-    };
-    settings.into_iter().flat_map(|watch| watch.count.iter().enumerate()).map(text).collect()
+                beside,
+            });
+        }
+    }
+    counted
 }
 
-fn beside(spikes: &[&Spike], at_ns: i64) -> Option<SpikeBeside> {
-    let near = spikes.iter().filter_map(|spike| {
-        let before_ns = at_ns.checked_sub(spike.sample.seen_ns())?;
-        (0..=BESIDE_NS).contains(&before_ns).then_some((*spike, before_ns))
-    });
-    let (spike, before_ns) = near.max_by_key(|(spike, _)| spike.sample.latency_ns)?;
-    Some(SpikeBeside { spike: spike.number, latency_ns: spike.sample.latency_ns, before_ns })
+/// The spike to show beside each instant: the largest that ended in the [`BESIDE_NS`] before it.
+fn beside(spikes: &[&Spike], instants: &[Option<i64>]) -> Vec<Option<SpikeBeside>> {
+    let mut by_end: Vec<(i64, usize)> = spikes.iter().enumerate().map(|(at, it)| (it.sample.seen_ns(), at)).collect();
+    by_end.sort_unstable();
+    let mut order: Vec<(i64, usize)> = instants.iter().enumerate().filter_map(|(at, it)| Some(((*it)?, at))).collect();
+    order.sort_unstable();
+    let mut found = vec![None; instants.len()];
+    // Spikes that ended in the time before the instant, by latency; both ends only move on.
+    let mut window: BTreeSet<(i64, usize)> = BTreeSet::new();
+    let (mut entered, mut left) = (0, 0);
+    for (at_ns, place) in order {
+        while let Some((_, spike)) = by_end.get(entered).filter(|(end_ns, _)| *end_ns <= at_ns) {
+            window.insert((spikes[*spike].sample.latency_ns, *spike));
+            entered += 1;
+        }
+        let oldest_ns = at_ns.saturating_sub(BESIDE_NS);
+        while let Some((_, spike)) = by_end.get(left).filter(|(end_ns, _)| *end_ns < oldest_ns) {
+            window.remove(&(spikes[*spike].sample.latency_ns, *spike));
+            left += 1;
+        }
+        found[place] = window.last().map(|(latency_ns, spike)| {
+            let spike = spikes[*spike];
+            let before_ns = at_ns.saturating_sub(spike.sample.seen_ns());
+            SpikeBeside { spike: spike.number, latency_ns: *latency_ns, before_ns }
+        });
+    }
+    found
 }
 
 #[cfg(test)]
@@ -93,10 +119,15 @@ mod tests {
         let (early, small, large, later) =
             (spike(1, 50, 9), spike(2, 300_000_000, 5), spike(3, 310_000_000, 7), spike(4, 330_000_001, 99));
         let spikes = [&early, &small, &large, &later];
-        let found = |at| beside(&spikes, at).map(|beside| (beside.spike, beside.before_ns));
+        let found = |at| beside(&spikes, &[Some(at)])[0].map(|beside| (beside.spike, beside.before_ns));
         assert_eq!(found(330_000_000), Some((3, 20_000_000)), "one that ends later is no reason");
         assert_eq!(found(305_000_000), Some((2, 5_000_000)));
         assert_eq!(found(200_000_000), None, "too long ago");
         assert_eq!(found(i64::MIN), None);
+        let together = beside(&spikes, &[Some(330_000_000), None, Some(200_000_000), Some(305_000_000)]);
+        assert_eq!(
+            together.iter().map(|one| one.map(|it| it.spike)).collect::<Vec<_>>(),
+            [Some(3), None, None, Some(2)]
+        );
     }
 }

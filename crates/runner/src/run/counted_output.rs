@@ -1,10 +1,8 @@
 //! Counts lines in the output of a command and passes them from its readers to the archive.
 
-use archive::counted::{CountedLine, LINE_LETTERS_MAX, OutputCounts};
+use archive::counted::{CountedLine, LINE_LETTERS_MAX, LINES_KEPT_MAX, OutputCounts};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of lines of a run that are kept; further ones are only counted.
-const LINES_KEPT: u64 = 10_000;
 /// Maximum number of lines in one message, so that it fits a frame.
 const LINES_AT_ONCE: usize = 500;
 
@@ -18,7 +16,7 @@ pub struct CountedOutput {
 #[derive(Debug, Default)]
 struct Counts {
     now: OutputCounts,
-    kept: u64,
+    kept: usize,
     changed: bool,
 }
 
@@ -46,7 +44,7 @@ impl CountedOutput {
         counts.changed = true;
         for place in found {
             counts.now.totals[place] += 1;
-            if counts.kept < LINES_KEPT {
+            if counts.kept < LINES_KEPT_MAX {
                 counts.kept += 1;
                 let line = line.chars().take(LINE_LETTERS_MAX).collect();
                 counts.now.lines.push(CountedLine { text: place as u32, monotonic_ns, line });
@@ -83,16 +81,16 @@ mod tests {
         assert_eq!(counts.totals, [1, 1]);
         assert_eq!(counts.lines.iter().map(|line| line.text).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(counts.lines[0].line.chars().count(), LINE_LETTERS_MAX);
-        for _ in 0..LINES_KEPT + 5 {
+        for _ in 0..LINES_KEPT_MAX + 5 {
             counted.look_at("late", None);
         }
         let mut kept = 0;
         let mut totals = Vec::new();
         while let Some(counts) = counted.take() {
             assert!(counts.lines.len() <= LINES_AT_ONCE);
-            kept += counts.lines.len() as u64;
+            kept += counts.lines.len();
             totals = counts.totals;
         }
-        assert_eq!((kept, totals), (LINES_KEPT - 2, vec![1, LINES_KEPT + 6]));
+        assert_eq!((kept, totals), (LINES_KEPT_MAX - 2, vec![1, LINES_KEPT_MAX as u64 + 6]));
     }
 }

@@ -152,7 +152,11 @@ pub fn cpus(text: &str) -> Result<Vec<u32>, QuantityError> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |word: &str| word.trim().parse::<u32>().ok().filter(|cpu| *cpu < CPUS_MAX);
         match (number(first), number(last)) {
-            (Some(first), Some(last)) if first <= last => list.extend(first..=last),
+            (Some(first), Some(last))
+                if first <= last && list.len() + ((last - first) as usize) < CPUS_MAX as usize =>
+            {
+                list.extend(first..=last);
+            }
             _ => return Err(QuantityError::Cpus(part.into())),
         }
     }
@@ -208,5 +212,6 @@ mod tests {
         for text in ["", "a", "2-1", "1,,2", "0-99999999", "1-"] {
             assert!(cpus(text).is_err(), "{text}");
         }
+        assert!(cpus(&"0-65535,".repeat(1000)).is_err());
     }
 }

@@ -19,7 +19,7 @@ fn assert_restored(run: &Run) {
 }
 
 fn series<'a>(run: &'a Run, name: &str) -> Vec<&'a KernelSeries> {
-    run.kernel_series.iter().filter(|series| series.name == name).collect()
+    run.kernel_series.values().filter(|series| series.name == name).collect()
 }
 
 /// Consistent figures, and enough of them.
