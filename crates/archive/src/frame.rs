@@ -154,9 +154,17 @@ pub struct Decoder {
     passed: u64,
     /// Bytes of false frame candidates.
     wasted: u64,
+    /// Starts of messages that give no item.
+    left_out: &'static [&'static [u8]],
 }
 
 impl Decoder {
+    /// Checks the messages with the records of each second like all others, but does not parse them: they are most of a
+    /// long run.
+    pub fn without_seconds() -> Self {
+        Self { left_out: &[b"{\"seconds\":", b"{\"counters\":"], ..Self::default() }
+    }
+
     /// Takes bytes and returns the items that are now complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Item> {
         self.pending.extend_from_slice(bytes);
@@ -180,7 +188,10 @@ impl Decoder {
                         items.push(Item::FramesLost { count: sequence.wrapping_sub(expected) });
                     }
                     self.next_sequence = Some(sequence.wrapping_add(1));
-                    items.push(interpret(kind, payload));
+                    let left_out = self.left_out.iter().any(|start| payload.starts_with(start));
+                    if kind != KIND_MESSAGE || !left_out {
+                        items.push(interpret(kind, payload));
+                    }
                     at += length;
                 }
                 Parsed::Incomplete if !last || rest.is_empty() => break,
@@ -292,6 +303,16 @@ mod tests {
     use crate::histogram::Histogram;
     use crate::sample::{Sample, Second, Totals};
     use proptest::prelude::*;
+
+    #[test]
+    fn records_of_seconds_can_be_left_out_and_nothing_else() {
+        let messages = [loss(1), Message::Seconds(vec![Second::default()]), Message::Counters(Vec::new()), loss(2)];
+        let mut encoder = Encoder::default();
+        let stream: Vec<u8> = messages.iter().flat_map(|message| encoder.message(message)).collect();
+        let items = Decoder::without_seconds().push(&stream);
+        assert_eq!(items, [Item::Message(loss(1)), Item::Message(loss(2))]);
+        assert_eq!(Decoder::default().push(&stream).len(), messages.len());
+    }
 
     fn loss_of(count: u64) -> Loss {
         Loss { kind: "trace events".to_owned().into(), count, detail: String::new() }

@@ -115,7 +115,19 @@ impl Run {
     /// # Errors
     /// Only if there is no archive at all: [`OpenError::Missing`], [`OpenError::Foreign`].
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, OpenError> {
-        let directory = directory.into();
+        Self::open_with(directory.into(), Decoder::default())
+    }
+
+    /// Opens an archive for a summary of the whole run: [`ThreadRun::seconds`] and [`Run::counters`] are empty, which
+    /// saves most of the time for a long run.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_without_seconds(directory: impl Into<PathBuf>) -> Result<Self, OpenError> {
+        Self::open_with(directory.into(), Decoder::without_seconds())
+    }
+
+    fn open_with(directory: PathBuf, decoder: Decoder) -> Result<Self, OpenError> {
         if !directory.is_dir() {
             return Err(OpenError::Missing(directory));
         }
@@ -128,7 +140,7 @@ impl Run {
         }
         let mut run = Run { directory, ..Run::default() };
         run.read_manifest(&inside);
-        run.read_stream(&inside);
+        run.read_stream(&inside, decoder);
         run.read_recorded(&inside);
         run.note_missing_parts(&inside);
         Ok(run)
@@ -175,14 +187,13 @@ impl Run {
         }
     }
 
-    fn read_stream(&mut self, inside: &ArchiveDirectory) {
+    fn read_stream(&mut self, inside: &ArchiveDirectory, mut decoder: Decoder) {
         let mut file = match inside.file(STREAM) {
             Ok(file) => file,
             Err(error) => return self.note(&Damage::StreamUnreadable { error: error.to_string() }),
         };
         // The writer holds a lock for its lifetime; this lock is released with the file.
         self.goes_on = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-        let mut decoder = Decoder::default();
         let mut buffer = vec![0; 256 << 10];
         let (mut bytes, mut damaged) = (0, 0);
         loop {

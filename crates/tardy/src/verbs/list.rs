@@ -71,7 +71,7 @@ pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
         return Err(UsageError(text).into());
     }
     let listed: Vec<Listed> =
-        all_below(directory).into_iter().filter_map(|path| Run::open(path).ok()).map(listed).collect();
+        all_below(directory).into_iter().filter_map(|path| Run::open_without_seconds(path).ok()).map(listed).collect();
     if arguments.json {
         let document = serde_json::json!({ "runs": listed });
         json::print(&document)?;
