@@ -216,8 +216,8 @@ fn a_power_cut_after_any_system_call_leaves_what_was_acknowledged() {
     let mut tried = 0;
     for operations in 0..=recorded.operations.len() {
         let acknowledged = recorded.operations[..operations].iter().any(acknowledges);
-        let some = std::iter::repeat_n(Unsynced::Some, 12);
-        for unsynced in [Unsynced::None, Unsynced::All, Unsynced::Zeros].into_iter().chain(some) {
+        let parts = std::iter::repeat_n([Unsynced::Some, Unsynced::Torn], 8).flatten();
+        for unsynced in [Unsynced::None, Unsynced::All, Unsynced::Zeros].into_iter().chain(parts) {
             let left = tempfile::tempdir().unwrap();
             Disk::after(&recorded, operations, unsynced, &mut seed).lay_out(place.path(), left.path()).unwrap();
             let when = format!("power cut after {operations} operations, of what was not synced: {unsynced:?}");

@@ -85,13 +85,23 @@ pub enum MeterProblem {
         policy_words(asked.0, asked.1)
     )]
     Scheduling { cpu: u32, effective: (Policy, u8), asked: (Policy, u8) },
-    #[error("another program changed the scheduling of the measuring thread of CPU {cpu} during the run")]
-    SchedulingChanged { cpu: u32 },
     #[error(
-        "the measuring thread of CPU {cpu} may run on CPUs {allowed:?} since then and not only there: latencies of another CPU may be \
-         counted as its own"
+        "another program changed the scheduling of the measuring thread of CPU {cpu} shortly before {}",
+        instant(*monotonic_ns)
     )]
-    AffinityChanged { cpu: u32, allowed: Vec<u32> },
+    SchedulingChanged { cpu: u32, monotonic_ns: i64 },
+    #[error(
+        "the measuring thread of CPU {cpu} is no longer bound to it: since shortly before {}, it may run on CPUs {allowed:?}; latencies \
+         of another CPU may be counted as its own",
+        instant(*monotonic_ns)
+    )]
+    AffinityChanged { cpu: u32, allowed: Vec<u32>, monotonic_ns: i64 },
+    #[error(
+        "CPU {cpu} went offline shortly before {}: the measuring thread of CPU {cpu} may run on CPUs {allowed:?} since then; latencies \
+         of another CPU may be counted as its own",
+        instant(*monotonic_ns)
+    )]
+    WentOffline { cpu: u32, allowed: Vec<u32>, monotonic_ns: i64 },
     #[error(
         "the measuring thread of CPU {cpu} was moved {migrations} times, to another CPU and perhaps back, shortly before {}: \
          latencies of another CPU may be counted as its own",
@@ -220,8 +230,10 @@ problem_codes! { MeterProblem of Load, Tracer, Method:
     Scheduling => "meter.scheduling-refused", "A measuring thread runs with another policy or priority than was asked for.", "";
     SchedulingChanged => "meter.scheduling-changed", "Another program changed a measuring thread's policy or priority.",
         "find out which (rtkit, systemd, a chrt in a script) and run again";
-    AffinityChanged => "meter.affinity-changed", "Another program, a cpuset or a CPU that went offline changed the CPUs of a measuring thread.",
+    AffinityChanged => "meter.affinity-changed", "Another program or a cpuset changed the CPUs of a measuring thread.",
         "find out which (taskset, cpuset, irqbalance, CPU hotplug) and run again";
+    WentOffline => "meter.cpu-offline", "The CPU of a measuring thread went offline, and the kernel moved the thread to another one.",
+        "find out what takes it offline (power management, a hypervisor, a script), or measure other CPUs with --cpus";
     Migrated => "meter.thread-migrated", "Another program moved a measuring thread to another CPU for a while.",
         "find out which (taskset, cpuset, irqbalance, CPU hotplug) and run again";
     OnAnotherCpu => "meter.on-another-cpu", "A measuring thread did not stay on the CPU it measures.",

@@ -27,6 +27,9 @@ impl Choose for Seed {
     }
 }
 
+/// A disk writes all of a sector or nothing of it.
+const SECTOR_BYTES: usize = 512;
+
 /// The part of the unsynced changes that reached the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsynced {
@@ -34,6 +37,8 @@ pub enum Unsynced {
     All,
     /// Each change independently at random.
     Some,
+    /// The same, and of each write any number of whole sectors from its start.
+    Torn,
     /// Files have their length, with zeros where nothing was synced, as on a file system that writes data last.
     Zeros,
 }
@@ -62,10 +67,17 @@ impl Disk {
                 || match unsynced {
                     Unsynced::None => false,
                     Unsynced::All | Unsynced::Zeros => true,
-                    Unsynced::Some => choose.choose(2) == 1,
+                    Unsynced::Some | Unsynced::Torn => choose.choose(2) == 1,
                 };
-            if there {
-                disk.apply(operation, !safe && unsynced == Unsynced::Zeros);
+            match operation {
+                Operation::Write { file, offset, data } if there && !safe && unsynced == Unsynced::Torn => {
+                    let sectors = data.len().div_ceil(SECTOR_BYTES) as u64;
+                    let bytes = data.len().min(choose.choose(sectors + 1) as usize * SECTOR_BYTES);
+                    let data = data[..bytes].to_vec();
+                    disk.apply(&Operation::Write { file: *file, offset: *offset, data }, false);
+                }
+                _ if there => disk.apply(operation, !safe && unsynced == Unsynced::Zeros),
+                _ => {}
             }
         }
         disk
@@ -136,9 +148,14 @@ fn is_safe(operation: &Operation, later: &[Operation]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     fn of(operations: Vec<Operation>) -> Recorded {
         operations.into()
+    }
+
+    fn names_of(directory: &str) -> Operation {
+        Operation::SyncDirectory { path: directory.into() }
     }
 
     fn text(disk: &Disk) -> Option<String> {
@@ -151,7 +168,7 @@ mod tests {
     fn what_was_not_synced_may_be_missing_and_what_was_is_there() {
         let create = Operation::Create { path: "/d/file".into(), file: 1 };
         let write = |offset, data: &str| Operation::Write { file: 1, offset, data: data.into() };
-        let (file, names) = (Operation::SyncFile { file: 1 }, Operation::SyncDirectory { path: "/d".into() });
+        let (file, names) = (Operation::SyncFile { file: 1 }, names_of("/d"));
         let recorded = of(vec![create, write(0, "one"), file, names, write(3, "two")]);
         let after = |operations, unsynced| text(&Disk::after(&recorded, operations, unsynced, &mut Seed(1)));
         assert_eq!(after(2, Unsynced::None), None);
@@ -160,6 +177,15 @@ mod tests {
         assert_eq!(after(5, Unsynced::None).as_deref(), Some("one"));
         assert_eq!(after(5, Unsynced::Zeros).as_deref(), Some("one\0\0\0"));
         assert_eq!(after(5, Unsynced::All).as_deref(), Some("onetwo"));
+        let long = of(vec![
+            Operation::Create { path: "/d/file".into(), file: 1 },
+            names_of("/d"),
+            write(0, &"x".repeat(5 * SECTOR_BYTES)),
+        ]);
+        let mut seed = Seed(1);
+        let torn: BTreeSet<Option<usize>> =
+            (0..100).map(|_| text(&Disk::after(&long, 3, Unsynced::Torn, &mut seed)).map(|text| text.len())).collect();
+        assert_eq!(torn, (0..=5).map(|sectors| Some(sectors * SECTOR_BYTES)).collect());
         // A file's own sync does not keep its name.
         assert_eq!(after(3, Unsynced::None), None);
     }

@@ -120,6 +120,12 @@ pub fn allowed_cpus(tid: i32) -> io::Result<Vec<u32>> {
     Ok((0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }
 
+/// Whether a CPU is there and online. The kernel has no file for one that cannot go offline.
+pub fn is_online(cpu: u32) -> bool {
+    let directory = std::path::PathBuf::from(format!("/sys/devices/system/cpu/cpu{cpu}"));
+    directory.is_dir() && std::fs::read_to_string(directory.join("online")).map_or(true, |text| text.trim() != "0")
+}
+
 /// Binds the calling thread to CPUs.
 ///
 /// # Errors

@@ -66,27 +66,35 @@ impl OwnThread {
     }
 
     /// Its scheduling is another than it was set up with. Said once.
-    fn policy_problem(&mut self, now: (Policy, u8), severity: Severity) -> Option<Problem> {
+    fn policy_problem(&mut self, now: (Policy, u8), severity: Severity, now_ns: i64) -> Option<Problem> {
         let changed = !self.policy_changed && now != (self.effective.policy, self.effective.priority);
         self.policy_changed |= changed;
-        changed.then(|| Problem::new(severity, &MeterProblem::SchedulingChanged { cpu: self.cpu }))
+        changed.then(|| Problem::new(severity, &self.scheduling_changed(now_ns)))
+    }
+
+    fn scheduling_changed(&self, monotonic_ns: i64) -> MeterProblem {
+        MeterProblem::SchedulingChanged { cpu: self.cpu, monotonic_ns }
     }
 
     /// It may run on other CPUs than it was bound to. Said once.
-    fn affinity_problem(&mut self, allowed: Vec<u32>) -> Option<Problem> {
+    fn affinity_problem(&mut self, allowed: Vec<u32>, monotonic_ns: i64) -> Option<Problem> {
         let changed = self.pinned && !self.moved && allowed != self.effective.cpus;
         self.moved |= changed;
-        let kind = || MeterProblem::AffinityChanged { cpu: self.cpu, allowed };
+        let cpu = self.cpu;
+        let kind = || match scheduling::is_online(cpu) {
+            true => MeterProblem::AffinityChanged { cpu, allowed, monotonic_ns },
+            false => MeterProblem::WentOffline { cpu, allowed, monotonic_ns },
+        };
         changed.then(|| Problem::new(Severity::Invalid, &kind()))
     }
 
     /// Its nice value is another than when it was set up. Said once, as for its policy.
-    fn nice_problem(&mut self, severity: Severity) -> Option<Problem> {
+    fn nice_problem(&mut self, severity: Severity, now_ns: i64) -> Option<Problem> {
         let matters = self.effective.policy == Policy::Other;
         let now = matters.then(|| scheduling::nice_of(self.effective.tid).ok()).flatten();
         let changed = !self.policy_changed && now.is_some() && now != self.nice;
         self.policy_changed |= changed;
-        changed.then(|| Problem::new(severity, &MeterProblem::SchedulingChanged { cpu: self.cpu }))
+        changed.then(|| Problem::new(severity, &self.scheduling_changed(now_ns)))
     }
 
     /// It ran elsewhere since the last look, even if it is back.
@@ -101,9 +109,10 @@ impl OwnThread {
 
     /// What it was in the end.
     fn end_problems(&mut self, end: EndState, severity: Severity) -> Vec<Problem> {
-        let policy = self.policy_problem((end.effective.policy, end.effective.priority), severity);
-        let affinity = self.affinity_problem(end.effective.cpus);
-        let migrated = self.migration_problem(end.migrations, clock::monotonic_ns());
+        let now_ns = clock::monotonic_ns();
+        let policy = self.policy_problem((end.effective.policy, end.effective.priority), severity, now_ns);
+        let affinity = self.affinity_problem(end.effective.cpus, now_ns);
+        let migrated = self.migration_problem(end.migrations, now_ns);
         let elsewhere = self.pinned && !self.moved && end.cpu != self.cpu;
         let kind = MeterProblem::OnAnotherCpu { cpu: self.cpu, now: end.cpu };
         let elsewhere = elsewhere.then(|| Problem::new(Severity::Invalid, &kind));
@@ -292,12 +301,12 @@ impl SampleSource for OwnThreads<'_> {
         let severity = severity_of_refusal(self.settings);
         for thread in self.threads.iter_mut().filter(|thread| !thread.is_finished()) {
             if let Ok(now) = scheduling::policy_of(thread.effective.tid) {
-                problems.extend(thread.policy_problem(now, severity));
+                problems.extend(thread.policy_problem(now, severity, now_ns));
             }
             if let Ok(allowed) = scheduling::allowed_cpus(thread.effective.tid) {
-                problems.extend(thread.affinity_problem(allowed));
+                problems.extend(thread.affinity_problem(allowed, now_ns));
             }
-            problems.extend(thread.nice_problem(severity));
+            problems.extend(thread.nice_problem(severity, now_ns));
             problems.extend(thread.migration_problem(scheduling::migrations_of(thread.effective.tid), now_ns));
         }
         problems

@@ -114,6 +114,7 @@ fn a_cpu_that_goes_offline_makes_the_run_invalid_also_when_it_comes_back() {
         drop(offline);
         let problems = invalid(&finished);
         assert!(problems.contains("the measuring thread of CPU 1"), "stays offline: {stays}: {problems}");
+        assert!(!stays || problems.contains("CPU 1 went offline shortly before "), "{problems}");
     }
 }
 

@@ -3,10 +3,13 @@
 use crate::lab::{KERNEL, Lab, assert_gone, kill, machines, text};
 use archive::manifest::RunState;
 use archive::reader::Run;
+use archive::summary::RunSummary;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::Duration;
 
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
@@ -28,6 +31,50 @@ fn command(lab: &Lab, words: &str) -> UnixStream {
     let mut monitor = UnixStream::connect(lab.path("monitor")).unwrap();
     monitor.write_all(format!("{words}\n").as_bytes()).unwrap();
     monitor
+}
+
+/// The answer of QEMU to a command that ends at once.
+fn answer(lab: &Lab, words: &str) -> String {
+    let mut monitor = command(lab, words);
+    monitor.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let mut answer = Vec::new();
+    // QEMU keeps the connection: the end of the answer is silence.
+    let _ = monitor.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_cpu_that_the_host_takes_away_makes_the_run_invalid_and_is_named() {
+    let lab = commanded(&["--cpus", "2"]);
+    let (child, _) = lab.measuring(&["--duration", "20s", "--quiet"]);
+    let cpus = answer(&lab, "info hotpluggable-cpus");
+    // The list begins with the CPU that was added last.
+    let last = cpus.split("qom_path: \"").nth(1).and_then(|rest| rest.split('"').next()).expect("a path of a CPU");
+    answer(&lab, &format!("device_del {last}"));
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(3));
+    let summary = RunSummary::of(&lab.archive(), &[]);
+    let why: Vec<String> = summary.invalid_because.iter().map(|why| why.text.clone()).collect();
+    assert!(why.iter().any(|why| why.starts_with("CPU 1 went offline shortly before ")), "{why:?}");
+    assert!(!why.iter().any(|why| why.contains("CPU 0 went offline")), "{why:?}");
+    assert_eq!(summary.cpus.len(), 2, "both have their totals");
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_machine_that_its_monitor_stops_loses_no_wake_up_and_the_host_says_so() {
+    let lab = commanded(&["--cpus", "1"]);
+    let (child, _) = lab.measuring(&["--duration", "15s", "--quiet"]);
+    answer(&lab, "stop");
+    sleep(Duration::from_secs(3));
+    answer(&lab, "cont");
+    let ended = child.wait_with_output().unwrap();
+    let run = lab.archive();
+    assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Complete, "{ended:?}");
+    let problems: Vec<&str> = run.problems.iter().map(|problem| problem.text.as_str()).collect();
+    println!("{problems:#?}");
+    let totals = &run.threads[&0].totals;
+    println!("{totals:?}");
 }
 
 #[test]
@@ -67,7 +114,7 @@ fn a_guest_whose_memory_is_full_ends_and_reports_it() {
     let console = fs::read_to_string(lab.path("run/console.log")).unwrap_or_default();
     let reported = console.contains("Out of memory") || manifest.problem.is_some();
     assert!(reported, "{manifest:?} {}", String::from_utf8_lossy(&ended.stderr));
-    assert_eq!(ended.status.success(), manifest.problem.is_none() && archive::summary::RunSummary::of(&run, &[]).valid);
+    assert_eq!(ended.status.success(), manifest.problem.is_none() && RunSummary::of(&run, &[]).valid);
 }
 
 #[test]
