@@ -77,6 +77,11 @@ pub enum MeterProblem {
     PartnerSetUp { cpu: u32, source: io::Error },
     #[error("the partner of CPU {cpu}, which gives the stimulus, died; later samples are missing")]
     PartnerDied { cpu: u32 },
+    #[error(
+        "the CPUs, the policy or the priority of the partner of CPU {cpu}, which gives the stimulus, changed shortly before {}",
+        instant(*monotonic_ns)
+    )]
+    PartnerChanged { cpu: u32, monotonic_ns: i64 },
     #[error("the measuring thread of CPU {cpu} died while it was set up")]
     DiedInSetUp { cpu: u32 },
     #[error(
@@ -226,6 +231,8 @@ problem_codes! { MeterProblem of Load, Tracer, Method:
     PartnerSetUp => "meter.partner-not-set-up", "A thread that gives stimuli could not get the CPU or the scheduling it needs.",
         "free the CPU (cpusets, taskset), or choose partner=same";
     PartnerDied => "meter.partner-died", "A thread that gives stimuli ended during the run.", "please report this";
+    PartnerChanged => "meter.partner-changed", "Another program changed the CPUs or the scheduling of a thread that gives stimuli.",
+        "find out which (taskset, cpuset, a chrt in a script) and run again";
     DiedInSetUp => "meter.thread-died-early", "A measuring thread ended before the measurement.", "please report this";
     Scheduling => "meter.scheduling-refused", "A measuring thread runs with another policy or priority than was asked for.", "";
     SchedulingChanged => "meter.scheduling-changed", "Another program changed a measuring thread's policy or priority.",

@@ -268,7 +268,7 @@ impl SampleSource for OwnThreads<'_> {
     }
 
     fn tool_tids(&self) -> Vec<i32> {
-        self.partners.tids().to_vec()
+        self.partners.tids()
     }
 
     fn start(&mut self) -> Span {
@@ -298,6 +298,9 @@ impl SampleSource for OwnThreads<'_> {
         }
         let died = self.partners.died().into_iter().map(|cpu| MeterProblem::PartnerDied { cpu });
         problems.extend(died.map(|died| Problem::new(Severity::Invalid, &died)));
+        let changed = |cpu| MeterProblem::PartnerChanged { cpu, monotonic_ns: now_ns };
+        let changed = self.partners.changed().into_iter().map(changed);
+        problems.extend(changed.map(|changed| Problem::new(Severity::Invalid, &changed)));
         let severity = severity_of_refusal(self.settings);
         for thread in self.threads.iter_mut().filter(|thread| !thread.is_finished()) {
             if let Ok(now) = scheduling::policy_of(thread.effective.tid) {

@@ -3,6 +3,7 @@
 
 use crate::process::{Finished, Meter, short, traced};
 use archive::message::{Ending, Severity};
+use archive::method::Method;
 use archive::settings::{Policy, RunSettings, SettingChange};
 use prerequisites::{Machine, require};
 use rustix::process::Pid;
@@ -18,12 +19,17 @@ const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
 
 /// Measures on one CPU; `interfere` hears of the meter and of its measuring thread once it has measured.
 fn measured(settings: RunSettings, interfere: impl FnOnce(&Meter, Pid)) -> Finished {
+    measured_with("tardy-cpu", settings, interfere)
+}
+
+/// The same with the thread of the meter whose name starts so.
+fn measured_with(name: &str, settings: RunSettings, interfere: impl FnOnce(&Meter, Pid)) -> Finished {
     let state = tempfile::tempdir().unwrap();
     let mut meter = Meter::start(&settings, state.path());
     meter.read_until_measured();
     let tasks = fs::read_dir(format!("/proc/{}/task", meter.child.id())).unwrap().flatten();
-    let mut threads = tasks
-        .filter(|task| fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("tardy-cpu")));
+    let mut threads =
+        tasks.filter(|task| fs::read_to_string(task.path().join("comm")).is_ok_and(|comm| comm.starts_with(name)));
     let thread = threads.next().unwrap().file_name().to_str().unwrap().parse().unwrap();
     interfere(&meter, Pid::from_raw(thread).unwrap());
     meter.finish()
@@ -61,6 +67,23 @@ fn a_thread_that_was_elsewhere_for_a_moment_makes_the_run_invalid() {
     });
     let problems = invalid(&finished);
     assert!(problems.contains("the measuring thread of CPU 0"), "{problems}");
+}
+
+#[test]
+fn a_partner_that_another_program_moves_or_slows_down_makes_the_run_invalid() {
+    require!(Root, Program("chrt"), Prepared("a second CPU", has_second_cpu()));
+    for moved in [true, false] {
+        let settings = RunSettings { method: Method::Semaphore.into(), ..on_cpu(0, Policy::Fifo) };
+        let finished = measured_with("tardy-stim", settings, |_, partner| {
+            if moved {
+                return bind(partner, 1);
+            }
+            let tid = partner.as_raw_nonzero().to_string();
+            assert!(std::process::Command::new("chrt").args(["-o", "-p", "0", &tid]).status().unwrap().success());
+        });
+        let problems = invalid(&finished);
+        assert!(problems.contains("the partner of CPU 0, which gives the stimulus, changed"), "{moved}: {problems}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use archive::counted::{CountedLine, OutputCounts};
 use archive::frame::Encoder;
 use archive::histogram::Histogram;
 use archive::message::{Message, RunPhase};
-use archive::sample::Sample;
+use archive::sample::{Sample, Totals};
 use archive::spike::{Spike, SpikeReason};
 use archive::tracer::{KernelSeries, KernelSource};
 use serde_json::{Value, json};
@@ -15,6 +15,8 @@ use std::io::Write;
 
 /// Parts of each kind.
 const CROWD: u32 = 40_000;
+/// Threads, problems and traces of kernel tracers, each with lines of its own in a report.
+const FEW: u32 = 5_000;
 /// Texts that the manifest counts in the output of a command.
 const TEXTS: usize = 5_000;
 
@@ -115,6 +117,33 @@ fn a_crowd_of_explanations_and_recorded_spikes_costs_what_its_length_does() {
 /// The text of a file of spikes that were recorded in a second run.
 fn recorded(spikes: Vec<Value>) -> String {
     json!({"recorded_version": 1, "recording": {"samples_identical": 1, "sha256": ""}, "spikes": spikes}).to_string()
+}
+
+#[test]
+fn a_crowd_of_threads_traces_and_problems_costs_what_its_length_does() {
+    let place = Place::new();
+    let of_json = |value: Value| serde_json::from_value::<Message>(value).unwrap();
+    let thread = |number: u32| Message::Thread {
+        thread: number,
+        cpu: number,
+        totals: Totals { cycles: 1, latency_ns_max: Some(5), ..Totals::default() },
+        histogram: Histogram { buckets: vec![(5, 1)] },
+        worst: Vec::new(),
+    };
+    let trace = |number: u32| {
+        of_json(
+            json!({"latency_trace": {"number": number, "tracer": "wakeup", "latency_ns": 1, "cpu": null, "task": null,
+            "started_at": null, "ended_at": null, "entries": 1, "entries_written": 1, "longest_function": null,
+            "copied_ns": 1, "cut": false}}),
+        )
+    };
+    let problem = |number: u32| {
+        of_json(json!({"problem": {"code": "x.y", "severity": "invalid", "text": number.to_string(), "fix": ""}}))
+    };
+    let loads = (0..FEW).map(|number| json!({"name": number.to_string(), "unit": "x", "progress": 1, "alive": true}));
+    let loads = of_json(json!({"loads": loads.collect::<Vec<_>>()}));
+    add(&place, (2..FEW).map(thread).chain((0..FEW).map(trace)).chain((0..FEW).map(problem)).chain([loads]));
+    place.every_verb(&[]);
 }
 
 #[test]
