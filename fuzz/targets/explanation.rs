@@ -1,6 +1,7 @@
 //! A real late wake-up with a damaged trace and changed numbers: the account still adds up.
 #![no_main]
 
+use archive::method::Stimulus;
 use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
 use explain::{SpikeInput, evidence_window, explain_spike};
@@ -13,6 +14,8 @@ const TRACES: [&[u8]; 3] = [
     include_bytes!("../../corpus/flight-records/rcu-frees-pages/record.bin"),
 ];
 
+const STIMULI: [Stimulus; 4] = [Stimulus::Timer, Stimulus::Thread, Stimulus::Device, Stimulus::Busy];
+
 #[derive(Debug, arbitrary::Arbitrary)]
 struct Case {
     trace: u8,
@@ -24,6 +27,8 @@ struct Case {
     median_ns: i32,
     interval_ns: u32,
     in_turns: bool,
+    own_prio: Option<i8>,
+    stimulus: u8,
 }
 
 fuzz_target!(|case: Case| {
@@ -46,10 +51,12 @@ fuzz_target!(|case: Case| {
         median_ns: i64::from(case.median_ns),
         interval_ns: u64::from(case.interval_ns),
         measuring_tids: &[(0, 101), (1, spike.tid)],
+        own_prio: case.own_prio.map(i32::from),
         tool_tids: &[102],
         environment: None,
         absences: &[],
         in_turns: case.in_turns,
+        stimulus: STIMULI[usize::from(case.stimulus) % STIMULI.len()],
         controls: &[],
     };
     within_budget(trace.len(), || {
