@@ -14,6 +14,7 @@ pub mod fuzzing;
 mod measuring;
 mod options;
 mod plans;
+mod published;
 mod refusal;
 mod verbs;
 mod virtual_time;

@@ -5,6 +5,7 @@ mod seeds;
 use crate::archives::explaining::explain_run;
 use crate::archives::judging::{ComparedRuns, compare_runs};
 use crate::exit::{Exit, UsageError};
+use crate::published;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
@@ -60,6 +61,9 @@ pub struct CompareArguments {
     /// Further runs are refused: several runs prove something only when they were measured in randomised rounds
     #[arg(hide = true)]
     more: Vec<PathBuf>,
+    /// Show the figures that the CE Linux Forum published beside the two runs, marked as historical
+    #[arg(long, conflicts_with_all = ["options_a", "record"])]
+    historical: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -85,6 +89,9 @@ pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<E
     };
     let (a, b) = (archives_of(a)?, archives_of(b)?);
     let virtual_runs = |runs: &[Run]| runs.iter().filter(|run| is_virtual(run)).count();
+    if arguments.historical && virtual_runs(&a) + virtual_runs(&b) > 0 {
+        return Err(UsageError("--historical is for runs that count time, not executed instructions".into()).into());
+    }
     if virtual_runs(&a) == a.len() && virtual_runs(&b) == b.len() {
         return seeds::of_archives(arguments, [a, b], command);
     }
@@ -101,12 +108,31 @@ pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<E
     };
     let explained = [&a, &b].map(|run| explain_run(run, &mut |_, _| {}));
     let compared = compare_runs((&a, &explained[0]), (&b, &explained[1]));
-    if arguments.json {
+    if arguments.json && arguments.historical {
+        let mut document = serde_json::to_value(&compared)?;
+        document["historical"] = serde_json::to_value(published::historical())?;
+        json::print(&document)?;
+    } else if arguments.json {
         json::print(&compared)?;
     } else {
-        lay_out(&compared, Page::for_stdout()).print()?;
+        let mut page = lay_out(&compared, Page::for_stdout());
+        if arguments.historical {
+            lay_out_historical(&mut page);
+        }
+        page.print()?;
     }
     Ok(Exit::Measured)
+}
+
+/// Beside the comparison and no part of it.
+fn lay_out_historical(page: &mut Page) {
+    page.blank();
+    let lines = published::lines_of_historical();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+    let text = "historical: published by the CE Linux Forum for other tools, kernels and machines of 2005 to 2008; nothing \
+                measured today compares with it. `tardy export --format results-table --historical` has every column";
+    page.wrapped("", text);
 }
 
 fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {

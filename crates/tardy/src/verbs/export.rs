@@ -4,14 +4,15 @@ use crate::archives;
 use crate::archives::explaining::{SpikeTrace, explain_run, stretches_of};
 use crate::exit::{Exit, UsageError};
 use crate::options::limits::LimitArguments;
+use crate::published::{self, PublishedResult};
 use crate::terminal::json;
 use crate::terminal::page::{Page, write_stdout};
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
-use archive::summary::ReportData;
+use archive::summary::{ReportData, RunSummary};
 use clap::{Args, ValueEnum};
-use interchange::exports::comma_separated;
 use interchange::exports::perfetto::{PerfettoTrace, SpikeView};
+use interchange::exports::{comma_separated, execution_map};
 use source::Source;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,12 @@ pub struct ExportArguments {
     /// For kcidb: the id of a build that KCIDB knows, like origin:123
     #[arg(long, value_name = "ID")]
     build_id: Option<String>,
+    /// For results-table and results-json: who answers questions about the results
+    #[arg(long, value_name = "TEXT")]
+    contact: Option<String>,
+    /// For results-table and results-json: add the figures that the CE Linux Forum published, marked as historical
+    #[arg(long)]
+    historical: bool,
     /// Print the path of what was written as one JSON document
     #[arg(long)]
     json: bool,
@@ -65,6 +72,8 @@ enum Format {
     SecondsCsv,
     /// What the kernel counted in every second: switches, interrupts, softirqs, faults, pressure
     CountersCsv,
+    /// The execution map around the worst gap as a picture (of --method map with --every-sample)
+    MapSvg,
     /// Every sample, for DuckDB, pandas and Polars (of a run with --every-sample)
     Parquet,
     /// JUnit XML: Jenkins, GitLab and most others
@@ -91,6 +100,10 @@ enum Format {
     Prometheus,
     /// The comment under a merge request
     Markdown,
+    /// A table to publish, in Markdown: machine, kernel, method, load, figures
+    ResultsTable,
+    /// The same as JSON
+    ResultsJson,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +144,11 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
             UsageError("say where results of several runs go: --output FILE, or - for standard output".into()).into()
         );
     }
+    let of_rows = matches!(format, Format::ResultsTable | Format::ResultsJson);
+    if (arguments.historical || arguments.contact.is_some()) && !of_rows {
+        let text = "--historical and --contact are for the formats results-table and results-json";
+        return Err(UsageError(text.into()).into());
+    }
     if arguments.spike.is_some() && !matches!(format, Format::Perfetto | Format::TraceDat) {
         return Err(UsageError("--spike is for the formats perfetto and trace-dat".into()).into());
     }
@@ -142,7 +160,9 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         Format::WorstCsv => ("worst.csv".into(), comma_separated::worst(run).into_bytes()),
         Format::SecondsCsv => ("seconds.csv".into(), comma_separated::seconds(run).into_bytes()),
         Format::CountersCsv => ("counters.csv".into(), comma_separated::counters(run).into_bytes()),
+        Format::MapSvg => ("map.svg".into(), execution_map::svg(run)?.into_bytes()),
         Format::Parquet => ("samples.parquet".into(), results::samples(run)?),
+        Format::ResultsTable | Format::ResultsJson => published(&runs, arguments)?,
         format => results::of(&sources, format, arguments)?,
     };
     if arguments.output.as_deref() == Some(Path::new("-")) {
@@ -161,6 +181,19 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
     page.line(&path.display().to_string());
     page.print()?;
     Ok(Exit::Measured)
+}
+
+/// Every run as a row, then the historical ones.
+fn published(runs: &[&Run], arguments: &ExportArguments) -> anyhow::Result<(String, Vec<u8>)> {
+    let of = |run: &&Run| PublishedResult::of(&RunSummary::of(run, &[]), arguments.contact.as_deref());
+    let mut rows: Vec<PublishedResult> = runs.iter().map(of).collect();
+    if arguments.historical {
+        rows.extend(published::historical());
+    }
+    Ok(match arguments.format {
+        Format::ResultsJson => ("results.json".into(), serde_json::to_vec_pretty(&rows)?),
+        _ => ("results.md".into(), published::markdown(&rows).into_bytes()),
+    })
 }
 
 /// One trace with all requested spikes, one after the other.

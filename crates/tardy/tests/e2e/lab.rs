@@ -84,7 +84,8 @@ impl Lab {
         self.ended_well(child, words)
     }
 
-    fn ended_well(&self, child: Child, words: &[&str]) -> (Run, String) {
+    /// The archive and the output of a run that must end well and be complete.
+    pub fn ended_well(&self, child: Child, words: &[&str]) -> (Run, String) {
         let ended = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stdout).into_owned();
         assert!(ended.status.success(), "{words:?}: {said}{}", String::from_utf8_lossy(&ended.stderr));

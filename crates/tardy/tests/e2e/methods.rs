@@ -2,6 +2,7 @@
 //! the reference. `make e2e-methods` runs these and prints a line for each.
 
 mod devices;
+mod responses;
 
 use crate::lab::{Lab, assert_ledgers_add_up};
 use archive::loss::LossKind;

@@ -25,7 +25,7 @@ const NAME: &str = "=cmd|' /C calc'!A0../../x<script>alert(1)</script>\u{1b}]0;t
 /// Formats that read different files of an archive.
 const READERS: [&str; 4] = ["perfetto", "trace-dat", "parquet", "junit"];
 
-const FORMATS: [&str; 20] = [
+const FORMATS: [&str; 22] = [
     "perfetto",
     "trace-dat",
     "json",
@@ -46,6 +46,8 @@ const FORMATS: [&str; 20] = [
     "fuego",
     "prometheus",
     "markdown",
+    "results-table",
+    "results-json",
 ];
 
 /// A working directory, with the archive `here/run` and an archive outside that must not be touched.

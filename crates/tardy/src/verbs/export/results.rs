@@ -30,6 +30,7 @@ pub fn is_of_results(format: Format) -> bool {
             | Format::WorstCsv
             | Format::SecondsCsv
             | Format::CountersCsv
+            | Format::MapSvg
             | Format::Parquet
     )
 }
