@@ -21,5 +21,7 @@ pub fn file_path(kind: FileKind) -> PathBuf {
         FileKind::FlightRecord { spike } => PathBuf::from(format!("spikes/{spike:04}/flight.bin")),
         FileKind::Samples { thread } => PathBuf::from(format!("samples/{thread}.bin")),
         FileKind::LatencyTrace { number } => PathBuf::from(format!("tracer/{number:04}.txt")),
+        FileKind::AuditPages { cpu } => PathBuf::from(format!("audit/{cpu}.pages")),
+        FileKind::AuditDescription => PathBuf::from("audit/description.json"),
     }
 }

@@ -10,6 +10,7 @@
 
 pub mod absence;
 pub mod atomic_file;
+pub mod audit;
 pub mod causes;
 pub mod counted;
 pub mod counters;

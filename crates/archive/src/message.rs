@@ -82,6 +82,10 @@ pub enum FileKind {
     Samples { thread: u32 },
     /// `tracer/<number>.txt`: the output of a kernel latency tracer.
     LatencyTrace { number: u32 },
+    /// `audit/<cpu>.pages`: what the threads of an audited program asked of the kernel, as sub-buffers of the kernel.
+    AuditPages { cpu: u32 },
+    /// `audit/description.json`: what the pages need to be read.
+    AuditDescription,
 }
 
 /// A message of the meter, unless stated otherwise.

@@ -1,5 +1,6 @@
 //! The requested settings of a run, and those that the kernel granted.
 
+use crate::audit::AuditSettings;
 use crate::method::MethodRequest;
 use crate::tracer::{KernelSource, TracerSettings};
 use crate::watched::WatchSettings;
@@ -157,6 +158,10 @@ pub struct RunSettings {
     /// Watch threads of another program instead of measuring with threads of the meter.
     #[serde(default)]
     pub watch: Option<WatchSettings>,
+    /// Record what the watched threads ask of the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub audit: Option<AuditSettings>,
     /// Read the kernel's counters about once a second.
     #[serde(default)]
     pub counters: bool,
@@ -188,6 +193,7 @@ impl Default for RunSettings {
             sources: Vec::new(),
             dither_seed: None,
             watch: None,
+            audit: None,
             counters: true,
             method: MethodRequest::default(),
         }

@@ -4,6 +4,7 @@
 //! written under a temporary name and renamed once their end is announced. Names come from numbers, never from the
 //! target.
 
+use crate::audit::{DESCRIPTION_BYTES_MAX, PAGES_BYTES_MAX};
 use crate::damage::Damage;
 use crate::directory::{ArchiveDirectory, make_directories};
 use crate::frame::{Decoder, Encoder, Item};
@@ -72,6 +73,8 @@ fn bytes_max(kind: FileKind) -> u64 {
         FileKind::FlightRecord { .. } => FLIGHT_BYTES_MAX,
         FileKind::Samples { .. } => SAMPLES_BYTES_MAX,
         FileKind::LatencyTrace { .. } => TRACER_BYTES_MAX,
+        FileKind::AuditPages { .. } => PAGES_BYTES_MAX,
+        FileKind::AuditDescription => DESCRIPTION_BYTES_MAX,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads the command line, prints, or writes a file: input and output are bytes or messages of archives.
 
+pub mod audits;
 pub mod exports;
 pub mod imports;
 mod recorded;

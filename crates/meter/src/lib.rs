@@ -8,7 +8,7 @@
 //! permanently. [`counters`] reads the kernel's counters. [`guest`] is the user space of a virtual machine. [`kernel`]
 //! contains thin wrappers of system calls and [`link`] the connection to the host. [`spool`] stores the stream while
 //! the host is disconnected, and [`console`] answers if the only connection is a console. `compact` sorts with little
-//! code.
+//! code. [`audit`] records what watched threads ask of the kernel.
 //!
 //! Every reported problem has a code; [`problem_definitions`] lists them all.
 //!
@@ -17,6 +17,7 @@
 //! ```order
 //! guest virtual_time console spool apply run
 //! watch session facts
+//! audit
 //! problem kernel_tracer trace counters methods measure
 //! load_reports environment link
 //! journal cadence kernel codes compact
@@ -26,6 +27,7 @@
 mod codes;
 
 pub mod apply;
+pub mod audit;
 pub mod cadence;
 mod compact;
 pub mod console;

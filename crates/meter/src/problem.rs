@@ -50,6 +50,8 @@ pub enum MeterProblem {
     NoTracing(TraceError),
     #[error("no tracing: {0}")]
     NoTracer(TraceError),
+    #[error("no audit: {0}")]
+    AuditNeedsTracing(TraceError),
     #[error("measuring without tracing, so no spike can be explained: {0}")]
     Untraced(TraceError),
     #[error("another tool is tracing: {others}")]
@@ -213,6 +215,7 @@ problem_codes! { MeterProblem of Load, Tracer, Method:
         "use --trace auto to measure without it";
     NoTracer => "meter.no-tracing-for-tracer", "A kernel tracer was asked for, and the kernel cannot be traced.",
         "leave out --tracer and --stack to measure without it";
+    AuditNeedsTracing => "meter.audit-needs-tracing", "An audit reads the kernel's trace, and the kernel could not be traced.", "run as root; mount -t tracefs nodev /sys/kernel/tracing";
     Untraced => "meter.untraced", "The kernel could not be traced. The figures stand; late wake-ups are not explained.",
         "give access to tracefs (run as root), or say --trace off to measure without it";
     OtherTracing => "meter.other-tracing", "Another program traces the kernel, which would be part of the latencies.",

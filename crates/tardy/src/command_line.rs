@@ -10,8 +10,9 @@ use crate::exit::{Exit, in_words};
 use crate::refusal;
 use crate::terminal::json;
 use crate::verbs::{
-    baseline, bisect, check, collect, compare, completions, cyclictest, experiment, explain, export, history, import,
-    judge, list, load, man, methods, observe, plan, record, replay, report, restore, run, target, verify, watch,
+    audit, baseline, bisect, check, collect, compare, completions, cyclictest, experiment, explain, export, history,
+    import, judge, list, load, man, methods, observe, plan, record, replay, report, restore, run, target, verify,
+    watch,
 };
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -36,6 +37,7 @@ enum Verb {
     Check(Box<check::CheckArguments>),
     Run(Box<run::RunVerb>),
     Watch(Box<watch::WatchArguments>),
+    Audit(Box<audit::AuditArguments>),
     Collect(collect::CollectArguments),
     Plan(plan::PlanArguments),
     Explain(explain::ExplainArguments),
@@ -128,6 +130,7 @@ fn start(verb: Verb, command: Vec<String>) -> anyhow::Result<Exit> {
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Run(arguments) => run::run(&arguments, command),
         Verb::Watch(arguments) => watch::run(&arguments, command),
+        Verb::Audit(arguments) => audit::run(&arguments, command),
         Verb::Collect(arguments) => collect::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Explain(arguments) => explain::run(&arguments),

@@ -1,5 +1,6 @@
 //! The verbs of `tardy`, one file or folder each. No verb depends on another.
 
+pub mod audit;
 pub mod baseline;
 pub mod bisect;
 pub mod check;

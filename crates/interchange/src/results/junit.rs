@@ -94,7 +94,7 @@ fn property(name: &str, value: &str, xml: &mut String) {
 }
 
 /// Escaped text of an element or an attribute. Characters that are invalid in XML become question marks.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

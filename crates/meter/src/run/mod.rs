@@ -211,7 +211,7 @@ fn measure_threads<W: Write>(
     let capturing = capturing.transpose()?;
     let tracing = read_tracers(tracers, &plan, &start)?;
     let cpu_dma_latency_us = machine.dma_latency_us();
-    let equipment = Equipment { capturing, tracing, loads, cpu_dma_latency_us, clocks, settings: held };
+    let equipment = Equipment { capturing, tracing, audit: None, loads, cpu_dma_latency_us, clocks, settings: held };
     Session::new(settings, source, equipment).conduct(lines)
 }
 
@@ -243,9 +243,10 @@ fn watch_request<W: Write>(
     let cpu_dma_latency_us = machine.dma_latency_us();
     let journal = machine.journal().ok_or(MeterProblem::NoJournal)?;
     let start = Arc::new(StartInstant::default());
+    let audit = settings.audit.as_ref().map(|audit| watch::arm_audit(audit, request, journal)).transpose()?;
     let (source, capturing) = watch::assemble(settings, request, &plan, snapshotter, &start, journal, &mut lines.link)?;
     let tracing = read_tracers(tracers, &plan, &start)?;
-    let equipment = Equipment { capturing, tracing, loads, cpu_dma_latency_us, clocks, settings: held };
+    let equipment = Equipment { capturing, tracing, audit, loads, cpu_dma_latency_us, clocks, settings: held };
     Session::new(settings, source, equipment).conduct(lines)
 }
 

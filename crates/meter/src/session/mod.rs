@@ -17,6 +17,7 @@ mod settings;
 pub mod source;
 mod stall;
 
+use crate::audit::AuditRecording;
 use crate::cadence::{Checkpoints, Every};
 use crate::counters::Counters;
 use crate::environment::tree::Tree;
@@ -71,6 +72,7 @@ pub struct Loads {
 pub struct Equipment {
     pub capturing: Option<Capturing>,
     pub tracing: Option<KernelTracing>,
+    pub audit: Option<AuditRecording>,
     pub loads: Loads,
     /// Value held in /dev/cpu_dma_latency, in µs.
     pub cpu_dma_latency_us: Option<i32>,
@@ -126,6 +128,9 @@ impl<'a> Session<'a> {
         self.announce(&mut lines.link);
         if self.settings.lock_memory {
             memory::lock_new_memory_when_touched();
+        }
+        if let Some(audit) = &mut self.equipment.audit {
+            audit.begin().map_err(MeterProblem::AuditNeedsTracing)?;
         }
         lines.phase(RunPhase::Settle);
         let span = self.source.start();
@@ -215,6 +220,9 @@ impl<'a> Session<'a> {
         if let Some(tracing) = &self.equipment.tracing {
             forward::found(tracing, link);
         }
+        if let Some(audit) = &mut self.equipment.audit {
+            audit.drain(link);
+        }
     }
 
     fn report<W: Write>(&mut self, agenda: &mut Agenda, link: &mut Link<W>, now_ns: i64) {
@@ -276,6 +284,9 @@ impl<'a> Session<'a> {
         }
         self.drain(link);
         std::mem::take(&mut self.samples).close(link);
+        if let Some(audit) = self.equipment.audit.take() {
+            audit.close(link);
+        }
         self.report_losses(link);
         for problem in self.equipment.clocks.changes_until(Clocks::now()) {
             link.send(&Message::Problem(problem));

@@ -89,6 +89,7 @@ fn totals_of_every_cpu_are_sent_although_one_hangs() {
         let control = File::from(OwnedFd::from(control));
         let mut lines = Lines { link: Link::new(output.clone()), control, signals: signals.into() };
         let equipment = Equipment {
+            audit: None,
             capturing: None,
             tracing: None,
             loads: Loads { running: RunningLoads::default(), start_with_source: false },

@@ -15,6 +15,7 @@ pub mod thread_events;
 mod threads;
 pub mod wakeups;
 
+use crate::audit::AuditRecording;
 use crate::journal::Journal;
 use crate::kernel::trace_mount;
 use crate::kernel::{clock, scheduling};
@@ -28,6 +29,7 @@ use crate::trace::capture::Announcements;
 use crate::trace::capturing::Capturing;
 use crate::trace::maxima::Lateness;
 use crate::trace::snapshotter::Armed;
+use archive::audit::{AuditSettings, AuditedThread};
 use archive::message::Severity;
 use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
@@ -104,6 +106,35 @@ pub fn assemble<'a, W: Write>(
     report_faults(capturing.as_ref(), link);
     let following = Following { handle, tid, followed, stop, additions, recording };
     Ok((WatchedThreads::new(request, pattern, span, following, threads), capturing))
+}
+
+/// Arms the recording of what the threads of a request ask of the kernel; the session starts it.
+///
+/// # Errors
+/// A kernel that cannot be traced, or a wrong pattern.
+pub fn arm_audit(
+    settings: &AuditSettings,
+    request: &WatchSettings,
+    journal: &mut Journal,
+) -> Result<AuditRecording, MeterProblem> {
+    let pattern = request.comm.as_deref().map(Pattern::new).transpose()?;
+    let pid = request.pid;
+    let threads = move || {
+        let found = match (&pattern, pid) {
+            (Some(pattern), _) => targets::threads_called(pattern, std::process::id() as i32),
+            (None, Some(pid)) => targets::threads_below(pid),
+            (None, None) => Vec::new(),
+        };
+        let audited = |found: ThreadFound| AuditedThread {
+            tid: found.tid,
+            pid: found.pid,
+            name: found.name,
+            ..AuditedThread::default()
+        };
+        found.into_iter().map(audited).collect()
+    };
+    let tracefs = trace_mount::find_or_mount().map_err(|error| MeterProblem::AuditNeedsTracing(error.into()))?;
+    AuditRecording::arm(&tracefs, settings, Box::new(threads), journal).map_err(MeterProblem::AuditNeedsTracing)
 }
 
 /// Reports a property of the machine that affects the figures.

@@ -15,7 +15,11 @@ const GROUPS: [Group; 5] = [
         verbs: &["check", "run", "watch", "plan", "load", "methods", "observe", "cyclictest"],
         example: "tardy run --duration 20s --load messaging",
     },
-    Group { title: "Understand", verbs: &["explain", "report", "list", "virtual"], example: "tardy explain latest" },
+    Group {
+        title: "Understand",
+        verbs: &["explain", "audit", "report", "list", "virtual"],
+        example: "tardy explain latest",
+    },
     Group {
         title: "Prove",
         verbs: &["judge", "compare", "experiment", "history", "bisect"],

@@ -176,6 +176,7 @@ impl RunArguments {
             sources: self.tracers.sources(),
             dither_seed: self.seed.or(virtual_time.then_some(SEED_DEFAULT)),
             watch: None,
+            audit: None,
             counters: !virtual_time && !self.no_counters,
             method: self.method.clone(),
         })

@@ -29,13 +29,7 @@ pub fn conclude(
     progress: &mut Progress,
     showing: Showing,
 ) -> anyhow::Result<Exit> {
-    signals.measuring_is_over();
-    let outcome = outcome.inspect_err(|_| progress.clear())?;
-    let run = Run::open(&outcome.directory)?;
-    if let Some(nothing) = discard_unmeasured(&outcome, &run) {
-        progress.clear();
-        return Err(nothing.into());
-    }
+    let (outcome, run) = measured(outcome, signals, progress)?;
     let explanations = explain_run(&run, &mut |done, total| progress.explaining(done, total));
     progress.clear();
     if let Err(error) = run.save_explanations(&explanations) {
@@ -49,6 +43,27 @@ pub fn conclude(
         complain!("tardy: {}", printable(&broken.text));
     }
     Ok(exit_of(&summary))
+}
+
+/// Opens the archive of a run that has just ended.
+///
+/// # Errors
+/// If there is no archive, or nothing was measured.
+pub fn measured(
+    outcome: Result<RunOutcome, RunError>,
+    signals: &Signals,
+    progress: &mut Progress,
+) -> anyhow::Result<(RunOutcome, Run)> {
+    signals.measuring_is_over();
+    let outcome = outcome.inspect_err(|_| progress.clear())?;
+    let run = Run::open(&outcome.directory)?;
+    match discard_unmeasured(&outcome, &run) {
+        Some(nothing) => {
+            progress.clear();
+            Err(nothing.into())
+        }
+        None => Ok((outcome, run)),
+    }
 }
 
 /// Removes the archive of a run that failed before it measured: it holds no measurement, and would be the latest run.

@@ -158,6 +158,7 @@ impl Place {
             "explain --diff here/run here/run",
             "history here",
             "collect here/run",
+            "audit --archive here/run",
         ] {
             self.tardy(&words.split(' ').collect::<Vec<_>>());
         }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Time to exit after the measurement has ended and the command was asked to end.
 const LAST_CHANCE: Duration = Duration::from_secs(5);
 /// Time for its last output to arrive.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const LAST_WORDS: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The running command. It shares the terminal and the open files of this process.

@@ -1,0 +1,153 @@
+//! An audit of another program's threads: what was requested, and what the recorded trace pages need to be read.
+//!
+//! The pages of each CPU are files of the archive, as the kernel recorded them; [`AuditDescription`] is a file beside
+//! them with the layout of the events, the threads, and where their memory and their files are.
+
+use crate::directory::read_inside;
+use crate::message::FileKind;
+use crate::settings::Policy;
+use crate::layout::file_path;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+
+/// Version of [`AuditDescription`].
+pub const DESCRIPTION_VERSION: u32 = 1;
+/// Most bytes of a description that are read.
+pub const DESCRIPTION_BYTES_MAX: u64 = 64 << 20;
+/// Most bytes of the pages of all CPUs together.
+pub const PAGES_BYTES_MAX: u64 = 256 << 20;
+
+/// Record what the watched threads ask of the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct AuditSettings {
+    /// Size of the ring buffer per CPU.
+    pub buffer_kb_per_cpu: u32,
+    /// Most bytes of pages that are sent in all; what comes later is counted.
+    pub budget_bytes: u64,
+    /// Record the user stack of each call and fault.
+    pub stacks: bool,
+}
+
+impl Default for AuditSettings {
+    fn default() -> Self {
+        Self { buffer_kb_per_cpu: 8192, budget_bytes: PAGES_BYTES_MAX, stacks: true }
+    }
+}
+
+/// A thread of the program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AuditedThread {
+    pub tid: i32,
+    pub pid: i32,
+    pub name: String,
+    /// The most urgent policy that it had; `None` if it ended before it could be read.
+    pub policy: Option<Policy>,
+    pub priority: u8,
+    /// Slack that the kernel is allowed for its timers, in ns; 0 for a real-time thread.
+    pub timer_slack_ns: Option<u64>,
+    /// Page faults since its start, at the first and at the last look.
+    pub faults_first: Option<u64>,
+    pub faults_last: Option<u64>,
+}
+
+/// A stretch of a process's memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Mapping {
+    pub start: u64,
+    /// Exclusive.
+    pub end: u64,
+    /// Offset in the file of the first byte.
+    pub offset: u64,
+    /// `r-xp`, as /proc/PID/maps has it.
+    pub rights: String,
+    /// A file, `[heap]`, `[stack]`, or empty for other memory.
+    pub name: String,
+}
+
+/// An open file of a process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OpenFile {
+    pub number: i32,
+    /// The target of its link in /proc/PID/fd: a path, `pipe:[1]`, `anon_inode:[timerfd]`.
+    pub target: String,
+}
+
+/// A process, as every look together saw it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AuditedProcess {
+    pub pid: i32,
+    pub program: String,
+    /// Locked memory and memory in all at the last look, in KiB.
+    pub locked_kb: u64,
+    pub size_kb: u64,
+    pub mappings: Vec<Mapping>,
+    pub files: Vec<OpenFile>,
+}
+
+/// A thread of the kernel that handles an interrupt.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InterruptThread {
+    pub tid: i32,
+    pub name: String,
+    pub priority: u8,
+}
+
+/// Everything that the pages of an audit need to be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AuditDescription {
+    pub description_version: u32,
+    /// `x86_64`, as uname(2) has it.
+    pub machine: String,
+    pub big_endian: bool,
+    /// CLOCK_MONOTONIC of the target, in ns.
+    pub started_ns: i64,
+    pub ended_ns: i64,
+    /// Each event is followed by the user stack.
+    pub stacks: bool,
+    pub page_bytes: u64,
+    pub header_page: String,
+    pub header_event: String,
+    /// (system, text of its format) of each recorded event.
+    pub event_formats: Vec<(String, String)>,
+    /// CPUs with pages.
+    pub cpus: Vec<u32>,
+    /// Events that this kernel lacks, as `exceptions:page_fault_user`.
+    pub events_absent: Vec<String>,
+    /// Bytes of pages that came after the budget was used up.
+    pub bytes_left_out: u64,
+    pub threads: Vec<AuditedThread>,
+    pub processes: Vec<AuditedProcess>,
+    pub interrupt_threads: Vec<InterruptThread>,
+}
+
+/// The description in an archive.
+///
+/// # Errors
+/// If the archive holds no audit, or it cannot be read.
+pub fn description(archive: &Path) -> io::Result<AuditDescription> {
+    let bytes = read_inside(archive, file_path(FileKind::AuditDescription), DESCRIPTION_BYTES_MAX)?;
+    serde_json::from_slice(&bytes).map_err(io::Error::from)
+}
+
+/// The pages of each CPU of a description, as the kernel recorded them.
+///
+/// # Errors
+/// If they cannot be read, or are more than [`PAGES_BYTES_MAX`] together.
+pub fn pages(archive: &Path, description: &AuditDescription) -> io::Result<Vec<(u32, Vec<u8>)>> {
+    let mut left = PAGES_BYTES_MAX;
+    let mut pages = Vec::new();
+    for cpu in &description.cpus {
+        let bytes = read_inside(archive, file_path(FileKind::AuditPages { cpu: *cpu }), left)?;
+        left -= bytes.len() as u64;
+        pages.push((*cpu, bytes));
+    }
+    Ok(pages)
+}

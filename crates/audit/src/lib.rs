@@ -1,0 +1,18 @@
+//! From what the threads of a program asked of the kernel to the habits that will cost them a deadline.
+//!
+//! [`read`] turns the recorded pages into [`activity`]: each thread's system calls, faults and signals in order of time.
+//! [`cycles`] finds where a thread's loop starts and ends, [`places`] what an address or an open file is, and
+//! [`rules`] looks for habits in the loop alone. [`report`] is the result.
+//!
+//! Nothing here reads a clock or a file, and no function fails because of what a target recorded.
+
+#![deny(clippy::disallowed_methods)]
+
+pub mod activity;
+pub mod cycles;
+mod decode;
+pub mod places;
+pub mod read;
+pub mod report;
+pub mod rules;
+pub mod system_calls;

@@ -1,0 +1,309 @@
+//! Reads the pages of an audit.
+
+use crate::activity::{Activity, Call, Fault, Signal};
+use crate::decode::{Decoder, Event};
+use archive::audit::AuditDescription;
+use ftrace::byte_order::ByteOrder;
+use ftrace::header::PageLayout;
+use ftrace::metadata::MetadataText;
+use ftrace::trace_dat::{CpuRecords, Merged, TraceItem};
+use std::collections::BTreeMap;
+
+/// Events of a program that are kept. A description from elsewhere may turn few bytes into many of them.
+const EVENTS_MAX: usize = 4_000_000;
+
+/// Pages of one CPU, as they were recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct CpuPages<'a> {
+    pub cpu: u32,
+    pub pages: &'a [u8],
+}
+
+/// Everything that was recorded of a program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// By thread number.
+    pub threads: BTreeMap<i32, Activity>,
+    /// Stretches in which events were lost.
+    pub gaps: u64,
+    /// There were more events than are kept.
+    pub cut_off: bool,
+}
+
+/// Reads all pages of a program.
+pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>]) -> Recorded {
+    let order = if description.big_endian { ByteOrder::Big } else { ByteOrder::Little };
+    let text = MetadataText {
+        header_page: description.header_page.clone(),
+        header_event: description.header_event.clone(),
+        event_formats: description.event_formats.clone(),
+        ..MetadataText::default()
+    };
+    let metadata = text.parse(order);
+    let layout: PageLayout = metadata.layout.with_page_size(description.page_bytes as usize);
+    let decoder = Decoder::new(&metadata.formats);
+    let mut reading = Reading { stacks: description.stacks, ..Reading::default() };
+    for item in Merged::new(cpus.iter().map(|cpu| CpuRecords::new(cpu.cpu, cpu.pages, &layout))) {
+        match item {
+            TraceItem::Gap(_) => reading.gap(),
+            TraceItem::Record(record) => {
+                let at_ns = i64::try_from(record.ts_ns).unwrap_or(i64::MAX);
+                if reading.events > EVENTS_MAX {
+                    reading.recorded.cut_off = true;
+                    break;
+                }
+                for (tid, event) in decoder.events(&record) {
+                    reading.take(tid, at_ns, event);
+                }
+            }
+        }
+    }
+    let mut recorded = reading.recorded;
+    // The idle task is no thread of the program.
+    recorded.threads.remove(&0);
+    recorded
+}
+
+#[derive(Debug, Default)]
+struct Reading {
+    /// Each event is followed by a stack.
+    stacks: bool,
+    events: usize,
+    recorded: Recorded,
+    open: BTreeMap<i32, Open>,
+}
+
+/// What a thread is in the middle of.
+#[derive(Debug, Default)]
+struct Open {
+    call: Option<Call>,
+    /// The last of its faults is still being handled.
+    in_fault: bool,
+    /// Since when it waits, and whether uninterruptibly.
+    out: Option<(i64, bool)>,
+    /// What the next stack belongs to.
+    stack_of: StackOf,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum StackOf {
+    #[default]
+    Nothing,
+    Call,
+    Fault,
+    /// Of an event whose origin does not matter.
+    Other,
+}
+
+impl Open {
+    /// Adds the wait that ends now to the fault or the call that it is part of.
+    fn end_wait(&mut self, thread: &mut Activity, now_ns: i64) {
+        let Some((since_ns, uninterruptible)) = self.out.take() else { return };
+        let waited_ns = now_ns.saturating_sub(since_ns);
+        if let Some(fault) = thread.faults.last_mut().filter(|_| self.in_fault) {
+            fault.waited_ns = fault.waited_ns.saturating_add(waited_ns);
+        } else if let Some(call) = &mut self.call {
+            call.waited_ns = call.waited_ns.saturating_add(waited_ns);
+            let more_ns = if uninterruptible { waited_ns } else { 0 };
+            call.uninterruptible_ns = call.uninterruptible_ns.saturating_add(more_ns);
+        }
+    }
+}
+
+impl Reading {
+    /// A call whose exit may have been lost is not a long call.
+    fn gap(&mut self) {
+        self.recorded.gaps += 1;
+        self.open.clear();
+    }
+
+    fn take(&mut self, tid: i32, at_ns: i64, event: Event) {
+        self.events += 1;
+        if let Event::Woke { tid: woken } = event {
+            if let Some(thread) = self.recorded.threads.get_mut(&woken) {
+                *thread.wakers.entry(tid).or_default() += 1;
+            }
+            return;
+        }
+        let thread = self.recorded.threads.entry(tid).or_insert_with(|| Activity::new(tid, at_ns));
+        thread.last_ns = at_ns;
+        let open = self.open.entry(tid).or_default();
+        if self.stacks && !matches!(event, Event::Stack(_) | Event::In { .. }) {
+            open.stack_of = StackOf::Other;
+        }
+        // There are kernels that record no switch from their idle task: whatever a thread does, it has the CPU again.
+        if !matches!(event, Event::Out { .. } | Event::Stack(_)) {
+            open.end_wait(thread, at_ns);
+        }
+        match event {
+            Event::Enter { number, arguments } => {
+                // A call without an exit, as exit(2): the thread went on without returning from it.
+                thread.calls.extend(open.call.take());
+                open.in_fault = false;
+                open.stack_of = if self.stacks { StackOf::Call } else { StackOf::Nothing };
+                open.call = Some(Call {
+                    number,
+                    arguments,
+                    answer: None,
+                    start_ns: at_ns,
+                    end_ns: at_ns,
+                    waited_ns: 0,
+                    uninterruptible_ns: 0,
+                    stack: Vec::new(),
+                });
+            }
+            Event::Exit { answer } => {
+                open.in_fault = false;
+                if let Some(call) = open.call.take() {
+                    thread.calls.push(Call { answer: Some(answer), end_ns: at_ns, ..call });
+                }
+            }
+            Event::Out { waits, uninterruptible } => open.out = waits.then_some((at_ns, uninterruptible)),
+            Event::In { kernel_priority, name } => {
+                let known = thread.kernel_priority_min.unwrap_or(i64::MAX);
+                thread.kernel_priority_min = Some(known.min(kernel_priority));
+                thread.name = Some(name);
+            }
+            Event::Fault { address, instruction, user } => {
+                // In the kernel, the call waits. Its faults include those of reading the stack after each event.
+                open.in_fault = user;
+                open.stack_of = if self.stacks { StackOf::Fault } else { StackOf::Nothing };
+                thread.faults.push(Fault { at_ns, address, instruction, user, waited_ns: 0, stack: Vec::new() });
+            }
+            Event::Signal { number } => {
+                thread.signals.push(Signal { at_ns, number });
+            }
+            Event::Stack(frames) => match std::mem::take(&mut open.stack_of) {
+                StackOf::Call => {
+                    if let Some(call) = &mut open.call {
+                        call.stack = frames;
+                    }
+                }
+                StackOf::Fault => {
+                    if let Some(fault) = thread.faults.last_mut() {
+                        fault.stack = frames;
+                    }
+                }
+                StackOf::Other | StackOf::Nothing => {}
+            },
+            Event::Woke { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Scope, judge};
+    use archive::audit::{AuditedProcess, Mapping};
+    use proptest::prelude::*;
+
+    const TID: i32 = 7;
+
+    fn enter(number: i64) -> Event {
+        Event::Enter { number, arguments: [0; 6] }
+    }
+
+    fn back(name: &str) -> Event {
+        Event::In { kernel_priority: 19, name: name.into() }
+    }
+
+    fn replay(events: &[(i64, Event)]) -> Activity {
+        let mut reading = Reading { stacks: true, ..Reading::default() };
+        for (at_ns, event) in events {
+            reading.take(TID, *at_ns, event.clone());
+        }
+        reading.recorded.threads.remove(&TID).unwrap()
+    }
+
+    #[test]
+    fn a_call_has_its_answer_its_wait_and_its_stack() {
+        let out = Event::Out { waits: true, uninterruptible: true };
+        let thread = replay(&[
+            (10, enter(1)),
+            (10, Event::Stack(vec![0xa, 0xb])),
+            (12, out),
+            (20, Event::In { kernel_priority: 19, name: "loop".into() }),
+            (25, Event::Exit { answer: 5 }),
+        ]);
+        let call = &thread.calls[0];
+        assert_eq!((call.number, call.answer, call.duration_ns()), (1, Some(5), 15));
+        assert_eq!((call.waited_ns, call.uninterruptible_ns, call.stack.as_slice()), (8, 8, &[0xa, 0xb][..]));
+        assert_eq!((thread.kernel_priority_min, thread.name.as_deref()), (Some(19), Some("loop")));
+    }
+
+    #[test]
+    fn a_switch_back_that_was_not_recorded_ends_with_what_the_thread_does_next() {
+        let out = Event::Out { waits: true, uninterruptible: false };
+        let thread = replay(&[(10, enter(1)), (12, out), (25, Event::Exit { answer: 0 })]);
+        assert_eq!((thread.calls[0].waited_ns, thread.calls[0].duration_ns()), (13, 15));
+    }
+
+    #[test]
+    fn a_preempted_thread_does_not_wait() {
+        let out = Event::Out { waits: false, uninterruptible: false };
+        let thread = replay(&[(10, enter(1)), (12, out), (20, back("loop")), (25, Event::Exit { answer: 0 })]);
+        assert_eq!(thread.calls[0].waited_ns, 0);
+    }
+
+    #[test]
+    fn the_wait_of_a_fault_in_user_mode_belongs_to_the_fault() {
+        let fault = |user| Event::Fault { address: 0x1000, instruction: 0x2000, user };
+        let out = Event::Out { waits: true, uninterruptible: true };
+        let events = |user| {
+            [(1, enter(0)), (2, fault(user)), (3, out.clone()), (9, back("loop")), (10, Event::Exit { answer: 0 })]
+        };
+        let waits = |thread: &Activity| (thread.faults[0].waited_ns, thread.calls[0].waited_ns);
+        assert_eq!((waits(&replay(&events(true))), waits(&replay(&events(false)))), ((6, 0), (0, 6)));
+    }
+
+    #[test]
+    fn a_call_is_not_long_because_its_exit_was_lost() {
+        let mut reading = Reading::default();
+        reading.take(TID, 1, enter(1));
+        reading.gap();
+        reading.take(TID, 900, Event::Exit { answer: 0 });
+        let thread = &reading.recorded.threads[&TID];
+        assert!(thread.calls.is_empty() && reading.recorded.gaps == 1);
+    }
+
+    const FORMATS: [(&str, &str); 3] = [
+        (
+            "raw_syscalls",
+            "name: sys_enter\nID: 1\nformat:\n\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n",
+        ),
+        (
+            "raw_syscalls",
+            "name: sys_exit\nID: 2\nformat:\n\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n",
+        ),
+        ("signal", "name: signal_deliver\nID: 3\nformat:\n\tfield:int sig;\toffset:8;\tsize:4;\tsigned:1;\n"),
+    ];
+
+    proptest! {
+        /// Whatever a target sends as pages and as a description, it is read and judged.
+        #[test]
+        fn any_pages_are_read(
+            words in proptest::collection::vec(prop_oneof![0_u32..64, any::<u32>()], 0..2048),
+            start in any::<u64>(),
+            end in any::<u64>(),
+            page_bytes in any::<u64>(),
+            stacks in any::<bool>(),
+        ) {
+            let pages: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let mapping = Mapping { start, end, offset: end, rights: "rw-p".into(), name: "/x".into() };
+            let process = AuditedProcess { mappings: vec![mapping], ..AuditedProcess::default() };
+            let description = AuditDescription {
+                machine: "x86_64".into(),
+                page_bytes,
+                stacks,
+                event_formats: FORMATS.map(|(system, text)| (system.to_owned(), text.to_owned())).to_vec(),
+                processes: vec![process],
+                ..AuditDescription::default()
+            };
+            let recorded = read(&description, &[CpuPages { cpu: 0, pages: &pages }]);
+            let calls: usize = recorded.threads.values().map(|thread| thread.calls.len()).sum();
+            prop_assert!(calls <= pages.len());
+            judge(&description, &recorded, Scope::All, 0, &mut |_, _| None);
+        }
+    }
+}

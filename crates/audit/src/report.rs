@@ -1,0 +1,185 @@
+//! The result of an audit.
+
+use crate::activity::{Activity, Call};
+use crate::cycles::{self, Loop};
+use crate::places::Places;
+use crate::read::Recorded;
+use crate::rules::{self, Finding, Subject};
+use crate::system_calls::name;
+use archive::audit::{AuditDescription, AuditedThread};
+use archive::settings::Policy;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Which threads are audited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Those with a real-time policy, or all if there is none.
+    RealTime,
+    All,
+}
+
+/// The address of an instruction, and where that is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Frame {
+    pub address: u64,
+    /// The file that it is in, and the offset in that file; absent if no look at the process saw it.
+    pub file: Option<String>,
+    pub offset: Option<u64>,
+    /// The function, where the file names it.
+    pub function: Option<String>,
+}
+
+/// One kind of system call of a thread, in its loop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CallCount {
+    pub name: String,
+    pub count: u64,
+    pub total_ns: i64,
+    pub worst_ns: i64,
+    /// Calls in which it waited.
+    pub waits: u64,
+    /// From where the longest came, innermost first.
+    pub stack: Vec<Frame>,
+}
+
+/// One audited thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ThreadReport {
+    pub tid: i32,
+    pub pid: i32,
+    pub name: String,
+    pub policy: Option<Policy>,
+    pub priority: u8,
+    /// Absent if it never waited twice: nothing was audited.
+    pub cycles: Option<u64>,
+    /// Length of its loop, in ns.
+    pub loop_ns: Option<i64>,
+    /// Most frequent first.
+    pub calls: Vec<CallCount>,
+}
+
+/// The whole audit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AuditReport {
+    /// Version of this document.
+    pub audit_version: u32,
+    /// No thread had a real-time policy, so all were audited.
+    pub without_real_time: bool,
+    pub threads: Vec<ThreadReport>,
+    /// In the order of the rules, then of the threads.
+    pub findings: Vec<Finding>,
+    /// Stretches in which events were lost: findings count too few.
+    pub gaps: u64,
+    /// There was more than an audit keeps: the end is missing.
+    pub cut_off: bool,
+    /// Events that the kernel of the target lacks, as `exceptions:page_fault_user`.
+    pub events_absent: Vec<String>,
+}
+
+/// Judges what was recorded. `function` names the function at an offset of a file, if it can.
+pub fn judge(
+    description: &AuditDescription,
+    recorded: &Recorded,
+    scope: Scope,
+    settle_ns: i64,
+    function: &mut dyn FnMut(&str, u64) -> Option<String>,
+) -> AuditReport {
+    let subjects: Vec<Subject<'_>> = recorded
+        .threads
+        .values()
+        .filter(|activity| !activity.calls.is_empty())
+        .map(|activity| subject(description, activity, settle_ns))
+        .collect();
+    let any_real_time = subjects.iter().any(Subject::is_real_time);
+    let without_real_time = scope == Scope::RealTime && !any_real_time;
+    let audited: Vec<&Subject<'_>> =
+        subjects.iter().filter(|subject| scope == Scope::All || !any_real_time || subject.is_real_time()).collect();
+    let mut frames = Frames { function, known: BTreeMap::new() };
+    let findings = rules::check(description, &subjects, &audited, &mut |subject, stack| frames.of(subject, stack));
+    let threads = audited.iter().map(|subject| thread(description, subject, &mut frames)).collect();
+    let events_absent = description.events_absent.clone();
+    AuditReport {
+        audit_version: 1,
+        without_real_time,
+        threads,
+        findings,
+        gaps: recorded.gaps,
+        cut_off: recorded.cut_off,
+        events_absent,
+    }
+}
+
+fn subject<'a>(description: &'a AuditDescription, activity: &'a Activity, settle_ns: i64) -> Subject<'a> {
+    let known = description.threads.iter().find(|thread| thread.tid == activity.tid).cloned();
+    let mut known = known.unwrap_or(AuditedThread { tid: activity.tid, pid: activity.tid, ..AuditedThread::default() });
+    if let Some(name) = activity.name.clone().filter(|name| !name.is_empty()) {
+        known.name = name;
+    }
+    // A thread may have ended before the first look; its switches show its priority, though perhaps one that was lent.
+    match activity.kernel_priority_min {
+        Some(..0) if known.policy.is_none() => known.policy = Some(Policy::Deadline),
+        Some(priority @ 0..=98) if known.policy.is_none() => {
+            (known.policy, known.priority) = (Some(Policy::Fifo), (99 - priority) as u8);
+        }
+        _ => {}
+    }
+    let places = Places::of(description, known.pid);
+    Subject {
+        thread: known,
+        activity,
+        cycles: cycles::find(activity, settle_ns),
+        places,
+        machine: &description.machine,
+    }
+}
+
+fn thread(description: &AuditDescription, subject: &Subject<'_>, frames: &mut Frames<'_>) -> ThreadReport {
+    let mut by_number: BTreeMap<i64, Vec<&Call>> = BTreeMap::new();
+    subject.calls().for_each(|call| by_number.entry(call.number).or_default().push(call));
+    let mut calls: Vec<CallCount> = by_number
+        .into_iter()
+        .filter_map(|(number, calls)| {
+            let worst = calls.iter().max_by_key(|call| call.duration_ns())?;
+            Some(CallCount {
+                name: name(&description.machine, number).map_or_else(|| format!("call {number}"), str::to_owned),
+                count: calls.len() as u64,
+                total_ns: calls.iter().fold(0, |sum, call| call.duration_ns().saturating_add(sum)),
+                worst_ns: worst.duration_ns(),
+                waits: calls.iter().filter(|call| call.waited_ns > 0).count() as u64,
+                stack: frames.of(subject, &worst.stack),
+            })
+        })
+        .collect();
+    calls.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.name.cmp(&other.name)));
+    let AuditedThread { tid, pid, name, policy, priority, .. } = subject.thread.clone();
+    let (cycles, loop_ns) = (subject.cycles.map(|found| found.cycles), subject.cycles.map(length_ns));
+    ThreadReport { tid, pid, name, policy, priority, cycles, loop_ns, calls }
+}
+
+fn length_ns(found: Loop) -> i64 {
+    found.end_ns.saturating_sub(found.start_ns)
+}
+
+/// Names addresses; each once.
+struct Frames<'f> {
+    function: &'f mut dyn FnMut(&str, u64) -> Option<String>,
+    known: BTreeMap<(i32, u64), Frame>,
+}
+
+impl Frames<'_> {
+    fn of(&mut self, subject: &Subject<'_>, stack: &[u64]) -> Vec<Frame> {
+        let one = |address: &u64| {
+            self.known
+                .entry((subject.thread.pid, *address))
+                .or_insert_with(|| {
+                    let place = subject.places.code(*address);
+                    let function = place.and_then(|(file, offset)| (self.function)(file, offset));
+                    let (file, offset) = (place.map(|(file, _)| file.to_owned()), place.map(|(_, offset)| offset));
+                    Frame { address: *address, file, offset, function }
+                })
+                .clone()
+        };
+        stack.iter().map(one).collect()
+    }
+}

@@ -1,0 +1,213 @@
+//! The habits that are looked for, one file each, and how they are looked for.
+
+mod address_space;
+mod blocking_io;
+mod interrupt_thread;
+mod locks;
+mod memory_unlocked;
+mod page_faults;
+mod signals;
+mod sleeps;
+mod timer_slack;
+mod yields;
+
+use crate::activity::{Activity, Call};
+use crate::cycles::Loop;
+use crate::places::Places;
+use crate::report::Frame;
+use crate::system_calls;
+use archive::audit::{AuditDescription, AuditedThread};
+use archive::settings::Policy;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A habit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    /// Stable, for `--deny` and `--allow`.
+    pub name: &'static str,
+    /// What a thread does, after its name in a sentence.
+    pub title: &'static str,
+    pub why: &'static str,
+    pub instead: &'static str,
+}
+
+/// Every rule, in the order of findings.
+pub const RULES: [Rule; 14] = [
+    memory_unlocked::RULE,
+    page_faults::PAGE_FAULT,
+    page_faults::STACK_FAULT,
+    address_space::RULE,
+    blocking_io::RULE,
+    locks::WITHOUT_INHERITANCE,
+    locks::SHARED,
+    sleeps::WALL_CLOCK,
+    sleeps::RELATIVE,
+    yields::RULE,
+    signals::RULE,
+    timer_slack::NOT_REAL_TIME,
+    timer_slack::SLACK,
+    interrupt_thread::RULE,
+];
+
+/// A habit of a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub rule: &'static str,
+    pub pid: i32,
+    pub tid: i32,
+    /// Name of the thread.
+    pub thread: String,
+    /// What exactly: `write to /dev/pts/0`.
+    pub what: String,
+    /// How often, in its loop; 0 for a state and not an event.
+    pub count: u64,
+    /// The longest one, in ns; absent where the trace shows no duration.
+    pub worst_ns: Option<i64>,
+    /// CLOCK_MONOTONIC of the target, of the longest one or of the first.
+    pub at_ns: Option<i64>,
+    /// From where, innermost first.
+    pub stack: Vec<Frame>,
+    pub why: &'static str,
+    pub instead: &'static str,
+}
+
+/// A thread with everything that a rule needs.
+#[derive(Debug, Clone)]
+pub struct Subject<'a> {
+    pub thread: AuditedThread,
+    pub activity: &'a Activity,
+    pub cycles: Option<Loop>,
+    pub places: Places<'a>,
+    pub machine: &'a str,
+}
+
+impl<'a> Subject<'a> {
+    pub fn is_real_time(&self) -> bool {
+        matches!(self.thread.policy, Some(Policy::Fifo | Policy::Rr | Policy::Deadline))
+    }
+
+    /// Its calls in its loop.
+    pub fn calls(&self) -> impl Iterator<Item = &'a Call> + use<'a> {
+        let (activity, cycles) = (self.activity, self.cycles);
+        activity.calls.iter().filter(move |call| cycles.is_some_and(|cycles| cycles.contains(call.start_ns)))
+    }
+
+    pub fn is_in_loop(&self, at_ns: i64) -> bool {
+        self.cycles.is_some_and(|cycles| cycles.contains(at_ns))
+    }
+
+    pub fn name_of(&self, call: &Call) -> &'static str {
+        system_calls::name(self.machine, call.number).unwrap_or_default()
+    }
+}
+
+/// A habit that a rule saw once, or a state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sight<'a> {
+    rule: &'static Rule,
+    what: String,
+    /// 0 for a state.
+    count: u64,
+    worst_ns: Option<i64>,
+    at_ns: Option<i64>,
+    stack: &'a [u64],
+}
+
+impl<'a> Sight<'a> {
+    fn of_call(rule: &'static Rule, call: &'a Call, what: String) -> Self {
+        let worst_ns = call.answer.map(|_| call.duration_ns());
+        Self { rule, what, count: 1, worst_ns, at_ns: Some(call.start_ns), stack: &call.stack }
+    }
+
+    fn of_state(rule: &'static Rule, what: String) -> Self {
+        Self { rule, what, count: 0, worst_ns: None, at_ns: None, stack: &[] }
+    }
+}
+
+/// Looks for every habit of the audited threads; `subjects` are all threads of the program.
+pub fn check(
+    description: &AuditDescription,
+    subjects: &[Subject<'_>],
+    audited: &[&Subject<'_>],
+    frames: &mut dyn FnMut(&Subject<'_>, &[u64]) -> Vec<Frame>,
+) -> Vec<Finding> {
+    let locks = locks::find(subjects);
+    let mut findings = Vec::new();
+    for subject in audited {
+        let mut sights = memory_unlocked::check(subject);
+        sights.extend(page_faults::check(subject, description));
+        sights.extend(address_space::check(subject));
+        sights.extend(blocking_io::check(subject));
+        sights.extend(locks::check(subject, &locks));
+        sights.extend(sleeps::check(subject));
+        sights.extend(yields::check(subject));
+        sights.extend(signals::check(subject));
+        sights.extend(timer_slack::check(subject));
+        sights.extend(interrupt_thread::check(subject, &description.interrupt_threads));
+        findings.extend(joined(sights).into_iter().map(|sight| finding(subject, sight, frames)));
+    }
+    // A state of the process is one finding and not one for each of its threads.
+    findings.sort_by_key(|finding| RULES.iter().position(|rule| rule.name == finding.rule));
+    findings.dedup_by(|one, other| {
+        one.rule == memory_unlocked::RULE.name && (one.rule, one.pid) == (other.rule, other.pid)
+    });
+    findings
+}
+
+/// One for each rule and what it is about: the number of all, and the longest one.
+fn joined(sights: Vec<Sight<'_>>) -> Vec<Sight<'_>> {
+    let mut joined: BTreeMap<(&'static str, String), Sight<'_>> = BTreeMap::new();
+    for sight in sights {
+        match joined.entry((sight.rule.name, sight.what.clone())) {
+            std::collections::btree_map::Entry::Vacant(place) => {
+                place.insert(sight);
+            }
+            std::collections::btree_map::Entry::Occupied(mut known) => {
+                let known = known.get_mut();
+                let count = known.count + sight.count;
+                if sight.worst_ns > known.worst_ns {
+                    *known = sight;
+                }
+                known.count = count;
+            }
+        }
+    }
+    joined.into_values().collect()
+}
+
+fn finding(
+    subject: &Subject<'_>,
+    sight: Sight<'_>,
+    frames: &mut dyn FnMut(&Subject<'_>, &[u64]) -> Vec<Frame>,
+) -> Finding {
+    Finding {
+        rule: sight.rule.name,
+        pid: subject.thread.pid,
+        tid: subject.thread.tid,
+        thread: subject.thread.name.clone(),
+        what: sight.what,
+        count: sight.count,
+        worst_ns: sight.worst_ns,
+        at_ns: sight.at_ns,
+        stack: frames(subject, sight.stack),
+        why: sight.rule.why,
+        instead: sight.rule.instead,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_of_rules_are_unique_and_each_has_a_reason_and_an_advice() {
+        let names: BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
+        assert_eq!(names.len(), RULES.len());
+        for rule in RULES {
+            assert!(rule.name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-'), "{rule:?}");
+            assert!(rule.why.ends_with('.') && rule.instead.ends_with('.'), "{rule:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Locks that do not lend their holder the priority of those who wait.
+//!
+//! A lock without contention makes no system call, and a futex may be anything. The words of the C library, of musl and
+//! of Rust's standard library for "locked, and others wait" identify a lock: 2, or the owner with the highest bit.
+
+use super::{Rule, Sight, Subject};
+use crate::activity::Call;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub const WITHOUT_INHERITANCE: Rule = Rule {
+    name: "lock-without-inheritance",
+    title: "waits for a lock without priority inheritance",
+    why: "The holder keeps its own priority, so any thread between the two may delay the release without a bound.",
+    instead: "Initialise the mutex with pthread_mutexattr_setprotocol(PTHREAD_PRIO_INHERIT), or share the data without a lock.",
+};
+
+pub const SHARED: Rule = Rule {
+    name: "lock-across-priorities",
+    title: "shares a lock with a less urgent thread",
+    why: "As soon as both want it at once, the urgent thread waits for the other one, and for all that preempts that.",
+    instead: "Initialise the mutex with pthread_mutexattr_setprotocol(PTHREAD_PRIO_INHERIT), or hand the data over through a ring.",
+};
+
+const WAIT: u64 = 0;
+const WAKE: u64 = 1;
+const WAIT_BITSET: u64 = 9;
+/// The operation without the flags for private futexes and for the clock.
+const OPERATION: u64 = 0x7f;
+const CONTENDED: u64 = 2;
+const OWNED: u64 = 0x8000_0000;
+
+/// A futex of a process.
+type Word = (i32, u64);
+
+/// The locks of a program.
+#[derive(Debug, Default)]
+pub struct Locks {
+    /// Each with the threads that used it: number, kernel's order of urgency, name.
+    users: BTreeMap<Word, BTreeSet<(i32, i32, String)>>,
+}
+
+/// Finds the locks that any thread waited for.
+pub fn find(subjects: &[Subject<'_>]) -> Locks {
+    let mut locks = Locks::default();
+    for subject in subjects {
+        let futexes = calls(subject).filter(|(_, call)| waits_for_lock(call));
+        futexes.for_each(|(word, _)| _ = locks.users.entry(word).or_default());
+    }
+    for subject in subjects {
+        for (word, call) in calls(subject) {
+            let uses = waits_for_lock(call) || operation(call) == WAKE;
+            if let Some(users) = locks.users.get_mut(&word).filter(|_| uses) {
+                users.insert((subject.thread.tid, urgency(subject), subject.thread.name.clone()));
+            }
+        }
+    }
+    locks
+}
+
+pub fn check<'a>(subject: &Subject<'a>, locks: &Locks) -> Vec<Sight<'a>> {
+    let mut sights = Vec::new();
+    let in_loop = subject.calls().filter(|call| is_futex(subject, call));
+    for call in in_loop {
+        let word = (subject.thread.pid, call.arguments[0]);
+        let Some(users) = locks.users.get(&word) else { continue };
+        if waits_for_lock(call) && call.waited_ns > 0 {
+            sights.push(Sight::of_call(&WITHOUT_INHERITANCE, call, format!("the lock at {:#x}", word.1)));
+        }
+        let own = urgency(subject);
+        let lesser = users.iter().find(|(tid, urgency, _)| *tid != subject.thread.tid && *urgency < own);
+        if let Some((tid, _, name)) = lesser {
+            let what = format!("the lock at {:#x}, which {name} (thread {tid}) takes as well", word.1);
+            let sight = Sight::of_call(&SHARED, call, what);
+            sights.push(Sight { worst_ns: Some(call.waited_ns).filter(|ns| *ns > 0), ..sight });
+        }
+    }
+    sights
+}
+
+fn calls<'a>(subject: &Subject<'a>) -> impl Iterator<Item = (Word, &'a Call)> {
+    let pid = subject.thread.pid;
+    let futexes = subject.activity.calls.iter().filter(|call| is_futex(subject, call));
+    futexes.map(move |call| ((pid, call.arguments[0]), call)).collect::<Vec<_>>().into_iter()
+}
+
+fn is_futex(subject: &Subject<'_>, call: &Call) -> bool {
+    matches!(subject.name_of(call), "futex" | "futex_time64")
+}
+
+fn operation(call: &Call) -> u64 {
+    call.arguments[1] & OPERATION
+}
+
+fn waits_for_lock(call: &Call) -> bool {
+    let value = call.arguments[2] & 0xffff_ffff;
+    let without_timeout = call.arguments[3] == 0;
+    matches!(operation(call), WAIT | WAIT_BITSET) && without_timeout && (value == CONTENDED || value & OWNED != 0)
+}
+
+/// A larger number is more urgent.
+fn urgency(subject: &Subject<'_>) -> i32 {
+    use archive::settings::Policy;
+    match subject.thread.policy {
+        Some(Policy::Deadline) => 100,
+        Some(Policy::Fifo | Policy::Rr) => i32::from(subject.thread.priority),
+        Some(Policy::Other) | None => 0,
+    }
+}

@@ -1,0 +1,15 @@
+//! `sched_yield`, which promises nothing.
+
+use super::{Rule, Sight, Subject};
+
+pub const RULE: Rule = Rule {
+    name: "sched-yield",
+    title: "calls sched_yield",
+    why: "It gives the CPU only to threads of the same priority, and for a time that nothing limits; in a waiting loop it can keep the awaited thread from running at all.",
+    instead: "Wait with a futex, a condition variable or an eventfd, or sleep until an instant.",
+};
+
+pub fn check<'a>(subject: &Subject<'a>) -> Vec<Sight<'a>> {
+    let yields = subject.calls().filter(|call| subject.name_of(call) == "sched_yield");
+    yields.map(|call| Sight::of_call(&RULE, call, "sched_yield".into())).collect()
+}

@@ -1,0 +1,4 @@
+//! Audits in the formats of code scanning and of test systems.
+
+pub mod junit;
+pub mod sarif;

@@ -1,0 +1,60 @@
+//! SARIF 2.1.0 (OASIS), as code scanning reads it: one result for each finding.
+
+use audit::report::AuditReport;
+use audit::rules::{Finding, RULES};
+use serde_json::{Value, json};
+
+/// The document; habits that are denied are errors, the others warnings.
+pub fn document(report: &AuditReport, denied: &dyn Fn(&str) -> bool) -> Value {
+    let rules: Vec<Value> = RULES
+        .iter()
+        .map(|rule| {
+            json!({
+                "id": rule.name,
+                "shortDescription": { "text": format!("A real-time thread {}", rule.title) },
+                "fullDescription": { "text": rule.why },
+                "help": { "text": rule.instead },
+            })
+        })
+        .collect();
+    let results: Vec<Value> = report.findings.iter().map(|finding| result(finding, denied(finding.rule))).collect();
+    json!({
+        "version": "2.1.0",
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "tardy audit",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            } },
+            "results": results,
+        }],
+    })
+}
+
+fn result(finding: &Finding, denied: bool) -> Value {
+    let rule = RULES.iter().find(|rule| rule.name == finding.rule);
+    let text = format!("{} {}: {}", finding.thread, rule.map_or("", |rule| rule.title), finding.what);
+    let frames: Vec<Value> = finding
+        .stack
+        .iter()
+        .map(|frame| {
+            let name = frame.function.clone().unwrap_or_else(|| format!("{:#x}", frame.address));
+            json!({ "location": {
+                "message": { "text": name },
+                "physicalLocation": { "address": { "absoluteAddress": frame.address, "fullyQualifiedName": name } },
+            } })
+        })
+        .collect();
+    let mut result = json!({
+        "ruleId": finding.rule,
+        "level": if denied { "error" } else { "warning" },
+        "message": { "text": text },
+        "locations": [{ "logicalLocations": [{ "name": finding.thread, "kind": "thread" }] }],
+        "properties": { "count": finding.count, "worst_ns": finding.worst_ns, "tid": finding.tid, "pid": finding.pid },
+    });
+    if !frames.is_empty() {
+        result["stacks"] = json!([{ "message": { "text": "from, innermost first" }, "frames": frames }]);
+    }
+    result
+}

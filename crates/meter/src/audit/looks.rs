@@ -1,0 +1,181 @@
+//! What /proc shows of an audited program, collected over several looks: a program that ends leaves nothing behind.
+
+use super::ThreadList;
+use crate::kernel::scheduling;
+use archive::audit::{AuditDescription, AuditedProcess, AuditedThread, InterruptThread, Mapping, OpenFile};
+use archive::settings::Policy;
+use load::task_stat::TaskStat;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// Most mappings and open files of one process.
+const LISTED_MAX: usize = 10_000;
+
+/// Everything seen so far.
+pub struct Looks {
+    list: ThreadList,
+    threads: BTreeMap<i32, AuditedThread>,
+    processes: BTreeMap<i32, Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    program: String,
+    locked_kb: u64,
+    size_kb: u64,
+    mappings: BTreeSet<Mapping>,
+    files: BTreeSet<OpenFile>,
+}
+
+impl Looks {
+    pub fn new(list: ThreadList) -> Self {
+        Self { list, threads: BTreeMap::new(), processes: BTreeMap::new() }
+    }
+
+    /// Reads /proc; returns the threads that were not known before.
+    pub fn look(&mut self) -> Vec<i32> {
+        let mut new = Vec::new();
+        for found in (self.list)() {
+            let tid = found.tid;
+            let known = self.threads.entry(tid).or_insert_with(|| {
+                new.push(tid);
+                AuditedThread { tid, pid: found.pid, ..AuditedThread::default() }
+            });
+            known.name = found.name;
+            see_thread(known);
+        }
+        let pids: BTreeSet<i32> = self.threads.values().map(|thread| thread.pid).collect();
+        for pid in pids {
+            see_process(pid, self.processes.entry(pid).or_default());
+        }
+        new
+    }
+
+    /// Adds all of it to the description.
+    pub fn describe(mut self, description: &mut AuditDescription) {
+        self.look();
+        description.threads = self.threads.into_values().collect();
+        description.processes = self
+            .processes
+            .into_iter()
+            .map(|(pid, seen)| AuditedProcess {
+                pid,
+                program: seen.program,
+                locked_kb: seen.locked_kb,
+                size_kb: seen.size_kb,
+                mappings: seen.mappings.into_iter().collect(),
+                files: seen.files.into_iter().collect(),
+            })
+            .collect();
+        description.interrupt_threads = interrupt_threads();
+    }
+}
+
+/// Keeps the most urgent policy: a thread may take it only for a while.
+fn see_thread(thread: &mut AuditedThread) {
+    let urgency = |policy: Option<Policy>, priority: u8| match policy {
+        Some(Policy::Deadline) => 100,
+        Some(Policy::Fifo | Policy::Rr) => priority,
+        Some(Policy::Other) | None => 0,
+    };
+    if let Ok((policy, priority)) = scheduling::policy_of(thread.tid)
+        && (thread.policy.is_none() || urgency(Some(policy), priority) > urgency(thread.policy, thread.priority))
+    {
+        (thread.policy, thread.priority) = (Some(policy), priority);
+    }
+    let slack = fs::read_to_string(format!("/proc/{}/timerslack_ns", thread.tid)).ok();
+    thread.timer_slack_ns = slack.and_then(|text| text.trim().parse().ok()).or(thread.timer_slack_ns);
+    let stat = fs::read(format!("/proc/{}/task/{}/stat", thread.pid, thread.tid)).ok();
+    if let Some(faults) = stat.and_then(|line| faults(&line)) {
+        thread.faults_first = thread.faults_first.or(Some(faults));
+        thread.faults_last = Some(faults);
+    }
+}
+
+/// Minor and major faults, the fields 10 and 12 of /proc/PID/stat.
+fn faults(stat: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(stat);
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let field = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    Some(field(7)? + field(9)?)
+}
+
+fn see_process(pid: i32, seen: &mut Seen) {
+    if let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) {
+        seen.program = program.to_string_lossy().into_owned();
+    }
+    if let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) {
+        let kb = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        seen.locked_kb = kb("VmLck:").unwrap_or(seen.locked_kb);
+        seen.size_kb = kb("VmSize:").unwrap_or(seen.size_kb);
+    }
+    if seen.mappings.len() < LISTED_MAX
+        && let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps"))
+    {
+        seen.mappings.extend(maps.lines().filter_map(mapping).take(LISTED_MAX));
+    }
+    if seen.files.len() < LISTED_MAX {
+        let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        seen.files.extend(entries.take(LISTED_MAX).filter_map(|entry| {
+            let number = entry.file_name().to_str()?.parse().ok()?;
+            let target = fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
+            Some(OpenFile { number, target })
+        }));
+    }
+}
+
+/// One line of /proc/PID/maps.
+fn mapping(line: &str) -> Option<Mapping> {
+    let mut words = line.splitn(6, ' ');
+    let (start, end) = words.next()?.split_once('-')?;
+    let rights = words.next()?.to_owned();
+    let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+    let offset = hexadecimal(words.next()?)?;
+    let name = words.nth(2).unwrap_or_default().trim_start().to_owned();
+    Some(Mapping { start: hexadecimal(start)?, end: hexadecimal(end)?, offset, rights, name })
+}
+
+/// Threads of the kernel that handle interrupts, where it has them.
+fn interrupt_threads() -> Vec<InterruptThread> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let of = |tid: i32| {
+        let stat = TaskStat::parse(&fs::read(format!("/proc/{tid}/stat")).ok()?)?;
+        let (_, priority) = scheduling::policy_of(tid).ok()?;
+        stat.name.starts_with("irq/").then_some(InterruptThread { tid, name: stat.name, priority })
+    };
+    numbers.filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_maps_are_read_with_and_without_a_name() {
+        let line = "7fb114010000-7fb114036000 r-xp 00001000 fe:00 1234                       /usr/lib/a b.so";
+        let read = mapping(line).unwrap();
+        assert_eq!((read.start, read.end, read.offset), (0x7fb114010000, 0x7fb114036000, 0x1000));
+        assert_eq!((read.rights.as_str(), read.name.as_str()), ("r-xp", "/usr/lib/a b.so"));
+        assert_eq!(mapping("10-20 rw-p 00000000 00:00 0 ").unwrap().name, "");
+        assert_eq!(mapping("nonsense"), None);
+    }
+
+    #[test]
+    fn this_process_is_seen_with_its_memory_and_files() {
+        let pid = std::process::id() as i32;
+        let list = move || vec![AuditedThread { tid: pid, pid, name: "me".into(), ..AuditedThread::default() }];
+        let mut looks = Looks::new(Box::new(list));
+        assert_eq!((looks.look(), looks.look()), (vec![pid], vec![]));
+        let mut description = AuditDescription::default();
+        looks.describe(&mut description);
+        let process = &description.processes[0];
+        assert!(process.mappings.iter().any(|mapping| mapping.name == "[stack]"), "{process:?}");
+        assert!(process.files.iter().any(|file| file.number == 0) && process.size_kb > 0, "{process:?}");
+        assert!(description.threads[0].faults_last > Some(0) && description.threads[0].policy.is_some());
+    }
+}

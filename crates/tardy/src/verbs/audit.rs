@@ -1,0 +1,126 @@
+//! `tardy audit`: finds what a real-time program does that will cost it a deadline.
+
+mod arguments;
+mod functions;
+mod page;
+
+pub use arguments::AuditArguments;
+
+use crate::archives;
+use crate::exit::Exit;
+use crate::measuring::command;
+use crate::measuring::ending::measured;
+use crate::measuring::machine;
+use crate::measuring::request::new_request;
+use crate::measuring::signals::Signals;
+use crate::refusal::NothingMeasured;
+use crate::terminal::json;
+use crate::terminal::page::write_stdout;
+use crate::terminal::progress::Progress;
+use anyhow::Context;
+use archive::message::Severity;
+use archive::reader::Run;
+use arguments::Format;
+use audit::read::{CpuPages, read};
+use audit::report::{AuditReport, judge};
+use functions::Functions;
+use interchange::audits::{junit, sarif};
+use machines::local;
+use machines::meter_places::MeterPlaces;
+use runner::event::Event;
+use runner::run::CountedOutput;
+use std::io::{self, Write};
+use std::path::Path;
+use words::printable::printable;
+
+/// Runs the verb; `typed` is the command line.
+pub fn run(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
+    let run = match &arguments.archive {
+        Some(name) => archives::open(name)?,
+        None => record(arguments, typed)?,
+    };
+    let mut report = judged(&run.directory, arguments)?;
+    report.findings.retain(|finding| !arguments.is_allowed(finding.rule));
+    show(arguments, &report, &run)?;
+    if let Some(why) = unusable(&report, &run) {
+        complain!("tardy: {}", printable(&why));
+        return Ok(Exit::NotMeasured);
+    }
+    let denied = report.findings.iter().any(|finding| arguments.is_denied(finding.rule));
+    Ok(if denied { Exit::LimitExceeded } else { Exit::Measured })
+}
+
+/// Records the program; returns the archive.
+fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run> {
+    let mut settings = arguments.settings()?;
+    let output = &arguments.output;
+    let silent = arguments.format() != Format::Text || output.quiet;
+    let meter = MeterPlaces::of_process().find()?;
+    let counted = CountedOutput::new(&[]);
+    let signals = Signals::watch()?;
+    let mut target = machine::open(&arguments.target, &meter, &signals)?;
+    // The output of the program would corrupt a document on standard output.
+    let mut started = match &mut settings.watch {
+        Some(watch) => command::prepare(&arguments.target, target.as_mut(), watch, &meter, silent, &counted)?,
+        None => None,
+    };
+    let request = new_request(&arguments.target, output, typed, meter, settings)?;
+    let mut progress = Progress::new(output.quiet || started.is_some(), request.settings.duration_ns);
+    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
+        if let Event::Said { line } = &event {
+            progress.aside(|| _ = writeln!(io::stderr(), "{}", printable(line)));
+        }
+        progress.event(&event);
+    });
+    if let Some(how) = started.as_mut().map(command::Started::end).filter(|how| !how.is_success())
+        && started.as_ref().and_then(command::Started::own_failure).is_some()
+    {
+        complain!("tardy: the command {how}");
+    }
+    let (outcome, run) = measured(outcome, &signals, &mut progress)?;
+    progress.clear();
+    if let Some(problem) = run.problems.iter().find(|problem| problem.severity == Severity::Invalid) {
+        let kept = format!("; what was recorded is in {}", outcome.directory.display());
+        return Err(NothingMeasured { problem: problem.clone(), kept }.into());
+    }
+    Ok(run)
+}
+
+/// Judges the audit in an archive.
+fn judged(archive: &Path, arguments: &AuditArguments) -> anyhow::Result<AuditReport> {
+    let place = || format!("failed to read an audit in {}; `tardy audit` makes one", archive.display());
+    let description = archive::audit::description(archive).with_context(place)?;
+    let pages = archive::audit::pages(archive, &description).with_context(place)?;
+    let cpus: Vec<CpuPages<'_>> = pages.iter().map(|(cpu, pages)| CpuPages { cpu: *cpu, pages }).collect();
+    let recorded = read(&description, &cpus);
+    let mut functions = Functions::default();
+    // The files of another machine are not here; one of the same name may be another version.
+    let here = arguments.target == local::NAME;
+    let mut function = |file: &str, offset: u64| if here { functions.find(file, offset) } else { None };
+    Ok(judge(&description, &recorded, arguments.scope(), arguments.settle_ns(), &mut function))
+}
+
+/// Why nothing can be said about the program.
+fn unusable(report: &AuditReport, run: &Run) -> Option<String> {
+    if run.ending.is_none() {
+        return Some("the recording has no end, so habits may be missing".into());
+    }
+    if report.threads.iter().all(|thread| thread.cycles.is_none()) {
+        let what = "no thread waited twice after it had settled, so no loop was audited; audit it for longer, or lower --settle";
+        return Some(what.into());
+    }
+    None
+}
+
+fn show(arguments: &AuditArguments, report: &AuditReport, run: &Run) -> anyhow::Result<()> {
+    match arguments.format() {
+        Format::Json => json::print(report)?,
+        Format::Sarif => json::print(&sarif::document(report, &|rule| arguments.is_denied(rule)))?,
+        Format::Junit => {
+            write_stdout(junit::document(report, &arguments.whom(), &|rule| arguments.is_denied(rule)).as_bytes())?
+        }
+        Format::Text if arguments.output.quiet => {}
+        Format::Text => page::lay_out(report, &arguments.whom(), &|rule| arguments.is_denied(rule), run).print()?,
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! The options of `tardy audit`, and the meter settings that follow from them.
+
+use crate::exit::UsageError;
+use crate::measuring::arguments::{LoadArguments, OutputArguments};
+use crate::measuring::command;
+use crate::measuring::machine::is_board;
+use crate::options::quantity::{positive_time_ns, time_ns};
+use archive::audit::AuditSettings;
+use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
+use archive::watched::WatchSettings;
+use audit::report::Scope;
+use audit::rules::RULES;
+use clap::{ArgGroup, Args, ValueEnum};
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy audit --duration 10s -- ./robot --config arm.toml
+  tardy audit --duration 10s --deny all --allow signal -- ./robot
+  tardy audit --pid 4711 --duration 30s
+  tardy audit --archive latest --format sarif
+
+It records every system call, page fault and signal of the program's threads and shows what a real-time loop must not do. \
+The loop of a thread lasts from its first wait after --settle to its last wait; what comes before and after does not count.
+Exit codes: 0 no habit that --deny names, 1 such a habit, 2 wrong usage, 3 nothing could be audited.";
+
+/// Every rule, for `--deny`.
+const ALL: &str = "all";
+
+/// Find what a real-time program does that will cost it a deadline
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("whom").required(true).args(["pid", "comm", "archive", "command"]))]
+pub struct AuditArguments {
+    /// Target to audit on: `local`, or one added with `tardy target add`
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    pub target: String,
+    /// Audit this process, its threads, and its children
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Option<i32>,
+    /// Audit the threads with this name, in any process; * and ? are wildcards
+    #[arg(long, value_name = "NAME")]
+    comm: Option<String>,
+    /// Judge an audit that was recorded before
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "duration", "loads", "out"])]
+    pub archive: Option<PathBuf>,
+    /// Start this command and audit it
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    /// Audit for TIME [default: until the program ends, or Ctrl-C]
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns)]
+    duration: Option<u64>,
+    /// Do not count what a thread does in its first TIME; 0 for a program that is already running
+    #[arg(long, value_name = "TIME", value_parser = time_ns)]
+    settle: Option<u64>,
+    /// Audit all threads, and not just those with a real-time policy
+    #[arg(long)]
+    pub all_threads: bool,
+    /// Exit with code 1 if a thread has this habit; `all` for every one; may be repeated
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    deny: Vec<String>,
+    /// Do not show this habit, and do not count it for --deny; may be repeated
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    allow: Vec<String>,
+    /// Do not record from where a call came, which costs a microsecond a call
+    #[arg(long)]
+    no_stacks: bool,
+    /// Form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+
+    #[command(flatten)]
+    load: LoadArguments,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// A form of the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+    /// For code scanning, as GitHub and GitLab show it
+    Sarif,
+    /// For test systems: one test for each rule
+    Junit,
+}
+
+/// Programs need a while to open, map and lock what they use.
+const SETTLE_NS: u64 = 1_000_000_000;
+
+impl AuditArguments {
+    pub fn scope(&self) -> Scope {
+        // Threads that were asked for by name are audited whatever their policy.
+        if self.all_threads || self.comm.is_some() { Scope::All } else { Scope::RealTime }
+    }
+
+    pub fn settle_ns(&self) -> i64 {
+        let default_ns = if self.pid.is_some() || self.comm.is_some() { 0 } else { SETTLE_NS };
+        i64::try_from(self.settle.unwrap_or(default_ns)).unwrap_or(i64::MAX)
+    }
+
+    pub fn format(&self) -> Format {
+        if self.output.json { Format::Json } else { self.format }
+    }
+
+    pub fn is_denied(&self, rule: &str) -> bool {
+        self.deny.iter().any(|denied| denied == ALL || denied == rule)
+    }
+
+    pub fn is_allowed(&self, rule: &str) -> bool {
+        self.allow.iter().any(|allowed| allowed == ALL || allowed == rule)
+    }
+
+    /// What is audited, in words.
+    pub fn whom(&self) -> String {
+        match (&self.archive, self.pid, &self.comm) {
+            (Some(archive), ..) => archive.display().to_string(),
+            (None, Some(pid), _) => format!("process {pid}"),
+            (None, None, Some(name)) => format!("the threads {name}"),
+            (None, None, None) => self.command.first().cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The settings for the meter.
+    ///
+    /// # Errors
+    /// [`UsageError`], and what [`command::find`] refuses.
+    pub fn settings(&self) -> anyhow::Result<RunSettings> {
+        if let Some(pid) = self.pid.filter(|pid| self.target == "local" && !Path::new(&format!("/proc/{pid}")).exists())
+        {
+            return Err(UsageError(format!("there is no process {pid}; `ps -e` lists the processes")).into());
+        }
+        if let Some(program) = self.command.first().filter(|_| !is_board(&self.target)) {
+            command::find(program)?;
+        }
+        let audit = AuditSettings { stacks: !self.no_stacks, ..AuditSettings::default() };
+        Ok(RunSettings {
+            duration_ns: self.duration,
+            settle_ns: 0,
+            lock_memory: false,
+            loads: self.load.requests(),
+            trace: TraceSettings { mode: SnapshotMode::Off, ..TraceSettings::default() },
+            watch: Some(WatchSettings {
+                pid: self.pid,
+                comm: self.comm.clone(),
+                command: self.command.clone(),
+                ..WatchSettings::default()
+            }),
+            audit: Some(audit),
+            ..RunSettings::default()
+        })
+    }
+}
+
+fn rule(text: &str) -> Result<String, String> {
+    if text == ALL || RULES.iter().any(|rule| rule.name == text) {
+        return Ok(text.to_owned());
+    }
+    let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+    Err(format!("no such rule; there are all, {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        audit: AuditArguments,
+    }
+
+    fn parsed(words: &[&str]) -> Result<AuditArguments, clap::Error> {
+        Line::try_parse_from([&["audit"], words].concat()).map(|line| line.audit)
+    }
+
+    #[test]
+    fn rules_are_denied_and_allowed_by_name() {
+        let arguments = parsed(&["--deny", "all", "--allow", "signal", "--pid", "1"]).unwrap();
+        assert!(
+            arguments.is_denied("page-fault") && arguments.is_allowed("signal") && !arguments.is_allowed("page-fault")
+        );
+        assert!(parsed(&["--deny", "haste", "--pid", "1"]).unwrap_err().to_string().contains("sched-yield"));
+        assert!(!parsed(&["--pid", "1"]).unwrap().is_denied("page-fault"));
+    }
+
+    #[test]
+    fn a_running_program_has_already_settled() {
+        assert_eq!(parsed(&["--pid", "1"]).unwrap().settle_ns(), 0);
+        assert_eq!(parsed(&["--", "/bin/true"]).unwrap().settle_ns(), 1_000_000_000);
+        assert_eq!(parsed(&["--settle", "3s", "--pid", "1"]).unwrap().settle_ns(), 3_000_000_000);
+        assert!(parsed(&[]).is_err() && parsed(&["--pid", "1", "--archive", "latest"]).is_err());
+    }
+}

@@ -1,0 +1,142 @@
+//! An audit as text.
+
+use crate::terminal::page::Page;
+use crate::terminal::table::{Align, Table};
+use archive::reader::Run;
+use archive::settings::Policy;
+use audit::report::{AuditReport, CallCount, Frame, ThreadReport};
+use audit::rules::{Finding, RULES};
+use std::collections::BTreeSet;
+use std::path::Path;
+use words::figures::{count, counted, duration, latency};
+
+/// Most kinds of system calls of a thread that are listed.
+const CALLS_MAX: usize = 12;
+/// Frames of a stack that are shown.
+const FRAMES_MAX: usize = 4;
+
+pub fn lay_out(report: &AuditReport, whom: &str, denied: &dyn Fn(&str) -> bool, run: &Run) -> Page {
+    let mut page = Page::for_stdout();
+    page.heading(&headline(report, whom));
+    if report.without_real_time {
+        page.wrapped("", "No thread had a real-time policy, so all threads were audited.");
+    }
+    if report.gaps > 0 {
+        let text = format!("Events were lost in {}: the counts are too small.", counted(report.gaps, "place"));
+        page.alarm(&text);
+    }
+    if report.cut_off {
+        page.alarm("There was more than an audit keeps: the end is missing. Audit for a shorter time.");
+    }
+    for event in &report.events_absent {
+        page.wrapped(
+            "",
+            &format!("This kernel has no event {event}; what it would show is missing or counted otherwise."),
+        );
+    }
+    for thread in &report.threads {
+        page.blank();
+        of_thread(report, thread, denied, &mut page);
+    }
+    let seen: BTreeSet<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+    if !seen.is_empty() {
+        page.blank();
+        page.heading("What to do");
+    }
+    for rule in RULES.iter().filter(|rule| seen.contains(rule.name)) {
+        page.line(&format!("  {}", rule.name));
+        page.wrapped("    ", rule.why);
+        page.wrapped("    -> ", rule.instead);
+    }
+    page.blank();
+    page.line(&format!("Archive: {}", run.directory.display()));
+    page
+}
+
+fn headline(report: &AuditReport, whom: &str) -> String {
+    let threads = report.threads.iter().filter(|thread| thread.cycles.is_some()).count() as u64;
+    let rules: BTreeSet<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+    let found = match rules.len() {
+        0 => "no bad habit found".to_owned(),
+        1 => "1 bad habit found".to_owned(),
+        many => format!("{many} bad habits found"),
+    };
+    let whom = Path::new(whom).file_name().map_or(whom.into(), |name| name.to_string_lossy());
+    format!("Audited {} of {whom}: {found}.", counted(threads, "thread"))
+}
+
+fn of_thread(report: &AuditReport, thread: &ThreadReport, denied: &dyn Fn(&str) -> bool, page: &mut Page) {
+    let cycles = match (thread.cycles, thread.loop_ns) {
+        (Some(cycles), Some(loop_ns)) => format!("{} in {}", counted(cycles, "cycle"), duration(loop_ns)),
+        _ => "no loop: it waited less than twice after it had settled".to_owned(),
+    };
+    page.heading(&format!("{} (thread {}, {}): {cycles}", thread.name, thread.tid, policy(thread)));
+    for finding in report.findings.iter().filter(|finding| finding.tid == thread.tid) {
+        of_finding(finding, denied(finding.rule), page);
+    }
+    if thread.calls.is_empty() {
+        return;
+    }
+    page.line("  System calls in the loop:");
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Left]);
+    for call in thread.calls.iter().take(CALLS_MAX) {
+        let CallCount { name, count: number, worst_ns, waits, stack, .. } = call;
+        let waits = if *waits > 0 { format!("waits in {}", count(*waits)) } else { String::new() };
+        let from = caller(stack).map_or(waits.clone(), |from| match waits.is_empty() {
+            true => format!("from {from}"),
+            false => format!("{waits}, from {from}"),
+        });
+        table.row(["   ", name, &count(*number), &format!("worst {}", latency(*worst_ns)), &from]);
+    }
+    table.lines().iter().for_each(|line| page.line(line));
+    if thread.calls.len() > CALLS_MAX {
+        let more = (thread.calls.len() - CALLS_MAX) as u64;
+        page.line(&format!("     and {}; --json has all", counted(more, "other")));
+    }
+}
+
+fn of_finding(finding: &Finding, denied: bool, page: &mut Page) {
+    let title = RULES.iter().find(|rule| rule.name == finding.rule).map_or("", |rule| rule.title);
+    let number = match finding.count {
+        0 => String::new(),
+        number => format!(", {}", counted(number, "time")),
+    };
+    let worst = finding.worst_ns.map_or(String::new(), |ns| format!(", worst {}", latency(ns)));
+    let mark = if denied { "  ! " } else { "  - " };
+    page.wrapped(mark, &format!("{title} [{}]: {}{number}{worst}", finding.rule, finding.what));
+    // The last frames without a name are those that start a thread.
+    let named = finding.stack.iter().rposition(|frame| frame.function.is_some()).map_or(1, |last| last + 1);
+    let frames: Vec<String> = finding.stack.iter().take(named.min(FRAMES_MAX)).map(frame).collect();
+    if !frames.is_empty() {
+        page.wrapped("      from ", &frames.join(" < "));
+    }
+}
+
+fn policy(thread: &ThreadReport) -> String {
+    match thread.policy {
+        Some(Policy::Fifo) => format!("SCHED_FIFO {}", thread.priority),
+        Some(Policy::Rr) => format!("SCHED_RR {}", thread.priority),
+        Some(Policy::Deadline) => "SCHED_DEADLINE".into(),
+        Some(Policy::Other) => "no real-time policy".into(),
+        None => "policy unknown".into(),
+    }
+}
+
+/// The first frame outside of the C library: the library's wrapper of a call says no more than the call.
+fn caller(stack: &[Frame]) -> Option<String> {
+    stack.iter().find(|frame| frame.function.is_some() && !is_c_library(frame)).map(frame)
+}
+
+fn is_c_library(frame: &Frame) -> bool {
+    let file = frame.file.as_deref().and_then(|file| file.rsplit('/').next()).unwrap_or_default();
+    file.starts_with("libc.") || file.starts_with("libc-") || file.starts_with("ld-")
+}
+
+fn frame(frame: &Frame) -> String {
+    let file = frame.file.as_deref().map(|file| file.rsplit('/').next().unwrap_or(file));
+    match (&frame.function, file, frame.offset) {
+        (Some(function), Some(file), _) => format!("{function} ({file})"),
+        (None, Some(file), Some(offset)) => format!("{file}+{offset:#x}"),
+        _ => format!("{:#x}", frame.address),
+    }
+}

@@ -1,0 +1,26 @@
+//! `tardy audit` on archives that hold no audit.
+
+use crate::fake_meter::*;
+use archive::message::{Ending, RunPhase};
+
+#[test]
+fn an_archive_without_an_audit_is_refused_with_the_fix() {
+    let bench = Bench::new().says(&[
+        hello(),
+        phase(RunPhase::Measure, 2_000_000_000),
+        phase(RunPhase::Collect, 4_000_000_000),
+        totals(0),
+        end(Ending::Complete),
+    ]);
+    assert_eq!(bench.run(&["run", "--out", "here"]).code, Some(0));
+    let ended = bench.run(&["audit", "--archive", "here", "--json"]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains("`tardy audit` makes one"), "{}", ended.stderr);
+}
+
+#[test]
+fn rules_that_do_not_exist_are_refused_with_those_that_do() {
+    let ended = Bench::new().run(&["audit", "--deny", "haste", "--pid", "1"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("sched-yield"), "{}", ended.stderr);
+}
