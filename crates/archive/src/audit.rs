@@ -4,9 +4,9 @@
 //! them with the layout of the events, the threads, and where their memory and their files are.
 
 use crate::directory::read_inside;
+use crate::layout::file_path;
 use crate::message::FileKind;
 use crate::settings::Policy;
-use crate::layout::file_path;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;

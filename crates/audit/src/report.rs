@@ -4,7 +4,7 @@ use crate::activity::{Activity, Call};
 use crate::cycles::{self, Loop};
 use crate::places::Places;
 use crate::read::Recorded;
-use crate::rules::{self, Finding, Subject};
+use crate::rules::{self, Habit, Subject};
 use crate::system_calls::name;
 use archive::audit::{AuditDescription, AuditedThread};
 use archive::settings::Policy;
@@ -68,7 +68,7 @@ pub struct AuditReport {
     pub without_real_time: bool,
     pub threads: Vec<ThreadReport>,
     /// In the order of the rules, then of the threads.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Habit>,
     /// Stretches in which events were lost: findings count too few.
     pub gaps: u64,
     /// There was more than an audit keeps: the end is missing.

@@ -52,7 +52,7 @@ pub const RULES: [Rule; 14] = [
 
 /// A habit of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct Habit {
     pub rule: &'static str,
     pub pid: i32,
     pub tid: i32,
@@ -131,7 +131,7 @@ pub fn check(
     subjects: &[Subject<'_>],
     audited: &[&Subject<'_>],
     frames: &mut dyn FnMut(&Subject<'_>, &[u64]) -> Vec<Frame>,
-) -> Vec<Finding> {
+) -> Vec<Habit> {
     let locks = locks::find(subjects);
     let mut findings = Vec::new();
     for subject in audited {
@@ -180,8 +180,8 @@ fn finding(
     subject: &Subject<'_>,
     sight: Sight<'_>,
     frames: &mut dyn FnMut(&Subject<'_>, &[u64]) -> Vec<Frame>,
-) -> Finding {
-    Finding {
+) -> Habit {
+    Habit {
         rule: sight.rule.name,
         pid: subject.thread.pid,
         tid: subject.thread.tid,

@@ -2,7 +2,7 @@
 
 use crate::results::junit::escaped;
 use audit::report::AuditReport;
-use audit::rules::{Finding, RULES};
+use audit::rules::{Habit, RULES};
 use std::fmt::Write;
 
 /// The document. `whom` names the program; habits that are not denied are part of the output of their test.
@@ -37,7 +37,7 @@ pub fn document(report: &AuditReport, whom: &str, denied: &dyn Fn(&str) -> bool)
     xml
 }
 
-fn line(finding: &Finding) -> String {
+fn line(finding: &Habit) -> String {
     let worst = finding.worst_ns.map_or(String::new(), |ns| format!(", worst {ns} ns"));
     let count = if finding.count > 0 { format!(" ({} times{worst})", finding.count) } else { String::new() };
     format!("{} (thread {}): {}{count}", finding.thread, finding.tid, finding.what)
@@ -49,7 +49,7 @@ mod tests {
 
     fn report(thread: &str) -> AuditReport {
         let rule = RULES[0];
-        let finding = Finding {
+        let finding = Habit {
             rule: rule.name,
             pid: 1,
             tid: 2,

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0 (OASIS), as code scanning reads it: one result for each finding.
 
 use audit::report::AuditReport;
-use audit::rules::{Finding, RULES};
+use audit::rules::{Habit, RULES};
 use serde_json::{Value, json};
 
 /// The document; habits that are denied are errors, the others warnings.
@@ -32,7 +32,7 @@ pub fn document(report: &AuditReport, denied: &dyn Fn(&str) -> bool) -> Value {
     })
 }
 
-fn result(finding: &Finding, denied: bool) -> Value {
+fn result(finding: &Habit, denied: bool) -> Value {
     let rule = RULES.iter().find(|rule| rule.name == finding.rule);
     let text = format!("{} {}: {}", finding.thread, rule.map_or("", |rule| rule.title), finding.what);
     let frames: Vec<Value> = finding

@@ -111,10 +111,10 @@ impl Waiter for Residence {
             Reading::Closed => clock::sleep_until_ns(clock::monotonic_ns() + LOOK_NS),
         }
         // Only its thread knows whether the run is over.
-        return match self.over.load(Relaxed) {
+        match self.over.load(Relaxed) {
             true => Arrival::Ended,
             false => Arrival::Undisturbed { until_ns: clock::monotonic_ns() },
-        };
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::terminal::table::{Align, Table};
 use archive::reader::Run;
 use archive::settings::Policy;
 use audit::report::{AuditReport, CallCount, Frame, ThreadReport};
-use audit::rules::{Finding, RULES};
+use audit::rules::{Habit, RULES};
 use std::collections::BTreeSet;
 use std::path::Path;
 use words::figures::{count, counted, duration, latency};
@@ -95,7 +95,7 @@ fn of_thread(report: &AuditReport, thread: &ThreadReport, denied: &dyn Fn(&str) 
     }
 }
 
-fn of_finding(finding: &Finding, denied: bool, page: &mut Page) {
+fn of_finding(finding: &Habit, denied: bool, page: &mut Page) {
     let title = RULES.iter().find(|rule| rule.name == finding.rule).map_or("", |rule| rule.title);
     let number = match finding.count {
         0 => String::new(),
