@@ -4,7 +4,6 @@ use crate::archives::{RUNS, all_below};
 use crate::exit::Exit;
 use crate::options::quantity::cpu_ranges;
 use crate::terminal::page::Page;
-use crate::terminal::table::{Align, Table};
 use machines::meter_places::MeterPlaces;
 use std::env;
 use std::fs;
@@ -29,10 +28,8 @@ pub fn show() -> anyhow::Result<Exit> {
     }
     page.blank();
     page.heading("Start with");
-    let mut table = Table::new(&[Align::Left, Align::Left]);
-    COMMANDS.iter().for_each(|(command, what)| table.row([format!("  {command}"), (*what).to_owned()]));
-    table.lines().iter().for_each(|line| page.line(line));
-    page.line("`tardy --help` lists all verbs, and each has `--help` of its own.");
+    page.entries(&COMMANDS.map(|(command, what)| (format!("  {command}"), what.to_owned())));
+    page.wrapped("", "`tardy --help` lists all verbs, and each has `--help` of its own.");
     page.print()?;
     Ok(Exit::Measured)
 }

@@ -1,6 +1,11 @@
 //! The verbs in groups, as `tardy --help` shows them, and which judging verb answers which question.
 
+use crate::terminal::page::Page;
+use crate::terminal::screen;
 use clap::Command;
+
+/// More columns than any sentence about a verb has.
+const COLUMNS_UNLIMITED: usize = 1000;
 
 /// Related verbs, what they have in common, and an example to start with.
 struct Group {
@@ -50,7 +55,7 @@ Which one?
 pub fn arranged(command: Command) -> Command {
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
-        grouped(&command)
+        grouped(&command, screen::width().unwrap_or(COLUMNS_UNLIMITED))
     );
     let mut command = command.help_template(template);
     for verb in WHICH_ONE {
@@ -62,18 +67,19 @@ pub fn arranged(command: Command) -> Command {
     command
 }
 
-fn grouped(command: &Command) -> String {
+fn grouped(command: &Command, columns: usize) -> String {
     let width = command.get_subcommands().map(|verb| verb.get_name().len()).max().unwrap_or(0);
-    let mut text = String::new();
+    let mut page = Page::new(false).with_columns(columns);
     for group in &GROUPS {
-        text.push_str(&format!("{}:\n", group.title));
+        page.line(&format!("{}:", group.title));
         for verb in group.verbs.iter().filter_map(|name| command.find_subcommand(name)) {
             let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
-            text.push_str(&format!("  {:width$}  {about}\n", verb.get_name()));
+            page.wrapped(&format!("  {:width$}  ", verb.get_name()), &about);
         }
-        text.push_str(&format!("  $ {}\n\n", group.example));
+        page.line(&format!("  $ {}", group.example));
+        page.blank();
     }
-    text
+    page.text().to_owned()
 }
 
 #[cfg(test)]
@@ -109,6 +115,16 @@ mod tests {
             let parsed = definition().try_get_matches_from(words);
             assert!(parsed.is_ok(), "{}: {}", group.example, parsed.unwrap_err());
         }
+    }
+
+    #[test]
+    fn the_groups_fit_narrow_terminals() {
+        let text = grouped(&definition(), 50);
+        assert!(text.lines().all(|line| line.chars().count() <= 50), "{text}");
+        assert!(
+            text.contains("\n  check        Check real-time settings and show\n               how to fix each\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -11,6 +11,9 @@ const COLUMNS_MAX: usize = 100;
 /// A narrower terminal breaks the lines itself.
 const COLUMNS_MIN: usize = 40;
 
+/// With fewer columns a phrase is not beside its name.
+const PHRASE_COLUMNS_MIN: usize = 30;
+
 /// Whether a stream may be coloured: it is a terminal that is not dumb, and `NO_COLOR` is unset.
 pub fn may_colour(stream: &impl IsTerminal) -> bool {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -66,7 +69,6 @@ impl Page {
     }
 
     /// The same page for a terminal with `columns` columns.
-    #[cfg(test)]
     pub fn with_columns(self, columns: usize) -> Self {
         Self { columns, ..self }
     }
@@ -81,12 +83,27 @@ impl Page {
         self.text.push('\n');
     }
 
+    /// A heading, wrapped to the terminal; the header of a table keeps its columns.
     pub fn heading(&mut self, text: &str) {
-        let safe = printable(text);
-        if self.colour {
-            self.text.push_str(&format!("\x1b[1m{safe}\x1b[0m\n"));
-        } else {
-            self.line(text);
+        let is_header = text.contains("  ");
+        let lines = if is_header { vec![text.to_owned()] } else { self.lines_of("", text) };
+        for line in lines {
+            self.painted(&[(Some(Paint::Bold), line)]);
+        }
+    }
+
+    /// Names in a column, each with a phrase beside it, or below it where the terminal is narrow.
+    pub fn entries(&mut self, entries: &[(String, String)]) {
+        let name_columns = entries.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        let beside = self.columns >= name_columns + 2 + PHRASE_COLUMNS_MIN;
+        for (name, phrase) in entries {
+            if beside {
+                self.wrapped(&format!("{name:name_columns$}  "), phrase);
+            } else {
+                let indent = name.chars().take_while(|letter| *letter == ' ').count() + 2;
+                self.line(name);
+                self.wrapped(&" ".repeat(indent), phrase);
+            }
         }
     }
 
@@ -123,15 +140,19 @@ impl Page {
 
     /// Text wrapped to the terminal, at most [`COLUMNS_MAX`]: the first line begins with `first`, the others with as many spaces.
     pub fn wrapped(&mut self, first: &str, text: &str) {
+        self.lines_of(first, text).iter().for_each(|line| self.line(line));
+    }
+
+    fn lines_of(&self, first: &str, text: &str) -> Vec<String> {
         let indent = " ".repeat(first.chars().count());
+        let mut lines = Vec::new();
         let mut line = first.to_owned();
         let mut empty = true;
         let room = self.columns.clamp(COLUMNS_MIN, COLUMNS_MAX);
         for word in unbroken(text) {
             let word = printable(&word);
             if !empty && line.chars().count() + 1 + word.chars().count() > room {
-                self.line(&line);
-                line.clone_from(&indent);
+                lines.push(std::mem::replace(&mut line, indent.clone()));
                 empty = true;
             }
             if !empty {
@@ -140,10 +161,10 @@ impl Page {
             line.push_str(&word);
             empty = false;
         }
-        self.line(&line);
+        lines.push(line);
+        lines
     }
 
-    #[cfg(test)]
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -213,6 +234,24 @@ mod tests {
             page.text().lines().map(|line| line.chars().count()).max().unwrap()
         };
         assert_eq!([50, 80, 180].map(widest), [49, 79, 99]);
+    }
+
+    #[test]
+    fn a_phrase_is_below_its_name_where_there_is_no_room_beside_it() {
+        let entries = [("  tardy check".to_owned(), "settings that hurt real-time work".to_owned())];
+        let shown = |columns| {
+            let mut page = Page::new(false).with_columns(columns);
+            page.heading("How late does Linux wake your task, and why?");
+            page.heading("CPU  cycles  missed   min  mean   p50    p99");
+            page.entries(&entries);
+            page.text().to_owned()
+        };
+        assert_eq!(
+            shown(40),
+            "How late does Linux wake your task, and\nwhy?\nCPU  cycles  missed   min  mean   p50    p99\n  tardy check\n    \
+             settings that hurt real-time work\n"
+        );
+        assert!(shown(60).ends_with("\n  tardy check  settings that hurt real-time work\n"), "{}", shown(60));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use report::conditions;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use words::calendar::civil;
-use words::figures::{duration, latency};
+use words::figures::{counted, duration, latency};
 
 /// List the runs of a directory and of its series, oldest first
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-/// One line per run if the width suffices, as in a pipe; else two.
+/// One line per run if the width suffices, as in a pipe; else two, or a block.
 fn lay_out(listed: &[Listed], directory: &Path, columns: Option<usize>, page: &mut Page) {
     let wide = wide(listed, directory);
     let widest = wide.iter().map(|line| line.chars().count()).max().unwrap_or(0);
@@ -100,6 +100,15 @@ fn lay_out(listed: &[Listed], directory: &Path, columns: Option<usize>, page: &m
     table.row(["run", "measured", "max", "spikes", "state"]);
     listed.iter().for_each(|run| table.row(figures(run, directory)));
     let lines = table.lines();
+    if lines.iter().any(|line| columns.is_some_and(|columns| line.chars().count() > columns)) {
+        for run in listed {
+            let [name, measured, latest, _, state] = figures(run, directory);
+            let figures = vec![measured, format!("max {latest}"), counted(run.spikes as u64, "spike"), state];
+            page.heading(&name);
+            page.wrapped("    ", &[figures, circumstances(run)].concat().join("; "));
+        }
+        return;
+    }
     page.heading(&lines[0]);
     for (line, run) in lines[1..].iter().zip(listed) {
         page.line(line);

@@ -2,7 +2,6 @@
 
 use super::applying::Change;
 use crate::terminal::page::Page;
-use crate::terminal::table::{Align, Table};
 use readiness::{Finding, Fix, NotKnown, Readiness, Severity, kernel_arguments};
 
 /// Maximum number of findings of one rule that are shown one by one; `--json` has all.
@@ -157,12 +156,11 @@ fn described(fix: &Fix) -> (&'static str, String) {
 }
 
 fn lay_out_briefly(findings: &[&Finding], page: &mut Page) {
-    let mut table = Table::new(&[Align::Left, Align::Left]);
-    for group in grouped(findings.to_vec()) {
+    let entry = |group: &Vec<&Finding>| {
         let more = if group.len() == 1 { String::new() } else { format!(" (and {} more)", group.len() - 1) };
-        table.row([format!("  {}", group[0].id), format!("{}{more}", group[0].what)]);
-    }
-    table.lines().iter().for_each(|line| page.line(line));
+        (format!("  {}", group[0].id), format!("{}{more}", group[0].what))
+    };
+    page.entries(&grouped(findings.to_vec()).iter().map(entry).collect::<Vec<_>>());
 }
 
 /// Rules with the same reason together.
