@@ -2,6 +2,7 @@
 
 use archive::environment::Environment;
 use archive::frame::Item;
+use archive::histogram::Histogram;
 use archive::manifest::RunState;
 use archive::message::{LoadReport, Loss, LossKind, Message, Problem, RunPhase, ThreadProgress};
 use archive::settings::EffectiveSettings;
@@ -45,6 +46,11 @@ pub enum Event {
     Progress {
         threads: Vec<ThreadProgress>,
         snapshots: u32,
+    },
+    /// State of one thread so far; a later one replaces an earlier one. They become rarer during a run.
+    Totals {
+        thread: u32,
+        histogram: Histogram,
     },
     Spike(Box<Spike>),
     Loads(Vec<LoadReport>),
@@ -91,6 +97,7 @@ impl Event {
             Message::Progress { threads, snapshots } => {
                 Self::Progress { threads: threads.clone(), snapshots: *snapshots }
             }
+            Message::Thread { thread, histogram, .. } => Self::Totals { thread: *thread, histogram: histogram.clone() },
             Message::Spike(spike) => Self::Spike(spike.clone()),
             Message::Loads(loads) => Self::Loads(loads.clone()),
             Message::Problem(problem) => Self::Problem(problem.clone()),
@@ -101,7 +108,6 @@ impl Event {
             | Message::Counters(_)
             | Message::Watched(_)
             | Message::OutputCounts(_)
-            | Message::Thread { .. }
             | Message::LatencyTrace(_)
             | Message::KernelSeries(_)
             | Message::SpikeDropped { .. }

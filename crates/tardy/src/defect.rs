@@ -1,11 +1,15 @@
 //! A panic is a defect of this program: one line with its location, and a separate exit code.
 
+use crate::terminal::progress::abandon_block;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use words::printable::printable;
 
 /// Prints each panic from now on as one line.
 pub fn print_panics_as_lines() {
-    panic::set_hook(Box::new(|panic| complain!("{}", line_of(panic))));
+    panic::set_hook(Box::new(|panic| {
+        abandon_block();
+        complain!("{}", line_of(panic));
+    }));
 }
 
 /// The result of `program`; `None` after a panic, whose line has been printed by then.

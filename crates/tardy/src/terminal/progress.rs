@@ -1,17 +1,47 @@
 //! Shows a run in progress: a block that is redrawn on a terminal, one line a minute in a log. Decides nothing.
 
+mod histogram;
 mod status;
 
 use crate::terminal::page::may_colour;
+use crate::terminal::screen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use runner::event::Event;
 use status::Status;
 use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use words::printable::printable;
 
-/// Long, because on a local target every redraw disturbs the measurement.
-const REDRAW: Duration = Duration::from_millis(250);
+/// An upper bound, because on a local target every redraw disturbs the measurement.
+const REDRAWS_PER_SECOND: u8 = 4;
+const REDRAW: Duration = Duration::from_millis(1000 / REDRAWS_PER_SECOND as u64);
+
+/// The cursor is at the end of a block.
+static BLOCK_SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// Leaves the block as it is, so that what is printed next starts on its own line: for a panic, which draws nothing.
+pub fn abandon_block() {
+    if BLOCK_SHOWN.swap(false, Ordering::SeqCst) {
+        complain!("");
+    }
+}
+
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// A block on a terminal, otherwise lines.
+    Live,
+    Lines,
+    Nothing,
+}
+
+impl View {
+    /// A view for runs of which only the result matters where `quiet`.
+    pub fn unless(quiet: bool) -> Self {
+        if quiet { Self::Nothing } else { Self::Live }
+    }
+}
 
 /// Interval between the lines of a log.
 const LOG_LINE: Duration = Duration::from_secs(60);
@@ -28,10 +58,12 @@ pub struct Progress {
 
 impl Progress {
     /// A view suited to standard error. Problems are left to the summary, which has all of them.
-    pub fn new(quiet: bool, duration_ns: Option<u64>) -> Self {
+    pub fn new(view: View, duration_ns: Option<u64>) -> Self {
+        let quiet = view == View::Nothing;
         let terminal = io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        let bar = (terminal && !quiet).then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let bar = (terminal && view == View::Live).then(|| {
+            BLOCK_SHOWN.store(true, Ordering::SeqCst);
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND));
             let spinner = if may_colour(&io::stderr()) { "{spinner:.cyan} {msg}" } else { "{spinner} {msg}" };
             bar.set_style(ProgressStyle::with_template(spinner).expect("the template is sound"));
             bar.enable_steady_tick(REDRAW);
@@ -57,7 +89,7 @@ impl Progress {
             }
             _ => {}
         }
-        self.status.take(event);
+        self.status.take(event, self.phase_since.elapsed());
         self.draw();
         if self.bar.is_none() && !self.quiet && self.logged.elapsed() >= LOG_LINE {
             self.logged = Instant::now();
@@ -83,11 +115,14 @@ impl Progress {
     pub fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+            BLOCK_SHOWN.store(false, Ordering::SeqCst);
         }
     }
 
-    fn draw(&self) {
+    fn draw(&mut self) {
         if let Some(bar) = &self.bar {
+            // The user may have resized the terminal.
+            self.status.fit(screen::size_of_stderr());
             bar.set_message(self.status.lines(self.phase_since.elapsed()).join("\n"));
         }
     }

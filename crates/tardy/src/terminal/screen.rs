@@ -12,13 +12,22 @@ pub fn width() -> Option<usize> {
     rustix::termios::tcgetwinsize(stdout).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Columns of the terminal on standard error.
-pub fn width_of_stderr() -> Option<usize> {
+/// Size of a terminal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    pub columns: usize,
+    pub rows: usize,
+}
+
+/// Size of the terminal on standard error at present.
+pub fn size_of_stderr() -> Option<Size> {
     let stderr = io::stderr();
     if !stderr.is_terminal() {
         return None;
     }
-    rustix::termios::tcgetwinsize(stderr).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    let size = rustix::termios::tcgetwinsize(stderr).ok()?;
+    let known = Size { columns: usize::from(size.ws_col), rows: usize::from(size.ws_row) };
+    (known.columns > 0 && known.rows > 0).then_some(known)
 }
 
 /// Whether the locale's encoding is UTF-8, according to the environment variables that decide it.

@@ -7,7 +7,7 @@ use crate::measuring::ending::conclude;
 use crate::measuring::machine::{AccessArguments, open_with};
 use crate::measuring::signals::Signals;
 use crate::options::quantity::positive_time_ns;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::{Progress, View};
 use anyhow::anyhow;
 use archive::directory::ArchiveDirectory;
 use archive::manifest::RunState;
@@ -65,7 +65,7 @@ pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     let signals = Signals::watch()?;
     let access = arguments.access.options(Purpose::Collect { run: manifest.id.clone() });
     let mut target = open_with(&manifest.target, &meter, &signals, access)?;
-    let mut progress = Progress::new(arguments.quiet, settings.duration_ns);
+    let mut progress = Progress::new(View::unless(arguments.quiet), settings.duration_ns);
     let request = RunRequest {
         id: manifest.id.clone(),
         directory: run.directory.clone(),

@@ -10,7 +10,7 @@ use crate::measuring::ending::conclude;
 use crate::measuring::machine;
 use crate::measuring::request::new_request;
 use crate::measuring::signals::Signals;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::{Progress, View};
 use archive::message::RunPhase;
 use machines::meter_places::MeterPlaces;
 use runner::event::Event;
@@ -37,7 +37,12 @@ pub fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exi
     };
     let request = new_request(&arguments.target, output, typed, meter, settings)?;
     // A redrawn block and the output of a command cannot share a terminal.
-    let mut progress = Progress::new(output.quiet || started.is_some(), request.settings.duration_ns);
+    let view = match (&started, output.view()) {
+        (Some(_), View::Live | View::Lines) if !silent => View::Lines,
+        (Some(_), _) => View::Nothing,
+        (None, view) => view,
+    };
+    let mut progress = Progress::new(view, request.settings.duration_ns);
     let mut failed_there = false;
     let outcome = runner::run::run_counting(target.as_mut(), &request, &counted, signals.requests(), &mut |event| {
         match &event {

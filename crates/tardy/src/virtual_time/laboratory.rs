@@ -2,7 +2,7 @@
 
 use crate::measuring::machine;
 use crate::measuring::signals::Signals;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::{Progress, View};
 use anyhow::{Context, anyhow};
 use archive::manifest::RunState;
 use archive::reader::Run;
@@ -54,7 +54,7 @@ impl Laboratory<'_> {
             limits: TimeLimits::of(settings, SILENCE),
             settings: settings.clone(),
         };
-        let mut progress = Progress::new(self.quiet, settings.duration_ns);
+        let mut progress = Progress::new(View::unless(self.quiet), settings.duration_ns);
         let requests = self.signals.requests();
         let outcome = runner::run::run(target, &request, requests, &mut |event| progress.event(&event));
         progress.clear();

@@ -19,6 +19,7 @@ mod hostile;
 mod judge;
 mod labgrid;
 mod large;
+mod live_view;
 mod methods_live;
 mod observe;
 mod perfetto_reader;

@@ -1,6 +1,7 @@
 //! The options of `tardy run` and `tardy watch` about what is kept and printed.
 
 use crate::options::quantity::positive_time_ns;
+use crate::terminal::progress::View;
 use archive::settings::WORST_KEPT_MAX;
 use clap::{Args, value_parser};
 use std::path::PathBuf;
@@ -23,6 +24,9 @@ pub struct OutputArguments {
     /// Print only the path of the archive; what a watched command prints then goes to standard error
     #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
     pub quiet: bool,
+    /// On a terminal, print a line a minute instead of the live view
+    #[arg(long, help_heading = "Output")]
+    pub no_live: bool,
     /// Give up if the meter sends nothing for TIME
     #[arg(long = "meter-timeout", value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
     pub(super) silence: u64,
@@ -38,6 +42,15 @@ pub struct Showing {
 impl OutputArguments {
     pub fn showing(&self) -> Showing {
         Showing { json: self.json, quiet: self.quiet }
+    }
+
+    /// How progress is shown.
+    pub fn view(&self) -> View {
+        match (self.quiet, self.no_live) {
+            (true, _) => View::Nothing,
+            (false, true) => View::Lines,
+            (false, false) => View::Live,
+        }
     }
 
     pub fn silence(&self) -> Duration {

@@ -2,7 +2,7 @@
 
 use crate::measuring::machine;
 use crate::measuring::signals::Signals;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::{Progress, View};
 use archive::planned::PlannedStep;
 use archive::reader::Run;
 use archive::settings::RunSettings;
@@ -70,7 +70,7 @@ impl Measuring {
             limits: TimeLimits::of(&settings, silence),
             settings,
         };
-        let mut progress = Progress::new(self.quiet, request.settings.duration_ns);
+        let mut progress = Progress::new(View::unless(self.quiet), request.settings.duration_ns);
         let requests = self.signals.requests();
         let outcome = runner::run::run_step(target, &request, planned, requests, &mut |event| progress.event(&event));
         progress.clear();

@@ -1,11 +1,13 @@
 //! The contents of the status block on the terminal, as lines that fit it, and its one-line form for a log.
 
+use super::histogram::{self, Octaves};
 use crate::terminal::page::COLUMNS;
-use crate::terminal::screen;
+use crate::terminal::screen::{self, Size};
 use crate::terminal::table::{Align, Table};
 use archive::message::{LoadReport, RunPhase, ThreadProgress};
 use runner::event::Event;
 use runner::run::phase_title;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use words::figures::{count, counted, duration, latency};
 use words::printable::printable;
@@ -13,8 +15,15 @@ use words::printable::printable;
 /// Threads shown at once; if there are more, those with the largest maxima.
 const THREADS_SHOWN: usize = 8;
 const BAR_COLUMNS: usize = 24;
+/// A narrower terminal shows the time without a bar.
+const COLUMNS_WITH_BAR: usize = 72;
 /// Width of the spinner and its space.
 const MARGIN: usize = 2;
+const HISTOGRAM_ROWS_MAX: usize = 12;
+/// A lower terminal shows no histogram.
+const HISTOGRAM_ROWS_MIN: usize = 4;
+/// Rows of a terminal of unknown height.
+const ROWS: usize = 24;
 
 /// The known state of a run in progress.
 #[derive(Debug, Default)]
@@ -30,21 +39,35 @@ pub struct Status {
     notes: Vec<String>,
     explaining: Option<(usize, usize)>,
     virtual_time: bool,
-    /// Columns of the terminal.
-    columns: usize,
+    /// Histograms by thread, and how long the measurement had lasted when the last one arrived.
+    histograms: BTreeMap<u32, Octaves>,
+    histograms_at: Duration,
+    size: Size,
 }
 
 impl Status {
     pub fn new(duration_ns: Option<u64>) -> Self {
-        Self { duration_ns, columns: screen::width_of_stderr().unwrap_or(COLUMNS), ..Self::default() }
+        let mut status = Self { duration_ns, ..Self::default() };
+        status.fit(screen::size_of_stderr());
+        status
     }
 
-    pub fn take(&mut self, event: &Event) {
+    /// Fits the block to a terminal of this size.
+    pub fn fit(&mut self, size: Option<Size>) {
+        self.size = size.unwrap_or(Size { columns: COLUMNS, rows: ROWS });
+    }
+
+    /// Processes an event, `in_phase` after the start of the current phase.
+    pub fn take(&mut self, event: &Event, in_phase: Duration) {
         match event {
             Event::Phase(phase) => self.phase = Some(*phase),
             Event::Progress { threads, snapshots } => {
                 self.threads.clone_from(threads);
                 self.snapshots = *snapshots;
+            }
+            Event::Totals { thread, histogram } => {
+                self.histograms.insert(*thread, histogram::octaves(histogram));
+                self.histograms_at = in_phase;
             }
             Event::Spike(spike) => {
                 self.spikes += 1;
@@ -76,7 +99,7 @@ impl Status {
         if let Some((done, total)) = self.explaining {
             return vec![format!("explain   spike {} of {total}", done + 1)];
         }
-        let mut lines = vec![self.headline(in_phase)];
+        let mut lines = vec![self.headline(in_phase, self.size.columns >= COLUMNS_WITH_BAR)];
         if !self.threads.is_empty() {
             lines.extend(self.thread_lines());
         }
@@ -88,12 +111,14 @@ impl Status {
         if let Some(note) = self.notes.last() {
             lines.push(note.clone());
         }
-        lines.iter().map(|line| fitted(line, self.columns)).collect()
+        let rows = self.size.rows.saturating_sub(lines.len() + 2).min(HISTOGRAM_ROWS_MAX);
+        lines.extend(self.histogram_lines(rows));
+        lines.iter().map(|line| fitted(line, self.size.columns)).collect()
     }
 
     /// The state of the run in one line of a log.
     pub fn line(&self, in_phase: Duration) -> String {
-        let mut line = self.headline(in_phase).replace(['█', '░'], "");
+        let mut line = self.headline(in_phase, false);
         if let Some(worst) = self.threads.iter().max_by_key(|thread| thread.latency_ns_max) {
             line.push_str(&format!("  max {} on CPU {}", latency(worst.latency_ns_max), worst.cpu));
         }
@@ -103,7 +128,7 @@ impl Status {
         printable(&line.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
-    fn headline(&self, in_phase: Duration) -> String {
+    fn headline(&self, in_phase: Duration, with_bar: bool) -> String {
         let phase = self.phase.map_or("start", phase_title);
         let elapsed_ns = i64::try_from(in_phase.as_nanos()).unwrap_or(i64::MAX);
         let mut line = format!("{phase:<8}");
@@ -115,7 +140,11 @@ impl Status {
         } else if self.phase == Some(RunPhase::Measure) {
             line.push_str(&format!("  {}", duration(elapsed_ns)));
             if let Some(total_ns) = self.duration_ns.and_then(|ns| i64::try_from(ns).ok()) {
-                line.push_str(&format!(" of {}  {}", duration(total_ns), bar(elapsed_ns, total_ns)));
+                line.push_str(&format!(" of {}", duration(total_ns)));
+                if with_bar {
+                    line.push_str(&format!("  {}", bar(elapsed_ns, total_ns)));
+                }
+                line.push_str(&format!("  {} left", duration((total_ns - elapsed_ns).max(0))));
             }
         }
         if self.snapshots > 0 || self.spikes > 0 {
@@ -125,6 +154,21 @@ impl Status {
             line.push_str(&format!("  {}", counted(self.losses, "loss report")));
         }
         line
+    }
+
+    /// All samples so far by their latency.
+    fn histogram_lines(&self, rows: usize) -> Vec<String> {
+        if self.phase != Some(RunPhase::Measure) || rows < HISTOGRAM_ROWS_MIN {
+            return Vec::new();
+        }
+        let all = histogram::sum(self.histograms.values());
+        let full = if screen::is_utf8() { '█' } else { '#' };
+        let mut lines = histogram::lines(&all, self.size.columns.saturating_sub(MARGIN), rows, full);
+        if !lines.is_empty() {
+            let after = duration(i64::try_from(self.histograms_at.as_nanos()).unwrap_or(i64::MAX));
+            lines.insert(0, format!("samples by latency after {after}, log scales"));
+        }
+        lines
     }
 
     fn thread_lines(&self) -> Vec<String> {
@@ -154,7 +198,8 @@ impl Status {
 fn bar(done_ns: i64, total_ns: i64) -> String {
     let share = (done_ns as f64 / total_ns.max(1) as f64).clamp(0.0, 1.0);
     let full = (share * BAR_COLUMNS as f64) as usize;
-    format!("{}{}", "█".repeat(full), "░".repeat(BAR_COLUMNS - full))
+    let (done, left) = if screen::is_utf8() { ("█", "░") } else { ("#", ".") };
+    format!("{}{}", done.repeat(full), left.repeat(BAR_COLUMNS - full))
 }
 
 fn fitted(line: &str, columns: usize) -> String {
@@ -169,6 +214,7 @@ fn fitted(line: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::histogram::Histogram;
 
     fn thread(cpu: u32) -> ThreadProgress {
         ThreadProgress {
@@ -184,10 +230,11 @@ mod tests {
     #[test]
     fn a_run_at_a_glance() {
         let mut status = Status::new(Some(20_000_000_000));
-        status.take(&Event::Phase(RunPhase::Measure));
-        status.take(&Event::Progress { threads: vec![thread(0), thread(1)], snapshots: 2 });
+        status.take(&Event::Phase(RunPhase::Measure), Duration::ZERO);
+        status.take(&Event::Progress { threads: vec![thread(0), thread(1)], snapshots: 2 }, Duration::ZERO);
+        let headline = format!("measure   5.0 s of 20.0 s  {}  15.0 s left  2 snapshots", bar(5, 20));
         let expected = [
-            "measure   5.0 s of 20.0 s  ██████░░░░░░░░░░░░░░░░░░  2 snapshots",
+            headline.as_str(),
             "  CPU     now     max  cycles  missed",
             "    0  3.1 µs  1.0 µs  12 345       0",
             "    1  3.1 µs  2.0 µs  12 345       0",
@@ -196,17 +243,39 @@ mod tests {
     }
 
     #[test]
+    fn the_histogram_fits_the_terminal_as_it_is_now() {
+        let mut status = Status::new(Some(20_000_000_000));
+        status.take(&Event::Phase(RunPhase::Measure), Duration::ZERO);
+        let histogram = Histogram { buckets: (0..20_000).step_by(50).map(|bucket| (bucket, 7)).collect() };
+        status.take(&Event::Totals { thread: 0, histogram: histogram.clone() }, Duration::from_secs(3));
+        status.take(&Event::Totals { thread: 1, histogram }, Duration::from_secs(3));
+        for (columns, rows) in [(50, 30), (80, 24), (180, 50), (80, 10)] {
+            status.fit(Some(Size { columns, rows }));
+            let lines = status.lines(Duration::from_secs(5));
+            assert!(lines.iter().any(|line| line == "samples by latency after 3.0 s, log scales"), "{lines:#?}");
+            assert!(lines.len() < rows, "{rows}: {lines:#?}");
+            let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns - MARGIN && !lines.concat().contains('…'), "{columns}: {lines:#?}");
+        }
+        status.fit(Some(Size { columns: 80, rows: 5 }));
+        assert_eq!(status.lines(Duration::from_secs(5)).len(), 1, "there is room for the time alone");
+    }
+
+    #[test]
     fn a_log_gets_one_line_without_a_picture() {
         let mut status = Status::new(Some(20_000_000_000));
-        status.take(&Event::Phase(RunPhase::Measure));
-        status.take(&Event::Progress { threads: vec![thread(0), thread(1)], snapshots: 2 });
-        assert_eq!(status.line(Duration::from_secs(5)), "measure 5.0 s of 20.0 s 2 snapshots max 2.0 µs on CPU 1");
+        status.take(&Event::Phase(RunPhase::Measure), Duration::ZERO);
+        status.take(&Event::Progress { threads: vec![thread(0), thread(1)], snapshots: 2 }, Duration::ZERO);
+        assert_eq!(
+            status.line(Duration::from_secs(5)),
+            "measure 5.0 s of 20.0 s 15.0 s left 2 snapshots max 2.0 µs on CPU 1"
+        );
     }
 
     #[test]
     fn virtual_time_is_named_from_the_first_line_on() {
         let mut status = Status::new(Some(20_000_000_000));
-        status.take(&Event::Begun { directory: "runs/one".into(), virtual_time: true });
+        status.take(&Event::Begun { directory: "runs/one".into(), virtual_time: true }, Duration::ZERO);
         assert_eq!(status.lines(Duration::from_secs(5)), ["start     20.0 s of virtual time"]);
     }
 
@@ -220,8 +289,8 @@ mod tests {
             alive: false,
             detail: String::new(),
         };
-        status.take(&Event::Loads(vec![load]));
-        status.take(&Event::Progress { threads: (0..64).map(thread).collect(), snapshots: 0 });
+        status.take(&Event::Loads(vec![load]), Duration::ZERO);
+        status.take(&Event::Progress { threads: (0..64).map(thread).collect(), snapshots: 0 }, Duration::ZERO);
         let lines = status.lines(Duration::ZERO);
         assert!(lines.iter().all(|line| line.chars().count() <= COLUMNS - MARGIN), "{lines:?}");
         assert!(!lines.concat().contains('\x1b'));

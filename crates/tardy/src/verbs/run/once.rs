@@ -30,7 +30,7 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
     let mut target = machine::open_with(&arguments.target, &meter, &signals, access)?;
     let request = new_request(&arguments.target, &arguments.output, command, meter, settings)?;
     let output = &arguments.output;
-    let mut progress = Progress::new(output.quiet, request.settings.duration_ns);
+    let mut progress = Progress::new(output.view(), request.settings.duration_ns);
     let mut stops_at_ns = arguments.stops_at_ns();
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
         progress.event(&event);
