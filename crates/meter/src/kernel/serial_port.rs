@@ -14,6 +14,10 @@ use std::path::Path;
 /// The driver passes received bytes on at once instead of by a worker (ASYNC_LOW_LATENCY of linux/tty_flags.h).
 const LOW_LATENCY: libc::c_int = 1 << 13;
 
+/// Bits of the control modes that encode the speeds (CBAUD and CIBAUD of asm-generic/termbits.h). The kernel writes the same
+/// speed in several ways, and the speeds are kept as numbers.
+const SPEED_BITS: u32 = 0x100f_100f;
+
 /// What using a port changes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortSettings {
@@ -53,8 +57,9 @@ pub fn lock(port: &File) -> io::Result<()> {
 pub fn settings(port: &File) -> io::Result<PortSettings> {
     let now = tcgetattr(port)?;
     let code = |index| now.special_codes[index];
+    let control = now.control_modes.bits() & !SPEED_BITS;
     Ok(PortSettings {
-        modes: [now.input_modes.bits(), now.output_modes.bits(), now.control_modes.bits(), now.local_modes.bits()],
+        modes: [now.input_modes.bits(), now.output_modes.bits(), control, now.local_modes.bits()],
         speeds: [now.input_speed(), now.output_speed()],
         reads: [code(SpecialCodeIndex::VMIN), code(SpecialCodeIndex::VTIME)],
         flags: flags(port).ok(),
@@ -92,7 +97,8 @@ pub fn restore(port: &File, before: &PortSettings) -> io::Result<()> {
     let [input, output, control, local] = before.modes;
     settings.input_modes = InputModes::from_bits_retain(input);
     settings.output_modes = OutputModes::from_bits_retain(output);
-    settings.control_modes = ControlModes::from_bits_retain(control);
+    let speeds = settings.control_modes.bits() & SPEED_BITS;
+    settings.control_modes = ControlModes::from_bits_retain(control & !SPEED_BITS | speeds);
     settings.local_modes = LocalModes::from_bits_retain(local);
     [settings.special_codes[SpecialCodeIndex::VMIN], settings.special_codes[SpecialCodeIndex::VTIME]] = before.reads;
     settings.set_input_speed(before.speeds[0])?;

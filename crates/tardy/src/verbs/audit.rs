@@ -16,7 +16,7 @@ use crate::measuring::signals::Signals;
 use crate::refusal::NothingMeasured;
 use crate::terminal::json;
 use crate::terminal::page::write_stdout;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::{Progress, View};
 use anyhow::Context;
 use archive::message::Severity;
 use archive::reader::Run;
@@ -65,7 +65,12 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
         None => None,
     };
     let request = new_request(&arguments.target, output, typed, meter, settings)?;
-    let mut progress = Progress::new(output.quiet || started.is_some(), request.settings.duration_ns);
+    // A redrawn block and the output of a program cannot share a terminal.
+    let view = match (&started, output.view()) {
+        (Some(_), _) => View::Nothing,
+        (None, view) => view,
+    };
+    let mut progress = Progress::new(view, request.settings.duration_ns);
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
         if let Event::Said { line } = &event {
             progress.aside(|| _ = writeln!(io::stderr(), "{}", printable(line)));
