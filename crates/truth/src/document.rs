@@ -33,8 +33,11 @@ pub fn with_part(document: &str, part: &'static str, text: &str) -> Result<Strin
 pub fn experiments() -> String {
     let mut text = String::from("| experiment | where | how | right |\n|---|---|---|---|\n");
     for experiment in EXPERIMENTS {
-        let right =
-            if experiment.parts.is_empty() { experiment.culprits.join(", ") } else { "that of the kind".into() };
+        let right = match experiment.parts {
+            [] if experiment.right_as_hint => format!("{}, also as a hint", experiment.culprits.join(", ")),
+            [] => experiment.culprits.join(", "),
+            _ => "that of the kind".into(),
+        };
         text += &format!("| {} | {} | {} | {right} |\n", experiment.name, places(experiment), experiment.how);
     }
     text

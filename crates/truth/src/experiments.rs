@@ -15,7 +15,7 @@ pub enum Length {
     Exact,
     /// It had it from begin to end, and others of its kind may have had it longer.
     AtLeast,
-    /// It had it repeatedly between begin and end.
+    /// It had it repeatedly between begin and end, or others had their turns there as well.
     AtMost,
 }
 
@@ -33,6 +33,8 @@ pub struct Experiment {
     pub culprits: &'static [&'static str],
     /// Culprits that the injector also brings about where it writes nothing down.
     pub by_itself: &'static [&'static str],
+    /// The trace cannot prove the culprit: it is right as the first hint, too.
+    pub right_as_hint: bool,
     pub length: Length,
     pub places: &'static [Place],
     /// Length where nothing is emulated; see [`Place::longer`].

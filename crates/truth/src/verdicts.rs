@@ -86,7 +86,7 @@ pub struct Verdict {
     /// Time of it that lies in injections.
     pub injected_ns: i64,
     pub said: Said,
-    /// The right culprit came first, above a hint.
+    /// The right culprit came first, above a hint where the trace can prove it.
     pub right: bool,
     /// A wrong culprit was given, above a hint, for time that the injection had, or one that cannot be.
     pub wrong: Option<String>,
@@ -130,7 +130,9 @@ pub fn judge(
     let first = said.findings.first();
     let above_hint = said.findings.iter().filter(|finding| finding.confidence > Confidence::Hint);
     let named = first.filter(|finding| finding.confidence > Confidence::Hint);
-    let right_ns: i64 = above_hint.clone().filter(|finding| is_right(&finding.culprit)).map(|finding| finding.ns).sum();
+    let least = if experiment.right_as_hint { Confidence::Hint } else { Confidence::Likely };
+    let counts = |finding: &&Finding| finding.confidence >= least && is_right(&finding.culprit);
+    let right_ns: i64 = said.findings.iter().filter(counts).map(|finding| finding.ns).sum();
     // What a wake-up takes anyway lies on top of the injection as well.
     let least_ns = injected_ns - said.median_ns - unsure_ns(injections, sample.due_ns, sample.seen_ns());
     // A culprit beside the injected one may have what the injection did not take, and no more.
@@ -138,7 +140,10 @@ pub fn judge(
         Length::AtMost => latency_ns,
         Length::Requested | Length::Exact | Length::AtLeast => latency_ns - least_ns + tolerance_ns(injected_ns),
     };
+    let right_named = above_hint.clone().any(|finding| is_right(&finding.culprit));
     let wrong = above_hint.clone().find(|finding| match known {
+        // What had any part of it may have had less than another.
+        Known::Injected if experiment.length == Length::AtMost && right_named => false,
         Known::Injected => !is_right(&finding.culprit) && (Some(*finding) == named || finding.ns > rest_ns),
         Known::Mixed => false,
         Known::Uninjected => {
@@ -147,7 +152,7 @@ pub fn judge(
             (alone || NEVER_BY_THEMSELVES.contains(&culprit)) && !all.brings_about(culprit)
         }
     });
-    let right = named.is_some_and(|finding| is_right(&finding.culprit));
+    let right = first.as_ref().is_some_and(counts);
     let bounds_ns = match experiment.length {
         Length::Requested | Length::Exact => least_ns..=injected_ns,
         Length::AtLeast => least_ns..=latency_ns,
@@ -269,6 +274,18 @@ mod tests {
     }
 
     #[test]
+    fn what_no_trace_proves_is_right_as_the_first_hint() {
+        let judged = |findings: &[(&str, Confidence, i64)]| {
+            judged("masked", Place::Here, "900000 1950000 1050000\n9000000 9900000\n", findings)
+        };
+        let hint = judged(&[("irqs-off", Confidence::Hint, 940_000), ("steal", Confidence::Hint, 10_000)]);
+        assert!(hint.right && hint.error_is_small && !hint.is_miss());
+        let second = judged(&[("steal", Confidence::Hint, 940_000), ("irqs-off", Confidence::Hint, 10_000)]);
+        assert!(!second.right && second.is_miss());
+        assert!(judged(&[("steal", Confidence::Likely, 940_000)]).wrong.is_some());
+    }
+
+    #[test]
     fn what_an_injection_did_not_take_another_culprit_may_have() {
         let findings = [("other-rt-task", Confidence::Certain, 600_000), ("silence", Confidence::Likely, 390_000)];
         assert!(judged("rt-task", Place::Here, "900000 1600000\n", &findings).wrong.is_none());
@@ -306,6 +323,12 @@ mod tests {
         let length = |ns| judged("samples", Place::Here, "900000 1950000\n", &[("irq-storm", Confidence::Likely, ns)]);
         assert!(length(300_000).error_is_small && length(990_000).error_is_small);
         assert!(!length(1_200_000).error_is_small, "more than the whole wake-up");
+        let judged =
+            |findings: &[(&str, Confidence, i64)]| judged("samples", Place::Here, "900000 1950000\n", findings);
+        let steal = ("steal", Confidence::Certain, 600_000);
+        let second = judged(&[steal, ("irq-storm", Confidence::Certain, 300_000)]);
+        assert!(!second.right && second.wrong.is_none(), "another cause may have had more of it");
+        assert_eq!(judged(&[steal]).wrong.as_deref(), Some("steal"));
     }
 
     #[test]

@@ -19,8 +19,9 @@ pub const SILENCE_NS_MIN: i64 = 5_000;
 const OVERDUE_NS_MIN: i64 = 50_000;
 /// Maximum time from the expiry of a timer to the entry of its interrupt.
 const ON_ITS_WAY_NS: i64 = 20_000;
-/// Maximum time from the end of an interrupt to the next pending one, well above that of any guest.
-const AT_ONCE_NS: i64 = 20_000;
+/// Maximum time from the end of an interrupt to the next pending one: a hypervisor injects them one after another, each
+/// on another entry to the guest.
+const AT_ONCE_NS: i64 = 100_000;
 /// The other CPU must resume this soon after the stretch, or something else delayed it.
 const TOGETHER_NS: i64 = 20_000;
 /// Code that is short by design takes microseconds, on any machine.

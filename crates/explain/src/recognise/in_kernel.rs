@@ -12,6 +12,8 @@ use archive::explanation::Confidence;
 const SWITCHING_NS_MAX: i64 = 5_000;
 /// A shorter stretch may be the exit path of an interrupt.
 const WAY_OUT_NS_MAX: i64 = 20_000;
+/// After one interrupt the host may have taken the CPU on the way out.
+const OUTLASTED_MIN: usize = 2;
 
 /// Evidence in the trace about a task that continued.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +26,8 @@ pub struct Signs<'c> {
     /// It left the CPU from inside the kernel.
     left_in_kernel: bool,
     functions: bool,
+    /// Interrupts after which it continued, although the kernel had asked it to yield.
+    outlasted: usize,
 }
 
 impl<'c> Signs<'c> {
@@ -56,7 +60,8 @@ impl<'c> Signs<'c> {
                 }
             }
         }
-        Self { asked, went_on, left_in_kernel, functions }
+        let outlasted = outlasted(case, pieces);
+        Self { asked, went_on, left_in_kernel, functions, outlasted }
     }
 
     /// Confidence that the task was in the kernel for the time of the pieces. In a guest the host may have taken an
@@ -74,10 +79,33 @@ impl<'c> Signs<'c> {
             true => shown,
             false if case.ns(pieces) <= WAY_OUT_NS_MAX => Confidence::Hint,
             false if case.virtualised().is_none() => Confidence::Certain,
-            // In user space it yields at once, unless the host takes the CPU within those microseconds, which a steal
-            // clock would have left out.
+            // In user space it yields at once, unless the host takes the CPU within those microseconds: not after each of
+            // several interrupts.
+            false if self.outlasted >= OUTLASTED_MIN => Confidence::Likely,
+            // A steal clock would have left out what the host took.
             false if case.has_steal_clock() && !seen && case.charged_in_full(pieces).is_none() => Confidence::Hint,
             false => Confidence::Likely,
         }
     }
+}
+
+/// Exits of interrupts with the request to yield after which the task of a piece went on for longer than the way out takes.
+fn outlasted(case: &Case, pieces: &[usize]) -> usize {
+    let went_on = |index: &&usize| {
+        let piece = &case.pieces[**index];
+        let tid = held(piece).and_then(|context| context.tid());
+        let before =
+            case.trace.cpu(piece.cpu).and_then(|activity| activity.events_between(i64::MIN, piece.start_ns).last());
+        let exit = before.filter(|event| {
+            matches!(
+                event.what,
+                EventKind::VectorExit { .. } | EventKind::IrqExit { .. } | EventKind::SoftirqExit { .. }
+            )
+        });
+        exit.is_some_and(|exit| exit.needs_resched() && Some(exit.tid) == tid) && piece.ns() > WAY_OUT_NS_MAX
+    };
+    // A switch to another task is a choice of the scheduler: the one before did yield.
+    let mut tids: Vec<i32> = pieces.iter().filter_map(|&index| held(&case.pieces[index])?.tid()).collect();
+    tids.dedup();
+    if tids.len() > 1 { 0 } else { pieces.iter().filter(went_on).count() }
 }

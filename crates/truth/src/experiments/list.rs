@@ -35,6 +35,7 @@ const ORDINARY: Experiment = Experiment {
     parts: &[],
     culprits: &[],
     by_itself: &[],
+    right_as_hint: false,
     length: Length::Requested,
     places: HERE,
     length_us: 2500,
@@ -322,7 +323,9 @@ pub const EXPERIMENTS: &[Experiment] = &[
         injector: "budget --kind quota",
         culprits: &["cfs-quota"],
         by_itself: &["cfs-quota"],
-        length: Length::Exact,
+        // The kernel throttles a thread on its way to user space, and until then and afterwards other ordinary threads have
+        // their turns.
+        length: Length::AtMost,
         length_us: 60_000,
         limit_us: 10_000,
         ordinary: true,
@@ -333,6 +336,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         how: "the control group of the thread is frozen and thawed",
         injector: "freeze",
         culprits: &["thread-frozen"],
+        length: Length::Exact,
         length_us: 5000,
         ..ORDINARY
     },
@@ -373,8 +377,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "samples",
         how: "four events sample the CPU every 10 µs each, with stacks, as `perf record` does",
         injector: "samples",
-        // Their timers expire in interrupts of their own, before that of the measuring thread, or in that one.
-        culprits: &["irq-storm", "timers", "previous-irq"],
+        culprits: &["irq-storm"],
         length: Length::AtMost,
         length_us: 20_000,
         limit_us: 60,
@@ -385,6 +388,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         how: "a BPF program computes at an event that is recorded with interrupts masked",
         injector: "masked",
         culprits: &["irqs-off"],
+        right_as_hint: true,
         length: Length::Exact,
         length_us: 5000,
         ..ORDINARY

@@ -14,11 +14,15 @@ pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     group.take_in(measured::thread(terms.cpu)?)?;
     let length_ns = terms.length_ns;
     Ok(Box::new(move || {
-        group.set("freezer.state", "FROZEN")?;
         let begin_ns = now_ns();
-        sleep_until(begin_ns + length_ns);
-        let end_ns = now_ns();
+        group.set("freezer.state", "FROZEN")?;
+        let frozen_ns = now_ns();
+        sleep_until(frozen_ns + length_ns);
+        let thawing_ns = now_ns();
         group.set("freezer.state", "THAWED")?;
-        Ok(vec![Stretch::new(begin_ns, end_ns)])
+        let end_ns = now_ns();
+        // When the kernel reaches the thread within a write is not known; a write also changes code of the kernel.
+        let unsure_ns = frozen_ns - begin_ns + end_ns - thawing_ns;
+        Ok(vec![Stretch { unsure_ns, ..Stretch::new(begin_ns, end_ns) }])
     }))
 }

@@ -8,7 +8,7 @@ use crate::replay::context::Context;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it; above a hint only where events after the wake-up carry the kernel's demand to yield (N) or functions are recorded, and certain in a guest only where the CPU recorded events throughout, likely where the task was charged for all of the time or the kernel has no steal clock",
+    recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it; above a hint only where events after the wake-up carry the kernel's demand to yield (N) or functions are recorded, and certain in a guest only where the CPU recorded events throughout, likely where the task was charged for all of the time, went on after several interrupts with that demand, or the kernel has no steal clock",
     confirm: "the preemptoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
     fix: "PREEMPT_RT or preempt=full; keep the task off the CPU (cpuset, taskset, isolcpus)",
     reading: &["Lock types and their rules", "ftrace - Function Tracer"],

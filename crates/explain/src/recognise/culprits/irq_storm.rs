@@ -54,19 +54,33 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     samples(case).or_else(|| storm(case))
 }
 
-/// Interrupts of a CPU in which a profiler took a sample by a timer: entry and exit.
-fn sampling_interrupts(case: &Case) -> Vec<(i64, i64)> {
-    let Some(activity) = case.trace.cpu(case.cpu()) else { return Vec::new() };
-    let mut found = Vec::new();
+/// Stretches of a CPU that a profiler's timer caused.
+#[derive(Default)]
+struct Sampling {
+    /// Interrupts in which it took a sample: entry and exit.
+    interrupts: Vec<(i64, i64)>,
+    /// From the end of a sample to the next timer of the same interrupt: the kernel starts the sampling timer again.
+    between_timers: Vec<(i64, i64)>,
+}
+
+fn sampling(case: &Case) -> Sampling {
+    let mut found = Sampling::default();
+    let Some(activity) = case.trace.cpu(case.cpu()) else { return found };
     let mut entered_ns = i64::MIN;
     let mut sampled = false;
+    let (mut sampling, mut restarted_ns) = (false, None::<i64>);
     for event in &activity.events {
         match event.what {
-            EventKind::VectorEntry { .. } => (entered_ns, sampled) = (event.ts_ns, false),
-            EventKind::HrtimerExpireEntry { function, .. } => sampled |= is_sample(case, function),
+            EventKind::VectorEntry { .. } => (entered_ns, sampled, restarted_ns) = (event.ts_ns, false, None),
+            EventKind::HrtimerExpireEntry { function, .. } => {
+                sampling = is_sample(case, function);
+                sampled |= sampling;
+                found.between_timers.extend(restarted_ns.take().map(|ended_ns| (ended_ns, event.ts_ns)));
+            }
+            EventKind::HrtimerExpireExit { .. } => restarted_ns = sampling.then_some(event.ts_ns),
             EventKind::VectorExit { .. } if sampled => {
-                found.push((entered_ns, event.ts_ns));
-                sampled = false;
+                found.interrupts.push((entered_ns, event.ts_ns));
+                (sampled, restarted_ns) = (false, None);
             }
             _ => {}
         }
@@ -81,7 +95,7 @@ fn is_sample(case: &Case, function: u64) -> bool {
 /// All interrupts in which a profiler took samples, several of them.
 fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let window = case.trace.window;
-    let interrupts = sampling_interrupts(case);
+    let Sampling { interrupts, between_timers } = sampling(case);
     let took = |event: &Event| matches!(event.what, EventKind::HrtimerExpireEntry { function, .. } if is_sample(case, function));
     let activity = case.trace.cpu(case.cpu())?;
     let times = activity.events_between(window.due_ns, window.seen_ns).iter().filter(|event| took(event)).count();
@@ -90,12 +104,15 @@ fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     }
     let pieces = case.claim(|piece| {
         let Some(context @ Context::Vector { .. }) = held(piece) else { return false };
-        let inside =
-            || interrupts.iter().any(|&(start_ns, end_ns)| start_ns <= piece.start_ns && piece.end_ns <= end_ns);
-        let own =
-            || context.function().is_none() && (!case.is_wake_interrupt(piece) || piece.phase == PhaseName::Handler);
+        let overlaps = |&(start_ns, end_ns): &(i64, i64)| start_ns <= piece.start_ns && piece.end_ns <= end_ns;
+        let wake = case.is_wake_interrupt(piece) && piece.phase != PhaseName::Handler;
+        let inside = || match wake {
+            true => between_timers.iter().any(overlaps),
+            false => interrupts.iter().any(overlaps),
+        };
         piece.cpu == case.cpu()
-            && (context.function().is_some_and(|function| is_sample(case, function)) || own() && inside())
+            && (context.function().is_some_and(|function| is_sample(case, function))
+                || context.function().is_none() && inside())
     })?;
     let rate_hz = times as i64 * 1_000_000_000 / case.latency_ns().max(1);
     Some(Claim {

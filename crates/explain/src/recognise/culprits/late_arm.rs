@@ -4,12 +4,13 @@ use super::about::{About, Proof};
 use super::own_work;
 use super::passed_over::PassedOver;
 use crate::account::ledger::Piece;
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::{Case, Claim, held};
+use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
 use words::figures::latency;
 
 pub const ABOUT: About = About {
-    recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted or pushed aside on the way to it; a watched thread that computed until then is own-work",
+    recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted or pushed aside on the way to it; a watched thread that computed until then is own-work; a hint where the trace shows neither a late wake-up before it nor what had the CPU",
     confirm: "explain the previous wake-up: its lateness is the cause",
     fix: "fix the previous cycle, or use a longer interval",
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
@@ -37,17 +38,29 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             latency((seen_ns - due_ns).abs())
         ));
     }
+    let untraced = |index: &&usize| held(&case.pieces[**index]) == Some(Context::Untraced);
+    let untraced_ns: i64 = pieces.iter().filter(untraced).map(|&index| case.pieces[index].ns()).sum();
+    let mostly_untraced = untraced_ns * 2 > case.ns(&pieces);
     let (who, _) = case.largest(&pieces, |case, piece| piece.answer.context().name(case.names()));
+    let meanwhile = match mostly_untraced {
+        true => "the trace does not show what had the CPU for most of it".to_owned(),
+        false => format!("{who} had the CPU for most of it"),
+    };
     let share = case.share(&pieces);
     let sentence = if overran {
         format!(
-            "the previous wake-up was so late that the thread set this timer after it was due ({share}); {who} had the CPU for most of it"
+            "the previous wake-up was so late that the thread set this timer after it was due ({share}); {meanwhile}"
         )
     } else {
-        format!("the thread set its timer only after the wake-up was due ({share}); {who} had the CPU for most of it")
+        format!("the thread set its timer only after the wake-up was due ({share}); {meanwhile}")
     };
     Some(Claim {
-        confidence: if case.anchors.armed.is_some() || overran { Confidence::Certain } else { Confidence::Likely },
+        confidence: match case.anchors.armed.is_some() || overran {
+            // That the timer was late is known, and not why, unless it is the wake-up before.
+            _ if mostly_untraced && !overran => Confidence::Hint,
+            true => Confidence::Certain,
+            false => Confidence::Likely,
+        },
         sentence,
         events: case.trace.arm().into_iter().collect(),
         evidence,
