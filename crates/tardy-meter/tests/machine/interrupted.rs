@@ -182,9 +182,14 @@ fn measure(settings: &RunSettings, state: &Path, fault: Option<(usize, Fault)>) 
     run_counting(&mut command, &|call| matters(state, call), fault).unwrap()
 }
 
+/// Instances of meters that have ended: `tardy-PID-...`. Another run on this machine may have some as well.
 fn instances() -> usize {
     let names = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
-    names.filter(|name| name.file_name().to_string_lossy().starts_with("tardy-")).count()
+    let is_left = |name: &str| {
+        let pid = name.strip_prefix("tardy-").and_then(|rest| rest.split('-').next());
+        pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
+    };
+    names.filter(|name| is_left(&name.file_name().to_string_lossy())).count()
 }
 
 #[test]

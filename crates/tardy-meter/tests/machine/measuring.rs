@@ -1,6 +1,6 @@
 //! The measuring loop makes exactly the intended system calls and allocations.
 
-use crate::process::{Meter, short};
+use crate::process::{Finished, Meter, short};
 use archive::message::{Ending, Severity};
 use archive::settings::{Policy, RunSettings};
 use meter::kernel::sleep::timer;
@@ -143,20 +143,23 @@ fn without_privilege_it_refuses_at_once_and_measures_only_degraded() {
     std::fs::set_permissions(state.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let binary = state.path().join("tardy-meter");
     std::fs::copy(env!("CARGO_BIN_EXE_tardy-meter"), &binary).unwrap();
-    let run = |degrade: bool| {
-        let settings = RunSettings { degrade, ..crate::process::traced(300) };
+    let run = |degrade: bool, ms: u64| {
+        let settings = RunSettings { degrade, ..crate::process::traced(ms) };
         let mut command = Command::new(&binary);
         command.uid(65534).gid(65534);
         Meter::start_as(command, &settings, state.path()).finish()
     };
-    let refused = run(false);
+    let refused = run(false, 300);
     assert_eq!(refused.ending(), Some(Ending::Failed));
     assert!(refused.totals().iter().all(|totals| totals.cycles == 0), "nothing is measured");
     assert!(!refused.problems(Severity::Invalid).is_empty());
 
-    let degraded = run(true);
+    // On a busy machine ordinary threads may not run at all in a short time.
+    let had_turns = |finished: &Finished| finished.totals().iter().all(|totals| totals.cycles > 10);
+    let short = [300, 1200, 4800].into_iter().map(|ms| run(true, ms)).find(had_turns);
+    let degraded = short.unwrap_or_else(|| run(true, 20_000));
     assert_eq!(degraded.ending(), Some(Ending::Complete));
-    assert!(degraded.totals().iter().all(|totals| totals.cycles > 10));
+    assert!(had_turns(&degraded), "{:?}", degraded.totals());
     assert!(degraded.problems(Severity::Invalid).is_empty(), "{:?}", degraded.problems(Severity::Invalid));
     let problems = degraded.problems(Severity::Degraded).join("\n");
     assert!(problems.contains("SCHED_FIFO priority 80 was asked for") && problems.contains("setcap"), "{problems}");
