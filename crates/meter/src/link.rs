@@ -71,6 +71,11 @@ impl<W: Write> Link<W> {
         self.send(&Message::Problem(Problem::new(severity, kind)));
     }
 
+    /// Shows the host, during a phase without results, that this program is not stuck.
+    pub fn still_alive(&mut self) {
+        self.send(&Message::Progress { threads: Vec::new(), snapshots: 0 });
+    }
+
     /// Reports a loss; zero is not reported.
     pub fn loss(&mut self, kind: LossKind, count: u64, detail: &str) {
         if count > 0 {

@@ -17,7 +17,7 @@ use crate::problem::MeterProblem;
 use crate::session::clocks::Clocks;
 use crate::session::own_threads::OwnThreads;
 use crate::session::plan::Plan;
-use crate::session::{Equipment, HeldSettings, Loads, Session};
+use crate::session::{Equipment, HeldSettings, LoadStart, Loads, Session};
 use crate::trace::capturing::Capturing;
 use crate::trace::snapshotter::Armed;
 use crate::watch;
@@ -169,17 +169,24 @@ fn stages<W: Write>(
     machine.hold_power_request(settings, &mut lines.link)?;
 
     lines.phase(RunPhase::Load);
+    // The loads and what else runs here are ordinary tasks: this thread must not wait in their queue, neither now nor
+    // when it drains the books. Loads set their own policy.
+    let _ = scheduling::set_nice(-10);
     // Before memory is locked: children do not inherit locks, but they start faster.
-    let mut loads = Loads {
-        running: RunningLoads::prepare(&settings.loads)?,
-        start_with_source: settings.dither_seed.is_some() && settings.watch.is_none(),
+    let running = RunningLoads::prepare(&settings.loads)?;
+    let start = match settings.watch {
+        // What is watched is counted from the moment it is found on.
+        Some(_) => LoadStart::Now,
+        None if settings.dither_seed.is_some() => LoadStart::WithSource,
+        None => LoadStart::OnceReady,
     };
-    if !loads.start_with_source {
+    let mut loads = Loads { running, start };
+    if loads.start == LoadStart::Now {
         loads.running.start_at(clock::monotonic_ns());
     }
+    lines.link.still_alive();
     machine::lock_memory(settings, &mut lines.link)?;
-    // The loads are ordinary tasks; the thread that drains the books must not wait in their queue.
-    let _ = scheduling::set_nice(-10);
+    lines.link.still_alive();
     let held = HeldSettings::new(machine.settings());
     let prepared = Prepared { plan, snapshotter, tracers, loads, clocks: Clocks::now(), settings: held };
     match &settings.watch {
@@ -209,6 +216,7 @@ fn measure_threads<W: Write>(
             .map_err(MeterProblem::NoSnapshotter)
     });
     let capturing = capturing.transpose()?;
+    lines.link.still_alive();
     let tracing = read_tracers(tracers, &plan, &start)?;
     let cpu_dma_latency_us = machine.dma_latency_us();
     let equipment = Equipment { capturing, tracing, audit: None, loads, cpu_dma_latency_us, clocks, settings: held };

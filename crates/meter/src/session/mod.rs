@@ -61,11 +61,20 @@ enum Stopped {
     LinkLost,
 }
 
+/// When loads that are ready start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadStart {
+    Now,
+    /// When the measurement is prepared: on a busy machine the preparation must not compete with them.
+    OnceReady,
+    /// At the first wake-up, so that all that happens in virtual time from then on begins at one instant.
+    WithSource,
+}
+
 /// Loads that are ready, and when they start.
 pub struct Loads {
     pub running: RunningLoads,
-    /// They wait for the first wake-up, so that all that happens in virtual time from then on begins at one instant.
-    pub start_with_source: bool,
+    pub start: LoadStart,
 }
 
 /// What works beside a source.
@@ -126,6 +135,9 @@ impl<'a> Session<'a> {
     /// A thread of the source that never came back.
     pub fn conduct<W: Write>(mut self, lines: &mut Lines<W>) -> Result<Ending, MeterProblem> {
         self.announce(&mut lines.link);
+        if self.equipment.loads.start == LoadStart::OnceReady {
+            self.equipment.loads.running.start_at(clock::monotonic_ns());
+        }
         if self.settings.lock_memory {
             memory::lock_new_memory_when_touched();
         }
@@ -134,7 +146,7 @@ impl<'a> Session<'a> {
         }
         lines.phase(RunPhase::Settle);
         let span = self.source.start();
-        if self.equipment.loads.start_with_source {
+        if self.equipment.loads.start == LoadStart::WithSource {
             self.equipment.loads.running.start_at(span.start_ns);
         }
         let stopped = self.until_done(span, lines);

@@ -92,7 +92,7 @@ fn totals_of_every_cpu_are_sent_although_one_hangs() {
             audit: None,
             capturing: None,
             tracing: None,
-            loads: Loads { running: RunningLoads::default(), start_with_source: false },
+            loads: Loads { running: RunningLoads::default(), start: LoadStart::OnceReady },
             cpu_dma_latency_us: None,
             clocks: Clocks::now(),
             settings: HeldSettings::default(),

@@ -178,8 +178,6 @@ impl Capture {
         let earlier = flips.then(|| Earlier::new(job.layout, room));
         let room = room + earlier.as_ref().map_or(0, Earlier::room);
         let copies = cpus.iter().map(|cpu| CpuCopy { cpu: *cpu, pages: touched(room), ..CpuCopy::default() }).collect();
-        // Without real-time priority the freeze is only later; the coverage of each snapshot shows the effect.
-        let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
         job.snapshotter.start()?;
         let retention = Retention::new(job.settings.snapshots_max as usize, job.settings.budget_bytes);
         let announced = job.announcements.iter().map(|from| from.busy.clone());
@@ -200,6 +198,9 @@ impl Capture {
     }
 
     fn run(&mut self) {
+        // Only now: a real-time task that never sleeps leaves the CPU to ordinary tasks from time to time, but not to
+        // this priority. Without the privilege the freeze is only later; the coverage of each snapshot shows the effect.
+        let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
         self.await_start();
         loop {
             let stopping = self.job.stop.load(Relaxed);
