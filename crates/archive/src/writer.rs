@@ -4,6 +4,8 @@
 //! written under a temporary name and renamed once their end is announced. Names come from numbers, never from the
 //! target.
 
+mod held;
+
 use crate::audit::{DESCRIPTION_BYTES_MAX, PAGES_BYTES_MAX};
 use crate::damage::Damage;
 use crate::directory::{ArchiveDirectory, make_directories};
@@ -16,6 +18,7 @@ use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, LossKind, Message};
 use crate::problem::{Problem, Severity};
 use crate::write_error::WriteError;
+use held::Held;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -98,6 +101,7 @@ pub struct RunWriter {
     stream: File,
     encoder: Encoder,
     open: HashMap<u32, OpenFile>,
+    held: Held,
     dropped: BTreeSet<u32>,
 }
 
@@ -145,6 +149,7 @@ impl RunWriter {
             stream,
             encoder: Encoder::default(),
             open: HashMap::new(),
+            held: Held::default(),
             dropped: BTreeSet::new(),
         })
     }
@@ -186,7 +191,8 @@ impl RunWriter {
         let stream = inside.file_to_append(STREAM).map_err(fail)?;
         claim(&stream);
         let (open, dropped, finished) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
-        Ok(Self { directory, inside, reserved: false, finished, manifest, stream, encoder, open, dropped })
+        let held = Held::default();
+        Ok(Self { directory, inside, reserved: false, finished, manifest, stream, encoder, open, held, dropped })
     }
 
     pub fn directory(&self) -> &Path {
@@ -205,10 +211,17 @@ impl RunWriter {
     /// # Errors
     /// [`WriteError::Io`]; the archive stays readable.
     pub fn store(&mut self, item: &Item) -> Result<(), WriteError> {
+        let kept = self.held.keeps(item);
+        if self.held.is_full() {
+            self.write_held()?;
+        }
         match item {
+            Item::Chunk { .. } if kept => Ok(()),
             Item::Chunk { file, offset, data } => self.store_chunk(*file, *offset, data),
             Item::Message(message) => {
-                self.follow(message)?;
+                if !kept {
+                    self.follow(message)?;
+                }
                 match message {
                     Message::Progress { .. } => Ok(()),
                     _ => self.append(message),
@@ -222,6 +235,23 @@ impl RunWriter {
             }
             Item::Unknown { why } => self.append_loss(LossKind::Messages, 1, why),
         }
+    }
+
+    /// From now on the files of spikes stay in memory, or no longer. The stream is always written at once.
+    ///
+    /// # Errors
+    /// [`WriteError::Io`] of those that are written now.
+    pub fn hold_files(&mut self, hold: bool) -> Result<(), WriteError> {
+        self.held.on = hold;
+        if hold { Ok(()) } else { self.write_held() }
+    }
+
+    fn write_held(&mut self) -> Result<(), WriteError> {
+        self.held.take().iter().try_for_each(|item| match item {
+            Item::Chunk { file, offset, data } => self.store_chunk(*file, *offset, data),
+            Item::Message(message) => self.follow(message),
+            _ => Ok(()),
+        })
     }
 
     fn append_loss(&mut self, kind: LossKind, count: u64, detail: &str) -> Result<(), WriteError> {
@@ -251,6 +281,7 @@ impl RunWriter {
             Message::FileBegin { file, kind } => self.begin_file(*file, *kind),
             Message::FileEnd { file, bytes } => self.end_file(*file, *bytes),
             Message::SpikeDropped { number, .. } => {
+                self.held.forget_spike(*number);
                 self.dropped.insert(*number);
                 self.finished.retain(|path| !path.starts_with(format!("spikes/{number:04}")));
                 let _ = fs::remove_dir_all(self.directory.join(format!("spikes/{number:04}")));
@@ -322,6 +353,8 @@ impl RunWriter {
         ended_unix_ns: Option<i64>,
     ) -> Result<(), WriteError> {
         self.release_reserve();
+        // What cannot be written is cut short, which readers see.
+        let _ = self.write_held();
         let unfinished: Vec<FileKind> = self.open.values().map(|open| open.kind).collect();
         for kind in unfinished {
             let _ = self.append_loss(LossKind::Files, 1, &format!("{} was cut short", file_path(kind).display()));

@@ -19,6 +19,8 @@ pub enum Step {
     Pass(Duration),
     /// Continues once its input contains this line; until then time passes.
     Await(String),
+    /// The host stands still: all of this time passes between two reads.
+    Suspend(Duration),
     /// Does nothing more, but stays alive.
     Hang,
 }
@@ -50,6 +52,8 @@ pub struct FakeTarget {
     pub refusal: Option<String>,
     /// Output of its console.
     pub console: Vec<u8>,
+    /// It runs on this machine.
+    pub here: bool,
     pub log: Rc<RefCell<FakeLog>>,
 }
 
@@ -101,6 +105,10 @@ impl Target for FakeTarget {
 
     fn console(&self) -> Vec<u8> {
         self.console.clone()
+    }
+
+    fn is_this_machine(&self) -> bool {
+        self.here
     }
 
     fn close(&mut self) -> Result<(), TargetError> {
@@ -160,6 +168,12 @@ impl RunningCommand for FakeCommand {
                 Some(Step::Pass(left)) => {
                     *left -= wait;
                     self.pass(wait);
+                    return Output::Quiet;
+                }
+                Some(Step::Suspend(time)) => {
+                    let time = *time;
+                    self.steps.pop_front();
+                    self.pass(time);
                     return Output::Quiet;
                 }
                 Some(Step::Await(line)) => {

@@ -70,6 +70,10 @@ impl Target for LocalTarget {
         Ok(Box::new(LocalCommand { child, input, output, found_empty, lines, reader, started, empty_at_end }))
     }
 
+    fn is_this_machine(&self) -> bool {
+        true
+    }
+
     fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
         copy(from, to)
     }

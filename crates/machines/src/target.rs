@@ -199,6 +199,11 @@ pub trait Target {
         Vec::new()
     }
 
+    /// Whether its CPUs are this machine's: work of the host disturbs what runs there.
+    fn is_this_machine(&self) -> bool {
+        false
+    }
+
     /// Whether no change of a command there outlives it.
     fn forgets(&self) -> bool {
         false

@@ -2,7 +2,7 @@
 
 use crate::kernel_tracers::uncovered;
 use crate::watched;
-use archive::explanation::{Explanation, ExplanationStatus};
+use archive::explanation::{Explanation, ExplanationStatus, OwnerKind};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
 use archive::method::Method;
@@ -10,6 +10,23 @@ use archive::problem::{Code, Remark};
 use archive::summary::{RunSummary, VirtualSpeed};
 use words::figures::{count, counted, duration, latency};
 use words::vocabulary::confidence_phrase;
+
+/// In how many of the late spikes a thread of this tool other than the measuring ones ran on the late CPU; `None`
+/// without a traced one.
+pub fn own_share(summary: &RunSummary) -> Option<String> {
+    let traced: Vec<&Explanation> = summary
+        .late_spikes()
+        .filter_map(|entry| entry.explanation.as_ref())
+        .filter(|explanation| explanation.status != ExplanationStatus::NoTrace)
+        .collect();
+    let is_own = |explanation: &&&Explanation| {
+        let mut owners = explanation.phases.iter().flat_map(|phase| &phase.owners);
+        owners.any(|owner| owner.kind == OwnerKind::Tool && owner.ns > 0)
+    };
+    let own = traced.iter().filter(is_own).count();
+    let spikes = counted(traced.len() as u64, "late spike");
+    (!traced.is_empty()).then(|| format!("tardy's own threads had the CPU in {own} of {spikes}."))
+}
 
 /// Speed of a machine in virtual time.
 pub fn virtual_speed_words(speed: VirtualSpeed) -> String {

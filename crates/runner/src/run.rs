@@ -257,7 +257,11 @@ fn measure(
     }
     let command = started?;
     let limits = limits_on(target, request);
-    Ok(Session::new(command, writer, &limits, stop, watch).keeping(received).counting(counted).follow())
+    Ok(Session::new(command, writer, &limits, stop, watch)
+        .on_this_machine(target.is_this_machine())
+        .keeping(received)
+        .counting(counted)
+        .follow())
 }
 
 fn limits_on(target: &dyn Target, request: &RunRequest) -> TimeLimits {

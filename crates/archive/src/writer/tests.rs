@@ -64,6 +64,43 @@ fn a_stretch_that_came_twice_hides_no_loss() {
 }
 
 #[test]
+fn files_that_are_held_are_written_afterwards_and_dropped_ones_never() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(folder.path().join("run"), manifest()).unwrap();
+    writer.hold_files(true).unwrap();
+    for (file, spike) in [(1, 1), (2, 2), (3, 3)] {
+        let kind = FileKind::SpikeTrace { spike };
+        writer.store(&Item::Message(Message::FileBegin { file, kind })).unwrap();
+        writer.store(&Item::Chunk { file, offset: 0, data: vec![file as u8; 4] }).unwrap();
+        if file < 3 {
+            writer.store(&Item::Message(Message::FileEnd { file, bytes: 4 })).unwrap();
+        }
+    }
+    writer.store(&Item::Message(Message::SpikeDropped { number: 1, why: String::new() })).unwrap();
+    assert!(!folder.path().join("run/spikes").exists());
+    writer.hold_files(false).unwrap();
+    // The rest of a file comes after the measurement.
+    writer.store(&Item::Chunk { file: 3, offset: 4, data: vec![3; 2] }).unwrap();
+    writer.store(&Item::Message(Message::FileEnd { file: 3, bytes: 6 })).unwrap();
+    let trace = |spike: u32| fs::read(folder.path().join(format!("run/spikes/{spike:04}/trace.dat"))).ok();
+    assert_eq!([1, 2, 3].map(trace), [None, Some(vec![2; 4]), Some(vec![3; 6])]);
+    writer.finish(RunState::Complete, None, 2).unwrap();
+    assert_eq!(losses(folder.path()), []);
+}
+
+#[test]
+fn an_archive_that_ends_while_files_are_held_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(folder.path().join("run"), manifest()).unwrap();
+    writer.hold_files(true).unwrap();
+    writer.store(&Item::Message(Message::FileBegin { file: 1, kind: KIND })).unwrap();
+    writer.store(&chunk(0, b"1234")).unwrap();
+    writer.store(&end(4)).unwrap();
+    writer.finish(RunState::Failed, None, 2).unwrap();
+    assert_eq!(fs::read(folder.path().join("run").join(NAME)).unwrap(), b"1234");
+}
+
+#[test]
 fn stretches_grow_together_whatever_their_order() {
     let mut stretches = Stretches::default();
     for (start, end) in [(10, 20), (30, 40), (0, 5), (20, 30), (4, 11), (7, 7)] {

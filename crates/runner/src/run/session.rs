@@ -21,6 +21,9 @@ const POLL: Duration = Duration::from_millis(100);
 /// Time for a stuck meter to react to a stop request.
 const LAST_CHANCE: Duration = Duration::from_secs(3);
 const EXIT_LIMIT: Duration = Duration::from_secs(10);
+/// Most time that counts against a limit between two reads. A longer one is the host's own: its disk blocked it, its
+/// CPUs were busy, or it was suspended, and what the meter sent meanwhile is still unread.
+const STEP_MAX: Duration = Duration::from_secs(1);
 
 /// A running meter, and the receivers of its data.
 pub struct Session<'a> {
@@ -32,7 +35,11 @@ pub struct Session<'a> {
     decoder: Decoder,
     received: Option<&'a mut Received>,
     counted: Option<&'a CountedOutput>,
+    on_this_machine: bool,
     phase: Option<RunPhase>,
+    /// Time that counts against the limits, and the host's clock when it was last advanced.
+    listened: Duration,
+    looked_at: Duration,
     phase_since: Duration,
     last_frame: Duration,
     stopping_since: Option<Duration>,
@@ -58,7 +65,10 @@ impl<'a> Session<'a> {
             decoder: Decoder::default(),
             received: None,
             counted: None,
+            on_this_machine: false,
             phase: None,
+            listened: Duration::ZERO,
+            looked_at: Duration::ZERO,
             phase_since: Duration::ZERO,
             last_frame: Duration::ZERO,
             stopping_since: None,
@@ -70,6 +80,12 @@ impl<'a> Session<'a> {
     /// Keeps the received bytes until the run is complete.
     pub fn keeping(mut self, received: Option<&'a mut Received>) -> Self {
         self.received = received;
+        self
+    }
+
+    /// Stores files only when they do not disturb the measurement, if that is here.
+    pub fn on_this_machine(mut self, here: bool) -> Self {
+        self.on_this_machine = here;
         self
     }
 
@@ -90,7 +106,9 @@ impl<'a> Session<'a> {
     pub fn follow(mut self) -> Facts {
         let mut closed = false;
         loop {
-            match self.command.read(POLL) {
+            let output = self.command.read(POLL);
+            self.advance();
+            match output {
                 Output::Bytes(bytes) => self.receive(&bytes),
                 Output::Quiet => {}
                 Output::Closed => {
@@ -126,7 +144,14 @@ impl<'a> Session<'a> {
         self.ended()
     }
 
+    fn advance(&mut self) {
+        let now = self.command.elapsed();
+        self.listened += now.saturating_sub(self.looked_at).min(STEP_MAX);
+        self.looked_at = now;
+    }
+
     fn ended(mut self) -> Facts {
+        self.hold_files(false);
         self.report_what_was_said();
         self.keep_what_was_counted();
         self.report_what_the_host_saw(true);
@@ -189,9 +214,12 @@ impl<'a> Session<'a> {
     fn take(&mut self, items: Vec<Item>) {
         for item in items {
             if !matches!(item, Item::Garbage { .. }) {
-                self.last_frame = self.command.elapsed();
+                self.last_frame = self.listened;
             }
             self.note(&item);
+            if let Item::Message(Message::Phase { phase, .. }) = &item {
+                self.hold_files(matches!(phase, RunPhase::Settle | RunPhase::Measure));
+            }
             self.store(&item);
             if let Some(event) = Event::of(&item) {
                 (self.watch)(event);
@@ -207,7 +235,7 @@ impl<'a> Session<'a> {
             }
             Item::Message(Message::Phase { phase, .. }) => {
                 self.phase = Some(*phase);
-                self.phase_since = self.command.elapsed();
+                self.phase_since = self.listened;
             }
             Item::Message(Message::Problem(problem)) if problem.severity == Severity::Invalid => {
                 self.facts.invalid = Some(problem.clone());
@@ -231,6 +259,15 @@ impl<'a> Session<'a> {
         }
     }
 
+    fn hold_files(&mut self, hold: bool) {
+        if self.on_this_machine
+            && self.facts.storage_failure.is_none()
+            && let Err(error) = self.writer.hold_files(hold)
+        {
+            self.storage_failed(&error);
+        }
+    }
+
     fn storage_failed(&mut self, error: &WriteError) {
         self.facts.storage_failure = Some(error.to_string());
         self.writer.release_reserve();
@@ -239,7 +276,7 @@ impl<'a> Session<'a> {
 
     fn ask_to_stop(&mut self, reason: StopReason) {
         if self.stopping_since.is_none() {
-            self.stopping_since = Some(self.command.elapsed());
+            self.stopping_since = Some(self.listened);
             // A meter that no longer reads is about to end; otherwise the time limits catch it.
             let _ = self.command.write(b"stop\n");
             (self.watch)(Event::Stopping(reason));
@@ -266,7 +303,7 @@ impl<'a> Session<'a> {
     fn heed_limits(&mut self) -> bool {
         if self.facts.ending.is_some() {
             // Its ending message is valid; only its exit is missing.
-            return self.command.elapsed().saturating_sub(self.last_frame) < self.limits.stop;
+            return self.listened.saturating_sub(self.last_frame) < self.limits.stop;
         }
         if self.facts.stuck.is_none() {
             self.facts.stuck = self.stuck();
@@ -275,13 +312,13 @@ impl<'a> Session<'a> {
             }
             self.ask_to_stop(StopReason::Stuck);
             // An earlier request had no effect; this one starts a new time limit.
-            self.stopping_since = Some(self.command.elapsed());
+            self.stopping_since = Some(self.listened);
         }
-        self.stopping_since.is_some_and(|since| self.command.elapsed().saturating_sub(since) < LAST_CHANCE)
+        self.stopping_since.is_some_and(|since| self.listened.saturating_sub(since) < LAST_CHANCE)
     }
 
     fn stuck(&self) -> Option<Stuck> {
-        let now = self.command.elapsed();
+        let now = self.listened;
         if now.saturating_sub(self.last_frame) >= self.limits.silence {
             return Some(Stuck::Silent { limit: self.limits.silence });
         }

@@ -176,6 +176,49 @@ fn a_silent_meter_is_asked_then_killed() {
 }
 
 #[test]
+fn traces_of_a_run_on_this_machine_are_stored_after_its_measurement() {
+    for here in [true, false] {
+        let mut stream = Stream::new();
+        let trace = [
+            Message::FileBegin { file: 1, kind: FileKind::SpikeTrace { spike: 1 } },
+            Message::FileEnd { file: 1, bytes: 0 },
+        ];
+        let steps = vec![
+            stream.say(&[phase(RunPhase::Measure, 2)]),
+            stream.say(&trace),
+            stream.say(&[progress(), phase(RunPhase::Collect, 3), totals(), end(Ending::Complete)]),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive");
+        let stored = path.join("spikes/0001/trace.dat");
+        let mut target = FakeTarget::new([Script { steps, exit: Exit::Code(0) }]);
+        target.here = here;
+        let mut while_measuring = None;
+        let outcome = run(&mut target, &request(&path), &StopRequests::default(), &mut |event| {
+            if matches!(event, Event::Progress { .. }) {
+                while_measuring = Some(stored.exists());
+            }
+        });
+        assert_eq!((outcome.unwrap().state, while_measuring, stored.exists()), (RunState::Complete, Some(!here), true));
+    }
+}
+
+#[test]
+fn a_host_that_stood_still_does_not_blame_the_meter() {
+    let mut stream = Stream::new();
+    let steps = vec![
+        stream.say(&[phase(RunPhase::Load, 1)]),
+        Step::Suspend(Duration::from_secs(3600)),
+        stream.say(&[phase(RunPhase::Measure, 2), progress()]),
+        Step::Suspend(Duration::from_secs(3600)),
+        stream.say(&[totals(), end(Ending::Complete)]),
+    ];
+    let ran = ran(steps, Exit::Code(0));
+    assert_eq!((ran.outcome.state, ran.problem()), (RunState::Complete, ""));
+    assert_eq!(ran.log.borrow().kills, 0);
+}
+
+#[test]
 fn endless_garbage_counts_as_silence() {
     let mut stream = Stream::new();
     let mut steps = vec![stream.say(&[phase(RunPhase::Measure, 2)])];

@@ -7,7 +7,8 @@ use crate::terminal::watched;
 use archive::problem::{Problem, Remark};
 use archive::summary::{CpuSummary, RunSummary, SpikeSummary};
 use report::account::{
-    culprit, loads, losses, problems, remarks, tracing, verdict, virtual_speed_words, where_codes_are_explained,
+    culprit, loads, losses, own_share, problems, remarks, tracing, verdict, virtual_speed_words,
+    where_codes_are_explained,
 };
 use report::conditions::conditions_line;
 use report::watched::is_watch;
@@ -122,6 +123,9 @@ fn worst_spikes(summary: &RunSummary, page: &mut Page) {
     }
     if spikes.len() > SPIKES_SHOWN {
         page.line(&format!("  and {} more", spikes.len() - SPIKES_SHOWN));
+    }
+    if let Some(share) = own_share(summary) {
+        page.wrapped("  ", &share);
     }
 }
 
