@@ -41,6 +41,12 @@ pub enum Method {
     Hardware,
     /// A busy thread loses the CPU until it has it again.
     Map,
+    /// A periodic interrupt of a real-time clock until the thread that reads the device runs.
+    Rtc,
+    /// A periodic interrupt of an HPET timer until the thread that reads the device runs.
+    Hpet,
+    /// The kernel's handler of a device's interrupt until the handler in user space runs.
+    Uio,
     /// A datagram until its answer.
     Udp,
     /// A byte on a serial line until its answer.

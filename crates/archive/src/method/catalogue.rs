@@ -34,6 +34,15 @@ const HOPS: MethodOption = MethodOption {
     what: "threads between the one that reads the stimulus and the one that answers",
 };
 
+const HZ: MethodOption = MethodOption {
+    key: "hz",
+    values: Values::Number { least: 2, most: 8192, default: 1024 },
+    what: "interrupts per second; --interval has no meaning",
+};
+
+const DEVICE: MethodOption =
+    MethodOption { key: "device", values: Values::Text, what: "the device; by default the first one" };
+
 const DELAY: MethodOption = MethodOption {
     key: "delay_us",
     values: Values::Number { least: 0, most: 10_000_000, default: 0 },
@@ -58,7 +67,7 @@ const fn port(what: &'static str) -> MethodOption {
 }
 
 /// Every method.
-pub static METHODS: [MethodDefinition; 16] = [
+pub static METHODS: [MethodDefinition; 19] = [
     MethodDefinition {
         method: Method::Timer,
         name: "timer",
@@ -211,6 +220,69 @@ pub static METHODS: [MethodDefinition; 16] = [
                 values: Values::Number { least: 200, most: 1_000_000_000, default: 1_000 },
                 what: "readings of the clock further apart than this are a sample, in ns",
             },
+        ],
+    },
+    MethodDefinition {
+        method: Method::Rtc,
+        name: "rtc",
+        from: "instant at which a periodic interrupt of the real-time clock is due, or its handler",
+        to: "the thread that reads the device reads the clock",
+        original: "RealFeel; sample=interrupt: RealFeel-ETRI",
+        stimulus: Stimulus::Device,
+        needs: "a real-time clock with a periodic interrupt; sample=interrupt: CONFIG_KPROBE_EVENTS and the right to use perf",
+        options: &[
+            MethodOption {
+                key: "sample",
+                values: Values::OneOf(&["expectation", "interrupt"]),
+                what: "from the instant at which the interrupt is due, or from the kernel's entry of its handler",
+            },
+            HZ,
+            DEVICE,
+        ],
+    },
+    MethodDefinition {
+        method: Method::Hpet,
+        name: "hpet",
+        from: "the kernel enters the handler of the HPET's interrupt, or the instant at which the HPET raised it",
+        to: "the thread that reads the device reads the clock",
+        original: "RealFeel, with an interrupt of hardware",
+        stimulus: Stimulus::Device,
+        needs: "an HPET that the kernel does not use itself; sample=interrupt: the right to use perf; sample=expiry: hpet_mmap=1",
+        options: &[
+            MethodOption {
+                key: "sample",
+                values: Values::OneOf(&["interrupt", "expiry"]),
+                what: "from the kernel's entry of the handler, or from the HPET's own time stamp",
+            },
+            HZ,
+            DEVICE,
+        ],
+    },
+    MethodDefinition {
+        method: Method::Uio,
+        name: "uio",
+        from: "the kernel enters the handler of the device's interrupt",
+        to: "the handler in user space reads the clock",
+        original: "ULDD",
+        stimulus: Stimulus::Thread,
+        needs: "a PCI device that may be used, the module uio_pci_generic; sample=handler: the right to use perf",
+        options: &[
+            MethodOption {
+                key: "kind",
+                values: Values::OneOf(&["uart", "edu"]),
+                what: "a PCI card with a 16550 serial port, in loopback, or QEMU's device edu",
+            },
+            MethodOption {
+                key: "sample",
+                values: Values::OneOf(&["handler", "stimulus"]),
+                what: "from the kernel's handler, or from the instant before the interrupt is raised",
+            },
+            MethodOption {
+                key: "device",
+                values: Values::Text,
+                what: "its PCI address, taken from its driver for the run; by default the first without a driver",
+            },
+            PARTNER,
         ],
     },
     MethodDefinition {

@@ -67,6 +67,10 @@ impl<'a> Account<'a> {
         let faults_apart_ns = page_faults::apart_ns(virtualisation);
         let (spans, thread_states) = match (input.spike.watched, input.stimulus) {
             (Some(kind), _) => watched_thread::cut(kind, &life, &anchors, trace, facts, own_tid, faults_apart_ns),
+            // An interrupt may be that of a timer, which the kernel emulates a device with.
+            (None, Stimulus::Device) if anchors.expired.is_none() => {
+                (phases::cut_from_stimulus(&anchors, trace.window, facts, &life), Vec::new())
+            }
             (None, Stimulus::Timer | Stimulus::Device) => {
                 (phases::cut(&anchors, trace.window, facts, &life), Vec::new())
             }

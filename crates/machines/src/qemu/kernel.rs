@@ -169,6 +169,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_module_is_named_or_a_file_and_a_named_one_brings_what_it_needs() {
+        assert_eq!(module_name(Path::new("uio_pci_generic")), Some("uio_pci_generic"));
+        assert_eq!([Path::new("./a"), Path::new("a.ko"), Path::new("/a")].map(module_name), [None; 3]);
+        let folder = tempfile::tempdir().unwrap();
+        let modules = folder.path().join("linux_1/modules");
+        fs::create_dir_all(&modules).unwrap();
+        fs::write(modules.join("uio.ko"), elf::tests::module("")).unwrap();
+        fs::write(modules.join("uio_pci_generic.ko"), elf::tests::module("uio")).unwrap();
+        let own = folder.path().join("own.ko");
+        fs::write(&own, "own").unwrap();
+        let mut machine = VirtualMachine::new("debian:6.1-rt");
+        machine.package = Some("linux=1".into());
+        machine.load_modules = vec![own, "uio-pci-generic".into()];
+        let names = |machine: &VirtualMachine| -> Result<Vec<String>, KernelError> {
+            Ok(own_modules(machine, folder.path())?.into_iter().map(|(name, _)| name).collect())
+        };
+        assert_eq!(names(&machine).unwrap(), ["uio", "uio_pci_generic", "own"]);
+        assert!(debian::has(folder.path(), "linux=1", &["uio"]) && !debian::has(folder.path(), "linux=1", &["snd"]));
+        machine.load_modules = vec!["snd".into()];
+        assert!(matches!(names(&machine), Err(KernelError::NoModule { name }) if name == "snd"));
+    }
+
+    #[test]
     fn a_kernel_that_is_not_there_names_the_fix() {
         let folder = tempfile::tempdir().unwrap();
         let mut machine = VirtualMachine::new("debian:6.1-rt");

@@ -1,5 +1,6 @@
 //! One change to the machine, and how it is undone.
 
+use super::pci_driver;
 use super::setting_roots::SettingRoots;
 use super::trace_leftovers;
 use super::undo_error::UndoError;
@@ -72,6 +73,8 @@ pub enum Entry {
     SysvSemaphore { key: i32 },
     /// A serial port gets other settings.
     SerialPort { path: PathBuf, before: PortSettings },
+    /// A PCI device was given to the driver for user space; `before`: the driver that had it.
+    PciDriver { address: String, before: Option<String> },
 }
 
 impl Entry {
@@ -83,6 +86,8 @@ impl Entry {
             Self::MadeUpEvent { name } => format!("trace event {name} removed"),
             Self::SysvSemaphore { key } => format!("System V semaphore {key:#x} removed"),
             Self::SerialPort { path, .. } => format!("settings of {} restored", path.display()),
+            Self::PciDriver { address, before: Some(driver) } => format!("PCI device {address} given back to {driver}"),
+            Self::PciDriver { address, before: None } => format!("PCI device {address} without a driver"),
         }
     }
 
@@ -113,6 +118,8 @@ impl Entry {
             Self::SerialPort { path, before } => {
                 undo_port(path, before).map_err(|source| UndoError::SerialPort { path: path.clone(), source })
             }
+            Self::PciDriver { address, before } => pci_driver::give_back(Path::new("/sys"), address, before.as_deref())
+                .map_err(|source| UndoError::PciDriver { address: address.clone(), source }),
         }
     }
 }

@@ -10,6 +10,7 @@
 
 mod directory;
 mod entry;
+pub mod pci_driver;
 mod place;
 pub mod restore;
 mod setting_roots;

@@ -36,6 +36,11 @@ pub enum UndoError {
     Semaphore { key: i32, source: io::Error },
     #[error("the settings of {path} are not restored: {source}; `stty sane -F {path}` sets usual ones")]
     SerialPort { path: PathBuf, source: io::Error },
+    #[error(
+        "PCI device {address} is not back: {source}; as root: echo > /sys/bus/pci/devices/{address}/driver_override; echo \
+         {address} > /sys/bus/pci/drivers_probe"
+    )]
+    PciDriver { address: String, source: io::Error },
     #[error(transparent)]
     Event(#[from] AppendError),
 }

@@ -12,6 +12,7 @@
 mod deadline;
 pub mod error;
 mod hardware;
+pub mod interrupt;
 mod inversion;
 mod map;
 mod message_queue;
@@ -23,6 +24,7 @@ mod semaphore;
 mod signal;
 pub mod stimulus;
 mod timer;
+mod uio;
 
 use crate::journal::Journal;
 use crate::kernel::scheduling;
@@ -134,6 +136,9 @@ pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
         Method::Noise => Box::new(noise::Noise),
         Method::Hardware => Box::new(hardware::Hardware),
         Method::Map => Box::new(map::Map),
+        Method::Rtc => Box::new(interrupt::rtc::RealTimeClock),
+        Method::Hpet => Box::new(interrupt::hpet::HpetTimer),
+        Method::Uio => Box::new(uio::Uio),
         Method::Udp => Box::new(response::udp::Udp),
         Method::Serial => Box::new(response::serial::Serial),
         Method::Ethernet => Box::new(response::ethernet::Ethernet),

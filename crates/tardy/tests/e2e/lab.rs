@@ -16,6 +16,8 @@ use tempfile::TempDir;
 
 /// The kernel of tests that do not depend on the workload.
 pub const KERNEL: &str = "debian:6.1-rt";
+/// QEMU has started all its threads by then.
+const FIRST_THREADS: Duration = Duration::from_secs(6);
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A directory with its own target `vm`; kernels come from the user's cache.
@@ -75,12 +77,19 @@ impl Lab {
         self.ended_well(self.begin_verb(verb, words), words)
     }
 
-    /// The same, and once it measures nothing of the host delays the machine but what has a real-time priority: the
+    /// The same, and nothing of the host delays the machine but what has a real-time priority: the
     /// latencies of an emulated machine are otherwise those of its host. Needs root; without, it is as busy as the host.
     pub fn measured_in_front(&self, verb: &str, words: &[&str]) -> (Run, String) {
-        let (child, qemu) = self.measuring_with(verb, words);
-        let front = ["-a", "-f", "-p", "1", &qemu.to_string()].map(String::from);
-        let _ = Command::new("chrt").args(front).status();
+        let child = self.begin_verb(verb, words);
+        let begun = Instant::now();
+        // More than once, because QEMU starts threads.
+        while begun.elapsed() < FIRST_THREADS {
+            thread::sleep(Duration::from_millis(300));
+            let qemu = children(child.id() as i32).into_iter().find(|pid| name(*pid).starts_with("qemu-system"));
+            if let Some(qemu) = qemu {
+                let _ = Command::new("chrt").args(["-a", "-f", "-p", "1", &qemu.to_string()]).status();
+            }
+        }
         self.ended_well(child, words)
     }
 
@@ -118,11 +127,7 @@ impl Lab {
 
     /// Begins a run and waits until it measures; returns it with its QEMU.
     pub fn measuring(&self, words: &[&str]) -> (Child, i32) {
-        self.measuring_with("run", words)
-    }
-
-    fn measuring_with(&self, verb: &str, words: &[&str]) -> (Child, i32) {
-        let child = self.begin_verb(verb, words);
+        let child = self.begin(words);
         let begun = Instant::now();
         while !self.path("run/stream.tardy").is_file() || self.archive().threads.is_empty() {
             assert!(begun.elapsed() < PATIENCE, "it never measured");

@@ -3,6 +3,7 @@
 
 mod devices;
 mod responses;
+mod rtc_endings;
 
 use crate::lab::{Lab, assert_ledgers_add_up};
 use archive::loss::LossKind;

@@ -1,0 +1,292 @@
+//! Periodic interrupts of a device that the kernel hands to a reader: from the interrupt, or the instant at which it was
+//! due, to the reader.
+//!
+//! ```text
+//! device            period · · · period · · · interrupt ─┐
+//! kernel                         |==         handler |== └─ wake-up, switch
+//! measuring thread  waits · · · · · · · · · · · · · · · · · · · ==| reads the clock
+//! ```
+
+pub mod hpet;
+pub mod keeper;
+pub mod rtc;
+
+use super::Station;
+use crate::kernel::clock;
+use crate::kernel::event_stamps::{EventStamps, Point};
+use crate::kernel::trace_mount;
+use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use archive::load::cpu_list;
+use archive::method::MethodRequest;
+use archive::method::state::{Obstacle, ObstacleKind};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An interrupt that has not come after this time does not come.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// A device whose interrupts a thread waits for.
+pub trait Periodic: Send {
+    /// Starts the interrupts; called in the measuring thread.
+    ///
+    /// # Errors
+    /// What the kernel rejected.
+    fn start(&mut self) -> io::Result<()>;
+
+    fn wait(&self, at_most: Duration) -> bool;
+
+    /// Periods since the last call; waits if there were none.
+    ///
+    /// # Errors
+    /// Those of read(2).
+    fn periods(&self) -> io::Result<u64>;
+
+    /// How long ago the current period started, in ns, where the device shows it.
+    fn age_ns(&self) -> Option<i64> {
+        None
+    }
+}
+
+/// Where a sample starts.
+pub enum SampleStart {
+    /// The instant at which the interrupt is due: a whole number of periods after the start.
+    Expectation { started_ns: i64, periods: i64 },
+    /// The kernel's entry of the handler.
+    Handler { stamps: EventStamps, after_ns: i64 },
+    /// What the device shows.
+    Device,
+}
+
+/// The thread that reads a device.
+pub struct Reader<D: Periodic> {
+    pub device: D,
+    pub period_ns: i64,
+    pub from: SampleStart,
+    /// Start of the latest period that was read, as the kernel or the device shows it.
+    latest_ns: Option<i64>,
+    counts: Arc<WaiterCounts>,
+    /// It has seen an interrupt: those before its first wait are no stimulus.
+    begun: bool,
+}
+
+impl SampleStart {
+    /// At the kernel's entry of a handler.
+    pub fn handler(stamps: EventStamps) -> Self {
+        Self::Handler { stamps, after_ns: i64::MIN }
+    }
+}
+
+/// A station whose thread reads a device.
+pub fn station(cpu: u32, device: impl Periodic + 'static, period_ns: i64, from: SampleStart) -> Station {
+    let counts = Arc::<WaiterCounts>::default();
+    let reader = Reader { device, period_ns, from, latest_ns: None, counts: counts.clone(), begun: false };
+    Station { counts, ..Station::new(cpu, reader) }
+}
+
+impl<D: Periodic> Reader<D> {
+    /// When the oldest period that was read started, and how many were missed; `None`: the kernel has no record of it.
+    #[inline]
+    fn oldest(&mut self, periods: u64, seen_ns: i64) -> Option<(i64, i64)> {
+        let read = periods as i64;
+        match &mut self.from {
+            SampleStart::Expectation { started_ns, periods: passed } => {
+                let given_ns = *started_ns + (*passed + 1) * self.period_ns;
+                *passed += read;
+                Some((given_ns, read - 1))
+            }
+            SampleStart::Handler { stamps, after_ns } => {
+                let read_ns = clock::monotonic_ns();
+                let taken = stamps.take(*after_ns, seen_ns);
+                // A stamp after the clock was read belongs to this read only if it counted more periods than stamps.
+                let counted = taken.is_some_and(|taken| taken.count >= periods);
+                *after_ns = if counted { seen_ns } else { read_ns };
+                let given_ns = taken?.first_ns;
+                // A device merges interrupts that the kernel does not take in time, so time counts the periods.
+                let before = self.latest_ns.map_or(0, |latest_ns| self.periods_in(given_ns - latest_ns) - 1).max(0);
+                self.latest_ns = Some(given_ns + (read - 1) * self.period_ns);
+                Some((given_ns, before + read - 1))
+            }
+            SampleStart::Device => {
+                let age_ns = self.device.age_ns()?;
+                let started_ns = seen_ns + (clock::monotonic_ns() - seen_ns) / 2 - age_ns;
+                let passed = self.latest_ns.map_or(1, |latest_ns| self.periods_in(started_ns - latest_ns));
+                self.latest_ns = Some(started_ns);
+                // The interrupt of a period that was seen with the one before.
+                (passed > 0).then(|| (started_ns - (passed - 1) * self.period_ns, passed - 1))
+            }
+        }
+    }
+
+    fn periods_in(&self, ns: i64) -> i64 {
+        (ns + self.period_ns / 2).div_euclid(self.period_ns)
+    }
+}
+
+impl<D: Periodic> Waiter for Reader<D> {
+    fn prepare(&mut self) -> io::Result<()> {
+        let now_ns = clock::monotonic_ns();
+        if let SampleStart::Expectation { started_ns, .. } = &mut self.from {
+            // The device starts between this instant and the end of the call: no sample is too small.
+            *started_ns = now_ns;
+        }
+        self.device.start()
+    }
+
+    #[inline]
+    fn wait(&mut self, _due_ns: i64) -> Arrival {
+        loop {
+            if !self.device.wait(SILENCE) {
+                return Arrival::NoSignal;
+            }
+            let seen_ns = clock::monotonic_ns();
+            let Ok(periods) = self.device.periods() else { return Arrival::Ended };
+            let oldest = self.oldest(periods, seen_ns);
+            if !std::mem::replace(&mut self.begun, true) {
+                continue;
+            }
+            match oldest {
+                Some((given_ns, skipped)) if given_ns <= seen_ns => {
+                    return Arrival::Stimulus { given_ns, seen_ns, skipped: skipped.max(0) as u64 };
+                }
+                // Seen with the one before.
+                None if matches!(self.from, SampleStart::Device) => {}
+                _ => self.counts.count_stray(),
+            }
+        }
+    }
+}
+
+/// The instants of a point of the kernel, on every CPU.
+///
+/// # Errors
+/// Those of [`EventStamps::open`].
+pub fn stamps(point: &Point) -> io::Result<EventStamps> {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
+    let cpus = cpu_list(online.trim()).ok_or_else(|| io::Error::other("the kernel lists no CPUs"))?;
+    let tracing = trace_mount::find_or_mount().map_err(io::Error::other)?;
+    EventStamps::open(point, tracing.root(), &cpus)
+}
+
+/// The device that a request names, or the usual one.
+fn device_of(request: Option<&MethodRequest>, usual: &str) -> PathBuf {
+    PathBuf::from(request.and_then(|request| request.value("device")).unwrap_or(usual))
+}
+
+fn open_below(root: &Path, device: &Path) -> io::Result<File> {
+    File::open(root.join(device.strip_prefix("/").unwrap_or(device)))
+}
+
+/// What is wrong with a device that cannot be opened.
+fn obstacle(what: &str, device: &Path, error: &io::Error) -> Obstacle {
+    let name = device.display();
+    let (kind, text, fix) = match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENXIO | libc::ENODEV) => (
+            ObstacleKind::Device,
+            format!("there is no {what} {name}"),
+            "a virtual machine or container may have none; name another one with device=".to_owned(),
+        ),
+        Some(libc::EBUSY) => (
+            ObstacleKind::InUse,
+            format!("{name} is in use, or the kernel needs it itself"),
+            format!("`fuser -v {name}` shows the program that uses it"),
+        ),
+        Some(libc::EACCES | libc::EPERM) => {
+            (ObstacleKind::Right, format!("the right to open {name}"), "run as root".to_owned())
+        }
+        _ => (ObstacleKind::Device, format!("{name}: {error}"), String::new()),
+    };
+    Obstacle { kind, text, fix }
+}
+
+/// What keeps a device from being used.
+fn device_obstacles(what: &str, root: &Path, device: &Path) -> Vec<Obstacle> {
+    match open_below(root, device) {
+        Err(error) => vec![obstacle(what, device, &error)],
+        Ok(file) if file.metadata().is_ok_and(|of_file| of_file.file_type().is_char_device()) => Vec::new(),
+        Ok(_) => vec![Obstacle {
+            kind: ObstacleKind::Device,
+            text: format!("{} is no device", device.display()),
+            fix: format!("name a {what} with device="),
+        }],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+
+    /// Answers of `periods`; none left: silence.
+    struct Script(RefCell<VecDeque<u64>>);
+
+    impl Periodic for Script {
+        fn start(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn wait(&self, _at_most: Duration) -> bool {
+            !self.0.borrow().is_empty()
+        }
+
+        fn periods(&self) -> io::Result<u64> {
+            Ok(self.0.borrow_mut().pop_front().unwrap_or(0))
+        }
+
+        fn age_ns(&self) -> Option<i64> {
+            Some(700)
+        }
+    }
+
+    fn reader(periods: &[u64], from: SampleStart) -> Reader<Script> {
+        let device = Script(RefCell::new(periods.iter().copied().collect()));
+        Reader { device, period_ns: 1000, from, latest_ns: None, counts: Arc::default(), begun: false }
+    }
+
+    #[test]
+    fn a_sample_starts_at_the_oldest_period_that_was_not_read_and_the_others_are_missed() {
+        let started_ns = clock::monotonic_ns() - 1_000_000;
+        let mut reader = reader(&[5, 1, 3, 1], SampleStart::Expectation { started_ns, periods: 0 });
+        let mut next = || match reader.wait(0) {
+            Arrival::Stimulus { given_ns, skipped, .. } => (given_ns - started_ns, skipped),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(next(), (6000, 0), "the first five were before the first wait");
+        assert_eq!(next(), (7000, 2));
+        assert_eq!(next(), (10_000, 0));
+        assert_eq!(reader.wait(0), Arrival::NoSignal);
+    }
+
+    #[test]
+    fn an_interrupt_before_it_is_due_is_no_sample() {
+        let started_ns = clock::monotonic_ns() + 1_000_000_000;
+        let mut reader = reader(&[1, 1], SampleStart::Expectation { started_ns, periods: 0 });
+        assert_eq!(reader.wait(0), Arrival::NoSignal);
+        assert_eq!(reader.counts.stray.load(std::sync::atomic::Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn the_age_that_a_device_shows_is_that_of_the_latest_period_and_merged_interrupts_are_missed() {
+        let mut reader = reader(&[1, 1, 1], SampleStart::Device);
+        let started_ns = clock::monotonic_ns();
+        assert_eq!(reader.oldest(1, started_ns).map(|(_, missed)| missed), Some(0));
+        let latest_ns = reader.latest_ns.unwrap();
+        reader.latest_ns = Some(latest_ns - 3_000_000_000);
+        reader.period_ns = 1_000_000_000;
+        let (given_ns, missed) = reader.oldest(1, started_ns).unwrap();
+        assert_eq!(missed, 2);
+        assert!((given_ns - (started_ns - 2_000_000_000)).abs() < 500_000_000, "the oldest of the three");
+        assert_eq!(reader.oldest(1, started_ns), None, "the same period again");
+    }
+
+    #[test]
+    fn what_the_kernel_answers_is_an_obstacle_of_its_kind() {
+        let kind = |number| obstacle("clock", Path::new("/dev/rtc0"), &io::Error::from_raw_os_error(number)).kind;
+        let expected = [ObstacleKind::Device, ObstacleKind::InUse, ObstacleKind::Right];
+        assert_eq!([libc::ENOENT, libc::EBUSY, libc::EACCES].map(kind), expected);
+    }
+}
