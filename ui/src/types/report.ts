@@ -2,6 +2,23 @@
 // TARDY_WRITE_TYPES=1 cargo test -p archive --features typescript --test typescript
 
 /**
+ * Record what the watched threads ask of the kernel.
+ */
+export type AuditSettings = { 
+/**
+ * Size of the ring buffer per CPU.
+ */
+buffer_kb_per_cpu: number, 
+/**
+ * Most bytes of pages that are sent in all; what comes later is counted.
+ */
+budget_bytes: number, 
+/**
+ * Record the user stack of each call and fault.
+ */
+stacks: boolean, };
+
+/**
  * How a chain of callers was recorded.
  */
 export type ChainSource = "entries" | "graph" | "stack";
@@ -509,7 +526,7 @@ last: string, };
 /**
  * The path through the kernel that a sample measures. Figures of two methods do not compare.
  */
-export type Method = "timer" | "semaphore" | "mutex" | "signal" | "message-queue" | "inversion" | "migrate" | "deadline" | "noise" | "hardware" | "map" | "udp" | "serial" | "ethernet" | "gpio" | "parallel";
+export type Method = "timer" | "semaphore" | "mutex" | "signal" | "message-queue" | "inversion" | "migrate" | "deadline" | "noise" | "hardware" | "map" | "rtc" | "hpet" | "uio" | "udp" | "serial" | "ethernet" | "gpio" | "parallel";
 
 /**
  * A method with its options, as a run asks for it.
@@ -665,6 +682,10 @@ dither_seed: number | null,
  * Watch threads of another program instead of measuring with threads of the meter.
  */
 watch: WatchSettings | null, 
+/**
+ * Record what the watched threads ask of the kernel.
+ */
+audit?: AuditSettings, 
 /**
  * Read the kernel's counters about once a second.
  */

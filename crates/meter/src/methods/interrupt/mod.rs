@@ -133,7 +133,15 @@ impl<D: Periodic> Waiter for Reader<D> {
             // The device starts between this instant and the end of the call: no sample is too small.
             *started_ns = now_ns;
         }
-        self.device.start()
+        self.device.start()?;
+        let took_ns = clock::monotonic_ns() - now_ns;
+        if matches!(self.from, SampleStart::Expectation { .. }) && took_ns > self.period_ns / 2 {
+            let why = format!(
+                "the call that starts the interrupt took {took_ns} ns, so when each is due is unknown; measure again, or with sample=interrupt"
+            );
+            return Err(io::Error::other(why));
+        }
+        Ok(())
     }
 
     #[inline]
