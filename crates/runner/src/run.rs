@@ -33,6 +33,9 @@ use thiserror::Error;
 /// File of the archive with the target's console output.
 pub const CONSOLE_FILE: &str = "console.log";
 
+/// Longest run whose traces may be stored after the measurement: ten minutes.
+const STORED_AFTERWARDS_NS_MAX: u64 = 600_000_000_000;
+
 /// What to run and where to store it.
 #[derive(Debug, Clone)]
 pub struct RunRequest {
@@ -258,10 +261,15 @@ fn measure(
     let command = started?;
     let limits = limits_on(target, request);
     Ok(Session::new(command, writer, &limits, stop, watch)
-        .on_this_machine(target.is_this_machine())
+        .storing_afterwards(target.is_this_machine() && is_short(&request.settings))
         .keeping(received)
         .counting(counted)
         .follow())
+}
+
+/// Storing disturbs a measurement on the same machine. A longer one would lose too much if the host were killed.
+fn is_short(settings: &RunSettings) -> bool {
+    settings.duration_ns.is_some_and(|ns| ns <= STORED_AFTERWARDS_NS_MAX)
 }
 
 fn limits_on(target: &dyn Target, request: &RunRequest) -> TimeLimits {

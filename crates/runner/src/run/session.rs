@@ -35,7 +35,7 @@ pub struct Session<'a> {
     decoder: Decoder,
     received: Option<&'a mut Received>,
     counted: Option<&'a CountedOutput>,
-    on_this_machine: bool,
+    stores_afterwards: bool,
     phase: Option<RunPhase>,
     /// Time that counts against the limits, and the host's clock when it was last advanced.
     listened: Duration,
@@ -65,7 +65,7 @@ impl<'a> Session<'a> {
             decoder: Decoder::default(),
             received: None,
             counted: None,
-            on_this_machine: false,
+            stores_afterwards: false,
             phase: None,
             listened: Duration::ZERO,
             looked_at: Duration::ZERO,
@@ -83,9 +83,9 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Stores files only when they do not disturb the measurement, if that is here.
-    pub fn on_this_machine(mut self, here: bool) -> Self {
-        self.on_this_machine = here;
+    /// Stores the files of spikes only after the measurement, which that would disturb.
+    pub fn storing_afterwards(mut self, afterwards: bool) -> Self {
+        self.stores_afterwards = afterwards;
         self
     }
 
@@ -260,7 +260,7 @@ impl<'a> Session<'a> {
     }
 
     fn hold_files(&mut self, hold: bool) {
-        if self.on_this_machine
+        if self.stores_afterwards
             && self.facts.storage_failure.is_none()
             && let Err(error) = self.writer.hold_files(hold)
         {

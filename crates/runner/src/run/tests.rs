@@ -176,8 +176,9 @@ fn a_silent_meter_is_asked_then_killed() {
 }
 
 #[test]
-fn traces_of_a_run_on_this_machine_are_stored_after_its_measurement() {
-    for here in [true, false] {
+fn traces_of_a_short_run_on_this_machine_are_stored_after_its_measurement() {
+    let minutes = |count: u64| Some(count * 60_000_000_000);
+    for (here, duration_ns) in [(true, minutes(10)), (true, minutes(11)), (true, None), (false, minutes(10))] {
         let mut stream = Stream::new();
         let trace = [
             Message::FileBegin { file: 1, kind: FileKind::SpikeTrace { spike: 1 } },
@@ -194,12 +195,17 @@ fn traces_of_a_run_on_this_machine_are_stored_after_its_measurement() {
         let mut target = FakeTarget::new([Script { steps, exit: Exit::Code(0) }]);
         target.here = here;
         let mut while_measuring = None;
-        let outcome = run(&mut target, &request(&path), &StopRequests::default(), &mut |event| {
+        let mut request = request(&path);
+        request.settings.duration_ns = duration_ns;
+        let outcome = run(&mut target, &request, &StopRequests::default(), &mut |event| {
             if matches!(event, Event::Progress { .. }) {
                 while_measuring = Some(stored.exists());
             }
         });
-        assert_eq!((outcome.unwrap().state, while_measuring, stored.exists()), (RunState::Complete, Some(!here), true));
+        assert_eq!(
+            (outcome.unwrap().state, while_measuring, stored.exists()),
+            (RunState::Complete, Some(!here || duration_ns != minutes(10)), true)
+        );
     }
 }
 

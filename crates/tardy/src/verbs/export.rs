@@ -191,7 +191,7 @@ fn published(runs: &[&Run], arguments: &ExportArguments) -> anyhow::Result<(Stri
         rows.extend(published::historical());
     }
     Ok(match arguments.format {
-        Format::ResultsJson => ("results.json".into(), serde_json::to_vec_pretty(&rows)?),
+        Format::ResultsJson => ("results.json".into(), json::indented(&rows)?),
         _ => ("results.md".into(), published::markdown(&rows).into_bytes()),
     })
 }

@@ -230,6 +230,7 @@ mod tests {
             "out",
             "json",
             "quiet",
+            "no-live",
         ];
         let keys: Vec<(&str, &str)> = MEASUREMENT
             .iter()
