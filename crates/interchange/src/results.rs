@@ -206,7 +206,7 @@ fn started_unix_s(summary: &RunSummary) -> u64 {
     summary.started_unix_ns.and_then(|ns| u64::try_from(ns / 1_000_000_000).ok()).unwrap_or(0)
 }
 
-fn warning(summary: &RunSummary) -> Option<&'static str> {
+pub fn warning(summary: &RunSummary) -> Option<&'static str> {
     match (summary.virtual_time, summary.emulated) {
         (true, _) => Some("virtual time: executed instructions were counted; no real-time figures"),
         (false, true) => Some("emulated machine: these latencies mean nothing as real-time figures"),

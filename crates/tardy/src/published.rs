@@ -2,6 +2,8 @@
 
 use crate::terminal::table::{Align, Table};
 use archive::summary::RunSummary;
+use interchange::results::markdown::safe;
+use interchange::results::warning;
 use serde::{Deserialize, Serialize};
 
 /// Published results of the CE Linux Forum's real-time working group, of 2005 to 2008.
@@ -56,9 +58,7 @@ impl PublishedResult {
         let us = |ns: Option<f64>| ns.map(|ns| ns / NS_PER_US);
         let loads: Vec<String> = summary.loads.iter().map(|load| load.name.clone()).collect();
         let mut remarks = Vec::new();
-        if summary.emulated {
-            remarks.push("an emulated machine: no real-time figures".to_owned());
-        }
+        remarks.extend(warning(summary).map(str::to_owned));
         if !summary.valid {
             remarks.push("the run is not valid".to_owned());
         }
@@ -122,11 +122,10 @@ const TITLES: [&str; 12] = [
 /// A table for a document in Markdown.
 pub fn markdown(results: &[PublishedResult]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let escaped = |text: String| text.replace('|', "\\|").replace(['\n', '\r'], " ");
     let mut text = line(&TITLES.map(String::from));
     text += &line(&TITLES.map(|title| String::from(if title.ends_with(" us") { "---:" } else { "---" })));
     for result in results {
-        text += &line(&result.cells().map(escaped));
+        text += &line(&result.cells().map(|cell| safe(&cell)));
     }
     if results.iter().any(|result| result.historical) {
         text += "\nHistorical rows are published figures of other tools, kernels and machines of 2005 to 2008: they show how the\n\

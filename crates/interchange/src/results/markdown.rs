@@ -89,7 +89,7 @@ fn section(run: &RunResults, text: &mut String) {
 }
 
 /// Text without Markdown syntax, on one line of a table.
-fn safe(text: &str) -> String {
+pub fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in printable(&text.replace(['\n', '\r'], " ")).chars() {
         match letter {
