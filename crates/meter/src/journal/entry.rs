@@ -11,7 +11,7 @@ use ftrace::tracefs::{Tracefs, USUAL_ROOTS};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The process that wrote the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ impl Entry {
             Self::SysvSemaphore { key } => {
                 SysvSemaphore::remove(*key).map_err(|source| UndoError::Semaphore { key: *key, source })
             }
-            Self::SerialPort { path, .. } if !path.starts_with("/dev") => {
+            Self::SerialPort { path, .. } if !is_below_dev(path) => {
                 Err(UndoError::NotOurs { name: path.display().to_string() })
             }
             Self::SerialPort { path, before } => {
@@ -215,6 +215,11 @@ pub fn same_setting(left: &str, right: &str) -> bool {
     let (left, right) = (chosen(left.trim()), chosen(right.trim()));
     let same_number = matches!((left.parse::<i64>(), right.parse::<i64>()), (Ok(left), Ok(right)) if left == right);
     same_number || left.split_whitespace().eq(right.split_whitespace())
+}
+
+/// A journal names devices alone, whatever its directory lets through.
+fn is_below_dev(path: &Path) -> bool {
+    path.starts_with("/dev") && path.components().all(|part| part != Component::ParentDir)
 }
 
 /// A device that is gone has nothing to undo.

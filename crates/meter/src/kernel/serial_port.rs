@@ -8,7 +8,9 @@ use rustix::termios::{
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 /// The driver passes received bytes on at once instead of by a worker (ASYNC_LOW_LATENCY of linux/tty_flags.h).
@@ -17,6 +19,9 @@ const LOW_LATENCY: libc::c_int = 1 << 13;
 /// Bits of the control modes that encode the speeds (CBAUD and CIBAUD of asm-generic/termbits.h). The kernel writes the same
 /// speed in several ways, and the speeds are kept as numbers.
 const SPEED_BITS: u32 = 0x100f_100f;
+
+/// Major numbers of /dev/pts (Documentation/admin-guide/devices.txt of the kernel).
+const PSEUDO_TERMINALS: RangeInclusive<u32> = 136..=143;
 
 /// What using a port changes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,11 +40,27 @@ pub struct PortSettings {
 /// # Errors
 /// Those of open(2); ENOTTY if it is no serial port.
 pub fn open_port(path: &Path) -> io::Result<File> {
+    // Opening another device may do something: a watchdog starts to run.
+    if !is_terminal_device(path)? {
+        return Err(io::Error::from_raw_os_error(libc::ENOTTY));
+    }
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let port = File::from(open(path, flags, Mode::empty())?);
     tcgetattr(&port)?;
     rustix::io::ioctl_fionbio(&port, false)?;
     Ok(port)
+}
+
+/// Whether the kernel lists a device as a terminal. Pseudo-terminals have fixed numbers instead.
+fn is_terminal_device(path: &Path) -> io::Result<bool> {
+    let about = std::fs::metadata(path)?;
+    if !about.file_type().is_char_device() {
+        return Ok(false);
+    }
+    let (major, minor) = (rustix::fs::major(about.rdev()), rustix::fs::minor(about.rdev()));
+    let subsystem = || std::fs::read_link(format!("/sys/dev/char/{major}:{minor}/subsystem"));
+    let is_tty = || subsystem().is_ok_and(|link| link.file_name().is_some_and(|name| name == "tty"));
+    Ok(PSEUDO_TERMINALS.contains(&major) || is_tty())
 }
 
 /// Keeps out other programs that lock ports.
@@ -173,6 +194,8 @@ mod tests {
     #[test]
     fn what_is_no_port_is_not_opened_as_one() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert_eq!(open_port(file.path()).unwrap_err().raw_os_error(), Some(libc::ENOTTY));
+        for path in [file.path(), Path::new("/dev/null"), Path::new("/dev/zero")] {
+            assert_eq!(open_port(path).unwrap_err().raw_os_error(), Some(libc::ENOTTY), "{path:?}");
+        }
     }
 }

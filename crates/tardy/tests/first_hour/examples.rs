@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 
 /// What an example needs that this machine may not have; such examples are parsed by the tests of the command line.
-const NEEDS: [(&str, &str); 20] = [
+const NEEDS: [(&str, &str); 21] = [
+    ("--archive latest", "an audit"),
     ("--target board", "a board"),
     ("--ssh", "a board"),
     ("--serial", "a serial line"),
@@ -31,7 +32,11 @@ const NEEDS: [(&str, &str); 20] = [
 
 /// Examples and the codes that they may end with: 1 where a limit of the example may be exceeded here, 3 and 4 where a test
 /// of a second is too short for what is asked.
-const CODES: [(&str, &[i32]); 14] = [
+const CODES: [(&str, &[i32]); 17] = [
+    // A shell has not locked its memory, and one that waits for a single command has no loop.
+    ("tardy audit --duration 10s --deny", &[1]),
+    ("tardy audit --pid", &[3]),
+    ("tardy audit", &[0]),
     ("tardy judge --plan-test", &[0]),
     ("tardy judge", &[0, 1, 3, 4]),
     ("tardy compare", &[0]),
@@ -49,7 +54,9 @@ const CODES: [(&str, &[i32]); 14] = [
 ];
 
 /// Times and names of the examples, and what stands for them in a test.
-const SHORTER: [(&str, &str); 21] = [
+const SHORTER: [(&str, &str); 23] = [
+    ("tardy audit --duration 10s", "tardy audit --settle 0 --duration 10s"),
+    ("signal -- ./robot", "signal -- sh -c 'for n in 1 2 3 4 5; do sleep 0.1; done'"),
     ("jackd -R -ddummy -r48000 -p64", "sh -c 'sleep 0.5; echo XRun'"),
     ("-D 1h", "-D 1s"),
     ("--duration 8h", "--duration 1s"),
@@ -61,7 +68,7 @@ const SHORTER: [(&str, &str); 21] = [
     ("--duration 1h", "--duration 1s"),
     ("--cpus 2-3", "--cpus 0"),
     ("make -j8", "true"),
-    ("./robot --config arm.toml", "sleep 0.5"),
+    ("./robot --config arm.toml", "sh -c 'for n in 1 2 3 4 5; do sleep 0.1; done'"),
     ("./robot", "sleep 0.5"),
     ("--pid 4711", "--pid $$"),
     ("'ros2_control*'", "'sleep*'"),
@@ -73,8 +80,9 @@ const SHORTER: [(&str, &str); 21] = [
     ("/etc/sysctl.d/90-realtime.conf", "sysctl.conf"),
 ];
 
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 24] = [
     "",
+    "audit",
     "check",
     "run",
     "watch",

@@ -12,6 +12,7 @@ use audit::report::Scope;
 use audit::rules::RULES;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -154,12 +155,19 @@ impl AuditArguments {
     }
 }
 
-fn rule(text: &str) -> Result<String, String> {
+/// A rule that does not exist.
+#[derive(Debug, Error)]
+#[error("no such rule; there are all, {names}")]
+struct NoRule {
+    names: String,
+}
+
+fn rule(text: &str) -> Result<String, NoRule> {
     if text == ALL || RULES.iter().any(|rule| rule.name == text) {
         return Ok(text.to_owned());
     }
     let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
-    Err(format!("no such rule; there are all, {}", names.join(", ")))
+    Err(NoRule { names: names.join(", ") })
 }
 
 #[cfg(test)]
