@@ -8,6 +8,9 @@ use crate::byte_order::ByteOrder;
 use crate::cpu_stats::CpuStats;
 use crate::header::PageLayout;
 
+/// Numbers of threads that fit into a page as text.
+const EVENT_PIDS_AT_ONCE: usize = 256;
+
 /// Dropping it leaves the instance in the kernel: its creator has it in a journal and calls [`Instance::remove`].
 #[derive(Clone, Debug)]
 pub struct Instance {
@@ -79,6 +82,25 @@ impl Instance {
     pub fn set_notrace_pids(&self, pids: &[i32]) -> Result<(), TracefsError> {
         let list: Vec<String> = pids.iter().map(i32::to_string).collect();
         self.write("set_event_notrace_pid", &list.join(" "))
+    }
+
+    /// Records only events of these threads, and of those that [`Instance::add_event_pids`] adds. A thread that has ended is
+    /// harmless; an empty list records this process alone, because the kernel takes an empty list for every thread.
+    pub fn set_event_pids(&self, pids: &[i32]) -> Result<(), TracefsError> {
+        self.write("set_event_pid", "")?;
+        match pids {
+            [] => self.add_event_pids(&[std::process::id() as i32]),
+            some => self.add_event_pids(some),
+        }
+    }
+
+    /// Records events of these threads as well.
+    pub fn add_event_pids(&self, pids: &[i32]) -> Result<(), TracefsError> {
+        // The kernel accepts a write of up to a page.
+        pids.chunks(EVENT_PIDS_AT_ONCE).try_for_each(|some| {
+            let list: Vec<String> = some.iter().map(i32::to_string).collect();
+            file::append(&self.path.join("set_event_pid"), &format!("{}\n", list.join(" ")))
+        })
     }
 
     pub fn has_event(&self, system: &str, name: &str) -> bool {

@@ -12,7 +12,6 @@ use archive::audit::{AuditDescription, AuditSettings, DESCRIPTION_VERSION};
 use archive::message::{FileKind, LossKind, Message};
 use ftrace::tracefs::{Instance, RawPages, Tracefs};
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
 use std::io::Write;
 
 /// Most bytes of one CPU per round: the rest of the session's work must not wait for it.
@@ -66,7 +65,7 @@ impl AuditRecording {
         let stacks = settings.stacks && instance.set_option("userstacktrace", true).is_ok();
         // Nothing may be recorded of other threads, so the threads are set before the events are switched on.
         let own = std::process::id() as i32;
-        set_threads(&instance, &[own])?;
+        instance.set_event_pids(&[own])?;
         instance.set_option("event-fork", true)?;
         let mut events_absent = Vec::new();
         for (system, event) in EVENTS {
@@ -111,7 +110,7 @@ impl AuditRecording {
     /// [`TraceError`].
     pub fn begin(&mut self) -> Result<(), TraceError> {
         let tids = self.looks.look();
-        set_threads(&self.instance, &tids)?;
+        self.instance.set_event_pids(&tids)?;
         self.description.started_ns = clock::monotonic_ns();
         self.instance.set_tracing_on(true)?;
         Ok(())
@@ -125,7 +124,7 @@ impl AuditRecording {
             self.looked += 1;
             let new = self.looks.look();
             // Threads of a name that started meanwhile; children of known ones are recorded by the kernel itself.
-            let _ = add_threads(&self.instance, &new);
+            let _ = self.instance.add_event_pids(&new);
         }
         for (cpu, pages) in &mut self.pages {
             self.bytes.clear();
@@ -170,24 +169,4 @@ impl AuditRecording {
         let text = serde_json::to_vec(&self.description).expect("a description has only string keys");
         link.file(FileKind::AuditDescription, &text);
     }
-}
-
-fn set_threads(instance: &Instance, tids: &[i32]) -> Result<(), TraceError> {
-    write_threads(instance, tids, true)
-}
-
-fn add_threads(instance: &Instance, tids: &[i32]) -> Result<(), TraceError> {
-    if tids.is_empty() { Ok(()) } else { write_threads(instance, tids, false) }
-}
-
-fn write_threads(instance: &Instance, tids: &[i32], alone: bool) -> Result<(), TraceError> {
-    let path = instance.path().join("set_event_pid");
-    let fail = |source: std::io::Error| TraceError::Write { path: path.clone(), source };
-    let mut file = OpenOptions::new().write(true).append(!alone).truncate(alone).open(&path).map_err(fail)?;
-    // The kernel accepts a write of up to a page.
-    for some in tids.chunks(256) {
-        let list: Vec<String> = some.iter().map(i32::to_string).collect();
-        file.write_all(format!("{}\n", list.join(" ")).as_bytes()).map_err(fail)?;
-    }
-    Ok(())
 }

@@ -24,7 +24,7 @@ use archive::watched::WatchedKind;
 use ftrace::byte_order::ByteOrder;
 use ftrace::tracefs::{Instance, RawPages, Tracefs};
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::{
     AtomicBool,
@@ -138,7 +138,7 @@ impl Follower {
         let filter = functions.filter();
         instance.set_event_filter("timer", "hrtimer_start", &filter).map_err(TraceError::TimerFilter)?;
         // Nothing may be recorded of other threads, so the threads are set before the events are switched on.
-        write_pids(&instance, &[std::process::id() as i32], true)?;
+        instance.set_event_pids(&[std::process::id() as i32])?;
         instance.set_option("event-fork", true)?;
         for (system, event) in EVENTS {
             instance.enable_event(system, event)?;
@@ -154,7 +154,7 @@ impl Follower {
     /// # Errors
     /// [`TraceError`].
     pub fn begin(&self, tids: &[i32]) -> Result<Additions, TraceError> {
-        write_pids(&self.instance, tids, true)?;
+        self.instance.set_event_pids(tids)?;
         self.instance.set_tracing_on(true)?;
         Ok(Additions { instance: self.instance.clone() })
     }
@@ -196,7 +196,7 @@ pub struct Additions {
 impl Additions {
     /// Follows further threads. One that has ended meanwhile is harmless.
     pub fn add(&self, tids: &[i32]) {
-        let _ = write_pids(&self.instance, tids, false);
+        let _ = self.instance.add_event_pids(tids);
     }
 }
 
@@ -228,18 +228,6 @@ fn mute_cpus(instance: &Instance, reader: &EventReader, pages: &mut [(u32, RawPa
     }
     instance.clear()?;
     Ok(mute)
-}
-
-fn write_pids(instance: &Instance, tids: &[i32], alone: bool) -> Result<(), TraceError> {
-    let path = instance.path().join("set_event_pid");
-    let fail = |source: std::io::Error| TraceError::Write { path: path.clone(), source };
-    let mut file = OpenOptions::new().write(true).append(!alone).truncate(alone).open(&path).map_err(fail)?;
-    // The kernel accepts a write of up to a page.
-    for some in tids.chunks(256) {
-        let list: Vec<String> = some.iter().map(i32::to_string).collect();
-        file.write_all(format!("{}\n", list.join(" ")).as_bytes()).map_err(fail)?;
-    }
-    Ok(())
 }
 
 struct Reading {
