@@ -1,27 +1,49 @@
 //! A command that is started in order to be measured: found on this machine, sent to a virtual one, or held back here.
 
-pub mod interpreter;
+mod interpreter;
 mod reading;
 mod started;
 
 pub use started::Started;
 
+use super::machine::is_board;
 use crate::exit::{ProgramError, UsageError};
 use archive::watched::WatchSettings;
 use machines::{Target, local};
+use runner::run::CountedOutput;
 use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::machine::is_board;
-use runner::run::CountedOutput;
+/// Letters of a thread's name that the kernel keeps.
+const NAME_LETTERS_MAX: usize = 15;
+
+/// Checks, before anything is started, that what was asked for can exist: a name that a thread can have, and on this machine
+/// the process; and the program of a command, except on a board, which has its own.
+///
+/// # Errors
+/// [`UsageError`] and [`ProgramError`].
+pub fn check(target: &str, pid: Option<i32>, comm: Option<&str>, command: &[String]) -> anyhow::Result<()> {
+    if comm.is_some_and(|name| name.bytes().filter(|letter| *letter != b'*').count() > NAME_LETTERS_MAX) {
+        let text =
+            "the kernel keeps 15 letters of a thread's name; write the first ones and a *, like 'ros2_control_n*'";
+        return Err(UsageError(text.into()).into());
+    }
+    if let Some(pid) = pid.filter(|pid| target == local::NAME && !Path::new(&format!("/proc/{pid}")).exists()) {
+        return Err(UsageError(format!("there is no process {pid}; `ps -e` lists the processes")).into());
+    }
+    match command.first().filter(|_| !is_board(target)) {
+        Some(program) => Ok(find(program)?),
+        None => Ok(()),
+    }
+}
 
 /// Looks for a program on this machine, as a shell does.
 ///
 /// # Errors
 /// [`ProgramError`].
-pub fn find(program: &str) -> Result<(), ProgramError> {
+fn find(program: &str) -> Result<(), ProgramError> {
     let is_file = |path: &Path| path.metadata().is_ok_and(|file| file.is_file());
     let runs = |path: &Path| path.metadata().is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
     let places: Vec<PathBuf> = match program.contains('/') {

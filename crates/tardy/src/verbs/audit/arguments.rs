@@ -1,9 +1,7 @@
 //! The options of `tardy audit`, and the meter settings that follow from them.
 
-use crate::exit::UsageError;
 use crate::measuring::arguments::{LoadArguments, OutputArguments};
 use crate::measuring::command;
-use crate::measuring::machine::is_board;
 use crate::options::quantity::{positive_time_ns, time_ns};
 use archive::audit::AuditSettings;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
@@ -11,7 +9,7 @@ use archive::watched::WatchSettings;
 use audit::report::Scope;
 use audit::rules::RULES;
 use clap::{ArgGroup, Args, ValueEnum};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use thiserror::Error;
 
 const EXAMPLES: &str = "\
@@ -127,15 +125,9 @@ impl AuditArguments {
     /// The settings for the meter.
     ///
     /// # Errors
-    /// [`UsageError`], and what [`command::find`] refuses.
+    /// What [`command::check`] refuses.
     pub fn settings(&self) -> anyhow::Result<RunSettings> {
-        if let Some(pid) = self.pid.filter(|pid| self.target == "local" && !Path::new(&format!("/proc/{pid}")).exists())
-        {
-            return Err(UsageError(format!("there is no process {pid}; `ps -e` lists the processes")).into());
-        }
-        if let Some(program) = self.command.first().filter(|_| !is_board(&self.target)) {
-            command::find(program)?;
-        }
+        command::check(&self.target, self.pid, self.comm.as_deref(), &self.command)?;
         let audit = AuditSettings { stacks: !self.no_stacks, ..AuditSettings::default() };
         Ok(RunSettings {
             duration_ns: self.duration,
@@ -193,6 +185,12 @@ mod tests {
         );
         assert!(parsed(&["--deny", "haste", "--pid", "1"]).unwrap_err().to_string().contains("sched-yield"));
         assert!(!parsed(&["--pid", "1"]).unwrap().is_denied("page-fault"));
+    }
+
+    #[test]
+    fn names_no_thread_can_have_are_refused() {
+        let refused = parsed(&["--comm", "a_name_of_sixteen"]).unwrap().settings().unwrap_err();
+        assert!(refused.to_string().contains("15 letters"), "{refused}");
     }
 
     #[test]

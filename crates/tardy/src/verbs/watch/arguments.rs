@@ -1,16 +1,12 @@
 //! The options of `tardy watch` and the meter settings that follow from them.
 
-use crate::exit::UsageError;
 use crate::measuring::arguments::{ExtentArguments, LoadArguments, OutputArguments, TraceArguments, TraceDefaults};
 use crate::measuring::command;
-use crate::measuring::machine::is_board;
 use crate::options::quantity::latency_ns;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args};
-use machines::local;
-use std::path::Path;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -85,23 +81,9 @@ impl WatchArguments {
     /// The settings for the meter; the process number of a command is set when it is started.
     ///
     /// # Errors
-    /// [`UsageError`] and [`ProgramError`].
+    /// What [`command::check`] refuses.
     pub fn settings(&self) -> anyhow::Result<RunSettings> {
-        if self.comm.as_ref().is_some_and(|name| name.bytes().filter(|letter| *letter != b'*').count() > 15) {
-            let text =
-                "the kernel keeps 15 letters of a thread's name; write the first ones and a *, like 'ros2_control_n*'";
-            return Err(UsageError(text.into()).into());
-        }
-        if let Some(pid) =
-            self.pid.filter(|pid| self.target == local::NAME && !Path::new(&format!("/proc/{pid}")).exists())
-        {
-            let text = format!("there is no process {pid}; `ps -e` lists the processes");
-            return Err(UsageError(text).into());
-        }
-        // A board has its own programs.
-        if let Some(program) = self.command.first().filter(|_| !is_board(&self.target)) {
-            command::find(program)?;
-        }
+        command::check(&self.target, self.pid, self.comm.as_deref(), &self.command)?;
         Ok(RunSettings {
             duration_ns: self.extent.duration,
             settle_ns: 0,
