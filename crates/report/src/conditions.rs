@@ -32,8 +32,11 @@ pub fn conditions_line(summary: &RunSummary) -> String {
 
 /// What was measured, where it is not the wake-up by a timer.
 pub fn method(summary: &RunSummary) -> Option<String> {
-    let method = &summary.settings.as_ref().filter(|_| summary.imported.is_none())?.method;
-    (!method.is_default()).then(|| method.text())
+    let settings = summary.settings.as_ref().filter(|_| summary.imported.is_none())?;
+    if settings.audit.is_some() {
+        return Some("audit".into());
+    }
+    (!settings.method.is_default()).then(|| settings.method.text())
 }
 
 /// The loads of a run by their names.

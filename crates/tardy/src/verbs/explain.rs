@@ -105,13 +105,19 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-/// Advice for runs in virtual time whose worst wake-ups were not recorded.
+/// Where the answer of a run is that has no spike to explain.
 fn advice(run: &Run) -> Option<String> {
-    let virtual_time = run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time);
-    (virtual_time && run.recordings.is_empty()).then(|| {
+    let manifest = run.manifest.as_ref()?;
+    let name = quoted(&run.directory.display().to_string());
+    if manifest.settings.as_ref().is_some_and(|settings| settings.audit.is_some()) {
+        return Some(format!(
+            "This is an audit: it records what a program asks of the kernel, and no latency. `tardy audit --archive {name}` \
+             shows its findings."
+        ));
+    }
+    (manifest.virtual_time && run.recordings.is_empty()).then(|| {
         format!(
-            "Nothing was recorded. `tardy virtual record {}` makes the run again, to the nanosecond, and shows what ran.",
-            run.directory.display()
+            "Nothing was recorded. `tardy virtual record {name}` makes the run again, to the nanosecond, and shows what ran."
         )
     })
 }

@@ -117,34 +117,25 @@ fn lay_out(listed: &[Listed], directory: &Path, columns: Option<usize>, page: &m
 }
 
 fn wide(listed: &[Listed], directory: &Path) -> Vec<String> {
+    // Most directories hold wake-ups by a timer only: the column would be empty.
+    let methods = listed.iter().any(|run| run.method.is_some());
     let mut columns = vec![Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
-    columns.extend([Align::Left; 7]);
+    columns.extend(vec![Align::Left; 7 + usize::from(methods)]);
     let mut table = Table::new(&columns);
-    table.row([
-        "run",
-        "measured",
-        "max",
-        "spikes",
-        "state",
-        "when (UTC)",
-        "target",
-        "kernel",
-        "preemption",
-        "load",
-        "limit",
-        "worst cause",
-    ]);
+    let [run, target, latencies] = [
+        &["run", "measured", "max", "spikes", "state", "when (UTC)"][..],
+        &["target", "kernel", "preemption"],
+        &["load", "limit", "worst cause"],
+    ];
+    let method: &[&str] = if methods { &["method"] } else { &[] };
+    table.row([run, target, method, latencies].concat());
     for run in listed {
-        let rest = [
-            run.started_unix_ns.map_or("-".into(), when),
-            run.target.clone(),
-            run.kernel.clone(),
-            run.preemption.clone(),
-            run.load.clone(),
-            limit(run).unwrap_or("-".into()),
-            run.worst_cause.clone().unwrap_or("-".into()),
-        ];
-        table.row(figures(run, directory).into_iter().chain(rest));
+        let mut row: Vec<String> = figures(run, directory).into();
+        row.push(run.started_unix_ns.map_or("-".into(), when));
+        row.extend([run.target.clone(), run.kernel.clone(), run.preemption.clone()]);
+        row.extend(methods.then(|| run.method.clone().unwrap_or("timer".into())));
+        row.extend([run.load.clone(), limit(run).unwrap_or("-".into()), run.worst_cause.clone().unwrap_or("-".into())]);
+        table.row(row);
     }
     table.lines()
 }

@@ -50,6 +50,11 @@ fn audit(meter: &Path, folder: &TempDir, words: &[&str]) -> Ended {
     Ended::of(command.output().unwrap())
 }
 
+fn tardy(folder: &TempDir, words: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_tardy")).args(words).current_dir(folder.path()).output().unwrap();
+    Ended::of(output).stdout
+}
+
 fn rules(report: &serde_json::Value) -> BTreeSet<String> {
     let findings = report["findings"].as_array().unwrap();
     findings.iter().map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect()
@@ -92,6 +97,12 @@ fn every_planted_habit_is_found_and_no_other() {
     assert_eq!(failures, PLANTED.len(), "{junit}");
     let text = again(&[]).stdout;
     assert!(text.contains("11 bad habits") && text.contains("SIGUSR1") && text.contains("deep"), "{text}");
+
+    // Verbs for latencies do not take it for a run without spikes.
+    let explained = tardy(&folder, &["explain", "run"]).replace('\n', " ");
+    assert!(explained.contains("This is an audit") && explained.contains("tardy audit --archive"), "{explained}");
+    let listed = tardy(&folder, &["list", "."]);
+    assert!(listed.contains("method") && listed.contains("audit"), "{listed}");
 }
 
 #[test]
