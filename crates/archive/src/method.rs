@@ -57,6 +57,8 @@ pub enum Method {
     Gpio,
     /// A strobe on a parallel port until the interrupt that answers it.
     Parallel,
+    /// A read or write of a file or block device until its system call returns.
+    Storage,
 }
 
 /// What starts the stretch that a sample measures; the ledger of a late one starts there.
@@ -71,6 +73,8 @@ pub enum Stimulus {
     Device,
     /// Nothing: the thread is busy, and the stretch is one in which it did not get on.
     Busy,
+    /// A system call of the measuring thread itself, in which it may sleep.
+    OwnCall,
 }
 
 /// What an option of a method accepts.

@@ -67,7 +67,7 @@ const fn port(what: &'static str) -> MethodOption {
 }
 
 /// Every method.
-pub static METHODS: [MethodDefinition; 19] = [
+pub static METHODS: [MethodDefinition; 20] = [
     MethodDefinition {
         method: Method::Timer,
         name: "timer",
@@ -407,6 +407,62 @@ pub static METHODS: [MethodDefinition; 19] = [
             HOPS,
             DELAY,
             PARTNER,
+        ],
+    },
+    MethodDefinition {
+        method: Method::Storage,
+        name: "storage",
+        from: "a thread is about to read or write a block",
+        to: "the data is read or written as the mode requires, and the thread reads the clock",
+        original: "fio, with one request at a time",
+        stimulus: Stimulus::OwnCall,
+        needs: "a directory to make a file in, on a file system on a block device, or a block device",
+        options: &[
+            MethodOption { key: "op", values: Values::OneOf(&["read", "write"]), what: "the requests" },
+            MethodOption {
+                key: "mode",
+                values: Values::OneOf(&["direct", "sync", "dsync", "fsync", "fdatasync", "buffered"]),
+                what: "O_DIRECT; O_SYNC; O_DSYNC; a call of fsync or fdatasync after each write, in the sample; or only the page \
+                       cache. Reads are direct, or of blocks that are not in the page cache",
+            },
+            MethodOption {
+                key: "block",
+                values: Values::OneOf(&[
+                    "4k", "512", "1k", "2k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1m",
+                ]),
+                what: "bytes of a request",
+            },
+            MethodOption { key: "order", values: Values::OneOf(&["random", "sequential"]), what: "of the blocks" },
+            MethodOption {
+                key: "pace",
+                values: Values::OneOf(&["interval", "back-to-back"]),
+                what: "a request each --interval, or the next one when the last one is done",
+            },
+            MethodOption {
+                key: "threads",
+                values: Values::Number { least: 1, most: 64, default: 1 },
+                what: "threads, each with one request at a time in its own part, spread over the measured CPUs",
+            },
+            MethodOption {
+                key: "size_mb",
+                values: Values::Number { least: 1, most: 1_048_576, default: 64 },
+                what: "size of the file, in MiB; of a device, the part from its start that is used",
+            },
+            MethodOption {
+                key: "directory",
+                values: Values::Text,
+                what: "where to make the file, which is removed at the end; /var/tmp by default",
+            },
+            MethodOption {
+                key: "device",
+                values: Values::Text,
+                what: "a block device in place of a file, such as /dev/sdb",
+            },
+            MethodOption {
+                key: "overwrite",
+                values: Values::Flag,
+                what: "permit writes to the device, which destroy what is on it; one in use is refused all the same",
+            },
         ],
     },
 ];

@@ -1,5 +1,6 @@
 //! One change to the machine, and how it is undone.
 
+use super::measured_file;
 use super::pci_driver;
 use super::setting_roots::SettingRoots;
 use super::trace_leftovers;
@@ -75,9 +76,16 @@ pub enum Entry {
     SerialPort { path: PathBuf, before: PortSettings },
     /// A PCI device was given to the driver for user space; `before`: the driver that had it.
     PciDriver { address: String, before: Option<String> },
+    /// A file to read and write in was made. Unlike the other changes it is still there after a reboot.
+    MeasuredFile { path: PathBuf },
 }
 
 impl Entry {
+    /// Whether the change is still there when another kernel has started.
+    pub fn outlives_the_kernel(&self) -> bool {
+        matches!(self, Self::MeasuredFile { .. })
+    }
+
     /// Description for messages.
     pub fn describe(&self) -> String {
         match self {
@@ -88,6 +96,7 @@ impl Entry {
             Self::SerialPort { path, .. } => format!("settings of {} restored", path.display()),
             Self::PciDriver { address, before: Some(driver) } => format!("PCI device {address} given back to {driver}"),
             Self::PciDriver { address, before: None } => format!("PCI device {address} without a driver"),
+            Self::MeasuredFile { path } => format!("{} removed", path.display()),
         }
     }
 
@@ -117,6 +126,12 @@ impl Entry {
             }
             Self::SerialPort { path, before } => {
                 undo_port(path, before).map_err(|source| UndoError::SerialPort { path: path.clone(), source })
+            }
+            Self::MeasuredFile { path } if !measured_file::is_own(path) => {
+                Err(UndoError::NotOurs { name: path.display().to_string() })
+            }
+            Self::MeasuredFile { path } => {
+                measured_file::remove(path).map_err(|source| UndoError::File { path: path.clone(), source })
             }
             Self::PciDriver { address, before } => pci_driver::give_back(Path::new("/sys"), address, before.as_deref())
                 .map_err(|source| UndoError::PciDriver { address: address.clone(), source }),

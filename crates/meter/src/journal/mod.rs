@@ -10,6 +10,7 @@
 
 mod directory;
 mod entry;
+pub mod measured_file;
 pub mod pci_driver;
 mod place;
 pub mod restore;

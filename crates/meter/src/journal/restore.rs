@@ -123,8 +123,9 @@ fn restore(
     }
     let mut done = Vec::new();
     let mut failures: Vec<UndoError> = Vec::new();
-    // All journalled changes were lost with the kernel they were made to.
-    if same_boot {
+    // All other changes were lost with the kernel that they were made to.
+    let entries: Vec<Entry> = entries.into_iter().filter(|entry| same_boot || entry.outlives_the_kernel()).collect();
+    if same_boot || !entries.is_empty() {
         failures.extend(unknown.into_iter().map(|number| UndoError::Line { number }));
         let held = |entry: &Entry| match entry {
             Entry::Setting { path, .. } => {

@@ -41,6 +41,8 @@ pub enum UndoError {
          {address} > /sys/bus/pci/drivers_probe"
     )]
     PciDriver { address: String, source: io::Error },
+    #[error("{path} is still there: {source}; remove it")]
+    File { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Event(#[from] AppendError),
 }

@@ -23,6 +23,7 @@ mod response;
 mod semaphore;
 mod signal;
 pub mod stimulus;
+mod storage;
 mod timer;
 mod uio;
 
@@ -144,6 +145,7 @@ pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
         Method::Ethernet => Box::new(response::ethernet::Ethernet),
         Method::Gpio => Box::new(response::gpio::Gpio),
         Method::Parallel => Box::new(response::parallel::Parallel),
+        Method::Storage => Box::new(storage::Storage),
     }
 }
 
