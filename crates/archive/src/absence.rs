@@ -10,6 +10,7 @@ pub const ABSENCES_MAX: usize = 256;
 /// A stretch in which the host did not execute a CPU although the guest had something to run there, or in which it was
 /// stopped, whether or not the guest had anything to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Absence {
     /// Number of the CPU in the guest.
     pub cpu: u32,
@@ -25,6 +26,7 @@ pub struct Absence {
 
 /// What the host recorded around one spike.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpikeAbsences {
     pub spike: u32,
     /// In order of their start. Empty if the host always executed a CPU that was ready to run, as far as it recorded.

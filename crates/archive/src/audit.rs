@@ -21,6 +21,7 @@ pub const PAGES_BYTES_MAX: u64 = 256 << 20;
 /// Record what the watched threads ask of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditSettings {
     /// Size of the ring buffer per CPU.
     pub buffer_kb_per_cpu: u32,
@@ -39,6 +40,7 @@ impl Default for AuditSettings {
 /// A thread of the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditedThread {
     pub tid: i32,
     pub pid: i32,
@@ -56,6 +58,7 @@ pub struct AuditedThread {
 /// A stretch of a process's memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mapping {
     pub start: u64,
     /// Exclusive.
@@ -71,6 +74,7 @@ pub struct Mapping {
 /// An open file of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenFile {
     pub number: i32,
     /// The target of its link in /proc/PID/fd: a path, `pipe:[1]`, `anon_inode:[timerfd]`.
@@ -80,6 +84,7 @@ pub struct OpenFile {
 /// A process, as every look together saw it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditedProcess {
     pub pid: i32,
     pub program: String,
@@ -93,6 +98,7 @@ pub struct AuditedProcess {
 /// A thread of the kernel that handles an interrupt.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterruptThread {
     pub tid: i32,
     pub name: String,
@@ -102,6 +108,7 @@ pub struct InterruptThread {
 /// Everything that the pages of an audit need to be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditDescription {
     pub description_version: u32,
     /// `x86_64`, as uname(2) has it.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Spikes on one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuCount {
     pub cpu: u32,
     pub count: u32,
@@ -12,6 +13,7 @@ pub struct CpuCount {
 
 /// A period that random instants would show by chance less often than the level of the test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Period {
     pub period_ns: i64,
     /// Position within a period: due instant modulo the period, CLOCK_MONOTONIC, in ns.
@@ -26,6 +28,7 @@ pub struct Period {
 
 /// The spikes that one culprit explains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseGroup {
     /// Identifier of the culprit; `None` for unexplained spikes.
     pub culprit: Option<String>,
@@ -45,6 +48,7 @@ pub struct CauseGroup {
 
 /// The chance that the next spike has an unseen cause, after Good and Turing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NewCause {
     /// Spikes with a known cause.
     pub attributed: u32,
@@ -60,6 +64,7 @@ pub struct NewCause {
 
 /// One part of a composed latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComposedPart {
     pub phase: PhaseName,
     pub ns: i64,
@@ -69,6 +74,7 @@ pub struct ComposedPart {
 
 /// Latency of a wake-up in which the worst phases of different spikes coincide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Composed {
     pub ns: i64,
     /// In the order of the phases; they sum to `ns`.
@@ -78,6 +84,7 @@ pub struct Composed {
 /// The causes of a run's spikes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunCauses {
     /// Most spikes first, the unexplained last.
     pub groups: Vec<CauseGroup>,

@@ -9,6 +9,7 @@ pub const LINES_KEPT_MAX: usize = 10_000;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountedLine {
     /// Position of the text in [`crate::watched::WatchSettings::count`].
     pub text: u32,
@@ -21,6 +22,7 @@ pub struct CountedLine {
 
 /// The counts so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutputCounts {
     /// Lines with each text since the start; a later message replaces them.
     pub totals: Vec<u64>,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Interrupts that one CPU took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuCount {
     pub cpu: u32,
     pub count: u64,
@@ -13,6 +14,7 @@ pub struct CpuCount {
 /// Softirqs of one kind on all CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedCount {
     /// The kernel's name: `TIMER`, `NET_RX`.
     pub name: String,
@@ -22,6 +24,7 @@ pub struct NamedCount {
 /// Time in which tasks waited for a resource, in ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pressure {
     /// `cpu`, `memory` or `io`.
     pub resource: String,
@@ -36,6 +39,7 @@ pub struct Pressure {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CounterSecond {
     /// CLOCK_MONOTONIC of both readings, in ns.
     pub from_ns: i64,
@@ -103,6 +107,7 @@ pub struct CounterFigure {
 /// A figure over a whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CounterSummary {
     pub name: String,
     /// `1/s`, `%`, or `% of a CPU`.

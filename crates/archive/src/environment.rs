@@ -9,6 +9,7 @@ pub const VIRTUAL_TIME: &str = "virtual time";
 /// A real-time task that could keep a CPU from the measuring threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RtTask {
     pub tid: i32,
     pub name: String,
@@ -21,6 +22,7 @@ pub struct RtTask {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     pub hostname: String,
     pub architecture: String,

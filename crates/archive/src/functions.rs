@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Where the owners of a ledger spent their time, and how long the late CPU had interrupts or preemption disabled.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionAccount {
     /// The owners that occupied the CPU longest, the longest first, without those whose functions are not in the trace.
     pub held: Vec<HeldInFunction>,
@@ -21,6 +22,7 @@ pub struct FunctionAccount {
 /// One owner, and the function in which it spent most of its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldInFunction {
     pub cpu: u32,
     pub kind: OwnerKind,
@@ -43,6 +45,7 @@ pub struct HeldInFunction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ChainSource {
     /// Function entries, each with its caller. Returns are not recorded, so times are only as exact as calls are
     /// frequent.
@@ -57,6 +60,7 @@ pub enum ChainSource {
 /// acquires one identifies it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldLock {
     /// Function that acquired it ...
     pub taker: String,
@@ -76,6 +80,7 @@ pub struct HeldLock {
 /// A stretch in which the CPU could not be interrupted, or its task not be preempted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MaskedStretch {
     pub cpu: u32,
     /// Relative to due; every record from here ...

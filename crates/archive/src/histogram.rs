@@ -42,6 +42,7 @@ pub fn bucket_high_ns(bucket: usize) -> i64 {
 
 /// Counts by bucket, sparse and sorted: the format on the wire and on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Histogram {
     /// `(bucket, count)`, ascending, no zero counts.
     pub buckets: Vec<(u32, u64)>,

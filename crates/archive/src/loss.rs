@@ -6,10 +6,12 @@ use std::fmt;
 /// A number of lost records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// `trace events`, `snapshots`, `seconds`, `samples`, `frames` ...
     #[serde(rename = "what")]
     #[cfg_attr(feature = "typescript", ts(as = "String"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub kind: LossKind,
     pub count: u64,
     pub detail: String,

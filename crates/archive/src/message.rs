@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RunPhase {
     Check,
     Prepare,
@@ -33,6 +34,7 @@ pub enum RunPhase {
 
 /// Progress of one thread, for display only: totals come in [`Message::Thread`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadProgress {
     pub thread: u32,
     pub cpu: u32,
@@ -45,6 +47,7 @@ pub struct ThreadProgress {
 /// State of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadReport {
     pub name: String,
     /// The unit of progress: `messages`, `entries`, `bytes`, `faults`, `rounds`, `CPU ticks`.
@@ -60,6 +63,7 @@ pub struct LoadReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Ending {
     Complete,
     /// A signal or the host asked to stop.
@@ -73,6 +77,7 @@ pub enum Ending {
 /// The file of the archive to which chunks belong. A target never names a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FileKind {
     /// `spikes/<number>/trace.dat`
     SpikeTrace { spike: u32 },
@@ -91,6 +96,7 @@ pub enum FileKind {
 /// A message of the meter, unless stated otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Message {
     Hello {
         stream_version: u32,

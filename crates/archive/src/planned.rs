@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One limit of a plan for this run, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedLimit {
     /// Such as `latency < 100us`.
     pub limit: String,
@@ -15,6 +16,7 @@ pub struct PlannedLimit {
 /// A step of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedStep {
     /// Name of the plan: its file name without the extension.
     pub plan: String,

@@ -15,6 +15,7 @@ pub const RECORDED_VERSION: u32 = 1;
 /// Proof of the records: the second run was identical to the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlightRecording {
     /// Samples of the second run, all identical to those of the first.
     pub samples_identical: u64,
@@ -24,6 +25,7 @@ pub struct FlightRecording {
 
 /// The file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorded {
     pub recorded_version: u32,
     pub recording: FlightRecording,

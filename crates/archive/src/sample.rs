@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One wake-up. All instants are CLOCK_MONOTONIC of the target, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
     /// CPU on which the thread read the clock.
     pub cpu: u32,
@@ -26,6 +27,7 @@ impl Sample {
 /// One second of one thread, counted from the first due instant of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Second {
     pub thread: u32,
     /// Index of the second, from 0. Seconds in which no wake-up was due are absent.
@@ -40,6 +42,7 @@ pub struct Second {
 /// Running totals of one measuring thread. All sums are exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Totals {
     pub cycles: u64,
     /// Periods whose due instant passed before the thread could arm a timer for them: they have no sample.

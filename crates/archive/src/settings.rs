@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Policy {
     Fifo,
     Rr,
@@ -23,6 +24,7 @@ pub enum Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SnapshotMode {
     /// The best mode that the kernel supports.
     Auto,
@@ -39,6 +41,7 @@ pub enum SnapshotMode {
 /// The tracing part of [`RunSettings`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceSettings {
     pub mode: SnapshotMode,
     /// Size of the ring buffer per CPU and instance.
@@ -85,6 +88,7 @@ impl Default for TraceSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum LoadRequest {
     /// A load built into the meter, by name; `workers` 0 means its default for this machine.
     Builtin { name: String, workers: u32 },
@@ -102,6 +106,7 @@ pub enum LoadRequest {
 /// An argument of a program: `key=value`; a flag has no value, and the first word may have no key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadWord {
     pub key: String,
     pub value: String,
@@ -110,6 +115,7 @@ pub struct LoadWord {
 /// A kernel setting to change for the run and to restore afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SettingChange {
     /// File below /proc/sys or /sys.
     pub path: String,
@@ -122,6 +128,7 @@ pub const WORST_KEPT_MAX: u32 = 100_000;
 /// Everything the meter needs to know, sent to it as one JSON line before anything happens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSettings {
     pub interval_ns: u64,
     /// `None`: until stopped.
@@ -203,6 +210,7 @@ impl Default for RunSettings {
 /// Effective settings of one measuring thread, read back from the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectiveThread {
     pub thread: u32,
     pub tid: i32,
@@ -216,6 +224,7 @@ pub struct EffectiveThread {
 /// Effective settings of the whole measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectiveSettings {
     pub threads: Vec<EffectiveThread>,
     pub memory_locked_kb: u64,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SpikeReason {
     /// Larger than every sample of its thread before it.
     NewMaximum,
@@ -20,6 +21,7 @@ pub enum SpikeReason {
 /// What the buffers of one CPU held when the snapshot was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coverage {
     pub cpu: u32,
     /// Instant of the oldest event still held; `None` if the buffer was empty.
@@ -34,6 +36,7 @@ pub struct Coverage {
 /// The snapshot of one spike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Snapshot {
     pub mode: SnapshotMode,
     /// Instant the recorder was frozen or swapped.
@@ -56,6 +59,7 @@ pub struct Snapshot {
 /// A sample worth keeping evidence for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spike {
     /// Number of the spike in the run, from 1; its files are below `spikes/<number, four digits>/`.
     pub number: u32,

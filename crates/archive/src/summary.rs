@@ -33,6 +33,7 @@ pub const SUMMARY_VERSION: u32 = 1;
 /// One measuring thread, condensed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuSummary {
     pub thread: u32,
     pub cpu: u32,
@@ -53,6 +54,7 @@ pub struct CpuSummary {
 /// What one of the kernel's own sources measured on one CPU, condensed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelSeriesSummary {
     pub source: KernelSource,
     /// What is measured, such as `timerlat irq`.
@@ -84,6 +86,7 @@ impl KernelSeriesSummary {
 /// A spike with its explanation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpikeSummary {
     #[serde(flatten)]
     pub spike: Spike,
@@ -101,6 +104,7 @@ fn late_in_older_documents() -> bool {
 /// Duration of a whole run in virtual time, including the guest's boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VirtualSpeed {
     /// By the guest's clock, in ns. It includes idle time, which was skipped, not waited for.
     pub guest_ns: i64,
@@ -124,6 +128,7 @@ impl VirtualSpeed {
 /// A run, condensed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSummary {
     pub summary_version: u32,
     pub id: String,
@@ -196,6 +201,7 @@ pub struct RunSummary {
 /// Everything a report shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReportData {
     pub summary: RunSummary,
     pub histograms: Vec<CpuHistogram>,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracerSettings {
     /// `nop` for none, `function`, `function_graph`, `wakeup`, `wakeup_rt`, `wakeup_dl`, `irqsoff`, `preemptoff`, `preemptirqsoff`,
     /// `hwlat`, `osnoise` or `timerlat`.
@@ -30,6 +31,7 @@ pub struct TracerSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum KernelSource {
     /// Latency of a timer interrupt and of the kernel thread it wakes.
     Timerlat,
@@ -90,6 +92,7 @@ mod tests {
 /// The thread that a latency tracer followed, or that ran in the recorded stretch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracedTask {
     pub name: String,
     pub tid: i32,
@@ -102,6 +105,7 @@ pub struct TracedTask {
 /// A function after which the same CPU recorded nothing for a time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracedFunction {
     pub name: String,
     /// Its caller; empty if the trace does not show it.
@@ -113,6 +117,7 @@ pub struct TracedFunction {
 /// A stretch that a kernel latency tracer recorded because it was the longest so far or above the threshold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyTrace {
     /// Number in the run, from 1; the kernel's text is `tracer/<number, four digits>.txt`.
     pub number: u32,
@@ -137,6 +142,7 @@ pub struct LatencyTrace {
 /// A value that the kernel measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelSample {
     pub ns: i64,
     /// CLOCK_MONOTONIC of the kernel's record.
@@ -145,6 +151,7 @@ pub struct KernelSample {
 
 /// What one of the kernel's own sources measured on one CPU so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelSeries {
     pub source: KernelSource,
     /// What is measured, such as `timerlat irq`.

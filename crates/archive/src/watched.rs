@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchSettings {
     /// A process, with its threads and everything it starts.
     pub pid: Option<i32>,
@@ -30,6 +31,7 @@ pub struct WatchSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum WatchedKind {
     /// A wake-up by a timer: from the requested instant until it was switched in.
     Timer,
@@ -53,6 +55,7 @@ impl WatchedKind {
 /// Page faults of a thread while it was watched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageFaults {
     /// Served without I/O.
     pub minor: u64,
@@ -63,6 +66,7 @@ pub struct PageFaults {
 /// One series of one watched thread so far; a later one replaces an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchedSeries {
     /// Number of the series.
     pub thread: u32,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Counts of one CPU between two latencies (inclusive, ns).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistogramBar {
     pub low_ns: i64,
     pub high_ns: i64,
@@ -16,6 +17,7 @@ pub struct HistogramBar {
 /// Histogram of one thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuHistogram {
     pub thread: u32,
     pub cpu: u32,

@@ -11,6 +11,7 @@ pub const BESIDE_NS: i64 = 100_000_000;
 /// One text to count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountedText {
     pub text: String,
     /// Lines that contain it.
@@ -22,6 +23,7 @@ pub struct CountedText {
 /// A line that contains a counted text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrintedLine {
     pub line: String,
     /// When it was read, since the measurement started, in ns; `None` if the command ran on another machine.
@@ -32,6 +34,7 @@ pub struct PrintedLine {
 /// The largest spike in the [`BESIDE_NS`] before a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpikeBeside {
     pub spike: u32,
     pub latency_ns: i64,

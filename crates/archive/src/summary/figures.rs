@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// imported run did not record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyFigures {
     pub min: Option<i64>,
     pub mean: Option<f64>,

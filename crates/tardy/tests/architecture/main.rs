@@ -12,4 +12,5 @@ mod repository;
 mod sentences;
 mod sources;
 mod verbs;
+mod version;
 mod words;

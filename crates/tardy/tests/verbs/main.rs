@@ -6,6 +6,7 @@ mod bisect;
 mod check;
 mod check_live;
 mod compare;
+mod documents;
 mod emulator;
 mod experiment;
 mod explain_bound;
