@@ -108,7 +108,7 @@ mod tests {
         };
         let expected = "-name tardy,debug-threads=on -machine q35 -accel tcg,thread=multi -cpu max -nodefaults -no-user-config -display none \
              -monitor none -no-reboot -smp 4 -m 1024 -kernel /k -initrd /i -append console=ttyS0 quiet panic=-1 \
-             tsc=reliable clocksource=tsc isolcpus=3 -chardev socket,id=console,path=/s,,x/console -serial chardev:console \
+             tsc=reliable clocksource=tsc no_timer_check isolcpus=3 -chardev socket,id=console,path=/s,,x/console -serial chardev:console \
              -device virtio-serial-pci -chardev socket,id=data,path=/s,,x/data \
              -device virtserialport,chardev=data,name=tardy.data -chardev socket,id=words,path=/s,,x/words \
              -device virtserialport,chardev=words,name=tardy.words -seed 1";

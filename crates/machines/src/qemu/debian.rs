@@ -17,12 +17,13 @@ pub const RELEASE: &str = "release";
 
 /// The files of a package that are unpacked: the kernel, the line to the host, and the drivers of the devices that methods
 /// measure with. A whole package takes 300 MB.
-const UNPACKED: [&str; 15] = [
+const UNPACKED: [&str; 16] = [
     "./boot/*",
     "*/modules/*/modules.*",
     "*/kernel/drivers/virtio/*",
     "*/kernel/drivers/char/*",
     "*/kernel/drivers/gpio/*",
+    "*/kernel/drivers/input/gameport/*",
     "*/kernel/drivers/net/*failover*",
     "*/kernel/drivers/net/virtio_net*",
     "*/kernel/drivers/net/ethernet/intel/e1000/*",
@@ -141,12 +142,12 @@ pub fn directory(cache: &Path, pin: &str) -> PathBuf {
     cache.join(pin.replace('=', "_").replace(['/', ':'], "-"))
 }
 
-/// Whether the cache has a package with these modules, which an earlier version of this program may not have unpacked.
+/// Whether the cache has a package with these modules and those that they need, which an earlier version of this program may
+/// not have unpacked.
 pub fn has(cache: &Path, pin: &str, modules: &[&str]) -> bool {
     let directory = directory(cache, pin);
-    directory.is_dir()
-        && (modules.is_empty()
-            || Modules::below(&directory.join("modules")).is_ok_and(|found| modules.iter().all(|name| found.has(name))))
+    let complete = |found: Modules| !matches!(found.in_order(modules), Err(KernelError::NoModule { .. }));
+    directory.is_dir() && (modules.is_empty() || Modules::below(&directory.join("modules")).is_ok_and(complete))
 }
 
 /// Downloads, verifies and unpacks a package unless the cache has it with these modules. Returns its directory, with

@@ -186,7 +186,13 @@ mod tests {
             Ok(own_modules(machine, folder.path())?.into_iter().map(|(name, _)| name).collect())
         };
         assert_eq!(names(&machine).unwrap(), ["uio", "uio_pci_generic", "own"]);
-        assert!(debian::has(folder.path(), "linux=1", &["uio"]) && !debian::has(folder.path(), "linux=1", &["snd"]));
+        fs::write(modules.join("snd_ens1370.ko"), elf::tests::module("gameport")).unwrap();
+        let has = |name| debian::has(folder.path(), "linux=1", &[name]);
+        assert_eq!(
+            [has("uio"), has("snd"), has("snd_ens1370")],
+            [true, false, false],
+            "the last one lacks what it needs"
+        );
         machine.load_modules = vec!["snd".into()];
         assert!(matches!(names(&machine), Err(KernelError::NoModule { name }) if name == "snd"));
     }

@@ -31,12 +31,6 @@ impl Modules {
         Ok(Self { files, built_in })
     }
 
-    /// Whether a module is there or built in.
-    pub fn has(&self, name: &str) -> bool {
-        let name = canonical(name);
-        self.files.contains_key(&name) || self.built_in.contains(&name)
-    }
-
     /// Name and contents of the wanted modules and their dependencies, each after its own dependencies. Modules built
     /// into the kernel are left out.
     ///

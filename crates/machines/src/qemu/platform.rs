@@ -34,7 +34,7 @@ const PLATFORMS: [Platform; 4] = [
         machine: "q35",
         cpu: "max",
         console: "ttyS0",
-        emulated_arguments: "tsc=reliable clocksource=tsc",
+        emulated_arguments: "tsc=reliable clocksource=tsc no_timer_check",
         debian: "amd64",
         flavour: "amd64",
         newer_release: None,
