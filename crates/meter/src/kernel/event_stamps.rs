@@ -51,14 +51,6 @@ const DATA_HEAD: usize = 1024;
 const DATA_TAIL: usize = 1032;
 const HEADER_BYTES: u64 = 8;
 
-/// The stamps that belong to one wake-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamps {
-    /// The earliest, in ns of CLOCK_MONOTONIC.
-    pub first_ns: i64,
-    pub count: u64,
-}
-
 /// Time stamps of one point, on some CPUs.
 pub struct EventStamps {
     rings: Vec<Ring>,
@@ -84,19 +76,24 @@ impl EventStamps {
         Ok(Self { rings })
     }
 
-    /// Takes the stamps up to `until_ns`; forgets those up to `after_ns`. `None` if none is left.
+    /// Hands over each stamp up to `until_ns`, in order for each CPU.
     #[inline]
-    pub fn take(&mut self, after_ns: i64, until_ns: i64) -> Option<Stamps> {
-        let mut taken: Option<Stamps> = None;
+    pub fn drain(&mut self, until_ns: i64, mut each: impl FnMut(i64)) {
         for ring in &mut self.rings {
-            ring.take(until_ns, |ns| {
-                if ns > after_ns {
-                    let before = taken.unwrap_or(Stamps { first_ns: ns, count: 0 });
-                    taken = Some(Stamps { first_ns: before.first_ns.min(ns), count: before.count + 1 });
-                }
-            });
+            ring.take(until_ns, &mut each);
         }
-        taken
+    }
+
+    /// The first stamp after `after_ns` and up to `until_ns`; forgets all up to there. `None` if there is none.
+    #[inline]
+    pub fn take(&mut self, after_ns: i64, until_ns: i64) -> Option<i64> {
+        let mut first_ns = None;
+        self.drain(until_ns, |ns| {
+            if ns > after_ns {
+                first_ns = Some(first_ns.map_or(ns, |first_ns: i64| first_ns.min(ns)));
+            }
+        });
+        first_ns
     }
 }
 

@@ -138,10 +138,14 @@ impl Registers {
         u64::from(self.word(CAPABILITIES + 4))
     }
 
-    /// Ticks until the timer's next period; negative if it has started.
     #[inline]
-    pub fn ticks_ahead(&self) -> i64 {
-        let counter = self.word(COUNTER);
+    pub fn counter(&self) -> u32 {
+        self.word(COUNTER)
+    }
+
+    /// Ticks from this value of the counter until the timer's next period; negative if it has started.
+    #[inline]
+    pub fn ticks_after(&self, counter: u32) -> i64 {
         i64::from(self.word(self.comparator).wrapping_sub(counter) as i32)
     }
 }

@@ -5,6 +5,7 @@
 
 use super::{Periodic, SampleStart, device_obstacles, device_of, obstacle, open_below, stamps, station};
 use crate::journal::Journal;
+use crate::kernel::clock;
 use crate::kernel::event_stamps::Point;
 use crate::kernel::hpet::{Hpet, Registers};
 use crate::methods::error::MethodError;
@@ -45,9 +46,13 @@ impl Periodic for Timer {
     }
 
     #[inline]
-    fn age_ns(&self) -> Option<i64> {
-        let ahead = self.registers.as_ref()?.ticks_ahead();
-        Some((self.period_ticks - ahead) * self.tick_fs / 1_000_000)
+    fn started_ns(&self) -> Option<i64> {
+        let registers = self.registers.as_ref()?;
+        let before_ns = clock::monotonic_ns();
+        let counter = registers.counter();
+        let after_ns = clock::monotonic_ns();
+        let age_ns = (self.period_ticks - registers.ticks_after(counter)) * self.tick_fs / 1_000_000;
+        Some(before_ns + (after_ns - before_ns) / 2 - age_ns)
     }
 }
 

@@ -9,6 +9,7 @@
 
 pub mod hpet;
 pub mod keeper;
+mod pending;
 pub mod rtc;
 
 use super::Station;
@@ -19,6 +20,7 @@ use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
 use archive::load::cpu_list;
 use archive::method::MethodRequest;
 use archive::method::state::{Obstacle, ObstacleKind};
+use pending::Pending;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -45,8 +47,8 @@ pub trait Periodic: Send {
     /// Those of read(2).
     fn periods(&self) -> io::Result<u64>;
 
-    /// How long ago the current period started, in ns, where the device shows it.
-    fn age_ns(&self) -> Option<i64> {
+    /// When the current period started, in ns of CLOCK_MONOTONIC, where the device shows it.
+    fn started_ns(&self) -> Option<i64> {
         None
     }
 }
@@ -56,7 +58,7 @@ pub enum SampleStart {
     /// The instant at which the interrupt is due: a whole number of periods after the start.
     Expectation { started_ns: i64, periods: i64 },
     /// The kernel's entry of the handler.
-    Handler { stamps: EventStamps, after_ns: i64 },
+    Handler { stamps: EventStamps, pending: Pending },
     /// What the device shows.
     Device,
 }
@@ -76,7 +78,7 @@ pub struct Reader<D: Periodic> {
 impl SampleStart {
     /// At the kernel's entry of a handler.
     pub fn handler(stamps: EventStamps) -> Self {
-        Self::Handler { stamps, after_ns: i64::MIN }
+        Self::Handler { stamps, pending: Pending::new() }
     }
 }
 
@@ -98,21 +100,17 @@ impl<D: Periodic> Reader<D> {
                 *passed += read;
                 Some((given_ns, read - 1))
             }
-            SampleStart::Handler { stamps, after_ns } => {
+            SampleStart::Handler { stamps, pending } => {
                 let read_ns = clock::monotonic_ns();
-                let taken = stamps.take(*after_ns, seen_ns);
-                // A stamp after the clock was read belongs to this read only if it counted more periods than stamps.
-                let counted = taken.is_some_and(|taken| taken.count >= periods);
-                *after_ns = if counted { seen_ns } else { read_ns };
-                let given_ns = taken?.first_ns;
+                stamps.drain(seen_ns, |stamp_ns| pending.add(stamp_ns));
+                let given_ns = pending.counted(periods, read_ns)?;
                 // A device merges interrupts that the kernel does not take in time, so time counts the periods.
                 let before = self.latest_ns.map_or(0, |latest_ns| self.periods_in(given_ns - latest_ns) - 1).max(0);
                 self.latest_ns = Some(given_ns + (read - 1) * self.period_ns);
                 Some((given_ns, before + read - 1))
             }
             SampleStart::Device => {
-                let age_ns = self.device.age_ns()?;
-                let started_ns = seen_ns + (clock::monotonic_ns() - seen_ns) / 2 - age_ns;
+                let started_ns = self.device.started_ns()?;
                 let passed = self.latest_ns.map_or(1, |latest_ns| self.periods_in(started_ns - latest_ns));
                 self.latest_ns = Some(started_ns);
                 // The interrupt of a period that was seen with the one before.
@@ -230,7 +228,7 @@ mod tests {
     use std::collections::VecDeque;
 
     /// Answers of `periods`; none left: silence.
-    struct Script(RefCell<VecDeque<u64>>);
+    struct Script(RefCell<VecDeque<u64>>, i64);
 
     impl Periodic for Script {
         fn start(&mut self) -> io::Result<()> {
@@ -245,13 +243,13 @@ mod tests {
             Ok(self.0.borrow_mut().pop_front().unwrap_or(0))
         }
 
-        fn age_ns(&self) -> Option<i64> {
-            Some(700)
+        fn started_ns(&self) -> Option<i64> {
+            Some(self.1)
         }
     }
 
     fn reader(periods: &[u64], from: SampleStart) -> Reader<Script> {
-        let device = Script(RefCell::new(periods.iter().copied().collect()));
+        let device = Script(RefCell::new(periods.iter().copied().collect()), 5_000_000_000);
         Reader { device, period_ns: 1000, from, latest_ns: None, counts: Arc::default(), begun: false }
     }
 
@@ -278,17 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn the_age_that_a_device_shows_is_that_of_the_latest_period_and_merged_interrupts_are_missed() {
-        let mut reader = reader(&[1, 1, 1], SampleStart::Device);
-        let started_ns = clock::monotonic_ns();
-        assert_eq!(reader.oldest(1, started_ns).map(|(_, missed)| missed), Some(0));
-        let latest_ns = reader.latest_ns.unwrap();
-        reader.latest_ns = Some(latest_ns - 3_000_000_000);
+    fn a_device_shows_when_its_latest_period_started_and_merged_interrupts_are_missed() {
+        let mut reader = reader(&[], SampleStart::Device);
         reader.period_ns = 1_000_000_000;
-        let (given_ns, missed) = reader.oldest(1, started_ns).unwrap();
-        assert_eq!(missed, 2);
-        assert!((given_ns - (started_ns - 2_000_000_000)).abs() < 500_000_000, "the oldest of the three");
-        assert_eq!(reader.oldest(1, started_ns), None, "the same period again");
+        let seen_ns = 5_000_000_700;
+        assert_eq!(reader.oldest(1, seen_ns), Some((5_000_000_000, 0)));
+        assert_eq!(reader.oldest(1, seen_ns), None, "the same period again");
+        reader.latest_ns = Some(2_000_000_000);
+        assert_eq!(reader.oldest(1, seen_ns), Some((3_000_000_000, 2)), "the oldest of the three");
     }
 
     #[test]

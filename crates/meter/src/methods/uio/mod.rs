@@ -182,7 +182,7 @@ impl Receive for Handling {
         let taken = stamps.take(self.after_ns, seen_ns);
         self.after_ns = seen_ns;
         // Without a stamp the stimulus stays open and counts as unanswered.
-        taken.map_or(Received::Stray, |taken| Received::From { from_ns: taken.first_ns })
+        taken.map_or(Received::Stray, |from_ns| Received::From { from_ns })
     }
 }
 
@@ -241,8 +241,7 @@ impl MeasuringMethod for Uio {
             }
         };
         let exchange = Arc::<Exchange>::default();
-        let (policy, priority) = site.below();
-        let place = PartnerPlace { cpu: site.partner_cpu(*cpu), policy, priority };
+        let place = PartnerPlace::of(site, *cpu);
         let post = Arc::new(Raising { driver: driver.clone(), exchange: exchange.clone() });
         let receive =
             Handling { uio, configuration, driver, exchange: exchange.clone(), stamps, after_ns: i64::MIN, open: None };
