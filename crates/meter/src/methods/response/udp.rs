@@ -73,14 +73,17 @@ fn station(site: &Site, cpu: u32) -> io::Result<Station> {
 
 impl MeasuringMethod for Udp {
     fn obstacles(&self, root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        if root.join("proc/net/udp").exists() {
-            return Vec::new();
+        let obstacle = |kind, text: &str, fix: &str| vec![Obstacle { kind, text: text.into(), fix: fix.into() }];
+        if !root.join("proc/net/udp").exists() {
+            return obstacle(ObstacleKind::Kernel, "the kernel has no UDP (CONFIG_INET)", "");
         }
-        vec![Obstacle {
-            kind: ObstacleKind::Kernel,
-            text: "the kernel has no UDP (CONFIG_INET)".into(),
-            fix: String::new(),
-        }]
+        let flags = std::fs::read_to_string(root.join("sys/class/net/lo/flags")).unwrap_or_default();
+        // Without the file it is not known.
+        let is_down = u32::from_str_radix(flags.trim().trim_start_matches("0x"), 16).is_ok_and(|flags| flags & 1 == 0);
+        if is_down {
+            return obstacle(ObstacleKind::Wiring, "the loop-back interface is down", "ip link set lo up");
+        }
+        Vec::new()
     }
 
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
@@ -94,6 +97,21 @@ impl MeasuringMethod for Udp {
 mod tests {
     use super::*;
     use crate::kernel::clock;
+
+    #[test]
+    fn a_machine_without_a_loop_back_interface_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let kinds = || Udp.obstacles(root.path(), None).into_iter().map(|one| one.kind).collect::<Vec<_>>();
+        assert_eq!(kinds(), [ObstacleKind::Kernel]);
+        std::fs::create_dir_all(root.path().join("proc/net")).unwrap();
+        std::fs::write(root.path().join("proc/net/udp"), "").unwrap();
+        assert_eq!(kinds(), [], "not known");
+        std::fs::create_dir_all(root.path().join("sys/class/net/lo")).unwrap();
+        for (flags, expected) in [("0x8\n", vec![ObstacleKind::Wiring]), ("0x9\n", Vec::new())] {
+            std::fs::write(root.path().join("sys/class/net/lo/flags"), flags).unwrap();
+            assert_eq!(kinds(), expected);
+        }
+    }
 
     #[test]
     fn a_datagram_carries_its_number_and_when_the_kernel_received_it() {
