@@ -32,6 +32,8 @@ pub enum LossKind {
     Answers,
     /// Responses without a stimulus, or the second response to one.
     StrayAnswers,
+    /// Times that a sound card ran out of frames, or of room for them.
+    Xruns,
     Messages,
     Frames,
     LineBytes,
@@ -45,7 +47,7 @@ pub enum LossKind {
     Other(String),
 }
 
-const NAMES: [(LossKind, &str); 15] = [
+const NAMES: [(LossKind, &str); 16] = [
     (LossKind::Records, "records"),
     (LossKind::Snapshots, "snapshots"),
     (LossKind::LatencyTraces, "latency traces"),
@@ -53,6 +55,7 @@ const NAMES: [(LossKind, &str); 15] = [
     (LossKind::WakeUps, "wake-ups"),
     (LossKind::Answers, "answers"),
     (LossKind::StrayAnswers, "stray answers"),
+    (LossKind::Xruns, "xruns"),
     (LossKind::Messages, "messages"),
     (LossKind::Frames, "frames"),
     (LossKind::LineBytes, "bytes on the line"),

@@ -60,6 +60,8 @@ pub enum Method {
     Parallel,
     /// A read or write of a file or block device until its system call returns.
     Storage,
+    /// The interrupt of a sound card's period until the thread that plays or captures it runs.
+    Audio,
 }
 
 /// What starts the stretch that a sample measures; the ledger of a late one starts there.
@@ -175,6 +177,8 @@ impl MethodRequest {
             Method::Gpio | Method::Ethernet if answers => Stimulus::Device,
             // One thread reads and answers, and no time stamp says when the stimulus came.
             Method::Serial | Method::Parallel if answers && self.number("hops") == 0 => Stimulus::Busy,
+            // The thread itself writes the impulse.
+            Method::Audio if self.value("sample") == Some("loop") => Stimulus::Busy,
             name => name.stimulus(),
         }
     }

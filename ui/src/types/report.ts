@@ -526,7 +526,7 @@ last: string, };
 /**
  * The path through the kernel that a sample measures. Figures of two methods do not compare.
  */
-export type Method = "timer" | "semaphore" | "mutex" | "signal" | "message-queue" | "inversion" | "migrate" | "deadline" | "noise" | "hardware" | "map" | "rtc" | "hpet" | "uio" | "udp" | "serial" | "ethernet" | "gpio" | "parallel" | "storage";
+export type Method = "timer" | "semaphore" | "mutex" | "signal" | "message-queue" | "inversion" | "migrate" | "deadline" | "noise" | "hardware" | "map" | "rtc" | "hpet" | "uio" | "udp" | "serial" | "ethernet" | "gpio" | "parallel" | "storage" | "audio";
 
 /**
  * A method with its options, as a run asks for it.

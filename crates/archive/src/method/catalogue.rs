@@ -9,6 +9,14 @@ const PARTNER: MethodOption = MethodOption {
     what: "CPU of the thread that gives the stimulus: the measured one, or another",
 };
 
+/// What ran before a hand-over.
+const CACHES: MethodOption = MethodOption {
+    key: "caches",
+    values: Values::OneOf(&["cold", "warm"]),
+    what: "cold: the hand-over is the first thing that its thread does after its sleep; warm: one that is not counted comes \
+           immediately before it, as in rt-tests",
+};
+
 const PROTOCOL: MethodOption = MethodOption {
     key: "protocol",
     values: Values::OneOf(&["inherit", "none"]),
@@ -67,7 +75,7 @@ const fn port(what: &'static str) -> MethodOption {
 }
 
 /// Every method.
-pub static METHODS: [MethodDefinition; 20] = [
+pub static METHODS: [MethodDefinition; 21] = [
     MethodDefinition {
         method: Method::Timer,
         name: "timer",
@@ -91,6 +99,7 @@ pub static METHODS: [MethodDefinition; 20] = [
                 what: "sem_post and sem_wait, or semop as svsematest does",
             },
             PARTNER,
+            CACHES,
         ],
     ),
     hand_over(
@@ -99,7 +108,7 @@ pub static METHODS: [MethodDefinition; 20] = [
         "another thread is about to unlock a mutex",
         "ptsematest",
         "",
-        &[PROTOCOL, PARTNER],
+        &[PROTOCOL, PARTNER, CACHES],
     ),
     hand_over(
         Method::Signal,
@@ -107,7 +116,7 @@ pub static METHODS: [MethodDefinition; 20] = [
         "another thread is about to send a signal (tgkill)",
         "signaltest, sigwaittest",
         "",
-        &[PARTNER],
+        &[PARTNER, CACHES],
     ),
     hand_over(
         Method::MessageQueue,
@@ -115,7 +124,7 @@ pub static METHODS: [MethodDefinition; 20] = [
         "another thread is about to send a message (mq_send)",
         "pmqtest",
         "a kernel with CONFIG_POSIX_MQUEUE",
-        &[PARTNER],
+        &[PARTNER, CACHES],
     ),
     MethodDefinition {
         method: Method::Inversion,
@@ -462,6 +471,60 @@ pub static METHODS: [MethodDefinition; 20] = [
                 key: "overwrite",
                 values: Values::Flag,
                 what: "permit writes to the device, which destroy what is on it; one in use is refused all the same",
+            },
+        ],
+    },
+    MethodDefinition {
+        method: Method::Audio,
+        name: "audio",
+        from: "instant at which a period of a sound card should be over, the kernel's handler of its interrupt, or a thread is about \
+               to write an impulse",
+        to: "the thread that plays or captures reads the clock; sample=loop: it has captured the impulse",
+        original: "the Senoner test (latencytest)",
+        stimulus: Stimulus::Device,
+        needs: "a sound card (/dev/snd/pcmC0D0p) that no other program uses; sample=loop: a cable from its output to its input, or \
+                snd-aloop",
+        options: &[
+            MethodOption {
+                key: "sample",
+                values: Values::OneOf(&["period", "interrupt", "loop"]),
+                what: "how far the distance of two periods is from their length, early or late; from the kernel's time stamp of the \
+                       interrupt; or from writing an impulse to reading it",
+            },
+            MethodOption {
+                key: "direction",
+                values: Values::OneOf(&["playback", "capture"]),
+                what: "what the card does, except with sample=loop",
+            },
+            MethodOption {
+                key: "device",
+                values: Values::Text,
+                what: "the stream; /dev/snd/pcmC0D0p or pcmC0D0c by default",
+            },
+            MethodOption {
+                key: "far",
+                values: Values::Text,
+                what: "sample=loop: the stream that captures; /dev/snd/pcmC0D0c by default",
+            },
+            MethodOption {
+                key: "rate",
+                values: Values::Number { least: 4_000, most: 384_000, default: 48_000 },
+                what: "frames per second",
+            },
+            MethodOption {
+                key: "period",
+                values: Values::Number { least: 16, most: 65_536, default: 256 },
+                what: "frames per period",
+            },
+            MethodOption {
+                key: "periods",
+                values: Values::Number { least: 2, most: 32, default: 3 },
+                what: "periods of the buffer: an xrun needs a thread that is late by all of them but one",
+            },
+            MethodOption {
+                key: "work",
+                values: Values::Number { least: 0, most: 90, default: 50 },
+                what: "percent of each period for which the thread works, except with sample=loop",
             },
         ],
     },

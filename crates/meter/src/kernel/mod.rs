@@ -13,6 +13,7 @@ pub mod mutex;
 pub mod packet;
 pub mod parallel_port;
 pub mod pci_window;
+pub mod pcm;
 pub mod pty;
 pub mod rtc;
 pub mod scheduling;

@@ -44,6 +44,8 @@ pub struct WaiterCounts {
     pub unanswered: AtomicU64,
     /// Answers without a stimulus.
     pub stray: AtomicU64,
+    /// Times that a sound card ran out of frames, or of room for them.
+    pub xruns: AtomicU64,
 }
 
 impl WaiterCounts {
@@ -53,5 +55,9 @@ impl WaiterCounts {
 
     pub fn count_stray(&self) {
         self.stray.fetch_add(1, Relaxed);
+    }
+
+    pub fn count_xrun(&self) {
+        self.xruns.fetch_add(1, Relaxed);
     }
 }

@@ -142,7 +142,7 @@ impl MeasuringMethod for Inversion {
             let triangle = Arc::new(Triangle::new(inherits_priority, work_ns).map_err(refused)?);
             let exchange = Arc::<Exchange>::default();
             let (policy, priority) = site.less_urgent(2);
-            let low = PartnerPlace { cpu: *cpu, policy, priority };
+            let low = PartnerPlace { cpu: *cpu, policy, priority, practises: false };
             let high = High { triangle: triangle.clone(), exchange: exchange.clone(), holds: false };
             let mut station = stimulus::station_with(exchange, *cpu, low, triangle.clone(), high);
             let (policy, priority) = site.less_urgent(1);

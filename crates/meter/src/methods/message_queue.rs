@@ -39,12 +39,11 @@ impl MeasuringMethod for MessageQueues {
     }
 
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let (policy, priority) = site.below();
         let station = |cpu: &u32| {
             let refused =
                 |source| MethodError::Refused { method: Method::MessageQueue, action: "make a message queue", source };
             let queue = Arc::new(MessageQueue::new(*cpu).map_err(refused)?);
-            let place = PartnerPlace { cpu: site.partner_cpu(*cpu), policy, priority };
+            let place = PartnerPlace::of(site, *cpu);
             Ok(stimulus::station(*cpu, place, queue.clone(), queue))
         };
         site.measured.iter().map(station).collect()

@@ -9,6 +9,7 @@
 //! A new method is a variant of [`archive::method::Method`] with its entry in the catalogue there, a file here, and an
 //! arm of [`method`].
 
+mod audio;
 mod deadline;
 pub mod error;
 mod hardware;
@@ -146,6 +147,7 @@ pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
         Method::Gpio => Box::new(response::gpio::Gpio),
         Method::Parallel => Box::new(response::parallel::Parallel),
         Method::Storage => Box::new(storage::Storage),
+        Method::Audio => Box::new(audio::Audio),
     }
 }
 

@@ -104,12 +104,11 @@ impl MeasuringMethod for Mutex {
     }
 
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let (policy, priority) = site.below();
         let inherits_priority = site.request().value("protocol") == Some("inherit");
         let station = |cpu: &u32| {
             let refused = |source| MethodError::Refused { method: Method::Mutex, action: "make a mutex", source };
             let hand_over = Arc::new(HandOver::new(inherits_priority).map_err(refused)?);
-            let place = PartnerPlace { cpu: site.partner_cpu(*cpu), policy, priority };
+            let place = PartnerPlace::of(site, *cpu);
             Ok(stimulus::station(*cpu, place, hand_over.clone(), Heir { hand_over, holds: false }))
         };
         site.measured.iter().map(station).collect()

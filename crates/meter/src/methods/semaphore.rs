@@ -55,10 +55,9 @@ impl MeasuringMethod for Semaphore {
     }
 
     fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let (policy, priority) = site.below();
         let mut stations = Vec::new();
         for cpu in site.measured {
-            let place = PartnerPlace { cpu: site.partner_cpu(*cpu), policy, priority };
+            let place = PartnerPlace::of(site, *cpu);
             let refused =
                 |source| MethodError::Refused { method: Method::Semaphore, action: "make a semaphore", source };
             stations.push(if is_sysv(site.request()) {

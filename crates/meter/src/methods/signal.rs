@@ -46,10 +46,9 @@ impl MeasuringMethod for Signal {
     }
 
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let (policy, priority) = site.below();
         let station = |cpu: &u32| {
             let recipient = Arc::new(Recipient::default());
-            let place = PartnerPlace { cpu: site.partner_cpu(*cpu), policy, priority };
+            let place = PartnerPlace::of(site, *cpu);
             stimulus::station(*cpu, place, recipient.clone(), recipient)
         };
         Ok(site.measured.iter().map(station).collect())

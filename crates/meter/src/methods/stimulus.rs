@@ -10,7 +10,7 @@
 //! [`LOST_NS`] counts as unanswered. The last post announces that there will be no more, so the measuring thread never
 //! waits after the end of a run.
 
-use super::Station;
+use super::{Site, Station};
 use crate::kernel::clock;
 use crate::measure::cycle::Schedule;
 use crate::measure::partner::{Partner, PartnerContext};
@@ -22,6 +22,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Acquire, Ord
 
 /// A stimulus without an answer for this time is lost.
 pub const LOST_NS: i64 = 1_000_000_000;
+
+/// Time for a thread on another CPU to wait again after it was woken.
+const BETWEEN_CPUS_NS: i64 = 50_000;
 
 /// Gives a stimulus: one system call that wakes the thread in [`Receive::receive`].
 pub trait Post: Send + Sync {
@@ -86,6 +89,8 @@ pub struct Exchange {
     ended: AtomicBool,
     /// The measuring thread has ended.
     over: AtomicBool,
+    /// The stimulus on its way is not counted.
+    practice: AtomicBool,
 }
 
 impl Exchange {
@@ -151,6 +156,7 @@ impl<R: Receive> Waiter for Answering<R> {
                 return Arrival::Ended;
             }
             match received {
+                Received::Stimulus if self.exchange.practice.swap(false, Acquire) => {}
                 Received::Stimulus => match self.exchange.answer(seen_ns) {
                     Some(arrival) => return arrival,
                     None => self.counts.count_stray(),
@@ -186,6 +192,17 @@ pub struct PartnerPlace {
     pub cpu: u32,
     pub policy: Policy,
     pub priority: u8,
+    /// Gives a stimulus that is not counted before each one that is, which leaves the code and data of both in the caches.
+    pub practises: bool,
+}
+
+impl PartnerPlace {
+    /// The usual one for this measured CPU.
+    pub fn of(site: &Site, cpu: u32) -> Self {
+        let (policy, priority) = site.below();
+        let practises = site.request().value("caches") == Some("warm");
+        Self { cpu: site.partner_cpu(cpu), policy, priority, practises }
+    }
 }
 
 /// A station whose stimulus comes from one partner.
@@ -203,9 +220,10 @@ pub fn station_with(
 ) -> Station {
     let counts = Arc::<WaiterCounts>::default();
     let waiter = Answering { receive, exchange: exchange.clone(), counts: counts.clone() };
+    let practice = partner.practises.then_some(if partner.cpu == cpu { 0 } else { BETWEEN_CPUS_NS });
     let body = {
         let (post, exchange, counts) = (post.clone(), exchange.clone(), counts.clone());
-        move |context: PartnerContext| give_on_schedule(&context, &*post, &exchange, &counts)
+        move |context: PartnerContext| give_on_schedule(&context, &*post, &exchange, &counts, practice)
     };
     let release = move || {
         exchange.ended.store(true, Release);
@@ -221,8 +239,30 @@ pub fn station_with(
     Station { counts, partners: vec![partner], release: Some(Box::new(release)), ..Station::new(cpu, waiter) }
 }
 
-/// The partner: a stimulus at every instant of the schedule, as long as the previous one was answered.
-fn give_on_schedule(context: &PartnerContext, post: &dyn Post, exchange: &Exchange, counts: &WaiterCounts) {
+/// Gives a stimulus that is not counted, and waits until the measuring thread waits again; `false`: it did not take it.
+fn practise(post: &dyn Post, exchange: &Exchange, rest_ns: i64) -> bool {
+    let given_ns = clock::monotonic_ns();
+    exchange.practice.store(true, Release);
+    post.post();
+    while exchange.practice.load(Acquire) {
+        if clock::monotonic_ns() > given_ns + LOST_NS || exchange.over.load(Relaxed) {
+            return false;
+        }
+    }
+    let taken_ns = clock::monotonic_ns();
+    while clock::monotonic_ns() < taken_ns + rest_ns {}
+    true
+}
+
+/// The partner: a stimulus at every instant of the schedule, as long as the previous one was answered. With `practice` each has
+/// one before it that is not counted, and that many ns after it.
+fn give_on_schedule(
+    context: &PartnerContext,
+    post: &dyn Post,
+    exchange: &Exchange,
+    counts: &WaiterCounts,
+    practice: Option<i64>,
+) {
     let over = || context.stop.load(Relaxed) || exchange.over.load(Relaxed);
     let mut pace = Pace::new(context.schedule);
     let mut skipped = 0;
@@ -239,6 +279,9 @@ fn give_on_schedule(context: &PartnerContext, post: &dyn Post, exchange: &Exchan
             exchange.give_up();
         }
         if exchange.is_answered() {
+            if practice.is_some_and(|rest_ns| !practise(post, exchange, rest_ns)) {
+                counts.count_unanswered();
+            }
             given_ns = now_ns;
             exchange.give(std::mem::take(&mut skipped));
             post.post();
@@ -352,7 +395,7 @@ mod tests {
         let (exchange, counts) = (waiter.exchange.clone(), waiter.counts.clone());
         let now_ns = clock::monotonic_ns();
         let context = PartnerContext { schedule: schedule(20).starting_at(now_ns), stop: Arc::default() };
-        let partner = std::thread::spawn(move || give_on_schedule(&context, &bell, &exchange, &counts));
+        let partner = std::thread::spawn(move || give_on_schedule(&context, &bell, &exchange, &counts, None));
         let mut seen = 0;
         let mut skipped_all = 0;
         while let Arrival::Stimulus { skipped, .. } = waiter.wait(0) {
@@ -365,13 +408,40 @@ mod tests {
     }
 
     #[test]
+    fn a_stimulus_for_practice_comes_before_each_one_and_is_no_sample() {
+        let (output, input) = channel();
+        let rung = Arc::new(AtomicU64::new(0));
+        struct Counting(Mutex<Sender<()>>, Arc<AtomicU64>);
+        impl Post for Counting {
+            fn post(&self) {
+                self.1.fetch_add(1, Relaxed);
+                let _ = self.0.lock().unwrap().send(());
+            }
+        }
+        let bell = Counting(Mutex::new(output), rung.clone());
+        let mut waiter = Answering { receive: Ear(input), exchange: Arc::default(), counts: Arc::default() };
+        let (exchange, counts) = (waiter.exchange.clone(), waiter.counts.clone());
+        let context =
+            PartnerContext { schedule: schedule(20).starting_at(clock::monotonic_ns()), stop: Arc::default() };
+        let partner = std::thread::spawn(move || give_on_schedule(&context, &bell, &exchange, &counts, Some(0)));
+        let mut samples = 0;
+        while let Arrival::Stimulus { .. } = waiter.wait(0) {
+            samples += 1;
+        }
+        partner.join().unwrap();
+        assert!(samples > 0);
+        assert_eq!(rung.load(Relaxed), 2 * samples + 1, "two for each sample, and the end");
+        assert_eq!((waiter.counts.unanswered.load(Relaxed), waiter.counts.stray.load(Relaxed)), (0, 0));
+    }
+
+    #[test]
     fn a_thread_that_never_answers_is_no_signal_and_ends_no_later() {
         let (bell, waiter) = answering();
         let (exchange, counts) = (waiter.exchange.clone(), waiter.counts.clone());
         let now_ns = clock::monotonic_ns();
         let long = Schedule { interval_ns: 600 * MS, ..schedule(2300) };
         let context = PartnerContext { schedule: long.starting_at(now_ns), stop: Arc::default() };
-        give_on_schedule(&context, &bell, &exchange, &counts);
+        give_on_schedule(&context, &bell, &exchange, &counts, None);
         assert_eq!(counts.unanswered.load(Relaxed), 1);
         drop(waiter);
     }

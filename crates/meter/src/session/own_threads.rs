@@ -375,10 +375,12 @@ impl SampleSource for OwnThreads<'_> {
             let slow = format!("of CPU {cpu}, because the host or the disk was slow");
             let silent = format!("to stimuli of CPU {cpu}: no signal came back, which is no latency");
             let stray = format!("on CPU {cpu}, to no stimulus or the second to one");
+            let xruns = "of the sound card: the thread came later than its buffer lasts".to_owned();
             [
                 loss(LossKind::Records, thread.books.totals().records_dropped, slow),
                 loss(LossKind::Answers, thread.counts.unanswered.load(Relaxed), silent),
                 loss(LossKind::StrayAnswers, thread.counts.stray.load(Relaxed), stray),
+                loss(LossKind::Xruns, thread.counts.xruns.load(Relaxed), xruns),
             ]
         };
         self.threads.iter().flat_map(losses).filter(|loss| loss.count > 0).collect()

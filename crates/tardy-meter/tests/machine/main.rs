@@ -5,6 +5,7 @@ mod interference;
 mod interrupted;
 mod measuring;
 mod methods;
+mod originals;
 mod process;
 mod responses;
 mod restoring;

@@ -152,6 +152,19 @@ fn the_missing_right_is_named_without_privileges_and_only_then() {
     }
 }
 
+#[test]
+fn a_method_that_lacks_something_is_refused_with_what_the_list_says() {
+    require!(Root);
+    let state = tempfile::tempdir().unwrap();
+    for listed in states(false).iter().filter(|state| !state.obstacles.is_empty()) {
+        let request = MethodRequest::parse(&listed.method).unwrap();
+        let finished = Meter::start(&RunSettings { method: request, ..short(200) }, state.path()).finish();
+        assert_eq!(finished.ending(), Some(Ending::Failed), "{}", listed.method);
+        let problems = finished.problems(Severity::Invalid).join("\n");
+        assert!(listed.obstacles.iter().all(|one| problems.contains(&one.text)), "{listed:?}: {problems}");
+    }
+}
+
 /// What a meter reports of every method in a container with an empty /dev.
 fn states_without_devices() -> Vec<MethodState> {
     let mut command = Command::new("unshare");

@@ -55,8 +55,7 @@ pub fn threads(
 /// When there are no descriptors left for the pipes between the threads.
 pub fn station(site: &Site, cpu: u32, input: Box<dyn Input>, output: Box<dyn Output>) -> io::Result<Station> {
     let answering = Answering::of(site.request());
-    let (policy, priority) = site.below();
-    let place = PartnerPlace { cpu: site.partner_cpu(cpu), policy, priority };
+    let place = PartnerPlace::of(site, cpu);
     let arrivals = Arc::<Arrivals>::default();
     let (partners, input) = hops(input, answering, place, Some(arrivals.clone()))?;
     let delay_ns = if answering.hops == 0 { answering.delay_ns } else { 0 };

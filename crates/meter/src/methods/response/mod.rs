@@ -121,7 +121,7 @@ impl Receive for Awaiting {
 /// # Errors
 /// When there are no descriptors left for the pipes between the answering threads.
 pub fn station(site: &Site, cpu: u32, wires: Wires, stretch: Stretch) -> io::Result<Station> {
-    let place = place(site, cpu);
+    let place = PartnerPlace::of(site, cpu);
     let mut station = stimulating(site, cpu, wires.stimulus, wires.answer, stretch);
     let (input, output) = wires.far;
     station.partners.extend(answering::threads(input, output, Answering::of(site.request()), place)?);
@@ -133,12 +133,7 @@ pub fn stimulating(site: &Site, cpu: u32, output: Box<dyn Output>, input: Box<dy
     let exchange = Arc::<Exchange>::default();
     let stimulating = Stimulating { output, exchange: exchange.clone() };
     let awaiting = Awaiting { input, exchange: exchange.clone(), stretch };
-    stimulus::station_with(exchange, cpu, place(site, cpu), Arc::new(stimulating), awaiting)
-}
-
-fn place(site: &Site, cpu: u32) -> PartnerPlace {
-    let (policy, priority) = site.below();
-    PartnerPlace { cpu: site.partner_cpu(cpu), policy, priority }
+    stimulus::station_with(exchange, cpu, PartnerPlace::of(site, cpu), Arc::new(stimulating), awaiting)
 }
 
 #[cfg(test)]
@@ -188,7 +183,7 @@ mod tests {
     /// Runs everything without real-time priorities, for `periods` of 2 ms.
     fn measure(periods: i64, answering: Answering, copies: fn(u8) -> u8) -> Counted {
         let ((near_output, far_input), (far_output, near_input)) = (sync_channel(9), sync_channel(9));
-        let place = PartnerPlace { cpu: 0, policy: Policy::Other, priority: 0 };
+        let place = PartnerPlace { cpu: 0, policy: Policy::Other, priority: 0, practises: false };
         let exchange = Arc::<Exchange>::default();
         let output = Box::new(ChannelOutput(near_output, |_| 1));
         let stimulating = Stimulating { output, exchange: exchange.clone() };

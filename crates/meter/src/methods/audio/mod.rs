@@ -1,0 +1,340 @@
+//! `audio`: the periods of a sound card until the thread that plays or captures them runs (the Senoner test), and the latency of
+//! a loop from its output to its input.
+//!
+//! ```text
+//! card              period 1 ─ interrupt ─ · period 2 · · ─ interrupt ─┐
+//! measuring thread  · · · · · └─ clock, refills, works, waits · · · · ·└─ clock |
+//!                                |------------ one period ------------|== period |
+//!                                                          interrupt |====== ====|
+//! ```
+
+mod round_trip;
+
+use super::error::MethodError;
+use super::{MeasuringMethod, Release, Site, Station};
+use crate::journal::Journal;
+use crate::kernel::clock;
+use crate::kernel::pcm::{Direction, Shape, Stream};
+use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use archive::method::state::{Obstacle, ObstacleKind};
+use archive::method::{Method, MethodRequest};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+const PLAYBACK: &str = "/dev/snd/pcmC0D0p";
+const CAPTURE: &str = "/dev/snd/pcmC0D0c";
+
+/// A card without an interrupt for this time gives no signal.
+const SILENCE: Duration = Duration::from_secs(1);
+
+pub struct Audio;
+
+/// Where a sample starts and ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Measured {
+    /// How far the distance of two periods is from their length.
+    Period,
+    /// From the kernel's time stamp of the interrupt.
+    Interrupt,
+    /// From writing an impulse to reading it.
+    Loop,
+}
+
+impl Measured {
+    fn of(request: &MethodRequest) -> Self {
+        match request.value("sample") {
+            Some("interrupt") => Self::Interrupt,
+            Some("loop") => Self::Loop,
+            _ => Self::Period,
+        }
+    }
+}
+
+fn direction(request: &MethodRequest) -> Direction {
+    let captures = request.value("direction") == Some("capture") && Measured::of(request) != Measured::Loop;
+    if captures { Direction::Capture } else { Direction::Playback }
+}
+
+fn device(request: &MethodRequest) -> &str {
+    request.value("device").unwrap_or(match direction(request) {
+        Direction::Playback => PLAYBACK,
+        Direction::Capture => CAPTURE,
+    })
+}
+
+/// The device that captures what the other one plays.
+fn far(request: &MethodRequest) -> Option<&str> {
+    (Measured::of(request) == Measured::Loop).then(|| request.value("far").unwrap_or(CAPTURE))
+}
+
+fn shape(request: &MethodRequest, direction: Direction) -> Shape {
+    let number = |key| request.number(key) as u32;
+    Shape { direction, rate: number("rate"), period: number("period"), periods: number("periods") }
+}
+
+fn period_ns(shape: Shape) -> i64 {
+    i64::from(shape.period) * 1_000_000_000 / i64::from(shape.rate.max(1))
+}
+
+/// The thread that refills a card or empties it at the interrupt of each period.
+struct Periods {
+    stream: Stream,
+    measured: Measured,
+    period_ns: i64,
+    /// Work of the thread in each period.
+    work_ns: i64,
+    /// When the thread saw the last period; `None` while the stream is not running.
+    last_seen_ns: Option<i64>,
+    /// When the kernel handled the interrupt of the last period.
+    last_interrupt_ns: Option<i64>,
+    /// Periods lost to an xrun since the last sample.
+    lost: u64,
+    counts: Arc<WaiterCounts>,
+    over: Arc<AtomicBool>,
+}
+
+impl Periods {
+    fn start(&mut self) -> Arrival {
+        let started = self.stream.start();
+        let now_ns = clock::monotonic_ns();
+        if let Some(seen_ns) = self.last_seen_ns {
+            self.lost += periods_in(now_ns - seen_ns, self.period_ns);
+        }
+        self.last_interrupt_ns = None;
+        self.last_seen_ns = started.is_ok().then_some(now_ns);
+        match started {
+            Ok(()) => Arrival::Undisturbed { until_ns: now_ns },
+            Err(_) => {
+                // A card that is gone refuses at once.
+                clock::sleep_until_ns(now_ns + SILENCE.as_nanos() as i64);
+                Arrival::NoSignal
+            }
+        }
+    }
+
+    fn xrun(&mut self) -> Arrival {
+        self.counts.count_xrun();
+        self.start()
+    }
+
+    /// Works until this instant, or until the run ends.
+    fn work(&self) {
+        let Some(seen_ns) = self.last_seen_ns else { return };
+        while clock::monotonic_ns() < seen_ns + self.work_ns && !self.over.load(Relaxed) {}
+    }
+}
+
+/// Whole periods in a stretch, rounded.
+fn periods_in(ns: i64, period_ns: i64) -> u64 {
+    ((ns + period_ns / 2) / period_ns.max(1)).max(0) as u64
+}
+
+/// How far the distance of two periods is from their length, as a stretch that ends now. The interrupts between them were
+/// missed.
+fn deviation(last_ns: i64, seen_ns: i64, period_ns: i64, lost: u64) -> Arrival {
+    let off_ns = (seen_ns - last_ns - period_ns).abs();
+    let skipped = lost + periods_in(seen_ns - last_ns, period_ns).saturating_sub(1);
+    Arrival::Stimulus { given_ns: seen_ns - off_ns, seen_ns, skipped }
+}
+
+/// From the oldest interrupt that the thread had not seen; `None`: the latest one was seen before, or came after the clock was
+/// read.
+fn since_interrupt(last_ns: Option<i64>, latest_ns: i64, seen_ns: i64, period_ns: i64, lost: u64) -> Option<Arrival> {
+    let passed = last_ns
+        .map_or(1, |last_ns| if latest_ns > last_ns { periods_in(latest_ns - last_ns, period_ns).max(1) } else { 0 });
+    let given_ns = latest_ns - (passed as i64 - 1) * period_ns;
+    (passed > 0 && given_ns <= seen_ns).then(|| Arrival::Stimulus { given_ns, seen_ns, skipped: lost + passed - 1 })
+}
+
+impl Waiter for Periods {
+    fn wait(&mut self, _due_ns: i64) -> Arrival {
+        if self.over.load(Relaxed) {
+            return Arrival::Ended;
+        }
+        let Some(last_ns) = self.last_seen_ns else { return self.start() };
+        self.work();
+        if !self.stream.wait(SILENCE) {
+            self.last_seen_ns = None;
+            return Arrival::NoSignal;
+        }
+        let seen_ns = clock::monotonic_ns();
+        let Ok(interrupt_ns) = self.stream.interrupt_ns() else { return self.xrun() };
+        if self.stream.transfer().is_err() {
+            return self.xrun();
+        }
+        self.last_seen_ns = Some(seen_ns);
+        let before_ns = self.last_interrupt_ns.replace(interrupt_ns);
+        let lost = std::mem::take(&mut self.lost);
+        match self.measured {
+            // The first period after a start is shorter by what the card had played before the clock was read.
+            _ if before_ns.is_none() => {
+                self.lost = lost;
+                Arrival::Undisturbed { until_ns: seen_ns }
+            }
+            Measured::Interrupt => since_interrupt(before_ns, interrupt_ns, seen_ns, self.period_ns, lost)
+                .unwrap_or_else(|| {
+                    self.counts.count_stray();
+                    Arrival::Undisturbed { until_ns: seen_ns }
+                }),
+            Measured::Period | Measured::Loop => deviation(last_ns, seen_ns, self.period_ns, lost),
+        }
+    }
+}
+
+fn impossible(kind: ObstacleKind, text: String, fix: &str) -> MethodError {
+    MethodError::Impossible { method: Method::Audio, obstacles: vec![Obstacle { kind, text, fix: fix.into() }] }
+}
+
+fn in_use(name: &str) -> (ObstacleKind, String, &'static str) {
+    (
+        ObstacleKind::InUse,
+        format!("another program uses {name}"),
+        "end it; a sound server releases cards with `pasuspender`",
+    )
+}
+
+fn opened(name: &str, wanted: Shape) -> Result<Stream, MethodError> {
+    let stream = Stream::open(Path::new(name), wanted).map_err(|source| match source.raw_os_error() {
+        Some(libc::EBUSY | libc::EAGAIN) => {
+            let (kind, text, fix) = in_use(name);
+            impossible(kind, text, fix)
+        }
+        Some(libc::EINVAL) => impossible(
+            ObstacleKind::Device,
+            format!("{name} has no two channels of 16 bits at {} frames per second", wanted.rate),
+            "set rate= to one that the card has; `cat /proc/asound/card0/stream0` lists those of a USB card",
+        ),
+        _ => MethodError::Refused { method: Method::Audio, action: "set the sound card up", source },
+    })?;
+    let got = stream.shape();
+    if got == wanted {
+        return Ok(stream);
+    }
+    let text = format!(
+        "{name} rounds {} periods of {} frames to {} of {}",
+        wanted.periods, wanted.period, got.periods, got.period
+    );
+    let fix = format!("use --method audio:period={},periods={}", got.period, got.periods);
+    Err(impossible(ObstacleKind::Device, text, &fix))
+}
+
+fn station(site: &Site, cpu: u32) -> Result<Station, MethodError> {
+    let request = site.request();
+    let stream = opened(device(request), shape(request, direction(request)))?;
+    let over = Arc::<AtomicBool>::default();
+    let counts = Arc::<WaiterCounts>::default();
+    let release: Release = {
+        let over = over.clone();
+        Box::new(move || over.store(true, Relaxed))
+    };
+    let station = match far(request) {
+        Some(far) => {
+            let capture = opened(far, shape(request, Direction::Capture))?;
+            Station::new(cpu, round_trip::Impulses::new(stream, capture, counts.clone(), over))
+        }
+        None => {
+            let period_ns = period_ns(stream.shape());
+            let periods = Periods {
+                stream,
+                measured: Measured::of(request),
+                period_ns,
+                work_ns: period_ns * request.number("work") as i64 / 100,
+                last_seen_ns: None,
+                last_interrupt_ns: None,
+                lost: 0,
+                counts: counts.clone(),
+                over,
+            };
+            Station::new(cpu, periods)
+        }
+    };
+    Ok(Station { counts, release: Some(release), ..station })
+}
+
+/// What keeps a device from being used.
+fn obstacle(root: &Path, name: &str) -> Option<Obstacle> {
+    let path = root.join(name.trim_start_matches('/'));
+    let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let (kind, text, fix) = match opened.err()?.raw_os_error() {
+        Some(libc::EBUSY | libc::EAGAIN) => in_use(name),
+        Some(libc::EACCES | libc::EPERM) => {
+            (ObstacleKind::Right, format!("the right to open {name}"), "run as root, or in the group audio")
+        }
+        _ => (
+            ObstacleKind::Device,
+            format!("there is no sound card ({name})"),
+            "`modprobe snd-dummy` makes one without hardware; device= names another one",
+        ),
+    };
+    Some(Obstacle { kind, text, fix: fix.into() })
+}
+
+impl MeasuringMethod for Audio {
+    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
+        let default = MethodRequest::from(Method::Audio);
+        let request = request.unwrap_or(&default);
+        [Some(device(request)), far(request)].into_iter().flatten().filter_map(|name| obstacle(root, name)).collect()
+    }
+
+    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
+        // One card, so one thread.
+        site.measured.iter().take(1).map(|cpu| station(site, *cpu)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(text: &str) -> MethodRequest {
+        MethodRequest::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_sample_is_how_far_the_distance_of_two_periods_is_from_their_length() {
+        let of = |seen_ns| deviation(1_000, seen_ns, 5_000, 0);
+        assert_eq!(of(6_000), Arrival::Stimulus { given_ns: 6_000, seen_ns: 6_000, skipped: 0 });
+        assert_eq!(of(6_700), Arrival::Stimulus { given_ns: 6_000, seen_ns: 6_700, skipped: 0 });
+        assert_eq!(of(5_500), Arrival::Stimulus { given_ns: 5_000, seen_ns: 5_500, skipped: 0 });
+        assert_eq!(of(11_500), Arrival::Stimulus { given_ns: 6_000, seen_ns: 11_500, skipped: 1 });
+        let lost = deviation(1_000, 6_000, 5_000, 3);
+        assert_eq!(lost, Arrival::Stimulus { given_ns: 6_000, seen_ns: 6_000, skipped: 3 });
+    }
+
+    #[test]
+    fn a_sample_from_the_interrupt_starts_at_the_oldest_one_that_was_not_seen() {
+        let of = |latest_ns, seen_ns| since_interrupt(Some(1_000), latest_ns, seen_ns, 5_000, 0);
+        assert_eq!(of(6_100, 6_300), Some(Arrival::Stimulus { given_ns: 6_100, seen_ns: 6_300, skipped: 0 }));
+        assert_eq!(of(11_100, 12_000), Some(Arrival::Stimulus { given_ns: 6_100, seen_ns: 12_000, skipped: 1 }));
+        assert_eq!(of(1_000, 3_000), None, "the same interrupt again");
+        assert_eq!(of(6_400, 6_300), None, "after the clock was read");
+        let merged = Some(Arrival::Stimulus { given_ns: 6_100, seen_ns: 11_000, skipped: 1 });
+        assert_eq!(of(11_100, 11_000), merged, "the second interrupt came between the clock and the request");
+    }
+
+    #[test]
+    fn a_period_lasts_as_long_as_its_frames() {
+        let of = |text: &str| period_ns(shape(&request(text), Direction::Playback));
+        assert_eq!(of("audio:period=480"), 10_000_000);
+        assert_eq!(of("audio:period=480,rate=96000"), 5_000_000);
+    }
+
+    #[test]
+    fn a_machine_without_a_card_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let kinds = |text: &str| {
+            Audio.obstacles(root.path(), Some(&request(text))).into_iter().map(|one| one.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds("audio"), [ObstacleKind::Device]);
+        std::fs::create_dir_all(root.path().join("dev/snd")).unwrap();
+        std::fs::write(root.path().join("dev/snd/pcmC0D0p"), "").unwrap();
+        assert_eq!(kinds("audio"), []);
+        assert_eq!(kinds("audio:direction=capture"), [ObstacleKind::Device]);
+        assert_eq!(kinds("audio:sample=loop"), [ObstacleKind::Device], "its input is missing");
+        assert_eq!(kinds("audio:sample=loop,far=/dev/snd/pcmC0D0p"), []);
+    }
+}
