@@ -1,6 +1,7 @@
 //! Methods whose stimulus is the interrupt of a device, and the timer beside them.
 
-use super::{Case, measure};
+use super::{Case, lab, measure};
+use serde_json::Value;
 
 /// The machine itself: a host that is too busy for the other cases fails here.
 #[test]
@@ -70,4 +71,76 @@ fn uio() {
         uart,
         Case { kernel: STOCK, median_us: 116.0, ..uart },
     ]);
+}
+
+const CARD: &[&str] = &[
+    "--qemu-arg=-audiodev",
+    "--qemu-arg=none,id=card,timer-period=1000",
+    "--qemu-arg=-device",
+    "--qemu-arg=ES1370,audiodev=card",
+    "--load-module=snd_ens1370",
+];
+/// Its interrupts are timers of the kernel.
+const DUMMY: &[&str] = &["--load-module=snd_dummy"];
+
+#[test]
+#[ignore = "boots virtual machines: make e2e-methods"]
+fn audio() {
+    let card =
+        Case { method: "audio", kernel: RT, median_us: 845.0, period_us: 5333, machine: CARD, ..Case::default() };
+    let dummy = Case { median_us: 157.0, machine: DUMMY, ..card };
+    measure(&[card, Case { kernel: STOCK, ..card }, dummy, Case { kernel: STOCK, ..dummy }]);
+}
+
+/// Both ends are in the machine, so the network of the reference, which leads to the host, is no part of it.
+#[test]
+#[ignore = "boots virtual machines: make e2e-methods"]
+fn udp() {
+    let case = Case { method: "udp", kernel: RT, median_us: 357.0, ..Case::default() };
+    measure(&[case, Case { kernel: STOCK, median_us: 344.0, ..case }]);
+}
+
+/// Three threads share the CPU in slices of 3.92 ms, so each waits for two of them.
+#[test]
+#[ignore = "boots virtual machines: make e2e-methods"]
+fn map() {
+    let case = Case {
+        method: "map:threads=3,gap_ns=50000",
+        kernel: RT,
+        median_us: 7840.0,
+        period_us: 12_000,
+        is_periodic: false,
+        ..Case::default()
+    };
+    measure(&[case, Case { kernel: STOCK, ..case }]);
+}
+
+/// The methods that `tardy methods` lists, and whether each runs on the machine of a case.
+fn listed(case: &Case) -> Vec<(String, bool)> {
+    let ended = lab(case).tardy(&["methods", "--target", "vm", "--json"]).output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let document: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let methods = document["methods"].as_array().unwrap();
+    methods
+        .iter()
+        .map(|method| {
+            let (name, runs) = (method["name"].as_str().unwrap(), method["runs"].as_bool().unwrap());
+            assert_eq!(runs, method["missing"].as_array().unwrap().is_empty(), "{method}");
+            (name.to_owned(), runs)
+        })
+        .collect()
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e-methods"]
+fn a_machine_lists_the_methods_of_its_devices() {
+    let with_card = Case { kernel: RT, machine: CARD, ..Case::default() };
+    let without = Case { machine: &[], ..with_card };
+    for (case, has_card) in [(with_card, true), (without, false)] {
+        let listed = listed(&case);
+        let runs = |name: &str| listed.iter().any(|(listed, runs)| listed == name && *runs);
+        assert_eq!(runs("audio"), has_card, "{listed:?}");
+        assert!(["timer", "rtc", "hpet", "udp", "serial", "map"].into_iter().all(runs), "{listed:?}");
+        assert!(!["gpio", "parallel", "uio"].into_iter().any(runs), "{listed:?}");
+    }
 }
