@@ -1,4 +1,4 @@
-//! What the programs of rt-tests do otherwise than the methods named after them, seen in their system calls.
+//! How the programs of rt-tests differ from the methods that are named after them, seen in their system calls.
 
 use prerequisites::require;
 use std::process::Command;

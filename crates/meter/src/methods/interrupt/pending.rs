@@ -5,7 +5,7 @@
 
 /// More stamps than this between two reads are not kept.
 const KEPT: usize = 64;
-/// So many reads in a row that leave a stamp show that nothing will count it.
+/// After this number of reads in a row that leave a stamp, nothing will count it.
 const SURPLUS_READS_MAX: u32 = 3;
 
 /// The stamps that no read has counted yet, in ascending order.
@@ -32,7 +32,7 @@ impl Pending {
         self.stamps_ns.insert(place, stamp_ns);
     }
 
-    /// The first of the stamps of a read that returned before `read_ns` and counted so many periods; `None`: there is no stamp.
+    /// The first stamp of a read that returned before `read_ns` and counted N `periods`; `None`: there is no stamp.
     #[inline]
     pub fn counted(&mut self, periods: u64, read_ns: i64) -> Option<i64> {
         let periods = usize::try_from(periods).unwrap_or(usize::MAX);
