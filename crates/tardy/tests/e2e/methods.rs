@@ -12,6 +12,7 @@ use crate::lab::{Lab, assert_ledgers_add_up};
 use archive::loss::LossKind;
 use archive::reader::Run;
 use archive::spike::SpikeReason;
+use std::ops::RangeInclusive;
 
 /// What a median may be of the reference, as a factor either way.
 const FACTOR: f64 = 2.0;
@@ -80,11 +81,16 @@ fn slowness(lab: &Lab) -> f64 {
     (median_us(&run) / TIMER_US).max(1.0)
 }
 
+/// What the median of a case may be, on a machine that is N times slower than that of the reference.
+fn expected_us(case: &Case, slowness: f64) -> RangeInclusive<f64> {
+    case.median_us / FACTOR..=case.median_us * FACTOR * slowness
+}
+
 /// Boots the machine of a case, measures in it, prints a line and returns what is wrong.
 fn failures(case: &Case) -> Vec<String> {
     let lab = lab(case);
     let slowness = if case.method == "timer" { 1.0 } else { slowness(&lab) };
-    let expected_us = case.median_us * slowness;
+    let expected_us = expected_us(case, slowness);
     let duration = format!("{}s", seconds(case));
     let words = [&["--method", case.method, "--duration", &duration][..], case.run].concat();
     let (run, _) = lab.measured_in_front("run", &words);
@@ -104,8 +110,8 @@ fn failures(case: &Case) -> Vec<String> {
         case.method,
         case.kernel,
         case.median_us,
-        expected_us / FACTOR,
-        expected_us * FACTOR,
+        expected_us.start(),
+        expected_us.end(),
         late().count(),
     );
     let mut wrong = Vec::new();
@@ -120,8 +126,7 @@ fn failures(case: &Case) -> Vec<String> {
         !case.is_periodic || counted * 100 >= planned * 98,
         format!("{counted} of {planned} stimuli are accounted for"),
     );
-    let ratio = median_us / expected_us;
-    fails((1.0 / FACTOR..=FACTOR).contains(&ratio), format!("the median is {ratio:.2} of what is expected"));
+    fails(expected_us.contains(&median_us), format!("the median is {median_us:.1} us"));
     fails(explained > 0, "no late sample is explained".into());
     wrong
 }

@@ -172,7 +172,7 @@ impl Waiter for Periods {
         match self.measured {
             // The first period after a start is shorter by what the card had played before the clock was read.
             _ if before_ns.is_none() => {
-                self.lost = lost;
+                self.lost = lost + periods_in(seen_ns - last_ns, self.period_ns);
                 Arrival::Undisturbed { until_ns: seen_ns }
             }
             Measured::Interrupt => since_interrupt(before_ns, interrupt_ns, seen_ns, self.period_ns, lost)
