@@ -28,7 +28,8 @@ import tempfile
 TARDY = os.environ.get("TARDY", "dist/bin/tardy")
 PRIORITY = 80
 # That of rt-tests. In its programs the waiting thread sleeps, and then wakes its partner by the same system call, so every timed
-# hand-over comes directly after an untimed one: caches=warm. The lines without it show what the first hand-over after a sleep takes.
+# hand-over directly follows one in the other direction. Their figures are between ours after an untimed hand-over (caches=warm)
+# and ours after a sleep.
 INTERVAL_US = 1000
 
 

@@ -14,7 +14,7 @@ const CACHES: MethodOption = MethodOption {
     key: "caches",
     values: Values::OneOf(&["cold", "warm"]),
     what: "cold: the hand-over is the first thing that its thread does after its sleep; warm: one that is not counted comes \
-           immediately before it, as in rt-tests",
+           immediately before it",
 };
 
 const PROTOCOL: MethodOption = MethodOption {

@@ -25,8 +25,9 @@ fn first_after_sleep<'a>(calls: &'a [(String, String)], names: &[&str]) -> Vec<&
     sleeps.filter_map(next).collect()
 }
 
-/// There the waiting thread sleeps, and wakes its partner before it waits: the timed hand-over comes directly after another one,
-/// with its path in the caches. The methods do the same with `caches=warm`.
+/// There the waiting thread sleeps, and wakes its partner before it waits: the timed hand-over directly follows one in the other
+/// direction, which leaves the kernel's part of the path in the caches. So their figures are between ours with `caches=warm` and
+/// with `caches=cold`.
 #[test]
 fn the_originals_time_a_hand_over_that_follows_another_one() {
     require!(

@@ -179,7 +179,7 @@ fn in_front(pid: &str) {
 }
 
 /// Boots the machine of a case, stimulates it from outside, prints a line and returns what is wrong.
-fn failures(case: &Case, connect: &dyn Fn(&Path) -> Box<dyn Wire>) -> Vec<String> {
+fn failures(case: &Case, connect: Connect) -> Vec<String> {
     let lab = super::lab(case);
     let slowness = super::slowness(&lab);
     let expected_us = super::expected_us(case, slowness);
@@ -216,12 +216,32 @@ fn failures(case: &Case, connect: &dyn Fn(&Path) -> Box<dyn Wire>) -> Vec<String
     wrong
 }
 
-fn measure(cases: &[Case], connect: impl Fn(&Path) -> Box<dyn Wire>) {
+/// Connects the outside end of a wire, below the directory of a lab.
+type Connect = fn(&Path) -> Box<dyn Wire>;
+
+fn to_serial(lab: &Path) -> Box<dyn Wire> {
+    Box::new(Serial(socket(&lab.join("uart"))))
+}
+
+fn to_parallel(lab: &Path) -> Box<dyn Wire> {
+    let qtest = Qtest(BufReader::new(socket(&lab.join("qtest"))));
+    Box::new(Parallel { qtest, port: socket(&lab.join("port")) })
+}
+
+fn to_gpio(lab: &Path) -> Box<dyn Wire> {
+    Box::new(Gpio::connect(lab))
+}
+
+fn to_ethernet(lab: &Path) -> Box<dyn Wire> {
+    Box::new(Ethernet::connect(lab))
+}
+
+fn measure(cases: &[Case], connect: Connect) {
     println!(
         "\n{:<46} {:<13} {:>7} {:>9} {:>9} {:>6} {:>15} {:>6} {:>5} explained",
         "method", "kernel", "answers", "median us", "reference", "slower", "expected", "silent", "stray"
     );
-    let wrong: Vec<String> = cases.iter().flat_map(|case| failures(case, &connect)).collect();
+    let wrong: Vec<String> = cases.iter().flat_map(|case| failures(case, connect)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -238,7 +258,7 @@ fn serial() {
         on("serial:role=answer,port=/dev/ttyS1,hops=8", "debian:6.1-rt", 1354.0),
         on("serial:role=answer,port=/dev/ttyS1", "debian:6.1", 468.0),
     ];
-    measure(&cases, |lab| Box::new(Serial(socket(&lab.join("uart")))));
+    measure(&cases, to_serial);
 }
 
 const PARALLEL: &[&str] = &[
@@ -264,10 +284,7 @@ fn parallel() {
         machine: PARALLEL,
         ..Case::default()
     };
-    measure(&[on("debian:6.1-rt", 271.0), on("debian:6.1", 260.0)], |lab| {
-        let qtest = Qtest(BufReader::new(socket(&lab.join("qtest"))));
-        Box::new(Parallel { qtest, port: socket(&lab.join("port")) })
-    });
+    measure(&[on("debian:6.1-rt", 271.0), on("debian:6.1", 260.0)], to_parallel);
 }
 
 const GPIO: &[&str] = &[
@@ -284,7 +301,7 @@ const GPIO: &[&str] = &[
 #[ignore = "boots virtual machines: make e2e-methods"]
 fn gpio() {
     let case = Case { method: "gpio:role=answer,in=0,out=1", median_us: 356.0, machine: GPIO, ..Case::default() };
-    measure(&[case], |lab| Box::new(Gpio::connect(lab)));
+    measure(&[case], to_gpio);
 }
 
 const NETWORK: &[&str] = &[
@@ -306,5 +323,59 @@ fn ethernet() {
         machine: NETWORK,
         ..Case::default()
     };
-    measure(&[on("debian:6.1-rt", 263.0), on("debian:6.1", 230.0)], |lab| Box::new(Ethernet::connect(lab)));
+    measure(&[on("debian:6.1-rt", 263.0), on("debian:6.1", 230.0)], to_ethernet);
+}
+
+/// The wires of a machine: the method that answers on it, its machine, and the host's end.
+const WIRES: [(&str, &[&str], Connect); 4] = [
+    ("serial:role=answer,port=/dev/ttyS1", UART, to_serial),
+    ("parallel:role=answer,echo_us=1000", PARALLEL, to_parallel),
+    ("ethernet:role=answer,interface=eth0,up", NETWORK, to_ethernet),
+    ("gpio:role=answer,in=0,out=1", GPIO, to_gpio),
+];
+
+/// The median of the round trips that the host sees, and of the times that the machine sees.
+fn medians_us(method: &str, machine: &'static [&'static str], connect: Connect) -> (f64, f64) {
+    let lab = super::lab(&Case { machine, ..Case::default() });
+    let words = ["--method", method, "--duration", "12s", "--trace", "off"];
+    let (child, qemu) = lab.measuring(&words);
+    in_front(&qemu.to_string());
+    in_front(&std::process::id().to_string());
+    let (times, silent) = round_trips(&mut *connect(&lab.path("")), 101);
+    let (run, _) = lab.ended_well(child, &words);
+    assert_eq!(silent, 0, "{method}");
+    (times[times.len() / 2].as_nanos() as f64 / 1000.0, super::median_us(&run))
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e-methods"]
+fn a_known_delay_of_the_answer_shows_at_both_ends() {
+    const DELAY_US: f64 = 40_000.0;
+    for (method, machine, connect) in WIRES {
+        let (outside_us, inside_us) = medians_us(method, machine, connect);
+        let delayed = medians_us(&format!("{method},delay_us={DELAY_US}"), machine, connect);
+        println!("{method}: {outside_us:.0} and {inside_us:.0} us become {:.0} and {:.0}", delayed.0, delayed.1);
+        for added_us in [delayed.0 - outside_us, delayed.1 - inside_us] {
+            assert!((added_us / DELAY_US - 1.0).abs() <= 0.05, "{method}: {added_us} us");
+        }
+    }
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e-methods"]
+fn a_cut_wire_is_no_signal() {
+    let cut: [(&str, &[&str]); 3] = [
+        ("serial:role=stimulus,port=/dev/ttyS1", UART),
+        ("ethernet:role=stimulus,interface=eth0,up", NETWORK),
+        ("gpio:role=stimulus,in=0,out=1", GPIO),
+    ];
+    for (method, machine) in cut {
+        let lab = super::lab(&Case { machine, ..Case::default() });
+        let ended = lab.run(&["--method", method, "--duration", "4s", "--trace", "off"]);
+        let run = lab.archive();
+        let samples: u64 = run.threads.values().map(|thread| thread.totals.cycles).sum();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(samples == 0 && losses(&run, LossKind::Answers) > 0, "{method}: {samples} samples; {said}");
+        assert!(said.contains("no signal"), "{method}: {said}");
+    }
 }
