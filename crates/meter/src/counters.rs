@@ -98,6 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "reads the files of this machine, and how long a tick is")]
     fn this_machine_counts() {
         let mut counters = Counters::begin(&[rustix::thread::gettid().as_raw_pid()]);
         assert_eq!(counters.look_when_due(0), None);

@@ -119,6 +119,11 @@ pub enum MeterProblem {
     OnAnotherCpu { cpu: u32, now: u32 },
     #[error("the measuring threads of CPUs {cpus:?} never woke up again")]
     NeverWoke { cpus: Vec<u32> },
+    #[error(
+        "nothing could arrive on CPU {cpu} any more: its line was closed, or the device or the object of the kernel removed; \
+         later samples are missing"
+    )]
+    StimulusGone { cpu: u32 },
     #[error("the measuring thread of CPU {cpu} died during the run")]
     MeasuringDied { cpu: u32 },
     #[error("the following thread died; later samples are missing")]
@@ -250,6 +255,8 @@ problem_codes! { MeterProblem of Load, Tracer, Method:
         "find out what moved it (taskset, cpuset, CPU hotplug) and run again";
     NeverWoke => "meter.thread-stuck", "A measuring thread did not wake long after its last instant was due.",
         "real-time throttling, a stopped process or a hung CPU: see dmesg";
+    StimulusGone => "meter.stimulus-gone", "The line, the device or the kernel object that stimuli come from went away during the run.",
+        "find out what closed it (a cable, the other machine, ipcrm) and run again";
     MeasuringDied => "meter.measuring-thread-died", "A measuring thread ended during the run.", "please report this";
     FollowingDied => "meter.following-thread-died", "The thread that reads the watched threads' events ended.",
         "please report this";

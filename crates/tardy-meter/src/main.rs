@@ -115,7 +115,12 @@ fn restore_machine(leftovers: Leftovers) -> i32 {
                     Leftovers::Forget if failures.is_empty() => {}
                     Leftovers::Forget => {
                         anything = true;
-                        println!("forgotten: {} changes of process {pid} stay as they are now", failures.len());
+                        let (changes, stay) = if failures.len() == 1 {
+                            ("change", "stays as it is")
+                        } else {
+                            ("changes", "stay as they are")
+                        };
+                        println!("forgotten: {} {changes} of process {pid} {stay} now", failures.len());
                     }
                 }
                 if rebooted && done.is_empty() {

@@ -68,6 +68,8 @@ pub struct Measured {
     pub worst: Vec<Sample>,
     /// `None` for a thread that never measured.
     pub end: Option<EndState>,
+    /// It ended early, because nothing could arrive any more.
+    pub gone: bool,
 }
 
 /// State of a thread after its last cycle.
@@ -160,6 +162,7 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
     let cpu = request.cpus.first().copied().unwrap_or(request.thread);
     let mut cycles = Cycles::new(schedule, &context.books, cpu, request.worst_kept);
     let mut marker = context.marker.as_ref();
+    let mut gone = false;
     while let Some(due_ns) = cycles.next_due_ns() {
         let arrival = context.waiter.wait(due_ns);
         if due_ns >= schedule.count_from_ns {
@@ -184,6 +187,11 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
                 false
             }
             Arrival::Ended => break,
+            Arrival::Gone => {
+                // The end of a run closes lines as well.
+                gone = !context.stop.load(Relaxed) && clock::monotonic_ns() < schedule.end_ns;
+                break;
+            }
         };
         if spike && let Some(marker) = &mut marker {
             // A marker that cannot be written costs the snapshot, and the missing snapshot shows it; there is no time
@@ -198,5 +206,5 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
     let cpu = rustix::thread::sched_getcpu() as u32;
     let migrations = scheduling::migrations_of(scheduling::thread_id());
     let end = read_back(request.thread).ok().map(|effective| EndState { effective, cpu, migrations });
-    Measured { worst: cycles.finish(), end }
+    Measured { worst: cycles.finish(), end, gone }
 }

@@ -18,6 +18,8 @@ pub enum Arrival {
     NoSignal,
     /// There will be no further stimulus.
     Ended,
+    /// Nothing can arrive any more, although more should: a line was closed, or an object of the kernel removed.
+    Gone,
 }
 
 /// Waits in a measuring thread. Except in [`Waiter::prepare`], it must not allocate, lock, format or open files.

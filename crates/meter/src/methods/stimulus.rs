@@ -174,7 +174,7 @@ impl<R: Receive> Waiter for Answering<R> {
                     self.exchange.give_up();
                     return Arrival::NoSignal;
                 }
-                Received::Broken => return Arrival::Ended,
+                Received::Broken => return Arrival::Gone,
             }
         }
     }
@@ -386,6 +386,15 @@ mod tests {
         assert!(matches!(waiter.wait(0), Arrival::Stimulus { .. }));
         exchange.ended.store(true, Release);
         bell.post();
+        assert_eq!(waiter.wait(0), Arrival::Ended);
+    }
+
+    #[test]
+    fn a_line_that_breaks_is_not_the_end_of_the_run() {
+        let (bell, mut waiter) = answering();
+        drop(bell);
+        assert_eq!(waiter.wait(0), Arrival::Gone);
+        waiter.exchange.ended.store(true, Release);
         assert_eq!(waiter.wait(0), Arrival::Ended);
     }
 

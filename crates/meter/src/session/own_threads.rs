@@ -391,11 +391,16 @@ impl SampleSource for OwnThreads<'_> {
         for thread in &mut self.threads {
             // One that hangs is not waited for: its totals are sent as far as they go.
             let joined = thread.handle.take_if(|handle| last && handle.is_finished()).map(JoinHandle::join);
-            let Measured { worst, end } = joined.map_or(Ok(Measured::default()), |ended| ended).unwrap_or_else(|_| {
-                let died = MeterProblem::MeasuringDied { cpu: thread.cpu };
-                send(Message::Problem(Problem::new(Severity::Invalid, &died)));
-                Measured::default()
-            });
+            let Measured { worst, end, gone } =
+                joined.map_or(Ok(Measured::default()), |ended| ended).unwrap_or_else(|_| {
+                    let died = MeterProblem::MeasuringDied { cpu: thread.cpu };
+                    send(Message::Problem(Problem::new(Severity::Invalid, &died)));
+                    Measured::default()
+                });
+            if gone {
+                let gone = MeterProblem::StimulusGone { cpu: thread.cpu };
+                send(Message::Problem(Problem::new(Severity::Invalid, &gone)));
+            }
             for problem in end.map(|end| thread.end_problems(end, severity)).unwrap_or_default() {
                 send(Message::Problem(problem));
             }

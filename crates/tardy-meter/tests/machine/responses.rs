@@ -7,7 +7,7 @@ use archive::settings::RunSettings;
 use prerequisites::require;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -95,6 +95,43 @@ fn a_cut_wire_is_no_signal_and_no_sample() {
     let (cycles, unanswered, stray) = counted(&stimulated(|_| (0, AT_ONCE), 10, 1_500));
     assert_eq!((cycles, stray), (0, 0));
     assert!(unanswered > 0);
+}
+
+/// A run of `role` with a machine that does this with the line.
+fn beside(role: &str, machine: impl FnOnce(UnixStream) + Send + 'static) -> Finished {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("port");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let machine = std::thread::spawn(move || machine(listener.accept().unwrap().0));
+    let method = format!("serial:role={role},port={}", socket.display());
+    let finished = Meter::start(&settings(&method, 2, 1_000), folder.path()).finish();
+    machine.join().unwrap();
+    finished
+}
+
+#[test]
+fn a_machine_that_goes_away_makes_the_run_invalid() {
+    require!(Root);
+    let finished = beside("stimulus", |mut line| {
+        let mut number = [0];
+        for _ in 0..50 {
+            line.read_exact(&mut number).unwrap();
+            line.write_all(&number).unwrap();
+        }
+    });
+    assert_eq!(finished.ending(), Some(Ending::Complete));
+    let is_gone = |message: &Message| matches!(message, Message::Problem(problem) if problem.code.as_str() == "meter.stimulus-gone");
+    assert!(finished.messages.iter().any(is_gone), "{:?}", finished.messages);
+    assert!(finished.totals()[0].cycles > 0);
+}
+
+#[test]
+fn a_machine_that_floods_the_line_and_reads_nothing_does_not_keep_the_run() {
+    require!(Root);
+    for role in ["stimulus", "answer"] {
+        let finished = beside(role, |mut line| while line.write_all(&[7; 4096]).is_ok() {});
+        assert_eq!(finished.ending(), Some(Ending::Complete), "{role}: {:?}", finished.problems(Severity::Invalid));
+    }
 }
 
 #[test]

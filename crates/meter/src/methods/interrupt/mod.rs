@@ -149,7 +149,7 @@ impl<D: Periodic> Waiter for Reader<D> {
                 return Arrival::NoSignal;
             }
             let seen_ns = clock::monotonic_ns();
-            let Ok(periods) = self.device.periods() else { return Arrival::Ended };
+            let Ok(periods) = self.device.periods() else { return Arrival::Gone };
             let oldest = self.oldest(periods, seen_ns);
             if !std::mem::replace(&mut self.begun, true) {
                 continue;

@@ -94,6 +94,10 @@ struct Residence {
 impl Waiter for Residence {
     #[inline]
     fn wait(&mut self, _due_ns: i64) -> Arrival {
+        // Only its thread knows whether the run is over. A machine that never stops sending does not keep it.
+        if self.over.load(Relaxed) {
+            return Arrival::Ended;
+        }
         match self.input.read() {
             Reading::Number { number, received_ns } => {
                 let arrived_ns = match self.first {
@@ -109,11 +113,7 @@ impl Waiter for Residence {
             // A line that is gone answers at once.
             Reading::Closed => clock::sleep_until_ns(clock::monotonic_ns() + LOOK_NS),
         }
-        // Only its thread knows whether the run is over.
-        match self.over.load(Relaxed) {
-            true => Arrival::Ended,
-            false => Arrival::Undisturbed { until_ns: clock::monotonic_ns() },
-        }
+        Arrival::Undisturbed { until_ns: clock::monotonic_ns() }
     }
 }
 
@@ -172,6 +172,7 @@ fn forward(
     arrivals: Option<&Arrivals>,
 ) {
     let over_ns = context.schedule.end_ns.saturating_add(LOST_NS);
+    let over = || context.stop.load(Relaxed) || clock::monotonic_ns() > over_ns;
     loop {
         match input.read() {
             Reading::Number { number, received_ns } => {
@@ -182,9 +183,12 @@ fn forward(
                 wait_busy(delay_ns);
                 output.write(number);
             }
-            Reading::Nothing if context.stop.load(Relaxed) || clock::monotonic_ns() > over_ns => return,
             Reading::Nothing => {}
             Reading::Closed => return,
+        }
+        // Also behind a number: a machine that never stops sending does not keep the thread.
+        if over() {
+            return;
         }
     }
 }
@@ -214,5 +218,68 @@ impl Input for Pipe {
 impl Output for Pipe {
     fn write(&self, number: u8) {
         let _ = (&self.0).write(&[number]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::cycle::Schedule;
+    use std::sync::atomic::AtomicU64;
+
+    /// A wire on which numbers come without end.
+    struct Flood;
+
+    impl Input for Flood {
+        fn read(&mut self) -> Reading {
+            Reading::Number { number: 7, received_ns: None }
+        }
+    }
+
+    /// Ends the run after some numbers.
+    struct Ending {
+        written: AtomicU64,
+        over: Arc<AtomicBool>,
+    }
+
+    impl Output for Arc<Ending> {
+        fn write(&self, _number: u8) {
+            let written = self.written.fetch_add(1, Relaxed);
+            self.over.fetch_or(written == 99, Relaxed);
+            assert!(written < 1000, "the end of the run is not seen");
+        }
+    }
+
+    #[test]
+    fn numbers_without_end_keep_no_thread_at_the_end_of_a_run() {
+        let ending = Arc::new(Ending { written: AtomicU64::new(0), over: Arc::default() });
+        let schedule = Schedule {
+            interval_ns: 1_000_000,
+            dither: None,
+            first_due_ns: 0,
+            count_from_ns: 0,
+            end_ns: i64::MAX,
+            cycles_max: u64::MAX,
+            limit_ns: i64::MAX,
+            spike_threshold_ns: 0,
+            traced: false,
+        };
+        let context = PartnerContext { schedule, stop: ending.over.clone() };
+        forward(&context, Box::new(Flood), &ending.clone(), 0, None);
+        assert_eq!(ending.written.swap(0, Relaxed), 100);
+
+        ending.over.store(false, Relaxed);
+        let mut waiter = Residence {
+            input: Box::new(Flood),
+            output: Box::new(ending.clone()),
+            arrivals: Arc::default(),
+            first: true,
+            delay_ns: 0,
+            over: ending.over.clone(),
+            counts: Arc::default(),
+            any: false,
+        };
+        while matches!(waiter.wait(0), Arrival::Stimulus { .. }) {}
+        assert_eq!(waiter.wait(0), Arrival::Ended);
     }
 }

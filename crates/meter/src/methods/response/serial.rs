@@ -8,6 +8,7 @@ use crate::methods::{MeasuringMethod, Site, Station};
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, MethodRequest};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::ioctl_fionbio;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use rustix::time::Timespec;
 use std::fs::File;
@@ -23,8 +24,15 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 pub struct Serial;
 
-/// One end of the line.
+/// One end of the line. A write does not wait for room: a machine that reads nothing would keep the thread.
 struct End(Arc<File>);
+
+impl End {
+    fn of(line: &Arc<File>) -> io::Result<Self> {
+        ioctl_fionbio(line, true)?;
+        Ok(Self(line.clone()))
+    }
+}
 
 impl Input for End {
     #[inline]
@@ -38,6 +46,7 @@ impl Input for End {
         let mut number = [0];
         match (&*self.0).read(&mut number) {
             Ok(1) => Reading::Number { number: number[0], received_ns: None },
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Reading::Nothing,
             _ => Reading::Closed,
         }
     }
@@ -65,11 +74,8 @@ fn refused(action: &'static str) -> impl Fn(io::Error) -> MethodError {
 fn both_ends(site: &Site, cpu: u32) -> Result<Station, MethodError> {
     let refused = refused("open pseudo-terminals");
     let (near, far) = line().map_err(&refused)?;
-    let wires = Wires {
-        stimulus: Box::new(End(near.clone())),
-        answer: Box::new(End(near)),
-        far: (Box::new(End(far.clone())), Box::new(End(far))),
-    };
+    let end = |line: &Arc<File>| End::of(line).map_err(&refused).map(Box::new);
+    let wires = Wires { stimulus: end(&near)?, answer: end(&near)?, far: (end(&far)?, end(&far)?) };
     super::station(site, cpu, wires, Stretch::RoundTrip).map_err(refused)
 }
 
@@ -80,7 +86,8 @@ fn one_end(site: &Site, cpu: u32, role: Role, journal: &mut Journal) -> Result<S
     } else {
         port(path, site.request().number("baud") as u32, journal)?
     });
-    let (input, output) = (Box::new(End(end.clone())), Box::new(End(end)));
+    let half = || End::of(&end).map_err(refused("set the port up")).map(Box::new);
+    let (input, output) = (half()?, half()?);
     match role {
         Role::Answer => answering::station(site, cpu, input, output).map_err(refused("make pipes")),
         _ => Ok(super::stimulating(site, cpu, output, input, Stretch::RoundTrip)),
@@ -167,6 +174,19 @@ mod tests {
         }
         drop(far);
         assert_eq!(near.read(), Reading::Closed);
+    }
+
+    #[test]
+    fn a_machine_that_reads_nothing_and_sends_without_end_keeps_no_thread() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let line = Arc::new(File::from(OwnedFd::from(ours)));
+        let (mut input, output) = (End::of(&line).unwrap(), End::of(&line).unwrap());
+        theirs.set_nonblocking(true).unwrap();
+        while (&theirs).write(&[7; 4096]).is_ok() {}
+        for number in 0..100_000_u32 {
+            output.write(number as u8);
+        }
+        assert_eq!(input.read(), Reading::Number { number: 7, received_ns: None });
     }
 
     #[test]
