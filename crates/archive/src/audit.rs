@@ -8,13 +8,14 @@ use crate::layout::file_path;
 use crate::message::FileKind;
 use crate::settings::Policy;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
 /// Version of [`AuditDescription`].
 pub const DESCRIPTION_VERSION: u32 = 1;
-/// Most bytes of a description that are read.
-pub const DESCRIPTION_BYTES_MAX: u64 = 64 << 20;
+/// Most bytes of a description that are read. Empty threads and mappings take 40 times as much memory.
+pub const DESCRIPTION_BYTES_MAX: u64 = 8 << 20;
 /// Most bytes of the pages of all CPUs together.
 pub const PAGES_BYTES_MAX: u64 = 256 << 20;
 
@@ -151,7 +152,8 @@ pub fn description(archive: &Path) -> io::Result<AuditDescription> {
 pub fn pages(archive: &Path, description: &AuditDescription) -> io::Result<Vec<(u32, Vec<u8>)>> {
     let mut left = PAGES_BYTES_MAX;
     let mut pages = Vec::new();
-    for cpu in &description.cpus {
+    // A description from elsewhere may name a CPU more than once.
+    for cpu in description.cpus.iter().collect::<BTreeSet<_>>() {
         let bytes = read_inside(archive, file_path(FileKind::AuditPages { cpu: *cpu }), left)?;
         left -= bytes.len() as u64;
         pages.push((*cpu, bytes));

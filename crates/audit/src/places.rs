@@ -2,6 +2,8 @@
 
 use archive::audit::{AuditDescription, AuditedProcess, Mapping};
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// A kind of memory, as a programmer thinks of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -30,26 +32,74 @@ impl Memory {
     }
 }
 
-/// Finds places of one process.
-#[derive(Debug, Clone, Copy)]
-pub struct Places<'a> {
-    process: Option<&'a AuditedProcess>,
+/// Finds places of one process, each in a time that hardly grows with their number.
+#[derive(Debug, Clone)]
+pub struct Places<'a>(Option<Rc<Process<'a>>>);
+
+#[derive(Debug)]
+struct Process<'a> {
+    description: &'a AuditedProcess,
+    /// Stretches of memory in order, by their first address; `None` is a hole.
+    stretches: BTreeMap<u64, Option<&'a Mapping>>,
+    /// Ends of pages without rights.
+    guards: BTreeSet<u64>,
+    files: BTreeMap<i32, Vec<&'a str>>,
+}
+
+impl<'a> Process<'a> {
+    fn of(description: &'a AuditedProcess) -> Self {
+        let guards = description.mappings.iter().filter(|mapping| mapping.rights.starts_with("---"));
+        let mut files: BTreeMap<i32, Vec<&str>> = BTreeMap::new();
+        for file in &description.files {
+            files.entry(file.number).or_default().push(&file.target);
+        }
+        let guards = guards.map(|mapping| mapping.end).collect();
+        Self { description, stretches: stretches(&description.mappings), guards, files }
+    }
+}
+
+/// Mappings of several looks may overlap; the smallest one fits best.
+fn stretches(mappings: &[Mapping]) -> BTreeMap<u64, Option<&Mapping>> {
+    let sizes = mappings.iter().enumerate().filter_map(|(at, mapping)| {
+        let bytes = mapping.end.checked_sub(mapping.start).filter(|bytes| *bytes > 0)?;
+        Some((mapping, (bytes, at)))
+    });
+    let mut edges: BTreeMap<u64, (Vec<(u64, usize)>, Vec<(u64, usize)>)> = BTreeMap::new();
+    for (mapping, key) in sizes {
+        edges.entry(mapping.start).or_default().0.push(key);
+        edges.entry(mapping.end).or_default().1.push(key);
+    }
+    let mut open = BTreeSet::new();
+    let mut stretches = BTreeMap::new();
+    for (address, (starts, ends)) in edges {
+        open.extend(starts);
+        ends.iter().for_each(|key| _ = open.remove(key));
+        stretches.insert(address, open.first().map(|(_, at)| &mappings[*at]));
+    }
+    stretches
 }
 
 impl<'a> Places<'a> {
-    pub fn of(description: &'a AuditDescription, pid: i32) -> Self {
-        Self { process: description.processes.iter().find(|process| process.pid == pid) }
+    /// No look at the process found it.
+    pub fn unknown() -> Self {
+        Self(None)
+    }
+
+    /// The places of every process, by number. Of several with one number the first counts.
+    pub fn of_all(description: &'a AuditDescription) -> BTreeMap<i32, Self> {
+        let mut all = BTreeMap::new();
+        for process in &description.processes {
+            all.entry(process.pid).or_insert_with(|| Self(Some(Rc::new(Process::of(process)))));
+        }
+        all
     }
 
     pub fn process(&self) -> Option<&'a AuditedProcess> {
-        self.process
+        self.0.as_ref().map(|process| process.description)
     }
 
     fn mapping(&self, address: u64) -> Option<&'a Mapping> {
-        // Mappings of several looks may overlap; the smallest one fits best.
-        let mappings = &self.process?.mappings;
-        let fits = mappings.iter().filter(|mapping| (mapping.start..mapping.end).contains(&address));
-        fits.min_by_key(|mapping| mapping.end - mapping.start)
+        *self.0.as_ref()?.stretches.range(..=address).next_back()?.1
     }
 
     pub fn memory(&self, address: u64) -> Memory {
@@ -65,9 +115,8 @@ impl<'a> Places<'a> {
 
     /// The stack of a thread is memory below which a page without rights catches an overflow.
     fn is_thread_stack(&self, mapping: &Mapping) -> bool {
-        let mappings = self.process.map_or(&[][..], |process| &process.mappings);
-        let is_guard = |other: &Mapping| other.end == mapping.start && other.rights.starts_with("---");
-        mapping.rights.starts_with("rw") && mappings.iter().any(is_guard)
+        let is_guarded = self.0.as_ref().is_some_and(|process| process.guards.contains(&mapping.start));
+        mapping.rights.starts_with("rw") && is_guarded
     }
 
     /// The file of an instruction, and the offset in it.
@@ -76,10 +125,9 @@ impl<'a> Places<'a> {
         Some((&mapping.name, (address - mapping.start).checked_add(mapping.offset)?))
     }
 
-    /// The target of an open file. The number may have been reused between two looks, so all are returned.
-    pub fn files(&self, number: i32) -> impl Iterator<Item = &'a str> {
-        let files = self.process.map_or(&[][..], |process| &process.files);
-        files.iter().filter(move |file| file.number == number).map(|file| file.target.as_str())
+    /// The targets of an open file. The number may have been reused between two looks, so all are returned.
+    pub fn files(&self, number: i32) -> &[&'a str] {
+        self.0.as_ref().and_then(|process| process.files.get(&number)).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -103,11 +151,29 @@ mod tests {
         ];
         let process = AuditedProcess { pid: 1, mappings, ..AuditedProcess::default() };
         let description = AuditDescription { processes: vec![process], ..AuditDescription::default() };
-        let places = Places::of(&description, 1);
+        let all = Places::of_all(&description);
+        let places = &all[&1];
         let found = [0x2001, 0x5001, 0x7001, 0xf001, 0xe000].map(|address| places.memory(address));
         assert_eq!(found, [Memory::Stack, Memory::Anonymous, Memory::Heap, Memory::Stack, Memory::Unknown]);
         assert_eq!(places.memory(0x9001), Memory::File("/bin/loop".into()));
         assert_eq!((places.code(0x9010), places.code(0x5001)), (Some(("/bin/loop", 0x110)), None));
-        assert_eq!(Places::of(&description, 2).memory(0x2001), Memory::Unknown);
+        assert_eq!(Places::unknown().memory(0x2001), Memory::Unknown);
+    }
+
+    #[test]
+    fn of_mappings_that_overlap_the_smallest_one_counts() {
+        let mappings = vec![
+            mapping(0x1000, 0x9000, "r--p", "/large"),
+            mapping(0x3000, 0x4000, "r--p", "/small"),
+            mapping(0x3800, 0x5000, "r--p", "/middle"),
+            mapping(0x8000, 0x7000, "r--p", "/backwards"),
+        ];
+        let process = AuditedProcess { pid: 1, mappings, ..AuditedProcess::default() };
+        let description = AuditDescription { processes: vec![process], ..AuditDescription::default() };
+        let all = Places::of_all(&description);
+        let found = |address| all[&1].code(address).map(|(file, _)| file);
+        let places = [0xfff, 0x1000, 0x2fff, 0x3000, 0x3fff, 0x4000, 0x4fff, 0x5000, 0x8fff, 0x9000].map(found);
+        let [large, small, middle] = [Some("/large"), Some("/small"), Some("/middle")];
+        assert_eq!(places, [None, large, large, small, small, middle, middle, large, large, None]);
     }
 }

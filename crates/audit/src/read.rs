@@ -9,8 +9,8 @@ use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuRecords, Merged, TraceItem};
 use std::collections::BTreeMap;
 
-/// Events of a program that are kept. A description from elsewhere may turn few bytes into many of them.
-const EVENTS_MAX: usize = 4_000_000;
+/// Most bytes that are kept of what threads did. A description from elsewhere may turn few bytes into many events.
+const KEPT_BYTES_MAX: usize = 96 << 20;
 
 /// Pages of one CPU, as they were recorded.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>]) -> Recorded {
             TraceItem::Gap(_) => reading.gap(),
             TraceItem::Record(record) => {
                 let at_ns = i64::try_from(record.ts_ns).unwrap_or(i64::MAX);
-                if reading.events > EVENTS_MAX {
+                if reading.kept_bytes > KEPT_BYTES_MAX {
                     reading.recorded.cut_off = true;
                     break;
                 }
@@ -68,7 +68,7 @@ pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>]) -> Recorded {
 struct Reading {
     /// Each event is followed by a stack.
     stacks: bool,
-    events: usize,
+    kept_bytes: usize,
     recorded: Recorded,
     open: BTreeMap<i32, Open>,
 }
@@ -118,14 +118,17 @@ impl Reading {
     }
 
     fn take(&mut self, tid: i32, at_ns: i64, event: Event) {
-        self.events += 1;
+        self.kept_bytes += bytes_of(&event);
         if let Event::Woke { tid: woken } = event {
             if let Some(thread) = self.recorded.threads.get_mut(&woken) {
                 *thread.wakers.entry(tid).or_default() += 1;
             }
             return;
         }
-        let thread = self.recorded.threads.entry(tid).or_insert_with(|| Activity::new(tid, at_ns));
+        let thread = self.recorded.threads.entry(tid).or_insert_with(|| {
+            self.kept_bytes += size_of::<Activity>() + size_of::<Open>();
+            Activity::new(tid, at_ns)
+        });
         thread.last_ns = at_ns;
         let open = self.open.entry(tid).or_default();
         if self.stacks && !matches!(event, Event::Stack(_) | Event::In { .. }) {
@@ -188,6 +191,19 @@ impl Reading {
             },
             Event::Woke { .. } => {}
         }
+    }
+}
+
+/// Bytes that are kept of an event, about.
+fn bytes_of(event: &Event) -> usize {
+    match event {
+        Event::Enter { .. } => size_of::<Call>(),
+        Event::Fault { .. } => size_of::<Fault>(),
+        Event::Signal { .. } => size_of::<Signal>(),
+        // An entry of a map.
+        Event::Woke { .. } => 2 * size_of::<(i32, u64)>(),
+        Event::Stack(frames) => size_of_val(&frames[..]),
+        Event::Exit { .. } | Event::Out { .. } | Event::In { .. } => 0,
     }
 }
 

@@ -85,18 +85,20 @@ pub fn judge(
     settle_ns: i64,
     function: &mut dyn FnMut(&str, u64) -> Option<String>,
 ) -> AuditReport {
+    let known = Known::of(description);
     let subjects: Vec<Subject<'_>> = recorded
         .threads
         .values()
         .filter(|activity| !activity.calls.is_empty())
-        .map(|activity| subject(description, activity, settle_ns))
+        .map(|activity| known.subject(activity, settle_ns))
         .collect();
     let any_real_time = subjects.iter().any(Subject::is_real_time);
     let without_real_time = scope == Scope::RealTime && !any_real_time;
     let audited: Vec<&Subject<'_>> =
         subjects.iter().filter(|subject| scope == Scope::All || !any_real_time || subject.is_real_time()).collect();
-    let mut frames = Frames { function, known: BTreeMap::new() };
-    let findings = rules::check(description, &subjects, &audited, &mut |subject, stack| frames.of(subject, stack));
+    let mut frames = Frames { function, known: BTreeMap::new(), bytes_left: FRAMES_BYTES_MAX };
+    let (findings, more) =
+        rules::check(description, &subjects, &audited, &mut |subject, stack| frames.of(subject, stack));
     let threads = audited.iter().map(|subject| thread(description, subject, &mut frames)).collect();
     let events_absent = description.events_absent.clone();
     AuditReport {
@@ -105,32 +107,44 @@ pub fn judge(
         threads,
         findings,
         gaps: recorded.gaps,
-        cut_off: recorded.cut_off,
+        cut_off: recorded.cut_off || more || frames.bytes_left == 0,
         events_absent,
     }
 }
 
-fn subject<'a>(description: &'a AuditDescription, activity: &'a Activity, settle_ns: i64) -> Subject<'a> {
-    let known = description.threads.iter().find(|thread| thread.tid == activity.tid).cloned();
-    let mut known = known.unwrap_or(AuditedThread { tid: activity.tid, pid: activity.tid, ..AuditedThread::default() });
-    if let Some(name) = activity.name.clone().filter(|name| !name.is_empty()) {
-        known.name = name;
-    }
-    // A thread may have ended before the first look; its switches show its priority, though perhaps one that was lent.
-    match activity.kernel_priority_min {
-        Some(..0) if known.policy.is_none() => known.policy = Some(Policy::Deadline),
-        Some(priority @ 0..=98) if known.policy.is_none() => {
-            (known.policy, known.priority) = (Some(Policy::Fifo), (99 - priority) as u8);
+/// What is known of threads and processes, by number.
+struct Known<'a> {
+    machine: &'a str,
+    threads: BTreeMap<i32, &'a AuditedThread>,
+    places: BTreeMap<i32, Places<'a>>,
+}
+
+impl<'a> Known<'a> {
+    fn of(description: &'a AuditDescription) -> Self {
+        let mut threads = BTreeMap::new();
+        for thread in &description.threads {
+            threads.entry(thread.tid).or_insert(thread);
         }
-        _ => {}
+        Self { machine: &description.machine, threads, places: Places::of_all(description) }
     }
-    let places = Places::of(description, known.pid);
-    Subject {
-        thread: known,
-        activity,
-        cycles: cycles::find(activity, settle_ns),
-        places,
-        machine: &description.machine,
+
+    fn subject(&self, activity: &'a Activity, settle_ns: i64) -> Subject<'a> {
+        let known = self.threads.get(&activity.tid).map(|thread| (*thread).clone());
+        let mut known =
+            known.unwrap_or(AuditedThread { tid: activity.tid, pid: activity.tid, ..AuditedThread::default() });
+        if let Some(name) = activity.name.clone().filter(|name| !name.is_empty()) {
+            known.name = name;
+        }
+        // A thread may have ended before the first look; its switches show its priority, though perhaps one that was lent.
+        match activity.kernel_priority_min {
+            Some(..0) if known.policy.is_none() => known.policy = Some(Policy::Deadline),
+            Some(priority @ 0..=98) if known.policy.is_none() => {
+                (known.policy, known.priority) = (Some(Policy::Fifo), (99 - priority) as u8);
+            }
+            _ => {}
+        }
+        let places = self.places.get(&known.pid).cloned().unwrap_or_else(Places::unknown);
+        Subject { thread: known, activity, cycles: cycles::find(activity, settle_ns), places, machine: self.machine }
     }
 }
 
@@ -139,6 +153,8 @@ fn thread(description: &AuditDescription, subject: &Subject<'_>, frames: &mut Fr
     subject.calls().for_each(|call| by_number.entry(call.number).or_default().push(call));
     let mut calls: Vec<CallCount> = by_number
         .into_iter()
+        // No kernel has as many, so these are numbers of no call.
+        .take(CALLS_MAX)
         .filter_map(|(number, calls)| {
             let worst = calls.iter().max_by_key(|call| call.duration_ns())?;
             Some(CallCount {
@@ -161,25 +177,38 @@ fn length_ns(found: Loop) -> i64 {
     found.end_ns.saturating_sub(found.start_ns)
 }
 
+/// Most kinds of system calls of a thread.
+const CALLS_MAX: usize = 1000;
+/// Most bytes of all stacks together. Any number of addresses may be in a file with a long name.
+const FRAMES_BYTES_MAX: usize = 32 << 20;
+
 /// Names addresses; each once.
 struct Frames<'f> {
     function: &'f mut dyn FnMut(&str, u64) -> Option<String>,
     known: BTreeMap<(i32, u64), Frame>,
+    bytes_left: usize,
 }
 
 impl Frames<'_> {
     fn of(&mut self, subject: &Subject<'_>, stack: &[u64]) -> Vec<Frame> {
-        let one = |address: &u64| {
-            self.known
-                .entry((subject.thread.pid, *address))
-                .or_insert_with(|| {
-                    let place = subject.places.code(*address);
-                    let function = place.and_then(|(file, offset)| (self.function)(file, offset));
-                    let (file, offset) = (place.map(|(file, _)| file.to_owned()), place.map(|(_, offset)| offset));
-                    Frame { address: *address, file, offset, function }
-                })
-                .clone()
+        if self.bytes_left == 0 {
+            return Vec::new();
+        }
+        let mut one = |address: &u64| {
+            let frame = self.known.entry((subject.thread.pid, *address)).or_insert_with(|| {
+                let place = subject.places.code(*address);
+                let function = place.and_then(|(file, offset)| (self.function)(file, offset));
+                let (file, offset) = (place.map(|(file, _)| file.to_owned()), place.map(|(_, offset)| offset));
+                Frame { address: *address, file, offset, function }
+            });
+            let texts = [&frame.file, &frame.function].into_iter().flatten().map(String::len).sum::<usize>();
+            self.bytes_left = self.bytes_left.checked_sub(texts + size_of::<Frame>())?;
+            Some(frame.clone())
         };
-        stack.iter().map(one).collect()
+        let frames: Option<Vec<Frame>> = stack.iter().map(&mut one).collect();
+        frames.unwrap_or_else(|| {
+            self.bytes_left = 0;
+            Vec::new()
+        })
     }
 }

@@ -21,6 +21,9 @@ use archive::settings::Policy;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Most findings of an audit. A real program has dozens.
+const FINDINGS_MAX: usize = 10_000;
+
 /// A habit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Rule {
@@ -125,55 +128,70 @@ impl<'a> Sight<'a> {
     }
 }
 
-/// Looks for every habit of the audited threads; `subjects` are all threads of the program.
+/// Looks for every habit of the audited threads, and says whether there are more findings than are kept; `subjects` are
+/// all threads of the program.
 pub fn check(
     description: &AuditDescription,
     subjects: &[Subject<'_>],
     audited: &[&Subject<'_>],
     frames: &mut dyn FnMut(&Subject<'_>, &[u64]) -> Vec<Frame>,
-) -> Vec<Habit> {
+) -> (Vec<Habit>, bool) {
     let locks = locks::find(subjects);
+    let faults_are_counted = page_faults::are_counted(description);
+    let interrupt_threads = description.interrupt_threads.iter().map(|thread| (thread.tid, thread)).collect();
     let mut findings = Vec::new();
+    let mut more = false;
     for subject in audited {
-        let mut sights = memory_unlocked::check(subject);
-        sights.extend(page_faults::check(subject, description));
-        sights.extend(address_space::check(subject));
-        sights.extend(blocking_io::check(subject));
-        sights.extend(locks::check(subject, &locks));
-        sights.extend(sleeps::check(subject));
-        sights.extend(yields::check(subject));
-        sights.extend(signals::check(subject));
-        sights.extend(timer_slack::check(subject));
-        sights.extend(interrupt_thread::check(subject, &description.interrupt_threads));
-        findings.extend(joined(sights).into_iter().map(|sight| finding(subject, sight, frames)));
+        let mut joined = Joined::default();
+        joined.extend(memory_unlocked::check(subject));
+        joined.extend(page_faults::check(subject, faults_are_counted));
+        joined.extend(address_space::check(subject));
+        joined.extend(blocking_io::check(subject));
+        joined.extend(locks::check(subject, &locks));
+        joined.extend(sleeps::check(subject));
+        joined.extend(yields::check(subject));
+        joined.extend(signals::check(subject));
+        joined.extend(timer_slack::check(subject));
+        joined.extend(interrupt_thread::check(subject, &interrupt_threads));
+        let room = FINDINGS_MAX.saturating_sub(findings.len());
+        more |= joined.more || joined.sights.len() > room;
+        findings.extend(joined.sights.into_values().take(room).map(|sight| finding(subject, sight, frames)));
     }
     // A state of the process is one finding and not one for each of its threads.
     findings.sort_by_key(|finding| RULES.iter().position(|rule| rule.name == finding.rule));
     findings.dedup_by(|one, other| {
         one.rule == memory_unlocked::RULE.name && (one.rule, one.pid) == (other.rule, other.pid)
     });
-    findings
+    (findings, more)
 }
 
 /// One for each rule and what it is about: the number of all, and the longest one.
-fn joined(sights: Vec<Sight<'_>>) -> Vec<Sight<'_>> {
-    let mut joined: BTreeMap<(&'static str, String), Sight<'_>> = BTreeMap::new();
-    for sight in sights {
-        match joined.entry((sight.rule.name, sight.what.clone())) {
-            std::collections::btree_map::Entry::Vacant(place) => {
-                place.insert(sight);
+#[derive(Debug, Default)]
+struct Joined<'a> {
+    sights: BTreeMap<(&'static str, String), Sight<'a>>,
+    /// There were more than are kept.
+    more: bool,
+}
+
+impl<'a> Joined<'a> {
+    fn extend(&mut self, sights: impl IntoIterator<Item = Sight<'a>>) {
+        sights.into_iter().for_each(|sight| self.add(sight));
+    }
+
+    fn add(&mut self, sight: Sight<'a>) {
+        let key = (sight.rule.name, sight.what.clone());
+        if let Some(known) = self.sights.get_mut(&key) {
+            let count = known.count.saturating_add(sight.count);
+            if sight.worst_ns > known.worst_ns {
+                *known = sight;
             }
-            std::collections::btree_map::Entry::Occupied(mut known) => {
-                let known = known.get_mut();
-                let count = known.count + sight.count;
-                if sight.worst_ns > known.worst_ns {
-                    *known = sight;
-                }
-                known.count = count;
-            }
+            known.count = count;
+        } else if self.sights.len() < FINDINGS_MAX {
+            self.sights.insert(key, sight);
+        } else {
+            self.more = true;
         }
     }
-    joined.into_values().collect()
 }
 
 fn finding(

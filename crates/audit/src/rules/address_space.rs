@@ -10,10 +10,9 @@ pub const RULE: Rule = Rule {
     instead: "Allocate everything before the loop, or from a pool; mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0) keep malloc(3) away from the kernel.",
 };
 
-pub fn check<'a>(subject: &Subject<'a>) -> Vec<Sight<'a>> {
+pub fn check<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Sight<'a>> {
     let calls = subject.calls().map(|call| (call, subject.name_of(call)));
     calls
         .filter(|(_, name)| ADDRESS_SPACE.contains(name))
         .map(|(call, name)| Sight::of_call(&RULE, call, name.to_owned()))
-        .collect()
 }

@@ -15,8 +15,8 @@ pub const RULE: Rule = Rule {
 const PRINTED: [i32; 2] = [1, 2];
 const NULL: &str = "/dev/null";
 
-pub fn check<'a>(subject: &Subject<'a>) -> Vec<Sight<'a>> {
-    subject.calls().filter_map(|call| Some(Sight::of_call(&RULE, call, subject_of(subject, call)?))).collect()
+pub fn check<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Sight<'a>> {
+    subject.calls().filter_map(|call| Some(Sight::of_call(&RULE, call, subject_of(subject, call)?)))
 }
 
 /// What a call blocks on, in words.
@@ -29,7 +29,7 @@ fn subject_of(subject: &Subject<'_>, call: &Call) -> Option<String> {
         return None;
     }
     let number = i32::try_from(call.arguments[0]).ok()?;
-    let targets: Vec<&str> = subject.places.files(number).collect();
+    let targets = subject.places.files(number);
     if targets.iter().all(|target| *target == NULL) && !targets.is_empty() {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use super::{Rule, Sight, Subject};
 use archive::audit::InterruptThread;
+use std::collections::BTreeMap;
 
 pub const RULE: Rule = Rule {
     name: "above-interrupt-thread",
@@ -10,12 +11,12 @@ pub const RULE: Rule = Rule {
     instead: "Give the interrupt thread a higher priority: chrt -f -p 90 on the thread irq/NUMBER-DEVICE.",
 };
 
-pub fn check<'a>(subject: &Subject<'a>, interrupt_threads: &[InterruptThread]) -> Vec<Sight<'a>> {
+pub fn check<'a>(subject: &Subject<'a>, interrupt_threads: &BTreeMap<i32, &InterruptThread>) -> Vec<Sight<'a>> {
     if !subject.is_real_time() || subject.cycles.is_none() {
         return Vec::new();
     }
-    let wakes = |thread: &&InterruptThread| subject.activity.wakers.contains_key(&thread.tid);
-    let below = interrupt_threads.iter().filter(wakes).filter(|thread| thread.priority < subject.thread.priority);
+    let wakers = subject.activity.wakers.keys().filter_map(|tid| interrupt_threads.get(tid));
+    let below = wakers.filter(|thread| thread.priority < subject.thread.priority);
     below
         .map(|thread| {
             let what =

@@ -35,7 +35,7 @@ type Word = (i32, u64);
 /// The locks of a program.
 #[derive(Debug, Default)]
 pub struct Locks {
-    /// Each with the threads that used it: number, kernel's order of urgency, name.
+    /// Each with the threads that used it, least urgent first: urgency, number, name.
     users: BTreeMap<Word, BTreeSet<(i32, i32, String)>>,
 }
 
@@ -50,7 +50,7 @@ pub fn find(subjects: &[Subject<'_>]) -> Locks {
         for (word, call) in calls(subject) {
             let uses = waits_for_lock(call) || operation(call) == WAKE;
             if let Some(users) = locks.users.get_mut(&word).filter(|_| uses) {
-                users.insert((subject.thread.tid, urgency(subject), subject.thread.name.clone()));
+                users.insert((urgency(subject), subject.thread.tid, subject.thread.name.clone()));
             }
         }
     }
@@ -67,8 +67,7 @@ pub fn check<'a>(subject: &Subject<'a>, locks: &Locks) -> Vec<Sight<'a>> {
             sights.push(Sight::of_call(&WITHOUT_INHERITANCE, call, format!("the lock at {:#x}", word.1)));
         }
         let own = urgency(subject);
-        let lesser = users.iter().find(|(tid, urgency, _)| *tid != subject.thread.tid && *urgency < own);
-        if let Some((tid, _, name)) = lesser {
+        if let Some((_, tid, name)) = users.first().filter(|(urgency, ..)| *urgency < own) {
             let what = format!("the lock at {:#x}, which {name} (thread {tid}) takes as well", word.1);
             let sight = Sight::of_call(&SHARED, call, what);
             sights.push(Sight { worst_ns: Some(call.waited_ns).filter(|ns| *ns > 0), ..sight });

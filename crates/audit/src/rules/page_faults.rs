@@ -1,6 +1,7 @@
 //! Page faults in the loop, of the stack separately: their cures differ.
 
 use super::{Rule, Sight, Subject};
+use crate::activity::Activity;
 use crate::places::Memory;
 use archive::audit::AuditDescription;
 use std::collections::BTreeSet;
@@ -21,22 +22,26 @@ pub const STACK_FAULT: Rule = Rule {
 
 const FAULT_EVENTS: &str = "exceptions:page_fault_user";
 
-pub fn check<'a>(subject: &Subject<'a>, description: &AuditDescription) -> Vec<Sight<'a>> {
-    if description.events_absent.iter().any(|event| event == FAULT_EVENTS) {
-        return counted(subject);
+/// The kernel of the target has no events of page faults.
+pub fn are_counted(description: &AuditDescription) -> bool {
+    description.events_absent.iter().any(|event| event == FAULT_EVENTS)
+}
+
+pub fn check<'s, 'a>(subject: &'s Subject<'a>, are_counted: bool) -> Box<dyn Iterator<Item = Sight<'a>> + 's> {
+    if are_counted {
+        return Box::new(counted(subject).into_iter());
     }
     let walkers = walkers(subject);
-    let faults = subject.activity.faults.iter().filter(|fault| subject.is_in_loop(fault.at_ns));
-    faults
-        .filter(|fault| fault.user || !walkers.contains(&fault.instruction))
-        .map(|fault| {
-            let memory = subject.places.memory(fault.address);
-            let rule = if memory == Memory::Stack { &STACK_FAULT } else { &PAGE_FAULT };
-            let worst_ns = Some(fault.waited_ns).filter(|ns| *ns > 0);
-            let what = format!("a page of {}", memory.words());
-            Sight { rule, what, count: 1, worst_ns, at_ns: Some(fault.at_ns), stack: &fault.stack }
-        })
-        .collect()
+    let activity: &'a Activity = subject.activity;
+    let faults = activity.faults.iter().filter(|fault| subject.is_in_loop(fault.at_ns));
+    let faults = faults.filter(move |fault| fault.user || !walkers.contains(&fault.instruction));
+    Box::new(faults.map(|fault| {
+        let memory = subject.places.memory(fault.address);
+        let rule = if memory == Memory::Stack { &STACK_FAULT } else { &PAGE_FAULT };
+        let worst_ns = Some(fault.waited_ns).filter(|ns| *ns > 0);
+        let what = format!("a page of {}", memory.words());
+        Sight { rule, what, count: 1, worst_ns, at_ns: Some(fault.at_ns), stack: &fault.stack }
+    }))
 }
 
 /// Instructions of the kernel that read the user's stack for the trace. They fault where a frame pointer is none, which no

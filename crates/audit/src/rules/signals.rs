@@ -24,13 +24,12 @@ fn name(number: i32) -> String {
     name.map_or_else(|| format!("signal {number}"), |name| format!("SIG{name}"))
 }
 
-pub fn check<'a>(subject: &Subject<'a>) -> Vec<Sight<'a>> {
+pub fn check<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Sight<'a>> {
     let signals = subject.activity.signals.iter();
-    signals
-        .filter(|signal| subject.is_in_loop(signal.at_ns) && !OF_JOB_CONTROL.contains(&signal.number))
-        .map(|signal| {
+    signals.filter(|signal| subject.is_in_loop(signal.at_ns) && !OF_JOB_CONTROL.contains(&signal.number)).map(
+        |signal| {
             let what = name(signal.number);
             Sight { rule: &RULE, what, count: 1, worst_ns: None, at_ns: Some(signal.at_ns), stack: &[] }
-        })
-        .collect()
+        },
+    )
 }

@@ -24,8 +24,8 @@ const ABSOLUTE: u64 = 1;
 const FUTEX_REALTIME: u64 = 0x100;
 const FUTEX_WAIT_BITSET: u64 = 9;
 
-pub fn check<'a>(subject: &Subject<'a>) -> Vec<Sight<'a>> {
-    subject.calls().flat_map(|call| sights(subject.name_of(call), call)).collect()
+pub fn check<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Sight<'a>> {
+    subject.calls().flat_map(|call| sights(subject.name_of(call), call))
 }
 
 fn sights<'a>(name: &'static str, call: &'a Call) -> Vec<Sight<'a>> {

@@ -9,7 +9,7 @@ pub const RULE: Rule = Rule {
     instead: "Wait with a futex, a condition variable or an eventfd, or sleep until an instant.",
 };
 
-pub fn check<'a>(subject: &Subject<'a>) -> Vec<Sight<'a>> {
+pub fn check<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Sight<'a>> {
     let yields = subject.calls().filter(|call| subject.name_of(call) == "sched_yield");
-    yields.map(|call| Sight::of_call(&RULE, call, "sched_yield".into())).collect()
+    yields.map(|call| Sight::of_call(&RULE, call, "sched_yield".into()))
 }

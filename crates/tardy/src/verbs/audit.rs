@@ -18,6 +18,7 @@ use crate::terminal::json;
 use crate::terminal::page::write_stdout;
 use crate::terminal::progress::{Progress, View};
 use anyhow::Context;
+use archive::manifest::RunState;
 use archive::message::Severity;
 use archive::reader::Run;
 use arguments::Format;
@@ -84,7 +85,10 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
     }
     let (outcome, run) = measured(outcome, &signals, &mut progress)?;
     progress.clear();
-    if let Some(problem) = run.problems.iter().find(|problem| problem.severity == Severity::Invalid) {
+    let reason = run.problems.iter().find(|problem| problem.severity == Severity::Invalid);
+    // A meter that was killed, or a full disk: the description comes last.
+    let failure = outcome.problem.as_ref().filter(|_| outcome.state == RunState::Failed);
+    if let Some(problem) = reason.or(failure) {
         let kept = format!("; what was recorded is in {}", outcome.directory.display());
         return Err(NothingMeasured { problem: problem.clone(), kept }.into());
     }

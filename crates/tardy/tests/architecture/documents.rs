@@ -95,6 +95,50 @@ fn every_guard_named_in_the_architecture_is_a_test() {
     }
 }
 
+/// Names of all tests of the project.
+fn tests() -> BTreeSet<String> {
+    let mut tests = BTreeSet::new();
+    for source in files_ending(&[".rs"]).map(text) {
+        let mut is_test = false;
+        for line in source.lines().map(str::trim_start) {
+            if line == "#[test]" {
+                is_test = true;
+            } else if let Some(rest) = line.strip_prefix("fn ")
+                && std::mem::take(&mut is_test)
+            {
+                tests.extend(rest.split('(').next().map(str::to_owned));
+            }
+        }
+    }
+    tests
+}
+
+#[test]
+fn every_row_of_the_security_page_has_tests() {
+    let page = text("docs/explanation/security.md");
+    let tests = tests();
+    let (mut missing, mut rows) = (Vec::new(), BTreeSet::new());
+    // The tables of doors have three columns: row, what, test.
+    for line in page.lines().filter(|line| line.starts_with('|') && !line.starts_with("|--")) {
+        let [row, what, named] = line.trim_matches('|').split(" | ").map(str::trim).collect::<Vec<_>>()[..] else {
+            continue;
+        };
+        let is_door = row == "-" || row.starts_with(|letter: char| letter.is_ascii_digit()) && row.len() <= 5;
+        let named: Vec<&str> = named.split('`').skip(1).step_by(2).collect();
+        if !is_door || what.is_empty() {
+            continue;
+        }
+        if named.is_empty() {
+            missing.push(format!("row {row} has no test: {what}"));
+        }
+        missing.extend(named.iter().filter(|name| !tests.contains(**name)).map(|name| format!("{name} is no test")));
+        rows.extend(row.split(", ").map(str::to_owned));
+    }
+    assert_none("docs/explanation/security.md names tests that do not exist", missing);
+    let audited = (1..=18).map(|row| row.to_string()).chain(["2b", "9b", "11b"].map(str::to_owned));
+    assert_none("these rows of the audit are absent", audited.filter(|row| !rows.contains(row)).collect());
+}
+
 #[test]
 fn summary_of_the_book_lists_every_page() {
     let summary = text("docs/SUMMARY.md");

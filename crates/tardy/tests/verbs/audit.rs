@@ -19,6 +19,15 @@ fn an_archive_without_an_audit_is_refused_with_the_fix() {
 }
 
 #[test]
+fn a_recording_that_breaks_off_is_reported_with_its_reason() {
+    let bench = Bench::new().says(&[hello(), phase(RunPhase::Measure, 2_000_000_000)]);
+    let ended = bench.run(&["audit", "--pid", "1", "-D", "1s", "--out", "here"]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("failed to read an audit"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("what was recorded is in"), "{}", ended.stderr);
+}
+
+#[test]
 fn rules_that_do_not_exist_are_refused_with_those_that_do() {
     let ended = Bench::new().run(&["audit", "--deny", "haste", "--pid", "1"]);
     assert_eq!(ended.code, Some(2));

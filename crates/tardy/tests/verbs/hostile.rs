@@ -1,6 +1,7 @@
 //! Malicious archives, against every verb that reads one: each ends in a clear error or a clean result, in bounded time
 //! and memory, writes nothing outside the archive and sends only text to the terminal.
 
+mod audits;
 mod crowds;
 
 use archive::frame::{Decoder, Encoder, Item};
