@@ -12,6 +12,11 @@ use archive::reader::{Run, ThreadRun};
 use archive::sample::Second;
 use archive::summary::RunSummary;
 
+/// Seconds for each record of one: with an interval of a minute there is a record of each minute.
+const SECONDS_PER_RECORD: usize = 64;
+/// Seconds that a run may have with any number of records: more than a day.
+const SECONDS_WITHOUT_RECORDS: usize = 100_000;
+
 /// Counts over a stretch of time, against a latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Stretch {
@@ -167,12 +172,14 @@ fn shares(stretches: &[Stretch]) -> Shares {
 /// Seconds that the measurement lasted, or for which there are records.
 ///
 /// # Errors
-/// Without records, or with more than a year of them.
+/// Without records, with more than a year of them, or if most seconds have none.
 pub fn length_s(thread: &ThreadRun, summary: &RunSummary) -> Result<usize, Refusal> {
     let seen = thread.seconds.iter().map(|record| record.second as usize + 1).max().ok_or(Refusal::NoSeconds)?;
     let measured = summary.measured_ns.map(|ns| usize::try_from(ns / 1_000_000_000).unwrap_or(0).max(1));
     let length = measured.unwrap_or(seen);
-    if length > SECONDS_MAX { Err(Refusal::SecondsDamaged) } else { Ok(length) }
+    // Each second takes memory, and the length of a run is only a number in its archive.
+    let recorded = thread.seconds.len().saturating_mul(SECONDS_PER_RECORD).saturating_add(SECONDS_WITHOUT_RECORDS);
+    if length > SECONDS_MAX.min(recorded) { Err(Refusal::SecondsDamaged) } else { Ok(length) }
 }
 
 /// Whether wake-ups are so rare that a second may have none.
@@ -308,6 +315,18 @@ mod tests {
         assert_eq!(late_samples(&rounded, 98_000, 1000), (1000, 1000));
         rounded.totals.cycles = 1004;
         assert_eq!(late_samples(&rounded, 99_999, 1000), (0, 4));
+    }
+
+    #[test]
+    fn a_length_that_no_records_are_of_is_refused_and_costs_nothing() {
+        let mut summary = RunSummary::of(&Run::default(), &[]);
+        summary.measured_ns = Some(30_000_000 * 1_000_000_000);
+        assert_eq!(length_s(&thread(), &summary), Err(Refusal::SecondsDamaged));
+        summary.measured_ns = None;
+        let mut far = thread();
+        far.seconds[9].second = 30_000_000;
+        assert_eq!(length_s(&far, &summary), Err(Refusal::SecondsDamaged));
+        assert_eq!(length_s(&thread(), &summary), Ok(10));
     }
 
     #[test]

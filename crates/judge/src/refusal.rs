@@ -16,7 +16,7 @@ pub enum Refusal {
     Emulated,
     #[error("the archive has no record of each second")]
     NoSeconds,
-    #[error("its seconds are numbered beyond a year: the archive is damaged")]
+    #[error("it has more seconds than its records can be of, or than a year: the archive is damaged")]
     SecondsDamaged,
     #[error("the records of {0:.1} % of its seconds are missing")]
     SecondsMissing(f64),
