@@ -18,6 +18,8 @@ SKIPPED := target/skipped-tests
 TOOLS := target/tools
 # Miri can interpret these modules: they make no system call that it lacks and start no process.
 MIRI := meter:measure::ring meter:measure::books meter:kernel::shared_memory meter:counters flight-recorder:ring
+# Whole runs of the meter whose threads share books, rings and counts.
+SANITIZED := measuring:: methods:: responses:: tracers::
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
 RUST_SOURCES := $(shell find crates \( -name target -o -name tests -o -name fuzz \) -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
@@ -33,7 +35,7 @@ FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz torture miri advisories dist dist-check deb deb-check clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -166,6 +168,12 @@ torture: $(UI) ## kill host and meter 1000 times, cut the power, run 512 CPUs an
 miri: ## interpret the modules that share memory between threads (needs a nightly toolchain with miri and rust-src)
 	for module in $(MIRI); do \
 	  PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --target-dir target/miri --package $${module%%:*} --lib $${module#*:}:: || exit; \
+	done
+
+sanitize: ## run the threads of the meter under ThreadSanitizer; a data race fails (needs a nightly toolchain with rust-src)
+	for tests in "--package meter --lib --test scripted_clock" "--package tardy-meter --test machine -- --test-threads=1 $(SANITIZED)"; do \
+	  TARDY_SANITIZED=1 RUSTFLAGS=-Zsanitizer=thread TSAN_OPTIONS=halt_on_error=1:exitcode=66 cargo +nightly test -Zbuild-std \
+	    --target x86_64-unknown-linux-gnu --target-dir target/sanitize $$tests || exit; \
 	done
 
 advisories: $(TOOLS) ## check the packages in use against the RustSec advisory database (downloads it)
