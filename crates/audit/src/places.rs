@@ -58,20 +58,27 @@ impl<'a> Process<'a> {
     }
 }
 
+/// Mappings that start and that end at an address: bytes, and place in the list.
+#[derive(Debug, Default)]
+struct Edge {
+    starts: Vec<(u64, usize)>,
+    ends: Vec<(u64, usize)>,
+}
+
 /// Mappings of several looks may overlap; the smallest one fits best.
 fn stretches(mappings: &[Mapping]) -> BTreeMap<u64, Option<&Mapping>> {
     let sizes = mappings.iter().enumerate().filter_map(|(at, mapping)| {
         let bytes = mapping.end.checked_sub(mapping.start).filter(|bytes| *bytes > 0)?;
         Some((mapping, (bytes, at)))
     });
-    let mut edges: BTreeMap<u64, (Vec<(u64, usize)>, Vec<(u64, usize)>)> = BTreeMap::new();
+    let mut edges: BTreeMap<u64, Edge> = BTreeMap::new();
     for (mapping, key) in sizes {
-        edges.entry(mapping.start).or_default().0.push(key);
-        edges.entry(mapping.end).or_default().1.push(key);
+        edges.entry(mapping.start).or_default().starts.push(key);
+        edges.entry(mapping.end).or_default().ends.push(key);
     }
     let mut open = BTreeSet::new();
     let mut stretches = BTreeMap::new();
-    for (address, (starts, ends)) in edges {
+    for (address, Edge { starts, ends }) in edges {
         open.extend(starts);
         ends.iter().for_each(|key| _ = open.remove(key));
         stretches.insert(address, open.first().map(|(_, at)| &mappings[*at]));

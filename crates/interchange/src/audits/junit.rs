@@ -4,6 +4,7 @@ use crate::results::junit::escaped;
 use audit::report::AuditReport;
 use audit::rules::{Habit, RULES};
 use std::fmt::Write;
+use words::printable::printable;
 
 /// The document. `whom` names the program; habits that are not denied are part of the output of their test.
 pub fn document(report: &AuditReport, whom: &str, denied: &dyn Fn(&str) -> bool) -> String {
@@ -21,7 +22,7 @@ pub fn document(report: &AuditReport, whom: &str, denied: &dyn Fn(&str) -> bool)
             xml.push_str("/>\n");
             continue;
         }
-        let lines: Vec<String> = findings.iter().map(|finding| escaped(&line(finding))).collect();
+        let lines: Vec<String> = findings.iter().map(|finding| escaped(&printable(&line(finding)))).collect();
         let text = lines.join("\n");
         let _ = match denied(rule.name) {
             true => writeln!(

@@ -118,10 +118,10 @@ fn a_crowd_of_threads_files_and_calls_costs_what_its_length_does() {
         wait(&mut pages, tid);
     }
     let files: Vec<Value> =
-        (0..CROWD).map(|number| json!({"number": number % 8, "target": format!("/{number}{NAME}")})).collect();
+        (0..CROWD / 2).map(|number| json!({"number": number % 8, "target": format!("/{number}{NAME}")})).collect();
     let thread = |tid: u32| json!({"tid": tid, "pid": 7, "name": NAME, "policy": "fifo", "priority": 1});
     let known: Vec<Value> = (2..threads).map(thread).collect();
-    let interrupts: Vec<Value> = (0..CROWD).map(|tid| json!({"tid": tid, "name": NAME, "priority": 0})).collect();
+    let interrupts: Vec<Value> = (0..CROWD).map(|tid| json!({"tid": tid, "name": "irq", "priority": 0})).collect();
     let processes = json!([{"pid": 7, "program": NAME, "files": files}]);
     let parts = [
         ("processes", processes),
@@ -151,6 +151,18 @@ fn a_call_with_a_stack_in_a_file_of_a_long_name_costs_what_its_length_does() {
     text["stacks"] = true.into();
     text["event_formats"].as_array_mut().unwrap().push(json!(["ftrace", stack]));
     audited(&place(&text, &pages.finish()));
+}
+
+#[test]
+fn a_description_of_empty_parts_costs_little_more_than_its_length() {
+    let text = json!({"processes": [{"mappings": 1}], "threads": 2}).to_string();
+    let many = |text: &str, count: usize| format!("[{}]", vec![text; count].join(","));
+    let half = (7 << 20) / 6;
+    let text = text.replace("\"mappings\":1", &format!("\"mappings\":{}", many("{}", half)));
+    let text = text.replace("\"threads\":2", &format!("\"threads\":{}", many("{}", half)));
+    let place = place(&description(&[]), b"");
+    fs::write(place.run().join("audit/description.json"), text).unwrap();
+    audited(&place);
 }
 
 #[test]
