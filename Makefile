@@ -18,8 +18,6 @@ SKIPPED := target/skipped-tests
 TOOLS := target/tools
 # Miri can interpret these modules: they make no system call that it lacks and start no process.
 MIRI := meter:measure::ring meter:measure::books meter:kernel::shared_memory meter:counters flight-recorder:ring
-# Whole runs of the meter whose threads share books, rings and counts.
-SANITIZED := measuring:: methods:: responses:: tracers::
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
 RUST_SOURCES := $(shell find crates \( -name target -o -name tests -o -name fuzz \) -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
@@ -170,11 +168,9 @@ miri: ## interpret the modules that share memory between threads (needs a nightl
 	  PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --target-dir target/miri --package $${module%%:*} --lib $${module#*:}:: || exit; \
 	done
 
-sanitize: ## run the threads of the meter under ThreadSanitizer; a data race fails (needs a nightly toolchain with rust-src)
-	for tests in "--package meter --lib --test scripted_clock" "--package tardy-meter --test machine -- --test-threads=1 $(SANITIZED)"; do \
-	  TARDY_SANITIZED=1 RUSTFLAGS=-Zsanitizer=thread TSAN_OPTIONS=halt_on_error=1:exitcode=66 cargo +nightly test -Zbuild-std \
-	    --target x86_64-unknown-linux-gnu --target-dir target/sanitize $$tests || exit; \
-	done
+sanitize: ## run the tests of the meter's modules under ThreadSanitizer; a data race fails (needs a nightly toolchain with rust-src)
+	RUSTFLAGS=-Zsanitizer=thread TSAN_OPTIONS=halt_on_error=1:exitcode=66 cargo +nightly test -Zbuild-std \
+	  --target x86_64-unknown-linux-gnu --target-dir target/sanitize --package meter --lib --test scripted_clock
 
 advisories: $(TOOLS) ## check the packages in use against the RustSec advisory database (downloads it)
 	$(TOOLS)/bin/cargo-deny check advisories

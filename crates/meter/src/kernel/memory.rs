@@ -7,18 +7,12 @@ use std::io;
 const ROOM_BYTES: usize = 16 << 20;
 const ROOM_BYTES_PER_CPU: usize = 8 << 20;
 
-/// Set by `make sanitize`: a sanitizer maps more shadow memory than any machine has, so locking would use up all memory.
-const SANITIZED: bool = option_env!("TARDY_SANITIZED").is_some();
-
 /// Locks all current and future memory.
 ///
 /// # Errors
 /// EPERM or ENOMEM without CAP_IPC_LOCK, or if RLIMIT_MEMLOCK is too small for future memory: nothing is locked then,
 /// because a later allocation would fail, which ends the process.
 pub fn lock_all() -> io::Result<()> {
-    if SANITIZED {
-        return Ok(());
-    }
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     let cpus = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count() as usize);
     if let Err(error) = try_to_map(ROOM_BYTES + ROOM_BYTES_PER_CPU * cpus) {
@@ -42,9 +36,7 @@ fn try_to_map(bytes: usize) -> io::Result<()> {
 /// A large mapping that is locked at once is populated in one stretch within the kernel, which does not release the CPU
 /// meanwhile without kernel preemption. Kernels before 4.4 do not support this and continue to lock at once.
 pub fn lock_new_memory_when_touched() {
-    if !SANITIZED {
-        let _ = mlockall(MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT);
-    }
+    let _ = mlockall(MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT);
 }
 
 /// Touches the stack below the caller, so that it is mapped before the loop.
