@@ -192,7 +192,8 @@ def after_the_switch(found, own, start, seen, cpu):
         elif event["name"] == "sched_migrate_task" and field(event["text"], "pid") == str(own):
             cut(event["at"])
             cpu = int(field(event["text"], "dest_cpu"))
-        elif event["name"] == "sched_waking" and event["woken"] == own:
+        elif event["name"] == "sched_waking" and event["woken"] == own and event["tid"] != own:
+            # Woken by an interrupt on top of itself, it has the CPU already.
             cut(event["at"])
             runnable = True
     cut(seen)
@@ -295,8 +296,8 @@ def kind_of(name):
 
 
 def compare(name, spike, explanation, lines):
-    """None where both agree, otherwise what differs; "skipped" where nothing can be recomputed, "inferred" where they differ and
-    the trace lacks switches."""
+    """None where both agree, otherwise what differs; "skipped" where nothing can be recomputed, "inferred" where the trace lacks
+    switches and tardy infers who had the CPU."""
     sample = spike["sample"]
     due, latency = sample["due_ns"], sample["latency_ns"]
     mine = ledger(events(lines), spike["tid"], due, due + latency)
@@ -308,9 +309,23 @@ def compare(name, spike, explanation, lines):
               if mine.get(key, 0) != theirs.get(key, 0)}
     if sum(theirs.values()) != latency:
         differ["sum"] = (latency, sum(theirs.values()))
-    if differ and any(caveat["code"] == "explain.switches-missing" for caveat in explanation.get("caveats", [])):
+    lacks_switches = any(caveat["code"] == "explain.switches-missing" for caveat in explanation.get("caveats", []))
+    if differ and lacks_switches and is_inferred(differ):
         return "inferred"
     return differ or None
+
+
+def is_inferred(differ):
+    """Whether tardy gives to tasks, phase by phase, exactly what no event gives to anybody, and nothing else differs."""
+    if "sum" in differ:
+        return False
+    phases = {}
+    for (phase, kind, _), (mine, theirs) in differ.items():
+        of_phase = phases.setdefault(phase, {"untraced": 0, "task": 0})
+        if kind not in of_phase or (theirs > mine) != (kind == "task"):
+            return False
+        of_phase[kind] += theirs - mine
+    return all(of_phase["untraced"] + of_phase["task"] == 0 for of_phase in phases.values())
 
 
 def report(results):

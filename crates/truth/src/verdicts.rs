@@ -120,10 +120,13 @@ pub fn judge(
         let others_ns = injection.held_ns.map_or(0, |held_ns| injection.ns() - held_ns);
         too_long || others_ns > tolerance_ns(injection.ns()) || injection.drawn != drawn
     });
+    let unsure_ns = unsure_ns(injections, sample.due_ns, sample.seen_ns());
+    // Nobody knows whose most of it was.
+    let unsure = unsure_ns * 2 > injected_ns;
     let overlapped = spike.watched.is_none() && spike.previous_seen_ns.is_some_and(|seen_ns| seen_ns > sample.due_ns);
     let known = match injected_ns {
         0 if injections.iter().any(|injection| injection.end_ns > sample.seen_ns()) => Known::Uninjected,
-        ns if ns * 100 >= latency_ns * PART_MIN_PERCENT && !disturbed && !overlapped => Known::Injected,
+        ns if ns * 100 >= latency_ns * PART_MIN_PERCENT && !disturbed && !unsure && !overlapped => Known::Injected,
         _ => Known::Mixed,
     };
     let is_right = |culprit: &str| experiment.culprits.contains(&culprit);
@@ -134,7 +137,7 @@ pub fn judge(
     let counts = |finding: &&Finding| finding.confidence >= least && is_right(&finding.culprit);
     let right_ns: i64 = said.findings.iter().filter(counts).map(|finding| finding.ns).sum();
     // What a wake-up takes anyway lies on top of the injection as well.
-    let least_ns = injected_ns - said.median_ns - unsure_ns(injections, sample.due_ns, sample.seen_ns());
+    let least_ns = injected_ns - said.median_ns - unsure_ns;
     // A culprit beside the injected one may have what the injection did not take, and no more.
     let rest_ns = match experiment.length {
         Length::AtMost => latency_ns,

@@ -3,7 +3,7 @@
 //! Three proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
 //! interrupt was not masked, it was not delivered. (2) No CPU recorded anything, and on another busy CPU a timer was
 //! due meanwhile and also came only afterwards. (3) The CPU was in the middle of code that never takes this long: the
-//! timer interrupt itself, or the path from an interrupt to its softirqs. The silence of a busy CPU alone proves
+//! timer interrupt itself, the path from an interrupt to its softirqs, or the switch from one thread to the next. The silence of a busy CPU alone proves
 //! nothing: threads that cause many events stop causing them when they begin to compute. Without proof, a stretch stays
 //! with the context that held the CPU.
 
@@ -196,6 +196,23 @@ fn leads_to_softirqs(activity: &CpuActivity, from_ns: i64, to_ns: i64) -> bool {
         && activity.events.iter().any(serves)
 }
 
+/// From the last charge of a thread that falls asleep to the switch away from it: the scheduler has interrupts masked there and
+/// only chooses the next thread.
+pub fn leads_to_a_switch(activity: &CpuActivity, from_ns: i64, to_ns: i64) -> bool {
+    let at = |ts_ns: i64| activity.events_between(ts_ns, ts_ns);
+    let left = at(to_ns).iter().find_map(|event| match event.what {
+        EventKind::Switch { prev, prev_state, .. } if prev_state & 0xff != 0 => Some(prev),
+        _ => None,
+    });
+    let charged = |event: &Event| {
+        matches!(event.what, EventKind::Runtime { tid, .. } if tid == event.tid && Some(tid) == left)
+            && event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) == 0
+            && event.flags & flag::IRQS_OFF != 0
+            && event.preempt_off()
+    };
+    at(from_ns).last().is_some_and(charged)
+}
+
 /// Where a CPU recorded nothing for so long that it cannot have executed the code that it was in.
 fn stood_still(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
     let not_executed: Vec<Piece> =
@@ -219,6 +236,7 @@ fn stood_still(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
             let since_ns = match context {
                 // The kernel writes to a console in the middle of any code that logs.
                 _ if is_short_by_nature(context, trace) && !logged => from_ns,
+                Context::Task { .. } if leads_to_a_switch(activity, from_ns, to_ns) => from_ns,
                 Context::Task { .. }
                     if piece.phase == PhaseName::SchedulingDelay && leads_to_softirqs(activity, from_ns, to_ns) =>
                 {

@@ -13,6 +13,7 @@ use crate::recognise::functions::LongestMasked;
 use crate::replay::context::{Context, ToolThreads};
 use crate::replay::thread_life::{LifeSpan, LifeState};
 use crate::replay::timeline::idle::Inferred;
+use crate::replay::timer_deferral::Deferral;
 use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
@@ -361,6 +362,14 @@ impl<'c> Case<'c> {
     pub fn wake_interrupt_entry(&self) -> Option<Event<'c>> {
         let anchor = self.anchors.interrupt?;
         self.event(|event| event.cpu == anchor.cpu && event.ts_ns == anchor.ts_ns && event.is_interrupt_entry())
+    }
+
+    /// The stretch around a piece in which the kernel had deferred the timer interrupt that was to bring the wake-up: whatever had
+    /// the CPU meanwhile is not to blame.
+    pub fn deferral(&self, piece: &Piece) -> Option<&'c Deferral> {
+        let deferrals = &self.trace.cpu(piece.cpu)?.deferrals;
+        let around = |deferral: &&Deferral| deferral.contains(piece.start_ns, piece.end_ns);
+        deferrals.iter().find(around).filter(|_| piece.phase == PhaseName::TimerDelay)
     }
 
     /// Whether the piece belongs to the interrupt that brought the wake-up, rather than to one nested in it or another.

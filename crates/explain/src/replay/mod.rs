@@ -7,4 +7,5 @@ pub mod recorded;
 pub mod snapshot;
 pub mod thread_life;
 pub mod timeline;
+pub mod timer_deferral;
 pub mod trace;

@@ -11,6 +11,7 @@ use crate::replay::priorities::Priorities;
 use crate::replay::thread_life::{LifeSpan, life};
 use crate::replay::timeline::idle::Inferred;
 use crate::replay::timeline::{Interval, Replay};
+use crate::replay::timer_deferral::{Deferral, TimerInterrupts};
 use std::collections::{HashSet, VecDeque};
 
 /// Due timers stored per CPU; a wake-up during which more are due is long enough for other proofs.
@@ -195,6 +196,8 @@ pub struct CpuActivity<'a> {
     pub before: PrecedingEvents<'a>,
     /// Timer starts that may have armed the wake-up, at any time.
     pub arms: Vec<Event<'a>>,
+    /// Stretches in which the kernel had deferred the timer interrupt. Ascending.
+    pub deferrals: Vec<Deferral>,
     /// Timers started on this CPU that were due between due and seen, of any owner.
     pub due_timers: Vec<DueTimer>,
     /// Events that show the charges of threads: switches and charges, including those in the stretch before the window.
@@ -221,6 +224,7 @@ impl<'a> CpuActivity<'a> {
     ) -> Self {
         let mut activity = CpuActivity { cpu, ..CpuActivity::default() };
         let mut replay = Replay::new(window, covered.from_ns, own_tid);
+        let mut timer_interrupts = TimerInterrupts::default();
         let mut last_ns = i64::MIN;
         for moment in items {
             match moment {
@@ -230,10 +234,12 @@ impl<'a> CpuActivity<'a> {
                     last_ns = event.ts_ns;
                     activity.events_read += 1;
                     replay.feed(&event);
+                    timer_interrupts.feed(&event, window);
                     activity.keep(event, window, own_tid);
                 }
                 RecordItem::Gap { ts_ns, lost } => {
                     replay.gap();
+                    timer_interrupts.gap();
                     activity.before.open_interrupts.clear();
                     activity.charges.push(Charge { ts_ns: ts_ns.max(last_ns), by_tid: 0, what: ChargeKind::Lost });
                     if (window.start_ns..=window.end_ns).contains(&ts_ns) {
@@ -242,6 +248,7 @@ impl<'a> CpuActivity<'a> {
                 }
             }
         }
+        activity.deferrals = timer_interrupts.deferrals();
         activity.switches_missing = replay.switches_missing();
         activity.inferred = replay.inferred().to_vec();
         activity.intervals = replay.finish(covered.to_ns);

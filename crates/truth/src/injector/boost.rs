@@ -40,9 +40,9 @@ pub fn set_up(terms: &Terms) -> io::Result<Beside> {
             std::hint::spin_loop();
         }
         let begin_ns = now_ns();
-        spin_until(begin_ns + length_ns);
+        let others_ns = spin_until(begin_ns + length_ns);
         let end_ns = now_ns();
         lock.give_back()?;
-        Ok(vec![Stretch::new(begin_ns, end_ns)])
+        Ok(vec![Stretch::shared(begin_ns, end_ns, others_ns)])
     }))
 }

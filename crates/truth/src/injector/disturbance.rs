@@ -25,6 +25,11 @@ impl Stretch {
         stretches.filter(|one| one.end_ns - one.begin_ns >= NOTICEABLE_NS).collect()
     }
 
+    /// One of which others had a part.
+    pub fn shared(begin_ns: i64, end_ns: i64, others_ns: i64) -> Self {
+        Self { held_ns: Some(end_ns - begin_ns - others_ns), ..Self::new(begin_ns, end_ns) }
+    }
+
     pub fn new(begin_ns: i64, end_ns: i64) -> Self {
         Self { begin_ns, end_ns, held_ns: None, unsure_ns: 0 }
     }

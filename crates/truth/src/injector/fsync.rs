@@ -1,9 +1,10 @@
-//! A real-time loop that writes to a file and waits until the device has it. The stretches in which it did not have the CPU are
-//! written down. For how much of them it could run, and waited for the CPU, the kernel counts beside them.
+//! A real-time loop that writes to a file and waits until the device has it. The stretches are written down in which it slept: from
+//! when it lost the CPU to when it was woken.
 
 use crate::cadence::Cadence;
 use crate::disturbance::{InLoop, Stretch};
 use crate::kernel::now_ns;
+use crate::performance::OwnWakeups;
 use crate::switches::Switches;
 use crate::terms::Terms;
 use std::fs::File;
@@ -19,45 +20,51 @@ pub fn set_up(terms: &Terms) -> io::Result<InLoop> {
     // It goes with the program.
     std::fs::remove_file(&path)?;
     let content = vec![1; BYTES];
-    let switches = Switches::open()?;
+    let (switches, wakeups) = (Switches::open()?, OwnWakeups::open()?);
     Ok(Box::new(move |cadence: &mut Cadence| {
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&content)?;
         cadence.next();
-        let delayed_before_ns = run_delay_ns()?;
+        wakeups.take();
         let begin_ns = now_ns();
         file.sync_all()?;
-        let end_ns = now_ns();
-        let delayed_ns = run_delay_ns()? - delayed_before_ns;
-        let held = switches.held(begin_ns, end_ns);
-        let slept: Vec<(i64, i64)> = held.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect();
-        let mut stretches: Vec<Stretch> = slept
-            .iter()
-            .filter(|(from, to)| to - from >= SLEEP_NS_MIN)
-            .map(|&(from, to)| Stretch::new(from, to))
-            .collect();
-        // It is not known in which of them it was delayed, except that most of it is in the longest.
-        if let Some(longest) = stretches.iter_mut().max_by_key(|one| one.end_ns - one.begin_ns) {
-            longest.unsure_ns = delayed_ns;
-        }
-        Ok(stretches)
+        let held = switches.held(begin_ns, now_ns());
+        Ok(asleep(&held, &wakeups.take()))
     }))
 }
 
-/// Time that the calling thread has been runnable without a CPU, in ns.
-fn run_delay_ns() -> io::Result<i64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    let delay = text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok());
-    delay.ok_or_else(|| io::Error::other("no schedstat"))
+/// The stretches between those in which it had the CPU, each up to the first wake-up in it. Without one it was pushed aside.
+fn asleep(held: &[(i64, i64)], woken: &[i64]) -> Vec<Stretch> {
+    let away = held.windows(2).map(|pair| (pair[0].1, pair[1].0));
+    let until_woken = away.filter_map(|(from_ns, to_ns)| {
+        let woken_ns = woken.iter().copied().find(|at_ns| (from_ns..to_ns).contains(at_ns))?;
+        Some(Stretch::new(from_ns, woken_ns))
+    });
+    until_woken.filter(|one| one.end_ns - one.begin_ns >= SLEEP_NS_MIN).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::{now_ns, sleep_until};
 
     #[test]
-    fn the_kernel_counts_how_long_a_thread_waits_for_a_cpu() {
-        let before_ns = run_delay_ns().expect("schedstat");
-        assert!(run_delay_ns().expect("schedstat") >= before_ns);
+    fn it_sleeps_until_it_is_woken_and_then_waits_for_the_cpu() {
+        let held = [(0, 10_000), (90_000, 95_000), (96_000, 100_000), (200_000, 210_000)];
+        let stretches = asleep(&held, &[60_000, 150_000, 160_000]);
+        assert_eq!(stretches, [Stretch::new(10_000, 60_000), Stretch::new(100_000, 150_000)]);
+        assert_eq!(asleep(&held[..2], &[]), []);
+    }
+
+    #[test]
+    fn the_kernel_records_who_is_woken() {
+        let wakeups = OwnWakeups::open();
+        prerequisites::require!(Root, Tracefs, Kernel("performance events", wakeups.is_ok()));
+        let wakeups = wakeups.expect("events");
+        wakeups.take();
+        let until_ns = now_ns() + 2_000_000;
+        sleep_until(until_ns);
+        let woken = wakeups.take();
+        assert!(woken.iter().any(|at_ns| (until_ns..now_ns()).contains(at_ns)), "{woken:?}");
     }
 }

@@ -32,11 +32,21 @@ pub fn sleep_until(at_ns: i64) {
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const at, ptr::null_mut()) };
 }
 
-/// Keeps the calling thread busy in user space until an instant.
-pub fn spin_until(at_ns: i64) {
-    while now_ns() < at_ns {
+/// A longer pause between two readings of the clock is no interrupt of this machine: something else had the CPU.
+const PAUSE_NS_MAX: i64 = 100_000;
+
+/// Keeps the calling thread busy in user space until an instant; returns the time in ns that others had the CPU meanwhile.
+pub fn spin_until(at_ns: i64) -> i64 {
+    let (mut last_ns, mut others_ns) = (now_ns(), 0);
+    while last_ns < at_ns {
         std::hint::spin_loop();
+        let now_ns = now_ns();
+        if now_ns - last_ns > PAUSE_NS_MAX {
+            others_ns += now_ns - last_ns;
+        }
+        last_ns = now_ns;
     }
+    others_ns
 }
 
 /// Binds the calling thread to one CPU.

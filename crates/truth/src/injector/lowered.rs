@@ -24,9 +24,9 @@ pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     Ok(Box::new(move || {
         prioritise_thread(thread, low)?;
         let begin_ns = now_ns();
-        spin_until(begin_ns + length_ns);
+        let others_ns = spin_until(begin_ns + length_ns);
         let end_ns = now_ns();
         prioritise_thread(thread, USUAL)?;
-        Ok(vec![Stretch::new(begin_ns, end_ns)])
+        Ok(vec![Stretch::shared(begin_ns, end_ns, others_ns)])
     }))
 }

@@ -19,9 +19,9 @@ pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     Ok(Box::new(move || {
         pin_thread(thread, other)?;
         let begin_ns = now_ns();
-        spin_until(begin_ns + length_ns);
+        let others_ns = spin_until(begin_ns + length_ns);
         let end_ns = now_ns();
         pin_thread(thread, cpu)?;
-        Ok(vec![Stretch::new(begin_ns, end_ns)])
+        Ok(vec![Stretch::shared(begin_ns, end_ns, others_ns)])
     }))
 }

@@ -15,7 +15,7 @@ pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     let length_ns = terms.length_ns;
     Ok(Box::new(move || {
         let begin_ns = now_ns();
-        spin_until(begin_ns + length_ns);
-        Ok(vec![Stretch::new(begin_ns, now_ns())])
+        let others_ns = spin_until(begin_ns + length_ns);
+        Ok(vec![Stretch::shared(begin_ns, now_ns(), others_ns)])
     }))
 }

@@ -3,18 +3,11 @@
 //! CLOCK_THREAD_CPUTIME_ID cannot show it: a kernel that wakes a more urgent thread and switches to it later does not read
 //! its clock for the switch, and books the time in between for the thread that had to wait.
 
-use crate::performance::own_switches;
+use crate::performance::{Records, at_ns, own_switches, records};
 use std::io;
-use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of records that are kept until they are read: two thousand switches.
 const BYTES: usize = 32 << 10;
-const PAGE_BYTES: usize = 4096;
-/// Where the kernel says in the first page how far it has written, and reads how far was read.
-const HEAD_AT: usize = 1024;
-const TAIL_AT: usize = 1032;
-const RECORD_LOST: u32 = 2;
 const RECORD_SWITCH: u32 = 14;
 /// Of a switch record: the thread was switched away from.
 const SWITCHED_OUT: u16 = 1 << 13;
@@ -27,59 +20,27 @@ struct Switch {
 }
 
 /// The switches of the thread that opened it.
-pub struct Switches {
-    first: *mut u8,
-}
+pub struct Switches(Records);
 
 impl Switches {
     pub fn open() -> io::Result<Self> {
-        Ok(Self { first: own_switches(PAGE_BYTES + BYTES)? })
+        Ok(Self(own_switches(BYTES)?))
     }
 
     /// The parts of a stretch of CLOCK_MONOTONIC, up to now, in which the thread had the CPU; none when the kernel had no
     /// room to record them.
     pub fn held(&self, from_ns: i64, to_ns: i64) -> Vec<(i64, i64)> {
-        match parse(&self.take()) {
+        match parse(&self.0.take()) {
             Some(switches) => stretches(&switches, from_ns, to_ns),
             None => Vec::new(),
         }
     }
-
-    /// Everything the kernel wrote since this was asked last.
-    fn take(&self) -> Vec<u8> {
-        // SAFETY: inside of the first page, aligned, and the kernel reads and writes them as a whole.
-        let (head, tail) =
-            unsafe { (&*self.first.add(HEAD_AT).cast::<AtomicU64>(), &*self.first.add(TAIL_AT).cast::<AtomicU64>()) };
-        let (from, to) = (tail.load(Ordering::Relaxed), head.load(Ordering::Acquire));
-        let byte = |at: u64| {
-            let at = PAGE_BYTES + (at % BYTES as u64) as usize;
-            // SAFETY: inside of the mapping; the kernel writes nothing between tail and head.
-            unsafe { ptr::read_volatile(self.first.add(at)) }
-        };
-        let bytes = (from..to).map(byte).collect();
-        tail.store(to, Ordering::Release);
-        bytes
-    }
 }
 
-/// Switches as records of the kernel: type, flags, length, then the time. `None` when it says that some are missing.
-fn parse(mut bytes: &[u8]) -> Option<Vec<Switch>> {
-    let mut switches = Vec::new();
-    while let [a, b, c, d, flags_low, flags_high, length_low, length_high, rest @ ..] = bytes {
-        let kind = u32::from_ne_bytes([*a, *b, *c, *d]);
-        let flags = u16::from_ne_bytes([*flags_low, *flags_high]);
-        let length = usize::from(u16::from_ne_bytes([*length_low, *length_high]));
-        match kind {
-            RECORD_LOST => return None,
-            RECORD_SWITCH => {
-                let at_ns = i64::from_ne_bytes(rest.get(..8)?.try_into().ok()?);
-                switches.push(Switch { at_ns, out: flags & SWITCHED_OUT != 0 });
-            }
-            _ => {}
-        }
-        bytes = bytes.get(length.max(8)..)?;
-    }
-    Some(switches)
+/// The switches among records. `None` if the kernel says that some records are missing, or one is cut off.
+fn parse(bytes: &[u8]) -> Option<Vec<Switch>> {
+    let switches = records(bytes)?.into_iter().filter(|(kind, ..)| *kind == RECORD_SWITCH);
+    switches.map(|(_, flags, content)| Some(Switch { at_ns: at_ns(content)?, out: flags & SWITCHED_OUT != 0 })).collect()
 }
 
 /// Who asks has the CPU at `to_ns`; before its first switch it had it if that one was away from it.
@@ -138,7 +99,7 @@ mod tests {
         let whole = [out.clone(), record(99, 0, 1), record(RECORD_SWITCH, 0, 9)].concat();
         let both = [Switch { at_ns: 7, out: OUT }, Switch { at_ns: 9, out: IN }];
         assert_eq!(parse(&whole).as_deref(), Some(&both[..]));
-        assert_eq!(parse(&[out, record(RECORD_LOST, 0, 1)].concat()), None);
+        assert_eq!(parse(&[out, record(2, 0, 1)].concat()), None);
         for length in 0..whole.len() {
             let _ = parse(&whole[..length]);
         }

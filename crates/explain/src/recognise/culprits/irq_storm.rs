@@ -2,14 +2,16 @@
 
 use super::about::{About, Proof};
 use super::previous_irq::is_foreign;
+use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
 use std::collections::HashMap;
+use std::iter;
 
 pub const ABOUT: About = About {
-    recognised: "one interrupt is entered more than ten times between due and seen, or a profiler samples the CPU by a timer (perf_swevent_hrtimer) more than once",
+    recognised: "one interrupt is entered more than ten times between due and seen, or a profiler samples the CPU by a timer (perf_swevent_hrtimer) more than once; likely where the kernel deferred the next timer interrupt because the samples took too long",
     confirm: "the rate in /proc/interrupts; /proc/irq/N/spurious counts unhandled interrupts",
     fix: "raise its coalescing, move it, or unplug the device; stop the profiler, or sample less often",
     reading: &["SMP IRQ affinity"],
@@ -102,7 +104,13 @@ fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     if times < SAMPLES_MIN {
         return None;
     }
+    let deferred = |piece: &Piece| {
+        case.deferral(piece).filter(|_| held(piece).is_some()).filter(|deferral| is_sample(case, deferral.function))
+    };
     let pieces = case.claim(|piece| {
+        if piece.cpu == case.cpu() && deferred(piece).is_some() {
+            return true;
+        }
         let Some(context @ Context::Vector { .. }) = held(piece) else { return false };
         let overlaps = |&(start_ns, end_ns): &(i64, i64)| start_ns <= piece.start_ns && piece.end_ns <= end_ns;
         let wake = case.is_wake_interrupt(piece) && piece.phase != PhaseName::Handler;
@@ -115,15 +123,19 @@ fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
                 || context.function().is_none() && inside())
     })?;
     let rate_hz = times as i64 * 1_000_000_000 / case.latency_ns().max(1);
+    let deferral = pieces.iter().find_map(|&index| deferred(&case.pieces[index]));
+    let deferral_line = deferral.map(|deferral| super::timers::deferral_line(case, deferral));
     Some(Claim {
-        confidence: Confidence::Certain,
+        // That the kernel defers a timer interrupt has no event.
+        confidence: if deferral.is_some() { Confidence::Likely } else { Confidence::Certain },
         sentence: format!(
-            "a profiler (perf record) took {times} samples of CPU {} by {PERF_TIMER} ({})",
+            "a profiler (perf record) took {times} samples of CPU {} by {PERF_TIMER} ({}){}",
             case.cpu(),
-            case.share(&pieces)
+            case.share(&pieces),
+            if deferral.is_some() { "; the kernel deferred the next timer interrupt because of them" } else { "" }
         ),
         events: Vec::new(),
-        evidence: vec![format!("{times} samples between due and seen, {rate_hz} per second")],
+        evidence: iter::once(format!("{times} samples between due and seen, {rate_hz} per second")).chain(deferral_line).collect(),
         confirm: "pgrep perf; /proc/sys/kernel/perf_event_max_sample_rate is the limit; the rate in /proc/interrupts".into(),
         fix: "stop `perf record`, or sample less often (-F); it samples by a timer where the machine has no counters for it"
             .into(),

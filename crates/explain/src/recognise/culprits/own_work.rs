@@ -10,7 +10,7 @@ use crate::recognise::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "a watched thread had the CPU itself, in its cycle or until it set its timer too late; in a guest certain only where the CPU recorded events throughout, and likely where the thread was charged for all of the time",
+    recognised: "a watched thread had the CPU itself, in its cycle or until it set its timer too late; in a guest certain only where the CPU recorded events throughout, and likely where the thread was charged for nearly all of its time on the CPU",
     confirm: "perf record -t TID shows where it spends its time",
     fix: "do less work in a cycle, or use a longer cycle",
     reading: &["Scheduler"],
@@ -22,6 +22,20 @@ pub fn overruns(case: &Case, piece: &Piece) -> bool {
     case.input.spike.watched.is_some() && piece.phase == PhaseName::LateArm && case.kind(piece) == OwnerKind::Own
 }
 
+/// Part of the work for which the thread must be charged in full.
+const CHARGED_PERCENT_MIN: i64 = 80;
+
+/// Whether the thread was charged for all of its turns on the CPU, or nearly all: others may have had the CPU between them.
+fn is_charged(case: &Case, pieces: &[usize]) -> bool {
+    let follows = |before: &usize, after: &usize| {
+        let (before, after) = (&case.pieces[*before], &case.pieces[*after]);
+        before.cpu == after.cpu && before.end_ns == after.start_ns
+    };
+    let turns = pieces.chunk_by(follows).filter(|turn| case.charged_in_full(turn).is_some());
+    let turns_ns: i64 = turns.map(|turn| case.ns(turn)).sum();
+    turns_ns * 100 >= case.ns(pieces) * CHARGED_PERCENT_MIN || case.charged_in_full(pieces).is_some()
+}
+
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {
         piece.phase == PhaseName::Working && case.kind(piece) == OwnerKind::Own || overruns(case, piece)
@@ -29,7 +43,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let confidence = match case.virtualised() {
         None => Confidence::Certain,
         Some(_) if case.is_seen_throughout(&pieces) => Confidence::Certain,
-        Some(_) if case.charged_in_full(&pieces).is_some() => Confidence::Likely,
+        Some(_) if is_charged(case, &pieces) => Confidence::Likely,
         Some(_) => Confidence::Hint,
     };
     let doubt = match (confidence, case.virtualised()) {

@@ -108,7 +108,7 @@ pub const PROOFS: &[ProvenBy] = &[
     line(
         "own-work",
         &["sched_switch"],
-        "the watched thread had the CPU; in a guest certain only where the CPU recorded events throughout, likely where it was charged for all of the time",
+        "the watched thread had the CPU; in a guest certain only where the CPU recorded events throughout, likely where it was charged for nearly all of its time on the CPU",
         Certain,
     ),
     line(

@@ -2,14 +2,14 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::{Answer, Piece};
-use crate::account::stalls::overdue_elsewhere;
+use crate::account::stalls::{leads_to_a_switch, overdue_elsewhere};
 use crate::recognise::case::{Case, Claim};
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
-    recognised: "the timer was due with interrupts enabled and its interrupt did not come; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or for longer than a tick on its way from an interrupt to its softirqs",
+    recognised: "the timer was due with interrupts enabled and its interrupt did not come; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or in the scheduler from the charge of a thread that falls asleep to the switch away from it, or for longer than a tick on its way from an interrupt to its softirqs",
     confirm: "bare metal: rdmsr 0x34 before and after (Intel counts system management interrupts there), the hwlat tracer; guest: kvm:kvm_exit and kvm:kvm_entry on the host",
     fix: "bare metal: BIOS settings for legacy USB, error polling, power capping and fan control; guest: virtual CPUs pinned one to one on isolated CPUs",
     reading: &["Hardware Latency Detector", "OSNOISE Tracer"],
@@ -38,7 +38,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     }
     if still_ns > 0 {
         evidence.push(format!(
-            "for {} the CPU recorded nothing inside of an interrupt or on the way out of one: the code there takes microseconds",
+            "for {} the CPU recorded nothing inside of an interrupt, on the way out of one or in a switch of threads: the code there takes microseconds",
             latency(still_ns)
         ));
     }
@@ -62,6 +62,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         let context = |piece: &Piece| piece.answer.context();
         let longest = pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.ns())?;
         let place = match context(longest) {
+            Context::Task { .. } if switches(case, longest) => "in the switch from one thread to the next".to_owned(),
             Context::Task { .. } => "between an interrupt and its softirqs".to_owned(),
             context => format!("in the interrupt {}", context.name(case.names())),
         };
@@ -80,4 +81,11 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
     };
     Some(Claim { pieces, confidence, sentence, events: Vec::new(), evidence, confirm: confirm.into(), fix: fix.into() })
+}
+
+/// Whether the pause that a piece belongs to ends with the switch away from a thread that falls asleep.
+fn switches(case: &Case, piece: &Piece) -> bool {
+    let Some(activity) = case.trace.cpu(piece.cpu) else { return false };
+    let mut pauses = activity.pauses(piece.start_ns, piece.end_ns, 0);
+    pauses.any(|(from_ns, to_ns)| leads_to_a_switch(activity, from_ns, to_ns))
 }
