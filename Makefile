@@ -16,6 +16,7 @@ MDBOOK := target/mdbook/bin/mdbook
 MDBOOK_VERSION := 0.5.4
 SKIPPED := target/skipped-tests
 TOOLS := target/tools
+BUSY_ROUNDS ?= 20
 # Miri can interpret these modules: they make no system call that it lacks and start no process.
 MIRI := meter:measure::ring meter:measure::books meter:kernel::shared_memory meter:counters flight-recorder:ring
 UI := ui/dist/report.html
@@ -33,7 +34,7 @@ FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -146,6 +147,9 @@ test-rust: $(UI) $(METER) $(TOOLS)
 	@mkdir -p target; : > $(SKIPPED)
 	status=0; TARDY_SKIPPED_TESTS=$(CURDIR)/$(SKIPPED) $(TOOLS)/bin/cargo-nextest nextest run --workspace --all-features --test-threads $$(($$(nproc) + 2)) || status=$$?; \
 	  echo "tests that this machine could not run: $$(wc -l < $(SKIPPED))"; sort $(SKIPPED) | sed 's/^/  /'; exit $$status
+
+test-busy: $(UI) $(METER) $(TOOLS) ## run the tests that measure BUSY_ROUNDS times (20) while other work keeps every CPU busy
+	NEXTEST=$(CURDIR)/$(TOOLS)/bin/cargo-nextest .ci/busy $(BUSY_ROUNDS)
 
 test-ui: $(UI)
 	cd ui && npm test --silent

@@ -130,12 +130,24 @@ fn leaves_for_longer(event: &Event, to_ns: i64) -> bool {
     leaves && event.flags & flag::SOFTIRQ == 0 && to_ns - event.ts_ns >= AT_ONCE_NS
 }
 
+/// Whether a whole timer interrupt lies inside of a stretch.
+fn serves_timers(activity: &CpuActivity, from_ns: i64, to_ns: i64) -> bool {
+    let inside = activity.events_between(from_ns + 1, to_ns - 1);
+    let entered = inside.iter().position(|event| event.what == EventKind::VectorEntry { vector: Vector::LocalTimer });
+    let left = |event: &Event| event.what == EventKind::VectorExit { vector: Vector::LocalTimer };
+    entered.is_some_and(|entered| inside[entered..].iter().any(left))
+}
+
 /// The timer was due, interrupts were enabled, and it did not come: up to the last event that proves it.
 fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
     let bounds = |piece: &Piece| (piece.cpu, piece.start_ns, piece.end_ns);
     let delay: Vec<(u32, i64, i64)> =
         pieces.iter().filter(|piece| piece.phase == PhaseName::TimerDelay).map(bounds).collect();
     let (Some(&(cpu, from_ns, _)), Some(&(_, _, to_ns))) = (delay.first(), delay.last()) else { return pieces };
+    // A timer interrupt executes all timers of its CPU that are due: this one was not among them.
+    if trace.cpu(cpu).is_some_and(|activity| serves_timers(activity, from_ns, to_ns)) {
+        return pieces;
+    }
     let proof_ns = trace.cpu(cpu).and_then(|activity| {
         let events = activity.events_between(from_ns, to_ns).iter();
         events

@@ -344,7 +344,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "trace",
         how: "the thread is stopped by a debugger (ptrace) and let go",
         injector: "stop --kind trace",
-        culprits: &["thread-stopped"],
+        // Where the record begins after the stop it does not show which, and the finding says so.
+        culprits: &["thread-stopped", "thread-frozen"],
         length_us: 5000,
         places: HERE_AND_VIRTUAL_TIME,
         ..ORDINARY

@@ -40,7 +40,9 @@ impl Switches {
 /// The switches among records. `None` if the kernel says that some records are missing, or one is cut off.
 fn parse(bytes: &[u8]) -> Option<Vec<Switch>> {
     let switches = records(bytes)?.into_iter().filter(|(kind, ..)| *kind == RECORD_SWITCH);
-    switches.map(|(_, flags, content)| Some(Switch { at_ns: at_ns(content)?, out: flags & SWITCHED_OUT != 0 })).collect()
+    switches
+        .map(|(_, flags, content)| Some(Switch { at_ns: at_ns(content)?, out: flags & SWITCHED_OUT != 0 }))
+        .collect()
 }
 
 /// Who asks has the CPU at `to_ns`; before its first switch it had it if that one was away from it.

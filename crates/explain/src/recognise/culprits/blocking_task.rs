@@ -1,14 +1,14 @@
 //! An ordinary task keeps the CPU although the measuring thread is runnable: a section that cannot be preempted.
 
 use super::about::{About, Proof};
-use crate::read::event::EventKind;
+use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::in_kernel::Signs;
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it; above a hint only where events after the wake-up carry the kernel's demand to yield (N) or functions are recorded, and certain in a guest only where the CPU recorded events throughout, likely where the task was charged for all of the time, went on after several interrupts with that demand, or the kernel has no steal clock",
+    recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it; above a hint only where events after the wake-up carry the kernel's demand to yield (N) or functions are recorded, and certain in a guest only where the CPU recorded events throughout, likely where the task was charged for all of the time, went on after several interrupts with that demand, or the kernel has no steal clock; a hint where the scheduler chose the task meanwhile",
     confirm: "the preemptoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
     fix: "PREEMPT_RT or preempt=full; keep the task off the CPU (cpuset, taskset, isolcpus)",
     reading: &["Lock types and their rules", "ftrace - Function Tracer"],
@@ -41,6 +41,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     });
     let switched = if switched_away.is_some() { Confidence::Certain } else { Confidence::Likely };
     let in_kernel = signs.confidence(case, &pieces);
+    let chosen = is_chosen_again(case, &pieces);
+    let in_kernel = if chosen { Confidence::Hint } else { in_kernel };
     let confidence = if case.own_is_ordinary() { switched } else { switched.min(in_kernel) };
     let (sentence, fix) = if case.own_is_ordinary() {
         (
@@ -57,6 +59,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         )
     } else if in_kernel == Confidence::Hint {
         let why = match signs.asked {
+            _ if chosen => {
+                "the scheduler chose it although the thread could run, so the thread was throttled or its priority changed"
+            }
             None => "no event shows that the kernel asked it to yield",
             Some(_) if case.lacks_a_tick(&pieces) => {
                 "not even the tick came meanwhile: either it had interrupts masked or the host had the CPU"
@@ -97,4 +102,33 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         confirm: "the preemptoff tracer where the kernel has it, or `stacktrace` as a trigger on timer/hrtimer_expire_entry, shows the function".into(),
         fix,
     })
+}
+
+/// Part of the time that may pass after the scheduler decided for another task.
+const CHOSEN_PERCENT_MAX: i64 = 30;
+
+/// Whether the scheduler decided while the thread could run, and chose another task for most of the time: that task was not
+/// in a section that cannot be preempted. A switch to a task shows it, or that the kernel no longer asks the task to yield that
+/// it asked before.
+fn is_chosen_again(case: &Case, pieces: &[usize]) -> bool {
+    let parts = || pieces.iter().map(|&index| &case.pieces[index]);
+    let (Some(first), Some(last)) = (parts().next(), parts().next_back()) else { return false };
+    let Some(activity) = case.trace.cpu(first.cpu) else { return false };
+    let mut asked = None;
+    let decides = |event: &&Event| {
+        // Within the switch to the thread itself the request is gone as well.
+        let goes_on = !event.is_function() && !event.preempt_off();
+        let yielded = asked == Some(event.tid) && goes_on && !event.needs_resched();
+        if event.needs_resched() {
+            asked = Some(event.tid);
+        }
+        match event.what {
+            EventKind::Switch { next, .. } => next != case.tool_threads.own_tid,
+            _ => yielded,
+        }
+    };
+    let Some(decided) = activity.events_between(first.start_ns, last.end_ns).iter().find(decides) else { return false };
+    let after = parts().filter(|piece| piece.cpu == first.cpu);
+    let after_ns: i64 = after.map(|piece| (piece.end_ns - piece.start_ns.max(decided.ts_ns)).max(0)).sum();
+    after_ns * 100 > case.ns(pieces) * CHOSEN_PERCENT_MAX
 }
