@@ -78,9 +78,10 @@ e2e-labgrid: build $(LABGRID)/requirements.txt ## share a board on loopback with
 	TARDY_LABGRID=$(CURDIR)/$(LABGRID)/bin TARDY_METER=$(CURDIR)/$(METER) \
 	  cargo test --package tardy --test boards -- --ignored --test-threads=1
 
-e2e-first-hour: ## what a new user types in the first hour, with the promised results; and every example of --help and README
+e2e-first-hour: build ## what a new user types in the first hour, here and in a virtual machine, and every example of --help and the documents
+	packaging/install-dependencies --first-hour
 	cargo build --package tardy-meter --package tardy
-	cargo test --package tardy --test first_hour -- --ignored --test-threads=1
+	TARDY_METER=$(CURDIR)/$(METER) cargo test --package tardy --test first_hour -- --ignored --test-threads=1
 
 e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure in it
 	packaging/install-dependencies --custom-kernel

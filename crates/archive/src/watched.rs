@@ -5,6 +5,7 @@
 
 use crate::settings::Policy;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// What to watch. Exactly one of `pid` and `comm` is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,24 @@ pub struct WatchSettings {
     pub count: Vec<String>,
     /// The process is stopped. It is continued once everything is armed, and ended with the measurement.
     pub ours: bool,
+}
+
+impl WatchSettings {
+    /// What is watched, as requested.
+    pub fn whom(&self) -> String {
+        match self {
+            Self { command, .. } if !command.is_empty() => command.join(" "),
+            Self { comm: Some(name), .. } => format!("threads called {name}"),
+            Self { pid: Some(pid), .. } => format!("process {pid}"),
+            _ => "nothing".into(),
+        }
+    }
+
+    /// The same, with the program alone of a command.
+    pub fn whom_in_short(&self) -> String {
+        let program = self.command.first().map(Path::new).and_then(Path::file_name);
+        program.map_or_else(|| self.whom(), |program| program.to_string_lossy().into_owned())
+    }
 }
 
 /// What a sample of a series is.

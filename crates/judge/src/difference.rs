@@ -4,6 +4,7 @@ use crate::difference_kind::DifferenceKind;
 use archive::environment::Environment;
 use archive::settings::{LoadRequest, RunSettings};
 use archive::summary::RunSummary;
+use archive::watched::WatchSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -89,6 +90,7 @@ fn settings(settings: Option<&RunSettings>) -> Vec<Property> {
     let of = |value: &dyn Fn(&RunSettings) -> Option<String>| settings.and_then(value);
     let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     vec![
+        (DifferenceKind::Watched, of(&|settings| settings.watch.as_ref().map(WatchSettings::whom))),
         (DifferenceKind::Method, of(&|settings| Some(settings.method.text()))),
         (DifferenceKind::Interval, of(&|settings| Some(settings.interval_ns.to_string()))),
         (DifferenceKind::Seed, of(&|settings| settings.dither_seed.map(|seed| seed.to_string()))),

@@ -52,6 +52,8 @@ pub enum DifferenceKind {
     ToolVersion,
     #[serde(rename = "version of the meter")]
     MeterVersion,
+    #[serde(rename = "watched program")]
+    Watched,
     #[serde(rename = "method")]
     Method,
     #[serde(rename = "interval in ns")]
@@ -123,6 +125,7 @@ impl DifferenceKind {
             Self::Recording => "recorded meanwhile",
             Self::ToolVersion => "version of tardy",
             Self::MeterVersion => "version of the meter",
+            Self::Watched => "watched program",
             Self::Method => "method",
             Self::Interval => "interval in ns",
             Self::Seed => "seed of the intervals",

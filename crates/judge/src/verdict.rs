@@ -20,11 +20,13 @@ use crate::refusal::Refusal;
 use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
 use archive::summary::RunSummary;
+use archive::watched::WatchedKind;
 use completeness::{cautions, incomplete};
 use quantile::judge_quantile;
 use rate::judge_rate;
 use sentence::sentence;
 use serde::{Deserialize, Serialize};
+use words::vocabulary::watched_series;
 
 /// What a run shows about a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -63,6 +65,9 @@ pub struct Occasions {
 pub struct CpuJudgement {
     pub thread: u32,
     pub cpu: u32,
+    /// The kind of wake-ups and the thread, if the threads of a program were watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
     pub verdict: Verdict,
     /// Judged time, in hours.
     pub hours: f64,
@@ -120,10 +125,11 @@ pub fn judge(run: &Run, summary: &RunSummary, limit: &Limit, confidence: f64, ac
         judgement.sentence = format!("NO VERDICT: {}.", emulated.text);
         return judgement;
     }
-    let cpus = run.threads.len().max(1) as f64;
+    // A limit is for wake-ups: how long a cycle takes is another figure.
+    let threads: Vec<&ThreadRun> = run.threads.values().filter(|thread| !is_cycle(run, thread)).collect();
     let risk = 1.0 - confidence;
-    let levels = Levels { pass: confidence, fail: 1.0 - risk / cpus };
-    judgement.cpus = run.threads.values().map(|thread| judge_cpu(run, summary, thread, limit, levels)).collect();
+    let levels = Levels { pass: confidence, fail: 1.0 - risk / threads.len().max(1) as f64 };
+    judgement.cpus = threads.into_iter().map(|thread| judge_cpu(run, summary, thread, limit, levels)).collect();
     let of = |verdict| judgement.cpus.iter().filter(move |cpu| cpu.verdict == verdict);
     let verdict = [Verdict::Fail, Verdict::NoVerdict, Verdict::NotEnoughData, Verdict::Pass]
         .into_iter()
@@ -158,6 +164,10 @@ pub(crate) struct Levels {
     pub fail: f64,
 }
 
+fn is_cycle(run: &Run, thread: &ThreadRun) -> bool {
+    run.watched.get(&thread.thread).is_some_and(|series| series.kind == WatchedKind::Cycle)
+}
+
 fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit, levels: Levels) -> CpuJudgement {
     let judged = match (&limit.requirement, &limit.allow) {
         (Requirement::Quantile { q, latest_ns }, _) => judge_quantile(run, summary, thread, (*q, *latest_ns), levels),
@@ -169,14 +179,21 @@ fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit,
         ..CpuJudgement::empty(Verdict::NoVerdict)
     });
     (judged.thread, judged.cpu) = (thread.thread, thread.cpu);
+    judged.series = run.watched.get(&thread.thread).map(watched_series);
     judged
 }
 
 impl CpuJudgement {
+    /// The subject of the figures.
+    pub fn name(&self) -> String {
+        self.series.clone().unwrap_or_else(|| format!("CPU {}", self.cpu))
+    }
+
     pub(crate) fn empty(verdict: Verdict) -> Self {
         Self {
             thread: 0,
             cpu: 0,
+            series: None,
             verdict,
             hours: 0.0,
             blocks: None,

@@ -9,6 +9,7 @@ use archive::reader::{Run, ThreadRun};
 use archive::sample::{Second, Totals};
 use archive::settings::RunSettings;
 use archive::summary::RunSummary;
+use archive::watched::{WatchedKind, WatchedSeries};
 use judge::coin::Coin;
 use judge::limit::{Limit, Rate};
 use judge::machine::DoubtKind;
@@ -376,4 +377,30 @@ fn verdicts_are_seldom_wrong() {
     }
     let most = (0.05 + 2.5 * (0.05f64 * 0.95 / f64::from(runs)).sqrt()) * f64::from(runs);
     assert!(f64::from(passed) <= most && f64::from(failed) <= most, "{passed} and {failed} of {runs}");
+}
+
+#[test]
+fn a_watched_thread_is_named_and_its_cycles_are_no_wake_ups() {
+    let series = |thread: u32, kind: WatchedKind| WatchedSeries {
+        thread,
+        kind,
+        tid: 4711,
+        name: "arm".into(),
+        policy: None,
+        priority: 0,
+        slack_ns_max: 0,
+        late_arms: 0,
+        page_faults: None,
+        ended: false,
+    };
+    // The second series is late in every second.
+    let mut watched = run(4 * HOUR, 2, |series, _| if series == 1 { (900_000, 1, 0) } else { (50_000, 0, 0) });
+    watched.watched = BTreeMap::from([(0, series(0, WatchedKind::Timer)), (1, series(1, WatchedKind::Cycle))]);
+    let judged_cycles = judged(&watched, "latency < 100us", "1/h");
+    assert_eq!(judged_cycles.verdict, Verdict::Pass, "{}", judged_cycles.sentence);
+    assert_eq!(judged_cycles.cpus.len(), 1);
+    watched.watched = BTreeMap::from([(0, series(0, WatchedKind::Timer)), (1, series(1, WatchedKind::Woken))]);
+    let judged_woken = judged(&watched, "latency < 100us", "1/h");
+    assert_eq!(judged_woken.verdict, Verdict::Fail);
+    assert!(judged_woken.sentence.starts_with("FAIL: for arm-4711 woken: wake-ups"), "{}", judged_woken.sentence);
 }

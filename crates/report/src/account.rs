@@ -11,21 +11,22 @@ use archive::summary::{RunSummary, VirtualSpeed};
 use words::figures::{count, counted, duration, latency};
 use words::vocabulary::confidence_phrase;
 
-/// In how many of the late spikes a thread of this tool other than the measuring ones ran on the late CPU; `None`
-/// without a traced one.
+/// In how many of the late spikes a thread of this tool other than the measuring ones ran on the late CPU, and how long at
+/// most; `None` without a traced one. Time in which a hypervisor did not execute the CPU is not the thread's.
 pub fn own_share(summary: &RunSummary) -> Option<String> {
     let traced: Vec<&Explanation> = summary
         .late_spikes()
         .filter_map(|entry| entry.explanation.as_ref())
         .filter(|explanation| explanation.status != ExplanationStatus::NoTrace)
         .collect();
-    let is_own = |explanation: &&&Explanation| {
-        let mut owners = explanation.phases.iter().flat_map(|phase| &phase.owners);
-        owners.any(|owner| owner.kind == OwnerKind::Tool && owner.ns > 0)
+    let own_ns = |explanation: &&Explanation| -> i64 {
+        let owners = explanation.phases.iter().flat_map(|phase| &phase.owners);
+        owners.filter(|owner| owner.kind == OwnerKind::Tool).map(|owner| owner.ns).sum()
     };
-    let own = traced.iter().filter(is_own).count();
+    let own: Vec<i64> = traced.iter().map(own_ns).filter(|ns| *ns > 0).collect();
+    let longest = own.iter().max().map(|ns| format!(", for at most {}", latency(*ns))).unwrap_or_default();
     let spikes = counted(traced.len() as u64, "late spike");
-    (!traced.is_empty()).then(|| format!("tardy's own threads had the CPU in {own} of {spikes}."))
+    (!traced.is_empty()).then(|| format!("tardy's own threads had the CPU in {} of {spikes}{longest}.", own.len()))
 }
 
 /// Speed of a machine in virtual time.
@@ -87,8 +88,8 @@ fn push_judgement(summary: &RunSummary, text: &mut String) {
     if let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) {
         let latencies = summary.cpus.iter().filter(|cpu| !watched::is_cycle(cpu));
         let over: u64 = latencies.map(|cpu| cpu.over_limit).sum();
-        let times = if over == 0 { "Never".to_owned() } else { counted(over, "time") };
-        text.push_str(&format!(" {times} later than the limit of {}.", latency(limit_ns)));
+        let how_many = if over == 0 { "None".to_owned() } else { count(over) };
+        text.push_str(&format!(" {how_many} came later than the limit of {}.", latency(limit_ns)));
     }
     text.push_str(&watched::cycle_judgement(summary));
     if !summary.valid {
@@ -137,9 +138,17 @@ pub fn loads(summary: &RunSummary) -> Vec<String> {
     summary.loads.iter().map(load).collect()
 }
 
+fn singular(kind: &str) -> &str {
+    kind.strip_suffix('s').unwrap_or(kind)
+}
+
 /// What was lost, with its amount.
 pub fn losses(summary: &RunSummary) -> Vec<String> {
-    let loss = |loss: &archive::message::Loss| format!("{} {}: {}", count(loss.count), loss.kind, loss.detail);
+    let loss = |loss: &archive::message::Loss| {
+        let kind = loss.kind.to_string();
+        let name = if loss.count == 1 { singular(&kind) } else { &kind };
+        format!("{} {name}: {}", count(loss.count), loss.detail)
+    };
     let dropped: u64 = summary.cpus.iter().map(|cpu| cpu.records_dropped).sum();
     let records = (dropped > 0).then(|| format!("{} records of samples: the meter could not keep up", count(dropped)));
     summary.losses.iter().map(loss).chain(records).chain(uncovered(summary)).collect()

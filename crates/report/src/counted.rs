@@ -18,11 +18,13 @@ pub fn when(line: &PrintedLine) -> String {
 
 /// The late wake-up before a line.
 pub fn beside(line: &PrintedLine) -> String {
-    match (line.at_ns, line.beside) {
+    match (line.at_ns, &line.beside) {
         (None, _) => "the command ran on another machine".into(),
         (Some(_), None) => format!("no captured spike in the {} before", duration(BESIDE_NS)),
         (Some(_), Some(beside)) => {
-            format!("{} after spike {} ({})", latency(beside.before_ns), beside.spike, latency(beside.latency_ns))
+            let whose = if beside.name.is_empty() { String::new() } else { format!(" of {}", beside.name) };
+            let (before, late) = (latency(beside.before_ns), latency(beside.latency_ns));
+            format!("{before} after spike {}{whose} ({late})", beside.spike)
         }
     }
 }

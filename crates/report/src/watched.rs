@@ -19,12 +19,7 @@ fn request(summary: &RunSummary) -> Option<&WatchSettings> {
 
 /// What it watched, as requested.
 pub fn whom(summary: &RunSummary) -> String {
-    match request(summary) {
-        Some(WatchSettings { command, .. }) if !command.is_empty() => command.join(" "),
-        Some(WatchSettings { comm: Some(name), .. }) => format!("threads called {name}"),
-        Some(WatchSettings { pid: Some(pid), .. }) => format!("process {pid}"),
-        _ => "nobody".into(),
-    }
+    request(summary).map_or_else(|| "nothing".into(), WatchSettings::whom)
 }
 
 /// `arm-high-4711`.

@@ -4,7 +4,7 @@ use archive::environment::Environment;
 use archive::frame::Item;
 use archive::histogram::Histogram;
 use archive::manifest::RunState;
-use archive::message::{LoadReport, Loss, LossKind, Message, Problem, RunPhase, ThreadProgress};
+use archive::message::{FileKind, LoadReport, Loss, LossKind, Message, Problem, RunPhase, ThreadProgress};
 use archive::settings::EffectiveSettings;
 use archive::spike::Spike;
 use machines::News;
@@ -53,6 +53,19 @@ pub enum Event {
         histogram: Histogram,
     },
     Spike(Box<Spike>),
+    /// A file of the archive starts, grows, or is complete.
+    FileBegun {
+        file: u32,
+        kind: FileKind,
+    },
+    FileBytes {
+        file: u32,
+        offset: u64,
+        bytes: Vec<u8>,
+    },
+    FileComplete {
+        file: u32,
+    },
     Loads(Vec<LoadReport>),
     Problem(Problem),
     Loss(Loss),
@@ -78,30 +91,30 @@ pub enum Event {
 
 impl Event {
     /// The event of an item of the meter's stream, if it should be shown.
-    pub fn of(item: &Item) -> Option<Self> {
+    pub fn of(item: Item) -> Option<Self> {
         let loss = |kind: LossKind, count: u64, detail: String| Some(Self::Loss(Loss { kind, count, detail }));
         match item {
             Item::Message(message) => Self::of_message(message),
-            Item::Chunk { .. } => None,
-            Item::Unknown { why } => loss(LossKind::Messages, 1, why.clone()),
+            Item::Chunk { file, offset, data } => Some(Self::FileBytes { file, offset, bytes: data }),
+            Item::Unknown { why } => loss(LossKind::Messages, 1, why),
             Item::Garbage { bytes } => loss(LossKind::LineBytes, bytes.len() as u64, "not part of any frame".into()),
-            Item::FramesLost { count } => loss(LossKind::Frames, u64::from(*count), "their numbers are missing".into()),
+            Item::FramesLost { count } => loss(LossKind::Frames, u64::from(count), "their numbers are missing".into()),
         }
     }
 
-    fn of_message(message: &Message) -> Option<Self> {
+    fn of_message(message: Message) -> Option<Self> {
         Some(match message {
-            Message::Phase { phase, .. } => Self::Phase(*phase),
-            Message::Environment(environment) => Self::Environment(environment.clone()),
-            Message::Effective(effective) => Self::Effective(effective.clone()),
-            Message::Progress { threads, snapshots } => {
-                Self::Progress { threads: threads.clone(), snapshots: *snapshots }
-            }
-            Message::Thread { thread, histogram, .. } => Self::Totals { thread: *thread, histogram: histogram.clone() },
-            Message::Spike(spike) => Self::Spike(spike.clone()),
-            Message::Loads(loads) => Self::Loads(loads.clone()),
-            Message::Problem(problem) => Self::Problem(problem.clone()),
-            Message::Loss(loss) => Self::Loss(loss.clone()),
+            Message::Phase { phase, .. } => Self::Phase(phase),
+            Message::Environment(environment) => Self::Environment(environment),
+            Message::Effective(effective) => Self::Effective(effective),
+            Message::Progress { threads, snapshots } => Self::Progress { threads, snapshots },
+            Message::Thread { thread, histogram, .. } => Self::Totals { thread, histogram },
+            Message::Spike(spike) => Self::Spike(spike),
+            Message::Loads(loads) => Self::Loads(loads),
+            Message::Problem(problem) => Self::Problem(problem),
+            Message::Loss(loss) => Self::Loss(loss),
+            Message::FileBegin { file, kind } => Self::FileBegun { file, kind },
+            Message::FileEnd { file, .. } => Self::FileComplete { file },
             Message::Hello { .. }
             | Message::Planned(_)
             | Message::Seconds(_)
@@ -112,8 +125,6 @@ impl Event {
             | Message::KernelSeries(_)
             | Message::SpikeDropped { .. }
             | Message::Absences(_)
-            | Message::FileBegin { .. }
-            | Message::FileEnd { .. }
             | Message::End { .. } => return None,
         })
     }

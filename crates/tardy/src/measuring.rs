@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod command;
 pub mod ending;
+pub mod live_causes;
 pub mod machine;
 pub mod request;
 pub mod rounds;

@@ -6,14 +6,18 @@ use archive::message::Severity;
 use archive::settings::{Policy, SnapshotMode};
 use archive::spike::SpikeReason;
 use archive::summary::{CpuSummary, RunSummary};
-use archive::watched::WatchedKind;
+use archive::watched::{WatchedKind, WatchedSeries};
 
 /// The subject of a line of a picture and of a row of the table: a CPU, or one kind of wake-ups of a watched thread.
 pub fn series(cpu: &CpuSummary) -> String {
     match &cpu.watched {
-        Some(watched) => format!("{}-{} {}", watched.name, watched.tid, watched_kind(watched.kind)),
+        Some(watched) => watched_series(watched),
         None => format!("CPU {}", cpu.cpu),
     }
+}
+
+pub fn watched_series(watched: &WatchedSeries) -> String {
+    format!("{}-{} {}", watched.name, watched.tid, watched_kind(watched.kind))
 }
 
 /// [`series`] by the number of its thread.

@@ -862,9 +862,14 @@ put_aside_ns?: number | null, };
 export type SnapshotMode = "auto" | "trigger" | "onmax" | "flip" | "off";
 
 /**
- * The largest spike in the [`BESIDE_NS`] before a line.
+ * The largest spike in the [`BESIDE_NS`] before a line, of threads with a real-time policy if they had any: an ordinary
+ * thread of the same program is later on most machines, and rarely the reason.
  */
-export type SpikeBeside = { spike: number, latency_ns: number, 
+export type SpikeBeside = { spike: number, 
+/**
+ * Name of the late thread; empty if it is unknown.
+ */
+name: string, latency_ns: number, 
 /**
  * From the end of the late wake-up until the line was read, in ns.
  */

@@ -36,10 +36,14 @@ pub fn sentence(judgement: &Judgement) -> String {
 
 /// The decisive CPUs, followed by a space.
 fn place(decisive: &[&CpuJudgement], all: usize) -> String {
-    let names: Vec<String> = decisive.iter().map(|cpu| cpu.cpu.to_string()).collect();
+    let watched = decisive.iter().any(|cpu| cpu.series.is_some());
+    let names: Vec<String> =
+        decisive.iter().map(|cpu| if watched { cpu.name() } else { cpu.cpu.to_string() }).collect();
     match (names.len(), all) {
         (_, 1) => String::new(),
+        (some, all) if some == all && watched => "for every watched thread: ".to_owned(),
         (some, all) if some == all => "on every CPU ".to_owned(),
+        _ if watched => format!("for {}: ", names.join(", ")),
         (1, _) => format!("on CPU {} ", names[0]),
         _ => format!("on CPUs {} ", names.join(", ")),
     }

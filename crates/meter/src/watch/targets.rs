@@ -3,7 +3,7 @@
 use super::pattern::Pattern;
 use crate::compact;
 use archive::watched::PageFaults;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -15,25 +15,36 @@ pub struct ThreadFound {
     pub name: String,
 }
 
-/// Threads of a process and of all its descendants, as long as their parents live.
+/// Threads of a process and of all its descendants, as long as their parents live; without this process, even if a
+/// descendant started it.
 pub fn threads_below(pid: i32) -> Vec<ThreadFound> {
-    let parents: Vec<(i32, i32)> = processes().into_iter().filter_map(|pid| Some((pid, parent_of(pid)?))).collect();
+    let parents: BTreeMap<i32, i32> =
+        compact::inserted(processes().into_iter().filter_map(|pid| Some((pid, parent_of(pid)?))));
+    family(pid, &parents, std::process::id() as i32).into_iter().flat_map(threads_of).collect()
+}
+
+/// A process and its descendants, except `own` and the processes between: they are the tool and what started it.
+fn family(pid: i32, parents: &BTreeMap<i32, i32>, own: i32) -> BTreeSet<i32> {
+    let mut excluded: BTreeSet<i32> = BTreeSet::new();
+    let mut ancestor = Some(own).filter(|own| *own != pid);
+    while let Some(tool) = ancestor.filter(|tool| *tool != pid && excluded.insert(*tool)) {
+        ancestor = parents.get(&tool).copied();
+    }
     let mut relatives: BTreeSet<i32> = compact::inserted([pid]);
     loop {
         let known = relatives.len();
-        relatives.extend(
-            parents.iter().filter(|(_, parent)| relatives.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
-        );
+        let children = parents.iter().filter(|(child, parent)| relatives.contains(parent) && !excluded.contains(child));
+        relatives.extend(children.map(|(child, _)| *child).collect::<Vec<_>>());
         if relatives.len() == known {
-            break;
+            return relatives;
         }
     }
-    relatives.into_iter().flat_map(threads_of).collect()
 }
 
-/// Threads of the whole machine with matching names, except those of process `except`.
+/// Threads of the whole machine with matching names, except those of process `except` and of its parent.
 pub fn threads_called(pattern: &Pattern, except: i32) -> Vec<ThreadFound> {
-    let others = processes().into_iter().filter(|pid| *pid != except);
+    let host = parent_of(except);
+    let others = processes().into_iter().filter(|pid| *pid != except && Some(*pid) != host);
     others.flat_map(threads_of).filter(|found| pattern.fits(found.name.as_bytes())).collect()
 }
 
@@ -99,6 +110,17 @@ mod tests {
         let pattern = Pattern::new(own).unwrap();
         assert!(threads_called(&pattern, 0).iter().any(|found| found.pid == pid));
         assert!(threads_called(&pattern, pid).iter().all(|found| found.pid != pid));
+    }
+
+    #[test]
+    fn a_shell_is_watched_without_the_tool_that_it_started() {
+        // 10 is a shell; 20 started the tool, 21 is its host and 22 its meter; 30 and its child 31 are the user's.
+        let parents = BTreeMap::from([(10, 1), (20, 10), (21, 20), (22, 21), (23, 22), (30, 10), (31, 30), (40, 1)]);
+        assert_eq!(family(10, &parents, 22), BTreeSet::from([10, 30, 31]));
+        assert_eq!(family(1, &parents, 22), BTreeSet::from([1, 10, 30, 31, 40]));
+        assert_eq!(family(30, &parents, 22), BTreeSet::from([30, 31]));
+        assert_eq!(family(22, &parents, 22), BTreeSet::from([22, 23]), "the tool itself, if it is asked for");
+        assert_eq!(family(30, &BTreeMap::from([(22, 22), (31, 30)]), 22), BTreeSet::from([30, 31]));
     }
 
     #[test]

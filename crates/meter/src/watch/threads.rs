@@ -214,12 +214,12 @@ impl SampleSource for WatchedThreads<'_> {
         let unseen = Loss {
             kind: LossKind::WakeUps,
             count: followed.wakeups.unseen,
-            detail: "have no sample: the kernel did not record when the thread was given the CPU; after the first few its return from the system call counts instead".into(),
+            detail: "without a sample, because the kernel did not record when the thread was given the CPU; after the first few its return from the system call counts instead".into(),
         };
         let unfinished = Loss {
             kind: LossKind::WakeUps,
             count: followed.unfinished(self.ended_ns),
-            detail: "have no sample: they were due before the end and had not come when the run ended".into(),
+            detail: "without a sample, because they were due before the end and had not come when the run ended".into(),
         };
         events.chain([unseen, unfinished]).filter(|loss| loss.count > 0).collect()
     }

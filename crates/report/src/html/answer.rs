@@ -9,6 +9,7 @@ use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
 use archive::summary::{CpuSummary, ReportData, RunSummary, SpikeSummary};
 use maud::{Markup, html};
+use words::figures::latency;
 use words::vocabulary;
 
 pub fn answer(data: &ReportData) -> Markup {
@@ -108,7 +109,7 @@ fn why(summary: &RunSummary, cpu: &CpuSummary, latency_ns: i64) -> Markup {
         p.why {
             strong {
                 @if is_watch(summary) {
-                    "Why the longest, " (said(vocabulary::series(cpu))) " of " (number::micros_unit(latency_ns)) ": "
+                    "Why the longest, " (latency(latency_ns)) " of " (said(vocabulary::series(cpu))) ": "
                 } @else { "Why: " }
             }
             @match (spike, largest) {

@@ -33,7 +33,7 @@ fn item(line: &PrintedLine) -> Markup {
     html! {
         li {
             (when(line)) ", "
-            @match line.beside {
+            @match &line.beside {
                 Some(near) => a href={ "#spike-" (near.spike) } { (beside(line)) },
                 None => (beside(line)),
             }

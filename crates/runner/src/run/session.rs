@@ -221,7 +221,7 @@ impl<'a> Session<'a> {
                 self.hold_files(matches!(phase, RunPhase::Settle | RunPhase::Measure));
             }
             self.store(&item);
-            if let Some(event) = Event::of(&item) {
+            if let Some(event) = Event::of(item) {
                 (self.watch)(event);
             }
         }

@@ -44,6 +44,13 @@ pub fn explain_run(run: &Run, progress: &mut dyn FnMut(usize, usize)) -> Vec<Exp
     explanations
 }
 
+/// Explains the spike of a run whose trace is in memory; the run may still go on. `None` without a spike.
+pub fn explain_arrived(run: &Run, trace: Vec<u8>) -> Option<Explanation> {
+    let context = Context::of(run);
+    let trace = SpikeTrace::Memory(trace);
+    run.spikes.first().map(|spike| explain_spike(&context.input(spike, trace.source(), &[])))
+}
+
 /// What the spikes of a run have in common.
 pub fn causes_of(run: &Run, explanations: &[Explanation]) -> RunCauses {
     let worst: Vec<(u32, Sample)> =

@@ -97,6 +97,17 @@ impl Progress {
         }
     }
 
+    /// Whether the view can show a cause before the run is over.
+    pub fn is_live(&self) -> bool {
+        self.bar.is_some()
+    }
+
+    /// Shows the cause of a spike, or why it is not known yet.
+    pub fn cause(&mut self, spike: u32, cause: &str) {
+        self.status.cause(spike, cause);
+        self.draw();
+    }
+
     /// Shows the progress of explaining.
     pub fn explaining(&mut self, done: usize, total: usize) {
         self.status.explaining(done, total);

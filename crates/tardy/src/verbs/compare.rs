@@ -17,7 +17,7 @@ use judge::difference::Difference;
 use judge::difference_kind::DifferenceKind;
 use judge::unit::Unit;
 use std::path::PathBuf;
-use words::figures::{count, latency};
+use words::figures::{count, duration, latency};
 
 /// Differences shown of each kind; `--json` has all of them.
 const DIFFERENCES_SHOWN: usize = 12;
@@ -240,12 +240,25 @@ fn lay_out_differences(differences: &[Difference], page: &mut Page) {
         }
         let (_, so_far) = shown.iter().find(|(what, _)| *what == difference.what).expect("it was just counted");
         if *so_far <= DIFFERENCES_SHOWN {
-            page.wrapped(&format!("  {}: ", difference.what), &sides(difference));
+            let (name, difference) = in_units(difference);
+            page.wrapped(&format!("  {name}: "), &sides(&difference));
         }
     }
     for (what, count) in shown.iter().filter(|(_, count)| *count > DIFFERENCES_SHOWN) {
         page.line(&format!("  {what}: and {} more, see --json", count - DIFFERENCES_SHOWN));
     }
+}
+
+/// The name and the sides of a difference; times in units that a person reads.
+fn in_units(difference: &Difference) -> (String, Difference) {
+    let (name, words): (&str, fn(i64) -> String) = match difference.what {
+        DifferenceKind::Duration => ("duration", duration),
+        DifferenceKind::Interval => ("interval", latency),
+        DifferenceKind::Limit => ("limit", latency),
+        other => return (other.to_string(), difference.clone()),
+    };
+    let time = |ns: &Option<String>| ns.as_ref().and_then(|ns| ns.parse().ok()).map(words);
+    (name.into(), Difference { a: time(&difference.a), b: time(&difference.b), ..difference.clone() })
 }
 
 fn sides(difference: &Difference) -> String {

@@ -151,10 +151,12 @@ fn lay_out_judgement(judgement: &Judgement, page: &mut Page) {
     page.heading(&described(&judgement.limit));
     page.wrapped("  ", &judgement.sentence);
     if judgement.cpus.len() > 1 {
-        let mut table = Table::new(&[Align::Right, Align::Left, Align::Right, Align::Right, Align::Right]);
+        let watched = judgement.cpus.iter().any(|cpu| cpu.series.is_some());
+        let first = if watched { Align::Left } else { Align::Right };
+        let mut table = Table::new(&[first, Align::Left, Align::Right, Align::Right, Align::Right]);
         let unit =
             if matches!(judgement.limit.requirement, Requirement::Quantile { .. }) { "share" } else { "times an hour" };
-        table.row(["  CPU", "verdict", unit, "at least", "at most"]);
+        table.row([if watched { "  thread" } else { "  CPU" }, "verdict", unit, "at least", "at most"]);
         for cpu in &judgement.cpus {
             table.row(row(cpu));
         }
@@ -174,7 +176,8 @@ fn row(cpu: &CpuJudgement) -> [String; 5] {
         value if cpu.samples.is_some() => format!("{:.4} %", value * 100.0),
         value => format!("{value:.2}"),
     };
-    [cpu.cpu.to_string(), cpu.verdict.words().into(), number(cpu.seen), number(cpu.low), number(cpu.high)]
+    let name = cpu.series.as_ref().map_or_else(|| cpu.cpu.to_string(), |series| format!("  {series}"));
+    [name, cpu.verdict.words().into(), number(cpu.seen), number(cpu.low), number(cpu.high)]
 }
 
 fn lay_out_quantiles(proof: &judge::proof::Proof, page: &mut Page) {

@@ -10,6 +10,7 @@ use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::summary::RunSummary;
+use archive::watched::WatchSettings;
 use clap::Args;
 use report::conditions;
 use serde::Serialize;
@@ -49,6 +50,9 @@ struct Listed {
     /// What a sample measures; absent for a timer.
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<String>,
+    /// The watched program, threads or process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    watched: Option<String>,
     interval_ns: Option<u64>,
     limit_ns: Option<i64>,
     over_limit: u64,
@@ -118,7 +122,7 @@ fn lay_out(listed: &[Listed], directory: &Path, columns: Option<usize>, page: &m
 
 fn wide(listed: &[Listed], directory: &Path) -> Vec<String> {
     // Most directories hold wake-ups by a timer only: the column would be empty.
-    let methods = listed.iter().any(|run| run.method.is_some());
+    let methods = listed.iter().any(|run| run.method.is_some() || run.watched.is_some());
     let mut columns = vec![Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
     columns.extend(vec![Align::Left; 7 + usize::from(methods)]);
     let mut table = Table::new(&columns);
@@ -133,7 +137,8 @@ fn wide(listed: &[Listed], directory: &Path) -> Vec<String> {
         let mut row: Vec<String> = figures(run, directory).into();
         row.push(run.started_unix_ns.map_or("-".into(), when));
         row.extend([run.target.clone(), run.kernel.clone(), run.preemption.clone()]);
-        row.extend(methods.then(|| run.method.clone().unwrap_or("timer".into())));
+        let watched = run.watched.as_ref().map(|program| format!("watch {program}"));
+        row.extend(methods.then(|| run.method.clone().or(watched).unwrap_or("timer".into())));
         row.extend([run.load.clone(), limit(run).unwrap_or("-".into()), run.worst_cause.clone().unwrap_or("-".into())]);
         table.row(row);
     }
@@ -155,6 +160,7 @@ fn figures(run: &Listed, directory: &Path) -> [String; 5] {
 fn circumstances(run: &Listed) -> Vec<String> {
     let mut phrases = vec![run.target.clone(), run.kernel.clone(), format!("preemption {}", run.preemption)];
     phrases.extend(run.method.as_ref().map(|method| format!("method {method}")));
+    phrases.extend(run.watched.as_ref().map(|program| format!("watches {program}")));
     phrases.push(format!("load {}", run.load));
     phrases.extend(limit(run).map(|limit| format!("limit {limit}")));
     phrases.extend(run.worst_cause.as_ref().map(|cause| format!("worst: {cause}")));
@@ -178,6 +184,12 @@ fn listed(run: Run) -> Listed {
         preemption: conditions::preemption(&summary).into(),
         load: conditions::load(&summary),
         method: conditions::method(&summary),
+        watched: summary
+            .settings
+            .as_ref()
+            .and_then(|settings| settings.watch.as_ref())
+            .filter(|_| conditions::method(&summary).is_none())
+            .map(WatchSettings::whom_in_short),
         interval_ns: summary.settings.as_ref().map(|settings| settings.interval_ns),
         limit_ns: summary.settings.as_ref().and_then(|settings| settings.limit_ns),
         over_limit: summary.cpus.iter().map(|cpu| cpu.over_limit).fold(0, u64::saturating_add),

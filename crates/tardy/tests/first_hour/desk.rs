@@ -8,6 +8,8 @@ use tempfile::TempDir;
 
 pub struct Desk {
     folder: TempDir,
+    /// The meter is that of `TARDY_METER`, not the one beside `tardy`.
+    foreign_meter: bool,
 }
 
 pub struct Ended {
@@ -21,7 +23,11 @@ impl Desk {
     pub fn new() -> Option<Self> {
         let meter = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter").is_file();
         let needs = [Root, Tracefs, Prepared("a tardy-meter beside tardy (cargo build -p tardy-meter)", meter)];
-        met(&needs).then(|| Self { folder: tempfile::tempdir().unwrap() })
+        met(&needs).then(|| Self { folder: tempfile::tempdir().unwrap(), foreign_meter: false })
+    }
+
+    pub fn with_meter_of_environment(self) -> Self {
+        Self { foreign_meter: true, ..self }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -33,7 +39,9 @@ impl Desk {
         let line = format!("tardy() {{ '{}' \"$@\"; }}; {line}", env!("CARGO_BIN_EXE_tardy"));
         let mut command = Command::new("sh");
         command.args(["-c", &line]).current_dir(self.folder.path()).env("XDG_CONFIG_HOME", self.path("config"));
-        command.env_remove("TARDY_METER");
+        if !self.foreign_meter {
+            command.env_remove("TARDY_METER");
+        }
         Ended::of(command.output().unwrap())
     }
 
@@ -53,6 +61,14 @@ impl Ended {
     /// All output, without line breaks.
     pub fn shown(&self) -> String {
         format!("{} {}", self.stdout, self.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether the summary counts anything beyond the limits of the command.
+    pub fn exceeds_a_limit(&self, command: &str) -> bool {
+        let shown = self.shown();
+        let has = |option: &str| command.contains(option);
+        let late = (has(" --limit ") || has(" -b ")) && !shown.contains("None came later than");
+        late || (has(" --cycle-limit ") && !shown.contains("No cycle took longer than"))
     }
 
     pub fn json(&self) -> serde_json::Value {

@@ -5,3 +5,5 @@ mod desk;
 mod examples;
 mod mistakes;
 mod runs;
+mod virtual_machine;
+mod worked;

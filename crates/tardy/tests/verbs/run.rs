@@ -60,7 +60,7 @@ fn an_exceeded_limit_is_code_1() {
     let bench = measuring().says(&[totals(1), end(Ending::Complete)]);
     let ended = bench.run(&["run", "--limit", "100us"]);
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    assert!(ended.stdout.contains("1 time later than the limit of 100.0 µs"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("1 came later than the limit of 100.0 µs"), "{}", ended.stdout);
 }
 
 #[test]

@@ -33,7 +33,9 @@ pub struct Status {
     threads: Vec<ThreadProgress>,
     snapshots: u32,
     spikes: u64,
-    last_spike: Option<String>,
+    last_spike: Option<(u32, String)>,
+    /// Number of the spike that was explained last, and its cause.
+    cause: Option<(u32, String)>,
     loads: Vec<LoadReport>,
     losses: u64,
     notes: Vec<String>,
@@ -72,8 +74,8 @@ impl Status {
             Event::Spike(spike) => {
                 self.spikes += 1;
                 let (number, cpu) = (spike.number, spike.sample.cpu);
-                self.last_spike =
-                    Some(format!("last spike #{number}: CPU {cpu}, {} late", latency(spike.sample.latency_ns)));
+                let text = format!("last spike #{number}: CPU {cpu}, {} late", latency(spike.sample.latency_ns));
+                self.last_spike = Some((number, text));
             }
             Event::Loads(loads) => self.loads.clone_from(loads),
             Event::Problem(problem) => self.notes.push(problem.text.clone()),
@@ -82,6 +84,9 @@ impl Status {
             Event::Begun { virtual_time, .. } => self.virtual_time = *virtual_time,
             Event::Environment(_)
             | Event::Effective(_)
+            | Event::FileBegun { .. }
+            | Event::FileBytes { .. }
+            | Event::FileComplete { .. }
             | Event::Line(_)
             | Event::Said { .. }
             | Event::Restored { .. }
@@ -94,6 +99,20 @@ impl Status {
         self.explaining = Some((done, total));
     }
 
+    pub fn cause(&mut self, spike: u32, cause: &str) {
+        self.cause = Some((spike, cause.to_owned()));
+    }
+
+    /// The newest spike, with its cause below it; until that is known, the newest known one.
+    fn spike_lines(&self) -> Vec<String> {
+        let Some((last, text)) = &self.last_spike else { return Vec::new() };
+        let cause = self.cause.as_ref().map(|(spike, cause)| match spike == last {
+            true => format!("  {cause}"),
+            false => format!("  #{spike}: {cause}"),
+        });
+        [text.clone()].into_iter().chain(cause).collect()
+    }
+
     /// The block, `in_phase` after the start of the current phase.
     pub fn lines(&self, in_phase: Duration) -> Vec<String> {
         if let Some((done, total)) = self.explaining {
@@ -103,7 +122,7 @@ impl Status {
         if !self.threads.is_empty() {
             lines.extend(self.thread_lines());
         }
-        lines.extend(self.last_spike.clone());
+        lines.extend(self.spike_lines());
         for load in &self.loads {
             let dead = if load.alive { "" } else { " (dead)" };
             lines.push(format!("load {}: {} {}{dead}", load.name, count(load.progress), load.unit));
@@ -259,6 +278,16 @@ mod tests {
         }
         status.fit(Some(Size { columns: 80, rows: 5 }));
         assert_eq!(status.lines(Duration::from_secs(5)).len(), 1, "there is room for the time alone");
+    }
+
+    #[test]
+    fn the_newest_known_cause_stands_below_the_last_spike() {
+        let mut status = Status::new(None);
+        status.cause(2, "kworker/0:1 kept the CPU (certain)");
+        status.last_spike = Some((2, "last spike #2: CPU 0, 1.0 ms late".into()));
+        assert_eq!(status.spike_lines(), ["last spike #2: CPU 0, 1.0 ms late", "  kworker/0:1 kept the CPU (certain)"]);
+        status.last_spike = Some((5, "last spike #5: CPU 0, 2.0 ms late".into()));
+        assert_eq!(status.spike_lines()[1], "  #2: kworker/0:1 kept the CPU (certain)");
     }
 
     #[test]

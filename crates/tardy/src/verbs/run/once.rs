@@ -4,6 +4,7 @@ use super::seeds;
 use crate::exit::{Exit, UsageError};
 use crate::measuring::arguments::RunArguments;
 use crate::measuring::ending::conclude;
+use crate::measuring::live_causes::LiveCauses;
 use crate::measuring::machine::{self, is_board, is_in_virtual_time};
 use crate::measuring::request::new_request;
 use crate::measuring::signals::Signals;
@@ -31,9 +32,13 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
     let request = new_request(&arguments.target, &arguments.output, command, meter, settings)?;
     let output = &arguments.output;
     let mut progress = Progress::new(output.view(), request.settings.duration_ns);
+    let mut causes = progress.is_live().then(|| LiveCauses::of(&arguments.target, request.settings.clone()));
     let mut stops_at_ns = arguments.stops_at_ns();
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
         progress.event(&event);
+        if let Some((spike, cause)) = causes.as_mut().and_then(|causes| causes.take(&event)) {
+            progress.cause(spike, &cause.words());
+        }
         if stops_at_ns.is_some_and(|limit_ns| latest_ns(&event) > limit_ns) {
             stops_at_ns = None;
             progress.aside(|| complain!("tardy: a wake-up came later than --limit; the run ends"));

@@ -1,0 +1,73 @@
+//! Every example: of `--help` of each verb, of the README, and of the documents.
+
+use crate::desk::Desk;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const VERBS: [&str; 24] = [
+    "",
+    "audit",
+    "check",
+    "run",
+    "watch",
+    "plan",
+    "load",
+    "methods",
+    "observe",
+    "cyclictest",
+    "explain",
+    "report",
+    "list",
+    "judge",
+    "compare",
+    "experiment",
+    "history",
+    "bisect",
+    "target",
+    "collect",
+    "restore",
+    "import",
+    "export",
+    "virtual",
+];
+
+pub fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The lines, each once, without prompts and remarks.
+pub fn examples(desk: &Desk) -> BTreeSet<String> {
+    let mut found: BTreeSet<String> = pages().iter().flat_map(|page| in_page(page)).collect();
+    for verb in VERBS {
+        let help = desk.shell(&format!("tardy {verb} --help")).stdout.replace("\\\n", " ");
+        found.extend(help.lines().filter_map(command));
+    }
+    found
+}
+
+/// The README and every document, except the tutorial, which has a test of its own, and the decisions, which show no
+/// commands.
+fn pages() -> Vec<PathBuf> {
+    let folders = ["docs/how-to", "docs/reference", "docs/explanation"];
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(root().join(folder)).unwrap().flatten());
+    let pages = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "md"));
+    pages.chain([root().join("README.md")]).collect()
+}
+
+/// The commands in the blocks of a page.
+pub fn in_page(page: &Path) -> Vec<String> {
+    let text = fs::read_to_string(page).unwrap().replace("\\\n", " ");
+    let blocks = text.split("```").skip(1).step_by(2);
+    blocks.flat_map(str::lines).filter_map(command).collect()
+}
+
+/// A line that starts with `tardy`, after a prompt or not, without the remark at its end.
+fn command(line: &str) -> Option<String> {
+    let line = line.trim_start_matches([' ', '$']);
+    let line = line.split("  # ").next().unwrap_or(line).trim_end().trim_end_matches(" &");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    // A line of the list of verbs is no example, and one that is wrapped in quotes is whole elsewhere.
+    (words.first() == Some(&"tardy") && words.len() > 1 && line.matches('\'').count().is_multiple_of(2))
+        .then(|| words.join(" "))
+}

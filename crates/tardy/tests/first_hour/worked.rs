@@ -1,0 +1,78 @@
+//! The programs of docs/how-to/watching-examples.md: each command of the page as it is written.
+
+use crate::desk::{Desk, Ended};
+use crate::examples::found::{in_page, root};
+use prerequisites::Prerequisite::Program;
+use prerequisites::met;
+
+const PAGE: &str = "docs/how-to/watching-examples.md";
+
+/// Runs the command of the page that contains `words`, with the files of the page beside it.
+fn worked(desk: &Desk, words: &str) -> Ended {
+    let files = root().join("docs/how-to/examples").display().to_string();
+    assert_eq!(desk.shell(&format!("cp {files}/* .")).code, Some(0));
+    let commands: Vec<String> = in_page(&root().join(PAGE)).into_iter().filter(|line| line.contains(words)).collect();
+    let [command] = commands.as_slice() else { panic!("{words}: {commands:?}") };
+    let ended = desk.shell(&format!("export XDG_RUNTIME_DIR=$PWD; {command}"));
+    let code = if ended.exceeds_a_limit(command) { 124 } else { 0 };
+    assert_eq!(ended.code, Some(code), "{command}: {}", ended.shown());
+    ended
+}
+
+/// The number of samples in the row of a thread, in the table with this title.
+fn samples(ended: &Ended, title: &str, thread: &str, runs_as: &str) -> u64 {
+    let table = ended.stdout.split(title).nth(1).unwrap_or_else(|| panic!("no {title}: {}", ended.stdout));
+    let rows = table.lines().take_while(|line| !line.is_empty());
+    let row = |line: &str| Some(line.strip_prefix(thread)?.split_once(runs_as)?.1.split_whitespace().next()?.parse());
+    let found = rows.filter_map(row).next();
+    found.unwrap_or_else(|| panic!("no {thread} {runs_as}: {}", ended.stdout)).unwrap()
+}
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn jack_is_watched_and_its_xruns_are_counted() {
+    let Some(desk) = Desk::new().filter(|_| met(&[Program("jackd")])) else { return };
+    let ended = worked(&desk, "jackd");
+    // 7500 periods in 10 s, on a machine that has time for them.
+    assert!(samples(&ended, "Timer wake-ups", "jackd-", "fifo 10") > 3_000, "{}", ended.stdout);
+    assert!(ended.stdout.contains("with XRun"), "{}", ended.stdout);
+}
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn pipewire_is_watched_without_a_sound_card() {
+    let Some(desk) = Desk::new().filter(|_| met(&[Program("pipewire"), Program("env")])) else { return };
+    let ended = worked(&desk, "dummy-audio.conf");
+    assert!(samples(&ended, "Timer wake-ups", "pipewire-", "fifo 88") > 1_000, "{}", ended.stdout);
+    assert!(ended.stdout.contains("with XRun!"), "{}", ended.stdout);
+}
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn a_pipeline_shows_each_hop_and_its_stale_messages() {
+    let Some(desk) = Desk::new().filter(|_| met(&[Program("cc")])) else { return };
+    let sources = root().join("docs/how-to/examples/pipeline.c").display().to_string();
+    assert_eq!(desk.shell(&format!("cc -O2 -pthread -Wall -Werror -o pipeline {sources}")).code, Some(0));
+    let ended = worked(&desk, "./pipeline");
+    assert!(samples(&ended, "Timer wake-ups", "sensor-", "fifo 60") > 1_000, "{}", ended.stdout);
+    for (thread, runs_as) in [("filter-", "fifo 50"), ("actuator-", "fifo 40")] {
+        assert!(samples(&ended, "Other wake-ups", thread, runs_as) > 1_000, "{}", ended.stdout);
+    }
+    assert!(
+        ended.stdout.contains("with stale") && ended.stdout.contains("pipeline: 2500 messages"),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn stress_ng_and_the_watch_agree() {
+    let Some(desk) = Desk::new().filter(|_| met(&[Program("stress-ng")])) else { return };
+    let ended = worked(&desk, "stress-ng");
+    let seen = samples(&ended, "Timer wake-ups", "stress-ng-cycli-", "fifo 80");
+    let counted = ended.shown();
+    let counted = counted.split(" ns delay, ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+    let counted = counted.unwrap_or_else(|| panic!("stress-ng shows no samples: {}", ended.shown()));
+    assert!(seen.abs_diff(counted) <= counted / 50, "{seen} and {counted}");
+}
