@@ -34,7 +34,10 @@ fn vm_every_verb_shows_the_run_and_what_the_machine_is() {
     let late = document["spikes"].as_array().unwrap().iter().filter(|spike| spike["late"] == true).count();
     let listed = desk.shell("tardy list --json").json();
     let run = &listed["runs"][0];
-    assert_eq!((&run["spikes"], &run["target"], &run["load"]), (&late.into(), &"vm".into(), &"messaging".into()));
+    assert_eq!(
+        (&run["spikes"], &run["target"], &run["load"]),
+        (&late.into(), &"vm (emulated)".into(), &"messaging".into())
+    );
     assert_eq!(run["emulated"], true);
     let explained = desk.shell("tardy explain");
     assert_eq!(explained.code, Some(0), "{}", explained.shown());
