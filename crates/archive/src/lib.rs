@@ -36,6 +36,7 @@ pub mod sample;
 pub mod samples_file;
 pub mod settings;
 pub mod spike;
+pub mod storage;
 pub mod summary;
 pub mod tracer;
 pub mod watched;

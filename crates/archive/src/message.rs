@@ -91,6 +91,10 @@ pub enum FileKind {
     AuditPages { cpu: u32 },
     /// `audit/description.json`: what the pages need to be read.
     AuditDescription,
+    /// `storage/<cpu>.pages`: the way of block requests, as sub-buffers of the kernel.
+    StoragePages { cpu: u32 },
+    /// `storage/description.json`: what the pages need to be read.
+    StorageDescription,
 }
 
 /// A message of the meter, unless stated otherwise.

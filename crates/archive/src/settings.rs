@@ -1,7 +1,7 @@
 //! The requested settings of a run, and those that the kernel granted.
 
 use crate::audit::AuditSettings;
-use crate::method::MethodRequest;
+use crate::method::{Method, MethodRequest};
 use crate::tracer::{KernelSource, TracerSettings};
 use crate::watched::WatchSettings;
 use serde::{Deserialize, Serialize};
@@ -204,6 +204,18 @@ impl Default for RunSettings {
             counters: true,
             method: MethodRequest::default(),
         }
+    }
+}
+
+impl RunSettings {
+    /// Whether the way of each block request is recorded.
+    pub fn records_requests(&self) -> bool {
+        self.method.name == Method::Storage && self.method.value("phases") == Some("on") && self.watch.is_none()
+    }
+
+    /// Whether every sample is sent: phases of a request are between the instants of its sample.
+    pub fn keeps_every_sample(&self) -> bool {
+        self.every_sample || self.records_requests()
     }
 }
 

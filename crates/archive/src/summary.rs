@@ -21,6 +21,7 @@ use crate::reader::{Run, ThreadRun};
 use crate::sample::{Sample, Second};
 use crate::settings::{EffectiveSettings, RunSettings};
 use crate::spike::Spike;
+use crate::storage::StorageAccount;
 use crate::tracer::{KernelSample, KernelSeries, KernelSource, LatencyTrace};
 use crate::watched::{WatchedKind, WatchedSeries};
 use bars::cpu_histogram;
@@ -192,6 +193,10 @@ pub struct RunSummary {
     /// Recorded by a kernel latency tracer; longest first.
     #[serde(default)]
     pub latency_traces: Vec<LatencyTrace>,
+    /// Where the time of block requests went, if it was recorded and read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub storage: Option<StorageAccount>,
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
     /// What is missing or damaged in the archive.
@@ -279,6 +284,7 @@ impl RunSummary {
             counters: condensed(&run.counters),
             kernel_series: kernel_series(run),
             latency_traces: latency_traces(run),
+            storage: None,
             losses: run.losses.clone(),
             problems: run.problems.clone(),
             gaps: run.gaps.clone(),

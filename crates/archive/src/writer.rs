@@ -17,6 +17,7 @@ use crate::layout::{
 use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, LossKind, Message};
 use crate::problem::{Problem, Severity};
+use crate::storage;
 use crate::write_error::WriteError;
 use held::Held;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -78,6 +79,8 @@ fn bytes_max(kind: FileKind) -> u64 {
         FileKind::LatencyTrace { .. } => TRACER_BYTES_MAX,
         FileKind::AuditPages { .. } => PAGES_BYTES_MAX,
         FileKind::AuditDescription => DESCRIPTION_BYTES_MAX,
+        FileKind::StoragePages { .. } => storage::PAGES_BYTES_MAX,
+        FileKind::StorageDescription => storage::DESCRIPTION_BYTES_MAX,
     }
 }
 

@@ -8,7 +8,7 @@
 //! permanently. [`counters`] reads the kernel's counters. [`guest`] is the user space of a virtual machine. [`kernel`]
 //! contains thin wrappers of system calls and [`link`] the connection to the host. [`spool`] stores the stream while
 //! the host is disconnected, and [`console`] answers if the only connection is a console. `compact` sorts with little
-//! code. [`audit`] records what watched threads ask of the kernel.
+//! code. [`audit`] records what watched threads ask of the kernel, and [`block_path`] the way of block requests.
 //!
 //! Every reported problem has a code; [`problem_definitions`] lists them all.
 //!
@@ -17,7 +17,7 @@
 //! ```order
 //! guest virtual_time console spool apply run
 //! watch session facts
-//! audit
+//! audit block_path
 //! problem kernel_tracer trace counters methods measure
 //! load_reports environment link
 //! journal cadence kernel codes compact
@@ -28,6 +28,7 @@ mod codes;
 
 pub mod apply;
 pub mod audit;
+pub mod block_path;
 pub mod cadence;
 mod compact;
 pub mod console;

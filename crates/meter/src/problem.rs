@@ -52,6 +52,10 @@ pub enum MeterProblem {
     NoTracer(TraceError),
     #[error("no audit: {0}")]
     AuditNeedsTracing(TraceError),
+    #[error("the way of block requests is not recorded, so they are not divided into phases: {0}")]
+    RequestsNotRecorded(TraceError),
+    #[error("the file system is on no block device, so its requests are not divided into phases")]
+    NoBlockDevice,
     #[error("measuring without tracing, so no spike can be explained: {0}")]
     Untraced(TraceError),
     #[error("another tool is tracing: {others}")]
@@ -221,6 +225,10 @@ problem_codes! { MeterProblem of Load, Tracer, Method:
     NoTracer => "meter.no-tracing-for-tracer", "A kernel tracer was asked for, and the kernel cannot be traced.",
         "leave out --tracer and --stack to measure without it";
     AuditNeedsTracing => "meter.audit-needs-tracing", "An audit reads the kernel's trace, and the kernel could not be traced.", "run as root; mount -t tracefs nodev /sys/kernel/tracing";
+    RequestsNotRecorded => "meter.requests-not-recorded", "The kernel could not be traced, so block requests are not divided into phases. The latencies stand.",
+        "run as root; mount -t tracefs nodev /sys/kernel/tracing; or add the option phases=off to the method";
+    NoBlockDevice => "meter.no-block-device", "The file to measure is not on a block device, as on tmpfs or a network. Its requests have no phases.",
+        "choose a directory on a disk with directory=, or add the option phases=off to the method";
     Untraced => "meter.untraced", "The kernel could not be traced. The figures stand; late wake-ups are not explained.",
         "give access to tracefs (run as root), or say --trace off to measure without it";
     OtherTracing => "meter.other-tracing", "Another program traces the kernel, which would be part of the latencies.",

@@ -5,6 +5,7 @@
 //! decides nothing: it shows [`archive::summary`]. All text from a target is untrusted.
 
 pub mod account;
+pub mod block_requests;
 pub mod conditions;
 pub mod counted;
 mod html;

@@ -1,5 +1,6 @@
 //! Locations of archives: the directory of runs, new archives in it, and the archive that RUN names.
 
+pub mod block_requests;
 pub mod explaining;
 pub mod judging;
 

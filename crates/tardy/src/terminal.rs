@@ -9,6 +9,7 @@ macro_rules! complain {
     }};
 }
 
+pub mod block_requests;
 pub mod explained;
 pub mod json;
 pub mod kernel_tracers;

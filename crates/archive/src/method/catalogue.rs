@@ -468,6 +468,11 @@ pub static METHODS: [MethodDefinition; 21] = [
                 what: "a block device in place of a file, such as /dev/sdb",
             },
             MethodOption {
+                key: "phases",
+                values: Values::OneOf(&["on", "off"]),
+                what: "record the way of each request through the block layer, where the kernel can be traced",
+            },
+            MethodOption {
                 key: "overwrite",
                 values: Values::Flag,
                 what: "permit writes to the device, which destroy what is on it; one in use is refused all the same",

@@ -24,7 +24,7 @@ mod response;
 mod semaphore;
 mod signal;
 pub mod stimulus;
-mod storage;
+pub mod storage;
 mod timer;
 mod uio;
 

@@ -6,6 +6,7 @@
 mod capture_setup;
 mod machine;
 
+use crate::block_path::BlockPathRecording;
 use crate::journal::{Header, Journal, journal_directory, restore};
 use crate::kernel::{clock, scheduling, signals};
 use crate::kernel_tracer::setup;
@@ -17,13 +18,14 @@ use crate::problem::MeterProblem;
 use crate::session::clocks::Clocks;
 use crate::session::own_threads::OwnThreads;
 use crate::session::plan::Plan;
+use crate::session::source::SampleSource;
 use crate::session::{Equipment, HeldSettings, LoadStart, Loads, Session};
 use crate::trace::capturing::Capturing;
 use crate::trace::snapshotter::Armed;
 use crate::watch;
 use crate::watch::start::HeldCommand;
 use archive::message::{Ending, Message, RunPhase, Severity};
-use archive::settings::RunSettings;
+use archive::settings::{RunSettings, SnapshotMode};
 use archive::watched::WatchSettings;
 use load::RunningLoads;
 use machine::Machine;
@@ -219,8 +221,29 @@ fn measure_threads<W: Write>(
     lines.link.still_alive();
     let tracing = read_tracers(tracers, &plan, &start)?;
     let cpu_dma_latency_us = machine.dma_latency_us();
-    let equipment = Equipment { capturing, tracing, audit: None, loads, cpu_dma_latency_us, clocks, settings: held };
+    let block_path = match settings.records_requests() && settings.trace.mode != SnapshotMode::Off {
+        true => record_requests(settings, &source, machine, &mut lines.link)?,
+        false => None,
+    };
+    let equipment =
+        Equipment { capturing, tracing, audit: None, block_path, loads, cpu_dma_latency_us, clocks, settings: held };
     Session::new(settings, source, equipment).conduct(lines)
+}
+
+/// Arms the recording of block requests; without it the latencies are measured all the same.
+fn record_requests<W: Write>(
+    settings: &RunSettings,
+    source: &OwnThreads,
+    machine: &mut Machine,
+    link: &mut Link<W>,
+) -> Result<Option<BlockPathRecording>, MeterProblem> {
+    let journal = machine.journal().ok_or(MeterProblem::NoJournal)?;
+    match BlockPathRecording::arm(&settings.method, &source.threads(), journal) {
+        Ok(Some(armed)) => return Ok(Some(armed)),
+        Ok(None) => link.problem(Severity::Notice, &MeterProblem::NoBlockDevice),
+        Err(error) => link.problem(Severity::Degraded, &MeterProblem::RequestsNotRecorded(error)),
+    }
+    Ok(None)
 }
 
 /// Measures threads of another program. A command started by the meter does not outlive this.
@@ -254,7 +277,8 @@ fn watch_request<W: Write>(
     let audit = settings.audit.as_ref().map(|audit| watch::arm_audit(audit, request, journal)).transpose()?;
     let (source, capturing) = watch::assemble(settings, request, &plan, snapshotter, &start, journal, &mut lines.link)?;
     let tracing = read_tracers(tracers, &plan, &start)?;
-    let equipment = Equipment { capturing, tracing, audit, loads, cpu_dma_latency_us, clocks, settings: held };
+    let equipment =
+        Equipment { capturing, tracing, audit, block_path: None, loads, cpu_dma_latency_us, clocks, settings: held };
     Session::new(settings, source, equipment).conduct(lines)
 }
 

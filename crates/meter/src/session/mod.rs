@@ -18,6 +18,7 @@ pub mod source;
 mod stall;
 
 use crate::audit::AuditRecording;
+use crate::block_path::BlockPathRecording;
 use crate::cadence::{Checkpoints, Every};
 use crate::counters::Counters;
 use crate::environment::tree::Tree;
@@ -82,6 +83,7 @@ pub struct Equipment {
     pub capturing: Option<Capturing>,
     pub tracing: Option<KernelTracing>,
     pub audit: Option<AuditRecording>,
+    pub block_path: Option<BlockPathRecording>,
     pub loads: Loads,
     /// Value held in /dev/cpu_dma_latency, in µs.
     pub cpu_dma_latency_us: Option<i32>,
@@ -143,6 +145,9 @@ impl<'a> Session<'a> {
         }
         if let Some(audit) = &mut self.equipment.audit {
             audit.begin().map_err(MeterProblem::AuditNeedsTracing)?;
+        }
+        if let Some(block_path) = &mut self.equipment.block_path {
+            block_path.begin().map_err(MeterProblem::RequestsNotRecorded)?;
         }
         lines.phase(RunPhase::Settle);
         let span = self.source.start();
@@ -235,6 +240,9 @@ impl<'a> Session<'a> {
         if let Some(audit) = &mut self.equipment.audit {
             audit.drain(link);
         }
+        if let Some(block_path) = &mut self.equipment.block_path {
+            block_path.drain(link);
+        }
     }
 
     fn report<W: Write>(&mut self, agenda: &mut Agenda, link: &mut Link<W>, now_ns: i64) {
@@ -298,6 +306,9 @@ impl<'a> Session<'a> {
         std::mem::take(&mut self.samples).close(link);
         if let Some(audit) = self.equipment.audit.take() {
             audit.close(link);
+        }
+        if let Some(block_path) = self.equipment.block_path.take() {
+            block_path.close(link);
         }
         self.report_losses(link);
         for problem in self.equipment.clocks.changes_until(Clocks::now()) {

@@ -453,8 +453,16 @@ fn next_whole_ns(instant_ns: i64) -> i64 {
     instant_ns + (WHOLE_NS - instant_ns % WHOLE_NS) % WHOLE_NS
 }
 
+/// Block requests back to back are hardly shorter.
+const REQUEST_NS_LEAST: u64 = 20_000;
+
 fn samples_capacity(settings: &RunSettings) -> usize {
-    if settings.every_sample { (4_000_000_000 / settings.interval_ns.max(1)).clamp(1024, 1 << 20) as usize } else { 0 }
+    if !settings.keeps_every_sample() {
+        return 0;
+    }
+    let back_to_back = settings.method.value("pace") == Some("back-to-back");
+    let interval_ns = if back_to_back { settings.interval_ns.min(REQUEST_NS_LEAST) } else { settings.interval_ns };
+    (4_000_000_000 / interval_ns.max(1)).clamp(1024, 1 << 20) as usize
 }
 
 fn compare_policy<W: Write>(

@@ -90,6 +90,7 @@ fn totals_of_every_cpu_are_sent_although_one_hangs() {
         let mut lines = Lines { link: Link::new(output.clone()), control, signals: signals.into() };
         let equipment = Equipment {
             audit: None,
+            block_path: None,
             capturing: None,
             tracing: None,
             loads: Loads { running: RunningLoads::default(), start: LoadStart::OnceReady },

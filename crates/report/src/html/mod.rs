@@ -4,6 +4,7 @@
 //! neither add markup nor change the reading direction of the sentence around it.
 
 mod answer;
+mod block_requests;
 mod causes;
 mod counted;
 mod counters;
@@ -48,6 +49,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                     li { a href="#answer" { "The answer" } }
                     li { a href="#distribution" { "How often, how late" } }
                     li { a href="#time" { "When" } }
+                    @if summary.storage.is_some() { li { a href="#block-requests" { "Where the time went" } } }
                     @if plots.counters.is_some() { li { a href="#counters" { "What the machine did" } } }
                     @if !summary.counted.is_empty() { li { a href="#counted" { (crate::counted::TITLE) } } }
                     @if causes::is_shown(data) { li { a href="#causes" { "Causes" } } }
@@ -74,6 +76,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                 "The latest wake-up of each second on each CPU. A mark shows a wake-up whose trace was kept; it leads to its \
                  account below. Equal distances between the peaks suggest a periodic cause."
             }))
+            (block_requests::section(summary))
             (counters::section(summary, plots))
             (counted::section(summary))
             (causes::section(data))

@@ -2,6 +2,7 @@
 //! summarise.
 
 use super::arguments::Showing;
+use crate::archives::block_requests;
 use crate::archives::explaining::explain_run;
 use crate::exit::Exit;
 use crate::measuring::signals::Signals;
@@ -35,7 +36,7 @@ pub fn conclude(
     if let Err(error) = run.save_explanations(&explanations) {
         complain!("tardy: {}", printable(&error.to_string()));
     }
-    let summary = RunSummary::of(&run, &explanations);
+    let summary = RunSummary { storage: block_requests::account_of(&run), ..RunSummary::of(&run, &explanations) };
     // A stopped run that is sound is not broken; the summary says that it is short.
     let broken = outcome.problem.as_ref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
     show(showing, &summary, broken)?;

@@ -1,5 +1,6 @@
 //! The summary of a run as a page of text: one sentence, a table, the worst spikes, the problems, the next commands.
 
+use crate::terminal::block_requests;
 use crate::terminal::kernel_tracers::{lay_out_latencies, lay_out_series};
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
@@ -46,6 +47,7 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
     if let Some(speed) = summary.virtual_speed {
         page.wrapped("", &virtual_speed_words(speed));
     }
+    block_requests::lay_out(summary.storage.as_ref(), &mut page);
     lay_out_series(&summary.kernel_series, &mut page);
     match is_watch(summary) {
         true => {

@@ -4,8 +4,10 @@ mod bound;
 mod diff;
 
 use crate::archives;
+use crate::archives::block_requests;
 use crate::archives::explaining::{causes_of, events_of, explain_run};
 use crate::exit::{Exit, UsageError};
+use crate::terminal::block_requests::lay_out as lay_out_requests;
 use crate::terminal::explained::timeline::Canvas;
 use crate::terminal::explained::{account, alarm, causes, explanation_of, print_document};
 use crate::terminal::kernel_tracers::lay_out_latencies;
@@ -99,6 +101,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
         ));
     }
     if arguments.spike.is_none() {
+        lay_out_requests(block_requests::account_of(&run).as_ref(), &mut page);
         lay_out_latencies(&RunSummary::of(&run, &[]).latency_traces, &mut page);
     }
     page.print()?;

@@ -1,6 +1,7 @@
 //! `tardy report`: an archive as one HTML file, and its plots as pictures.
 
 use crate::archives;
+use crate::archives::block_requests;
 use crate::archives::explaining::{causes_of, explain_run};
 use crate::exit::Exit;
 use crate::terminal::json;
@@ -32,6 +33,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     let run = archives::open_or_latest(arguments.run.as_deref())?;
     let explanations = explain_run(&run, &mut |_, _| {});
     let mut data = ReportData::of(&run, &explanations);
+    data.summary.storage = block_requests::account_of(&run);
     data.causes = Some(causes_of(&run, &explanations));
     let page = render_html(&data);
     let html = archives::write_document(arguments.output.as_deref(), &run.directory, "report.html", page.as_bytes())?;

@@ -1,0 +1,237 @@
+//! Block requests of a run with the method `storage`: what its recorded trace pages need to be read, and the account of where
+//! the time of each request went.
+
+use crate::directory::read_inside;
+use crate::layout::file_path;
+use crate::message::FileKind;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+
+/// Version of [`StorageDescription`].
+pub const DESCRIPTION_VERSION: u32 = 1;
+/// Most bytes of a description that are read.
+pub const DESCRIPTION_BYTES_MAX: u64 = 16 << 20;
+/// Most bytes of the pages of all CPUs together.
+pub const PAGES_BYTES_MAX: u64 = 256 << 20;
+
+/// A block device of the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StorageDevice {
+    /// Of the device that requests go to, as the kernel's events have it: major number << 20 | minor number.
+    pub number: u32,
+    /// Of the partition through which they go, if there is one.
+    pub partition: Option<u32>,
+    /// `vda`
+    pub name: String,
+    /// It maps requests to other devices and has no queue of its own, as a device mapper's.
+    pub maps: bool,
+    /// The chosen I/O scheduler; empty if it has none.
+    pub scheduler: String,
+    /// Numbers of its interrupts.
+    pub interrupts: Vec<u32>,
+}
+
+/// Everything that the pages of a run need to be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StorageDescription {
+    pub description_version: u32,
+    pub big_endian: bool,
+    pub page_bytes: u64,
+    pub header_page: String,
+    pub header_event: String,
+    /// (system, text of its format) of each recorded event.
+    pub event_formats: Vec<(String, String)>,
+    /// CPUs with pages.
+    pub cpus: Vec<u32>,
+    pub events_absent: Vec<String>,
+    /// Bytes of pages that came after the budget was used up.
+    pub bytes_left_out: u64,
+    pub device: StorageDevice,
+    /// Number of each measuring thread, and its number in the kernel.
+    pub threads: Vec<(u32, i32)>,
+}
+
+/// The description in an archive.
+///
+/// # Errors
+/// If the archive holds none, or it cannot be read.
+pub fn description(archive: &Path) -> io::Result<StorageDescription> {
+    let bytes = read_inside(archive, file_path(FileKind::StorageDescription), DESCRIPTION_BYTES_MAX)?;
+    serde_json::from_slice(&bytes).map_err(io::Error::from)
+}
+
+/// The pages of each CPU of a description, as the kernel recorded them.
+///
+/// # Errors
+/// If they cannot be read, or are more than [`PAGES_BYTES_MAX`] together.
+pub fn pages(archive: &Path, description: &StorageDescription) -> io::Result<Vec<(u32, Vec<u8>)>> {
+    let mut left = PAGES_BYTES_MAX;
+    let mut pages = Vec::new();
+    for cpu in &description.cpus {
+        let bytes = read_inside(archive, file_path(FileKind::StoragePages { cpu: *cpu }), left)?;
+        left -= bytes.len() as u64;
+        pages.push((*cpu, bytes));
+    }
+    Ok(pages)
+}
+
+/// A phase of a request. Those of one request add up to its latency, to the nanosecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum StoragePhase {
+    /// From the call until the block layer has the first part of it, and between its parts.
+    Submission,
+    /// In the block layer without a request for the device: plug, merge, scheduler.
+    BioToRequest,
+    /// In the queue of the device and in its driver.
+    RequestToDevice,
+    /// At the device.
+    Device,
+    /// From the interrupt of the device until the block layer has completed the request.
+    InterruptToCompletion,
+    /// From there until the thread is woken.
+    CompletionToWakeUp,
+    /// From there until the thread reads the clock.
+    WakeUpToUser,
+    /// In the kernel with no request to the device that the trace connects with the call.
+    WithoutRequest,
+    /// The trace has a gap or lacks an event, so the request is not divided.
+    NotSplit,
+}
+
+impl StoragePhase {
+    pub const ALL: [Self; 9] = [
+        Self::Submission,
+        Self::BioToRequest,
+        Self::RequestToDevice,
+        Self::Device,
+        Self::InterruptToCompletion,
+        Self::CompletionToWakeUp,
+        Self::WakeUpToUser,
+        Self::WithoutRequest,
+        Self::NotSplit,
+    ];
+
+    /// The phase in words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Submission => "submission to bio",
+            Self::BioToRequest => "bio to request",
+            Self::RequestToDevice => "request to device",
+            Self::Device => "device",
+            Self::InterruptToCompletion => "interrupt to completion",
+            Self::CompletionToWakeUp => "completion to wake-up",
+            Self::WakeUpToUser => "wake-up to user",
+            Self::WithoutRequest => "without a request",
+            Self::NotSplit => "not split",
+        }
+    }
+}
+
+/// What the events prove about a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum StorageCause {
+    /// The device had the request more than five times as long as it has the median one.
+    SlowDevice,
+    /// It waited for a commit of the journal (jbd2).
+    JournalCommit,
+    /// The device wrote its cache out.
+    Flush,
+    /// The driver gave the request back, and it was issued once more.
+    Requeued,
+    /// It was held between the scheduler's queue and the driver.
+    Queue,
+    /// The thread was runnable and another one had its CPU.
+    WakeUp,
+    /// The thread reclaimed memory in the call.
+    Reclaim,
+    /// The kernel merged it with another request.
+    Merged,
+    /// The kernel split it.
+    Split,
+}
+
+impl StorageCause {
+    /// The cause in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SlowDevice => "the device took more than five times its median",
+            Self::JournalCommit => "waited for a commit of the journal",
+            Self::Flush => "the device wrote its cache out (flush)",
+            Self::Requeued => "requeued: the driver gave it back",
+            Self::Queue => "held in the queue of the device",
+            Self::WakeUp => "runnable without a CPU",
+            Self::Reclaim => "reclaimed memory in the call",
+            Self::Merged => "merged with another request",
+            Self::Split => "split by the kernel",
+        }
+    }
+}
+
+/// Where the time of one request went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StorageRequest {
+    pub thread: u32,
+    pub due_ns: i64,
+    pub latency_ns: i64,
+    /// In the order of [`StoragePhase::ALL`], without those of 0 ns.
+    pub phases: Vec<(StoragePhase, i64)>,
+    /// Each with its time, where it has one; the longest first.
+    pub causes: Vec<(StorageCause, Option<i64>)>,
+}
+
+impl StorageRequest {
+    pub fn ns(&self, phase: StoragePhase) -> i64 {
+        self.phases.iter().find(|(name, _)| *name == phase).map_or(0, |(_, ns)| *ns)
+    }
+
+    /// Whether the trace shows its whole way.
+    pub fn is_split(&self) -> bool {
+        self.ns(StoragePhase::NotSplit) == 0
+    }
+}
+
+/// One phase of all requests that were split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StoragePhaseFigures {
+    pub phase: StoragePhase,
+    pub median_ns: i64,
+    pub p99_ns: i64,
+    pub max_ns: i64,
+    pub sum_ns: i64,
+}
+
+/// Where the time of the requests of a run went.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StorageAccount {
+    pub device: StorageDevice,
+    /// All samples, and those whose whole way the trace shows.
+    pub requests: u64,
+    pub split: u64,
+    /// Phases that are not 0 in every request.
+    pub phases: Vec<StoragePhaseFigures>,
+    /// Of the whole time of the requests that were split, the part outside of the device, in thousandths.
+    pub software_permille: Option<u32>,
+    /// Median of the same of single requests.
+    pub software_permille_median: Option<u32>,
+    /// Parts of requests that the kernel merged, split and requeued, and flushes of the device.
+    pub merged: u64,
+    pub split_by_kernel: u64,
+    pub requeued: u64,
+    pub flushes: u64,
+    /// Stretches in which events were lost.
+    pub gaps: u64,
+    /// The largest requests, largest first.
+    pub worst: Vec<StorageRequest>,
+}

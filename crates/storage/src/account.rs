@@ -1,0 +1,229 @@
+//! Condenses the requests of a run.
+
+use crate::Samples;
+use crate::parts::{Part, Stage, by_thread, follow};
+use crate::phases::{Clip, Way, divide};
+use crate::read::Recorded;
+use crate::sleeps::{self, Sleep, Threads};
+use archive::storage::{
+    StorageAccount, StorageCause, StorageDescription, StoragePhase, StoragePhaseFigures, StorageRequest,
+};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+const WORST_KEPT: usize = 10;
+/// A device that takes more than this many times its median is slow with a request.
+const SLOW_FACTOR: i64 = 5;
+/// How long before a gap events may be missing.
+const NEAR_NS: i64 = 1_000_000_000;
+/// A cause with less than this part of the latency is not named.
+const LEAST_PART: i64 = 20;
+
+/// Everything that is known of a run.
+struct Run<'a> {
+    recorded: &'a Recorded,
+    threads: Threads,
+    parts: BTreeMap<i32, Vec<&'a Part>>,
+    /// The first and last instant of the trace.
+    span: Option<(i64, i64)>,
+}
+
+/// The account of a run.
+pub fn account(description: &StorageDescription, recorded: &Recorded, samples: &[Samples]) -> StorageAccount {
+    let tids: Vec<i32> = description.threads.iter().map(|(_, tid)| *tid).collect();
+    let parts = follow(recorded, &description.device);
+    let run = Run {
+        recorded,
+        threads: sleeps::of(recorded, &tids),
+        parts: by_thread(&parts),
+        span: recorded.events.first().zip(recorded.events.last()).map(|(first, last)| (first.at_ns, last.at_ns)),
+    };
+    let mut requests: Vec<StorageRequest> = Vec::new();
+    for of in samples {
+        let tid = description.threads.iter().find(|(thread, _)| *thread == of.thread).map(|(_, tid)| *tid);
+        requests
+            .extend(of.samples.iter().map(|(due_ns, latency_ns)| run.request(of.thread, tid, *due_ns, *latency_ns)));
+    }
+    let device_median_ns = median(requests.iter().map(|request| request.ns(StoragePhase::Device)).filter(|ns| *ns > 0));
+    for request in &mut requests {
+        let device_ns = request.ns(StoragePhase::Device);
+        if device_median_ns.is_some_and(|median_ns| device_ns > median_ns.saturating_mul(SLOW_FACTOR)) {
+            request.causes.push((StorageCause::SlowDevice, Some(device_ns)));
+        }
+        request.causes.sort_by_key(|(_, ns)| Reverse(*ns));
+    }
+    let own = |part: &&Part| tids.contains(&part.tid);
+    let count = |is: &dyn Fn(&Part) -> bool| parts.iter().filter(own).filter(|part| is(part)).count() as u64;
+    let mut account = StorageAccount {
+        device: description.device.clone(),
+        merged: count(&|part| part.merged),
+        split_by_kernel: count(&|part| part.split),
+        requeued: count(&|part| part.requeued > 0),
+        flushes: count(&|part| part.extent.is_flush),
+        gaps: recorded.gaps.len() as u64,
+        ..condensed(&requests)
+    };
+    requests.sort_by_key(|request| (Reverse(request.latency_ns), request.due_ns));
+    requests.truncate(WORST_KEPT);
+    account.worst = requests;
+    account
+}
+
+impl Run<'_> {
+    /// Divides one sample and names what its events prove.
+    fn request(&self, thread: u32, tid: Option<i32>, due_ns: i64, latency_ns: i64) -> StorageRequest {
+        let until_ns = due_ns.saturating_add(latency_ns.max(0));
+        let whole = |phase| StorageRequest {
+            thread,
+            due_ns,
+            latency_ns,
+            phases: if latency_ns == 0 { Vec::new() } else { vec![(phase, latency_ns)] },
+            causes: Vec::new(),
+        };
+        let Some(tid) = tid.filter(|_| latency_ns > 0 && self.covers(due_ns, until_ns)) else {
+            return whole(StoragePhase::NotSplit);
+        };
+        let sleeps = within(self.threads.sleeps.get(&tid).map_or(&[][..], Vec::as_slice), due_ns, until_ns);
+        let mut parts: Vec<(&Part, Clip)> =
+            self.submitted(tid, due_ns, until_ns).map(|part| (part, Clip::ALL)).collect();
+        if parts.iter().any(|(part, _)| part.done_ns().is_none()) {
+            return whole(StoragePhase::NotSplit);
+        }
+        let mut journal_ns = 0;
+        for sleep in sleeps {
+            let (Some(waker), Some(woken_ns)) = (sleep.waker, sleep.woken_ns) else { continue };
+            let clip = Clip { from_ns: sleep.from_ns, until_ns: woken_ns };
+            let of_waker = self.submitted(waker, i64::MIN, woken_ns);
+            let while_asleep = of_waker.filter(|part| part.done_ns().is_some_and(|done_ns| done_ns > sleep.from_ns));
+            let before = parts.len();
+            parts.extend(while_asleep.map(|part| (part, clip)));
+            let is_journal = self.recorded.names.get(&waker).is_some_and(|name| name.starts_with("jbd2/"));
+            if is_journal && parts.len() > before {
+                journal_ns = woken_ns.saturating_sub(sleep.from_ns).saturating_add(journal_ns);
+            }
+        }
+        let phases = divide(Way { from_ns: due_ns, until_ns, parts: &parts, sleeps });
+        let mut request = StorageRequest { thread, due_ns, latency_ns, phases, causes: Vec::new() };
+        request.causes = self.causes(tid, &request, &parts, sleeps, journal_ns);
+        request
+    }
+
+    /// Whether the trace has no gap in a stretch.
+    fn covers(&self, from_ns: i64, until_ns: i64) -> bool {
+        let gap = self.recorded.gaps.partition_point(|gap_ns| *gap_ns <= from_ns);
+        // The instant of a gap is that of the first event after it: one soon after the stretch may reach into it.
+        let is_whole = self.recorded.gaps.get(gap).is_none_or(|gap_ns| *gap_ns > until_ns.saturating_add(NEAR_NS));
+        is_whole && self.span.is_some_and(|(first_ns, last_ns)| first_ns <= from_ns && until_ns <= last_ns)
+    }
+
+    /// The parts that a thread submitted in a stretch.
+    fn submitted(&self, tid: i32, from_ns: i64, until_ns: i64) -> impl Iterator<Item = &Part> {
+        let parts = self.parts.get(&tid).map_or(&[][..], Vec::as_slice);
+        let from = parts.partition_point(|part| part.start_ns() < from_ns);
+        let until = parts.partition_point(|part| part.start_ns() <= until_ns);
+        // Old parts of a busy thread are done.
+        let from = from.max(until.saturating_sub(4096));
+        parts[from.min(until)..until].iter().copied()
+    }
+
+    fn causes(
+        &self,
+        tid: i32,
+        request: &StorageRequest,
+        parts: &[(&Part, Clip)],
+        sleeps: &[Sleep],
+        journal_ns: i64,
+    ) -> Vec<(StorageCause, Option<i64>)> {
+        let until_ns = request.due_ns.saturating_add(request.latency_ns);
+        let inside = |from_ns: i64, to_ns: i64| to_ns.min(until_ns).saturating_sub(from_ns.max(request.due_ns)).max(0);
+        let flush_ns: i64 = parts
+            .iter()
+            .filter(|(part, _)| part.extent.is_flush)
+            .map(|(part, clip)| {
+                at_device_ns(part).map_or(0, |(from, to)| inside(from.max(clip.from_ns), to.min(clip.until_ns)))
+            })
+            .sum();
+        let runnable_ns = sleeps.iter().filter_map(|sleep| Some(inside(sleep.woken_ns?, sleep.until_ns))).sum();
+        let reclaims = self.threads.reclaims.get(&tid).map_or(&[][..], Vec::as_slice);
+        let reclaim_ns = reclaims.iter().map(|(from_ns, to_ns)| inside(*from_ns, *to_ns)).sum();
+        let timed = [
+            (StorageCause::JournalCommit, journal_ns),
+            (StorageCause::Flush, flush_ns),
+            (StorageCause::WakeUp, runnable_ns),
+            (StorageCause::Reclaim, reclaim_ns),
+            (StorageCause::Queue, request.ns(StoragePhase::RequestToDevice)),
+        ];
+        let large = timed.into_iter().filter(|(_, ns)| *ns > 0 && ns.saturating_mul(LEAST_PART) >= request.latency_ns);
+        let mut causes: Vec<(StorageCause, Option<i64>)> = large.map(|(cause, ns)| (cause, Some(ns))).collect();
+        let any = |is: &dyn Fn(&Part) -> bool| parts.iter().any(|(part, _)| is(part));
+        let seen = [
+            (StorageCause::Requeued, any(&|part| part.requeued > 0)),
+            (StorageCause::Merged, any(&|part| part.merged)),
+            (StorageCause::Split, any(&|part| part.split)),
+        ];
+        causes.extend(seen.into_iter().filter(|(_, seen)| *seen).map(|(cause, _)| (cause, None)));
+        causes
+    }
+}
+
+/// When the device last had a part.
+fn at_device_ns(part: &Part) -> Option<(i64, i64)> {
+    let at = part.stages.iter().rposition(|(_, stage)| *stage == Stage::Device)?;
+    let (from_ns, _) = part.stages[at];
+    Some((from_ns, part.stages.get(at + 1).map_or(from_ns, |(to_ns, _)| *to_ns)))
+}
+
+/// The sleeps that overlap a stretch.
+fn within(sleeps: &[Sleep], from_ns: i64, until_ns: i64) -> &[Sleep] {
+    let from = sleeps.partition_point(|sleep| sleep.until_ns <= from_ns);
+    let until = sleeps.partition_point(|sleep| sleep.from_ns < until_ns);
+    &sleeps[from.min(until)..until]
+}
+
+fn median(values: impl Iterator<Item = i64>) -> Option<i64> {
+    let mut values: Vec<i64> = values.collect();
+    values.sort_unstable();
+    quantile(&values, 50)
+}
+
+/// Of values in ascending order, the smallest that at least `percent` of them do not exceed.
+fn quantile(sorted: &[i64], percent: usize) -> Option<i64> {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied()
+}
+
+/// The part of a request outside of the device, in thousandths.
+fn software_permille(device_ns: i64, whole_ns: i64) -> Option<u32> {
+    let outside = i128::from(whole_ns - device_ns) * 1000;
+    (whole_ns > 0).then(|| u32::try_from((outside + i128::from(whole_ns) / 2) / i128::from(whole_ns)).unwrap_or(0))
+}
+
+fn condensed(requests: &[StorageRequest]) -> StorageAccount {
+    let split: Vec<&StorageRequest> = requests.iter().filter(|request| request.is_split()).collect();
+    let figures = |phase: StoragePhase| {
+        let mut values: Vec<i64> = split.iter().map(|request| request.ns(phase)).collect();
+        values.sort_unstable();
+        let max_ns = *values.last().filter(|ns| **ns > 0)?;
+        Some(StoragePhaseFigures {
+            phase,
+            median_ns: quantile(&values, 50)?,
+            p99_ns: quantile(&values, 99)?,
+            max_ns,
+            sum_ns: values.iter().fold(0, |sum, ns| sum.saturating_add(*ns)),
+        })
+    };
+    let phases: Vec<StoragePhaseFigures> =
+        StoragePhase::ALL.into_iter().filter(|phase| *phase != StoragePhase::NotSplit).filter_map(figures).collect();
+    let whole_ns = split.iter().fold(0_i64, |sum, request| sum.saturating_add(request.latency_ns));
+    let device_ns = phases.iter().find(|one| one.phase == StoragePhase::Device).map_or(0, |one| one.sum_ns);
+    let shares =
+        split.iter().filter_map(|request| software_permille(request.ns(StoragePhase::Device), request.latency_ns));
+    StorageAccount {
+        requests: requests.len() as u64,
+        split: split.len() as u64,
+        phases,
+        software_permille: software_permille(device_ns, whole_ns),
+        software_permille_median: median(shares.map(i64::from)).and_then(|share| u32::try_from(share).ok()),
+        ..StorageAccount::default()
+    }
+}

@@ -1,0 +1,31 @@
+//! From the events of the block layer to where the time of each request went.
+//!
+//! [`read`] decodes the recorded pages, [`parts`] follows each part of a request from the block layer to its completion,
+//! [`sleeps`] when the measuring threads slept and what woke them, [`phases`] divides a sample at these instants, and
+//! [`account`] condenses all of them.
+//!
+//! Nothing here reads a clock or a file, and no function fails because of what a target recorded.
+
+#![deny(clippy::disallowed_methods)]
+
+pub mod account;
+pub mod parts;
+pub mod phases;
+pub mod read;
+pub mod sleeps;
+
+use archive::storage::{StorageAccount, StorageDescription};
+pub use read::CpuPages;
+
+/// The samples of one thread, ascending: the instant before each request, and its latency, in ns.
+#[derive(Debug, Clone)]
+pub struct Samples {
+    pub thread: u32,
+    pub samples: Vec<(i64, i64)>,
+}
+
+/// The account of a whole run.
+pub fn account_of(description: &StorageDescription, cpus: &[CpuPages<'_>], samples: &[Samples]) -> StorageAccount {
+    let recorded = read::read(description, cpus);
+    account::account(description, &recorded, samples)
+}

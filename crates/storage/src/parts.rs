@@ -1,0 +1,218 @@
+//! Follows each part of a request: a bio of the kernel, from the block layer to its completion.
+//!
+//! Events name sectors, not requests. A part is the one that is open and has these sectors; an event that fits none
+//! belongs to a request that was submitted before the recording, and changes nothing.
+
+use crate::read::{Event, Extent, Recorded, What};
+use archive::storage::StorageDevice;
+use std::collections::BTreeMap;
+
+/// Where a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// In the block layer, not yet in a request for the device.
+    Block,
+    /// In a request that the device does not have.
+    Queue,
+    Device,
+    /// The device has raised its interrupt.
+    Interrupted,
+    Done,
+}
+
+/// A part of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    pub extent: Extent,
+    /// The thread that submitted it.
+    pub tid: i32,
+    /// Its stages, each with the instant at which it started; instants do not descend.
+    pub stages: Vec<(i64, Stage)>,
+    pub merged: bool,
+    pub split: bool,
+    pub requeued: u32,
+}
+
+impl Part {
+    pub fn start_ns(&self) -> i64 {
+        self.stages.first().map_or(0, |(at_ns, _)| *at_ns)
+    }
+
+    /// `None`: the trace does not show its completion.
+    pub fn done_ns(&self) -> Option<i64> {
+        self.stages.last().filter(|(_, stage)| *stage == Stage::Done).map(|(at_ns, _)| *at_ns)
+    }
+
+    fn stage(&self) -> Stage {
+        self.stages.last().map_or(Stage::Block, |(_, stage)| *stage)
+    }
+
+    fn enter(&mut self, at_ns: i64, stage: Stage) {
+        let at_ns = at_ns.max(self.stages.last().map_or(at_ns, |(last_ns, _)| *last_ns));
+        self.stages.push((at_ns, stage));
+    }
+}
+
+/// An interrupt of the device on a CPU.
+#[derive(Debug, Clone, Copy)]
+struct Interrupt {
+    at_ns: i64,
+    cpu: u32,
+}
+
+/// How many interrupts are remembered: those between the issue of a request and its completion matter.
+const INTERRUPTS_KEPT: usize = 256;
+
+struct Following<'a> {
+    device: &'a StorageDevice,
+    parts: Vec<Part>,
+    open: Vec<usize>,
+    interrupts: Vec<Interrupt>,
+}
+
+/// Follows every part; ascending by their start.
+pub fn follow(recorded: &Recorded, device: &StorageDevice) -> Vec<Part> {
+    let mut following = Following { device, parts: Vec::new(), open: Vec::new(), interrupts: Vec::new() };
+    let mut gaps = recorded.gaps.iter().peekable();
+    for event in &recorded.events {
+        while gaps.next_if(|gap_ns| **gap_ns <= event.at_ns).is_some() {
+            // What was open may have gone on unseen.
+            following.open.clear();
+        }
+        following.take(event);
+    }
+    following.parts
+}
+
+impl Following<'_> {
+    /// The open parts for which the condition holds.
+    fn each(&mut self, holds: impl Fn(&Part) -> bool, mut change: impl FnMut(&mut Part)) {
+        for at in &self.open {
+            let part = &mut self.parts[*at];
+            if holds(part) {
+                change(part);
+            }
+        }
+    }
+
+    fn take(&mut self, event: &Event) {
+        let at_ns = event.at_ns;
+        match event.what {
+            What::Queue(extent) => {
+                let mut stages = vec![(at_ns, Stage::Block)];
+                if self.device.maps {
+                    // What it does with the request is all that is to be known of it.
+                    stages.push((at_ns, Stage::Device));
+                }
+                self.open.push(self.parts.len());
+                let tid = event.tid;
+                self.parts.push(Part { extent, tid, stages, merged: false, split: false, requeued: 0 });
+            }
+            What::Split { sector, at } => self.split(sector, at),
+            What::Merge(extent) => self.each(
+                |part| same_start(part, extent) && part.stage() == Stage::Block,
+                |part| {
+                    part.merged = true;
+                    part.enter(at_ns, Stage::Queue);
+                },
+            ),
+            // A plug holds the request from here until it is inserted or issued.
+            What::Get(_) => {}
+            What::Insert(extent) => {
+                self.each(
+                    |part| inside(part, extent) && part.stage() == Stage::Block,
+                    |part| part.enter(at_ns, Stage::Queue),
+                );
+            }
+            What::MergeRequests(extent) => {
+                self.each(|part| inside(part, extent) && part.stage() < Stage::Device, |part| part.merged = true);
+            }
+            What::Issue(extent) => self.each(
+                |part| inside(part, extent) && part.stage() < Stage::Device,
+                |part| part.enter(at_ns, Stage::Device),
+            ),
+            What::Requeue(extent) => self.each(
+                |part| inside(part, extent) && part.stage() == Stage::Device,
+                |part| {
+                    part.requeued += 1;
+                    part.enter(at_ns, Stage::Queue);
+                },
+            ),
+            What::Complete(extent) => {
+                self.complete(event, |part| inside(part, extent) && part.stage() == Stage::Device)
+            }
+            What::CompletePart(extent) => self.complete(event, |part| {
+                part.extent.sector == extent.sector || (!part.extent.is_flush && part.extent.end() == extent.sector)
+            }),
+            What::Interrupt { number } => {
+                if self.device.interrupts.contains(&number) {
+                    if self.interrupts.len() == INTERRUPTS_KEPT {
+                        self.interrupts.drain(..INTERRUPTS_KEPT / 2);
+                    }
+                    self.interrupts.push(Interrupt { at_ns, cpu: event.cpu });
+                }
+            }
+            What::Waking { .. } | What::Switch { .. } | What::BlockSoftirq | What::ReclaimBegin | What::ReclaimEnd => {}
+        }
+    }
+
+    fn split(&mut self, sector: u64, at: u64) {
+        let found = self.open.iter().copied().find(|open| {
+            let part = &self.parts[*open];
+            part.extent.sector == sector
+                && (sector + 1..part.extent.end()).contains(&at)
+                && part.stage() == Stage::Block
+        });
+        let Some(found) = found else { return };
+        let part = &mut self.parts[found];
+        part.split = true;
+        let mut rest = part.clone();
+        rest.extent = Extent { sector: at, sectors: part.extent.end() - at, is_flush: false };
+        part.extent.sectors = at - sector;
+        self.open.push(self.parts.len());
+        self.parts.push(rest);
+    }
+
+    fn complete(&mut self, event: &Event, is_done: impl Fn(&Part) -> bool) {
+        let done: Vec<usize> = self.open.iter().copied().filter(|at| is_done(&self.parts[*at])).collect();
+        for at in done {
+            let issued_ns = self.parts[at].stages.last().map_or(event.at_ns, |(at_ns, _)| *at_ns);
+            if let Some(interrupt_ns) = self.interrupt_of(event, issued_ns) {
+                self.parts[at].enter(interrupt_ns, Stage::Interrupted);
+            }
+            self.parts[at].enter(event.at_ns, Stage::Done);
+            self.open.retain(|open| *open != at);
+        }
+    }
+
+    /// The interrupt that brought a completion: the last one on this CPU since the issue, or the only one at all. Several on
+    /// other CPUs do not show which one it was.
+    fn interrupt_of(&self, event: &Event, issued_ns: i64) -> Option<i64> {
+        let since = || self.interrupts.iter().rev().take_while(|interrupt| interrupt.at_ns >= issued_ns);
+        let here = since().find(|interrupt| interrupt.cpu == event.cpu);
+        let mut all = since();
+        let only = all.next().filter(|_| all.next().is_none());
+        here.or(only).map(|interrupt| interrupt.at_ns)
+    }
+}
+
+fn same_start(part: &Part, extent: Extent) -> bool {
+    part.extent.sector == extent.sector && part.extent.is_flush == extent.is_flush
+}
+
+/// Whether a request contains a part. The kernel has one flush for all that wait for one.
+fn inside(part: &Part, request: Extent) -> bool {
+    if part.extent.is_flush || request.is_flush {
+        return part.extent.is_flush && request.is_flush;
+    }
+    part.extent.sectors > 0 && request.sector <= part.extent.sector && part.extent.end() <= request.end()
+}
+
+/// Parts by the thread that submitted them.
+pub fn by_thread(parts: &[Part]) -> BTreeMap<i32, Vec<&Part>> {
+    let mut by_thread: BTreeMap<i32, Vec<&Part>> = BTreeMap::new();
+    for part in parts {
+        by_thread.entry(part.tid).or_default().push(part);
+    }
+    by_thread
+}

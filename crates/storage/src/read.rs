@@ -1,0 +1,267 @@
+//! Decodes the recorded pages into events in order of time.
+
+use archive::storage::StorageDescription;
+use ftrace::byte_order::ByteOrder;
+use ftrace::format::{EventFormats, Field};
+use ftrace::metadata::MetadataText;
+use ftrace::trace_dat::{CpuRecords, Merged, Record, TraceItem};
+use std::collections::BTreeMap;
+
+/// A description from elsewhere may turn few bytes into many events.
+const EVENTS_MAX: usize = 8_000_000;
+/// `TRACE_FLAG_HARDIRQ` and `TRACE_FLAG_SOFTIRQ` of the kernel.
+const IN_INTERRUPT: u8 = 0x08 | 0x10;
+
+/// Pages of one CPU, as they were recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct CpuPages<'a> {
+    pub cpu: u32,
+    pub pages: &'a [u8],
+}
+
+/// Sectors of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    pub sector: u64,
+    pub sectors: u64,
+    /// It has no sectors, and has the device write its cache out.
+    pub is_flush: bool,
+}
+
+impl Extent {
+    pub fn end(&self) -> u64 {
+        self.sector.saturating_add(self.sectors)
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    Queue(Extent),
+    /// Merged into a request that was there.
+    Merge(Extent),
+    /// The part that starts at `sector` ends at `at`; the rest is a part of its own.
+    Split {
+        sector: u64,
+        at: u64,
+    },
+    Get(Extent),
+    Insert(Extent),
+    /// Two requests became one.
+    MergeRequests(Extent),
+    Issue(Extent),
+    Requeue(Extent),
+    Complete(Extent),
+    /// Completion of a part on a device without requests.
+    CompletePart(Extent),
+    Waking {
+        tid: i32,
+    },
+    /// `waits`: the thread that is switched out is not runnable.
+    Switch {
+        prev: i32,
+        next: i32,
+        waits: bool,
+    },
+    Interrupt {
+        number: u32,
+    },
+    BlockSoftirq,
+    ReclaimBegin,
+    ReclaimEnd,
+}
+
+/// An event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    pub at_ns: i64,
+    pub cpu: u32,
+    /// The thread that was running.
+    pub tid: i32,
+    pub in_interrupt: bool,
+    pub what: What,
+}
+
+/// Everything that was recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Ascending.
+    pub events: Vec<Event>,
+    /// Instants of the first events after a loss.
+    pub gaps: Vec<i64>,
+    /// Names of threads that submitted requests.
+    pub names: BTreeMap<i32, String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Queue,
+    Merge,
+    Get,
+    Insert,
+    MergeRequests,
+    Issue,
+    Requeue,
+    Complete,
+    CompletePart,
+}
+
+/// Fields of an event about sectors.
+struct OfSectors {
+    kind: Kind,
+    sector: Field,
+    sectors: Field,
+    direction: Option<Field>,
+    name: Option<Field>,
+}
+
+/// Fields of the events by their numbers; what a kernel lacks is not decoded.
+struct Decoder {
+    of_sectors: BTreeMap<u16, OfSectors>,
+    split: Option<(u16, Field, Field)>,
+    waking: Option<(u16, Field)>,
+    switch: Option<(u16, Field, Field, Field)>,
+    interrupt: Option<(u16, Field)>,
+    softirq: Option<u16>,
+    reclaim_begin: Option<u16>,
+    reclaim_end: Option<u16>,
+}
+
+const OF_SECTORS: [(&str, Kind); 10] = [
+    ("block_bio_queue", Kind::Queue),
+    ("block_bio_backmerge", Kind::Merge),
+    ("block_bio_frontmerge", Kind::Merge),
+    ("block_getrq", Kind::Get),
+    ("block_rq_insert", Kind::Insert),
+    ("block_rq_merge", Kind::MergeRequests),
+    ("block_rq_issue", Kind::Issue),
+    ("block_rq_requeue", Kind::Requeue),
+    ("block_rq_complete", Kind::Complete),
+    ("block_bio_complete", Kind::CompletePart),
+];
+
+/// Bits of `prev_state` of a thread that is not runnable; a larger one marks a preemption.
+const WAITING: i64 = 0x7f;
+const PREEMPTED: i64 = 0x100;
+
+impl Decoder {
+    fn new(formats: &EventFormats) -> Self {
+        let id = |system: &str, name: &str| formats.find(system, name).map(|format| format.id);
+        let field = |system: &str, name: &str, field: &str| formats.find(system, name)?.field(field).cloned();
+        let of_sectors = OF_SECTORS.iter().filter_map(|(name, kind)| {
+            let of = |wanted: &str| field("block", name, wanted);
+            let fields = OfSectors {
+                kind: *kind,
+                sector: of("sector")?,
+                sectors: of("nr_sector")?,
+                direction: of("rwbs"),
+                name: of("comm"),
+            };
+            Some((id("block", name)?, fields))
+        });
+        let split = || {
+            let of = |wanted: &str| field("block", "block_split", wanted);
+            Some((id("block", "block_split")?, of("sector")?, of("new_sector")?))
+        };
+        let switch = || {
+            let of = |wanted: &str| field("sched", "sched_switch", wanted);
+            Some((id("sched", "sched_switch")?, of("prev_pid")?, of("prev_state")?, of("next_pid")?))
+        };
+        Self {
+            of_sectors: of_sectors.collect(),
+            split: split(),
+            waking: id("sched", "sched_waking").zip(field("sched", "sched_waking", "pid")),
+            switch: switch(),
+            interrupt: id("irq", "irq_handler_entry").zip(field("irq", "irq_handler_entry", "irq")),
+            softirq: id("irq", "softirq_entry"),
+            reclaim_begin: id("vmscan", "mm_vmscan_direct_reclaim_begin"),
+            reclaim_end: id("vmscan", "mm_vmscan_direct_reclaim_end"),
+        }
+    }
+
+    fn decode(&self, record: &Record<'_>, names: &mut BTreeMap<i32, String>) -> Option<What> {
+        let (id, payload) = (record.id, record.payload);
+        if let Some(fields) = self.of_sectors.get(&id) {
+            let direction = fields.direction.as_ref().and_then(|field| field.text(payload)).unwrap_or_default();
+            let sectors = fields.sectors.uint(payload)?;
+            let is_flush = sectors == 0 && (direction.contains('F') || matches!(fields.kind, Kind::Complete));
+            let extent = Extent { sector: fields.sector.uint(payload)?, sectors, is_flush };
+            if let (Kind::Queue, Some(name)) = (fields.kind, &fields.name) {
+                names.entry(record.common_pid).or_insert_with(|| name.text(payload).unwrap_or_default().into_owned());
+            }
+            return Some(match fields.kind {
+                Kind::Queue => What::Queue(extent),
+                Kind::Merge => What::Merge(extent),
+                Kind::Get => What::Get(extent),
+                Kind::Insert => What::Insert(extent),
+                Kind::MergeRequests => What::MergeRequests(extent),
+                Kind::Issue => What::Issue(extent),
+                Kind::Requeue => What::Requeue(extent),
+                // What follows a flush has no sectors either, and ends nothing.
+                Kind::Complete if sectors == 0 && !direction.contains('F') => return None,
+                Kind::Complete => What::Complete(extent),
+                Kind::CompletePart => What::CompletePart(extent),
+            });
+        }
+        if let Some((_, sector, at)) = self.split.as_ref().filter(|(own, ..)| *own == id) {
+            return Some(What::Split { sector: sector.uint(payload)?, at: at.uint(payload)? });
+        }
+        let number = |field: &Field| field.int(payload).and_then(|value| i32::try_from(value).ok());
+        if let Some((_, woken)) = self.waking.as_ref().filter(|(own, _)| *own == id) {
+            return Some(What::Waking { tid: number(woken)? });
+        }
+        if let Some((_, prev, state, next)) = self.switch.as_ref().filter(|(own, ..)| *own == id) {
+            let state = state.int(payload)?;
+            let waits = state & WAITING != 0 && state & PREEMPTED == 0;
+            return Some(What::Switch { prev: number(prev)?, next: number(next)?, waits });
+        }
+        if let Some((_, irq)) = self.interrupt.as_ref().filter(|(own, _)| *own == id) {
+            return Some(What::Interrupt { number: u32::try_from(irq.int(payload)?).ok()? });
+        }
+        let is = |own: Option<u16>| own == Some(id);
+        if is(self.softirq) {
+            return Some(What::BlockSoftirq);
+        }
+        if is(self.reclaim_begin) {
+            return Some(What::ReclaimBegin);
+        }
+        is(self.reclaim_end).then_some(What::ReclaimEnd)
+    }
+}
+
+/// Reads all pages of a run.
+pub fn read(description: &StorageDescription, cpus: &[CpuPages<'_>]) -> Recorded {
+    let order = if description.big_endian { ByteOrder::Big } else { ByteOrder::Little };
+    let text = MetadataText {
+        header_page: description.header_page.clone(),
+        header_event: description.header_event.clone(),
+        event_formats: description.event_formats.clone(),
+        ..MetadataText::default()
+    };
+    let metadata = text.parse(order);
+    let layout = metadata.layout.with_page_size(usize::try_from(description.page_bytes).unwrap_or(0));
+    let decoder = Decoder::new(&metadata.formats);
+    let mut recorded = Recorded::default();
+    for item in Merged::new(cpus.iter().map(|cpu| CpuRecords::new(cpu.cpu, cpu.pages, &layout))) {
+        match item {
+            TraceItem::Gap(gap) => recorded.gaps.push(i64::try_from(gap.ts_ns).unwrap_or(i64::MAX)),
+            TraceItem::Record(record) => {
+                let at_ns = i64::try_from(record.ts_ns).unwrap_or(i64::MAX);
+                if recorded.events.len() >= EVENTS_MAX {
+                    recorded.gaps.push(at_ns);
+                    break;
+                }
+                let Some(what) = decoder.decode(&record, &mut recorded.names) else { continue };
+                recorded.events.push(Event {
+                    at_ns,
+                    cpu: record.cpu,
+                    tid: record.common_pid,
+                    in_interrupt: record.common_flags & IN_INTERRUPT != 0,
+                    what,
+                });
+            }
+        }
+    }
+    recorded.gaps.sort_unstable();
+    recorded
+}

@@ -1,0 +1,60 @@
+//! When a measuring thread slept, what woke it, and when it was runnable without a CPU.
+
+use crate::read::{Recorded, What};
+use std::collections::BTreeMap;
+
+/// One sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sleep {
+    pub from_ns: i64,
+    /// It is woken; `None` where the trace does not show it.
+    pub woken_ns: Option<i64>,
+    /// It has a CPU again.
+    pub until_ns: i64,
+    /// The thread that woke it, unless an interrupt did.
+    pub waker: Option<i32>,
+}
+
+/// The sleeps of each thread, ascending, and its reclaim of memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Threads {
+    pub sleeps: BTreeMap<i32, Vec<Sleep>>,
+    pub reclaims: BTreeMap<i32, Vec<(i64, i64)>>,
+}
+
+/// What the events show of these threads.
+pub fn of(recorded: &Recorded, tids: &[i32]) -> Threads {
+    let mut threads = Threads::default();
+    let mut open: BTreeMap<i32, Sleep> = BTreeMap::new();
+    let mut reclaims: BTreeMap<i32, i64> = BTreeMap::new();
+    for event in &recorded.events {
+        match event.what {
+            What::Switch { prev, next, waits } => {
+                if let Some(mut sleep) = open.remove(&next) {
+                    sleep.until_ns = event.at_ns;
+                    threads.sleeps.entry(next).or_default().push(sleep);
+                }
+                if waits && tids.contains(&prev) {
+                    let sleep = Sleep { from_ns: event.at_ns, woken_ns: None, until_ns: event.at_ns, waker: None };
+                    open.insert(prev, sleep);
+                }
+            }
+            What::Waking { tid } => {
+                if let Some(sleep) = open.get_mut(&tid).filter(|sleep| sleep.woken_ns.is_none()) {
+                    sleep.woken_ns = Some(event.at_ns);
+                    sleep.waker = (!event.in_interrupt && event.tid > 0).then_some(event.tid);
+                }
+            }
+            What::ReclaimBegin => {
+                reclaims.insert(event.tid, event.at_ns);
+            }
+            What::ReclaimEnd => {
+                if let Some(from_ns) = reclaims.remove(&event.tid) {
+                    threads.reclaims.entry(event.tid).or_default().push((from_ns, event.at_ns));
+                }
+            }
+            _ => {}
+        }
+    }
+    threads
+}
