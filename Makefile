@@ -10,6 +10,7 @@ METERS := dist/bin/meters/tardy-meter
 STATIC_TARDY := dist/bin/static/tardy
 TARDY := dist/bin/tardy
 FLIGHT_RECORDER := dist/lib/libflight_recorder.so
+INTERCEPTION := dist/lib/libinterception.so
 INJECTOR := dist/bin/tardy-injector
 LABGRID := target/labgrid
 MDBOOK := target/mdbook/bin/mdbook
@@ -34,7 +35,7 @@ FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare intercept bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -54,7 +55,7 @@ demo: ## install what building needs, build, measure 30 s under load, print wher
 crates: # download them, for this machine only
 	cargo fetch --quiet --locked --target $$(rustc -vV | sed -n 's/^host: //p')
 
-build: $(TARDY) $(METER) $(FLIGHT_RECORDER) ## build dist/bin/tardy, the static dist/bin/tardy-meter and dist/lib/libflight_recorder.so
+build: $(TARDY) $(METER) $(FLIGHT_RECORDER) $(INTERCEPTION) ## build dist/bin/tardy, the static dist/bin/tardy-meter and the libraries in dist/lib
 
 meters: ## build the static meters for arm64, armhf and riscv64 in dist/bin/meters
 	packaging/install-dependencies --meters
@@ -82,6 +83,9 @@ e2e-first-hour: build ## what a new user types in the first hour, here and in a 
 	packaging/install-dependencies --first-hour
 	cargo build --package tardy-meter --package tardy
 	TARDY_METER=$(CURDIR)/$(METER) cargo test --package tardy --test first_hour -- --ignored --test-threads=1
+
+intercept: ## run threads, processes and signals with intercepted system calls for ten minutes, compare their output
+	cargo test --package interception --test programs -- --ignored --nocapture
 
 e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure in it
 	packaging/install-dependencies --custom-kernel
@@ -257,3 +261,8 @@ $(FLIGHT_RECORDER): $(RUST_SOURCES)
 	cargo build --release --package flight-recorder
 	@mkdir -p $(@D)
 	install -m 644 target/release/libflight_recorder.so $@
+
+$(INTERCEPTION): $(RUST_SOURCES)
+	cargo build --release --package interception
+	@mkdir -p $(@D)
+	install -m 644 target/release/libinterception.so $@

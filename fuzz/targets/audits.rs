@@ -171,8 +171,9 @@ fuzz_target!(|input: Input| {
     let text = serde_json::to_vec(&description).map_or(0, |text| text.len());
     let one = CpuPages { cpu: 0, pages: &pages };
     let cpus = if again { vec![one, CpuPages { cpu: 1, pages: &pages }] } else { vec![one] };
-    within_budget(text + cpus.len() * pages.len(), || {
-        let recorded = read(&description, &cpus);
+    let own = if again { &pages[..] } else { &[] };
+    within_budget(text + cpus.len() * pages.len() + own.len(), || {
+        let recorded = read(&description, &cpus, own);
         for scope in [Scope::All, Scope::RealTime] {
             let report = judge(&description, &recorded, scope, settle_ns, &mut |_, offset| Some(offset.to_string()));
             sarif::document(&report, &|_| true);

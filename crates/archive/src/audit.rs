@@ -30,11 +30,14 @@ pub struct AuditSettings {
     pub budget_bytes: u64,
     /// Record the user stack of each call and fault.
     pub stacks: bool,
+    /// The program records its own calls in this memory, a file on the target; the trace leaves them out.
+    #[serde(default)]
+    pub interception: Option<String>,
 }
 
 impl Default for AuditSettings {
     fn default() -> Self {
-        Self { buffer_kb_per_cpu: 8192, budget_bytes: PAGES_BYTES_MAX, stacks: true }
+        Self { buffer_kb_per_cpu: 8192, budget_bytes: PAGES_BYTES_MAX, stacks: true, interception: None }
     }
 }
 
@@ -106,6 +109,57 @@ pub struct InterruptThread {
     pub priority: u8,
 }
 
+/// Why an instruction of an intercepted program keeps its system call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum UnpatchedReason {
+    FunctionUnknown,
+    NoRoom,
+    JumpedInto,
+    JumpTable,
+    NoStack,
+    NoMemoryNear,
+    Protected,
+    NotDecoded,
+}
+
+/// An instruction that keeps its system call: calls from there are not recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unpatched {
+    pub pid: i32,
+    pub address: u64,
+    pub reason: UnpatchedReason,
+}
+
+/// Why nothing of a process was patched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PatchRefusal {
+    Threads,
+    NoMemory,
+    Architecture,
+}
+
+/// How the system calls of an intercepted program were recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Interception {
+    /// Processes that loaded the library.
+    pub processes: u64,
+    /// Instructions, in all processes.
+    pub patched: u64,
+    pub not_patched: u64,
+    /// The first of those.
+    pub unpatched: Vec<Unpatched>,
+    pub refusal: Option<PatchRefusal>,
+    /// Calls that the program could not record, and those over the budget.
+    pub lost: u64,
+}
+
 /// Everything that the pages of an audit need to be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -131,6 +185,10 @@ pub struct AuditDescription {
     pub events_absent: Vec<String>,
     /// Bytes of pages that came after the budget was used up.
     pub bytes_left_out: u64,
+    /// The calls are in `audit/calls.bin` and not in the pages.
+    pub interception: Option<Interception>,
+    /// What recording a call with trace events costs the program, in ns, measured on the target after the audit.
+    pub cost_ns_per_call: Option<u64>,
     pub threads: Vec<AuditedThread>,
     pub processes: Vec<AuditedProcess>,
     pub interrupt_threads: Vec<InterruptThread>,
@@ -143,6 +201,20 @@ pub struct AuditDescription {
 pub fn description(archive: &Path) -> io::Result<AuditDescription> {
     let bytes = read_inside(archive, file_path(FileKind::AuditDescription), DESCRIPTION_BYTES_MAX)?;
     serde_json::from_slice(&bytes).map_err(io::Error::from)
+}
+
+/// The calls that an intercepted program recorded; none if the kernel recorded them.
+///
+/// # Errors
+/// If they cannot be read, or are more than [`PAGES_BYTES_MAX`].
+pub fn calls(archive: &Path, description: &AuditDescription) -> io::Result<Vec<u8>> {
+    if description.interception.is_none() {
+        return Ok(Vec::new());
+    }
+    match read_inside(archive, file_path(FileKind::AuditCalls), PAGES_BYTES_MAX) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
 }
 
 /// The pages of each CPU of a description, as the kernel recorded them.

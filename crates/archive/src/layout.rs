@@ -22,6 +22,7 @@ pub fn file_path(kind: FileKind) -> PathBuf {
         FileKind::Samples { thread } => PathBuf::from(format!("samples/{thread}.bin")),
         FileKind::LatencyTrace { number } => PathBuf::from(format!("tracer/{number:04}.txt")),
         FileKind::AuditPages { cpu } => PathBuf::from(format!("audit/{cpu}.pages")),
+        FileKind::AuditCalls => PathBuf::from("audit/calls.bin"),
         FileKind::AuditDescription => PathBuf::from("audit/description.json"),
         FileKind::StoragePages { cpu } => PathBuf::from(format!("storage/{cpu}.pages")),
         FileKind::StorageDescription => PathBuf::from("storage/description.json"),

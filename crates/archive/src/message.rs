@@ -89,6 +89,8 @@ pub enum FileKind {
     LatencyTrace { number: u32 },
     /// `audit/<cpu>.pages`: what the threads of an audited program asked of the kernel, as sub-buffers of the kernel.
     AuditPages { cpu: u32 },
+    /// `audit/calls.bin`: system calls that a program recorded itself, 128 bytes each.
+    AuditCalls,
     /// `audit/description.json`: what the pages need to be read.
     AuditDescription,
     /// `storage/<cpu>.pages`: the way of block requests, as sub-buffers of the kernel.

@@ -77,7 +77,7 @@ fn bytes_max(kind: FileKind) -> u64 {
         FileKind::FlightRecord { .. } => FLIGHT_BYTES_MAX,
         FileKind::Samples { .. } => SAMPLES_BYTES_MAX,
         FileKind::LatencyTrace { .. } => TRACER_BYTES_MAX,
-        FileKind::AuditPages { .. } => PAGES_BYTES_MAX,
+        FileKind::AuditPages { .. } | FileKind::AuditCalls => PAGES_BYTES_MAX,
         FileKind::AuditDescription => DESCRIPTION_BYTES_MAX,
         FileKind::StoragePages { .. } => storage::PAGES_BYTES_MAX,
         FileKind::StorageDescription => storage::DESCRIPTION_BYTES_MAX,

@@ -1,16 +1,21 @@
 //! From what the threads of a program asked of the kernel to the habits that will cost them a deadline.
 //!
-//! [`read`] turns the recorded pages into [`activity`]: each thread's system calls, faults and signals in order of time.
+//! [`read`] turns the recorded pages, or the calls that a program recorded itself, into [`activity`]: each thread's system
+//! calls, faults and signals in order of time.
 //! [`cycles`] finds where a thread's loop starts and ends, [`places`] what an address or an open file is, and
 //! [`rules`] looks for habits in the loop alone. [`report`] is the result.
+//!
+//! [`injection`] parses rules that delay or refuse calls.
 //!
 //! Nothing here reads a clock or a file, and no function fails because of what a target recorded.
 
 #![deny(clippy::disallowed_methods)]
 
 pub mod activity;
+mod calls;
 pub mod cycles;
 mod decode;
+pub mod injection;
 pub mod places;
 pub mod read;
 pub mod report;

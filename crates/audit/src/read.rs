@@ -1,6 +1,7 @@
 //! Reads the pages of an audit.
 
 use crate::activity::{Activity, Call, Fault, Signal};
+use crate::calls::{self, Moment};
 use crate::decode::{Decoder, Event};
 use archive::audit::AuditDescription;
 use ftrace::byte_order::ByteOrder;
@@ -30,8 +31,8 @@ pub struct Recorded {
     pub cut_off: bool,
 }
 
-/// Reads all pages of a program.
-pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>]) -> Recorded {
+/// Reads all pages of a program, and the calls that it recorded itself, if it did.
+pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>], calls: &[u8]) -> Recorded {
     let order = if description.big_endian { ByteOrder::Big } else { ByteOrder::Little };
     let text = MetadataText {
         header_page: description.header_page.clone(),
@@ -43,6 +44,9 @@ pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>]) -> Recorded {
     let layout: PageLayout = metadata.layout.with_page_size(description.page_bytes as usize);
     let decoder = Decoder::new(&metadata.formats);
     let mut reading = Reading { stacks: description.stacks, ..Reading::default() };
+    // Each call is kept in about as many bytes as it was recorded in.
+    reading.recorded.cut_off = calls.len() > KEPT_BYTES_MAX;
+    let mut moments = calls::moments(&calls[..calls.len().min(KEPT_BYTES_MAX)], description).into_iter().peekable();
     for item in Merged::new(cpus.iter().map(|cpu| CpuRecords::new(cpu.cpu, cpu.pages, &layout))) {
         match item {
             TraceItem::Gap(_) => reading.gap(),
@@ -52,12 +56,16 @@ pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>]) -> Recorded {
                     reading.recorded.cut_off = true;
                     break;
                 }
+                while let Some(moment) = moments.next_if(|moment| moment.at_ns <= at_ns) {
+                    reading.take_own(moment);
+                }
                 for (tid, event) in decoder.events(&record) {
                     reading.take(tid, at_ns, event);
                 }
             }
         }
     }
+    moments.for_each(|moment| reading.take_own(moment));
     let mut recorded = reading.recorded;
     // The idle task is no thread of the program.
     recorded.threads.remove(&0);
@@ -115,6 +123,22 @@ impl Reading {
     fn gap(&mut self) {
         self.recorded.gaps += 1;
         self.open.clear();
+    }
+
+    /// A call of which the program itself recorded when it began, or when it returned.
+    fn take_own(&mut self, moment: Moment) {
+        if self.kept_bytes > KEPT_BYTES_MAX {
+            self.recorded.cut_off = true;
+            return;
+        }
+        let Moment { at_ns, tid, call } = moment;
+        self.take(tid, at_ns, call.event());
+        if let (Some(stack), Some(open)) = (call.stack(), self.open.get_mut(&tid)) {
+            open.stack_of = StackOf::Nothing;
+            if let Some(call) = &mut open.call {
+                call.stack = stack;
+            }
+        }
     }
 
     fn take(&mut self, tid: i32, at_ns: i64, event: Event) {
@@ -316,9 +340,10 @@ mod tests {
                 processes: vec![process],
                 ..AuditDescription::default()
             };
-            let recorded = read(&description, &[CpuPages { cpu: 0, pages: &pages }]);
+            let own = if stacks { &pages[..] } else { &[] };
+            let recorded = read(&description, &[CpuPages { cpu: 0, pages: &pages }], own);
             let calls: usize = recorded.threads.values().map(|thread| thread.calls.len()).sum();
-            prop_assert!(calls <= pages.len());
+            prop_assert!(calls <= 2 * pages.len());
             judge(&description, &recorded, Scope::All, 0, &mut |_, _| None);
         }
     }

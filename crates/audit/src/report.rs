@@ -6,7 +6,7 @@ use crate::places::Places;
 use crate::read::Recorded;
 use crate::rules::{self, Habit, Subject};
 use crate::system_calls::name;
-use archive::audit::{AuditDescription, AuditedThread};
+use archive::audit::{AuditDescription, AuditedThread, Interception, PatchRefusal, UnpatchedReason};
 use archive::settings::Policy;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -75,6 +75,32 @@ pub struct AuditReport {
     pub cut_off: bool,
     /// Events that the kernel of the target lacks, as `exceptions:page_fault_user`.
     pub events_absent: Vec<String>,
+    /// What recording a call with trace events costs the program, in ns; absent if it was not measured.
+    pub cost_ns_per_call: Option<u64>,
+    /// How the program recorded its own calls; absent if the kernel recorded them.
+    pub interception: Option<InterceptionReport>,
+}
+
+/// How a program recorded its own calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InterceptionReport {
+    /// Processes that loaded the library.
+    pub processes: u64,
+    /// Instructions, in all processes.
+    pub patched: u64,
+    pub not_patched: u64,
+    /// Calls that were not recorded because the memory was full.
+    pub lost: u64,
+    pub refusal: Option<PatchRefusal>,
+    /// Where calls are not seen; each place of a file once.
+    pub unpatched: Vec<UnpatchedReport>,
+}
+
+/// An instruction that keeps its system call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct UnpatchedReport {
+    pub place: Frame,
+    pub reason: UnpatchedReason,
 }
 
 /// Judges what was recorded. `function` names the function at an offset of a file, if it can.
@@ -101,6 +127,7 @@ pub fn judge(
         rules::check(description, &subjects, &audited, &mut |subject, stack| frames.of(subject, stack));
     let threads = audited.iter().map(|subject| thread(description, subject, &mut frames)).collect();
     let events_absent = description.events_absent.clone();
+    let interception = description.interception.as_ref().map(|recorded| intercepted(&known, recorded, &mut frames));
     AuditReport {
         audit_version: 1,
         without_real_time,
@@ -109,7 +136,24 @@ pub fn judge(
         gaps: recorded.gaps,
         cut_off: recorded.cut_off || more || frames.bytes_left == 0,
         events_absent,
+        cost_ns_per_call: description.cost_ns_per_call,
+        interception,
     }
+}
+
+fn intercepted(known: &Known<'_>, recorded: &Interception, frames: &mut Frames<'_>) -> InterceptionReport {
+    let mut unpatched: BTreeMap<(Option<String>, Option<u64>, u64), UnpatchedReport> = BTreeMap::new();
+    for one in &recorded.unpatched {
+        let places = known.places.get(&one.pid).cloned().unwrap_or_else(Places::unknown);
+        let Some(place) = frames.at(one.pid, &places, one.address) else { break };
+        // The same file is elsewhere in each process.
+        let address = if place.file.is_some() { 0 } else { place.address };
+        let key = (place.file.clone(), place.offset, address);
+        unpatched.entry(key).or_insert(UnpatchedReport { place, reason: one.reason });
+    }
+    let Interception { processes, patched, not_patched, lost, refusal, .. } = *recorded;
+    let unpatched = unpatched.into_values().collect();
+    InterceptionReport { processes, patched, not_patched, lost, refusal, unpatched }
 }
 
 /// What is known of threads and processes, by number.
@@ -194,21 +238,24 @@ impl Frames<'_> {
         if self.bytes_left == 0 {
             return Vec::new();
         }
-        let mut one = |address: &u64| {
-            let frame = self.known.entry((subject.thread.pid, *address)).or_insert_with(|| {
-                let place = subject.places.code(*address);
-                let function = place.and_then(|(file, offset)| (self.function)(file, offset));
-                let (file, offset) = (place.map(|(file, _)| file.to_owned()), place.map(|(_, offset)| offset));
-                Frame { address: *address, file, offset, function }
-            });
-            let texts = [&frame.file, &frame.function].into_iter().flatten().map(String::len).sum::<usize>();
-            self.bytes_left = self.bytes_left.checked_sub(texts + size_of::<Frame>())?;
-            Some(frame.clone())
-        };
-        let frames: Option<Vec<Frame>> = stack.iter().map(&mut one).collect();
+        let frames: Option<Vec<Frame>> =
+            stack.iter().map(|address| self.at(subject.thread.pid, &subject.places, *address)).collect();
         frames.unwrap_or_else(|| {
             self.bytes_left = 0;
             Vec::new()
         })
+    }
+
+    /// `None` once all frames together are longer than is allowed.
+    fn at(&mut self, pid: i32, places: &Places<'_>, address: u64) -> Option<Frame> {
+        let frame = self.known.entry((pid, address)).or_insert_with(|| {
+            let place = places.code(address);
+            let function = place.and_then(|(file, offset)| (self.function)(file, offset));
+            let (file, offset) = (place.map(|(file, _)| file.to_owned()), place.map(|(_, offset)| offset));
+            Frame { address, file, offset, function }
+        });
+        let texts = [&frame.file, &frame.function].into_iter().flatten().map(String::len).sum::<usize>();
+        self.bytes_left = self.bytes_left.checked_sub(texts + size_of::<Frame>())?;
+        Some(frame.clone())
     }
 }

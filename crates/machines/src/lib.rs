@@ -15,6 +15,7 @@ mod console;
 pub mod fake;
 pub mod flight_recorder;
 pub mod labgrid;
+pub mod library;
 pub mod local;
 pub mod meter_places;
 pub mod problem;

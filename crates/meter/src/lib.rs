@@ -8,7 +8,8 @@
 //! permanently. [`counters`] reads the kernel's counters. [`guest`] is the user space of a virtual machine. [`kernel`]
 //! contains thin wrappers of system calls and [`link`] the connection to the host. [`spool`] stores the stream while
 //! the host is disconnected, and [`console`] answers if the only connection is a console. `compact` sorts with little
-//! code. [`audit`] records what watched threads ask of the kernel, and [`block_path`] the way of block requests.
+//! code. [`audit`] records what watched threads ask of the kernel, [`interception`] reads the calls that a program
+//! records itself, and [`block_path`] records the way of block requests.
 //!
 //! Every reported problem has a code; [`problem_definitions`] lists them all.
 //!
@@ -19,7 +20,7 @@
 //! watch session facts
 //! audit block_path
 //! problem kernel_tracer trace counters methods measure
-//! load_reports environment link
+//! load_reports environment link interception
 //! journal cadence kernel codes compact
 //! ```
 
@@ -36,6 +37,7 @@ pub mod counters;
 pub mod environment;
 pub mod facts;
 pub mod guest;
+pub mod interception;
 pub mod journal;
 pub mod kernel;
 pub mod kernel_tracer;

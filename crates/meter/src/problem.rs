@@ -1,5 +1,6 @@
 //! Why a run could not be made, and what did not go as asked.
 
+use crate::interception::InterceptionError;
 use crate::journal::restore::NoJournal;
 use crate::journal::{JournalError, UndoError};
 use crate::kernel_tracer::refusal::Refusal;
@@ -56,6 +57,8 @@ pub enum MeterProblem {
     RequestsNotRecorded(TraceError),
     #[error("the file system is on no block device, so its requests are not divided into phases")]
     NoBlockDevice,
+    #[error("no interception: {0}")]
+    NotIntercepted(#[from] InterceptionError),
     #[error("measuring without tracing, so no spike can be explained: {0}")]
     Untraced(TraceError),
     #[error("another tool is tracing: {others}")]
@@ -229,6 +232,7 @@ problem_codes! { MeterProblem of Load, Tracer, Method:
         "run as root; mount -t tracefs nodev /sys/kernel/tracing; or add the option phases=off to the method";
     NoBlockDevice => "meter.no-block-device", "The file to measure is not on a block device, as on tmpfs or a network. Its requests have no phases.",
         "choose a directory on a disk with directory=, or add the option phases=off to the method";
+    NotIntercepted => "meter.not-intercepted", "The meter could not read the memory in which the intercepted program records its calls.", "audit with --by trace";
     Untraced => "meter.untraced", "The kernel could not be traced. The figures stand; late wake-ups are not explained.",
         "give access to tracefs (run as root), or say --trace off to measure without it";
     OtherTracing => "meter.other-tracing", "Another program traces the kernel, which would be part of the latencies.",

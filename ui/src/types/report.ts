@@ -16,7 +16,11 @@ budget_bytes: number,
 /**
  * Record the user stack of each call and fault.
  */
-stacks: boolean, };
+stacks: boolean, 
+/**
+ * The program records its own calls in this memory, a file on the target; the trace leaves them out.
+ */
+interception: string | null, };
 
 /**
  * How a chain of callers was recorded.

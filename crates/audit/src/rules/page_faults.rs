@@ -35,6 +35,7 @@ pub fn check<'s, 'a>(subject: &'s Subject<'a>, are_counted: bool) -> Box<dyn Ite
     let activity: &'a Activity = subject.activity;
     let faults = activity.faults.iter().filter(|fault| subject.is_in_loop(fault.at_ns));
     let faults = faults.filter(move |fault| fault.user || !walkers.contains(&fault.instruction));
+    let faults = faults.filter(|fault| !is_of_interception(&subject.places.memory(fault.address)));
     Box::new(faults.map(|fault| {
         let memory = subject.places.memory(fault.address);
         let rule = if memory == Memory::Stack { &STACK_FAULT } else { &PAGE_FAULT };
@@ -42,6 +43,12 @@ pub fn check<'s, 'a>(subject: &'s Subject<'a>, are_counted: bool) -> Box<dyn Ite
         let what = format!("a page of {}", memory.words());
         Sight { rule, what, count: 1, worst_ns, at_ns: Some(fault.at_ns), stack: &fault.stack }
     }))
+}
+
+/// The library that records the calls, and its memory, are not the program's.
+fn is_of_interception(memory: &Memory) -> bool {
+    let Memory::File(path) = memory else { return false };
+    path.ends_with(call_ring::LIBRARY_NAME) || path.contains(call_ring::MEMORY_NAME)
 }
 
 /// Instructions of the kernel that read the user's stack for the trace. They fault where a frame pointer is none, which no

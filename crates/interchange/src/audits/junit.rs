@@ -72,6 +72,8 @@ mod tests {
             gaps: 0,
             cut_off: false,
             events_absent,
+            cost_ns_per_call: None,
+            interception: None,
         }
     }
 

@@ -2,7 +2,8 @@
 //! they wait.
 //!
 //! [`recording`] is the trace instance, which only records these threads; [`looks`] reads from /proc what the trace does
-//! not contain: policies, memory, open files. Both are read by the main thread of a session and sent as files.
+//! not contain: policies, memory, open files. The calls of a program that records them
+//! itself come from [`crate::interception`]. Both are read by the main thread of a session and sent as files.
 
 pub mod looks;
 pub mod recording;

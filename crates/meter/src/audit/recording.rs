@@ -3,6 +3,7 @@
 use super::looks::Looks;
 use super::{EVENTS, ThreadList};
 use crate::cadence::Every;
+use crate::interception::Intercepted;
 use crate::journal::{Entry, Journal};
 use crate::kernel::clock;
 use crate::link::Link;
@@ -20,6 +21,21 @@ const ROUND_BYTES_MAX: usize = 16 << 20;
 const FIRST_LOOKS: u32 = 20;
 const FIRST_LOOK_NS: i64 = 50_000_000;
 const LOOK_NS: i64 = 1_000_000_000;
+/// Calls of a round that shows the cost of recording; the buffers hold all of them.
+const COST_CALLS: u32 = 500;
+const COST_ROUNDS: u32 = 5;
+/// The events that an intercepted program records itself.
+const CALLS: &str = "raw_syscalls";
+
+/// The shortest of several rounds of a cheap system call, in ns: the rest is what else the machine does.
+fn calls_ns() -> u64 {
+    let round = || {
+        let start_ns = clock::monotonic_ns();
+        (0..COST_CALLS).for_each(|_| _ = rustix::process::getppid());
+        u64::try_from(clock::monotonic_ns() - start_ns).unwrap_or(0)
+    };
+    (0..COST_ROUNDS).map(|_| round()).min().unwrap_or(0)
+}
 
 /// An armed audit. The journal removes its instance.
 pub struct AuditRecording {
@@ -33,6 +49,14 @@ pub struct AuditRecording {
     looks_after: Every,
     looked: u32,
     description: AuditDescription,
+    intercepted: Option<OwnCalls>,
+}
+
+/// Calls that the program records itself.
+struct OwnCalls {
+    reader: Intercepted,
+    file: Option<Growing>,
+    left_out: u64,
 }
 
 /// A file of the archive that grows.
@@ -51,8 +75,10 @@ impl AuditRecording {
         tracefs: &Tracefs,
         settings: &AuditSettings,
         threads: ThreadList,
+        intercepted: Option<Intercepted>,
         journal: &mut Journal,
     ) -> Result<Self, TraceError> {
+        let intercepted = intercepted.map(|reader| OwnCalls { reader, file: None, left_out: 0 });
         let name = format!("{INSTANCE_PREFIX}{}-audit", std::process::id());
         journal.note(Entry::TraceInstance { name: name.clone() })?;
         let instance = tracefs.create_instance(&name)?;
@@ -68,7 +94,8 @@ impl AuditRecording {
         instance.set_event_pids(&[own])?;
         instance.set_option("event-fork", true)?;
         let mut events_absent = Vec::new();
-        for (system, event) in EVENTS {
+        let wanted = |(system, _): &&(&str, &str)| intercepted.is_none() || *system != CALLS;
+        for (system, event) in EVENTS.iter().filter(wanted) {
             if !instance.enable_event(system, event)? {
                 events_absent.push(format!("{system}:{event}"));
             }
@@ -101,6 +128,7 @@ impl AuditRecording {
             looks_after: Every::new(LOOK_NS),
             looked: 0,
             description,
+            intercepted,
         })
     }
 
@@ -126,6 +154,7 @@ impl AuditRecording {
             // Threads of a name that started meanwhile; children of known ones are recorded by the kernel itself.
             let _ = self.instance.add_event_pids(&new);
         }
+        self.drain_calls(link, Intercepted::drain);
         for (cpu, pages) in &mut self.pages {
             self.bytes.clear();
             // What cannot be read is a gap that the next page reports.
@@ -146,13 +175,52 @@ impl AuditRecording {
         }
     }
 
+    /// Sends the calls that the program recorded itself.
+    fn drain_calls<W: Write>(&mut self, link: &mut Link<W>, drain: fn(&mut Intercepted, u64, &mut Vec<u8>) -> u64) {
+        let Some(calls) = &mut self.intercepted else { return };
+        self.bytes.clear();
+        calls.left_out += drain(&mut calls.reader, self.bytes_left, &mut self.bytes);
+        if self.bytes.is_empty() {
+            return;
+        }
+        self.bytes_left -= self.bytes.len() as u64;
+        let growing =
+            calls.file.get_or_insert_with(|| Growing { file: link.begin_file(FileKind::AuditCalls), bytes: 0 });
+        link.chunk(growing.file, growing.bytes, &self.bytes);
+        growing.bytes += self.bytes.len() as u64;
+    }
+
+    /// What a call costs more while it is recorded, in ns: the meter's own calls with and without. Nothing of it is sent.
+    fn cost_ns(&self) -> Option<u64> {
+        self.instance.set_event_pids(&[std::process::id() as i32]).ok()?;
+        let bare_ns = calls_ns();
+        self.instance.set_tracing_on(true).ok()?;
+        let recorded_ns = calls_ns();
+        self.instance.set_tracing_on(false).ok()?;
+        Some(recorded_ns.saturating_sub(bare_ns) / u64::from(COST_CALLS))
+    }
+
     /// Stops recording, sends the rest and the description.
     pub fn close<W: Write>(mut self, link: &mut Link<W>) {
         self.description.ended_ns = clock::monotonic_ns();
         let _ = self.instance.set_tracing_on(false);
         self.drain(link);
-        for Growing { file, bytes } in self.files.values() {
+        self.drain_calls(link, Intercepted::drain_all);
+        let calls = self.intercepted.as_ref().and_then(|calls| calls.file.as_ref());
+        for Growing { file, bytes } in self.files.values().chain(calls) {
             link.send(&Message::FileEnd { file: *file, bytes: *bytes });
+        }
+        if let Some(calls) = &mut self.intercepted {
+            let described = calls.reader.describe(calls.left_out);
+            link.loss(
+                LossKind::Events,
+                described.lost,
+                "system calls of the intercepted program; findings count too few",
+            );
+            self.description.interception = Some(described);
+        }
+        if self.intercepted.is_none() {
+            self.description.cost_ns_per_call = self.cost_ns();
         }
         self.description.cpus = self.files.keys().copied().collect();
         self.looks.describe(&mut self.description);

@@ -23,5 +23,6 @@ pub mod shared_memory;
 pub mod signals;
 pub mod sleep;
 pub mod thread_signal;
+pub mod ticks;
 pub mod trace_mount;
 pub mod wake_up_mark;

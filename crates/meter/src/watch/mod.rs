@@ -16,6 +16,7 @@ mod threads;
 pub mod wakeups;
 
 use crate::audit::AuditRecording;
+use crate::interception::Intercepted;
 use crate::journal::Journal;
 use crate::kernel::trace_mount;
 use crate::kernel::{clock, scheduling};
@@ -38,6 +39,7 @@ use pattern::Pattern;
 use recording::Recording;
 use series::Terms;
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -134,7 +136,10 @@ pub fn arm_audit(
         found.into_iter().map(audited).collect()
     };
     let tracefs = trace_mount::find_or_mount().map_err(|error| MeterProblem::AuditNeedsTracing(error.into()))?;
-    AuditRecording::arm(&tracefs, settings, Box::new(threads), journal).map_err(MeterProblem::AuditNeedsTracing)
+    let memory = settings.interception.as_ref().map(|memory| Intercepted::open(Path::new(memory)));
+    let intercepted = memory.transpose().map_err(MeterProblem::NotIntercepted)?;
+    AuditRecording::arm(&tracefs, settings, Box::new(threads), intercepted, journal)
+        .map_err(MeterProblem::AuditNeedsTracing)
 }
 
 /// Reports a property of the machine that affects the figures.

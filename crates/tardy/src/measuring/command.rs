@@ -4,7 +4,7 @@ mod interpreter;
 mod reading;
 mod started;
 
-pub use started::Started;
+pub use started::{Environment, Started};
 
 use super::machine::is_board;
 use crate::exit::{ProgramError, UsageError};
@@ -39,6 +39,33 @@ pub fn check(target: &str, pid: Option<i32>, comm: Option<&str>, command: &[Stri
     }
 }
 
+/// Whether a program of this machine loads libraries that are made for glibc. One that is linked with musl would not even
+/// start with such a library in its environment.
+pub fn loads_libraries(program: &str) -> bool {
+    let loader = |program: &str| {
+        let path = places(program).into_iter().find(|path| path.is_file())?;
+        interpreter::of(&path).ok()?
+    };
+    let Some(found) = loader(program) else { return false };
+    // A script names a program, and that one its loader.
+    let words = found.split_whitespace().next().unwrap_or_default();
+    let loader = if is_glibc(words) { Some(found) } else { loader(words) };
+    loader.is_some_and(|loader| is_glibc(&loader))
+}
+
+/// The loaders of glibc have such names on every architecture.
+fn is_glibc(loader: &str) -> bool {
+    let name = Path::new(loader).file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("ld-linux") || name.starts_with("ld64.so") || name.starts_with("ld.so")
+}
+
+fn places(program: &str) -> Vec<PathBuf> {
+    match program.contains('/') {
+        true => vec![program.into()],
+        false => env::var_os("PATH").iter().flat_map(env::split_paths).map(|folder| folder.join(program)).collect(),
+    }
+}
+
 /// Looks for a program on this machine, as a shell does.
 ///
 /// # Errors
@@ -46,10 +73,7 @@ pub fn check(target: &str, pid: Option<i32>, comm: Option<&str>, command: &[Stri
 fn find(program: &str) -> Result<(), ProgramError> {
     let is_file = |path: &Path| path.metadata().is_ok_and(|file| file.is_file());
     let runs = |path: &Path| path.metadata().is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
-    let places: Vec<PathBuf> = match program.contains('/') {
-        true => vec![program.into()],
-        false => env::var_os("PATH").iter().flat_map(env::split_paths).map(|folder| folder.join(program)).collect(),
-    };
+    let places = places(program);
     let files: Vec<&PathBuf> = places.iter().filter(|path| is_file(path)).collect();
     match files.iter().any(|path| runs(path)) {
         true => Ok(()),
@@ -68,12 +92,13 @@ pub fn prepare(
     target: &mut dyn Target,
     watch: &mut WatchSettings,
     meter: &Path,
+    environment: &Environment,
     aside: bool,
     counted: &CountedOutput,
 ) -> anyhow::Result<Option<Started>> {
     let [program, ..] = watch.command.as_slice() else { return Ok(None) };
     if name == local::NAME {
-        let started = Started::waiting(meter, &watch.command, aside, counted)?;
+        let started = Started::waiting(meter, &watch.command, environment, aside, counted)?;
         (watch.pid, watch.ours) = (Some(started.pid()), true);
         return Ok(Some(started));
     }

@@ -1,13 +1,15 @@
 //! `tardy audit`: finds what a real-time program does that will cost it a deadline.
 
 mod arguments;
+mod calls_page;
 mod functions;
+mod interception;
 mod page;
 
 pub use arguments::AuditArguments;
 
 use crate::archives;
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::measuring::command;
 use crate::measuring::ending::measured;
 use crate::measuring::machine;
@@ -18,13 +20,15 @@ use crate::terminal::json;
 use crate::terminal::page::write_stdout;
 use crate::terminal::progress::{Progress, View};
 use anyhow::Context;
+use archive::audit::AuditDescription;
 use archive::manifest::RunState;
 use archive::message::Severity;
 use archive::reader::Run;
-use arguments::Format;
-use audit::read::{CpuPages, read};
+use arguments::{By, Format};
+use audit::read::{CpuPages, Recorded, read};
 use audit::report::{AuditReport, judge};
 use functions::Functions;
+use interception::CallMemory;
 use interchange::audits::{junit, sarif};
 use machines::local;
 use machines::meter_places::MeterPlaces;
@@ -40,7 +44,12 @@ pub fn run(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Exi
         Some(name) => archives::open(name)?,
         None => record(arguments, typed)?,
     };
-    let mut report = judged(&run.directory, arguments)?;
+    let recording = Recording::open(&run.directory)?;
+    if arguments.format() == Format::Calls {
+        write_stdout(calls_page::lay_out(&recording.description, &recording.recorded()).as_bytes())?;
+        return Ok(Exit::Measured);
+    }
+    let mut report = recording.judged(arguments);
     report.findings.retain(|finding| !arguments.is_allowed(finding.rule));
     show(arguments, &report, &run)?;
     if let Some(why) = unusable(&report, &run) {
@@ -54,6 +63,11 @@ pub fn run(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Exi
 /// Records the program; returns the archive.
 fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run> {
     let mut settings = arguments.settings()?;
+    let memory = memory(arguments)?;
+    if let Some(audit) = &mut settings.audit {
+        audit.interception = memory.as_ref().map(CallMemory::path);
+    }
+    let environment = memory.as_ref().map_or_else(Vec::new, CallMemory::environment);
     let output = &arguments.output;
     let silent = arguments.format() != Format::Text || output.quiet;
     let meter = MeterPlaces::of_process().find()?;
@@ -62,7 +76,9 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
     let mut target = machine::open(&arguments.target, &meter, &signals)?;
     // The output of the program would corrupt a document on standard output.
     let mut started = match &mut settings.watch {
-        Some(watch) => command::prepare(&arguments.target, target.as_mut(), watch, &meter, silent, &counted)?,
+        Some(watch) => {
+            command::prepare(&arguments.target, target.as_mut(), watch, &meter, &environment, silent, &counted)?
+        }
         None => None,
     };
     let request = new_request(&arguments.target, output, typed, meter, settings)?;
@@ -95,24 +111,67 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
     Ok(run)
 }
 
-/// Judges the audit in an archive.
-fn judged(archive: &Path, arguments: &AuditArguments) -> anyhow::Result<AuditReport> {
-    let place = || format!("failed to read an audit in {}; `tardy audit` makes one", archive.display());
-    let description = archive::audit::description(archive).with_context(place)?;
-    let pages = archive::audit::pages(archive, &description).with_context(place)?;
-    let cpus: Vec<CpuPages<'_>> = pages.iter().map(|(cpu, pages)| CpuPages { cpu: *cpu, pages }).collect();
-    let recorded = read(&description, &cpus);
-    let mut functions = Functions::default();
-    // The files of another machine are not here; one of the same name may be another version.
-    let here = arguments.target == local::NAME;
-    let mut function = |file: &str, offset: u64| if here { functions.find(file, offset) } else { None };
-    Ok(judge(&description, &recorded, arguments.scope(), arguments.settle_ns(), &mut function))
+/// The memory for a program that records its own calls; `None` if the kernel records them.
+///
+/// # Errors
+/// [`UsageError`], and if the library is missing.
+fn memory(arguments: &AuditArguments) -> anyhow::Result<Option<CallMemory>> {
+    if arguments.by != By::Interception {
+        return match arguments.inject.is_empty() {
+            true => Ok(None),
+            false => Err(UsageError("--inject needs the library in the program; add --by interception".into()).into()),
+        };
+    }
+    arguments.check_interception()?;
+    if !arguments.program().is_some_and(command::loads_libraries) {
+        let why = "the program is linked statically or without glibc, and cannot load the library";
+        if !arguments.inject.is_empty() {
+            return Err(UsageError(format!("{why}, so nothing can be injected; link it dynamically")).into());
+        }
+        complain!("tardy: {why}; trace events record its calls instead");
+        return Ok(None);
+    }
+    CallMemory::create(&arguments.inject).map(Some)
+}
+
+/// What an archive holds of an audit.
+struct Recording {
+    description: AuditDescription,
+    pages: Vec<(u32, Vec<u8>)>,
+    calls: Vec<u8>,
+}
+
+impl Recording {
+    fn open(archive: &Path) -> anyhow::Result<Self> {
+        let place = || format!("failed to read an audit in {}; `tardy audit` makes one", archive.display());
+        let description = archive::audit::description(archive).with_context(place)?;
+        let pages = archive::audit::pages(archive, &description).with_context(place)?;
+        let calls = archive::audit::calls(archive, &description).with_context(place)?;
+        Ok(Self { description, pages, calls })
+    }
+
+    fn recorded(&self) -> Recorded {
+        let cpus: Vec<CpuPages<'_>> = self.pages.iter().map(|(cpu, pages)| CpuPages { cpu: *cpu, pages }).collect();
+        read(&self.description, &cpus, &self.calls)
+    }
+
+    fn judged(&self, arguments: &AuditArguments) -> AuditReport {
+        let mut functions = Functions::default();
+        // The files of another machine are not here; one of the same name may be another version.
+        let here = arguments.target == local::NAME;
+        let mut function = |file: &str, offset: u64| if here { functions.find(file, offset) } else { None };
+        judge(&self.description, &self.recorded(), arguments.scope(), arguments.settle_ns(), &mut function)
+    }
 }
 
 /// Why nothing can be said about the program.
 fn unusable(report: &AuditReport, run: &Run) -> Option<String> {
     if run.ending.is_none() {
         return Some("the recording has no end, so habits may be missing".into());
+    }
+    if report.interception.as_ref().is_some_and(|interception| interception.processes == 0) {
+        let what = "the program did not load the library that records its calls; audit it with --by trace";
+        return Some(what.into());
     }
     if report.threads.iter().all(|thread| thread.cycles.is_none()) {
         let what = "no thread waited twice after it had settled, so no loop was audited; audit it for longer, or lower --settle";
@@ -128,6 +187,7 @@ fn show(arguments: &AuditArguments, report: &AuditReport, run: &Run) -> anyhow::
         Format::Junit => {
             write_stdout(junit::document(report, &arguments.whom(), &|rule| arguments.is_denied(rule)).as_bytes())?
         }
+        Format::Calls => {}
         Format::Text if arguments.output.quiet => {}
         Format::Text => page::lay_out(report, &arguments.whom(), &|rule| arguments.is_denied(rule), run).print()?,
     }

@@ -20,7 +20,7 @@ use anyhow::{Context, anyhow};
 use archive::reader::Run;
 use archive::spike::Spike;
 use clap::Args;
-use machines::flight_recorder::RecorderPlaces;
+use machines::flight_recorder;
 use machines::meter_places::MeterPlaces;
 use machines::qemu::virtual_time::StandingMachine;
 use page::Page;
@@ -144,7 +144,7 @@ pub fn run(arguments: &ReplayArguments, command: &[String]) -> anyhow::Result<Ex
 fn stop(run: &Run, arguments: &ReplayArguments, command: &[String], signals: &Signals) -> anyhow::Result<Stopped> {
     let target = arguments.target.as_deref();
     let again = Again::of(run, target)?;
-    let recorder = RecorderPlaces::of_process().find()?;
+    let recorder = flight_recorder::find()?;
     let meter = MeterPlaces::of_process().find()?;
     let wanted = match (arguments.spike, arguments.cycle) {
         (Some(number), _) => Wanted::Spike(number),

@@ -32,7 +32,7 @@ pub fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exi
     let mut target = machine::open(&arguments.target, &meter, &signals)?;
     // The output of the command would corrupt a JSON document.
     let mut started = match &mut settings.watch {
-        Some(watch) => command::prepare(&arguments.target, target.as_mut(), watch, &meter, silent, &counted)?,
+        Some(watch) => command::prepare(&arguments.target, target.as_mut(), watch, &meter, &[], silent, &counted)?,
         None => None,
     };
     let request = new_request(&arguments.target, output, typed, meter, settings)?;

@@ -14,7 +14,7 @@ use archive::reader::Run;
 use archive::recorded::FlightRecording;
 use archive::spike::Spike;
 use choice::Wanted;
-use machines::flight_recorder::RecorderPlaces;
+use machines::flight_recorder;
 use machines::meter_places::MeterPlaces;
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ pub struct Recording<'a> {
 pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Signals) -> anyhow::Result<PathBuf> {
     let again = Again::of(run, recording.target)?;
     let spikes = choice::spikes(run, &recording.wanted)?;
-    let recorder = RecorderPlaces::of_process().find()?;
+    let recorder = flight_recorder::find()?;
     let meter = MeterPlaces::of_process().find()?;
     let cycles = spikes.iter().map(|spike| spike.sample.cycle).collect();
     let symbols =

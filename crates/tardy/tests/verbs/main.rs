@@ -1,6 +1,7 @@
 //! Runs the binary `tardy` against a fake meter and on saved archives.
 
 mod audit;
+mod audit_intercepted_live;
 mod audit_live;
 mod bisect;
 mod check;

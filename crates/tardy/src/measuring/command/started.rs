@@ -3,6 +3,7 @@
 use super::reading;
 use anyhow::Context;
 use runner::run::CountedOutput;
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
@@ -17,6 +18,9 @@ const LAST_CHANCE: Duration = Duration::from_secs(5);
 /// Time for its last output to arrive.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Variables that a command gets beside those of this process.
+pub type Environment = [(&'static str, OsString)];
 
 /// The running command. It shares the terminal and the open files of this process.
 pub struct Started {
@@ -50,14 +54,20 @@ impl fmt::Display for Ended {
 }
 
 impl Started {
-    /// Starts it, held back; the meter releases it. With `aside`, its output goes to standard error. If lines of it are
+    /// Starts it, held back, with these variables; the meter releases it. With `aside`, its output goes to standard error. If lines of it are
     /// counted, it writes into pipes, which are read and passed on at once.
     ///
     /// # Errors
     /// If the meter cannot be started.
-    pub fn waiting(meter: &Path, words: &[String], aside: bool, counted: &CountedOutput) -> anyhow::Result<Self> {
+    pub fn waiting(
+        meter: &Path,
+        words: &[String],
+        environment: &Environment,
+        aside: bool,
+        counted: &CountedOutput,
+    ) -> anyhow::Result<Self> {
         let mut command = Command::new(meter);
-        command.arg("start").args(words);
+        command.arg("start").args(words).envs(environment.iter().map(|(name, value)| (name, value)));
         if !counted.is_idle() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         } else if aside {

@@ -1,14 +1,18 @@
 //! The options of `tardy audit`, and the meter settings that follow from them.
 
+use crate::exit::UsageError;
 use crate::measuring::arguments::{LoadArguments, OutputArguments};
 use crate::measuring::command;
 use crate::options::quantity::{positive_time_ns, time_ns};
 use archive::audit::AuditSettings;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
+use audit::injection::InjectionError;
 use audit::report::Scope;
 use audit::rules::RULES;
+use call_ring::header::{Injection, RULES_MAX};
 use clap::{ArgGroup, Args, ValueEnum};
+use machines::local;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -16,6 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   tardy audit --duration 10s -- ./robot --config arm.toml
   tardy audit --duration 10s --deny all --allow signal -- ./robot
+  tardy audit --by interception --duration 10s -- ./robot
   tardy audit --pid 4711 --duration 30s
   tardy audit --archive latest --format sarif
 
@@ -64,6 +69,13 @@ pub struct AuditArguments {
     /// Do not record from where a call came, which costs a microsecond a call
     #[arg(long)]
     no_stacks: bool,
+    /// What records the system calls
+    #[arg(long, value_enum, default_value = "trace", conflicts_with = "archive")]
+    pub by: By,
+    /// Delay calls of the program or make them fail, such as 'write: delay 2ms, 1 in 1000, seed 7' or 'read: EINTR'; needs
+    /// --by interception; may be repeated
+    #[arg(long, value_name = "RULE", value_parser = injection)]
+    pub inject: Vec<Injection>,
     /// Form of the result
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
@@ -84,6 +96,17 @@ pub enum Format {
     Sarif,
     /// For test systems: one test for each rule
     Junit,
+    /// Every system call of every thread, in order
+    Calls,
+}
+
+/// What records the system calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// Trace events of the kernel, for any program
+    Trace,
+    /// A library inside a command that is started: far cheaper, on x86-64, for dynamic executables
+    Interception,
 }
 
 /// Programs need a while to open, map and lock what they use.
@@ -110,6 +133,31 @@ impl AuditArguments {
 
     pub fn is_allowed(&self, rule: &str) -> bool {
         self.allow.iter().any(|allowed| allowed == ALL || allowed == rule)
+    }
+
+    /// The command that is started.
+    pub fn program(&self) -> Option<&str> {
+        self.command.first().map(String::as_str)
+    }
+
+    /// Checks that the calls can be recorded from inside the program.
+    ///
+    /// # Errors
+    /// [`UsageError`].
+    pub fn check_interception(&self) -> Result<(), UsageError> {
+        if self.inject.len() > RULES_MAX {
+            return Err(UsageError(format!("--inject takes at most {RULES_MAX} rules; leave some out")));
+        }
+        let why = if self.command.is_empty() {
+            "a running program cannot be made to load it; start the program, as in `tardy audit --by interception -- COMMAND`"
+        } else if self.target != local::NAME {
+            "it is only on this machine; leave out --target, or audit with --by trace"
+        } else if !cfg!(target_arch = "x86_64") {
+            "it knows x86-64 only; audit with --by trace"
+        } else {
+            return Ok(());
+        };
+        Err(UsageError(format!("--by interception needs its library in the program, and {why}")))
     }
 
     /// What is audited, in words.
@@ -152,6 +200,10 @@ impl AuditArguments {
 #[error("no such rule; there are all, {names}")]
 struct NoRule {
     names: String,
+}
+
+fn injection(text: &str) -> Result<Injection, InjectionError> {
+    audit::injection::parse(text, std::env::consts::ARCH)
 }
 
 fn rule(text: &str) -> Result<String, NoRule> {

@@ -2,9 +2,10 @@
 
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
+use archive::audit::{PatchRefusal, UnpatchedReason};
 use archive::reader::Run;
 use archive::settings::Policy;
-use audit::report::{AuditReport, CallCount, Frame, ThreadReport};
+use audit::report::{AuditReport, CallCount, Frame, InterceptionReport, ThreadReport};
 use audit::rules::{Habit, RULES};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,6 +13,8 @@ use words::figures::{count, counted, duration, latency};
 
 /// Most kinds of system calls of a thread that are listed.
 const CALLS_MAX: usize = 12;
+/// Most instructions that keep their system calls in the list.
+const UNPATCHED_MAX: usize = 5;
 /// Frames of a stack that are shown.
 const FRAMES_MAX: usize = 4;
 
@@ -34,6 +37,16 @@ pub fn lay_out(report: &AuditReport, whom: &str, denied: &dyn Fn(&str) -> bool, 
             &format!("This kernel has no event {event}; what it would show is missing or counted otherwise."),
         );
     }
+    if let Some(interception) = &report.interception {
+        of_interception(interception, &mut page);
+    }
+    if let Some(cost_ns) = report.cost_ns_per_call {
+        let cost = latency(i64::try_from(cost_ns).unwrap_or(i64::MAX));
+        page.wrapped(
+            "",
+            &format!("The trace events delayed each system call by about {cost}; --by interception costs less."),
+        );
+    }
     for thread in &report.threads {
         page.blank();
         of_thread(report, thread, denied, &mut page);
@@ -51,6 +64,53 @@ pub fn lay_out(report: &AuditReport, whom: &str, denied: &dyn Fn(&str) -> bool, 
     page.blank();
     page.line(&format!("Archive: {}", run.directory.display()));
     page
+}
+
+fn of_interception(interception: &InterceptionReport, page: &mut Page) {
+    let InterceptionReport { patched, not_patched, lost, unpatched, refusal, .. } = interception;
+    if *lost > 0 {
+        let text = format!("{} could not be recorded: the counts are too small.", counted(*lost, "system call"));
+        page.alarm(&text);
+    }
+    if let Some(refusal) = refusal {
+        page.alarm(&format!("A process of the program was not audited: {}.", refusal_words(*refusal)));
+    }
+    let all = patched + not_patched;
+    page.wrapped(
+        "",
+        &format!("The program recorded its own calls, at {} of {} syscall instructions.", count(*patched), count(all)),
+    );
+    if unpatched.is_empty() {
+        return;
+    }
+    page.line("  Calls from these are not seen:");
+    for one in unpatched.iter().take(UNPATCHED_MAX) {
+        page.wrapped("    ", &format!("{}: {}", frame(&one.place), reason_words(one.reason)));
+    }
+    if unpatched.len() > UNPATCHED_MAX {
+        page.line(&format!("    and {}; --json has all", counted((unpatched.len() - UNPATCHED_MAX) as u64, "other")));
+    }
+}
+
+fn refusal_words(refusal: PatchRefusal) -> &'static str {
+    match refusal {
+        PatchRefusal::Threads => "it had threads before its own code ran",
+        PatchRefusal::NoMemory => "it could not open the memory for its calls",
+        PatchRefusal::Architecture => "its processor is not supported",
+    }
+}
+
+fn reason_words(reason: UnpatchedReason) -> &'static str {
+    match reason {
+        UnpatchedReason::FunctionUnknown => "no unwind table says where its function starts",
+        UnpatchedReason::NoRoom => "no room for a jump",
+        UnpatchedReason::JumpedInto => "other code jumps to the next instruction",
+        UnpatchedReason::JumpTable => "its function jumps through a table",
+        UnpatchedReason::NoStack => "its thread has no stack there",
+        UnpatchedReason::NoMemoryNear => "no free memory near it",
+        UnpatchedReason::Protected => "the kernel does not let the code be changed",
+        UnpatchedReason::NotDecoded => "the code before it cannot be disassembled",
+    }
 }
 
 fn headline(report: &AuditReport, whom: &str) -> String {

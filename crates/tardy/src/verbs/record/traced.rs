@@ -16,7 +16,7 @@ use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::spike::SpikeReason;
 use archive::tracer::TracerSettings;
 use judge::virtual_time::{TracingCost, tracing_cost};
-use machines::flight_recorder::RecorderError;
+use machines::library::LibraryError;
 use machines::meter_places::MeterPlaces;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ fn beside(directory: &Path) -> PathBuf {
 /// The message for using the function tracer instead; `None` unless there is no recorder or this QEMU loads no plugins.
 pub fn instead(error: &anyhow::Error) -> Option<String> {
     let why = in_words(error);
-    let none = matches!(error.downcast_ref(), Some(RecorderError::Missing));
+    let none = matches!(error.downcast_ref(), Some(LibraryError::Missing { .. }));
     (none || why.contains("-plugin") || why.contains("plugin requires API version")).then(|| {
         format!(
             "{why}.\nThe run is made again with the kernel's function tracer instead. Tracing is time of the guest's, so \
@@ -128,13 +128,14 @@ mod tests {
 
     #[test]
     fn only_a_missing_recorder_is_replaced() {
-        let missing = anyhow::Error::from(RecorderError::Missing);
+        let missing = anyhow::Error::from(LibraryError::Missing { file_name: "x.so", variable: "X" });
         assert!(
             instead(&missing).is_some_and(|text| text.contains("libflight_recorder.so") && text.contains("instead"))
         );
         let refused = anyhow!("the machine ended: qemu-system-x86_64: -plugin r.so,out=x: invalid option");
         assert!(instead(&refused).is_some());
-        assert!(instead(&RecorderError::Named("/absent".into()).into()).is_none(), "it was named on purpose");
+        let named = LibraryError::Named { file_name: "x.so", variable: "X", path: "/absent".into() };
+        assert!(instead(&named.into()).is_none(), "it was named on purpose");
         assert!(instead(&anyhow!("the second run is not the first")).is_none());
     }
 

@@ -1,0 +1,150 @@
+//! The calls that an intercepted program recorded itself, as moments in order of time.
+
+use crate::decode::Event;
+use archive::audit::AuditDescription;
+use call_ring::record::{NEVER, Record, records};
+use std::collections::BTreeMap;
+
+/// The start or the end of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moment {
+    pub at_ns: i64,
+    pub tid: i32,
+    pub call: Half,
+}
+
+/// Half of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Half {
+    Start { number: i64, arguments: [u64; 6], stack: Vec<u64> },
+    End { answer: i64 },
+}
+
+impl Half {
+    pub fn event(&self) -> Event {
+        match self {
+            Self::Start { number, arguments, .. } => Event::Enter { number: *number, arguments: *arguments },
+            Self::End { answer } => Event::Exit { answer: *answer },
+        }
+    }
+
+    /// Where a call came from.
+    pub fn stack(&self) -> Option<Vec<u64>> {
+        match self {
+            Self::Start { stack, .. } => Some(stack.clone()),
+            Self::End { .. } => None,
+        }
+    }
+}
+
+/// Both halves of every call. Each thread's calls keep the order in which they were recorded, whatever their instants say.
+pub fn moments(bytes: &[u8], description: &AuditDescription) -> Vec<Moment> {
+    let mut by_thread: BTreeMap<i32, Vec<Record>> = BTreeMap::new();
+    for record in records(bytes) {
+        by_thread.entry(record.tid).or_default().push(record);
+    }
+    let executable = Executable::of(description);
+    let mut moments = Vec::new();
+    for (tid, records) in by_thread {
+        let mut last_ns = i64::MIN;
+        let mut following = records.iter().skip(1);
+        for record in &records {
+            let next_ns = following.next().map_or(i64::MAX, |next| instant(next.entered));
+            let start_ns = instant(record.entered).max(last_ns);
+            let frames = record.callers.iter().copied().take_while(|caller| *caller != 0);
+            let frames = frames.filter(|caller| executable.contains(*caller));
+            let stack = std::iter::once(record.address).chain(frames).collect();
+            let number = i64::from(record.number);
+            let start = Half::Start { number, arguments: record.arguments, stack };
+            moments.push(Moment { at_ns: start_ns, tid, call: start });
+            last_ns = start_ns;
+            if record.returned != NEVER {
+                // A call that a signal handler interrupted had ended when the handler made its first call.
+                last_ns = instant(record.returned).min(next_ns).max(start_ns);
+                moments.push(Moment { at_ns: last_ns, tid, call: Half::End { answer: record.result } });
+            }
+        }
+    }
+    moments.sort_by_key(|moment| moment.at_ns);
+    moments
+}
+
+fn instant(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
+}
+
+/// Where code is, of all processes, in order and without overlaps. Code without frame pointers uses their register for
+/// numbers, and what these point to is no return address.
+struct Executable(BTreeMap<u64, u64>);
+
+impl Executable {
+    fn of(description: &AuditDescription) -> Self {
+        let mappings = description.processes.iter().flat_map(|process| &process.mappings);
+        let executable = mappings.filter(|mapping| mapping.rights.contains('x'));
+        let mut sorted: Vec<(u64, u64)> = executable.map(|mapping| (mapping.start, mapping.end)).collect();
+        sorted.sort_unstable();
+        let mut ranges: BTreeMap<u64, u64> = BTreeMap::new();
+        for (start, end) in sorted {
+            match ranges.last_entry() {
+                Some(mut last) if start <= *last.get() => _ = last.insert(end.max(*last.get())),
+                _ => _ = ranges.insert(start, end),
+            }
+        }
+        Self(ranges)
+    }
+
+    fn contains(&self, address: u64) -> bool {
+        self.0.range(..=address).next_back().is_some_and(|(_, end)| address < *end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::audit::{AuditedProcess, Mapping};
+
+    fn record(tid: i32, number: u32, entered: u64, returned: u64) -> Record {
+        Record {
+            mark: 0,
+            entered,
+            returned,
+            number,
+            injected: false,
+            tid,
+            arguments: [0; 6],
+            result: 0,
+            address: 0x10,
+            callers: [0x1010, 0x9999, 0, 0x1020],
+        }
+    }
+
+    #[test]
+    fn a_call_ends_before_the_handler_that_interrupted_it_makes_one() {
+        let records = [record(1, 230, 10, 90), record(1, 1, 40, 50), record(1, 60, 95, NEVER), record(2, 3, 20, 30)];
+        let bytes: Vec<u8> = records.iter().flat_map(Record::bytes).collect();
+        let moments = moments(&bytes, &AuditDescription::default());
+        let short: Vec<(i32, i64, bool)> = moments
+            .iter()
+            .map(|moment| (moment.tid, moment.at_ns, matches!(moment.call, Half::Start { .. })))
+            .collect();
+        let expected = [
+            (1, 10, true),
+            (2, 20, true),
+            (2, 30, false),
+            (1, 40, false),
+            (1, 40, true),
+            (1, 50, false),
+            (1, 95, true),
+        ];
+        assert_eq!(short, expected);
+    }
+
+    #[test]
+    fn callers_are_code() {
+        let mapping = Mapping { start: 0x1000, end: 0x2000, rights: "r-xp".into(), ..Mapping::default() };
+        let process = AuditedProcess { mappings: vec![mapping], ..AuditedProcess::default() };
+        let description = AuditDescription { processes: vec![process], ..AuditDescription::default() };
+        let moments = moments(&record(1, 1, 1, 2).bytes(), &description);
+        assert_eq!(moments[0].call.stack().unwrap(), [0x10, 0x1010]);
+    }
+}

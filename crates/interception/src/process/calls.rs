@@ -1,0 +1,244 @@
+//! Calls that the entry leaves to Rust: the first one of a thread, those that return twice or never, and those that an
+//! injection delays or refuses.
+
+use super::entry::{Registers, action};
+use super::memory::Memory;
+use super::system;
+use super::thread::{Block, MEMORY, SPECIAL, child, current};
+use call_ring::header::{Effect, Injection};
+use call_ring::record::{CALLERS, INJECTED, NEVER, at};
+use call_ring::{RESERVE, RING_RECORDS, returned_mark, running_mark};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+const RT_SIGRETURN: u32 = libc::SYS_rt_sigreturn as u32;
+const CLONE: u32 = libc::SYS_clone as u32;
+const FORK: u32 = libc::SYS_fork as u32;
+const VFORK: u32 = libc::SYS_vfork as u32;
+const EXIT: u32 = libc::SYS_exit as u32;
+const EXIT_GROUP: u32 = libc::SYS_exit_group as u32;
+const CLONE3: u32 = libc::SYS_clone3 as u32;
+
+/// Set in [`SPECIAL`].
+const NOT_USUAL: u8 = 1;
+const INJECTS: u8 = 2;
+
+/// A rule and how many of its calls came so far.
+struct Rule {
+    injection: Injection,
+    turns: AtomicU64,
+}
+
+static RULES: OnceLock<Vec<Rule>> = OnceLock::new();
+
+/// Sets which calls arrive here.
+pub fn prepare(injections: Vec<Injection>) {
+    for number in [RT_SIGRETURN, CLONE, FORK, VFORK, EXIT, EXIT_GROUP, CLONE3] {
+        SPECIAL[number as usize].store(NOT_USUAL, Relaxed);
+    }
+    let can_be_injected =
+        |rule: &Injection| SPECIAL.get(rule.number as usize).is_some_and(|special| special.load(Relaxed) != NOT_USUAL);
+    let injections: Vec<Injection> = injections.into_iter().filter(can_be_injected).collect();
+    for injection in &injections {
+        SPECIAL[injection.number as usize].store(INJECTS, Relaxed);
+    }
+    let rules = injections.into_iter().map(|injection| Rule { injection, turns: AtomicU64::new(0) });
+    let _ = RULES.set(rules.collect());
+}
+
+/// Decides about a call; returns an [`action`].
+pub extern "C" fn unusual(registers: &mut Registers) -> u64 {
+    let block = current();
+    let number = registers.rax as u32;
+    let special = SPECIAL.get(number as usize).map_or(0, |special| special.load(Relaxed));
+    let in_stub = special == NOT_USUAL;
+    let without = if in_stub { action::IN_STUB } else { action::UNRECORDED };
+    let Some(memory) = MEMORY.get().map(|memory| memory.0) else { return without };
+    if block.quiet.load(Relaxed) != 0 {
+        return without;
+    }
+    let child = started(number, registers.rdi);
+    if !block.ensure_ring(memory, registers.stack()) || !has_room(block) {
+        block.count_lost(memory);
+        block.child.store(child, Relaxed);
+        return without;
+    }
+    if in_stub {
+        let record = Running::begin(block, number, registers);
+        match number {
+            RT_SIGRETURN | EXIT | EXIT_GROUP => record.end(NEVER, 0),
+            _ => {
+                block.child.store(child, Relaxed);
+                if shares_block(number, registers.rdi) {
+                    // Two threads would write to one ring. What they do from now on is counted as lost.
+                    record.end(NEVER, 0);
+                    block.base.store(0, Relaxed);
+                    block.no_ring.store(1, Relaxed);
+                }
+            }
+        }
+        return action::IN_STUB;
+    }
+    if special == INJECTS
+        && let Some(effect) = injected(number)
+    {
+        let record = Running::begin(block, number | INJECTED, registers);
+        let result = match effect {
+            Effect::Error(error) => -i64::from(error),
+            Effect::DelayNs(ns) => {
+                system::sleep_ns(ns);
+                // SAFETY: the program's own call, which it made itself.
+                unsafe { system::call(u64::from(number), registers.arguments()) }
+            }
+        };
+        record.end(system::ticks(), result);
+        registers.rax = result as u64;
+        return action::DONE;
+    }
+    action::USUAL
+}
+
+/// A call that the stub made has returned, in the parent, in the child, or in both.
+pub extern "C" fn returned_in_stub(registers: &mut Registers) -> u64 {
+    let block = current();
+    let Some(_) = MEMORY.get() else { return action::DONE };
+    let result = registers.rax as i64;
+    let kind = block.child.load(Relaxed);
+    if result == 0 {
+        match kind {
+            child::BORROWS => block.tid.store(system::thread_number(), Relaxed),
+            // The block of a new thread is empty.
+            _ => block.forget_ring(),
+        }
+        return action::DONE;
+    }
+    block.child.store(child::NONE, Relaxed);
+    if block.base.load(Relaxed) != 0 {
+        let own = block.own_tid.load(Relaxed);
+        block.tid.store(own, Relaxed);
+        close_open(block, own, result);
+    }
+    action::DONE
+}
+
+/// The flags of clone(2) and clone3(2).
+fn flags(number: u32, first: u64) -> u64 {
+    match number {
+        CLONE => first,
+        // SAFETY: the kernel is about to read the same word; a program that passes another pointer would get EFAULT, but no
+        // C library does.
+        CLONE3 if first != 0 && first.is_multiple_of(8) => unsafe { *(first as *const u64) },
+        VFORK => (libc::CLONE_VM | libc::CLONE_VFORK) as u64,
+        _ => 0,
+    }
+}
+
+fn started(number: u32, first: u64) -> u32 {
+    if !matches!(number, CLONE | CLONE3 | FORK | VFORK) {
+        return child::NONE;
+    }
+    let flags = flags(number, first);
+    let has = |flag: i32| flags & flag as u64 != 0;
+    match (has(libc::CLONE_VM), has(libc::CLONE_SETTLS), has(libc::CLONE_VFORK)) {
+        (false, ..) => child::COPY,
+        (true, true, _) => child::THREAD,
+        (true, false, true) => child::BORROWS,
+        (true, false, false) => child::NONE,
+    }
+}
+
+/// Whether the call starts a thread that uses the same thread-local storage at the same time.
+fn shares_block(number: u32, first: u64) -> bool {
+    let flags = flags(number, first);
+    let has = |flag: i32| flags & flag as u64 != 0;
+    matches!(number, CLONE | CLONE3) && has(libc::CLONE_VM) && !has(libc::CLONE_SETTLS) && !has(libc::CLONE_VFORK)
+}
+
+fn injected(number: u32) -> Option<Effect> {
+    let rules = RULES.get()?;
+    let mut of_number = rules.iter().filter(|rule| rule.injection.number == number);
+    let strikes = |rule: &&Rule| rule.injection.strikes(rule.turns.fetch_add(1, Relaxed));
+    of_number.find(strikes).map(|rule| rule.injection.effect)
+}
+
+fn has_room(block: &Block) -> bool {
+    // SAFETY: the address of a word in the control block of the thread's ring, which is never unmapped.
+    let tail = unsafe { &*(block.tail.load(Relaxed) as *const AtomicU64) };
+    block.head.load(Relaxed).wrapping_sub(tail.load(Relaxed)) < (RING_RECORDS - RESERVE) as u64
+}
+
+/// A record whose call runs.
+struct Running {
+    record: u64,
+    position: u64,
+}
+
+/// A word of a record.
+fn word(record: u64, offset: usize) -> &'static AtomicU64 {
+    // SAFETY: records are aligned and lie in the ring that this thread took, which stays mapped; the meter only reads.
+    unsafe { &*((record + offset as u64) as *const AtomicU64) }
+}
+
+fn record_at(block: &Block, position: u64) -> u64 {
+    block.base.load(Relaxed) + (position % RING_RECORDS as u64) * call_ring::record::RECORD_BYTES as u64
+}
+
+impl Running {
+    fn begin(block: &Block, number: u32, registers: &Registers) -> Self {
+        let position = block.head.fetch_add(1, Relaxed);
+        let record = record_at(block, position);
+        let tid = block.tid.load(Relaxed);
+        word(record, at::NUMBER).store(u64::from(number) | u64::from(tid) << 32, Relaxed);
+        for (index, argument) in registers.arguments().into_iter().enumerate() {
+            word(record, at::ARGUMENTS + index * 8).store(argument, Relaxed);
+        }
+        word(record, at::ADDRESS).store(registers.r11, Relaxed);
+        (0..CALLERS).for_each(|index| word(record, at::CALLERS + index * 8).store(0, Relaxed));
+        word(record, at::ENTERED).store(system::ticks(), Relaxed);
+        word(record, at::MARK).store(running_mark(position), Release);
+        Self { record, position }
+    }
+
+    fn end(self, ticks: u64, result: i64) {
+        word(self.record, at::RESULT).store(result as u64, Relaxed);
+        word(self.record, at::RETURNED).store(ticks, Relaxed);
+        word(self.record, at::MARK).store(returned_mark(self.position), Release);
+    }
+}
+
+/// Ends the record of the call that started a child, and those of a child that borrowed the ring and executed another
+/// program meanwhile.
+fn close_open(block: &Block, own: u32, result: i64) {
+    let head = block.head.load(Relaxed);
+    for back in 1..=RING_RECORDS as u64 {
+        let Some(position) = head.checked_sub(back) else { return };
+        let record = record_at(block, position);
+        if word(record, at::MARK).load(Relaxed) != running_mark(position) {
+            continue;
+        }
+        let number_and_tid = word(record, at::NUMBER).load(Relaxed);
+        let running = Running { record, position };
+        if (number_and_tid >> 32) as u32 != own {
+            running.end(NEVER, 0);
+        } else if matches!(number_and_tid as u32, CLONE | CLONE3 | FORK | VFORK) {
+            running.end(system::ticks(), result);
+            return;
+        } else {
+            return;
+        }
+    }
+}
+
+/// Switches recording off for calls of the library itself.
+pub fn quietly(work: impl FnOnce()) {
+    let block = current();
+    block.quiet.store(1, Relaxed);
+    work();
+    block.quiet.store(0, Relaxed);
+}
+
+/// Keeps the memory for the calls to come.
+pub fn use_memory(memory: Memory) {
+    let _ = MEMORY.set(super::thread::SharedMemory(memory));
+}
