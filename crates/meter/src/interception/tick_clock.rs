@@ -53,7 +53,7 @@ impl TickClock {
             return self.last.ns;
         }
         let since = i128::from(ticks) - i128::from(from.ticks);
-        let ns = i128::from(from.ns) + since * span_ns / span_ticks;
+        let ns = (since.saturating_mul(span_ns) / span_ticks).saturating_add(i128::from(from.ns));
         i64::try_from(ns).unwrap_or(if since < 0 { i64::MIN } else { i64::MAX })
     }
 }

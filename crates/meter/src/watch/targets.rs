@@ -23,12 +23,18 @@ pub fn threads_below(pid: i32) -> Vec<ThreadFound> {
     family(pid, &parents, std::process::id() as i32).into_iter().flat_map(threads_of).collect()
 }
 
-/// A process and its descendants, except `own` and the processes between: they are the tool and what started it.
+/// A process and its descendants, except the tool: `own`, its parent, and above them what has no other child, as a `sudo`.
 fn family(pid: i32, parents: &BTreeMap<i32, i32>, own: i32) -> BTreeSet<i32> {
     let mut excluded: BTreeSet<i32> = BTreeSet::new();
-    let mut ancestor = Some(own).filter(|own| *own != pid);
-    while let Some(tool) = ancestor.filter(|tool| *tool != pid && excluded.insert(*tool)) {
-        ancestor = parents.get(&tool).copied();
+    let host = parents.get(&own).copied();
+    let is_tool = |process: i32, child: i32| {
+        process == own
+            || Some(process) == host
+            || parents.iter().all(|(other, parent)| *parent != process || *other == child)
+    };
+    let (mut child, mut ancestor) = (own, Some(own));
+    while let Some(tool) = ancestor.filter(|tool| *tool != pid && is_tool(*tool, child) && excluded.insert(*tool)) {
+        (child, ancestor) = (tool, parents.get(&tool).copied());
     }
     let mut relatives: BTreeSet<i32> = compact::inserted([pid]);
     loop {

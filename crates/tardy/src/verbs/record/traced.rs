@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn only_a_missing_recorder_is_replaced() {
-        let missing = anyhow::Error::from(LibraryError::Missing { file_name: "x.so", variable: "X" });
+        let missing = anyhow::Error::from(LibraryError::Missing { file_name: "libflight_recorder.so", variable: "X" });
         assert!(
             instead(&missing).is_some_and(|text| text.contains("libflight_recorder.so") && text.contains("instead"))
         );
