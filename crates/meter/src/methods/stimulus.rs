@@ -20,6 +20,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
+/// Strays in succession that no partner sends: another machine floods the line.
+const FLOOD: u32 = 256;
+/// Rest after each of them.
+const FLOOD_REST_NS: i64 = 1_000_000;
+
 /// A stimulus without an answer for this time is lost.
 pub const LOST_NS: i64 = 1_000_000_000;
 
@@ -149,12 +154,14 @@ impl<R: Receive> Waiter for Answering<R> {
 
     #[inline]
     fn wait(&mut self, _due_ns: i64) -> Arrival {
+        let mut strays = 0_u32;
         loop {
             let received = self.receive.receive();
             let seen_ns = clock::monotonic_ns();
             if self.exchange.ended.load(Acquire) {
                 return Arrival::Ended;
             }
+            let is_stray = matches!(received, Received::Stray);
             match received {
                 Received::Stimulus if self.exchange.practice.swap(false, Acquire) => {}
                 Received::Stimulus => match self.exchange.answer(seen_ns) {
@@ -175,6 +182,12 @@ impl<R: Receive> Waiter for Answering<R> {
                     return Arrival::NoSignal;
                 }
                 Received::Broken => return Arrival::Gone,
+            }
+            strays = if is_stray { strays + 1 } else { 0 };
+            if strays == FLOOD {
+                // The partner may share this CPU, below this thread: it ends the run.
+                strays = 0;
+                clock::sleep_until_ns(seen_ns + FLOOD_REST_NS);
             }
         }
     }
