@@ -30,10 +30,8 @@ impl Store {
     /// # Errors
     /// Those of the file system.
     pub fn create(directory: &Path, limit_bytes: u64) -> io::Result<Self> {
-        let stuffing = directory.join("stuffing");
-        fs::write(&stuffing, vec![0; STUFFING_BYTES])?;
-        let (segments, file, end) = (VecDeque::new(), None, 0);
-        Ok(Self { directory: directory.into(), limit_bytes, segments, file, end, stuffing: Some(stuffing) })
+        let stuffing = Some(stuffed(directory)?);
+        Ok(Self { directory: directory.into(), limit_bytes, segments: VecDeque::new(), file: None, end: 0, stuffing })
     }
 
     /// Number of bytes ever appended.
@@ -47,6 +45,13 @@ impl Store {
         let limit = if urgent { self.limit_bytes } else { self.limit_bytes - self.limit_bytes / URGENT_PART };
         if held + bytes.len() as u64 > limit {
             return false;
+        }
+        // What an urgent one has freed is not for the others.
+        if !urgent && self.stuffing.is_none() {
+            self.stuffing = stuffed(&self.directory).ok();
+            if self.stuffing.is_none() {
+                return false;
+            }
         }
         let written = self.write(bytes);
         if written.is_err()
@@ -90,6 +95,16 @@ impl Store {
             self.segments.pop_front();
         }
     }
+}
+
+/// Reserves disk space in a file of zeros.
+fn stuffed(directory: &Path) -> io::Result<PathBuf> {
+    let path = directory.join("stuffing");
+    let written = fs::write(&path, vec![0; STUFFING_BYTES]);
+    if written.is_err() {
+        let _ = fs::remove_file(&path);
+    }
+    written.map(|()| path)
 }
 
 fn segment_name(start: u64) -> String {
@@ -180,9 +195,12 @@ mod tests {
             stored += 20_000;
         }
         let urgent = store.append(&[8; 50_000], true);
+        // 256 kB were freed for it: they are for the next urgent ones alone.
+        let other = store.append(&[9; 100_000], false);
+        let last = store.append(&[8; 50_000], true);
         let read = read_at(folder.path(), stored, 100_000);
         drop(store);
         assert!(run(&["umount"]));
-        assert!(urgent && stored > 0 && read.unwrap() == [8; 50_000], "{stored}");
+        assert!(urgent && last && !other && stored > 0 && read.unwrap() == [8; 100_000], "{stored}, {other}");
     }
 }

@@ -35,7 +35,7 @@ fn a_board_without_room_keeps_the_totals_and_says_what_is_missing() {
     let Some(bench) = Bench::new() else { return };
     let meter_mb = fs::metadata(bench.meter(&[]).get_program()).unwrap().len() >> 20;
     bench.server.mount("tmp", &format!("size={}m", meter_mb + 6));
-    let mut tardy = bench.measuring("6s");
+    let mut tardy = bench.measuring("12s");
     tardy.kill().unwrap();
     tardy.wait().unwrap();
     bench.server.fill("tmp");
