@@ -17,7 +17,7 @@ const PRELOAD: &str = "LD_PRELOAD";
 /// The memory. It has no name in a file system, and is gone with the last process that has it.
 pub struct CallMemory {
     file: File,
-    library: PathBuf,
+    preloaded: PathBuf,
 }
 
 impl CallMemory {
@@ -26,7 +26,7 @@ impl CallMemory {
     /// # Errors
     /// If the library is not found, or the kernel gives no such memory.
     pub fn create(injections: &[Injection]) -> anyhow::Result<Self> {
-        let library = INTERCEPTION.find()?;
+        let preloaded = INTERCEPTION.find()?;
         let create = || -> std::io::Result<File> {
             let file = File::from(memfd_create(MEMORY_NAME, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
             fchmod(&file, Mode::RUSR | Mode::WUSR)?;
@@ -41,7 +41,7 @@ impl CallMemory {
             Ok(file)
         };
         let file = create().context("failed to create the memory for the program's calls")?;
-        Ok(Self { file, library })
+        Ok(Self { file, preloaded })
     }
 
     /// Where the meter and the program find it.
@@ -51,7 +51,7 @@ impl CallMemory {
 
     /// The variables that have the program load the library.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
-        let mut preload = self.library.clone().into_os_string();
+        let mut preload = self.preloaded.clone().into_os_string();
         if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
             preload.push(":");
             preload.push(others);
