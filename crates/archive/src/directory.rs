@@ -5,12 +5,13 @@
 //! part, each relative to the directory opened before, so that a link planted during the resolution is detected, too.
 
 use crate::write_error::WriteError;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 
@@ -68,6 +69,26 @@ impl ArchiveDirectory {
     /// Those of opening it, and [`Refusal`].
     pub fn file(&self, name: impl AsRef<Path>) -> io::Result<File> {
         self.opened(name.as_ref(), OFlags::RDONLY)
+    }
+
+    /// Names in a folder of the archive, sorted; those in the archive itself for `None`. Of more than `names_max` any
+    /// `names_max` are returned.
+    ///
+    /// # Errors
+    /// Those of opening and reading the folder, and [`Refusal`] for one that is a link.
+    pub fn names(&self, folder: Option<&Path>, names_max: usize) -> io::Result<Vec<OsString>> {
+        let here = Path::new("x");
+        let inside = folder.map_or_else(|| here.to_owned(), |folder| folder.join(here));
+        let (parent, _) = self.parent(&inside, false)?;
+        let mut names = Vec::new();
+        for entry in Dir::read_from(parent.at(self))?.take(names_max.saturating_add(2)) {
+            let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+            if name != "." && name != ".." && names.len() < names_max {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
     }
 
     /// Opens a regular file for appending.
@@ -332,6 +353,22 @@ mod tests {
         for name in ["../x", "/etc/passwd", "", ".", "a/../../x"] {
             assert_eq!(refusal(&archive.read(name, 100).unwrap_err()), Some(&Refusal::Outside), "{name:?}");
         }
+    }
+
+    #[test]
+    fn names_are_those_of_a_folder_and_never_of_a_link() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let archive = ArchiveDirectory::open(folder.path()).unwrap();
+        for name in ["b", "a", "spikes/0002", "spikes/0001"] {
+            archive.create(name).unwrap();
+        }
+        symlink(outside.path(), folder.path().join("samples")).unwrap();
+        assert_eq!(archive.names(None, 9).unwrap(), ["a", "b", "samples", "spikes"]);
+        assert_eq!(archive.names(Some(Path::new("spikes")), 9).unwrap(), ["0001", "0002"]);
+        assert_eq!(archive.names(Some(Path::new("spikes")), 1).unwrap().len(), 1);
+        let error = archive.names(Some(Path::new("samples")), 9).unwrap_err();
+        assert_eq!(refusal(&error), Some(&Refusal::NoDirectory));
+        assert!(archive.names(Some(Path::new("../x")), 9).is_err());
     }
 
     #[test]

@@ -377,7 +377,7 @@ fn cpu_summary(run: &Run, thread: &ThreadRun, imported: bool, step_ns: i64) -> C
 }
 
 /// The threads whose samples are summarised: for watched threads, the series that best shows how late they woke.
-fn headline(run: &Run) -> impl Iterator<Item = &ThreadRun> {
+pub fn headline(run: &Run) -> impl Iterator<Item = &ThreadRun> {
     let kind = [WatchedKind::Timer, WatchedKind::Woken, WatchedKind::Cycle]
         .into_iter()
         .find(|kind| run.watched.values().any(|series| series.kind == *kind));

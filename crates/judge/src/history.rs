@@ -12,13 +12,13 @@ use crate::figure_name::FigureName;
 use crate::unit::Unit;
 use archive::reader::Run;
 use archive::summary::RunSummary;
-use scenario::scenario;
 use serde::{Deserialize, Serialize};
 use split::{Residuals, least_p};
 use std::collections::BTreeMap;
 use words::amounts::{change, p_value};
 use words::figures::counted;
 
+pub use scenario::scenario;
 pub use split::{RUNS_A_SIDE, change_points, detectable_step};
 
 /// Probability of a false change in one series. Many series share 5 %.

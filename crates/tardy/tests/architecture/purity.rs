@@ -1,6 +1,7 @@
 //! What parts of the code must not do: access the disk, read the clock, or do the work of another part.
 
 use crate::repository::{assert_none, files_ending, root, text};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Names of side effects.
@@ -83,6 +84,7 @@ fn libraries_print_nothing() {
         "readiness",
         "report",
         "runner",
+        "store",
         "words",
     ]
     .map(|name| sources(&format!("crates/{name}/src/")));
@@ -122,12 +124,34 @@ fn the_archive_starts_no_process() {
     assert_none("these do", lines_with(&sources("crates/archive/src/"), &["std::process", "std::net", "Command::new"]));
 }
 
-#[test]
-fn nothing_brings_an_async_runtime() {
+/// Every package that a package needs, according to Cargo.lock.
+fn needed_by(package: &str) -> BTreeSet<String> {
     let lock = text("Cargo.lock");
-    for name in ["tokio", "async-std", "smol", "mio", "async-executor", "futures-executor"] {
-        assert!(!lock.contains(&format!("\nname = \"{name}\"\n")), "{name} is in Cargo.lock");
+    let mut needs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for entry in lock.split("[[package]]").skip(1) {
+        let quoted = |line: &'static str| entry.lines().find_map(|found| found.strip_prefix(line)?.split('"').next());
+        let name = quoted("name = \"").expect("a package has a name");
+        let listed = entry.split_once("dependencies = [").map_or("", |(_, listed)| listed);
+        let listed = listed.lines().filter_map(|line| line.trim().strip_prefix('"')?.split(['"', ' ']).next());
+        needs.entry(name).or_default().extend(listed);
     }
+    let mut found = BTreeSet::from([package.to_owned()]);
+    let mut open = vec![package];
+    while let Some(name) = open.pop() {
+        let (_, needed) = needs.get_key_value(name).unwrap_or_else(|| panic!("{name} is not in Cargo.lock"));
+        open.extend(needed.iter().filter(|needed| found.insert((**needed).to_owned())));
+    }
+    found
+}
+
+#[test]
+fn the_meter_has_no_async_runtime() {
+    const RUNTIMES: [&str; 6] = ["tokio", "async-std", "smol", "mio", "async-executor", "futures-executor"];
+    let meter = needed_by("tardy-meter");
+    assert!(meter.contains("rustix") && meter.contains("meter"), "{meter:?}");
+    let found = RUNTIMES.iter().filter(|name| meter.contains(**name)).map(|name| (*name).to_owned());
+    assert_none("the meter needs", found.collect());
+    assert!(needed_by("store").contains("tokio"), "the list of packages is not read");
 }
 
 /// An ELF file that needs no loader has no program header of type PT_INTERP.

@@ -1,0 +1,70 @@
+//! Where an index and its archives are.
+
+use crate::error::StoreError;
+use std::path::{Path, PathBuf};
+
+/// Name of the index beside the archives.
+pub const INDEX_FILE: &str = "index.sqlite";
+
+/// An index, and the directory of the archives that it is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// A URL of `sqlite:` or `postgres:`.
+    pub index: String,
+    pub archives: PathBuf,
+}
+
+impl Address {
+    /// Reads an address: `postgres://...`, or a directory with the index as `index.sqlite` in it. `archives` is the
+    /// directory of archives of a PostgreSQL index; an index in a directory has them there.
+    ///
+    /// # Errors
+    /// [`StoreError::Address`] for a URL of another kind.
+    pub fn parse(text: &str, archives: &Path) -> Result<Self, StoreError> {
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            return Ok(Self { index: text.to_owned(), archives: archives.to_owned() });
+        }
+        if text.contains("://") || text.is_empty() {
+            return Err(StoreError::Address(text.to_owned()));
+        }
+        Ok(Self::directory(Path::new(text)))
+    }
+
+    /// The index in a directory of archives.
+    pub fn directory(archives: &Path) -> Self {
+        Self { index: sqlite_url(&archives.join(INDEX_FILE)), archives: archives.to_owned() }
+    }
+}
+
+/// A path may have letters with a meaning in a URL.
+fn sqlite_url(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let mut url = String::from("sqlite://");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => url.push(char::from(*byte)),
+            other => url.push_str(&format!("%{other:02X}")),
+        }
+    }
+    url.push_str("?mode=rwc");
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_has_its_index_in_it_and_a_url_does_not() {
+        let runs = Address::parse("runs", Path::new("other")).unwrap();
+        assert_eq!(
+            (runs.index.as_str(), runs.archives.as_path()),
+            ("sqlite://runs/index.sqlite?mode=rwc", Path::new("runs"))
+        );
+        let lab = Address::parse("postgres://lab@db/tardy", Path::new("archives")).unwrap();
+        assert_eq!((lab.index.as_str(), lab.archives.as_path()), ("postgres://lab@db/tardy", Path::new("archives")));
+        let odd = Address::directory(Path::new("/a b?c#d%"));
+        assert_eq!(odd.index, "sqlite:///a%20b%3Fc%23d%25/index.sqlite?mode=rwc");
+        assert!(matches!(Address::parse("mysql://x", Path::new("")), Err(StoreError::Address(_))));
+    }
+}

@@ -1,0 +1,79 @@
+//! The connections to a database, and the little in which SQLite and PostgreSQL differ.
+
+use crate::error::StoreError;
+use sqlx::any::{AnyPoolOptions, install_default_drivers};
+use sqlx::{Any, AnyPool, Executor, Transaction};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Mutex, MutexGuard};
+
+const CONNECTIONS_MAX: u32 = 8;
+const WAIT_MAX: Duration = Duration::from_secs(30);
+/// A commit is on the disk before it is acknowledged; readers do not wait for a writer, nor a writer for readers.
+const SQLITE_SETUP: &str =
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 30000; PRAGMA foreign_keys = ON";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+#[derive(Debug, Clone)]
+pub struct Database {
+    pool: AnyPool,
+    engine: Engine,
+    /// SQLite has one writer at a time: writers of this process queue here instead of polling its lock.
+    writer: Arc<Mutex<()>>,
+}
+
+/// A transaction that writes.
+pub struct Writing<'a> {
+    pub transaction: Transaction<'static, Any>,
+    _alone: Option<MutexGuard<'a, ()>>,
+}
+
+impl Writing<'_> {
+    pub async fn commit(self) -> Result<(), StoreError> {
+        Ok(self.transaction.commit().await?)
+    }
+}
+
+impl Database {
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        install_default_drivers();
+        let engine = if url.starts_with("sqlite:") { Engine::Sqlite } else { Engine::Postgres };
+        let options = AnyPoolOptions::new().max_connections(CONNECTIONS_MAX).acquire_timeout(WAIT_MAX);
+        let options = options.after_connect(move |connection, _| {
+            Box::pin(async move {
+                if engine == Engine::Sqlite {
+                    connection.execute(SQLITE_SETUP).await?;
+                }
+                Ok(())
+            })
+        });
+        Ok(Self { pool: options.connect(url).await?, engine, writer: Arc::default() })
+    }
+
+    pub fn pool(&self) -> &AnyPool {
+        &self.pool
+    }
+
+    pub async fn alone(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.engine {
+            Engine::Sqlite => Some(self.writer.lock().await),
+            Engine::Postgres => None,
+        }
+    }
+
+    /// Starts a transaction that writes. SQLite takes its lock at once: one that starts to read and then writes fails if
+    /// another wrote in between.
+    pub async fn write(&self) -> Result<Writing<'_>, StoreError> {
+        let alone = self.alone().await;
+        let transaction = match self.engine {
+            Engine::Sqlite => self.pool.begin_with("BEGIN IMMEDIATE").await?,
+            Engine::Postgres => self.pool.begin().await?,
+        };
+        Ok(Writing { transaction, _alone: alone })
+    }
+}

@@ -1,0 +1,34 @@
+//! Why the store could not do something.
+
+use archive::reader::OpenError;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Completes "failed to ...".
+#[derive(Debug, Error)]
+pub enum StoreError {
+    #[error("`{0}` is no address of an index; write a directory, or postgres://USER@HOST/DATABASE")]
+    Address(String),
+    #[error("failed to use the index: {0}")]
+    Database(#[from] sqlx::Error),
+    #[error("failed to update the schema of the index: {0}; a newer tardy may have made it")]
+    Schema(#[from] sqlx::migrate::MigrateError),
+    #[error("failed to read or write {path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{0}")]
+    Archive(#[from] OpenError),
+    #[error("failed to add {0}: the run still goes on; add it when it has ended")]
+    GoesOn(PathBuf),
+    #[error("failed to read the row of run {0}: it is damaged; `tardy store rebuild` makes the index again")]
+    Row(String),
+    #[error("failed to wait for a thread: {0}")]
+    Thread(#[from] tokio::task::JoinError),
+}
+
+impl StoreError {
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { path, source }
+    }
+}

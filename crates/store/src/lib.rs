@@ -1,0 +1,67 @@
+//! An index over run archives: which boards there are, how each run of theirs went, and what changed.
+//!
+//! The archives are the truth: [`Store::rebuild`] makes the index again from them. The index is SQL with one text for
+//! SQLite, a file beside the archives, and PostgreSQL, a server of a lab. Every answer is a serde type without a path of
+//! this machine in it; pages and `--json` show it as it is.
+//!
+//! * [`Address`] names an index and its archives; [`Store::open`] opens both and updates the schema.
+//! * [`Store::ingest`] adds an archive. Adding it twice, at once or after a crash leaves it there once.
+//! * [`queries`] answers what pages ask: fleet, history of a board, a run, series, culprits.
+//!
+//! It judges and explains nothing: an [`Assess`] of the caller supplies verdict and explanations.
+
+mod address;
+mod artefacts;
+mod assessment;
+mod database;
+mod digest;
+mod error;
+mod ingest;
+pub mod kernel_line;
+mod label;
+mod migrations;
+mod outline;
+pub mod queries;
+mod rebuild;
+mod record;
+mod row;
+mod standing;
+mod stored_histogram;
+
+pub use address::Address;
+pub use assessment::{Assess, Assessment};
+pub use error::StoreError;
+pub use ingest::{Ingested, Outcome};
+pub use outline::{Bar, Outline};
+pub use rebuild::Rebuilt;
+pub use standing::Standing;
+
+use artefacts::Artefacts;
+use database::Database;
+use std::path::Path;
+
+/// An open index with its archives. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Store {
+    database: Database,
+    artefacts: Artefacts,
+}
+
+impl Store {
+    /// Opens the index at an address, makes it if it is a file that is missing, and updates its schema.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`] if the database cannot be opened, [`StoreError::Io`] if the directory of archives cannot be
+    /// made.
+    pub async fn open(address: &Address) -> Result<Self, StoreError> {
+        let artefacts = Artefacts::open(&address.archives)?;
+        let database = Database::open(&address.index).await?;
+        migrations::run(&database).await?;
+        Ok(Self { database, artefacts })
+    }
+
+    /// The directory of archives.
+    pub fn archives(&self) -> &Path {
+        self.artefacts.root()
+    }
+}

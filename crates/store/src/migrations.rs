@@ -1,0 +1,17 @@
+//! Every version of the schema, in order. A released one never changes: its checksum is in each database.
+
+use crate::database::Database;
+use crate::error::StoreError;
+use sqlx::SqlSafeStr;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+
+const ALL: [(i64, &str, &str); 1] = [(1, "runs", include_str!("../migrations/0001_runs.sql"))];
+
+/// Brings a database to the newest version. Of several processes that start at once, one does it.
+pub async fn run(database: &Database) -> Result<(), StoreError> {
+    let migrations = ALL.map(|(version, name, sql)| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    });
+    let _alone = database.alone().await;
+    Ok(Migrator::with_migrations(migrations.into()).run(database.pool()).await?)
+}

@@ -1,0 +1,169 @@
+//! Every board with what is known of it: the first page.
+
+use super::run::{RunRow, run_columns};
+use crate::Store;
+use crate::error::StoreError;
+use crate::row::{count, get, worded};
+use crate::standing::Standing;
+use serde::{Deserialize, Serialize};
+use sqlx::any::AnyRow;
+use std::collections::BTreeMap;
+
+/// Boards, each with its loads and methods; by board, load and method.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fleet {
+    pub rows: Vec<FleetRow>,
+    /// More rows than an answer holds: 10 000.
+    pub cut: bool,
+}
+
+/// One load and way to measure on one board.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FleetRow {
+    /// Key of the scenario, and the scenario in words.
+    pub scenario: String,
+    pub words: String,
+    /// The newest run: its kernel, preemption model, verdict and time are those of the board.
+    pub newest: RunRow,
+    /// Valid runs on the kernel of the newest one. A worst case holds for these samples alone.
+    pub coverage: Coverage,
+    /// The last 30 runs, oldest first.
+    pub recent: Vec<RecentRun>,
+    pub state: BoardState,
+}
+
+/// How much the figures rest on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    pub runs: u64,
+    pub samples: u64,
+    pub measured_ns: i64,
+    /// The largest latency of those samples; `None` without samples.
+    pub latency_max_ns: Option<i64>,
+}
+
+/// A point of a sparkline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecentRun {
+    pub digest: String,
+    pub started_unix_ns: i64,
+    pub latency_max_ns: Option<i64>,
+    pub standing: Standing,
+}
+
+/// Where a board went from good to bad.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoardState {
+    /// The newest good run.
+    pub last_good: Option<KernelRun>,
+    /// The oldest bad run after that; `None` while the board is good.
+    pub first_bad: Option<KernelRun>,
+}
+
+/// A run on its kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelRun {
+    pub digest: String,
+    pub kernel: String,
+    pub started_unix_ns: i64,
+    pub latency_max_ns: Option<i64>,
+    /// Culprit of its largest spike.
+    pub worst_cause: Option<String>,
+}
+
+const ROWS_MAX: usize = 10_000;
+
+impl Store {
+    /// Every board, load and method.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn fleet(&self) -> Result<Fleet, StoreError> {
+        let sql = concat!(
+            "SELECT ",
+            run_columns!(),
+            ", s.words, c.runs AS covered_runs, c.samples AS covered_samples, c.measured_ns AS covered_ns, \
+             c.latency_max_ns AS covered_max_ns FROM scenarios s \
+             JOIN runs r ON r.digest = (SELECT n.digest FROM runs n WHERE n.scenario = s.scenario \
+             ORDER BY n.started_unix_ns DESC, n.digest DESC LIMIT 1) \
+             LEFT JOIN coverage c ON c.scenario = s.scenario AND c.kernel = r.kernel \
+             ORDER BY s.board, s.load, s.method, s.words, s.scenario LIMIT $1"
+        );
+        let query = sqlx::query(sql).bind(ROWS_MAX as i64 + 1);
+        let rows = query.fetch_all(self.database.pool()).await?;
+        let (mut recent, mut states) = (self.recent().await?, self.states().await?);
+        let fleet_row = |row: &AnyRow| {
+            let newest = RunRow::of(row)?;
+            Ok(FleetRow {
+                scenario: newest.scenario.clone(),
+                words: get(row, "words")?,
+                coverage: coverage(row)?,
+                recent: recent.remove(&newest.scenario).unwrap_or_default(),
+                state: states.remove(&newest.scenario).unwrap_or_default(),
+                newest,
+            })
+        };
+        let cut = rows.len() > ROWS_MAX;
+        let rows: Result<Vec<FleetRow>, StoreError> = rows.iter().take(ROWS_MAX).map(fleet_row).collect();
+        Ok(Fleet { rows: rows?, cut })
+    }
+
+    async fn recent(&self) -> Result<BTreeMap<String, Vec<RecentRun>>, StoreError> {
+        let sql = "SELECT r.scenario, r.digest, r.started_unix_ns, r.latency_max_ns, r.standing FROM scenarios s \
+                   JOIN runs r ON r.scenario = s.scenario AND r.started_unix_ns >= s.recent_from_unix_ns \
+                   ORDER BY r.scenario, r.started_unix_ns, r.digest";
+        let mut recent: BTreeMap<String, Vec<RecentRun>> = BTreeMap::new();
+        for row in sqlx::query(sql).fetch_all(self.database.pool()).await? {
+            let run = RecentRun {
+                digest: get(&row, "digest")?,
+                started_unix_ns: get(&row, "started_unix_ns")?,
+                latency_max_ns: get(&row, "latency_max_ns")?,
+                standing: worded(&row, "standing")?,
+            };
+            recent.entry(get(&row, "scenario")?).or_default().push(run);
+        }
+        Ok(recent)
+    }
+
+    async fn states(&self) -> Result<BTreeMap<String, BoardState>, StoreError> {
+        let good = "SELECT s.scenario, r.digest, r.kernel, r.started_unix_ns, r.latency_max_ns, r.worst_cause \
+                    FROM scenarios s JOIN runs r ON r.digest = (SELECT n.digest FROM runs n WHERE n.scenario = s.scenario \
+                    AND n.standing = 'good' ORDER BY n.started_unix_ns DESC, n.digest DESC LIMIT 1)";
+        let bad = "SELECT s.scenario, r.digest, r.kernel, r.started_unix_ns, r.latency_max_ns, r.worst_cause \
+                   FROM scenarios s JOIN runs r ON r.digest = (SELECT n.digest FROM runs n WHERE n.scenario = s.scenario \
+                   AND n.standing = 'bad' AND n.started_unix_ns > COALESCE((SELECT MAX(g.started_unix_ns) FROM runs g \
+                   WHERE g.scenario = s.scenario AND g.standing = 'good'), $1) \
+                   ORDER BY n.started_unix_ns, n.digest LIMIT 1)";
+        let mut states: BTreeMap<String, BoardState> = BTreeMap::new();
+        for row in sqlx::query(good).fetch_all(self.database.pool()).await? {
+            states.entry(get(&row, "scenario")?).or_default().last_good = Some(kernel_run(&row)?);
+        }
+        for row in sqlx::query(bad).bind(i64::MIN).fetch_all(self.database.pool()).await? {
+            states.entry(get(&row, "scenario")?).or_default().first_bad = Some(kernel_run(&row)?);
+        }
+        Ok(states)
+    }
+}
+
+fn kernel_run(row: &AnyRow) -> Result<KernelRun, StoreError> {
+    Ok(KernelRun {
+        digest: get(row, "digest")?,
+        kernel: get(row, "kernel")?,
+        started_unix_ns: get(row, "started_unix_ns")?,
+        latency_max_ns: get(row, "latency_max_ns")?,
+        worst_cause: get(row, "worst_cause")?,
+    })
+}
+
+/// Absent for a scenario without a valid run on the kernel of its newest one.
+fn coverage(row: &AnyRow) -> Result<Coverage, StoreError> {
+    if get::<Option<i64>>(row, "covered_runs")?.is_none() {
+        return Ok(Coverage::default());
+    }
+    Ok(Coverage {
+        runs: count(row, "covered_runs")?,
+        samples: count(row, "covered_samples")?,
+        measured_ns: get(row, "covered_ns")?,
+        latency_max_ns: get(row, "covered_max_ns")?,
+    })
+}

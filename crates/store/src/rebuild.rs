@@ -1,0 +1,63 @@
+//! Makes the index again from archives.
+
+use crate::Store;
+use crate::assessment::Assess;
+use crate::error::StoreError;
+use crate::ingest::remove;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a rebuild did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rebuilt {
+    /// Archives in the index.
+    pub runs: u64,
+    /// Rows without an archive, removed.
+    pub removed: u64,
+    /// Archives that could not be read, with the reason.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// An archive that is not in the index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub archive: String,
+    pub because: String,
+}
+
+impl Store {
+    /// Reads each of these archives again, which are all below the directory, and removes the rows of those that are gone.
+    /// The index answers all the while. Calls `progress` with the number of archives read.
+    ///
+    /// # Errors
+    /// Those of the database. An archive that cannot be read is left out.
+    pub async fn rebuild(
+        &self,
+        archives: Vec<PathBuf>,
+        assess: Arc<dyn Assess>,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Rebuilt, StoreError> {
+        let mut rebuilt = Rebuilt::default();
+        let mut found = BTreeSet::new();
+        for (number, archive) in archives.iter().enumerate() {
+            progress(number);
+            match self.add(archive, Arc::clone(&assess), true).await {
+                Ok(ingested) => drop(found.insert(ingested.digest)),
+                Err(error @ (StoreError::Database(_) | StoreError::Thread(_))) => return Err(error),
+                Err(error) => rebuilt
+                    .left_out
+                    .push(LeftOut { archive: archive.display().to_string(), because: error.to_string() }),
+            }
+        }
+        rebuilt.runs = found.len() as u64;
+        let known: Vec<(String,)> = sqlx::query_as("SELECT digest FROM runs").fetch_all(self.database.pool()).await?;
+        for (digest,) in known.into_iter().filter(|(digest,)| !found.contains(digest)) {
+            let mut writing = self.database.write().await?;
+            rebuilt.removed += u64::from(remove(&mut writing, &digest).await?);
+            writing.commit().await?;
+        }
+        Ok(rebuilt)
+    }
+}
