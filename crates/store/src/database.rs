@@ -4,7 +4,7 @@ use crate::error::StoreError;
 use sqlx::any::{AnyPoolOptions, install_default_drivers};
 use sqlx::{Any, AnyPool, Executor, Transaction};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{Mutex, MutexGuard};
 
 const CONNECTIONS_MAX: u32 = 8;
@@ -66,6 +66,24 @@ impl Database {
         }
     }
 
+    /// The statement for this engine: `postgres` skips rows that another transaction has locked.
+    pub fn either(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
+        match self.engine {
+            Engine::Sqlite => sqlite,
+            Engine::Postgres => postgres,
+        }
+    }
+
+    /// The clock of the database in ns since 1970: workers on several hosts have one clock for leases.
+    pub async fn now_unix_ns(&self) -> Result<i64, StoreError> {
+        if self.engine == Engine::Sqlite {
+            return Ok(now_unix_ns());
+        }
+        let sql = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
+        let (now_us,): (i64,) = sqlx::query_as(sql).fetch_one(&self.pool).await?;
+        Ok(now_us.saturating_mul(1000))
+    }
+
     /// Starts a transaction that writes. SQLite takes its lock at once: one that starts to read and then writes fails if
     /// another wrote in between.
     pub async fn write(&self) -> Result<Writing<'_>, StoreError> {
@@ -76,4 +94,10 @@ impl Database {
         };
         Ok(Writing { transaction, _alone: alone })
     }
+}
+
+/// The clock of this machine in ns since 1970.
+pub fn now_unix_ns() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
 }

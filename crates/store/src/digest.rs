@@ -51,6 +51,11 @@ impl Contents {
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// Files beside the stream: traces, samples, pages. Everything else about the run is in the index.
+    pub fn raw(&self) -> impl Iterator<Item = &RecordedFile> {
+        self.files.iter().filter(|file| file.name.contains('/'))
+    }
+
     pub fn bytes(&self) -> u64 {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
     }

@@ -5,10 +5,12 @@
 
 use crate::Store;
 use crate::assessment::Assess;
-use crate::database::Writing;
+use crate::database::{Writing, now_unix_ns};
 use crate::digest::Contents;
 use crate::error::StoreError;
 use crate::label::hex_of;
+use crate::pins::Pins;
+use crate::pruning::PrunedContents;
 use crate::record::{RunRecord, word};
 use crate::stored_histogram::encode;
 use archive::directory::ArchiveDirectory;
@@ -16,7 +18,6 @@ use archive::reader::Run;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs of a scenario that a sparkline shows.
 pub(crate) const RECENT_RUNS: i64 = 30;
@@ -50,6 +51,8 @@ pub(crate) struct Prepared {
     pub digest: String,
     pub location: String,
     pub bytes: i64,
+    pub pruned_unix_ns: Option<i64>,
+    pub pins: Pins,
     pub record: RunRecord,
 }
 
@@ -88,18 +91,24 @@ impl Store {
         }
         let archive = ArchiveDirectory::open(path).map_err(StoreError::io(path))?;
         let contents = Contents::of(&archive).map_err(StoreError::io(path))?;
-        let location = match self.artefacts.location(path) {
-            Some(location) => location,
-            None => self.artefacts.keep(&archive, &contents)?,
-        };
         let bytes = i64::try_from(contents.bytes()).unwrap_or(i64::MAX);
-        Ok((contents.digest(), Kept { location, bytes }))
+        let Some(location) = self.artefacts.location(path) else {
+            // What another store says about its archives counts there.
+            let location = self.artefacts.keep(&archive, &contents)?;
+            return Ok((contents.digest(), Kept { location, bytes, pruned_unix_ns: None, pins: Pins::default() }));
+        };
+        let pins = Pins::read(&archive).map_err(StoreError::io(path))?;
+        let pruned = PrunedContents::read(&archive, &contents).map_err(StoreError::io(path))?;
+        let pruned_unix_ns = pruned.as_ref().map(|pruned| pruned.pruned_unix_ns);
+        let digest = pruned.map_or_else(|| contents.digest(), |pruned| pruned.contents.digest());
+        Ok((digest, Kept { location, bytes, pruned_unix_ns, pins }))
     }
 
     fn prepared(&self, digest: String, kept: Kept, assess: &dyn Assess) -> Result<Prepared, StoreError> {
         let run = Run::open(self.artefacts.path(&kept.location))?;
         let record = RunRecord::of(&run, &assess.assess(&run));
-        Ok(Prepared { digest, location: kept.location, bytes: kept.bytes, record })
+        let Kept { location, bytes, pruned_unix_ns, pins } = kept;
+        Ok(Prepared { digest, location, bytes, pruned_unix_ns, pins, record })
     }
 
     async fn known(&self, digest: &str) -> Result<Option<Ingested>, StoreError> {
@@ -127,6 +136,7 @@ impl Store {
             write_coverage(&mut writing, &prepared.record).await?;
             write_series(&mut writing, &prepared.record).await?;
             write_causes(&mut writing, prepared).await?;
+            prepared.pins.write_rows(&mut writing, &prepared.digest).await?;
             write_recent(&mut writing, &prepared.record.scenario).await?;
         }
         writing.commit().await?;
@@ -149,6 +159,8 @@ impl Store {
 struct Kept {
     location: String,
     bytes: i64,
+    pruned_unix_ns: Option<i64>,
+    pins: Pins,
 }
 
 async fn write_scenario(writing: &mut Writing<'_>, record: &RunRecord) -> Result<(), StoreError> {
@@ -168,9 +180,9 @@ async fn write_run(writing: &mut Writing<'_>, prepared: &Prepared) -> Result<boo
     let sql = "INSERT INTO runs (digest, location, id, scenario, kernel, kernel_line, preemption, environment, settings, \
                started_unix_ns, measured_ns, state, valid, degraded, emulated, virtual_time, verdict, standing, samples, \
                latency_max_ns, limit_ns, over_limit, missed, spikes, worst_cause, histogram, outline, figures, summary, \
-               bytes, ingested_unix_ns) \
+               bytes, ingested_unix_ns, pinned, pruned_unix_ns) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, \
-               $22, $23, $24, $25, $26, $27, $28, $29, $30, $31) ON CONFLICT (digest) DO NOTHING";
+               $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33) ON CONFLICT (digest) DO NOTHING";
     let run = &prepared.record;
     let figures = serde_json::to_string(&run.figures).expect("figures have only string keys");
     let written = sqlx::query(sql)
@@ -205,6 +217,8 @@ async fn write_run(writing: &mut Writing<'_>, prepared: &Prepared) -> Result<boo
         .bind(&run.summary)
         .bind(prepared.bytes)
         .bind(now_unix_ns())
+        .bind(prepared.pins.pins.len() as i64)
+        .bind(prepared.pruned_unix_ns)
         .execute(&mut *writing.transaction)
         .await?;
     Ok(written.rows_affected() > 0)
@@ -270,7 +284,11 @@ pub(crate) async fn remove(writing: &mut Writing<'_>, digest: &str) -> Result<bo
     let found: Option<(String, String)> =
         sqlx::query_as(sql).bind(digest).fetch_optional(&mut *writing.transaction).await?;
     let Some((scenario, kernel)) = found else { return Ok(false) };
-    for sql in ["DELETE FROM causes WHERE digest = $1", "DELETE FROM runs WHERE digest = $1"] {
+    for sql in [
+        "DELETE FROM causes WHERE digest = $1",
+        "DELETE FROM pins WHERE digest = $1",
+        "DELETE FROM runs WHERE digest = $1",
+    ] {
         sqlx::query(sql).bind(digest).execute(&mut *writing.transaction).await?;
     }
     let sql = "DELETE FROM coverage WHERE scenario = $1 AND kernel = $2";
@@ -290,9 +308,4 @@ const SUMMABLE_MAX: i64 = 1 << 42;
 
 fn summable(count: i64) -> i64 {
     count.clamp(0, SUMMABLE_MAX)
-}
-
-pub(crate) fn now_unix_ns() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -7,6 +7,8 @@
 //! * [`Address`] names an index and its archives; [`Store::open`] opens both and updates the schema.
 //! * [`Store::ingest`] adds an archive. Adding it twice, at once or after a crash leaves it there once.
 //! * [`queries`] answers what pages ask: fleet, history of a board, a run, series, culprits.
+//! * [`queue`] has plans to run on boards, and the leases of the workers that run them.
+//! * [`Store::prunable`] lists runs whose raw traces nothing needs, [`Store::prune`] removes these, [`Store::pin`] keeps them.
 //!
 //! It judges and explains nothing: an [`Assess`] of the caller supplies verdict and explanations.
 
@@ -21,9 +23,13 @@ pub mod kernel_line;
 mod label;
 mod migrations;
 mod outline;
+mod pins;
+mod pruning;
 pub mod queries;
+pub mod queue;
 mod rebuild;
 mod record;
+mod retention;
 mod row;
 mod standing;
 mod stored_histogram;
@@ -33,7 +39,10 @@ pub use assessment::{Assess, Assessment};
 pub use error::StoreError;
 pub use ingest::{Ingested, Outcome};
 pub use outline::{Bar, Outline};
-pub use rebuild::Rebuilt;
+pub use pins::Pin;
+pub use pruning::Pruned;
+pub use rebuild::{LeftOut, Rebuilt};
+pub use retention::{KeptBecause, Prunable, Retention};
 pub use standing::Standing;
 
 use artefacts::Artefacts;
@@ -58,6 +67,14 @@ impl Store {
         let database = Database::open(&address.index).await?;
         migrations::run(&database).await?;
         Ok(Self { database, artefacts })
+    }
+
+    /// The clock of the index in ns since 1970: that of the database server, if there is one.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn now_unix_ns(&self) -> Result<i64, StoreError> {
+        self.database.now_unix_ns().await
     }
 
     /// The directory of archives.

@@ -64,6 +64,10 @@ pub struct RunRow {
     pub worst_cause: Option<String>,
     /// Bytes of the archive when it was added.
     pub bytes: u64,
+    /// Number of pins and citations that keep its raw traces.
+    pub pinned: u64,
+    /// When its raw traces were removed; `None` while they are there.
+    pub pruned_unix_ns: Option<i64>,
     pub ingested_unix_ns: i64,
 }
 
@@ -94,7 +98,7 @@ macro_rules! run_columns {
         "r.digest, r.id, s.board, r.scenario, s.load, s.method, r.kernel, r.kernel_line, r.preemption, r.settings, \
          r.environment, r.started_unix_ns, r.measured_ns, r.state, r.valid, r.degraded, r.emulated, r.virtual_time, \
          r.verdict, r.standing, r.samples, r.latency_max_ns, r.limit_ns, r.over_limit, r.missed, r.spikes, \
-         r.worst_cause, r.figures, r.bytes, r.ingested_unix_ns"
+         r.worst_cause, r.figures, r.bytes, r.ingested_unix_ns, r.pinned, r.pruned_unix_ns"
     };
 }
 pub(crate) use run_columns;
@@ -132,6 +136,8 @@ impl RunRow {
             spikes: count(row, "spikes")?,
             worst_cause: get(row, "worst_cause")?,
             bytes: count(row, "bytes")?,
+            pinned: count(row, "pinned")?,
+            pruned_unix_ns: get(row, "pruned_unix_ns")?,
             ingested_unix_ns: get(row, "ingested_unix_ns")?,
         })
     }

@@ -1,0 +1,63 @@
+//! Runs each promise on SQLite, and all of them on a PostgreSQL server of this test.
+
+use crate::postgres::Server;
+use crate::promises::{self, Lab};
+use crate::{queue, retention};
+use prerequisites::require;
+use std::future::Future;
+
+fn finish<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
+    runtime.block_on(work)
+}
+
+macro_rules! promises {
+    ($($area:ident: $($promise:ident),+;)+) => {
+        mod sqlite {
+            use super::*;
+            $($(#[test]
+            fn $promise() {
+                finish($area::$promise(Lab::on_sqlite()));
+            })+)+
+        }
+
+        /// One server for all of them: starting it takes longer than any of them.
+        #[test]
+        fn postgres_keeps_the_same_promises() {
+            require!(Prepared("PostgreSQL's initdb (Debian: postgresql)", crate::postgres::programs().is_some()));
+            let server = Server::start();
+            $($(
+                eprintln!("postgres: {}", stringify!($promise));
+                finish($area::$promise(Lab::on_postgres(&server)));
+            )+)+
+        }
+    };
+}
+
+promises!(
+    promises:
+    an_archive_is_there_once_however_often_it_is_added,
+    added_at_once_by_many_it_is_there_once,
+    the_fleet_shows_the_newest_run_and_its_coverage,
+    a_board_that_turned_bad_names_the_last_good_and_the_first_bad_run,
+    a_history_has_its_runs_in_order_and_its_parts_add_up,
+    the_index_is_made_again_from_the_archives,
+    an_archive_that_changed_replaces_its_rows,
+    a_run_that_goes_on_and_what_is_no_archive_are_refused,
+    names_of_a_target_stay_short_and_harmless,
+    culprits_are_counted_by_board_and_time,
+    series_are_listed_once,
+    lists_of_runs_go_on_where_they_ended;
+    queue:
+    a_board_runs_one_job_at_a_time_the_most_urgent_first,
+    a_lease_that_ran_out_frees_its_job_and_binds_nobody,
+    many_workers_share_the_jobs_of_few_boards,
+    any_order_of_claims_and_expiries_leaves_each_job_one_owner,
+    a_queued_job_is_cancelled_and_a_running_one_is_not,
+    workers_are_listed_with_their_last_report,
+    kernels_between_good_and_bad_are_suspects;
+    retention:
+    traces_go_except_of_maxima_failures_recent_and_pinned_runs,
+    a_run_pinned_after_the_list_was_made_stays,
+    removing_that_was_interrupted_is_completed;
+);

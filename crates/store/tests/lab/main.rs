@@ -1,0 +1,8 @@
+//! The store on SQLite and on PostgreSQL: one body of tests for both.
+
+mod both;
+mod postgres;
+mod promises;
+mod queue;
+mod retention;
+mod synthetic;

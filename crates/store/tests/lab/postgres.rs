@@ -1,0 +1,90 @@
+//! A PostgreSQL server for one test: in a temporary directory, on a Unix socket alone, as a user without privileges.
+
+use prerequisites::is_root;
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// `nobody`: the server refuses to run as root.
+const USER: u32 = 65534;
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+pub struct Server {
+    folder: tempfile::TempDir,
+    programs: PathBuf,
+    process: Child,
+    databases: AtomicU32,
+}
+
+/// The newest installed version's directory of programs.
+pub fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").ok()?.flatten().map(|entry| entry.path().join("bin"));
+    versions.filter(|programs| programs.join("initdb").exists()).max()
+}
+
+fn unprivileged(program: PathBuf) -> Command {
+    let mut command = Command::new(program);
+    if is_root() {
+        command.uid(USER).gid(USER);
+    }
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn postgres(programs: &Path, folder: &Path) -> Child {
+    let mut command = unprivileged(programs.join("postgres"));
+    command.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
+    command.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200"]).spawn().unwrap()
+}
+
+impl Server {
+    pub fn start() -> Self {
+        let programs = programs().expect("it was checked");
+        let folder = tempfile::tempdir().unwrap();
+        if is_root() {
+            chown(folder.path(), Some(USER), Some(USER)).unwrap();
+        }
+        let mut initdb = unprivileged(programs.join("initdb"));
+        initdb.arg("-D").arg(folder.path().join("data"));
+        let made =
+            initdb.args(["-U", "tardy", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]).status().unwrap();
+        assert!(made.success());
+        let process = postgres(&programs, folder.path());
+        let server = Self { folder, programs, process, databases: AtomicU32::new(0) };
+        server.wait();
+        server
+    }
+
+    /// A new, empty database.
+    pub fn database(&self) -> String {
+        let name = format!("lab{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        let mut createdb = unprivileged(self.programs.join("createdb"));
+        createdb.arg("-h").arg(self.folder.path()).args(["-U", "tardy", &name]);
+        assert!(createdb.status().unwrap().success());
+        format!("postgres://tardy@localhost/{name}?host={}", self.folder.path().display())
+    }
+
+    fn wait(&self) {
+        let start = Instant::now();
+        loop {
+            let mut ready = unprivileged(self.programs.join("pg_isready"));
+            ready.arg("-q").arg("-h").arg(self.folder.path());
+            if ready.status().unwrap().success() {
+                return;
+            }
+            assert!(start.elapsed() < WAIT_MAX, "the server does not answer");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,334 @@
+//! What the store promises, whatever database it uses.
+
+use crate::postgres::Server;
+use crate::synthetic::Synthetic;
+use archive::manifest::RunState;
+use archive::reader::Run;
+use judge::step::StepVerdict;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::{Address, Assess, Assessment, Outcome, Outline, Standing, Store, StoreError};
+
+const DAY_NS: i64 = 86_400_000_000_000;
+const ALWAYS: (i64, i64) = (i64::MIN, i64::MAX);
+
+/// A directory of archives, one outside it, and the address of an empty index.
+pub struct Lab {
+    folder: tempfile::TempDir,
+    outside: tempfile::TempDir,
+    address: Address,
+}
+
+impl Lab {
+    pub fn on_sqlite() -> Self {
+        Self::with(Address::directory)
+    }
+
+    pub fn on_postgres(server: &Server) -> Self {
+        Self::with(|archives| Address::parse(&server.database(), archives).unwrap())
+    }
+
+    fn with(address: impl FnOnce(&Path) -> Address) -> Self {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let address = address(folder.path());
+        Self { folder, outside, address }
+    }
+
+    pub async fn open(&self) -> Store {
+        Store::open(&self.address).await.unwrap()
+    }
+
+    pub fn inside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a run into the directory of archives and adds it.
+    pub async fn add(&self, store: &Store, name: &str, run: &Synthetic) -> store::Ingested {
+        run.write(&self.inside(name));
+        store.ingest(&self.inside(name), assess()).await.unwrap()
+    }
+}
+
+/// Judges as the limit of the run says, with the explanations that the archive has.
+pub fn assess() -> Arc<dyn Assess> {
+    Arc::new(|run: &Run| Assessment {
+        verdict: StepVerdict::Measured,
+        explanations: run.explanations().unwrap_or_default(),
+    })
+}
+
+pub async fn an_archive_is_there_once_however_often_it_is_added(lab: Lab) {
+    let outside = lab.outside.path().join("run");
+    Synthetic::of("pi", "6.1.0", 1).write(&outside);
+    for _ in 0..2 {
+        let store = lab.open().await;
+        let first = store.ingest(&outside, assess()).await.unwrap();
+        let second = store.ingest(&outside, assess()).await.unwrap();
+        assert_eq!((second.outcome, &second.digest), (Outcome::Known, &first.digest));
+        assert_eq!(store.runs(None, 10).await.unwrap().len(), 1);
+        let kept = store.archive_of(&first.digest).await.unwrap().unwrap();
+        assert!(kept.starts_with(fs::canonicalize(lab.folder.path()).unwrap()), "{}", kept.display());
+        assert_eq!(Run::open(kept).unwrap().threads[&0].totals.cycles, 1000);
+        let fleet = store.fleet().await.unwrap();
+        assert_eq!(fleet.rows[0].coverage.runs, 1);
+    }
+    // A copy of it is the same archive, and explaining it again changes nothing.
+    let copy = lab.outside.path().join("copy");
+    let run = Synthetic { spikes: vec![(90_000, None)], ..Synthetic::of("pi", "6.1.0", 2) };
+    let store = lab.open().await;
+    run.write(&outside.with_file_name("other"));
+    let first = store.ingest(&outside.with_file_name("other"), assess()).await.unwrap();
+    run.write(&copy);
+    Run::open(&copy).unwrap().save_explanations(&[]).unwrap();
+    let second = store.ingest(&copy, assess()).await.unwrap();
+    assert_eq!((second.outcome, second.digest), (Outcome::Known, first.digest));
+    assert!(store.archive_of("no such run").await.unwrap().is_none());
+}
+
+pub async fn added_at_once_by_many_it_is_there_once(lab: Lab) {
+    let paths: Vec<PathBuf> = (0..6).map(|number| lab.outside.path().join(format!("run{number}"))).collect();
+    for (number, path) in paths.iter().enumerate() {
+        Synthetic::of("pi", "6.1.0", number as i64).write(path);
+    }
+    let (first, second) = (lab.open().await, lab.open().await);
+    let mut tasks = Vec::new();
+    for round in 0..4 {
+        for path in &paths {
+            let (store, path) = (if round % 2 == 0 { first.clone() } else { second.clone() }, path.clone());
+            tasks.push(tokio::spawn(async move { store.ingest(&path, assess()).await.unwrap().outcome }));
+        }
+    }
+    let mut added = 0;
+    for task in tasks {
+        added += usize::from(task.await.unwrap() == Outcome::Added);
+    }
+    assert_eq!((added, first.runs(None, 100).await.unwrap().len()), (6, 6));
+    assert_eq!(first.fleet().await.unwrap().rows[0].coverage.samples, 6000);
+}
+
+pub async fn the_fleet_shows_the_newest_run_and_its_coverage(lab: Lab) {
+    let store = lab.open().await;
+    assert_eq!(store.fleet().await.unwrap().rows, []);
+    for number in 0..40 {
+        let kernel = if number < 38 { "6.1.1" } else { "6.12.3-rt5" };
+        let run = Synthetic::of("pi", kernel, number * DAY_NS);
+        lab.add(&store, &format!("a{number}"), &run).await;
+    }
+    let loaded = Synthetic { load: Some("messaging".into()), ..Synthetic::of("pi", "6.1.1", 5) };
+    lab.add(&store, "loaded", &loaded).await;
+    let broken = Synthetic { state: RunState::Failed, ..Synthetic::of("amd", "6.1.1", 7) };
+    lab.add(&store, "broken", &broken).await;
+    let fleet = store.fleet().await.unwrap();
+    let titles: Vec<(&str, &str)> =
+        fleet.rows.iter().map(|row| (row.newest.board.as_str(), row.newest.load.as_str())).collect();
+    assert_eq!(titles, [("amd", "none"), ("pi", "messaging"), ("pi", "none")]);
+    assert_eq!((fleet.rows[0].coverage.runs, fleet.rows[0].newest.valid), (0, false), "an invalid run covers nothing");
+    let row = &fleet.rows[2];
+    assert_eq!((row.newest.kernel_line.as_str(), row.newest.preemption.as_str()), ("6.12-rt", "PREEMPT_RT"));
+    assert_eq!(row.newest.started_unix_ns, 39 * DAY_NS);
+    assert_eq!((row.coverage.runs, row.coverage.samples, row.coverage.latency_max_ns), (2, 2000, Some(4_999)));
+    let starts: Vec<i64> = row.recent.iter().map(|run| run.started_unix_ns / DAY_NS).collect();
+    assert_eq!(starts, (10..40).collect::<Vec<i64>>());
+    assert_eq!(row.words, "pi, every 1.00 ms, FIFO 80, no load");
+    // Figures are those that a reader of the archive has.
+    let detail = store.run(&row.newest.digest).await.unwrap().unwrap();
+    let run = Run::open(lab.inside("a39")).unwrap();
+    let summary = archive::summary::RunSummary::of(&run, &[]);
+    assert_eq!(detail.summary.all_cpus, summary.all_cpus);
+    assert_eq!((detail.summary.environment, detail.summary.settings), (summary.environment, summary.settings));
+    assert_eq!(detail.run.latency_ns.p99, summary.all_cpus.p99);
+    assert!(store.run("no such run").await.unwrap().is_none());
+}
+
+pub async fn a_board_that_turned_bad_names_the_last_good_and_the_first_bad_run(lab: Lab) {
+    let store = lab.open().await;
+    let of = |kernel: &str, day: i64, bad: bool| Synthetic {
+        limit_ns: Some(100_000),
+        spikes: if bad { vec![(250_000, Some("blocking-task".into()))] } else { Vec::new() },
+        ..Synthetic::of("pi", kernel, day * DAY_NS)
+    };
+    // Added in another order than measured.
+    let runs = [("6.1.4", 4, true), ("6.1.1", 1, false), ("6.1.3", 3, true), ("6.1.2", 2, false), ("6.1.0", 0, true)];
+    for (kernel, day, bad) in runs {
+        lab.add(&store, kernel, &of(kernel, day, bad)).await;
+    }
+    let row = store.fleet().await.unwrap().rows.remove(0);
+    let (good, bad) = (row.state.last_good.unwrap(), row.state.first_bad.unwrap());
+    assert_eq!((good.kernel.as_str(), bad.kernel.as_str()), ("6.1.2", "6.1.3"));
+    assert_eq!((bad.worst_cause.as_deref(), bad.latency_max_ns), (Some("blocking-task"), Some(250_000)));
+    assert_eq!((row.newest.standing, row.newest.over_limit), (Standing::Bad, 1));
+    lab.add(&store, "fixed", &of("6.1.5", 5, false)).await;
+    let row = store.fleet().await.unwrap().rows.remove(0);
+    assert_eq!((row.state.last_good.unwrap().kernel.as_str(), row.state.first_bad), ("6.1.5", None));
+}
+
+pub async fn a_history_has_its_runs_in_order_and_its_parts_add_up(lab: Lab) {
+    let store = lab.open().await;
+    for day in [2, 0, 3, 1] {
+        let latencies_ns = (0..500).map(|number| 2_000 * (day + 1) + number).collect();
+        let run = Synthetic { latencies_ns, ..Synthetic::of("pi", "6.1.0", day * DAY_NS) };
+        lab.add(&store, &format!("day{day}"), &run).await;
+    }
+    let scenarios = store.scenarios("pi").await.unwrap();
+    assert_eq!((scenarios.len(), store.scenarios("none such").await.unwrap().len()), (1, 0));
+    let key = scenarios[0].scenario.as_str();
+    let history = store.history(key, ALWAYS.0, ALWAYS.1).await.unwrap().unwrap();
+    assert_eq!((history.runs.len(), history.cut, &history.scenario), (4, false, &scenarios[0]));
+    let days: Vec<i64> = history.runs.iter().map(|point| point.run.started_unix_ns / DAY_NS).collect();
+    assert_eq!(days, [0, 1, 2, 3]);
+    let two = store.history(key, DAY_NS, 3 * DAY_NS).await.unwrap().unwrap();
+    assert_eq!(two.runs.len(), 2);
+    assert!(store.history("none such", 0, 1).await.unwrap().is_none());
+    let parts = store.history_parts(key, 0, 4 * DAY_NS, 2).await.unwrap();
+    assert_eq!(parts.iter().map(|part| (part.runs, part.samples)).collect::<Vec<_>>(), [(2, 1000), (2, 1000)]);
+    assert_eq!(parts[1].latency_max_ns, Some(8_499));
+    // The merged histogram is that of all samples, with and without an archive.
+    let merged = store.merged_histogram(key, ALWAYS.0, ALWAYS.1).await.unwrap();
+    let mut read = archive::histogram::Histogram::default();
+    for day in 0..4 {
+        read.merge(&Run::open(lab.inside(&format!("day{day}"))).unwrap().threads[&0].histogram);
+    }
+    assert_eq!(merged, read);
+    fs::remove_dir_all(lab.inside("day0")).unwrap();
+    assert_eq!(store.merged_histogram(key, ALWAYS.0, ALWAYS.1).await.unwrap(), read);
+    let all = store.history_parts(key, 0, 4 * DAY_NS, 1).await.unwrap();
+    assert_eq!(all[0].outline, Outline::of(&read));
+}
+
+pub async fn the_index_is_made_again_from_the_archives(lab: Lab) {
+    let store = lab.open().await;
+    let mut paths = Vec::new();
+    for day in 0..5 {
+        let run = Synthetic { limit_ns: Some(4_000), ..Synthetic::of("pi", "6.1.0", day * DAY_NS) };
+        lab.add(&store, &format!("day{day}"), &run).await;
+        paths.push(lab.inside(&format!("day{day}")));
+    }
+    let before = store.fleet().await.unwrap();
+    let rebuilt = store.rebuild(paths.clone(), assess(), &mut |_| {}).await.unwrap();
+    assert_eq!((rebuilt.runs, rebuilt.removed, rebuilt.left_out.len()), (5, 0, 0));
+    let mut after = store.fleet().await.unwrap();
+    after.rows[0].newest.ingested_unix_ns = before.rows[0].newest.ingested_unix_ns;
+    assert_eq!(after, before);
+    // One is gone, and one is damaged beyond opening.
+    fs::remove_dir_all(&paths[0]).unwrap();
+    fs::remove_dir_all(&paths[1]).unwrap();
+    fs::create_dir(&paths[1]).unwrap();
+    let rebuilt = store.rebuild(paths, assess(), &mut |_| {}).await.unwrap();
+    assert_eq!((rebuilt.runs, rebuilt.removed, rebuilt.left_out.len()), (3, 2, 2));
+    assert_eq!(store.fleet().await.unwrap().rows[0].coverage.runs, 3);
+    assert_eq!(store.runs(None, 100).await.unwrap().len(), 3);
+}
+
+pub async fn an_archive_that_changed_replaces_its_rows(lab: Lab) {
+    let store = lab.open().await;
+    let first = lab.add(&store, "run", &Synthetic::of("pi", "6.1.0", 1)).await;
+    fs::remove_dir_all(lab.inside("run")).unwrap();
+    let second = lab.add(&store, "run", &Synthetic::of("pi", "6.1.1", 2)).await;
+    assert_eq!((first.outcome, second.outcome), (Outcome::Added, Outcome::Replaced));
+    let runs = store.runs(None, 10).await.unwrap();
+    assert_eq!(runs.iter().map(|run| run.kernel.as_str()).collect::<Vec<_>>(), ["6.1.1"]);
+    assert!(store.run(&first.digest).await.unwrap().is_none());
+    assert_eq!(store.fleet().await.unwrap().rows[0].coverage.runs, 1);
+}
+
+pub async fn a_run_that_goes_on_and_what_is_no_archive_are_refused(lab: Lab) {
+    let store = lab.open().await;
+    let path = lab.inside("run");
+    Synthetic { state: RunState::Running, ..Synthetic::of("pi", "6.1.0", 1) }.write(&path);
+    // The writer of an archive holds a lock on its stream.
+    let stream = fs::File::open(path.join("stream.tardy")).unwrap();
+    stream.lock().unwrap();
+    assert!(matches!(store.ingest(&path, assess()).await, Err(StoreError::GoesOn(_))));
+    drop(stream);
+    let cut = store.ingest(&path, assess()).await.unwrap();
+    assert_eq!(store.run(&cut.digest).await.unwrap().unwrap().run.state, RunState::Running);
+    fs::create_dir(lab.inside("empty")).unwrap();
+    for name in ["empty", "missing"] {
+        assert!(matches!(store.ingest(&lab.inside(name), assess()).await, Err(StoreError::Archive(_))));
+    }
+    // A link out of the archive is not followed.
+    Synthetic::of("pi", "6.1.0", 2).write(&lab.inside("linked"));
+    std::os::unix::fs::symlink("/etc", lab.inside("linked").join("samples")).unwrap();
+    assert!(store.ingest(&lab.inside("linked"), assess()).await.is_err());
+    assert_eq!(store.runs(None, 10).await.unwrap().len(), 1);
+}
+
+pub async fn names_of_a_target_stay_short_and_harmless(lab: Lab) {
+    let store = lab.open().await;
+    let names = [
+        "x".repeat(10_000),
+        format!("a{}", "\u{301}".repeat(10_000)),
+        "\x1b[2J\u{202e}\0<b>'; DROP TABLE runs; --".into(),
+    ];
+    for (number, name) in names.iter().enumerate() {
+        let run = Synthetic::of(name, name, number as i64);
+        lab.add(&store, &format!("run{number}"), &run).await;
+    }
+    let fleet = store.fleet().await.unwrap();
+    assert_eq!(fleet.rows.len(), 3);
+    for row in &fleet.rows {
+        for text in [&row.newest.board, &row.newest.kernel, &row.newest.kernel_line, &row.words] {
+            assert!(text.chars().count() < 500 && !text.contains(['\x1b', '\0', '\u{202e}']), "{text:?}");
+        }
+        assert_eq!(store.scenarios(&row.newest.board).await.unwrap().len(), 1);
+        assert!(store.run(&row.newest.digest).await.unwrap().is_some());
+    }
+}
+
+pub async fn culprits_are_counted_by_board_and_time(lab: Lab) {
+    let store = lab.open().await;
+    for (name, board, day, culprits) in [
+        ("a", "pi", 0, vec![Some("blocking-task"), Some("blocking-task"), None]),
+        ("b", "pi", 3, vec![Some("blocking-task"), Some("timer-migration")]),
+        ("c", "amd", 4, vec![Some("blocking-task")]),
+    ] {
+        let spikes = culprits.iter().zip(1..).map(|(name, at)| (100_000 * at, name.map(str::to_owned))).collect();
+        let run = Synthetic { limit_ns: Some(50_000), spikes, ..Synthetic::of(board, "6.1.0", day * DAY_NS) };
+        lab.add(&store, name, &run).await;
+    }
+    let rows = store.culprits(ALWAYS.0, ALWAYS.1).await.unwrap();
+    let found: Vec<(&str, &str, u64, u64, i64)> = rows
+        .iter()
+        .map(|row| (row.culprit.as_str(), row.board.as_str(), row.runs, row.spikes, row.latency_max_ns))
+        .collect();
+    assert_eq!(found[0], ("blocking-task", "pi", 2, 3, 200_000));
+    assert!(found.contains(&("blocking-task", "amd", 1, 1, 100_000)));
+    assert!(found.contains(&("not explained", "pi", 1, 1, 300_000)));
+    assert!(found.contains(&("timer-migration", "pi", 1, 1, 200_000)));
+    assert_eq!((rows[0].first_unix_ns, rows[0].last_unix_ns), (0, 3 * DAY_NS));
+    assert_eq!(store.culprits(4 * DAY_NS, 5 * DAY_NS).await.unwrap().len(), 1);
+}
+
+pub async fn series_are_listed_once(lab: Lab) {
+    let store = lab.open().await;
+    for (name, board, kernel, day) in
+        [("a", "pi", "6.1.0", 0), ("b", "pi", "6.1.9", 1), ("c", "pi", "6.12.1-rt3", 2), ("d", "amd", "6.1.0", 3)]
+    {
+        lab.add(&store, name, &Synthetic::of(board, kernel, day)).await;
+    }
+    let of_pi = store.series(Some("pi")).await.unwrap();
+    let p99: Vec<&str> = of_pi.iter().filter(|row| row.figure == "p99").map(|row| row.kernel_line.as_str()).collect();
+    assert_eq!(p99, ["6.1", "6.12-rt"]);
+    assert_eq!(store.series(None).await.unwrap().len(), of_pi.len() / 2 * 3);
+}
+
+pub async fn lists_of_runs_go_on_where_they_ended(lab: Lab) {
+    let store = lab.open().await;
+    for number in 0..7 {
+        // Two of them start at the same instant.
+        let run = Synthetic { priority: 10 + number, ..Synthetic::of("pi", "6.1.0", i64::from(number / 2)) };
+        lab.add(&store, &format!("run{number}"), &run).await;
+    }
+    let mut listed: Vec<(i64, String)> = Vec::new();
+    loop {
+        let before = listed.last().map(|(started, digest)| (*started, digest.as_str()));
+        let more = store.runs(before, 3).await.unwrap();
+        if more.is_empty() {
+            break;
+        }
+        listed.extend(more.into_iter().map(|run| (run.started_unix_ns, run.digest)));
+    }
+    assert_eq!(listed.len(), 7);
+    assert!(listed.windows(2).all(|pair| pair[0] > pair[1]), "{listed:?}");
+}
