@@ -9,6 +9,8 @@ use crate::defect;
 use crate::exit::{Exit, in_words};
 use crate::refusal;
 use crate::terminal::json;
+#[cfg(feature = "lab")]
+use crate::verbs::serve;
 use crate::verbs::{
     audit, baseline, bisect, check, collect, compare, completions, cyclictest, experiment, explain, export, history,
     import, judge, list, load, man, methods, observe, plan, record, replay, report, restore, run, target, verify,
@@ -44,6 +46,8 @@ enum Verb {
     Report(report::ReportArguments),
     Export(export::ExportArguments),
     Import(import::ImportArguments),
+    #[cfg(feature = "lab")]
+    Serve(serve::ServeArguments),
     Cyclictest(cyclictest::CyclictestArguments),
     Observe(Box<observe::ObserveArguments>),
     Judge(judge::JudgeArguments),
@@ -137,6 +141,8 @@ fn start(verb: Verb, command: Vec<String>) -> anyhow::Result<Exit> {
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Export(arguments) => export::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
+        #[cfg(feature = "lab")]
+        Verb::Serve(arguments) => serve::run(&arguments),
         Verb::Cyclictest(arguments) => cyclictest::run(&arguments),
         Verb::Observe(arguments) => observe::run(&arguments, command),
         Verb::Judge(arguments) => judge::run(&arguments),

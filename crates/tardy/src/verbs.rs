@@ -25,6 +25,8 @@ pub mod replay;
 pub mod report;
 pub mod restore;
 pub mod run;
+#[cfg(feature = "lab")]
+pub mod serve;
 pub mod target;
 pub mod verify;
 pub mod watch;

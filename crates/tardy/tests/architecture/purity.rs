@@ -113,7 +113,7 @@ fn causes_come_from_explain_alone() {
 
 #[test]
 fn a_server_can_show_and_exchange_runs_without_the_command_line() {
-    let folders = ["interchange", "report", "words"].map(|name| sources(&format!("crates/{name}/src/")));
+    let folders = ["interchange", "report", "server", "words"].map(|name| sources(&format!("crates/{name}/src/")));
     let of_the_command_line =
         ["clap::", "anyhow::", "IsTerminal", "std::env", "std::process", "io::stdout", "io::stderr"];
     assert_none("these belong to the command line", lines_with(&folders.concat(), &of_the_command_line));

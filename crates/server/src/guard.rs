@@ -1,0 +1,90 @@
+//! What every request passes before it is answered: host, rate, token, role, origin, time. And the headers of every answer.
+
+mod headers;
+mod host;
+mod identity;
+mod rate;
+
+pub use identity::{Identity, cookie, no_cookie};
+pub use rate::Rates;
+
+use crate::pages;
+use crate::problem::Refusal;
+use crate::site::Site;
+use axum::extract::{Request, State};
+use axum::http::{Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The address of the client; the connection puts it beside every request.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub IpAddr);
+
+/// Answers a request if it may be answered, and never without the headers that protect the reader.
+pub async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let asked = Asked::of(&request);
+    let answered = match admitted(&site, &request) {
+        Ok(identity) => {
+            let mut request = request;
+            request.extensions_mut().insert(identity.clone());
+            let answer = tokio::time::timeout(site.limits.request, next.run(request)).await;
+            let limit_s = site.limits.request.as_secs();
+            pages::presented(answer.unwrap_or_else(|_| Refusal::TooSlow { limit_s }.into_response()), &asked, &identity)
+        }
+        Err(refusal) => pages::presented(refusal.into_response(), &asked, &Identity::default()),
+    };
+    headers::protected(answered, &asked)
+}
+
+/// What the answer depends on besides its contents.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub path: String,
+    /// The client is a browser that shows the answer as a page.
+    pub page: bool,
+}
+
+impl Asked {
+    fn of(request: &Request) -> Self {
+        let path = request.uri().path().to_owned();
+        let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let page = accept.contains("text/html") && !path.starts_with("/api/");
+        Self { path, page }
+    }
+}
+
+fn admitted(site: &Site, request: &Request) -> Result<Identity, Refusal> {
+    let now = Instant::now();
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+    if let Some(peer) = peer {
+        site.rates().request(peer, now, &site.limits)?;
+    }
+    host::check(request, &site.hosts)?;
+    let identity = identity::of(request, &site.tokens);
+    if identity == Err(Refusal::TokenUnknown)
+        && let Some(peer) = peer
+    {
+        site.rates().wrong_token(peer, now, &site.limits)?;
+    }
+    if !identity::is_public(request.uri().path()) {
+        let role = identity.clone()?.role.ok_or(Refusal::TokenMissing)?;
+        let needed = identity::needed(request.method(), request.uri().path());
+        if role < needed {
+            return Err(Refusal::Role { has: role, needed });
+        }
+    }
+    if ![Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method()) {
+        host::same_origin(request)?;
+        if content_length(request).is_some_and(|bytes| bytes > site.limits.body_bytes_max as u64) {
+            return Err(Refusal::TooLarge { bytes_max: site.limits.body_bytes_max });
+        }
+    }
+    Ok(identity.unwrap_or_default())
+}
+
+fn content_length(request: &Request) -> Option<u64> {
+    request.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}

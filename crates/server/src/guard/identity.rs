@@ -1,0 +1,108 @@
+//! Who sends a request: the token in its `Authorization` header or in the cookie of the login page.
+
+use crate::access::{Role, Tokens};
+use crate::problem::Refusal;
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method, header};
+
+/// Cookie of the login page.
+const COOKIE: &str = "tardy-token";
+/// How long a browser keeps it, in s.
+const COOKIE_AGE_S: u32 = 90 * 24 * 3600;
+/// What is served to everyone: without them nobody could log in.
+const PUBLIC: [&str; 2] = ["/login", "/assets/"];
+/// What only an administrator may change.
+const OF_ADMIN: [&str; 1] = ["/api/v1/admin/"];
+
+/// The sender of a request, and whether tokens are in use at all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub role: Option<Role>,
+    /// Name of the token.
+    pub name: Option<String>,
+    pub by_cookie: bool,
+}
+
+/// The sender of a request. Without tokens it may do everything: the server then listens on loopback only.
+///
+/// # Errors
+/// If the request has a token that is not known, or none where tokens are in use.
+pub fn of(request: &Request, tokens: &Tokens) -> Result<Identity, Refusal> {
+    if tokens.is_empty() {
+        return Ok(Identity { role: Some(Role::Admin), name: None, by_cookie: false });
+    }
+    let (token, by_cookie) = match (bearer(request.headers()), from_cookie(request.headers())) {
+        (Some(token), _) => (token, false),
+        (None, Some(token)) => (token, true),
+        (None, None) => return Err(Refusal::TokenMissing),
+    };
+    let holder = tokens.holder(token).ok_or(Refusal::TokenUnknown)?;
+    Ok(Identity { role: Some(holder.role), name: Some(holder.name), by_cookie })
+}
+
+pub fn is_public(path: &str) -> bool {
+    PUBLIC.iter().any(|public| path == *public || (public.ends_with('/') && path.starts_with(public)))
+}
+
+/// The role that a request needs.
+pub fn needed(method: &Method, path: &str) -> Role {
+    if [Method::GET, Method::HEAD, Method::OPTIONS].contains(method) || path == "/logout" {
+        Role::Read
+    } else if OF_ADMIN.iter().any(|place| path.starts_with(place)) {
+        Role::Admin
+    } else {
+        Role::Run
+    }
+}
+
+/// The `Set-Cookie` of a login. Scripts cannot read it, and other sites cannot make the browser send it.
+pub fn cookie(token: &str, by_https: bool) -> String {
+    let secure = if by_https { "; Secure" } else { "" };
+    format!("{COOKIE}={token}; Path=/; Max-Age={COOKIE_AGE_S}; HttpOnly; SameSite=Strict{secure}")
+}
+
+/// The `Set-Cookie` that ends it.
+pub fn no_cookie() -> String {
+    format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn from_cookie(headers: &HeaderMap) -> Option<&str> {
+    let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, value)| *name == COOKIE && !value.is_empty()).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_needs_the_role_read_and_changing_more() {
+        assert_eq!(needed(&Method::GET, "/api/v1/admin/x"), Role::Read);
+        assert_eq!(needed(&Method::POST, "/api/v1/jobs"), Role::Run);
+        assert_eq!(needed(&Method::DELETE, "/api/v1/admin/x"), Role::Admin);
+    }
+
+    #[test]
+    fn only_login_and_assets_are_public() {
+        assert!(is_public("/login") && is_public("/assets/lab.css"));
+        for path in ["/", "/login/x", "/loginx", "/assets", "/api/v1/fleet", "/api/v1/openapi.json"] {
+            assert!(!is_public(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_found_among_others() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::COOKIE, "a=b; tardy-token=xyz; c=d".parse().unwrap());
+        assert_eq!(from_cookie(&headers), Some("xyz"));
+        headers.insert(header::COOKIE, "not-tardy-token=xyz; tardy-token=".parse().unwrap());
+        assert_eq!(from_cookie(&headers), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! Accepts connections, limits what each may use, and ends without cutting answers off.
+
+mod stalling;
+
+use crate::access::AccessError;
+use crate::guard::Peer;
+use crate::limits::Limits;
+use crate::site::Site;
+use axum::Router;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use stalling::Stalling;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tower::ServiceExt;
+
+/// Pause after the system refused a connection for want of files or memory.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Why the server does not start, or ended.
+#[derive(Debug, Error)]
+pub enum ListenError {
+    #[error("failed to listen on {address}: {source}; choose another with --listen")]
+    Bind { address: SocketAddr, source: std::io::Error },
+    #[error(
+        "failed to listen on {0}: without tokens every machine that reaches it could change everything; \
+         `tardy serve --add-token admin:NAME` makes a token, or leave out --listen"
+    )]
+    Open(SocketAddr),
+    #[error("failed to start the server's threads: {0}")]
+    Threads(std::io::Error),
+    #[error(transparent)]
+    Access(#[from] AccessError),
+}
+
+/// A bound address with what it serves.
+pub struct Listener {
+    listener: std::net::TcpListener,
+    site: Arc<Site>,
+}
+
+impl Listener {
+    /// Binds an address.
+    ///
+    /// # Errors
+    /// If it is taken, or other machines reach it and there are no tokens.
+    pub fn bind(address: SocketAddr, site: Site) -> Result<Self, ListenError> {
+        if !address.ip().is_loopback() && site.tokens.is_empty() {
+            return Err(ListenError::Open(address));
+        }
+        let failed = |source| ListenError::Bind { address, source };
+        let listener = std::net::TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        Ok(Self { listener, site: Arc::new(site) })
+    }
+
+    /// The address, with the port that the system chose if 0 was requested.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listener.local_addr().ok()
+    }
+
+    /// Serves until SIGINT, SIGTERM, or `until` completes; then finishes open requests for a few seconds.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn serve(self, until: impl Future<Output = ()>) -> Result<(), ListenError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ListenError::Threads)?;
+        runtime.block_on(async move {
+            let listener = TcpListener::from_std(self.listener).map_err(ListenError::Threads)?;
+            let limits = self.site.limits;
+            let router = crate::api::router(self.site);
+            accept(listener, &router, &limits, async {
+                tokio::select! { () = until => {}, () = interrupted() => {} }
+            })
+            .await;
+            Ok(())
+        })
+    }
+}
+
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+}
+
+async fn accept(listener: TcpListener, router: &Router, limits: &Limits, until: impl Future<Output = ()>) {
+    let all = Arc::new(Semaphore::new(limits.connections));
+    let open = Arc::new(Open::default());
+    let ending = GracefulShutdown::new();
+    let mut until = std::pin::pin!(until);
+    loop {
+        let place = tokio::select! {
+            // At the limit new clients wait in the kernel's queue.
+            place = Arc::clone(&all).acquire_owned() => place,
+            () = &mut until => break,
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut until => break,
+        };
+        let Ok((stream, from)) = accepted else {
+            tokio::time::sleep(RETRY).await;
+            continue;
+        };
+        let Some(counted) = Open::enter(&open, from.ip(), limits.connections_of_one) else { continue };
+        let connection = ending.watch(connection(stream, from, router.clone(), limits));
+        tokio::spawn(async move {
+            // A client that breaks off is its own affair.
+            let _ = connection.await;
+            drop((place, counted));
+        });
+    }
+    drop(listener);
+    let _ = tokio::time::timeout(limits.farewell, ending.shutdown()).await;
+}
+
+fn connection(
+    stream: TcpStream,
+    from: SocketAddr,
+    router: Router,
+    limits: &Limits,
+) -> impl hyper_util::server::graceful::GracefulConnection<Output = hyper::Result<()>> + use<> {
+    // Answers are complete when they are sent, so waiting for more only delays them.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let mut request: Request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(Peer(from.ip()));
+        router.clone().oneshot(request)
+    });
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .max_buf_size(64 << 10)
+        .serve_connection(TokioIo::new(Stalling::new(stream, limits.stalled)), service)
+}
+
+/// Open connections of each address.
+#[derive(Debug, Default)]
+struct Open(Mutex<HashMap<IpAddr, usize>>);
+
+impl Open {
+    fn enter(open: &Arc<Self>, address: IpAddr, max: usize) -> Option<Counted> {
+        let mut counts = open.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(address).or_default();
+        if *count >= max {
+            return None;
+        }
+        *count += 1;
+        Some(Counted { open: Arc::clone(open), address })
+    }
+}
+
+/// One open connection, counted until it is dropped.
+struct Counted {
+    open: Arc<Open>,
+    address: IpAddr,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut counts = self.open.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.address);
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The frame of every page: head, navigation, footer.
+
+use super::assets;
+use crate::guard::Identity;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// Pages in the navigation.
+const PLACES: [(&str, &str); 2] = [("/", "Fleet"), ("/culprits", "Culprits")];
+
+/// What the frame says about the page.
+pub struct Page<'a> {
+    pub title: &'a str,
+    /// Address of the page, or of the one it is part of.
+    pub here: &'a str,
+    pub identity: &'a Identity,
+}
+
+impl Page<'_> {
+    /// The page with this content.
+    pub fn around(&self, content: Markup) -> Markup {
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.title) " – tardy" }
+                    link rel="icon" href="data:,";
+                    link rel="stylesheet" href=(assets::STYLES.address());
+                    script type="module" src=(assets::SCRIPT.address()) {}
+                }
+                body.lab {
+                    a.skip href="#content" { "Skip to the content" }
+                    // Scripts read the namespace of SVG here: the built file contains no address.
+                    (PreEscaped("<svg class=\"definitions\" width=\"0\" height=\"0\" aria-hidden=\"true\"></svg>"))
+                    header.page.lab-head {
+                        a.brand href="/" { "tardy" }
+                        nav aria-label="Pages" {
+                            ol {
+                                @for (address, name) in PLACES {
+                                    li { a href=(address) aria-current=[(address == self.here).then_some("page")] { (name) } }
+                                }
+                            }
+                        }
+                        @if let Some(name) = &self.identity.name {
+                            form.identity method="post" action="/logout" {
+                                span { bdi { (name) } @if let Some(role) = self.identity.role { " (" (role) ")" } }
+                                @if self.identity.by_cookie { button { "Log out" } }
+                            }
+                        }
+                    }
+                    main #content tabindex="-1" { (content) }
+                    footer.page {
+                        p {
+                            "tardy " (env!("CARGO_PKG_VERSION")) " · "
+                            a href="/api/v1/openapi.json" { "API" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

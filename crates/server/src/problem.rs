@@ -1,0 +1,296 @@
+//! Why a request was refused: a code, the HTTP status, a sentence and the fix, as RFC 9457 prints them.
+
+use crate::access::Role;
+use crate::site::Site;
+use archive::problem::{Code, Definition, ProblemKind};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use thiserror::Error;
+use utoipa::ToSchema;
+use words::printable::printable;
+
+/// Most characters of a client's text that an answer repeats.
+const REPEATED_MAX: usize = 200;
+
+/// Why a request was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    #[error("there is nothing at {}", shown(.0))]
+    NoSuchPage(String),
+    #[error("there is no run {}", shown(.0))]
+    NoSuchRun(String),
+    #[error("there is no board {}", shown(.0))]
+    NoSuchBoard(String),
+    #[error("{} cannot be read as {expected}", shown(.found))]
+    Parameter { found: String, expected: &'static str },
+    #[error("the body of the request is not what this address expects: {}", shown(.0))]
+    Body(String),
+    #[error("{0} is not possible here")]
+    Method(String),
+    #[error("this server does not answer for the host {}", shown(.0))]
+    Host(String),
+    #[error("another site sent this request")]
+    OtherSite,
+    #[error("a token is required")]
+    TokenMissing,
+    #[error("the token is not known")]
+    TokenUnknown,
+    #[error("the token allows {has}; this needs {needed}")]
+    Role { has: Role, needed: Role },
+    #[error("the body of the request has more than {bytes_max} bytes")]
+    TooLarge { bytes_max: usize },
+    #[error("requests from this address are too many")]
+    TooMany { wait_s: u64 },
+    #[error("the request took longer than {limit_s} s")]
+    TooSlow { limit_s: u64 },
+    #[error("the archive of this run cannot be read: {}", shown(.0))]
+    Unreadable(String),
+    #[error("a defect of the server")]
+    Defect,
+}
+
+fn shown(text: &str) -> String {
+    let kept: String = text.chars().take(REPEATED_MAX).collect();
+    let more = if kept.len() < text.len() { "..." } else { "" };
+    format!("{}{more}", printable(&kept))
+}
+
+impl Refusal {
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::NoSuchPage(_) | Self::NoSuchRun(_) | Self::NoSuchBoard(_) => StatusCode::NOT_FOUND,
+            Self::Parameter { .. } => StatusCode::BAD_REQUEST,
+            Self::Body(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Host(_) => StatusCode::MISDIRECTED_REQUEST,
+            Self::OtherSite | Self::Role { .. } => StatusCode::FORBIDDEN,
+            Self::TokenMissing | Self::TokenUnknown => StatusCode::UNAUTHORIZED,
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooSlow { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unreadable(_) | Self::Defect => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// Why a body was not taken.
+    pub(crate) fn of_body(site: &Site, status: StatusCode, text: String) -> Self {
+        match status {
+            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge { bytes_max: site.limits.body_bytes_max },
+            _ => Self::Body(text),
+        }
+    }
+
+    /// The document of this refusal.
+    pub fn document(&self) -> ProblemDocument {
+        ProblemDocument {
+            kind: format!("urn:tardy:problem:{}", self.code()),
+            title: self.status().canonical_reason().unwrap_or_default().to_owned(),
+            status: self.status().as_u16(),
+            detail: self.to_string(),
+            code: self.code().to_string(),
+            fix: self.fix(),
+        }
+    }
+}
+
+impl ProblemKind for Refusal {
+    fn code(&self) -> Code {
+        Code::new(match self {
+            Self::NoSuchPage(_) => "server.no-such-page",
+            Self::NoSuchRun(_) => "server.no-such-run",
+            Self::NoSuchBoard(_) => "server.no-such-board",
+            Self::Parameter { .. } => "server.parameter",
+            Self::Body(_) => "server.body",
+            Self::Method(_) => "server.method",
+            Self::Host(_) => "server.host-not-served",
+            Self::OtherSite => "server.other-site",
+            Self::TokenMissing => "server.token-missing",
+            Self::TokenUnknown => "server.token-unknown",
+            Self::Role { .. } => "server.role-too-low",
+            Self::TooLarge { .. } => "server.too-large",
+            Self::TooMany { .. } => "server.too-many-requests",
+            Self::TooSlow { .. } => "server.too-slow",
+            Self::Unreadable(_) => "server.archive-unreadable",
+            Self::Defect => "server.defect",
+        })
+    }
+
+    fn fix(&self) -> String {
+        match self {
+            Self::Parameter { expected, .. } => format!("give {expected}"),
+            Self::Role { needed, .. } => format!("use a token with the role {needed}"),
+            Self::TooLarge { bytes_max } => format!("send at most {bytes_max} bytes"),
+            Self::TooMany { wait_s } => format!("wait {wait_s} s, then send fewer requests at a time"),
+            other => {
+                let code = other.code();
+                let defined = DEFINITIONS.iter().find(|definition| code == definition.code);
+                defined.map(|definition| definition.fix.to_owned()).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// An error, as RFC 9457 has it, with two more members: a stable code and the fix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub struct ProblemDocument {
+    /// Identifies the kind of problem, such as `urn:tardy:problem:server.no-such-run`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub title: String,
+    pub status: u16,
+    /// What went wrong with this request.
+    pub detail: String,
+    /// Stays the same from version to version.
+    pub code: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self.document()).unwrap_or_default();
+        let mut response = (self.status(), [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        match &self {
+            Self::TooMany { wait_s } => {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*wait_s));
+            }
+            Self::TokenMissing | Self::TokenUnknown => {
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            _ => {}
+        }
+        // A page for people is made of it further out, where the request is known.
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Every code of this crate.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        code: "server.no-such-page",
+        meaning: "`tardy serve` has no page or API at this address.",
+        fix: "start at /, or read /api/v1/openapi.json",
+    },
+    Definition {
+        code: "server.no-such-run",
+        meaning: "The index has no run of this id.",
+        fix: "search the run on the page of its board; `tardy store add` adds archives",
+    },
+    Definition {
+        code: "server.no-such-board",
+        meaning: "The index has no run of a board of this name.",
+        fix: "choose a board on the first page; `tardy store add` adds archives",
+    },
+    Definition {
+        code: "server.parameter",
+        meaning: "Part of the address of a request cannot be read.",
+        fix: "give what the message asks for; /api/v1/openapi.json describes every parameter",
+    },
+    Definition {
+        code: "server.body",
+        meaning: "The body of a request is not the JSON that its address expects.",
+        fix: "send what /api/v1/openapi.json describes",
+    },
+    Definition {
+        code: "server.method",
+        meaning: "The address exists, but not for this method.",
+        fix: "use a method that /api/v1/openapi.json lists for it",
+    },
+    Definition {
+        code: "server.host-not-served",
+        meaning: "The name in the address is not one of this server: a foreign site can point its own name here.",
+        fix: "open the address that `tardy serve` printed, or start it with --host NAME",
+    },
+    Definition {
+        code: "server.other-site",
+        meaning: "A page of another site tried to change something here.",
+        fix: "do it on a page of this server, or with a program and a token",
+    },
+    Definition {
+        code: "server.token-missing",
+        meaning: "The server has tokens, and the request carries none.",
+        fix: "log in at /login, or send `Authorization: Bearer TOKEN`; `tardy serve --add-token` makes tokens",
+    },
+    Definition {
+        code: "server.token-unknown",
+        meaning: "The token of a request is not one of this server.",
+        fix: "check that it was copied in full; `tardy serve --add-token` makes another one",
+    },
+    Definition {
+        code: "server.role-too-low",
+        meaning: "The role of a token does not include what was requested: read, run, admin.",
+        fix: "use a token with the role that the message names",
+    },
+    Definition {
+        code: "server.too-large",
+        meaning: "The body of a request exceeds the limit.",
+        fix: "send less at a time",
+    },
+    Definition {
+        code: "server.too-many-requests",
+        meaning: "An address sends more requests, or more wrong tokens, than the limit.",
+        fix: "wait as long as `Retry-After` says",
+    },
+    Definition {
+        code: "server.too-slow",
+        meaning: "A request was not answered in time: the client sent slowly, or the server is busy.",
+        fix: "try again; if it repeats, look at the load of the server",
+    },
+    Definition {
+        code: "server.archive-unreadable",
+        meaning: "The index knows the run, but its archive cannot be opened.",
+        fix: "check the directory of archives; `tardy store rebuild` makes the index again",
+    },
+    Definition {
+        code: "server.defect",
+        meaning: "A panic of the server, caught; other requests are not affected.",
+        fix: "report it with what standard error of `tardy serve` says",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn every() -> Vec<Refusal> {
+        let text = || "x".to_owned();
+        vec![
+            Refusal::NoSuchPage(text()),
+            Refusal::NoSuchRun(text()),
+            Refusal::NoSuchBoard(text()),
+            Refusal::Parameter { found: text(), expected: "a number" },
+            Refusal::Body(text()),
+            Refusal::Method(text()),
+            Refusal::Host(text()),
+            Refusal::OtherSite,
+            Refusal::TokenMissing,
+            Refusal::TokenUnknown,
+            Refusal::Role { has: Role::Read, needed: Role::Run },
+            Refusal::TooLarge { bytes_max: 1 },
+            Refusal::TooMany { wait_s: 1 },
+            Refusal::TooSlow { limit_s: 1 },
+            Refusal::Unreadable(text()),
+            Refusal::Defect,
+        ]
+    }
+
+    #[test]
+    fn every_refusal_has_a_definition_and_a_fix() {
+        let codes: Vec<Code> = every().iter().map(ProblemKind::code).collect();
+        assert_eq!(codes.len(), DEFINITIONS.len());
+        for (refusal, code) in every().iter().zip(&codes) {
+            assert!(DEFINITIONS.iter().any(|definition| *code == definition.code), "{code}");
+            assert!(!refusal.fix().is_empty(), "{code}");
+        }
+    }
+
+    #[test]
+    fn an_answer_repeats_little_of_a_hostile_text_and_nothing_that_controls() {
+        let hostile = format!("\u{202e}\x1b[31m{}", "a\u{301}".repeat(5000));
+        let detail = Refusal::NoSuchBoard(hostile).document().detail;
+        assert!(detail.len() < 1000 && !detail.contains(['\u{202e}', '\x1b']), "{detail}");
+    }
+}

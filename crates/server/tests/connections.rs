@@ -1,0 +1,146 @@
+//! Clients that send slowly, read nothing, or come in crowds; and the end of the server.
+
+use archive::summary::ReportData;
+use server::access::Tokens;
+use server::{Archives, Limits, ListenError, Listener, ReadError, Site};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+struct Nothing;
+
+impl Archives for Nothing {
+    fn report(&self, _: &Path) -> Result<ReportData, ReadError> {
+        Err(ReadError("there is nothing".into()))
+    }
+}
+
+struct Running {
+    address: SocketAddr,
+    end: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+    _directory: tempfile::TempDir,
+}
+
+impl Running {
+    fn with(limits: Limits) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut site = Site::new(directory.path().to_owned(), Arc::new(Nothing));
+        site.limits = limits;
+        let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), site).unwrap();
+        let address = listener.address().unwrap();
+        let (end, until) = oneshot::channel();
+        let until = async {
+            let _ = until.await;
+        };
+        let thread = std::thread::spawn(move || listener.serve(until).unwrap());
+        Self { address, end, thread, _directory: directory }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    }
+
+    fn end(self) {
+        self.end.send(()).unwrap();
+        self.thread.join().unwrap();
+    }
+}
+
+const REQUEST: &[u8] = b"GET /api/v1/health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
+
+fn answer(stream: &mut TcpStream) -> String {
+    let mut bytes = vec![0; 8192];
+    let count = stream.read(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes[..count]).into_owned()
+}
+
+#[test]
+fn a_client_that_sends_its_head_byte_by_byte_is_cut_off_and_others_are_answered() {
+    let limits = Limits { head: Duration::from_millis(500), ..Limits::default() };
+    let server = Running::with(limits);
+    let mut slow = server.connect();
+    let mut cut = false;
+    for byte in REQUEST.iter().cycle().take(40).filter(|byte| **byte != b'\n') {
+        if slow.write_all(&[*byte]).is_err() {
+            cut = true;
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    cut = cut || matches!(slow.read(&mut [0; 512]), Ok(0) | Err(_)) || slow.read(&mut [0; 512]).is_ok_and(|n| n == 0);
+    assert!(cut, "2 s of a head that never ends");
+    let mut other = server.connect();
+    other.write_all(REQUEST).unwrap();
+    assert!(answer(&mut other).starts_with("HTTP/1.1 200"));
+    server.end();
+}
+
+#[test]
+fn a_body_that_never_ends_is_answered_with_too_slow() {
+    let limits = Limits { request: Duration::from_millis(300), ..Limits::default() };
+    let server = Running::with(limits);
+    let mut slow = server.connect();
+    let head = "POST /login HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-www-form-urlencoded\r\n";
+    slow.write_all(format!("{head}content-length: 1000\r\n\r\ntoken=").as_bytes()).unwrap();
+    let answer = answer(&mut slow);
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("server.too-slow"), "{answer}");
+    server.end();
+}
+
+#[test]
+fn one_address_gets_no_more_connections_than_its_share() {
+    let limits = Limits { connections_of_one: 3, ..Limits::default() };
+    let server = Running::with(limits);
+    let mut open: Vec<TcpStream> = (0..3).map(|_| server.connect()).collect();
+    for stream in &mut open {
+        stream.write_all(REQUEST).unwrap();
+        assert!(answer(stream).starts_with("HTTP/1.1 200"));
+    }
+    let mut more = server.connect();
+    let refused = more.write_all(REQUEST).is_err() || matches!(more.read(&mut [0; 16]), Ok(0) | Err(_));
+    assert!(refused);
+    drop(open);
+    let mut later = server.connect();
+    // The server sees the closed connections after the new one at the latest.
+    for _ in 0..100 {
+        let _ = later.write_all(REQUEST);
+        if matches!(later.read(&mut [0; 16]), Ok(count) if count > 0) {
+            server.end();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        later = server.connect();
+    }
+    panic!("closed connections keep their place");
+}
+
+#[test]
+fn the_end_waits_for_no_idle_client() {
+    let server = Running::with(Limits::default());
+    let mut idle = server.connect();
+    idle.write_all(REQUEST).unwrap();
+    assert!(answer(&mut idle).starts_with("HTTP/1.1 200"));
+    let address = server.address;
+    server.end();
+    assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn other_machines_are_served_with_tokens_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = || Site::new(directory.path().to_owned(), Arc::new(Nothing));
+    let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
+    assert!(matches!(Listener::bind(everywhere, site()), Err(ListenError::Open(_))));
+    let file = directory.path().join("tokens");
+    Tokens::add(&file, server::access::Role::Read, "me").unwrap();
+    let mut guarded = site();
+    guarded.tokens = Tokens::read(&file).unwrap();
+    assert!(Listener::bind(everywhere, guarded).is_ok());
+}

@@ -1,0 +1,86 @@
+//! A lab in a directory of its own, and requests to it without a network.
+#![allow(dead_code)]
+
+use archive::summary::ReportData;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Method;
+use axum::http::request::Builder;
+use axum::response::Response;
+use http_body_util::BodyExt;
+use server::access::{Role, Tokens};
+use server::{Archives, ReadError, Site};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+pub struct Lab {
+    directory: TempDir,
+    router: Router,
+    tokens: Vec<(Role, String)>,
+}
+
+struct Unread;
+
+impl Archives for Unread {
+    fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
+        let run = archive::reader::Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
+        Ok(ReportData::of(&run, &[]))
+    }
+}
+
+impl Lab {
+    pub fn new() -> Self {
+        Self::with_tokens(&[])
+    }
+
+    /// A lab with one token for each role.
+    pub fn with_tokens(roles: &[Role]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("tokens");
+        let tokens = roles.iter().map(|role| (*role, Tokens::add(&file, *role, &role.to_string()).unwrap())).collect();
+        let mut site = Site::new(directory.path().to_owned(), Arc::new(Unread));
+        site.tokens = Tokens::read(&file).unwrap();
+        Self { router: server::router(Arc::new(site)), directory, tokens }
+    }
+
+    pub fn token(&self, role: Role) -> &str {
+        &self.tokens.iter().find(|(of, _)| *of == role).unwrap().1
+    }
+
+    pub fn bearer(&self, role: Role) -> String {
+        format!("Bearer {}", self.token(role))
+    }
+
+    pub fn request(&self, method: Method, path: &str) -> Builder {
+        Request::builder().method(method).uri(path)
+    }
+
+    pub async fn page(&self, path: &str) -> Response {
+        self.send(self.request(Method::GET, path).header("accept", "text/html,*/*;q=0.8")).await
+    }
+
+    pub async fn api(&self, path: &str) -> Response {
+        self.send(self.request(Method::GET, path).header("accept", "application/json")).await
+    }
+
+    pub async fn send(&self, request: Builder) -> Response {
+        self.send_whole(request.body(Body::empty()).unwrap()).await
+    }
+
+    /// Sends it from loopback, to this server unless it names another host.
+    pub async fn send_whole(&self, mut request: Request) -> Response {
+        let from = server::Peer(IpAddr::from([127, 0, 0, 1]));
+        request.extensions_mut().insert(from);
+        request.headers_mut().entry("host").or_insert("127.0.0.1:8700".parse().unwrap());
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+}
+
+pub async fn text(answer: Response) -> String {
+    let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}

@@ -1,0 +1,102 @@
+//! `tardy serve`: boards and runs as pages in a browser, and as an HTTP API.
+
+use crate::archives::RUNS;
+use crate::archives::block_requests;
+use crate::archives::explaining::{causes_of, explain_run};
+use crate::exit::{Exit, UsageError};
+use anyhow::Context;
+use archive::reader::Run;
+use archive::summary::ReportData;
+use clap::Args;
+use server::access::{AccessError, Tokens};
+use server::{Archives, ListenError, Listener, ReadError, Site};
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Tokens of the directory, unless the command line names another file.
+const TOKENS_FILE: &str = "tokens";
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy serve
+  tardy serve lab/ --listen 127.0.0.1:9000
+  tardy serve lab/ --add-token read:grafana
+  tardy serve lab/ --listen 0.0.0.0:8700 --host lab.example
+
+On loopback nobody logs in. On another address the server starts only if there are tokens: read (see everything), run (add \
+runs as well), admin. A token is printed once and stored as a hash. Put a proxy with TLS in front: tokens travel as they are.
+Ctrl-C ends it; requests in progress are answered.";
+
+/// Serve boards and runs as pages and as an HTTP API
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ServeArguments {
+    /// Directory of archives; it may be empty
+    #[arg(value_name = "DIR", default_value = RUNS)]
+    directory: PathBuf,
+    /// Address to listen on; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
+    listen: SocketAddr,
+    /// Answer for this name, too, beside addresses and localhost
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// File of tokens [default: tokens in DIR]
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// Make a token, print it, and end; ROLE is read, run or admin
+    #[arg(long, value_name = "ROLE:NAME")]
+    add_token: Option<String>,
+}
+
+pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
+    let directory = &arguments.directory;
+    fs::create_dir_all(directory)
+        .with_context(|| format!("failed to make {}; choose another directory", directory.display()))?;
+    let file = arguments.tokens.clone().unwrap_or_else(|| directory.join(TOKENS_FILE));
+    if let Some(wanted) = &arguments.add_token {
+        return add_token(&file, wanted);
+    }
+    let mut site = Site::new(directory.clone(), Arc::new(OfThisHost));
+    site.tokens = Tokens::read(&file)?;
+    site.hosts.clone_from(&arguments.hosts);
+    let listener = Listener::bind(arguments.listen, site).map_err(|error| match error {
+        ListenError::Open(_) => UsageError(error.to_string()).into(),
+        other => anyhow::Error::from(other),
+    })?;
+    let address = listener.address().unwrap_or(arguments.listen);
+    complain!("tardy: serving {} at http://{address}/; Ctrl-C ends it", directory.display());
+    listener.serve(std::future::pending())?;
+    Ok(Exit::Measured)
+}
+
+fn add_token(file: &Path, wanted: &str) -> anyhow::Result<Exit> {
+    let Some((role, name)) = wanted.split_once(':') else {
+        return Err(UsageError(format!("--add-token {wanted} has no name; write ROLE:NAME, like read:grafana")).into());
+    };
+    let usage = |error: AccessError| match error {
+        AccessError::Role(_) | AccessError::Name(_) | AccessError::Taken(_) => UsageError(error.to_string()).into(),
+        other => anyhow::Error::from(other),
+    };
+    let token = role.parse().and_then(|role| Tokens::add(file, role, name)).map_err(usage)?;
+    let mut page = crate::terminal::page::Page::for_stdout();
+    page.line(&token);
+    page.print()?;
+    complain!("tardy: it is stored as a hash in {}; a running server reads it when it starts again", file.display());
+    Ok(Exit::Measured)
+}
+
+/// Archives of this host, explained by this program.
+struct OfThisHost;
+
+impl Archives for OfThisHost {
+    fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
+        let run = Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
+        let explanations = explain_run(&run, &mut |_, _| {});
+        let mut data = ReportData::of(&run, &explanations);
+        data.summary.storage = block_requests::account_of(&run);
+        data.causes = Some(causes_of(&run, &explanations));
+        Ok(data)
+    }
+}
