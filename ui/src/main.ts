@@ -8,6 +8,7 @@ import { histogram } from "./pictures/histogram";
 import { latency } from "./pictures/latency";
 import { spike } from "./pictures/spike";
 import { schemeButton } from "./scheme";
+import { scrollers } from "./scrollers";
 import type { ReportData } from "./types/report";
 
 function figures(picture: string): HTMLElement[] {
@@ -20,17 +21,6 @@ function openTarget(): void {
   if (!target) return;
   target.open = true;
   target.scrollIntoView();
-}
-
-/** A table that fits needs no place in the tab order. */
-function scrollers(): void {
-  const watch = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      if (target.scrollWidth > target.clientWidth) target.setAttribute("tabindex", "0");
-      else target.removeAttribute("tabindex");
-    }
-  });
-  for (const scroller of document.querySelectorAll(".scroll")) watch.observe(scroller);
 }
 
 function start(): void {

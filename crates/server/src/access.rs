@@ -87,7 +87,7 @@ pub struct Holder {
     pub name: String,
 }
 
-/// The tokens of a server. Without any, whoever reaches it may do everything; it then listens on loopback only.
+/// The tokens of a server. Without any, every client may do everything; it then listens on loopback only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tokens(Vec<Entry>);
 

@@ -22,8 +22,6 @@ pub enum Refusal {
     NoSuchRun(String),
     #[error("there is no board {}", shown(.0))]
     NoSuchBoard(String),
-    #[error("{} cannot be read as {expected}", shown(.found))]
-    Parameter { found: String, expected: &'static str },
     #[error("the body of the request is not what this address expects: {}", shown(.0))]
     Body(String),
     #[error("{0} is not possible here")]
@@ -60,7 +58,6 @@ impl Refusal {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::NoSuchPage(_) | Self::NoSuchRun(_) | Self::NoSuchBoard(_) => StatusCode::NOT_FOUND,
-            Self::Parameter { .. } => StatusCode::BAD_REQUEST,
             Self::Body(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Host(_) => StatusCode::MISDIRECTED_REQUEST,
@@ -100,7 +97,6 @@ impl ProblemKind for Refusal {
             Self::NoSuchPage(_) => "server.no-such-page",
             Self::NoSuchRun(_) => "server.no-such-run",
             Self::NoSuchBoard(_) => "server.no-such-board",
-            Self::Parameter { .. } => "server.parameter",
             Self::Body(_) => "server.body",
             Self::Method(_) => "server.method",
             Self::Host(_) => "server.host-not-served",
@@ -118,7 +114,6 @@ impl ProblemKind for Refusal {
 
     fn fix(&self) -> String {
         match self {
-            Self::Parameter { expected, .. } => format!("give {expected}"),
             Self::Role { needed, .. } => format!("use a token with the role {needed}"),
             Self::TooLarge { bytes_max } => format!("send at most {bytes_max} bytes"),
             Self::TooMany { wait_s } => format!("wait {wait_s} s, then send fewer requests at a time"),
@@ -183,11 +178,6 @@ pub const DEFINITIONS: &[Definition] = &[
         code: "server.no-such-board",
         meaning: "The index has no run of a board of this name.",
         fix: "choose a board on the first page; `tardy store add` adds archives",
-    },
-    Definition {
-        code: "server.parameter",
-        meaning: "Part of the address of a request cannot be read.",
-        fix: "give what the message asks for; /api/v1/openapi.json describes every parameter",
     },
     Definition {
         code: "server.body",
@@ -261,7 +251,6 @@ mod tests {
             Refusal::NoSuchPage(text()),
             Refusal::NoSuchRun(text()),
             Refusal::NoSuchBoard(text()),
-            Refusal::Parameter { found: text(), expected: "a number" },
             Refusal::Body(text()),
             Refusal::Method(text()),
             Refusal::Host(text()),

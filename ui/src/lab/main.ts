@@ -1,9 +1,15 @@
-/** Adds pictures and sorting to the pages of `tardy serve`. Every figure is in the page before the script runs. */
+/** Adds reading by pointer and keys, and a filter, to the pages of `tardy serve`. Every figure is in the page without it. */
 import "../styles/colours.css";
 import "../styles/picture.css";
 import "../styles/page.css";
 import "../styles/live.css";
 import "./lab.css";
 import { schemeButton } from "../scheme";
+import { fleetFilter } from "./filter";
+import { columns } from "./columns";
+import { scrollers } from "../scrollers";
 
-schemeButton();
+schemeButton("tardy-scheme");
+scrollers();
+fleetFilter();
+for (const figure of document.querySelectorAll<HTMLElement>("figure[data-picture=heat]")) columns(figure);

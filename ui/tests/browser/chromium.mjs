@@ -14,7 +14,7 @@ export class Chromium {
   constructor(command = process.env.CHROMIUM ?? "chromium") {
     this.profile = mkdtempSync(join(tmpdir(), "tardy-report-"));
     const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-      "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND",
+      "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
       `--user-data-dir=${this.profile}`, "--remote-debugging-pipe", "about:blank"];
     this.process = spawn(command, flags, { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
     this.process.on("error", (error) => this.#fail(new Error(`failed to start ${command}: ${error.message}; set CHROMIUM to the browser's path`)));

@@ -10,7 +10,7 @@ pub fn empty(directory: &Path) -> Markup {
     let first = format!("tardy run --duration 30s --load messaging --out {directory}/first");
     html! {
         h1 { "No run yet" }
-        p.lead { "This lab keeps its archives in " code { bdi { (directory) } } ", and there is none. Measure this machine for 30 seconds:" }
+        p.lead { "This lab keeps its archives in " code { bdi { (directory) } } ", and has no archive yet. Measure this machine for 30 seconds:" }
         pre.command tabindex="0" { code { (first) } }
         p { "Then load this page again. To measure another machine:" }
         pre.command tabindex="0" {

@@ -101,9 +101,9 @@ fn tests() -> BTreeSet<String> {
     for source in files_ending(&[".rs"]).map(text) {
         let mut is_test = false;
         for line in source.lines().map(str::trim_start) {
-            if line == "#[test]" {
+            if line == "#[test]" || line.starts_with("#[tokio::test") {
                 is_test = true;
-            } else if let Some(rest) = line.strip_prefix("fn ")
+            } else if let Some(rest) = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ")
                 && std::mem::take(&mut is_test)
             {
                 tests.extend(rest.split('(').next().map(str::to_owned));

@@ -1,0 +1,213 @@
+/** The pages of `tardy serve` in Chromium, over a year of made-up runs: phone and desktop, light and dark, with and without a script. */
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Chromium } from "./chromium.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
+/** Where to leave pictures for people to look at, if anywhere. */
+const screenshots = process.env.TARDY_SCREENSHOTS;
+const patience = 240_000;
+let browser, year, empty, guarded;
+
+/** The program that serves a made-up year, with the features of `make test-rust`: built for both, nothing is compiled twice. */
+function program() {
+  if (process.env.TARDY_SYNTHETIC_LAB) return process.env.TARDY_SYNTHETIC_LAB;
+  const words = ["build", "--quiet", "--workspace", "--all-features", "--example", "synthetic_lab", "--message-format", "json"];
+  const built = execFileSync("cargo", words, { cwd: root, stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 28, encoding: "utf8" });
+  const artifacts = built.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+  return artifacts.find(({ target, executable }) => target?.name === "synthetic_lab" && executable).executable;
+}
+
+/** A lab with a run of each load every `days`; none for 0. */
+async function serve(path, days, env = {}) {
+  const directory = mkdtempSync(join(tmpdir(), "tardy-lab-"));
+  const server = spawn(path, [directory, String(days)], { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env } });
+  const lab = { directory, server, token: undefined, address: undefined };
+  for await (const line of createInterface({ input: server.stderr })) {
+    if (line.startsWith("token ")) lab.token = line.slice(6);
+    if (line.startsWith("http://")) {
+      lab.address = line.slice(0, -1);
+      return lab;
+    }
+  }
+  throw new Error("the lab ended without an address");
+}
+
+async function until(condition, what) {
+  for (const start = Date.now(); Date.now() - start < patience; ) {
+    if (await condition()) return;
+    await new Promise((done) => setTimeout(done, 200));
+  }
+  throw new Error(`${what} did not come`);
+}
+
+const fetched = async (path) => (await fetch(year.address + path, { headers: { accept: "text/html" } })).text();
+const open = (path, options) => browser.open(year.address + path, options);
+
+async function keep(page, name) {
+  if (!screenshots) return;
+  mkdirSync(screenshots, { recursive: true });
+  writeFileSync(join(screenshots, `lab-${name}.png`), await page.screenshot());
+}
+
+async function run() {
+  const runs = await (await fetch(`${year.address}/api/v1/runs?count=1000`)).json();
+  return runs.find((run) => run.board === "imx8mp-evk" && run.spikes > 0);
+}
+
+before(async () => {
+  const path = program();
+  [year, empty, guarded] = await Promise.all([serve(path, 3), serve(path, 0), serve(path, 0, { TARDY_LAB_TOKEN: "1" })]);
+  browser = new Chromium();
+  await until(async () => !(await fetched("/")).includes("http-equiv=\"refresh\""), "the index of the year");
+  for (const board of ["pi-4", "beagleplay", "imx8mp-evk"]) {
+    await until(async () => !(await fetched(`/boards/${board}`)).includes("http-equiv=\"refresh\""), `changes of ${board}`);
+  }
+});
+
+after(async () => {
+  await browser?.close();
+  for (const lab of [year, empty, guarded]) {
+    lab?.server.kill("SIGINT");
+    if (lab) rmSync(lab.directory, { recursive: true, force: true });
+  }
+});
+
+const places = async () => ({ fleet: "/", board: "/boards/pi-4", second: "/boards/beagleplay", culprits: "/culprits", error: "/boards/nowhere", run: `/runs/${(await run()).digest}` });
+
+test("every page opens without an error and requests nothing from elsewhere", async () => {
+  for (const [name, path] of Object.entries(await places())) {
+    const page = await open(path);
+    const errors = page.errors.filter((error) => name !== "error" || !/404/.test(error));
+    assert.deepEqual(errors, [], name);
+    assert.ok(page.requests.every((request) => request.startsWith(year.address) || request.startsWith("data:")), `${name}: ${page.requests}`);
+    await keep(page, name);
+  }
+});
+
+for (const dark of [false, true]) {
+  for (const width of [390, 1280]) {
+    test(`nothing sticks out at ${width} px, ${dark ? "dark" : "light"}`, async () => {
+      for (const [name, path] of Object.entries(await places())) {
+        const page = await open(path, { width, height: 900, dark });
+        assert.ok((await page.run("document.documentElement.scrollWidth")) <= width, `${name} is ${await page.run("document.documentElement.scrollWidth")} px wide`);
+        await keep(page, `${name}-${width}-${dark ? "dark" : "light"}`);
+      }
+    });
+  }
+}
+
+test("the fleet is filtered by words and by state, and the link keeps the filter", async () => {
+  const page = await open("/");
+  const visible = () => page.run("[...document.querySelectorAll('tbody.board')].filter((board) => !board.hidden).map((board) => board.dataset.board)");
+  const all = await visible();
+  await page.run("(() => { const field = document.querySelector('.filters input'); field.value = 'pi-4 6.12'; field.dispatchEvent(new Event('input')); })()");
+  assert.deepEqual(await visible(), ["pi-4"]);
+  assert.match(await page.run("location.search"), /show=pi-4/);
+  const again = await open(await page.run("location.pathname + location.search"));
+  assert.deepEqual(await again.run("[...document.querySelectorAll('tbody.board')].filter((board) => !board.hidden).length"), 1);
+  const bad = await open("/?bad=1");
+  const shown = await bad.run("[...document.querySelectorAll('tbody.board')].filter((board) => !board.hidden).map((board) => board.dataset.state)");
+  assert.ok(shown.length > 0 && shown.length < all.length && shown.every((state) => state === "bad"));
+});
+
+test("the columns of a board are read by pointer and by keys", async () => {
+  const page = await open("/boards/pi-4");
+  const said = () => page.run("document.querySelector('[data-picture=heat] .readout').textContent");
+  const hint = await said();
+  await page.run("document.querySelectorAll('.part')[20].dispatchEvent(new PointerEvent('pointerenter'))");
+  assert.match(await said(), /From: \d{4}-\d\d-\d\d.* Wake-ups: .* Largest: /);
+  await page.run("document.querySelector('[data-picture=heat] .plot').focus()");
+  const before = await said();
+  await page.press("ArrowRight");
+  assert.notEqual(await said(), before);
+  assert.equal(await page.run("document.querySelectorAll('.part.lit').length"), 1);
+  await page.run("document.activeElement.blur()");
+  assert.equal(await said(), hint);
+});
+
+test("planted changes stand on the axis of time with the kernel that brought them", async () => {
+  for (const [board, kernel] of [["pi-4", "6.12.8-rt5"], ["beagleplay", "6.14.0-rc3"]]) {
+    const page = await open(`/boards/${board}`);
+    assert.ok((await page.run("document.querySelectorAll('[data-picture=heat] .change-line').length")) >= 1, board);
+    assert.ok(await page.run(`[...document.querySelectorAll('.change .differences ins')].some((change) => change.textContent === '${kernel}')`), board);
+    const link = await page.run("document.querySelector('[data-picture=heat] a[href^=\"#change\"]').getAttribute('href')");
+    assert.ok(await page.run(`document.querySelector('${link}') !== null`));
+  }
+});
+
+test("two runs are compared from a change", async () => {
+  const page = await open("/boards/pi-4");
+  const address = await page.run("document.querySelector('.change a[href^=\"/compare\"]').getAttribute('href')");
+  const compared = await open(address, { width: 390, height: 900 });
+  assert.deepEqual(compared.errors, []);
+  assert.match(await compared.run("document.querySelector('main').textContent"), /One run each is no verdict/);
+  assert.ok((await compared.run("document.documentElement.scrollWidth")) <= 390);
+  await keep(compared, "compare-390-light");
+});
+
+test("a run leads back to its board", async () => {
+  const page = await open(`/runs/${(await run()).digest}`);
+  assert.deepEqual(await page.run("[...document.querySelectorAll('.brand a')].map((link) => link.getAttribute('href'))"), ["/", "/boards/imx8mp-evk"]);
+  assert.equal(await page.run("document.querySelectorAll('[data-picture=distribution] path[data-series]').length"), 1, "its script runs");
+});
+
+test("without a script every number is there", async () => {
+  const page = await open("/boards/pi-4", { script: false });
+  const { root } = await page.send("DOM.getDocument", { depth: 0 });
+  const { outerHTML } = await page.send("DOM.getOuterHTML", { nodeId: root.nodeId });
+  assert.match(outerHTML, /class="heat-9"/);
+  assert.match(outerHTML, /class="change"/);
+  assert.ok(outerHTML.match(/<tr data-part/g).length > 50);
+  await keep(page, "board-without-script");
+});
+
+test("names that a target chose neither run nor pile up", async () => {
+  const page = await open("/", { width: 390, height: 900 });
+  assert.doesNotMatch(await page.run("document.title"), /owned/);
+  assert.equal(await page.run("document.querySelectorAll('img, iframe, [onerror]').length"), 0);
+  assert.ok(await page.run("[...document.querySelectorAll('.board-name')].some((name) => name.textContent.includes('<img src=x'))"), "it is there to be read");
+  assert.ok((await page.run("Math.max(...[...document.querySelectorAll('.board-head')].map((head) => head.getBoundingClientRect().height))")) < 400);
+});
+
+test("an empty lab says how to fill it", async () => {
+  for (const width of [390, 1280]) {
+    const page = await browser.open(`${empty.address}/`, { width, dark: width === 390 });
+    assert.deepEqual(page.errors, []);
+    assert.match(await page.run("document.querySelector('main').textContent"), /tardy run --duration 30s/);
+    assert.ok((await page.run("document.documentElement.scrollWidth")) <= width);
+    await keep(page, `empty-${width}`);
+  }
+});
+
+test("a lab with tokens asks for one, and shows its pages after it", async () => {
+  const page = await browser.open(`${guarded.address}/culprits`, { width: 390, height: 900 });
+  assert.equal(await page.run("document.querySelector('input[name=then]').value"), "/culprits");
+  await keep(page, "login-390");
+  const loaded = browser.event("Page.loadEventFired", page.sessionId);
+  await page.run(`(() => { document.querySelector('#token').value = '${guarded.token}'; document.querySelector('form.login button').click(); })()`);
+  await loaded;
+  await until(() => page.run("document.title.startsWith('Culprits')"), "the page behind the login");
+  assert.match(await page.run("document.querySelector('.identity').textContent"), /browser \(read\)/);
+  assert.equal(await page.run("document.cookie"), "", "scripts cannot read the token");
+});
+
+test("headings descend in steps, tables and pictures are named, ids are unique", async () => {
+  for (const path of ["/", "/boards/pi-4", "/culprits"]) {
+    const page = await open(path);
+    const levels = await page.run("[...document.querySelectorAll('h1, h2, h3, h4')].map((heading) => Number(heading.tagName[1]))");
+    assert.equal(levels.filter((level) => level === 1).length, 1, path);
+    levels.forEach((level, index) => assert.ok(index === 0 || level <= levels[index - 1] + 1, `${path}: heading ${index} jumps to level ${level}`));
+    assert.equal(await page.run("[...document.querySelectorAll('table')].filter((table) => !table.caption).length"), 0, path);
+    assert.equal(await page.run("[...document.querySelectorAll('svg[role=img]')].filter((picture) => !picture.getAttribute('aria-label')).length"), 0, path);
+    const ids = await page.run("[...document.querySelectorAll('[id]')].map((element) => element.id)");
+    assert.equal(new Set(ids).size, ids.length, path);
+    assert.equal(await page.run("[...document.querySelectorAll('input, button, select')].filter((control) => !(control.labels?.length || control.getAttribute('aria-label') || control.textContent)).length"), 0, path);
+  }
+});
