@@ -50,7 +50,7 @@ demo: ## install what building needs, build, measure 30 s under load, print wher
 	target/demo/tardy run --duration $(DEMO_SECONDS)s --load messaging --out runs/demo || [ $$? = 1 ]
 	target/demo/tardy report runs/demo
 	@echo
-	@echo "Open runs/demo/report.html in a browser."
+	@echo "Open runs/demo/report.html in a browser. After \`make build\`, dist/bin/tardy serve shows it with all other runs."
 
 crates: # download them, for this machine only
 	cargo fetch --quiet --locked --target $$(rustc -vV | sed -n 's/^host: //p')

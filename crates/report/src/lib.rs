@@ -19,14 +19,34 @@ mod thinning;
 pub mod watched;
 
 pub use png::{PngError, render_pngs, write_history_pngs};
+pub use template::content_security_policy;
+
+/// What pictures elsewhere share with those of the report.
+pub mod picture {
+    pub use crate::number::axis_time;
+    pub use crate::plot::axis::Axis;
+    pub use crate::plot::style::light as light_styles;
+}
 
 use archive::summary::ReportData;
 
+/// A page that leads to the report, and its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub address: String,
+    pub name: String,
+}
+
 /// The whole report as one HTML file.
 pub fn render_html(data: &ReportData) -> String {
+    render_html_below(data, &[])
+}
+
+/// The report as a page of a server, with links to the pages above it.
+pub fn render_html_below(data: &ReportData, above: &[Place]) -> String {
     let data = thinning::thinned(data);
     let plots = plot::Plots::of(&data);
-    let page = (html::title(&data), html::body(&data, &plots));
+    let page = (html::title(&data), html::body(&data, &plots, above));
     // The script does not draw the counters.
     let data = ReportData { counters: Vec::new(), ..data.into_owned() };
     template::fill(&page.0, &page.1, &data)

@@ -19,6 +19,13 @@ pub fn fill(title: &str, body: &str, data: &impl Serialize) -> String {
     [head, title, middle, body, before_data, &data, tail].concat()
 }
 
+/// What the page may load: its own script and styles, by their checksums.
+pub fn content_security_policy() -> &'static str {
+    const BEFORE: &str = "http-equiv=\"Content-Security-Policy\" content=\"";
+    let policy = TEMPLATE.split_once(BEFORE).and_then(|(_, rest)| rest.split_once('"'));
+    policy.map_or("default-src 'none'", |(policy, _)| policy)
+}
+
 /// JSON that cannot end a script element, start a comment in one, or break a line of JavaScript.
 pub fn json_for_script(data: &impl Serialize) -> String {
     let json = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
@@ -43,6 +50,12 @@ mod tests {
         let json = json_for_script(&hostile);
         assert!(!json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{json}");
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), hostile);
+    }
+
+    #[test]
+    fn the_policy_is_that_of_the_built_page() {
+        let policy = content_security_policy();
+        assert!(policy.starts_with("default-src 'none'; script-src 'sha256-") && !policy.contains('<'), "{policy}");
     }
 
     #[test]

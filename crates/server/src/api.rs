@@ -1,5 +1,7 @@
 //! The routes: the API below `/api/v1` with its OpenAPI document, and the pages.
 
+pub mod lab;
+
 use crate::guard;
 use crate::pages;
 use crate::problem::{ProblemDocument, Refusal};
@@ -35,7 +37,7 @@ pub fn router(site: Arc<Site>) -> Router {
         .merge(pages::router())
         .fallback(|request: Request| async move { Refusal::NoSuchPage(request.uri().path().to_owned()) })
         .method_not_allowed_fallback(|request: Request| async move { Refusal::Method(request.method().to_string()) })
-        .layer(DefaultBodyLimit::max(site.limits.body_bytes_max))
+        .layer(DefaultBodyLimit::max(site.limits().body_bytes_max))
         .layer(CatchPanicLayer::custom(|_: Box<dyn Any + Send>| Refusal::Defect.into_response()))
         .layer(middleware::from_fn_with_state(Arc::clone(&site), guard::guard))
         .with_state(site)
@@ -48,7 +50,7 @@ pub fn open_api() -> String {
 }
 
 fn documented() -> OpenApiRouter<Arc<Site>> {
-    OpenApiRouter::with_openapi(Description::openapi()).routes(routes!(health))
+    OpenApiRouter::with_openapi(Description::openapi()).routes(routes!(health)).merge(lab::routes())
 }
 
 fn openapi_document() -> Response {

@@ -30,8 +30,8 @@ pub async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) 
         Ok(identity) => {
             let mut request = request;
             request.extensions_mut().insert(identity.clone());
-            let answer = tokio::time::timeout(site.limits.request, next.run(request)).await;
-            let limit_s = site.limits.request.as_secs();
+            let answer = tokio::time::timeout(site.limits().request, next.run(request)).await;
+            let limit_s = site.limits().request.as_secs();
             pages::presented(answer.unwrap_or_else(|_| Refusal::TooSlow { limit_s }.into_response()), &asked, &identity)
         }
         Err(refusal) => pages::presented(refusal.into_response(), &asked, &Identity::default()),
@@ -60,14 +60,14 @@ fn admitted(site: &Site, request: &Request) -> Result<Identity, Refusal> {
     let now = Instant::now();
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
     if let Some(peer) = peer {
-        site.rates().request(peer, now, &site.limits)?;
+        site.rates().request(peer, now, site.limits())?;
     }
-    host::check(request, &site.hosts)?;
-    let identity = identity::of(request, &site.tokens);
+    host::check(request, &site.lab.hosts)?;
+    let identity = identity::of(request, site.tokens());
     if identity == Err(Refusal::TokenUnknown)
         && let Some(peer) = peer
     {
-        site.rates().wrong_token(peer, now, &site.limits)?;
+        site.rates().wrong_token(peer, now, site.limits())?;
     }
     if !identity::is_public(request.uri().path()) {
         let role = identity.clone()?.role.ok_or(Refusal::TokenMissing)?;
@@ -78,8 +78,8 @@ fn admitted(site: &Site, request: &Request) -> Result<Identity, Refusal> {
     }
     if ![Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method()) {
         host::same_origin(request)?;
-        if content_length(request).is_some_and(|bytes| bytes > site.limits.body_bytes_max as u64) {
-            return Err(Refusal::TooLarge { bytes_max: site.limits.body_bytes_max });
+        if content_length(request).is_some_and(|bytes| bytes > site.limits().body_bytes_max as u64) {
+            return Err(Refusal::TooLarge { bytes_max: site.limits().body_bytes_max });
         }
     }
     Ok(identity.unwrap_or_default())

@@ -3,9 +3,10 @@
 mod stalling;
 
 use crate::access::AccessError;
+use crate::follow::follow;
 use crate::guard::Peer;
 use crate::limits::Limits;
-use crate::site::Site;
+use crate::site::{Lab, Site};
 use axum::Router;
 use axum::extract::Request;
 use hyper::body::Incoming;
@@ -18,8 +19,10 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use store::StoreError;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
@@ -40,27 +43,32 @@ pub enum ListenError {
     Threads(std::io::Error),
     #[error(transparent)]
     Access(#[from] AccessError),
+    #[error(transparent)]
+    Index(#[from] StoreError),
 }
 
 /// A bound address with what it serves.
 pub struct Listener {
     listener: std::net::TcpListener,
     site: Arc<Site>,
+    runtime: Runtime,
 }
 
 impl Listener {
-    /// Binds an address.
+    /// Binds an address and opens the index.
     ///
     /// # Errors
-    /// If it is taken, or other machines reach it and there are no tokens.
-    pub fn bind(address: SocketAddr, site: Site) -> Result<Self, ListenError> {
-        if !address.ip().is_loopback() && site.tokens.is_empty() {
+    /// If the address is taken, other machines reach it and there are no tokens, or the index cannot be opened.
+    pub fn bind(address: SocketAddr, lab: Lab) -> Result<Self, ListenError> {
+        if !address.ip().is_loopback() && lab.tokens.is_empty() {
             return Err(ListenError::Open(address));
         }
         let failed = |source| ListenError::Bind { address, source };
         let listener = std::net::TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        Ok(Self { listener, site: Arc::new(site) })
+        let runtime = Builder::new_multi_thread().enable_all().build().map_err(ListenError::Threads)?;
+        let site = Arc::new(runtime.block_on(Site::open(lab))?);
+        Ok(Self { listener, site, runtime })
     }
 
     /// The address, with the port that the system chose if 0 was requested.
@@ -73,17 +81,21 @@ impl Listener {
     /// # Errors
     /// If no thread can be started.
     pub fn serve(self, until: impl Future<Output = ()>) -> Result<(), ListenError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ListenError::Threads)?;
-        runtime.block_on(async move {
+        let ended = self.runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener).map_err(ListenError::Threads)?;
-            let limits = self.site.limits;
+            let limits = *self.site.limits();
+            let following = tokio::spawn(follow(Arc::clone(&self.site)));
             let router = crate::api::router(self.site);
             accept(listener, &router, &limits, async {
                 tokio::select! { () = until => {}, () = interrupted() => {} }
             })
             .await;
+            following.abort();
             Ok(())
-        })
+        });
+        // A report in the making is not waited for.
+        self.runtime.shutdown_background();
+        ended
     }
 }
 

@@ -2,27 +2,36 @@
 //!
 //! All text from archives and clients is escaped by maud and isolated in `bdi`.
 
+mod amounts;
 mod assets;
+mod board;
+mod compare;
+mod culprits;
 mod empty;
 mod error;
+mod fleet;
+mod lab;
 mod layout;
+mod links;
 mod login;
+pub mod picture;
+mod run;
+mod state;
 
 use crate::guard::{Asked, Identity};
 use crate::problem::Refusal;
 use crate::site::Site;
 use axum::Router;
-use axum::extract::{Extension, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use layout::Page;
 use maud::Markup;
+pub use run::Reports;
 use std::sync::Arc;
 
 /// The addresses of pages.
 pub fn router() -> Router<Arc<Site>> {
-    Router::new().route("/", get(fleet)).merge(login::router()).route("/assets/{name}", get(assets::asset))
+    Router::new().merge(lab::router()).merge(login::router()).route("/assets/{name}", get(assets::asset))
 }
 
 /// A refusal as a page, if the client shows pages; every other answer as it is.
@@ -43,9 +52,4 @@ pub fn presented(answer: Response, asked: &Asked, identity: &Identity) -> Respon
 
 fn as_html(page: &Markup) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page.0.clone()).into_response()
-}
-
-async fn fleet(State(site): State<Arc<Site>>, Extension(identity): Extension<Identity>) -> Response {
-    let page = Page { title: "Fleet", here: "/", identity: &identity };
-    as_html(&page.around(empty::empty(&site.directory)))
 }

@@ -6,6 +6,7 @@ use archive::problem::{Code, Definition, ProblemKind};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use store::StoreError;
 use thiserror::Error;
 use utoipa::ToSchema;
 use words::printable::printable;
@@ -22,6 +23,10 @@ pub enum Refusal {
     NoSuchRun(String),
     #[error("there is no board {}", shown(.0))]
     NoSuchBoard(String),
+    #[error("{} cannot be read as {expected}", shown(.found))]
+    Parameter { found: String, expected: &'static str },
+    #[error("the index does not answer")]
+    Index,
     #[error("the body of the request is not what this address expects: {}", shown(.0))]
     Body(String),
     #[error("{0} is not possible here")]
@@ -58,6 +63,8 @@ impl Refusal {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::NoSuchPage(_) | Self::NoSuchRun(_) | Self::NoSuchBoard(_) => StatusCode::NOT_FOUND,
+            Self::Parameter { .. } => StatusCode::BAD_REQUEST,
+            Self::Index => StatusCode::SERVICE_UNAVAILABLE,
             Self::Body(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Host(_) => StatusCode::MISDIRECTED_REQUEST,
@@ -70,10 +77,15 @@ impl Refusal {
         }
     }
 
+    /// The index failed. Readers are not shown why: its text may name a host or a user.
+    pub(crate) fn of_store(_: StoreError) -> Self {
+        Self::Index
+    }
+
     /// Why a body was not taken.
     pub(crate) fn of_body(site: &Site, status: StatusCode, text: String) -> Self {
         match status {
-            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge { bytes_max: site.limits.body_bytes_max },
+            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge { bytes_max: site.limits().body_bytes_max },
             _ => Self::Body(text),
         }
     }
@@ -97,6 +109,8 @@ impl ProblemKind for Refusal {
             Self::NoSuchPage(_) => "server.no-such-page",
             Self::NoSuchRun(_) => "server.no-such-run",
             Self::NoSuchBoard(_) => "server.no-such-board",
+            Self::Parameter { .. } => "server.parameter",
+            Self::Index => "server.index-unavailable",
             Self::Body(_) => "server.body",
             Self::Method(_) => "server.method",
             Self::Host(_) => "server.host-not-served",
@@ -114,6 +128,7 @@ impl ProblemKind for Refusal {
 
     fn fix(&self) -> String {
         match self {
+            Self::Parameter { expected, .. } => format!("give {expected}"),
             Self::Role { needed, .. } => format!("use a token with the role {needed}"),
             Self::TooLarge { bytes_max } => format!("send at most {bytes_max} bytes"),
             Self::TooMany { wait_s } => format!("wait {wait_s} s, then send fewer requests at a time"),
@@ -172,12 +187,22 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         code: "server.no-such-run",
         meaning: "The index has no run of this id.",
-        fix: "search the run on the page of its board; `tardy store add` adds archives",
+        fix: "search the run on the page of its board; `tardy store ingest` adds archives",
     },
     Definition {
         code: "server.no-such-board",
         meaning: "The index has no run of a board of this name.",
-        fix: "choose a board on the first page; `tardy store add` adds archives",
+        fix: "choose a board on the first page; `tardy store ingest` adds archives",
+    },
+    Definition {
+        code: "server.parameter",
+        meaning: "Part of the address of a request cannot be read.",
+        fix: "give what the message asks for; /api/v1/openapi.json describes every parameter",
+    },
+    Definition {
+        code: "server.index-unavailable",
+        meaning: "The database of the index did not answer a question of a page.",
+        fix: "check that the database runs and its disk has room; `tardy store rebuild` makes a damaged index again",
     },
     Definition {
         code: "server.body",
@@ -251,6 +276,8 @@ mod tests {
             Refusal::NoSuchPage(text()),
             Refusal::NoSuchRun(text()),
             Refusal::NoSuchBoard(text()),
+            Refusal::Parameter { found: text(), expected: "a number" },
+            Refusal::Index,
             Refusal::Body(text()),
             Refusal::Method(text()),
             Refusal::Host(text()),

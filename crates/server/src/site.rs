@@ -1,46 +1,141 @@
 //! What every request needs: the data, the tokens, the limits.
 
 use crate::access::Tokens;
+use crate::data::Analyses;
+use crate::follow::Followed;
 use crate::guard::Rates;
 use crate::limits::Limits;
+use crate::pages::Reports;
+use crate::problem::Refusal;
 use archive::summary::ReportData;
+use judge::compare::Comparison;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use store::{Address, Assess, Store, StoreError};
 use thiserror::Error;
+use tokio::sync::Semaphore;
+
+/// Reports and analyses that are made at a time.
+const WORKERS: usize = 2;
 
 /// Why the archive of a run is not shown.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct ReadError(pub String);
 
-/// What the server asks of the program that starts it: opening archives and having them explained.
+/// What the server asks of the program that starts it: finding and opening archives, having them judged and explained.
 pub trait Archives: Send + Sync + 'static {
+    /// The archives below a directory.
+    fn below(&self, directory: &Path) -> Vec<PathBuf>;
+
+    /// Judges and explains runs for the index.
+    fn assess(&self) -> Arc<dyn Assess>;
+
     /// Everything the report of an archive shows. It may take seconds, for traces that are not explained yet.
     ///
     /// # Errors
     /// If there is no archive in this directory.
     fn report(&self, archive: &Path) -> Result<ReportData, ReadError>;
+
+    /// Two runs side by side.
+    ///
+    /// # Errors
+    /// If one of them is no archive.
+    fn compare(&self, a: &Path, b: &Path) -> Result<Comparison, ReadError>;
 }
 
-/// What is served, and to whom.
-pub struct Site {
-    /// Directory of the lab.
+/// What is to be served, and to whom.
+pub struct Lab {
+    /// New archives below it are added to the index.
     pub directory: PathBuf,
+    pub index: Address,
     pub archives: Arc<dyn Archives>,
     pub tokens: Tokens,
     /// Names under which clients may address the server, beside addresses and `localhost`.
     pub hosts: Vec<String>,
     pub limits: Limits,
+}
+
+impl Lab {
+    /// A directory of archives with its index in it, for this machine alone.
+    pub fn of(directory: PathBuf, archives: Arc<dyn Archives>) -> Self {
+        let index = Address::directory(&directory);
+        let (tokens, hosts, limits) = (Tokens::default(), Vec::new(), Limits::default());
+        Self { directory, index, archives, tokens, hosts, limits }
+    }
+}
+
+/// An open lab.
+pub struct Site {
+    pub(crate) lab: Lab,
+    store: Store,
     rates: Rates,
+    reports: Reports,
+    analyses: Analyses,
+    followed: Mutex<Followed>,
+    workers: Semaphore,
 }
 
 impl Site {
-    pub fn new(directory: PathBuf, archives: Arc<dyn Archives>) -> Self {
-        let limits = Limits::default();
-        Self { directory, archives, tokens: Tokens::default(), hosts: Vec::new(), limits, rates: Rates::default() }
+    /// Opens the index of a lab.
+    ///
+    /// # Errors
+    /// If it cannot be opened or updated.
+    pub async fn open(lab: Lab) -> Result<Self, StoreError> {
+        let store = Store::open(&lab.index).await?;
+        Ok(Self {
+            lab,
+            store,
+            rates: Rates::default(),
+            reports: Reports::default(),
+            analyses: Analyses::default(),
+            followed: Mutex::default(),
+            workers: Semaphore::new(WORKERS),
+        })
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(crate) fn archives(&self) -> &dyn Archives {
+        &*self.lab.archives
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.lab.directory
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.lab.limits
+    }
+
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.lab.tokens
     }
 
     pub(crate) fn rates(&self) -> &Rates {
         &self.rates
+    }
+
+    pub(crate) fn reports(&self) -> &Reports {
+        &self.reports
+    }
+
+    pub(crate) fn analyses(&self) -> &Analyses {
+        &self.analyses
+    }
+
+    pub(crate) fn followed(&self) -> &Mutex<Followed> {
+        &self.followed
+    }
+
+    /// Does work that takes long on a thread of its own, little of it at a time.
+    pub(crate) async fn at_work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let _place = self.workers.acquire().await.map_err(|_| Refusal::Defect)?;
+        tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::Defect)
     }
 }

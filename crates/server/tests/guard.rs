@@ -8,7 +8,7 @@ use server::access::Role;
 
 #[tokio::test]
 async fn a_lab_without_runs_shows_how_to_fill_it() {
-    let lab = Lab::new();
+    let lab = Lab::new().await;
     let answer = lab.page("/").await;
     assert_eq!(answer.status(), StatusCode::OK);
     let page = text(answer).await;
@@ -17,7 +17,7 @@ async fn a_lab_without_runs_shows_how_to_fill_it() {
 
 #[tokio::test]
 async fn every_answer_forbids_what_the_pages_do_not_need() {
-    let lab = Lab::new();
+    let lab = Lab::new().await;
     for path in ["/", "/nowhere", "/api/v1/health", "/api/v1/nowhere", "/assets/lab.js", "/login"] {
         let answer = lab.page(path).await;
         let header = |name: &str| answer.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
@@ -33,7 +33,7 @@ async fn every_answer_forbids_what_the_pages_do_not_need() {
 
 #[tokio::test]
 async fn a_foreign_host_gets_nothing() {
-    let lab = Lab::new();
+    let lab = Lab::new().await;
     for path in ["/", "/api/v1/health", "/login", "/assets/lab.js"] {
         let request = lab.request(Method::GET, path).header("host", "evil.example:8700");
         let answer = lab.send(request).await;
@@ -46,7 +46,7 @@ async fn a_foreign_host_gets_nothing() {
 
 #[tokio::test]
 async fn errors_are_problem_documents_for_programs_and_pages_for_people() {
-    let lab = Lab::new();
+    let lab = Lab::new().await;
     let answer = lab.api("/api/v1/nowhere").await;
     assert_eq!(answer.headers()["content-type"], "application/problem+json");
     let document: serde_json::Value = serde_json::from_str(&text(answer).await).unwrap();
@@ -64,7 +64,7 @@ async fn errors_are_problem_documents_for_programs_and_pages_for_people() {
 
 #[tokio::test]
 async fn without_a_token_a_lab_with_tokens_shows_its_login_and_nothing_else() {
-    let lab = Lab::with_tokens(&[Role::Read]);
+    let lab = Lab::with_tokens(&[Role::Read]).await;
     let answer = lab.page("/").await;
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     let page = text(answer).await;
@@ -80,7 +80,7 @@ async fn without_a_token_a_lab_with_tokens_shows_its_login_and_nothing_else() {
 
 #[tokio::test]
 async fn wrong_tokens_are_refused_and_limited() {
-    let lab = Lab::with_tokens(&[Role::Read]);
+    let lab = Lab::with_tokens(&[Role::Read]).await;
     for wrong in ["", "tardy-", "tardy-00", &"x".repeat(5000)] {
         let request = lab.request(Method::GET, "/api/v1/health").header("authorization", format!("Bearer {wrong}"));
         assert_eq!(lab.send(request).await.status(), StatusCode::UNAUTHORIZED, "{wrong}");
@@ -97,7 +97,7 @@ async fn wrong_tokens_are_refused_and_limited() {
 
 #[tokio::test]
 async fn a_login_gives_a_cookie_that_no_script_reads_and_no_other_site_sends() {
-    let lab = Lab::with_tokens(&[Role::Read]);
+    let lab = Lab::with_tokens(&[Role::Read]).await;
     let form = |body: String| {
         lab.request(Method::POST, "/login")
             .header("content-type", "application/x-www-form-urlencoded")
@@ -119,7 +119,7 @@ async fn a_login_gives_a_cookie_that_no_script_reads_and_no_other_site_sends() {
 
 #[tokio::test]
 async fn a_page_of_another_site_changes_nothing() {
-    let lab = Lab::new();
+    let lab = Lab::new().await;
     for (name, value) in [("origin", "http://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")] {
         let answer = lab.send(lab.request(Method::POST, "/logout").header(name, value)).await;
         assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{name}: {value}");
@@ -131,7 +131,7 @@ async fn a_page_of_another_site_changes_nothing() {
 
 #[tokio::test]
 async fn a_body_beyond_the_limit_is_refused_with_and_without_its_length() {
-    let lab = Lab::new();
+    let lab = Lab::new().await;
     let long = format!("token={}", "x".repeat(70 << 10));
     let form = lab.request(Method::POST, "/login").header("content-type", "application/x-www-form-urlencoded");
     let declared = form.header("content-length", long.len()).body(long.clone().into()).unwrap();
@@ -146,7 +146,7 @@ async fn a_body_beyond_the_limit_is_refused_with_and_without_its_length() {
 
 #[tokio::test]
 async fn an_address_that_sends_too_many_requests_waits() {
-    let lab = Lab::new();
+    let lab = Lab::new().await;
     let mut refused = None;
     for _ in 0..400 {
         let answer = lab.api("/api/v1/health").await;

@@ -11,6 +11,7 @@ const PARTS: i64 = 1 << PARTS_BITS;
 
 /// One bucket of an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Bar {
     /// Lowest latency in it.
     pub low_ns: i64,
@@ -21,6 +22,7 @@ pub struct Bar {
 
 /// Counts by bucket, ascending, without zeros.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Outline {
     pub bars: Vec<Bar>,
 }

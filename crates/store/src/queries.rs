@@ -1,6 +1,7 @@
 //! What pages ask of the index. None of it opens an archive; sizes of answers are bounded.
 
 pub mod board;
+pub mod compared;
 pub mod culprits;
 pub mod fleet;
 pub mod run;

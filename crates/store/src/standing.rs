@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a run says about its kernel on its board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// It passed its limits, or exceeded none of those it counted.

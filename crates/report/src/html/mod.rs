@@ -18,6 +18,7 @@ mod spikes;
 
 use super::number;
 use super::plot::{self, Plots};
+use crate::Place;
 use archive::message::LossKind;
 use archive::summary::{ReportData, RunSummary};
 use maud::{Markup, PreEscaped, html};
@@ -29,12 +30,15 @@ pub fn title(data: &ReportData) -> String {
 }
 
 /// Everything between the skip link and the end of the page.
-pub fn body(data: &ReportData, plots: &Plots) -> String {
+pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
     let summary = &data.summary;
     html! {
         (PreEscaped(plot::pattern_definitions()))
         header.page {
-            p.brand { "tardy" }
+            p.brand {
+                "tardy"
+                @for place in above { " › " a href=(place.address) { bdi { (place.name) } } }
+            }
             h1 { "How late does Linux wake tasks on " bdi { (machine::target_name(data)) } "?" }
             p.lead {
                 "Run " bdi { (summary.id) }

@@ -3,7 +3,7 @@
 //! One drawing serves two purposes. In the HTML report it uses the colours of the page's style sheet until the script
 //! replaces it by an interactive picture; as a PNG it includes the light colours of the same style sheet.
 
-mod axis;
+pub mod axis;
 mod bins;
 mod counters;
 mod drawing;
@@ -12,7 +12,7 @@ pub mod history;
 mod latency;
 mod layout;
 mod spike;
-mod style;
+pub mod style;
 
 pub use drawing::Drawing;
 

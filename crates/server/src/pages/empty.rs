@@ -1,14 +1,19 @@
 //! What a lab without runs shows: the commands that fill it.
 
+use crate::follow::Progress;
 use maud::{Markup, html};
 use std::path::Path;
+use words::figures::counted;
 use words::printable::printable;
 
+const LEFT_OUT_SHOWN: usize = 50;
+
 /// The commands that bring the first run into this directory.
-pub fn empty(directory: &Path) -> Markup {
+pub fn content(directory: &Path, progress: &Progress) -> Markup {
     let directory = printable(&directory.display().to_string());
     let first = format!("tardy run --duration 30s --load messaging --out {directory}/first");
     html! {
+        (unfinished(progress))
         h1 { "No run yet" }
         p.lead { "This lab keeps its archives in " code { bdi { (directory) } } ", and has no archive yet. Measure this machine for 30 seconds:" }
         pre.command tabindex="0" { code { (first) } }
@@ -20,5 +25,24 @@ pub fn empty(directory: &Path) -> Markup {
             }
         }
         p { "Results of cyclictest and other tools become archives with " code { "tardy import" } "." }
+    }
+}
+
+/// Archives that are being added, and those that cannot be.
+pub fn unfinished(progress: &Progress) -> Markup {
+    html! {
+        @if progress.waiting > 0 {
+            p.pending role="status" { "Adding " (counted(progress.waiting as u64, "archive")) " to the index …" }
+        }
+        @if !progress.left_out.is_empty() {
+            details.caution {
+                summary { strong { (counted(progress.left_out.len() as u64, "archive")) " left out" } ": not readable." }
+                ul {
+                    @for (archive, because) in progress.left_out.iter().take(LEFT_OUT_SHOWN) {
+                        li { code { bdi { (printable(archive)) } } ": " (printable(because)) }
+                    }
+                }
+            }
+        }
     }
 }

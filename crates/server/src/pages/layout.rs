@@ -13,6 +13,8 @@ pub struct Page<'a> {
     /// Address of the page, or of the one it is part of.
     pub here: &'a str,
     pub identity: &'a Identity,
+    /// Part of it is still being made: the browser loads it again.
+    pub refresh: bool,
 }
 
 impl Page<'_> {
@@ -25,6 +27,7 @@ impl Page<'_> {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
+                    @if self.refresh { meta http-equiv="refresh" content="3"; }
                     title { (self.title) " – tardy" }
                     link rel="icon" href="data:,";
                     link rel="stylesheet" href=(assets::STYLES.address());

@@ -24,7 +24,7 @@ pub fn router() -> Router<Arc<Site>> {
 /// The login page; `then` is where it leads afterwards.
 pub fn page(then: &str, refused: Option<&Refusal>) -> Markup {
     let unknown = refused.filter(|refusal| **refusal == Refusal::TokenUnknown);
-    Page { title: "Log in", here: "", identity: &Identity::default() }.around(html! {
+    Page { title: "Log in", here: "", identity: &Identity::default(), refresh: false }.around(html! {
         h1 { "Log in" }
         p.lead { "This server shows its runs to holders of a token." }
         @if let Some(refusal) = unknown { p.validity.invalid role="alert" { strong { (sentence(&refusal.to_string())) } } }
@@ -63,9 +63,9 @@ async fn log_in(
 ) -> Result<Response, Refusal> {
     let Form(login) = form.map_err(|rejection| Refusal::of_body(&site, rejection.status(), rejection.body_text()))?;
     let token = login.token.trim();
-    if site.tokens.holder(token).is_none() {
+    if site.tokens().holder(token).is_none() {
         if let Some(Extension(peer)) = peer {
-            site.rates().wrong_token(peer.0, Instant::now(), &site.limits)?;
+            site.rates().wrong_token(peer.0, Instant::now(), site.limits())?;
         }
         let again = as_html(&page(&login.then, Some(&Refusal::TokenUnknown)));
         return Ok((StatusCode::UNAUTHORIZED, again).into_response());

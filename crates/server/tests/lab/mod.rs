@@ -1,6 +1,8 @@
 //! A lab in a directory of its own, and requests to it without a network.
 #![allow(dead_code)]
 
+pub mod year;
+
 use archive::summary::ReportData;
 use axum::Router;
 use axum::body::Body;
@@ -9,42 +11,65 @@ use axum::http::Method;
 use axum::http::request::Builder;
 use axum::response::Response;
 use http_body_util::BodyExt;
+use judge::compare::Comparison;
+use judge::step::StepVerdict;
 use server::access::{Role, Tokens};
 use server::{Archives, ReadError, Site};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use store::{Assess, Assessment};
 use tempfile::TempDir;
 use tower::ServiceExt;
 
 pub struct Lab {
-    directory: TempDir,
+    pub directory: TempDir,
+    pub site: Arc<Site>,
     router: Router,
     tokens: Vec<(Role, String)>,
 }
 
-struct Unread;
+/// Archives as they were written, with the explanations beside them.
+pub struct AsStored;
 
-impl Archives for Unread {
+impl Archives for AsStored {
+    fn below(&self, directory: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.join("manifest.json").is_file()).collect()
+    }
+
+    fn assess(&self) -> Arc<dyn Assess> {
+        Arc::new(|run: &archive::reader::Run| Assessment {
+            verdict: StepVerdict::Measured,
+            explanations: run.explanations().unwrap_or_default(),
+        })
+    }
+
+    fn compare(&self, _: &Path, _: &Path) -> Result<Comparison, ReadError> {
+        Err(ReadError("nothing to compare with".into()))
+    }
+
     fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
         let run = archive::reader::Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
-        Ok(ReportData::of(&run, &[]))
+        let explanations = run.explanations().unwrap_or_default();
+        Ok(ReportData::of(&run, &explanations))
     }
 }
 
 impl Lab {
-    pub fn new() -> Self {
-        Self::with_tokens(&[])
+    pub async fn new() -> Self {
+        Self::with_tokens(&[]).await
     }
 
     /// A lab with one token for each role.
-    pub fn with_tokens(roles: &[Role]) -> Self {
+    pub async fn with_tokens(roles: &[Role]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("tokens");
         let tokens = roles.iter().map(|role| (*role, Tokens::add(&file, *role, &role.to_string()).unwrap())).collect();
-        let mut site = Site::new(directory.path().to_owned(), Arc::new(Unread));
-        site.tokens = Tokens::read(&file).unwrap();
-        Self { router: server::router(Arc::new(site)), directory, tokens }
+        let mut lab = server::Lab::of(directory.path().to_owned(), Arc::new(AsStored));
+        lab.tokens = Tokens::read(&file).unwrap();
+        let site = Arc::new(Site::open(lab).await.unwrap());
+        Self { router: server::router(Arc::clone(&site)), site, directory, tokens }
     }
 
     pub fn token(&self, role: Role) -> &str {

@@ -17,6 +17,7 @@ pub const PARTS_MAX: usize = 400;
 
 /// A load and way to measure on a board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Scenario {
     pub scenario: String,
     pub words: String,
@@ -27,6 +28,7 @@ pub struct Scenario {
 
 /// Runs of a scenario, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct History {
     pub scenario: Scenario,
     pub runs: Vec<HistoryPoint>,
@@ -36,6 +38,7 @@ pub struct History {
 
 /// A run in a history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HistoryPoint {
     #[serde(flatten)]
     pub run: RunRow,
@@ -45,6 +48,7 @@ pub struct HistoryPoint {
 
 /// All valid runs of a part of a history as one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HistoryPart {
     pub from_unix_ns: i64,
     /// Start of the next part.

@@ -8,6 +8,7 @@ use sqlx::any::AnyRow;
 
 /// One cause on one board under one load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CulpritRow {
     /// Identifier of the culprit as in docs/reference/culprits.md, `not explained`, or `no trace`.
     pub culprit: String,

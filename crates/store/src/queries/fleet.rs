@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 /// Boards, each with its loads and methods; by board, load and method.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Fleet {
     pub rows: Vec<FleetRow>,
     /// More rows than an answer holds: 10 000.
@@ -19,6 +20,7 @@ pub struct Fleet {
 
 /// One load and way to measure on one board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FleetRow {
     /// Key of the scenario, and the scenario in words.
     pub scenario: String,
@@ -34,6 +36,7 @@ pub struct FleetRow {
 
 /// How much the figures rest on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Coverage {
     pub runs: u64,
     pub samples: u64,
@@ -44,6 +47,7 @@ pub struct Coverage {
 
 /// A point of a sparkline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecentRun {
     pub digest: String,
     pub started_unix_ns: i64,
@@ -53,6 +57,7 @@ pub struct RecentRun {
 
 /// Where a board went from good to bad.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardState {
     /// The newest good run.
     pub last_good: Option<KernelRun>,
@@ -62,6 +67,7 @@ pub struct BoardState {
 
 /// A run on its kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KernelRun {
     pub digest: String,
     pub kernel: String,

@@ -19,6 +19,7 @@ pub const RUNS_MAX: i64 = 1000;
 
 /// A run as lists show it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RunRow {
     /// Address of the archive: SHA-256 in hexadecimal. Links name it.
     pub digest: String,
@@ -40,12 +41,14 @@ pub struct RunRow {
     /// Start in ns since 1970; of an import without a start, the time of the import.
     pub started_unix_ns: i64,
     pub measured_ns: i64,
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub state: RunState,
     pub valid: bool,
     /// Conditions that were not as requested.
     pub degraded: bool,
     pub emulated: bool,
     pub virtual_time: bool,
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub verdict: StepVerdict,
     pub standing: Standing,
     /// Samples of all threads.
@@ -53,6 +56,7 @@ pub struct RunRow {
     /// `None` without samples.
     pub latency_max_ns: Option<i64>,
     /// Quantiles in ns.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, Option<f64>>))]
     pub latency_ns: LatencyFigures,
     /// The latency over which samples were counted, and their number.
     pub limit_ns: Option<i64>,
@@ -73,12 +77,14 @@ pub struct RunRow {
 
 /// A run with what only its own page shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RunDetail {
     #[serde(flatten)]
     pub run: RunRow,
     /// The scenario in words.
     pub words: String,
     /// The summary without spikes.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub summary: RunSummary,
     /// Causes of its spikes, most frequent first.
     pub causes: Vec<RunCause>,
@@ -86,6 +92,7 @@ pub struct RunDetail {
 
 /// A cause in one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RunCause {
     pub culprit: String,
     pub spikes: u64,

@@ -8,6 +8,7 @@ use sqlx::any::AnyRow;
 
 /// A series.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SeriesRow {
     pub series: String,
     pub scenario: String,

@@ -1,19 +1,24 @@
 //! `tardy serve`: boards and runs as pages in a browser, and as an HTTP API.
 
-use crate::archives::RUNS;
 use crate::archives::block_requests;
 use crate::archives::explaining::{causes_of, explain_run};
+use crate::archives::judging::compare_runs;
+use crate::archives::{RUNS, all_below};
 use crate::exit::{Exit, UsageError};
 use anyhow::Context;
+use archive::explanation::Explanation;
 use archive::reader::Run;
-use archive::summary::ReportData;
+use archive::summary::{ReportData, RunSummary};
 use clap::Args;
+use judge::compare::Comparison;
+use judge::step::StepVerdict;
 use server::access::{AccessError, Tokens};
-use server::{Archives, ListenError, Listener, ReadError, Site};
+use server::{Archives, Lab, ListenError, Listener, ReadError};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use store::{Assess, Assessment};
 
 /// Tokens of the directory, unless the command line names another file.
 const TOKENS_FILE: &str = "tokens";
@@ -58,10 +63,10 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     if let Some(wanted) = &arguments.add_token {
         return add_token(&file, wanted);
     }
-    let mut site = Site::new(directory.clone(), Arc::new(OfThisHost));
-    site.tokens = Tokens::read(&file)?;
-    site.hosts.clone_from(&arguments.hosts);
-    let listener = Listener::bind(arguments.listen, site).map_err(|error| match error {
+    let mut lab = Lab::of(directory.clone(), Arc::new(OfThisHost));
+    lab.tokens = Tokens::read(&file)?;
+    lab.hosts.clone_from(&arguments.hosts);
+    let listener = Listener::bind(arguments.listen, lab).map_err(|error| match error {
         ListenError::Open(_) => UsageError(error.to_string()).into(),
         other => anyhow::Error::from(other),
     })?;
@@ -87,13 +92,39 @@ fn add_token(file: &Path, wanted: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
+/// The explanations beside a run, or new ones.
+fn explained(run: &Run) -> Vec<Explanation> {
+    run.explanations().unwrap_or_else(|| explain_run(run, &mut |_, _| {}))
+}
+
+/// A run outside of a plan has no limits to pass.
+fn assessed(run: &Run) -> Assessment {
+    let valid = RunSummary::of(run, &[]).valid;
+    Assessment { verdict: StepVerdict::of(valid, &[]), explanations: explained(run) }
+}
+
 /// Archives of this host, explained by this program.
 struct OfThisHost;
 
 impl Archives for OfThisHost {
+    fn below(&self, directory: &Path) -> Vec<PathBuf> {
+        all_below(directory)
+    }
+
+    fn assess(&self) -> Arc<dyn Assess> {
+        Arc::new(assessed)
+    }
+
+    fn compare(&self, a: &Path, b: &Path) -> Result<Comparison, ReadError> {
+        let open = |path: &Path| Run::open(path).map_err(|error| ReadError(error.to_string()));
+        let (a, b) = (open(a)?, open(b)?);
+        let (of_a, of_b) = (explained(&a), explained(&b));
+        Ok(compare_runs((&a, &of_a), (&b, &of_b)).comparison)
+    }
+
     fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
         let run = Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
-        let explanations = explain_run(&run, &mut |_, _| {});
+        let explanations = explained(&run);
         let mut data = ReportData::of(&run, &explanations);
         data.summary.storage = block_requests::account_of(&run);
         data.causes = Some(causes_of(&run, &explanations));

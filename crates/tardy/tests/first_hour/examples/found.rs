@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const VERBS: [&str; 24] = [
+const VERBS: [&str; 25] = [
     "",
     "audit",
     "check",
@@ -29,6 +29,7 @@ const VERBS: [&str; 24] = [
     "restore",
     "import",
     "export",
+    "serve",
     "virtual",
 ];
 

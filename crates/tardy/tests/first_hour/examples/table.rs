@@ -51,6 +51,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("--tracer", "a kernel with this tracer"),
     ("--source", "a kernel with this tracer"),
     ("'pipewire*'", "a session with PipeWire"),
+    ("tardy serve", "a browser"),
     ("...", "words of the user"),
 ];
 

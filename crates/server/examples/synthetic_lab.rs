@@ -1,0 +1,78 @@
+//! Serves a year of made-up runs, for the browser test and for people who work on the pages:
+//! `synthetic_lab DIRECTORY [DAYS_BETWEEN_RUNS [ADDRESS]]`. It prints its address.
+
+#[path = "../tests/lab/year.rs"]
+#[allow(dead_code)]
+mod year;
+
+use archive::explanation::Explanation;
+use archive::reader::Run;
+use archive::summary::ReportData;
+use judge::compare::{Comparison, Side, compare};
+use judge::step::StepVerdict;
+use server::access::{Role, Tokens};
+use server::{Archives, Lab, Listener, ReadError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::{Assess, Assessment};
+
+struct AsStored;
+
+fn open(archive: &Path) -> Result<(Run, Vec<Explanation>), ReadError> {
+    let run = Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
+    let explanations = run.explanations().unwrap_or_default();
+    Ok((run, explanations))
+}
+
+impl Archives for AsStored {
+    fn below(&self, directory: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.join("manifest.json").is_file()).collect()
+    }
+
+    fn assess(&self) -> Arc<dyn Assess> {
+        Arc::new(|run: &Run| Assessment {
+            verdict: StepVerdict::Measured,
+            explanations: run.explanations().unwrap_or_default(),
+        })
+    }
+
+    fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
+        let (run, explanations) = open(archive)?;
+        Ok(ReportData::of(&run, &explanations))
+    }
+
+    fn compare(&self, a: &Path, b: &Path) -> Result<Comparison, ReadError> {
+        let (a, b) = (open(a)?, open(b)?);
+        let (of_a, of_b) = (ReportData::of(&a.0, &a.1).summary, ReportData::of(&b.0, &b.1).summary);
+        Ok(compare(
+            Side { run: &a.0, summary: &of_a, explanations: &a.1 },
+            Side { run: &b.0, summary: &of_b, explanations: &b.1 },
+        ))
+    }
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let directory = PathBuf::from(words.first().expect("a directory"));
+    std::fs::create_dir_all(&directory).unwrap();
+    let days = words.get(1).and_then(|days| days.parse().ok());
+    if let Some(days) = days.filter(|days| *days > 0.0) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+        year::write(&directory, now, days);
+    }
+    let address = words.get(2).map_or("127.0.0.1:0", String::as_str).parse().unwrap();
+    let mut lab = Lab::of(directory.clone(), Arc::new(AsStored));
+    // A third word of that kind starts a lab that asks for a token.
+    if std::env::var_os("TARDY_LAB_TOKEN").is_some() {
+        let file = directory.join("tokens");
+        eprintln!("token {}", Tokens::add(&file, Role::Read, "browser").unwrap());
+        lab.tokens = Tokens::read(&file).unwrap();
+    }
+    lab.limits.requests_per_s = 1000;
+    lab.limits.requests_at_once = 10_000;
+    let listener = Listener::bind(address, lab).unwrap();
+    eprintln!("http://{}/", listener.address().unwrap());
+    listener.serve(std::future::pending()).unwrap();
+}

@@ -1,0 +1,92 @@
+//! Adds the archives below the directory of the lab to its index, as they come.
+
+use crate::site::Site;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+use store::{Assess, Store, StoreError};
+
+/// Between two looks at the directory.
+const EVERY: Duration = Duration::from_secs(5);
+/// The file that is written first and last.
+const MANIFEST: &str = "manifest.json";
+
+/// When the manifest of an archive was written last, and its length: what was read once is not read again.
+type Stamp = (Option<SystemTime>, u64);
+
+/// What is known of the archives of the directory.
+#[derive(Debug, Default)]
+pub struct Followed {
+    seen: BTreeMap<PathBuf, Stamp>,
+    /// Archives that cannot be read, with the reason.
+    left_out: BTreeMap<PathBuf, String>,
+    /// Archives that are still to be added.
+    waiting: usize,
+}
+
+/// What a page shows of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    pub waiting: usize,
+    pub left_out: Vec<(String, String)>,
+}
+
+/// Looks for archives until the server ends.
+pub async fn follow(site: Arc<Site>) {
+    loop {
+        look(&site).await;
+        tokio::time::sleep(EVERY).await;
+    }
+}
+
+/// Adds every archive that is new or has changed.
+pub async fn look(site: &Arc<Site>) {
+    let of = Arc::clone(site);
+    let found = tokio::task::spawn_blocking(move || of.archives().below(of.directory())).await.unwrap_or_default();
+    let stamped: Vec<(PathBuf, Stamp)> = found.into_iter().map(|path| (path.clone(), stamp(&path))).collect();
+    let new: Vec<(PathBuf, Stamp)> = {
+        let mut followed = locked(site.followed());
+        followed.left_out.retain(|path, _| stamped.iter().any(|(found, _)| found == path));
+        stamped.into_iter().filter(|(path, stamp)| followed.seen.get(path) != Some(stamp)).collect()
+    };
+    for (at, (path, stamp)) in new.iter().enumerate() {
+        locked(site.followed()).waiting = new.len() - at;
+        let added = add(site.store(), path, site.archives().assess()).await;
+        let mut followed = locked(site.followed());
+        match added {
+            // It is added once it has ended.
+            Err(StoreError::GoesOn(_)) => continue,
+            Err(error) => {
+                followed.left_out.insert(path.clone(), error.to_string());
+                // The disk or the database may answer at the next look; an archive that is none stays one.
+                if !matches!(error, StoreError::Archive(_)) {
+                    continue;
+                }
+            }
+            Ok(()) => drop(followed.left_out.remove(path)),
+        }
+        followed.seen.insert(path.clone(), *stamp);
+    }
+    locked(site.followed()).waiting = 0;
+}
+
+async fn add(store: &Store, archive: &Path, assess: Arc<dyn Assess>) -> Result<(), StoreError> {
+    store.ingest(archive, assess).await.map(drop)
+}
+
+/// What is still to be added, and what cannot be.
+pub fn progress(followed: &Mutex<Followed>) -> Progress {
+    let followed = locked(followed);
+    let left_out = followed.left_out.iter().map(|(path, because)| (path.display().to_string(), because.clone()));
+    Progress { waiting: followed.waiting, left_out: left_out.collect() }
+}
+
+fn stamp(archive: &Path) -> Stamp {
+    let manifest = std::fs::symlink_metadata(archive.join(MANIFEST)).ok();
+    (manifest.as_ref().and_then(|of| of.modified().ok()), manifest.map_or(0, |of| of.len()))
+}
+
+fn locked(followed: &Mutex<Followed>) -> std::sync::MutexGuard<'_, Followed> {
+    followed.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,258 @@
+//! A board over time: what it was measured with, how its latencies moved, and what changed when they did.
+
+use super::amounts::{figure, rounded};
+use super::links::{board_address, run_address};
+use super::picture::heat;
+use super::picture::ridge::{self, Ridge};
+use super::picture::time::Events;
+use super::state::verdict;
+use crate::changes::{Analysis, Found};
+use maud::{Markup, html};
+use store::queries::board::{History, HistoryPart, Scenario};
+use store::queries::run::RunRow;
+use words::calendar::utc;
+use words::figures::{count, counted, latency};
+
+/// Width of the pictures as drawn; pages scale them.
+pub const WIDTH: f64 = 1080.0;
+/// Runs in the table; older ones are in the API.
+const RUNS_SHOWN: usize = 100;
+const DIFFERENCES_SHOWN: usize = 6;
+/// Times to choose from, in days.
+const TIMES: [(u32, &str); 4] = [(7, "week"), (31, "month"), (92, "quarter"), (366, "year")];
+
+/// Everything that the page shows.
+pub struct BoardView<'a> {
+    pub scenarios: &'a [Scenario],
+    pub history: &'a History,
+    pub parts: &'a [HistoryPart],
+    pub events: &'a Events,
+    pub analysis: &'a Analysis,
+    /// The analysis is still being made.
+    pub pending: bool,
+    pub days: u32,
+}
+
+pub fn content(view: &BoardView<'_>) -> Markup {
+    let scenario = &view.history.scenario;
+    let newest = view.history.runs.last().map(|point| &point.run);
+    html! {
+        p.trail { a href="/" { "Fleet" } }
+        h1 { bdi { (scenario.board) } }
+        @if let Some(run) = newest {
+            p.lead { "Linux " bdi { (run.kernel) } ", " (run.preemption) ", last run " (utc(run.started_unix_ns)) " " (verdict(run)) }
+        }
+        (choices(view))
+        section aria-labelledby="time-title" {
+            h2 #time-title { "When" }
+            @match heat::body(view.parts, view.events, WIDTH) {
+                Some(body) => {
+                    figure.parts data-picture="heat" {
+                        div.picture.scroll { (picture(heat::height(), "How often each latency occurred, over time", &body)) }
+                        p.readout aria-live="polite" { span.quiet { "Point at a column, or use the arrow keys, to read its figures." } }
+                        figcaption {
+                            "Each column is a stretch of time: the darker, the more of its wake-ups had this latency. The line is the largest. \
+                             Below it the kernels; a triangle marks changed settings, a number a change of the figures."
+                        }
+                    }
+                },
+                None => p.empty { "No valid run in this time." },
+            }
+            (changes(view))
+        }
+        section aria-labelledby="shape-title" {
+            h2 #shape-title { "How often, how late" }
+            @let ridges: Vec<Ridge> = view.parts.iter().map(|part| Ridge { part, kernel: kernel_of(part, view.events) }).collect();
+            @if let Some((body, height)) = ridge::body(&ridges, WIDTH) {
+                figure {
+                    div.picture.scroll { (picture(height, "Histograms behind each other, the newest in front", &body)) }
+                    (kernels(view.events))
+                    figcaption { "A histogram for each stretch of time, counts on a logarithmic axis: the newest is in front, the colour is the kernel." }
+                }
+            }
+        }
+        (parts_table(view.parts))
+        (runs_table(view))
+    }
+}
+
+fn picture(height: f64, label: &str, body: &Markup) -> Markup {
+    html! { svg.plot viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(label) tabindex="0" { (body) } }
+}
+
+fn address(view: &BoardView<'_>, scenario: &str, days: u32) -> String {
+    format!("{}?scenario={scenario}&days={days}", board_address(&view.history.scenario.board))
+}
+
+/// Loads and times, as links that stay.
+fn choices(view: &BoardView<'_>) -> Markup {
+    let chosen = &view.history.scenario.scenario;
+    html! {
+        nav.choices aria-label="Load and time" {
+            @if view.scenarios.len() > 1 {
+                ul {
+                    @for scenario in view.scenarios {
+                        li {
+                            a href=(address(view, &scenario.scenario, view.days)) title=(scenario.words) aria-current=[(scenario.scenario == *chosen).then_some("true")] {
+                                bdi { (scenario.load) } ", " bdi { (scenario.method) }
+                            }
+                        }
+                    }
+                }
+            }
+            ul {
+                @for (days, name) in TIMES {
+                    li { a href=(address(view, chosen, days)) aria-current=[(days == view.days).then_some("true")] { (name) } }
+                }
+            }
+        }
+        p.note { bdi { (view.history.scenario.words) } }
+    }
+}
+
+/// The number of the kernel that was in use when a part began.
+fn kernel_of(part: &HistoryPart, events: &Events) -> usize {
+    events.kernels.partition_point(|kernel| kernel.from_unix_ns < part.until_unix_ns).saturating_sub(1)
+}
+
+fn kernels(events: &Events) -> Markup {
+    html! {
+        ul.legend {
+            @for (at, kernel) in events.kernels.iter().enumerate().rev().take(8) {
+                li {
+                    svg.swatch viewBox="0 0 18 14" aria-hidden="true" { rect class={ "ridge series-" (at % 8) } x="1" y="1" width="16" height="12" {} }
+                    bdi { (kernel.kernel) }
+                }
+            }
+        }
+    }
+}
+
+/// The change points with what else changed; a change is a hint until an experiment confirms it.
+fn changes(view: &BoardView<'_>) -> Markup {
+    let found = &view.analysis.found;
+    html! {
+        h3 { "Changes" }
+        @if view.pending { p.pending role="status" { "Looking for changes …" } }
+        @else if found.is_empty() {
+            ul.sentences { @for (figure, sentence) in &view.analysis.sentences { li { b { (figure) } ": " (sentence) "." } } }
+            @if view.analysis.sentences.is_empty() { p.empty { "No valid run in this time." } }
+        } @else {
+            ol.changes {
+                @for at in found.chunk_by(|a, b| a.number == b.number) { (change(at)) }
+            }
+        }
+    }
+}
+
+fn change(found: &[Found]) -> Markup {
+    let Some(first) = found.first() else { return html! {} };
+    html! {
+        li.change #{ "change-" (first.number) } value=(first.number) {
+            @for found in found { p { (found.change.sentence) } }
+            p.links {
+                (utc(first.at_unix_ns)) " · "
+                @if let Some(before) = &first.before { a href=(run_address(before)) { "last before" } " · " }
+                @if let Some(after) = &first.after { a href=(run_address(after)) { "first after" } }
+                @if let (Some(before), Some(after)) = (&first.before, &first.after) {
+                    " · " a href={ "/compare?a=" (before) "&b=" (after) } { "compare" }
+                }
+            }
+            @if !first.change.differences.is_empty() {
+                ul.differences {
+                    @for difference in first.change.differences.iter().take(DIFFERENCES_SHOWN) {
+                        li {
+                            bdi { (difference.what) } ": "
+                            del { bdi { (difference.a.as_deref().unwrap_or("-")) } } " → "
+                            ins { bdi { (difference.b.as_deref().unwrap_or("-")) } }
+                        }
+                    }
+                    @let more = first.change.differences.len().saturating_sub(DIFFERENCES_SHOWN);
+                    @if more > 0 { li { "and " (counted(more as u64, "more difference")) } }
+                }
+            }
+        }
+    }
+}
+
+/// The figures of the heat map.
+fn parts_table(parts: &[HistoryPart]) -> Markup {
+    html! {
+        details.parts {
+            summary { "The picture in numbers" }
+            div.scroll {
+                table.figures {
+                    caption.unseen { "Stretches of time" }
+                    thead { tr { th scope="col" { "From" } th scope="col" { "Runs" } th scope="col" { "Wake-ups" } th scope="col" { "Most often" } th scope="col" { "Largest" } } }
+                    tbody {
+                        @for (at, part) in parts.iter().enumerate() {
+                            tr data-part=(at) {
+                                th scope="row" { (utc(part.from_unix_ns)) }
+                                td { (part.runs) }
+                                td { (rounded(part.samples)) }
+                                td { (most_often(part)) }
+                                td { (figure(part.latency_max_ns)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn most_often(part: &HistoryPart) -> String {
+    let most = part.outline.bars.iter().max_by_key(|bar| bar.count);
+    most.map_or_else(|| "–".into(), |bar| format!("{} to {}", latency(bar.low_ns), latency(bar.high_ns)))
+}
+
+fn runs_table(view: &BoardView<'_>) -> Markup {
+    let runs = &view.history.runs;
+    html! {
+        section aria-labelledby="runs-title" {
+            h2 #runs-title { "Runs" }
+            @if runs.len() > RUNS_SHOWN || view.history.cut {
+                p.note { "The newest " (RUNS_SHOWN) " of " (count(runs.len() as u64)) @if view.history.cut { " or more" } "." }
+            }
+            div.scroll {
+                table.figures.runs {
+                    caption.unseen { "Runs, the newest first" }
+                    thead {
+                        tr {
+                            th scope="col" { "Start" }
+                            th scope="col" { "Kernel" }
+                            th scope="col" { "Verdict" }
+                            th scope="col" { "p50" }
+                            th scope="col" { "p99" }
+                            th scope="col" { "p99.99" }
+                            th scope="col" { "Largest" }
+                            th scope="col" { "Over the limit" }
+                            th scope="col" { "Cause of the largest" }
+                        }
+                    }
+                    tbody { @for point in runs.iter().rev().take(RUNS_SHOWN) { (run_row(&point.run)) } }
+                }
+            }
+        }
+    }
+}
+
+fn run_row(run: &RunRow) -> Markup {
+    html! {
+        tr {
+            th scope="row" { a href=(run_address(&run.digest)) { (utc(run.started_unix_ns)) } }
+            td.text { bdi { (run.kernel) } }
+            td.text { (verdict(run)) }
+            td { (figure(run.latency_ns.p50)) }
+            td { (figure(run.latency_ns.p99)) }
+            td { (figure(run.latency_ns.p99_99)) }
+            td.worst { (figure(run.latency_max_ns)) }
+            td {
+                @if run.limit_ns.is_none() { span.beside { "no limit" } }
+                @else if run.over_limit > 0 { strong.nonzero { (count(run.over_limit)) } }
+                @else { "0" span.beside { "of " (rounded(run.samples)) } }
+            }
+            td.text { @if let Some(cause) = &run.worst_cause { (cause) } @else { span.beside { "–" } } }
+        }
+    }
+}

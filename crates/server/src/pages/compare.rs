@@ -1,0 +1,86 @@
+//! Two runs side by side: figures, causes, and what else differs. One run each is no verdict.
+
+use super::links::run_address;
+use judge::compare::{ComparedFigure, Comparison};
+use maud::{Markup, html};
+use store::queries::run::RunRow;
+use words::amounts::change;
+use words::calendar::utc;
+use words::figures::count;
+
+pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
+    html! {
+        p.trail { a href="/" { "Fleet" } }
+        h1 { "Two runs" }
+        div.scroll {
+            table.sides {
+                caption.unseen { "The two runs" }
+                thead { tr { td {} th scope="col" { "A" } th scope="col" { "B" } } }
+                tbody {
+                    (side("Run", a, b, |run| html! { a href=(run_address(&run.digest)) { (utc(run.started_unix_ns)) } }))
+                    (side("Board", a, b, |run| html! { bdi { (run.board) } }))
+                    (side("Kernel", a, b, |run| html! { bdi { (run.kernel) } ", " (run.preemption) }))
+                    (side("Load and method", a, b, |run| html! { bdi { (run.load) } ", " bdi { (run.method) } }))
+                    (side("Wake-ups", a, b, |run| html! { (count(run.samples)) }))
+                }
+            }
+        }
+        p.caution { (comparison.sentence) }
+        @for caution in &comparison.cautions { p.caution { strong { "Caution: " } (caution.text) } }
+        h2 { "Figures" }
+        div.scroll {
+            table.figures {
+                caption.unseen { "Figures of both runs" }
+                thead { tr { th scope="col" { "Figure" } th scope="col" { "A" } th scope="col" { "B" } th scope="col" { "B against A" } } }
+                tbody { @for figure in &comparison.figures { (figure_row(figure)) } }
+            }
+        }
+        h2 { "Causes of late wake-ups" }
+        @if comparison.culprits.is_empty() { p.empty { "No explained spike in both runs." } } @else {
+            div.scroll {
+                table.figures {
+                    caption.unseen { "Spikes of each cause" }
+                    thead { tr { th scope="col" { "Cause" } th scope="col" { "A" } th scope="col" { "B" } } }
+                    tbody {
+                        @for culprit in &comparison.culprits { tr { th scope="row" { bdi { (culprit.culprit) } } td { (count(culprit.a)) } td { (count(culprit.b)) } } }
+                        tr { th scope="row" { "not explained" } td { (count(comparison.unexplained.0)) } td { (count(comparison.unexplained.1)) } }
+                    }
+                }
+            }
+        }
+        h2 { "What else differs" }
+        @if comparison.differences.is_empty() { p.empty { "Machine and settings are the same." } } @else {
+            div.scroll {
+                table.sides {
+                    caption.unseen { "Differences of machine and settings" }
+                    thead { tr { td {} th scope="col" { "A" } th scope="col" { "B" } } }
+                    tbody {
+                        @for difference in &comparison.differences {
+                            tr {
+                                th scope="row" { bdi { (difference.what) } }
+                                td { bdi { (difference.a.as_deref().unwrap_or("–")) } }
+                                td { bdi { (difference.b.as_deref().unwrap_or("–")) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn side(name: &str, a: &RunRow, b: &RunRow, of: fn(&RunRow) -> Markup) -> Markup {
+    html! { tr { th scope="row" { (name) } td { (of(a)) } td { (of(b)) } } }
+}
+
+fn figure_row(figure: &ComparedFigure) -> Markup {
+    let amount = |value: Option<f64>| value.map_or_else(|| "–".into(), |value| figure.unit.amount(value));
+    html! {
+        tr {
+            th scope="row" { (figure.name) }
+            td { (amount(figure.a)) }
+            td { (amount(figure.b)) }
+            td { (figure.ratio.map_or_else(|| "–".into(), change)) }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The first page: every board with its state, its worst cases, and what they rest on.
+
+use super::amounts::{ago, coverage, figure};
+use super::empty::unfinished;
+use super::links::{board_address, run_address};
+use super::picture::sparkline;
+use super::state::{self, State};
+use crate::follow::Progress;
+use maud::{Markup, html};
+use store::queries::fleet::{Fleet, FleetRow, KernelRun};
+use words::calendar::utc;
+use words::figures::{count, counted, latency};
+
+/// Everything below the head of the page. `now_unix_ns` dates the heartbeats.
+pub fn content(fleet: &Fleet, progress: &Progress, now_unix_ns: i64) -> Markup {
+    let boards: Vec<&[FleetRow]> = fleet.rows.chunk_by(|a, b| a.newest.board == b.newest.board).collect();
+    html! {
+        h1 { "Fleet" }
+        (overview(&boards, now_unix_ns))
+        (unfinished(progress))
+        @if fleet.cut { p.caution { strong { "Not all boards are shown." } " An answer holds 10 000 loads of boards." } }
+        div.scroll {
+            table.fleet {
+                caption.unseen { "Boards and the last run of each load" }
+                thead {
+                    tr {
+                        th scope="col" { "Load and method" }
+                        th scope="col" { "Verdict" }
+                        th scope="col" { "Largest latency" }
+                        th scope="col" { "Over the limit" }
+                        th scope="col" { "On this kernel" }
+                        th scope="col" { "Last 30 runs" }
+                        th scope="col" { "Last run" }
+                    }
+                }
+                @for rows in &boards { (board(rows, now_unix_ns)) }
+            }
+        }
+    }
+}
+
+fn overview(boards: &[&[FleetRow]], now_unix_ns: i64) -> Markup {
+    let states: Vec<State> = boards.iter().map(|rows| state::of_board(rows)).collect();
+    let number = |state: State| states.iter().filter(|of| **of == state).count() as u64;
+    let silent = boards.iter().filter(|rows| rows.iter().all(|row| state::is_silent(&row.recent, now_unix_ns))).count();
+    html! {
+        p.lead.overview {
+            (counted(boards.len() as u64, "board"))
+            @for (state, name) in [(State::Bad, "bad"), (State::Good, "good"), (State::Undecided, "without a verdict")] {
+                @if number(state) > 0 { " · " span.state data-state=(state.key()) { (count(number(state))) " " (name) } }
+            }
+            @if silent > 0 { " · " span.state data-state="silent" { (count(silent as u64)) " silent" } }
+        }
+    }
+}
+
+fn board(rows: &[FleetRow], now_unix_ns: i64) -> Markup {
+    let Some(first) = rows.first() else { return html! {} };
+    let newest = rows.iter().map(|row| &row.newest).max_by_key(|run| run.started_unix_ns).unwrap_or(&first.newest);
+    let state = state::of_board(rows);
+    let worst = rows.iter().find(|row| state::of(row) == state).unwrap_or(first);
+    html! {
+        tbody.board data-state=(state.key()) data-board=(first.newest.board) {
+            tr.board-head {
+                th colspan="7" scope="rowgroup" {
+                    span.state data-state=(state.key()) { (state.words()) }
+                    a.board-name href=(board_address(&first.newest.board)) { bdi { (first.newest.board) } }
+                    span.kernel { "Linux " bdi { (newest.kernel) } ", " (newest.preemption) }
+                    @if newest.virtual_time { span.mark { "virtual time" } } @else if newest.emulated { span.mark { "emulated" } }
+                    (turn(worst))
+                }
+            }
+            @for row in rows { (scenario(row, now_unix_ns)) }
+        }
+    }
+}
+
+/// Last good, first bad, reason.
+fn turn(row: &FleetRow) -> Markup {
+    let several = |run: &KernelRun| html! { a href=(run_address(&run.digest)) { bdi { (run.kernel) } } " (" (day(run.started_unix_ns)) ")" };
+    html! {
+        @if let Some(bad) = &row.state.first_bad {
+            span.turn {
+                "last good " @if let Some(good) = &row.state.last_good { (several(good)) } @else { "never" }
+                ", first bad " (several(bad))
+                @if let Some(max) = bad.latency_max_ns { ": " strong { (latency(max)) } }
+                @if let Some(cause) = &bad.worst_cause { ", " a href="/culprits" { (cause) } }
+                ", load " bdi { (row.newest.load) }
+            }
+        }
+    }
+}
+
+fn scenario(row: &FleetRow, now_unix_ns: i64) -> Markup {
+    let run = &row.newest;
+    let history = format!("{}?scenario={}", board_address(&run.board), row.scenario);
+    let silent = state::is_silent(&row.recent, now_unix_ns);
+    html! {
+        tr.scenario title=(row.words) {
+            th scope="row" { a href=(history) { bdi { (run.load) } } span.method { bdi { (run.method) } } }
+            td data-name="Verdict" { (state::verdict(run)) }
+            td.number data-name="Largest latency" { a href=(run_address(&run.digest)) { (figure(run.latency_max_ns)) } }
+            td.number data-name="Over the limit" {
+                @match run.limit_ns {
+                    Some(limit) => {
+                        @if run.over_limit > 0 { strong.nonzero { (count(run.over_limit)) } } @else { "0" }
+                        span.beside { "of " (count(run.samples)) ", limit " (latency(limit)) }
+                    },
+                    None => span.beside { "no limit" },
+                }
+            }
+            td data-name="On this kernel" { (coverage(&row.coverage)) }
+            td.spark data-name="Last 30 runs" { a href=(history) { (sparkline::inline(&row.recent)) } }
+            td data-name="Last run" {
+                time datetime=(utc(run.started_unix_ns)) title=(utc(run.started_unix_ns)) { (ago(run.started_unix_ns, now_unix_ns)) }
+                @if silent { span.state data-state="silent" { "silent" } }
+            }
+        }
+    }
+}
+
+fn day(unix_ns: i64) -> String {
+    utc(unix_ns).split(' ').next().unwrap_or_default().to_owned()
+}

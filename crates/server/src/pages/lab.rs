@@ -1,0 +1,166 @@
+//! The pages of boards and runs: reads the index, then draws.
+
+use super::as_html;
+use super::board::{self, BoardView};
+use super::layout::Page;
+use super::picture::{document, heat, sparkline};
+use super::{compare, culprits, empty, fleet, run};
+use crate::api::lab::{Days, parameters};
+use crate::changes::{Analysis, events};
+use crate::data::{self, Window, now_unix_ns};
+use crate::follow::progress;
+use crate::guard::Identity;
+use crate::problem::Refusal;
+use crate::site::Site;
+use axum::Router;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde::Deserialize;
+use std::sync::Arc;
+use store::queries::run::RunRow;
+
+type Shown = Result<Response, Refusal>;
+
+pub fn router() -> Router<Arc<Site>> {
+    Router::new()
+        .route("/", get(show_fleet))
+        .route("/boards/{board}", get(show_board))
+        .route("/boards/{board}/heat.svg", get(heat_picture))
+        .route("/boards/{board}/sparkline.svg", get(sparkline_picture))
+        .route("/runs/{digest}", get(show_run))
+        .route("/compare", get(show_comparison))
+        .route("/culprits", get(show_culprits))
+}
+
+async fn show_fleet(State(site): State<Arc<Site>>, Extension(identity): Extension<Identity>) -> Shown {
+    let found = site.store().fleet().await.map_err(Refusal::of_store)?;
+    let progress = progress(site.followed());
+    let content = match found.rows.is_empty() {
+        true => empty::content(site.directory(), &progress),
+        false => fleet::content(&found, &progress, now_unix_ns()),
+    };
+    Ok(as_html(&Page { title: "Fleet", here: "/", identity: &identity, refresh: progress.waiting > 0 }.around(content)))
+}
+
+/// The load, and the time until today.
+#[derive(Debug, Default, Deserialize)]
+struct Choice {
+    scenario: Option<String>,
+    days: Option<u32>,
+}
+
+async fn read(
+    site: &Arc<Site>,
+    name: &str,
+    asked: Result<Query<Choice>, QueryRejection>,
+) -> Result<(data::Board, u32), Refusal> {
+    let Choice { scenario, days } = parameters(asked, "scenario=KEY and days=NUMBER")?;
+    let days = Days::checked(days)?;
+    Ok((data::board(site, name, scenario.as_deref(), days).await?, days))
+}
+
+async fn show_board(
+    State(site): State<Arc<Site>>,
+    Extension(identity): Extension<Identity>,
+    Path(name): Path<String>,
+    asked: Result<Query<Choice>, QueryRejection>,
+) -> Shown {
+    let (board, days) = read(&site, &name, asked).await?;
+    let none = Analysis::default();
+    let analysis = board.analysis.as_deref();
+    let view = BoardView {
+        scenarios: &board.scenarios,
+        history: &board.history,
+        parts: &board.parts,
+        events: &happened(&board),
+        analysis: analysis.unwrap_or(&none),
+        pending: analysis.is_none(),
+        days,
+    };
+    let page = Page { title: &name, here: "/", identity: &identity, refresh: analysis.is_none() };
+    Ok(as_html(&page.around(board::content(&view))))
+}
+
+fn happened(board: &data::Board) -> super::picture::time::Events {
+    let runs: Vec<&RunRow> = board.history.runs.iter().map(|point| &point.run).collect();
+    let none = Analysis::default();
+    events(&runs, board.analysis.as_deref().unwrap_or(&none), board.window.until_unix_ns)
+}
+
+async fn heat_picture(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    asked: Result<Query<Choice>, QueryRejection>,
+) -> Shown {
+    let (board, _) = read(&site, &name, asked).await?;
+    let body = heat::body(&board.parts, &happened(&board), board::WIDTH);
+    let body = body.ok_or_else(|| Refusal::NoSuchBoard(name.clone()))?;
+    let label = format!("Latencies of {name} over time");
+    Ok(svg(document(board::WIDTH, heat::height(), &label, &body)))
+}
+
+async fn sparkline_picture(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    asked: Result<Query<Choice>, QueryRejection>,
+) -> Shown {
+    let wanted = parameters(asked, "scenario=KEY")?.scenario;
+    let fleet = site.store().fleet().await.map_err(Refusal::of_store)?;
+    let row = fleet
+        .rows
+        .iter()
+        .find(|row| row.newest.board == name && wanted.as_ref().is_none_or(|wanted| row.scenario == *wanted));
+    Ok(svg(sparkline::file(&row.ok_or(Refusal::NoSuchBoard(name))?.recent)))
+}
+
+fn svg(picture: String) -> Response {
+    ([(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "private, max-age=300")], picture)
+        .into_response()
+}
+
+async fn show_run(State(site): State<Arc<Site>>, Path(digest): Path<String>) -> Shown {
+    let detail = site.store().run(&digest).await.map_err(Refusal::of_store)?;
+    run::report(&site, &detail.ok_or(Refusal::NoSuchRun(digest))?.run).await
+}
+
+/// The digests of two runs.
+#[derive(Debug, Deserialize)]
+struct Pair {
+    a: String,
+    b: String,
+}
+
+async fn show_comparison(
+    State(site): State<Arc<Site>>,
+    Extension(identity): Extension<Identity>,
+    asked: Result<Query<Pair>, QueryRejection>,
+) -> Shown {
+    let Pair { a, b } = parameters(asked, "a=DIGEST and b=DIGEST, of two runs")?;
+    let mut sides = Vec::new();
+    for digest in [a, b] {
+        let run = site.store().run(&digest).await.map_err(Refusal::of_store)?;
+        let archive = site.store().archive_of(&digest).await.map_err(Refusal::of_store)?;
+        sides.push(run.map(|detail| detail.run).zip(archive).ok_or(Refusal::NoSuchRun(digest))?);
+    }
+    let [(a, archive_of_a), (b, archive_of_b)] = <[_; 2]>::try_from(sides).map_err(|_| Refusal::Defect)?;
+    let reader = Arc::clone(&site);
+    let compared = site.at_work(move || reader.archives().compare(&archive_of_a, &archive_of_b)).await?;
+    let comparison = compared.map_err(|error| Refusal::Unreadable(error.to_string()))?;
+    let page = Page { title: "Two runs", here: "/", identity: &identity, refresh: false };
+    Ok(as_html(&page.around(compare::content(&a, &b, &comparison))))
+}
+
+async fn show_culprits(
+    State(site): State<Arc<Site>>,
+    Extension(identity): Extension<Identity>,
+    asked: Result<Query<Days>, QueryRejection>,
+) -> Shown {
+    let days = Days::of(asked)?;
+    let Window { from_unix_ns, until_unix_ns } = Window::of_days(days, now_unix_ns());
+    let rows = site.store().culprits(from_unix_ns, until_unix_ns).await.map_err(Refusal::of_store)?;
+    let page = Page { title: "Culprits", here: "/culprits", identity: &identity, refresh: false };
+    Ok(as_html(&page.around(culprits::content(&rows, days))))
+}

@@ -1,0 +1,191 @@
+//! The pages and the API of a lab with a year of runs: what is planted in it is shown, and hostile names do no harm.
+
+mod lab;
+
+use axum::http::StatusCode;
+use lab::year::{self, BOARDS, Kind};
+use lab::{Lab, text};
+use serde_json::Value;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+async fn year() -> Lab {
+    let lab = Lab::new().await;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+    year::write(lab.directory.path(), now, 9.0);
+    server::look(&lab.site).await;
+    lab
+}
+
+async fn json(lab: &Lab, path: &str) -> Value {
+    let answer = lab.api(path).await;
+    assert_eq!(answer.status(), StatusCode::OK, "{path}");
+    serde_json::from_str(&text(answer).await).unwrap()
+}
+
+async fn page(lab: &Lab, path: &str) -> String {
+    let answer = lab.page(path).await;
+    assert_eq!(answer.status(), StatusCode::OK, "{path}");
+    text(answer).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pages_of_a_year_show_boards_states_and_what_they_rest_on() {
+    let lab = year().await;
+    let fleet = page(&lab, "/").await;
+    for board in BOARDS {
+        assert!(fleet.contains(&format!("<bdi>{}</bdi>", board.name)), "{} is in the fleet", board.name);
+    }
+    let bad = fleet.split("data-board=\"imx8mp-evk\"").nth(1).unwrap().split("</tbody>").next().unwrap();
+    assert!(bad.contains("last good") && bad.contains("first bad") && bad.contains("6.12.19-rt11"));
+    assert!(bad.contains("irq-off-section"), "the reason");
+    let steady = fleet.split("data-board=\"rock-5b\"").nth(1).unwrap().split("</tbody>").next().unwrap();
+    assert!(
+        !steady.contains("first bad") && steady.contains(">✓") || steady.contains("data-state=\"good\""),
+        "{steady}"
+    );
+    // Every zero stands beside the number of samples that it is a zero of.
+    assert_eq!(fleet.matches("0<span class=\"beside\">of ").count(), fleet.matches("\">0<span").count());
+    let silent = fleet.split("data-board=\"old-atom\"").nth(1).unwrap().split("</tbody>").next().unwrap();
+    assert!(silent.contains("data-state=\"silent\"") && silent.contains("no limit"));
+    let culprits = page(&lab, "/culprits").await;
+    assert!(culprits.contains("irq-off-section") && culprits.contains("not explained"));
+
+    // What an address of a run shows stays: the report, with the way back.
+    let runs = json(&lab, "/api/v1/runs?count=1000").await;
+    let of_pi = runs.as_array().unwrap().iter().find(|run| run["board"] == "pi-4").unwrap();
+    let report = lab.page(&format!("/runs/{}", of_pi["digest"].as_str().unwrap())).await;
+    let policy = report.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    assert!(policy.contains("script-src 'sha256-") && policy.contains("frame-ancestors 'none'"), "{policy}");
+    let report = text(report).await;
+    assert!(report.contains("How late does Linux wake tasks") && report.contains("href=\"/boards/pi-4\""));
+
+    // The next list continues where the last one ended.
+    let first = json(&lab, "/api/v1/runs?count=3").await;
+    let last = &first[2];
+    let rest = json(
+        &lab,
+        &format!("/api/v1/runs?count=1&before={}.{}", last["started_unix_ns"], last["digest"].as_str().unwrap()),
+    )
+    .await;
+    assert_eq!(rest[0]["digest"], runs[3]["digest"]);
+    hostile_names_do_no_harm(&lab, &fleet).await;
+}
+
+async fn hostile_names_do_no_harm(lab: &Lab, fleet: &str) {
+    let fleet_data = json(lab, "/api/v1/fleet").await;
+    let known: Vec<&str> = BOARDS.iter().map(|board| board.name).collect();
+    let names: Vec<String> = fleet_data["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["newest"]["board"].as_str().unwrap().to_owned())
+        .collect();
+    let names: Vec<&String> = names.iter().filter(|name| !known.contains(&name.as_str())).collect();
+    assert_eq!(names.len(), year::hostile().len());
+    let culprits = page(lab, "/culprits").await;
+    let mut pages = vec![fleet.to_owned(), culprits];
+    for name in names {
+        let address: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        pages.push(page(lab, &format!("/boards/{address}")).await);
+        let picture = page(lab, &format!("/boards/{address}/heat.svg")).await;
+        assert!(!picture.contains("<img") && !picture.contains("\u{1b}"));
+    }
+    for page in pages {
+        assert!(!page.contains("<img"));
+        assert!(!page.contains(['\u{202e}', '\u{2066}', '\u{1b}', '\u{7}', '\u{0}']));
+        assert!(!page.contains("\u{301}\u{301}"), "marks pile up");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn planted_changes_are_found_where_they_are_and_nothing_is_found_elsewhere() {
+    let lab = year().await;
+    for board in BOARDS.iter().filter(|board| board.name != "old-atom") {
+        let mut shown = page(&lab, &format!("/boards/{}", board.name)).await;
+        // The page shows the rest at once, and loads again until the changes are there.
+        for _ in 0..200 {
+            if !shown.contains("Looking for changes") {
+                break;
+            }
+            assert!(shown.contains("http-equiv=\"refresh\""));
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            shown = page(&lab, &format!("/boards/{}", board.name)).await;
+        }
+        let changes = shown.matches("class=\"change\"").count();
+        let found: Vec<&str> = shown.split("<ins>").skip(1).filter_map(|part| part.split("</ins>").next()).collect();
+        match board.kind {
+            Kind::Step => {
+                assert!(changes >= 1 && shown.contains("6.12.8-rt5</bdi></ins>"), "{}: {:?}", board.name, found)
+            }
+            Kind::SecondMode => {
+                assert!(changes >= 1 && shown.contains("6.14.0-rc3</bdi></ins>"), "{}: {:?}", board.name, found)
+            }
+            Kind::Steady => assert_eq!(changes, 0, "{}: {:?}", board.name, found),
+            _ => {}
+        }
+        let drawn = shown.matches("data-part=").count();
+        assert!(drawn >= 2 * 52, "{}: a column and a row for each stretch, {drawn}", board.name);
+        assert!(!shown.contains("NaN"));
+    }
+}
+
+#[tokio::test]
+async fn wrong_parameters_and_names_are_refused_with_what_to_write() {
+    let lab = Lab::new().await;
+    for (path, status, code) in [
+        ("/culprits?days=0", StatusCode::BAD_REQUEST, "server.parameter"),
+        ("/culprits?days=x", StatusCode::BAD_REQUEST, "server.parameter"),
+        ("/api/v1/culprits?days=99999999999", StatusCode::BAD_REQUEST, "server.parameter"),
+        ("/api/v1/runs?before=1", StatusCode::BAD_REQUEST, "server.parameter"),
+        ("/api/v1/runs?count=1001", StatusCode::BAD_REQUEST, "server.parameter"),
+        ("/api/v1/scenarios/x/parts?parts=401", StatusCode::BAD_REQUEST, "server.parameter"),
+        ("/api/v1/runs/..%2F..%2Fetc%2Fpasswd", StatusCode::NOT_FOUND, "server.no-such-run"),
+        ("/runs/x", StatusCode::NOT_FOUND, "server.no-such-run"),
+        ("/boards/x", StatusCode::NOT_FOUND, "server.no-such-board"),
+        ("/compare?a=1", StatusCode::BAD_REQUEST, "server.parameter"),
+        ("/compare?a=1&b=2", StatusCode::NOT_FOUND, "server.no-such-run"),
+        ("/api/v1/scenarios/x/history", StatusCode::NOT_FOUND, "server.no-such-board"),
+    ] {
+        let answer = lab.api(path).await;
+        assert_eq!(answer.status(), status, "{path}");
+        let document: Value = serde_json::from_str(&text(answer).await).unwrap();
+        assert_eq!(document["code"], code, "{path}");
+        assert!(!document["fix"].as_str().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_archive_that_cannot_be_read_is_named_on_the_first_page() {
+    let lab = Lab::new().await;
+    let damaged = lab.directory.path().join("damaged");
+    std::fs::create_dir(&damaged).unwrap();
+    std::fs::write(damaged.join("manifest.json"), "{}").unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", damaged.join("stream.tardy")).unwrap();
+    server::look(&lab.site).await;
+    let fleet = page(&lab, "/").await;
+    assert!(fleet.contains("1 archive") && fleet.contains("left out") && fleet.contains("damaged"));
+}
+
+#[tokio::test]
+async fn the_described_api_is_the_served_one_and_the_one_in_the_repository() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi.json");
+    let described = server::open_api() + "\n";
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &described).unwrap();
+    }
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap_or_default(),
+        described,
+        "UPDATE_GOLDEN=1 writes tests/openapi.json"
+    );
+    let document: Value = serde_json::from_str(&described).unwrap();
+    assert_eq!(document["openapi"], "3.1.0");
+    let lab = Lab::new().await;
+    assert_eq!(json(&lab, "/api/v1/openapi.json").await, document);
+    for (address, methods) in document["paths"].as_object().unwrap() {
+        assert!(methods["get"]["summary"].is_string(), "{address} has no summary");
+        let answer = lab.api(&address.replace(['{', '}'], "x")).await;
+        let known = answer.status() == StatusCode::OK || !text(answer).await.contains("server.no-such-page");
+        assert!(known, "{address} is described and not served");
+    }
+}
