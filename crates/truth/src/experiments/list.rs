@@ -56,8 +56,15 @@ const WATCHED: Experiment = Experiment {
     ..ORDINARY
 };
 
-// It also waits until the others have a CPU.
-const PIPELINE: Experiment = Experiment { culprits: &["waiting"], length: Length::AtLeast, places: HERE, ..WATCHED };
+const PIPELINE: Experiment = Experiment {
+    culprits: &["waiting"],
+    // Its threads have one priority and share two CPUs, so one that could run waits for another, which waits for none.
+    by_itself: &["priority-inversion"],
+    // It also waits until the others have a CPU.
+    length: Length::AtLeast,
+    places: HERE,
+    ..WATCHED
+};
 const MIX: Experiment = Experiment {
     injector: "mix",
     parts: &[

@@ -25,13 +25,15 @@ struct Shared {
     until_ns: AtomicI64,
     begin_ns: AtomicI64,
     end_ns: AtomicI64,
+    /// Time of it that others had.
+    others_ns: AtomicI64,
 }
 
 impl Shared {
     /// Computes for as long as was asked, and notes when.
     fn compute(&self) {
         self.begin_ns.store(now_ns(), SeqCst);
-        spin_until(self.until_ns.load(SeqCst));
+        self.others_ns.store(spin_until(self.until_ns.load(SeqCst)), SeqCst);
         self.end_ns.store(now_ns(), SeqCst);
     }
 }
@@ -71,7 +73,9 @@ pub fn set_up(terms: &Terms) -> io::Result<InLoop> {
         shared.lock.take()?;
         shared.lock.give_back()?;
         cadence.next();
-        Ok(vec![Stretch::new(shared.begin_ns.load(SeqCst), shared.end_ns.load(SeqCst))])
+        let [begin_ns, end_ns, others_ns] =
+            [&shared.begin_ns, &shared.end_ns, &shared.others_ns].map(|ns| ns.load(SeqCst));
+        Ok(vec![Stretch::shared(begin_ns, end_ns, others_ns)])
     }))
 }
 

@@ -11,9 +11,9 @@ pub fn set_up(terms: &Terms) -> io::Result<InLoop> {
     Ok(Box::new(move |cadence: &mut Cadence| {
         cadence.next();
         let begin_ns = now_ns();
-        spin_until(begin_ns + length_ns);
+        let others_ns = spin_until(begin_ns + length_ns);
         let end_ns = now_ns();
         (0..length_ns / INTERVAL_NS).for_each(|_| cadence.next_without_skipping());
-        Ok(vec![Stretch::new(begin_ns, end_ns)])
+        Ok(vec![Stretch::shared(begin_ns, end_ns, others_ns)])
     }))
 }

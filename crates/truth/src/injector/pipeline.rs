@@ -18,6 +18,8 @@ struct Computation {
     stage: AtomicI64,
     begin_ns: AtomicI64,
     end_ns: AtomicI64,
+    /// Time of it that others had.
+    others_ns: AtomicI64,
 }
 
 pub fn set_up(terms: &Terms) -> io::Result<InLoop> {
@@ -39,7 +41,8 @@ pub fn set_up(terms: &Terms) -> io::Result<InLoop> {
                 before.receive()?;
                 if computation.stage.load(SeqCst) == stage as i64 {
                     let begin_ns = now_ns();
-                    spin_until(begin_ns + length_ns);
+                    let others_ns = spin_until(begin_ns + length_ns);
+                    computation.others_ns.store(others_ns, SeqCst);
                     computation.begin_ns.store(begin_ns, SeqCst);
                     computation.end_ns.store(now_ns(), SeqCst);
                 }
@@ -59,6 +62,8 @@ pub fn set_up(terms: &Terms) -> io::Result<InLoop> {
         // Every thread computes in its turn.
         turn = (turn + 1) % stages;
         ask(turn as i64)?;
-        Ok(vec![Stretch::new(computation.begin_ns.load(SeqCst), computation.end_ns.load(SeqCst))])
+        let [begin_ns, end_ns, others_ns] =
+            [&computation.begin_ns, &computation.end_ns, &computation.others_ns].map(|ns| ns.load(SeqCst));
+        Ok(vec![Stretch::shared(begin_ns, end_ns, others_ns)])
     }))
 }
