@@ -95,12 +95,23 @@ pub fn thread_states(
     states
 }
 
-/// Whether a sleep began in a page fault of the thread.
+/// Whether a sleep began in a page fault of the thread: what the thread asks the kernel for afterwards shows that it had
+/// returned from the fault.
 fn fell_asleep_in_a_fault(events: &[Event], tid: i32, sleep: &LifeSpan) -> bool {
     let Some(began) = sleep.began else { return false };
     let until = events.partition_point(|event| event.ts_ns <= began.ts_ns);
     let recent = events[..until].iter().rev().take_while(|event| began.ts_ns - event.ts_ns <= FAULT_SLEEP_NS);
-    recent.into_iter().any(|event| event.tid == tid && matches!(event.what, EventKind::PageFault { .. }))
+    let entered = |event: &&Event| {
+        event.tid == tid
+            && matches!(
+                event.what,
+                EventKind::PageFault { .. }
+                    | EventKind::FileSync { .. }
+                    | EventKind::HrtimerStart { .. }
+                    | EventKind::Marker
+            )
+    };
+    recent.into_iter().find(entered).is_some_and(|event| matches!(event.what, EventKind::PageFault { .. }))
 }
 
 /// Cuts runs of page faults, ascending, out of a stretch in which the thread ran.

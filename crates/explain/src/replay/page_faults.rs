@@ -71,7 +71,7 @@ impl Faults {
                     open = false;
                 }
                 // The thread has continued and calls the kernel.
-                EventKind::HrtimerStart { .. } | EventKind::Marker => open = false,
+                EventKind::HrtimerStart { .. } | EventKind::Marker | EventKind::FileSync { .. } => open = false,
                 _ => {}
             }
         }
