@@ -3,9 +3,9 @@
 //! Three proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
 //! interrupt was not masked, it was not delivered. (2) No CPU recorded anything, and on another busy CPU a timer was
 //! due meanwhile and also came only afterwards. (3) The CPU was in the middle of code that never takes this long: the
-//! timer interrupt itself, the path from an interrupt to its softirqs, or the switch from one thread to the next. The silence of a busy CPU alone proves
-//! nothing: threads that cause many events stop causing them when they begin to compute. Without proof, a stretch stays
-//! with the context that held the CPU.
+//! timer interrupt itself, the path from an interrupt to its softirqs, the switch from one thread to the next, or a
+//! request to the interrupt controller. The silence of a busy CPU alone proves nothing: threads that cause many events
+//! stop causing them when they begin to compute. Without proof, a stretch stays with the context that held the CPU.
 
 use crate::account::ledger::{Answer, Piece};
 use crate::read::event::{Event, EventKind, Vector, flag};
@@ -28,6 +28,8 @@ const TOGETHER_NS: i64 = 20_000;
 const STANDSTILL_NS_MIN: i64 = 1_000_000;
 /// The longest tick period of any kernel configuration, with a margin.
 const TICK_NS_MAX: i64 = 11_000_000;
+/// The function of the timers that threads sleep until: the thread that starts one gives up the CPU next.
+const SLEEP_TIMER: &str = "hrtimer_wakeup";
 /// Timer functions that belong to the kernel and are short: waking a thread, and the tick.
 const SHORT_FUNCTIONS: &[&str] = &["hrtimer_wakeup", "tick_nohz_handler", "tick_sched_timer"];
 
@@ -225,6 +227,36 @@ pub fn leads_to_a_switch(activity: &CpuActivity, from_ns: i64, to_ns: i64) -> bo
     at(from_ns).last().is_some_and(charged)
 }
 
+/// A request of a thread to the interrupt controller of its CPU, with interrupts masked. In a guest it exits to the hypervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// From the record that it sends an interrupt to another CPU to the end of the wake-up that is for: all locks are held.
+    Interrupt,
+    /// From the start of the timer of its sleep to the timer interrupt that arrives before it has enabled preemption again.
+    Timer,
+}
+
+/// The request in the middle of which a CPU recorded nothing from one event to the next.
+pub fn request(activity: &CpuActivity, trace: &Trace, from_ns: i64, to_ns: i64) -> Option<Request> {
+    let before = activity.events_between(from_ns, from_ns).last()?;
+    let after = activity.events_between(to_ns, to_ns).first()?;
+    let interrupted = before.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) != 0;
+    let masked = before.flags & flag::IRQS_OFF != 0 && before.preempt_off();
+    if interrupted || !masked || before.tid != after.tid {
+        return None;
+    }
+    let text = || trace.names.text(before.cpu, before.ts_ns).unwrap_or("");
+    match (before.what, after.what) {
+        (EventKind::Other, EventKind::Wakeup { .. }) if text().starts_with("ipi_send_cpu ") => Some(Request::Interrupt),
+        (EventKind::HrtimerStart { function, .. }, EventKind::VectorEntry { vector: Vector::LocalTimer })
+            if after.depth == before.depth && trace.names.function_known(function) == Some(SLEEP_TIMER) =>
+        {
+            Some(Request::Timer)
+        }
+        _ => None,
+    }
+}
+
 /// Where a CPU recorded nothing for so long that it cannot have executed the code that it was in.
 fn stood_still(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
     let not_executed: Vec<Piece> =
@@ -246,6 +278,7 @@ fn stood_still(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
             }
             let logged = activity.events_between(from_ns, from_ns).iter().any(|event| event.what == EventKind::Message);
             let since_ns = match context {
+                Context::Task { .. } if request(activity, trace, from_ns, to_ns).is_some() => from_ns,
                 // The kernel writes to a console in the middle of any code that logs.
                 _ if is_short_by_nature(context, trace) && !logged => from_ns,
                 Context::Task { .. } if leads_to_a_switch(activity, from_ns, to_ns) => from_ns,

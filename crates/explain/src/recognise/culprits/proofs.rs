@@ -150,7 +150,7 @@ pub const PROOFS: &[ProvenBy] = &[
     line(
         "silence",
         &[],
-        "a timer that was due on a CPU that served other interrupts, or on another CPU, or a pause inside of an interrupt; who had the time has no event",
+        "a timer that was due on a CPU that served other interrupts, or on another CPU, or a pause inside of an interrupt or of a request for one; who had the time has no event",
         Likely,
     ),
     line("slab-shrink", &[], "a function by name, where functions are recorded", Hint),

@@ -2,14 +2,14 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::{Answer, Piece};
-use crate::account::stalls::{leads_to_a_switch, overdue_elsewhere};
+use crate::account::stalls::{Request, leads_to_a_switch, overdue_elsewhere, request};
 use crate::recognise::case::{Case, Claim};
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
-    recognised: "the timer was due with interrupts enabled and its interrupt did not come; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or in the scheduler from the charge of a thread that falls asleep to the switch away from it, or for longer than a tick on its way from an interrupt to its softirqs",
+    recognised: "the timer was due with interrupts enabled and its interrupt did not come; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or in the scheduler from the charge of a thread that falls asleep to the switch away from it, or while it sent an interrupt to another CPU or set the timer of its sleep, with interrupts masked, or for longer than a tick on its way from an interrupt to its softirqs",
     confirm: "bare metal: rdmsr 0x34 before and after (Intel counts system management interrupts there), the hwlat tracer; guest: kvm:kvm_exit and kvm:kvm_entry on the host",
     fix: "bare metal: BIOS settings for legacy USB, error polling, power capping and fan control; guest: virtual CPUs pinned one to one on isolated CPUs",
     reading: &["Hardware Latency Detector", "OSNOISE Tracer"],
@@ -36,10 +36,20 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     if let Some((cpu, late_ns)) = overdue {
         evidence.push(format!("a timer of CPU {cpu} was due meanwhile and fired {} late, too", latency(late_ns)));
     }
-    if still_ns > 0 {
+    let requests: Vec<(Request, i64)> =
+        pieces.iter().filter_map(|&index| request_in(case, &case.pieces[index])).collect();
+    for (request, ns) in &requests {
+        evidence.push(format!(
+            "for {} the CPU recorded nothing, with interrupts masked, {}: the code there takes microseconds, and in a guest exits to the hypervisor",
+            latency(*ns),
+            while_it(*request)
+        ));
+    }
+    let still_elsewhere_ns = still_ns - requests.iter().map(|(_, ns)| ns).sum::<i64>();
+    if still_elsewhere_ns > 0 {
         evidence.push(format!(
             "for {} the CPU recorded nothing inside of an interrupt, on the way out of one or in a switch of threads: the code there takes microseconds",
-            latency(still_ns)
+            latency(still_elsewhere_ns)
         ));
     }
     evidence.extend(case.steal_line());
@@ -61,10 +71,13 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     } else if still_ns * 2 > case.ns(&pieces) {
         let context = |piece: &Piece| piece.answer.context();
         let longest = pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.ns())?;
-        let place = match context(longest) {
-            Context::Task { .. } if switches(case, longest) => "in the switch from one thread to the next".to_owned(),
-            Context::Task { .. } => "between an interrupt and its softirqs".to_owned(),
-            context => format!("in the interrupt {}", context.name(case.names())),
+        let place = match (context(longest), request_in(case, longest)) {
+            (_, Some((request, _))) => while_it(request).to_owned(),
+            (Context::Task { .. }, None) if switches(case, longest) => {
+                "in the switch from one thread to the next".to_owned()
+            }
+            (Context::Task { .. }, None) => "between an interrupt and its softirqs".to_owned(),
+            (context, None) => format!("in the interrupt {}", context.name(case.names())),
         };
         format!("CPU {} stood still {place} ({share}): {who}", longest.cpu)
     } else {
@@ -81,6 +94,23 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
     };
     Some(Claim { pieces, confidence, sentence, events: Vec::new(), evidence, confirm: confirm.into(), fix: fix.into() })
+}
+
+fn while_it(request: Request) -> &'static str {
+    match request {
+        Request::Interrupt => "while it sent an interrupt to another CPU",
+        Request::Timer => "while it set its timer",
+    }
+}
+
+/// The request to the interrupt controller that a piece stood still in, and for how long.
+fn request_in(case: &Case, piece: &Piece) -> Option<(Request, i64)> {
+    let (Answer::StoodStill(Context::Task { .. }), Some(activity)) = (piece.answer, case.trace.cpu(piece.cpu)) else {
+        return None;
+    };
+    let mut pauses = activity.pauses(piece.start_ns, piece.end_ns, 0);
+    let found = pauses.find_map(|(from_ns, to_ns)| request(activity, case.trace, from_ns, to_ns))?;
+    Some((found, piece.ns()))
 }
 
 /// Whether the pause that a piece belongs to ends with the switch away from a thread that falls asleep.
