@@ -2,7 +2,9 @@
 //!
 //! A wake-up that preempts the running thread reads the clock, and the kernel does not read it again for the switch. If
 //! the thread stays in the kernel in between, it is not charged for that stretch: its successor is, on top of the time
-//! for which it ran. The pair of charges shows how long the stretch was.
+//! for which it ran. The pair of charges shows how long the stretch was. Where the thread had been charged up to the
+//! wake-up, or the record does not show since when it had the CPU, the charge of the successor alone shows it: it
+//! reaches back to the wake-up.
 
 use crate::account::vcpu_absences::Charged;
 use crate::read::event::{Event, EventKind};
@@ -12,7 +14,7 @@ use std::collections::HashMap;
 /// A charge at most this long before a switch is made by the switch.
 pub const SWITCHING_NS_MAX: i64 = 5_000;
 /// A charge can differ from the elapsed time by this much because the two clocks are read at different instants.
-const READ_APART_NS_MAX: i64 = 20_000;
+pub const READ_APART_NS_MAX: i64 = 20_000;
 
 /// The charges of each CPU's thread, from one charge to the next.
 pub fn charges(trace: &Trace) -> HashMap<u32, Vec<Charged>> {
@@ -55,9 +57,35 @@ pub fn charges(trace: &Trace) -> HashMap<u32, Vec<Charged>> {
         }
     }
     for (cpu, of_cpu) in &mut charged {
-        correct_switches(of_cpu, &preemptions(trace, *cpu));
+        let woken = preemptions(trace, *cpu);
+        reach_back(of_cpu, &woken);
+        correct_switches(of_cpu, &woken);
     }
     charged
+}
+
+/// Adds the stretch from a wake-up to the switch where only the successor of the thread was charged for it, and in full.
+fn reach_back(charged: &mut Vec<Charged>, woken: &[i64]) {
+    let mut at = 0;
+    while at < charged.len() {
+        let one = charged[at];
+        let before_ns = at.checked_sub(1).map_or(i64::MIN, |before| charged[before].end_ns);
+        let before = &woken[..woken.partition_point(|woken_ns| *woken_ns < one.start_ns)];
+        // The kernel records a wake-up some time after it read the clock for it.
+        let last_ns = before.last().copied().filter(|woken_ns| woken_ns.saturating_add(READ_APART_NS_MAX) >= before_ns);
+        let since_ns = last_ns.map(|woken_ns| woken_ns.max(before_ns));
+        let excess_ns = -one.missing_ns();
+        let in_full = |since_ns: &i64| {
+            let ns = one.start_ns - since_ns;
+            ns > READ_APART_NS_MAX && excess_ns.abs_diff(ns) <= READ_APART_NS_MAX.unsigned_abs()
+        };
+        if let Some(start_ns) = since_ns.filter(in_full) {
+            charged[at].ran_ns -= excess_ns;
+            charged.insert(at, Charged { tid: one.tid, start_ns, end_ns: one.start_ns, ran_ns: excess_ns });
+            at += 1;
+        }
+        at += 1;
+    }
 }
 
 /// Instants at which a thread was woken for `cpu`, ascending.
@@ -128,6 +156,36 @@ mod tests {
         assert_eq!(missing_us(before.to_vec(), &[]), [4900]);
         let both = [charge(1, 0, 5000, 100), charge(2, 5000, 9000, 1000)];
         assert_eq!(missing_us(both.to_vec(), &[1000]), [900, 3000]);
+    }
+
+    fn reached_back_us(mut charged: Vec<Charged>, woken_us: &[i64]) -> Vec<(i64, i64, i64)> {
+        let woken: Vec<i64> = woken_us.iter().map(|us| us * 1000).collect();
+        reach_back(&mut charged, &woken);
+        charged.iter().map(|one| (one.start_ns / 1000, one.end_ns / 1000, one.missing_ns() / 1000)).collect()
+    }
+
+    #[test]
+    fn a_charge_alone_reaches_back_to_the_wake_up_before_it() {
+        // Woken at 23, switched to at 1108: since when the thread before had the CPU is not recorded.
+        let unknown = vec![charge(2, 1108, 1135, 1113)];
+        assert_eq!(reached_back_us(unknown.clone(), &[23]), [(23, 1108, -1), (1108, 1135, 0)]);
+        assert_eq!(
+            reached_back_us(unknown.clone(), &[600]),
+            [(1108, 1135, -1086)],
+            "the clock was read earlier than this"
+        );
+        assert_eq!(reached_back_us(unknown, &[]), [(1108, 1135, -1086)]);
+        // The thread before was charged up to the wake-up, which is recorded a little later.
+        let charged = vec![charge(1, 0, 232, 232), charge(2, 915, 976, 743)];
+        assert_eq!(reached_back_us(charged, &[11, 236]), [(0, 232, 0), (236, 915, -3), (915, 976, 0)]);
+    }
+
+    #[test]
+    fn a_charge_that_reaches_back_only_in_part_shows_nothing() {
+        let stolen = vec![charge(2, 1108, 1135, 513)];
+        assert_eq!(reached_back_us(stolen, &[23]), [(1108, 1135, -486)]);
+        let own = vec![charge(1, 0, 900, 900), charge(2, 900, 1000, 100)];
+        assert_eq!(reached_back_us(own, &[500]), [(0, 900, 0), (900, 1000, 0)]);
     }
 
     #[test]

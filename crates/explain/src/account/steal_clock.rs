@@ -18,7 +18,7 @@
 //!
 //! With CONFIG_IRQ_TIME_ACCOUNTING the clock leaves out interrupts as well.
 
-use crate::account::charges::{SWITCHING_NS_MAX, charges};
+use crate::account::charges::{READ_APART_NS_MAX, SWITCHING_NS_MAX, charges};
 use crate::account::vcpu_absences::{AbsenceCause, Charged, PlacedAbsence};
 use crate::read::event::{Event, EventKind};
 use crate::replay::trace::{CpuActivity, Stamp, Trace};
@@ -106,12 +106,13 @@ impl StealClock {
         }
         let activity = trace.cpu(cpu)?;
         let read: Vec<i64> = touches(trace, cpu).into_iter().chain(searches_for_work(trace, cpu)).collect();
-        let unknown_ns = unknown_ns(activity, &read, start_ns, end_ns);
+        let first = charged.partition_point(|one| one.end_ns <= start_ns);
+        let over: Vec<&Charged> = charged[first..].iter().take_while(|one| one.start_ns < end_ns).collect();
+        let left_out_ns = over.iter().map(|one| one.missing_ns().max(0)).sum::<i64>();
+        let unknown_ns = unknown_ns(activity, &read, left_out_ns, start_ns, end_ns);
         if unknown_ns * 100 > (end_ns - start_ns) * (100 - RAN_PERCENT_MIN) {
             return None;
         }
-        let first = charged.partition_point(|one| one.end_ns <= start_ns);
-        let over: Vec<&Charged> = charged[first..].iter().take_while(|one| one.start_ns < end_ns).collect();
         let (first, last) = (over.first()?, over.last()?);
         let whole = first.start_ns <= start_ns
             && last.end_ns >= end_ns
@@ -121,7 +122,7 @@ impl StealClock {
             one.cpu == cpu && matches!(one.cause, AbsenceCause::StealClock { charged: of, more: false } if charged(of))
         };
         let placed_ns: i64 = self.absences.iter().filter(is_of_these).map(|one| one.end_ns - one.start_ns).sum();
-        let missing_ns = over.iter().map(|one| one.missing_ns().max(0)).sum::<i64>() - placed_ns;
+        let missing_ns = left_out_ns - placed_ns;
         let ran = missing_ns * 100 <= (end_ns - start_ns) * RAN_MISSING_PERCENT_MAX;
         (whole && ran).then_some(Charged {
             tid: first.tid,
@@ -133,13 +134,19 @@ impl StealClock {
 }
 
 /// Maximum part of a stretch in which a CPU may have been preempted although it was charged: from its last record to
-/// the last reading of its clock by another CPU before its next record.
-fn unknown_ns(activity: &CpuActivity, read: &[i64], start_ns: i64, end_ns: i64) -> i64 {
+/// a reading of its clock by another CPU. A CPU that was not executed at that reading is charged for nothing from there to
+/// the next reading, so only a reading that no more time follows than the charges leave out can hide anything.
+fn unknown_ns(activity: &CpuActivity, read: &[i64], left_out_ns: i64, start_ns: i64, end_ns: i64) -> i64 {
+    let mut read = read.to_vec();
+    read.sort_unstable();
     let over = silences(activity).into_iter().filter(|silence| silence.start_ns < end_ns && start_ns < silence.end_ns);
     over.map(|silence| {
-        let until_ns = silence.end_ns.min(end_ns);
-        let last_read_ns = read.iter().filter(|at_ns| **at_ns < until_ns).max();
-        last_read_ns.map_or(0, |at_ns| (at_ns - silence.start_ns.max(start_ns)).max(0))
+        let first = read.partition_point(|at_ns| *at_ns <= silence.start_ns);
+        let within: Vec<i64> = read[first..].iter().copied().take_while(|at_ns| *at_ns < silence.end_ns).collect();
+        let following = within.iter().copied().skip(1).chain([silence.end_ns]);
+        let may_hide = |(at_ns, next_ns): &(i64, i64)| next_ns - at_ns <= left_out_ns + READ_APART_NS_MAX;
+        let hiding = within.iter().copied().zip(following).filter(may_hide).last();
+        hiding.map_or(0, |(at_ns, _)| (at_ns.min(end_ns) - silence.start_ns.max(start_ns)).max(0))
     })
     .sum()
 }

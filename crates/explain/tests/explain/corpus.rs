@@ -212,3 +212,16 @@ fn cases_named_after_a_culprit_name_it_first() {
     }
     assert!(named >= 10, "only {named} cases are named after a culprit");
 }
+
+#[test]
+fn the_document_names_cases_that_exist() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/explanation/explaining.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    let (_, table) = document.split_once("Which cases guard").unwrap();
+    let (table, _) = table.split_once("\n\nEach culprit").unwrap();
+    let named: Vec<&str> = table.split('`').skip(1).step_by(2).collect();
+    assert!(named.len() > 20, "{named:?}");
+    let cases = cases();
+    let missing: Vec<&&str> = named.iter().filter(|name| !cases.iter().any(|case| case.ends_with(name))).collect();
+    assert!(missing.is_empty(), "the corpus has no {missing:?}");
+}
