@@ -35,7 +35,7 @@ FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare intercept bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -105,6 +105,10 @@ e2e-compare: build ## compare kernels in virtual time: 16 seeds, ten bisections 
 bench: build ## print costs beside a bare loop, cyclictest and trace-cmd; asserts nothing
 	cargo build --profile meter --package tardy-meter --target $(MUSL) --example bare_loop
 	bench/run
+
+bench-lab: ## add runs to SQLite and PostgreSQL, time what pages ask of 10^3 to 10^5 of them; asserts nothing
+	packaging/install-dependencies
+	cargo run --release --package store --example bench_lab
 
 simulate-judge: ## check every claim of the judge on simulated machines with known truth (minutes); print error rates and power
 	cargo test --release --package judge --test simulation -- --ignored --nocapture --test-threads=1
@@ -246,9 +250,9 @@ $(METERS)-%: $(RUST_SOURCES)
 	@mkdir -p $(@D)
 	install -m 755 target/$(RUST_TARGET_$*)/meter/tardy-meter $@
 
-# Each carries the meters for all architectures.
+# Each carries the meters for all architectures. Without the lab: SQLite needs a C compiler for the target.
 $(STATIC_TARDY)-%: $(RUST_SOURCES) $(UI) $(ARCHITECTURES:%=$(METERS)-%)
-	TARDY_CARRIED_METERS=$(CURDIR)/dist/bin/meters packaging/reproducible-build $(RUST_TARGET_$*) --release --package tardy
+	TARDY_CARRIED_METERS=$(CURDIR)/dist/bin/meters packaging/reproducible-build $(RUST_TARGET_$*) --release --package tardy --no-default-features --features parquet,png
 	@mkdir -p $(@D)
 	install -m 755 target/$(RUST_TARGET_$*)/release/tardy $@
 

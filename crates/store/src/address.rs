@@ -4,14 +4,21 @@ use crate::error::StoreError;
 use std::path::{Path, PathBuf};
 
 /// Name of the index beside the archives.
-pub const INDEX_FILE: &str = "index.sqlite";
+const INDEX_FILE: &str = "index.sqlite";
 
 /// An index, and the directory of the archives that it is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// A URL of `sqlite:` or `postgres:`.
-    pub index: String,
     pub archives: PathBuf,
+    index: Index,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Index {
+    /// A file among the archives.
+    File,
+    /// The URL of a PostgreSQL database.
+    Server(String),
 }
 
 impl Address {
@@ -22,7 +29,7 @@ impl Address {
     /// [`StoreError::Address`] for a URL of another kind.
     pub fn parse(text: &str, archives: &Path) -> Result<Self, StoreError> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return Ok(Self { index: text.to_owned(), archives: archives.to_owned() });
+            return Ok(Self { index: Index::Server(text.to_owned()), archives: archives.to_owned() });
         }
         if text.contains("://") || text.is_empty() {
             return Err(StoreError::Address(text.to_owned()));
@@ -32,11 +39,19 @@ impl Address {
 
     /// The index in a directory of archives.
     pub fn directory(archives: &Path) -> Self {
-        Self { index: sqlite_url(&archives.join(INDEX_FILE)), archives: archives.to_owned() }
+        Self { index: Index::File, archives: archives.to_owned() }
+    }
+
+    /// The URL of the index, if `root` is the absolute path of the directory of archives, without `..`.
+    pub fn url(&self, root: &Path) -> String {
+        match &self.index {
+            Index::File => sqlite_url(&root.join(INDEX_FILE)),
+            Index::Server(url) => url.clone(),
+        }
     }
 }
 
-/// A path may have letters with a meaning in a URL.
+/// A path may have letters with a meaning in a URL, and a URL is shortened where it has `..`.
 fn sqlite_url(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     let mut url = String::from("sqlite://");
@@ -56,15 +71,14 @@ mod tests {
 
     #[test]
     fn a_directory_has_its_index_in_it_and_a_url_does_not() {
-        let runs = Address::parse("runs", Path::new("other")).unwrap();
-        assert_eq!(
-            (runs.index.as_str(), runs.archives.as_path()),
-            ("sqlite://runs/index.sqlite?mode=rwc", Path::new("runs"))
-        );
+        let runs = Address::parse("../runs", Path::new("other")).unwrap();
+        assert_eq!(runs.archives, Path::new("../runs"));
+        assert_eq!(runs.url(Path::new("/a b?c#d%")), "sqlite:///a%20b%3Fc%23d%25/index.sqlite?mode=rwc");
         let lab = Address::parse("postgres://lab@db/tardy", Path::new("archives")).unwrap();
-        assert_eq!((lab.index.as_str(), lab.archives.as_path()), ("postgres://lab@db/tardy", Path::new("archives")));
-        let odd = Address::directory(Path::new("/a b?c#d%"));
-        assert_eq!(odd.index, "sqlite:///a%20b%3Fc%23d%25/index.sqlite?mode=rwc");
+        assert_eq!(
+            (lab.url(Path::new("/x")).as_str(), lab.archives.as_path()),
+            ("postgres://lab@db/tardy", Path::new("archives"))
+        );
         assert!(matches!(Address::parse("mysql://x", Path::new("")), Err(StoreError::Address(_))));
     }
 }

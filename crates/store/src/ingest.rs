@@ -75,8 +75,15 @@ impl Store {
     ) -> Result<Ingested, StoreError> {
         let (store, path) = (self.clone(), archive.to_owned());
         let (digest, kept) = tokio::task::spawn_blocking(move || store.kept(&path)).await??;
+        let mut again = again;
         if !again && let Some(known) = self.known(&digest).await? {
-            return Ok(known);
+            if known.location == kept.location
+                || Run::open_without_seconds(self.artefacts.path(&known.location)).is_ok()
+            {
+                return Ok(known);
+            }
+            // Its archive was removed, or moved to here.
+            again = true;
         }
         let store = self.clone();
         let prepared = tokio::task::spawn_blocking(move || store.prepared(digest, kept, &*assess)).await??;

@@ -8,6 +8,7 @@
 //! * [`Store::ingest`] adds an archive. Adding it twice, at once or after a crash leaves it there once.
 //! * [`queries`] answers what pages ask: fleet, history of a board, a run, series, culprits.
 //! * [`queue`] has plans to run on boards, and the leases of the workers that run them.
+//! * [`changes`] are places where a figure changed its level, with their triage, each reported once.
 //! * [`Store::prunable`] lists runs whose raw traces nothing needs, [`Store::prune`] removes these, [`Store::pin`] keeps them.
 //!
 //! It judges and explains nothing: an [`Assess`] of the caller supplies verdict and explanations.
@@ -15,6 +16,7 @@
 mod address;
 mod artefacts;
 mod assessment;
+pub mod changes;
 mod database;
 mod digest;
 mod error;
@@ -64,7 +66,7 @@ impl Store {
     /// made.
     pub async fn open(address: &Address) -> Result<Self, StoreError> {
         let artefacts = Artefacts::open(&address.archives)?;
-        let database = Database::open(&address.index).await?;
+        let database = Database::open(&address.url(artefacts.root())).await?;
         migrations::run(&database).await?;
         Ok(Self { database, artefacts })
     }

@@ -1,4 +1,4 @@
-//! Which raw traces may go: histograms, verdicts and figures stay for ever, traces only where somebody may need them.
+//! Which raw traces may go: histograms, verdicts and figures stay for ever, traces only where an analysis may need them.
 
 use crate::Store;
 use crate::error::StoreError;
@@ -22,7 +22,7 @@ pub struct Retention {
 pub enum KeptBecause {
     /// It is younger than the rules ask for.
     Recent,
-    /// Somebody or an incident needs it.
+    /// A user pinned it, or an incident cites it.
     Pinned,
     /// It failed a limit, is not valid, or could not be judged.
     Failure,

@@ -16,6 +16,8 @@ use crate::verbs::{
     import, judge, list, load, man, methods, observe, plan, record, replay, report, restore, run, target, verify,
     watch,
 };
+#[cfg(feature = "lab")]
+use crate::verbs::{queue, store, worker};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -48,6 +50,12 @@ enum Verb {
     Import(import::ImportArguments),
     #[cfg(feature = "lab")]
     Serve(serve::ServeArguments),
+    #[cfg(feature = "lab")]
+    Store(store::StoreArguments),
+    #[cfg(feature = "lab")]
+    Queue(queue::QueueArguments),
+    #[cfg(feature = "lab")]
+    Worker(worker::WorkerArguments),
     Cyclictest(cyclictest::CyclictestArguments),
     Observe(Box<observe::ObserveArguments>),
     Judge(judge::JudgeArguments),
@@ -88,6 +96,8 @@ pub fn definition() -> clap::Command {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     defect::print_panics_as_lines();
+    #[cfg(feature = "lab")]
+    crate::lab::child::end_with_worker();
     let typed: Vec<OsString> = std::env::args_os().collect();
     defect::unless_defective(|| obey(&typed)).unwrap_or_else(|| {
         if asks_for_json(&typed) {
@@ -143,6 +153,12 @@ fn start(verb: Verb, command: Vec<String>) -> anyhow::Result<Exit> {
         Verb::Import(arguments) => import::run(&arguments),
         #[cfg(feature = "lab")]
         Verb::Serve(arguments) => serve::run(&arguments),
+        #[cfg(feature = "lab")]
+        Verb::Store(arguments) => store::run(&arguments),
+        #[cfg(feature = "lab")]
+        Verb::Queue(arguments) => queue::run(&arguments),
+        #[cfg(feature = "lab")]
+        Verb::Worker(arguments) => worker::run(&arguments),
         Verb::Cyclictest(arguments) => cyclictest::run(&arguments),
         Verb::Observe(arguments) => observe::run(&arguments, command),
         Verb::Judge(arguments) => judge::run(&arguments),

@@ -11,6 +11,8 @@ mod defect;
 mod exit;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+#[cfg(feature = "lab")]
+mod lab;
 mod measuring;
 mod options;
 mod plans;

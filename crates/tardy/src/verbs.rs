@@ -20,6 +20,8 @@ pub mod man;
 pub mod methods;
 pub mod observe;
 pub mod plan;
+#[cfg(feature = "lab")]
+pub mod queue;
 pub mod record;
 pub mod replay;
 pub mod report;
@@ -27,6 +29,10 @@ pub mod restore;
 pub mod run;
 #[cfg(feature = "lab")]
 pub mod serve;
+#[cfg(feature = "lab")]
+pub mod store;
 pub mod target;
 pub mod verify;
 pub mod watch;
+#[cfg(feature = "lab")]
+pub mod worker;

@@ -2,11 +2,11 @@
 
 use crate::postgres::Server;
 use crate::promises::{self, Lab};
-use crate::{queue, retention};
+use crate::{changes, queue, retention};
 use prerequisites::require;
 use std::future::Future;
 
-fn finish<T>(work: impl Future<Output = T>) -> T {
+pub fn finish<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
     runtime.block_on(work)
 }
@@ -37,6 +37,7 @@ macro_rules! promises {
 promises!(
     promises:
     an_archive_is_there_once_however_often_it_is_added,
+    an_archive_that_moved_is_found_at_its_new_place,
     added_at_once_by_many_it_is_there_once,
     the_fleet_shows_the_newest_run_and_its_coverage,
     a_board_that_turned_bad_names_the_last_good_and_the_first_bad_run,
@@ -60,4 +61,8 @@ promises!(
     traces_go_except_of_maxima_failures_recent_and_pinned_runs,
     a_run_pinned_after_the_list_was_made_stays,
     removing_that_was_interrupted_is_completed;
+    changes:
+    a_step_a_second_mode_and_a_drift_are_found_with_their_kernels,
+    scatter_is_no_change,
+    a_change_keeps_its_triage_and_is_reported_once;
 );

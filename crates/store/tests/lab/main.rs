@@ -1,6 +1,8 @@
 //! The store on SQLite and on PostgreSQL: one body of tests for both.
 
 mod both;
+mod changes;
+mod killed;
 mod postgres;
 mod promises;
 mod queue;

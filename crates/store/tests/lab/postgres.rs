@@ -1,11 +1,13 @@
 //! A PostgreSQL server for one test: in a temporary directory, on a Unix socket alone, as a user without privileges.
 
 use prerequisites::is_root;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -16,7 +18,7 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 pub struct Server {
     folder: tempfile::TempDir,
     programs: PathBuf,
-    process: Child,
+    process: Mutex<Child>,
     databases: AtomicU32,
 }
 
@@ -53,7 +55,7 @@ impl Server {
         let made =
             initdb.args(["-U", "tardy", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]).status().unwrap();
         assert!(made.success());
-        let process = postgres(&programs, folder.path());
+        let process = Mutex::new(postgres(&programs, folder.path()));
         let server = Self { folder, programs, process, databases: AtomicU32::new(0) };
         server.wait();
         server
@@ -66,6 +68,17 @@ impl Server {
         createdb.arg("-h").arg(self.folder.path()).args(["-U", "tardy", &name]);
         assert!(createdb.status().unwrap().success());
         format!("postgres://tardy@localhost/{name}?host={}", self.folder.path().display())
+    }
+
+    /// Ends the server in the middle of everything, and starts it again.
+    pub fn crash(&self) {
+        let mut process = self.process.lock().unwrap();
+        // Every backend quits at once, nothing is written back, and the next start recovers.
+        kill_process(Pid::from_child(&process), Signal::QUIT).unwrap();
+        process.wait().unwrap();
+        *process = postgres(&self.programs, self.folder.path());
+        drop(process);
+        self.wait();
     }
 
     fn wait(&self) {
@@ -84,7 +97,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let process = self.process.get_mut().unwrap();
+        let _ = kill_process(Pid::from_child(process), Signal::QUIT);
+        let _ = process.wait();
     }
 }

@@ -35,6 +35,19 @@ impl Lab {
         Self { folder, outside, address }
     }
 
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Writes runs outside the directory of archives.
+    pub fn write_outside(&self, count: usize) -> Vec<PathBuf> {
+        let paths: Vec<PathBuf> = (0..count).map(|number| self.outside.path().join(format!("run{number}"))).collect();
+        for (number, path) in paths.iter().enumerate() {
+            Synthetic::of(["pi", "amd"][number % 2], "6.1.0", number as i64).write(path);
+        }
+        paths
+    }
+
     pub async fn open(&self) -> Store {
         Store::open(&self.address).await.unwrap()
     }
@@ -84,6 +97,16 @@ pub async fn an_archive_is_there_once_however_often_it_is_added(lab: Lab) {
     let second = store.ingest(&copy, assess()).await.unwrap();
     assert_eq!((second.outcome, second.digest), (Outcome::Known, first.digest));
     assert!(store.archive_of("no such run").await.unwrap().is_none());
+}
+
+pub async fn an_archive_that_moved_is_found_at_its_new_place(lab: Lab) {
+    let store = lab.open().await;
+    let first = lab.add(&store, "here", &Synthetic::of("pi", "6.1.0", 1)).await;
+    fs::rename(lab.inside("here"), lab.inside("there")).unwrap();
+    let second = store.ingest(&lab.inside("there"), assess()).await.unwrap();
+    assert_eq!((second.outcome, &second.digest, second.location.as_str()), (Outcome::Replaced, &first.digest, "there"));
+    assert!(Run::open(store.archive_of(&first.digest).await.unwrap().unwrap()).is_ok());
+    assert_eq!((store.runs(None, 9).await.unwrap().len(), store.fleet().await.unwrap().rows[0].coverage.runs), (1, 1));
 }
 
 pub async fn added_at_once_by_many_it_is_there_once(lab: Lab) {

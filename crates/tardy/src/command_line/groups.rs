@@ -36,7 +36,7 @@ const GROUPS: &[Group] = &[
         example: "tardy target add board --ssh root@192.168.1.7",
     },
     #[cfg(feature = "lab")]
-    Group { title: "Lab", verbs: &["serve"], example: "tardy serve runs" },
+    Group { title: "Lab", verbs: &["serve", "store", "queue", "worker"], example: "tardy serve runs" },
     Group {
         title: "Exchange",
         verbs: &["import", "export", "completions", "man"],

@@ -5,20 +5,20 @@ use crate::archives::explaining::{causes_of, explain_run};
 use crate::archives::judging::compare_runs;
 use crate::archives::{RUNS, all_below};
 use crate::exit::{Exit, UsageError};
+use crate::lab::assessing::assessing;
 use anyhow::Context;
 use archive::explanation::Explanation;
 use archive::reader::Run;
-use archive::summary::{ReportData, RunSummary};
+use archive::summary::ReportData;
 use clap::Args;
 use judge::compare::Comparison;
-use judge::step::StepVerdict;
 use server::access::{AccessError, Tokens};
 use server::{Archives, Lab, ListenError, Listener, ReadError};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Assess, Assessment};
+use store::Assess;
 
 /// Tokens of the directory, unless the command line names another file.
 const TOKENS_FILE: &str = "tokens";
@@ -97,12 +97,6 @@ fn explained(run: &Run) -> Vec<Explanation> {
     run.explanations().unwrap_or_else(|| explain_run(run, &mut |_, _| {}))
 }
 
-/// A run outside of a plan has no limits to pass.
-fn assessed(run: &Run) -> Assessment {
-    let valid = RunSummary::of(run, &[]).valid;
-    Assessment { verdict: StepVerdict::of(valid, &[]), explanations: explained(run) }
-}
-
 /// Archives of this host, explained by this program.
 struct OfThisHost;
 
@@ -112,7 +106,7 @@ impl Archives for OfThisHost {
     }
 
     fn assess(&self) -> Arc<dyn Assess> {
-        Arc::new(assessed)
+        assessing()
     }
 
     fn compare(&self, a: &Path, b: &Path) -> Result<Comparison, ReadError> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Verbs whose documents do not depend on the machine that prints them.
-const VERBS: [&[&str]; 8] = [
+const VERBS: [&[&str]; 12] = [
     &["compare", "v1", "again"],
     &["explain", "v1"],
     &["explain", "v1", "--bound"],
@@ -20,6 +20,10 @@ const VERBS: [&[&str]; 8] = [
     &["judge", "v1", "--limit", "latency < 100us"],
     &["list", "."],
     &["load", "list"],
+    &["store", "ingest", "v1"],
+    &["store", "list"],
+    &["store", "changes"],
+    &["queue", "list"],
 ];
 
 type Fields = BTreeMap<String, BTreeSet<&'static str>>;

@@ -19,6 +19,8 @@ mod git_bisect;
 mod history;
 mod hostile;
 mod judge;
+#[cfg(feature = "lab")]
+mod lab;
 mod labgrid;
 mod large;
 mod live_view;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const VERBS: [&str; 25] = [
+const VERBS: [&str; 28] = [
     "",
     "audit",
     "check",
@@ -31,6 +31,9 @@ const VERBS: [&str; 25] = [
     "export",
     "serve",
     "virtual",
+    "store",
+    "queue",
+    "worker",
 ];
 
 pub fn root() -> &'static Path {

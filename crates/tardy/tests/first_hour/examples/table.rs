@@ -52,6 +52,9 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("--source", "a kernel with this tracer"),
     ("'pipewire*'", "a session with PipeWire"),
     ("tardy serve", "a browser"),
+    ("postgres:", "a PostgreSQL server"),
+    ("--board pi", "a board"),
+    ("backfill", "kernels"),
     ("...", "words of the user"),
 ];
 
@@ -97,7 +100,10 @@ pub const PROMISES: &[(&str, Promise)] = &[
     ("tardy load", Promise::Code(0)),
     ("tardy methods", Promise::Code(0)),
     ("tardy plan", Promise::Code(0)),
+    ("tardy queue", Promise::Code(0)),
     ("tardy report", Promise::Code(0)),
+    ("tardy store", Promise::Code(0)),
+    ("tardy worker", Promise::Code(0)),
     ("tardy target", Promise::Code(0)),
     ("tardy", Promise::Code(0)),
 ];

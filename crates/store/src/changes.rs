@@ -1,0 +1,237 @@
+//! Where a figure of a scenario changed its level: found by `judge`, kept with its triage, reported once.
+//!
+//! With each new run the place of a change may move by a few runs; it stays the same change, with the state that people gave it.
+
+mod report;
+
+pub use report::ChangeReport;
+
+use crate::Store;
+use crate::database::Writing;
+use crate::error::StoreError;
+use crate::label::hex_of;
+use crate::record::word;
+use crate::row::{get, json, worded};
+use judge::difference::Difference;
+use judge::history::{HistoryRun, RUNS_A_SIDE, Series, history};
+use serde::{Deserialize, Serialize};
+use sqlx::any::AnyRow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Seed of the permutations, so that the same runs give the same changes.
+const SEED: u64 = 1;
+/// Differences that are kept with a change.
+const DIFFERENCES_MAX: usize = 50;
+
+/// What people decided about a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Triage {
+    New,
+    Known,
+    Fixed,
+    Noise,
+}
+
+/// A change of a figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Its name; it stays.
+    pub change: String,
+    pub scenario: String,
+    /// Such as `p99.9`.
+    pub figure: String,
+    /// The last run before and the first run after it.
+    pub before_digest: String,
+    pub after_digest: String,
+    /// Mean levels, in the unit of the figure: ns for quantiles, events an hour for counts.
+    pub level_before: f64,
+    pub level_after: f64,
+    pub p_value: f64,
+    /// What else differs between the two runs: kernel, settings, machine.
+    pub differences: Vec<Difference>,
+    /// The change in words.
+    pub sentence: String,
+    pub triage: Triage,
+    pub found_unix_ns: i64,
+    /// When it was reported; `None` before.
+    pub reported_unix_ns: Option<i64>,
+}
+
+/// The newest runs of a scenario as `judge` compares them.
+struct Compared {
+    runs: Vec<HistoryRun>,
+    /// Position of a run by its digest.
+    at: BTreeMap<String, usize>,
+}
+
+impl Store {
+    /// Looks for changes in the newest runs of a scenario, keeps what is found, and returns all changes of the scenario.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn find_changes(&self, scenario: &str, now_unix_ns: i64) -> Result<Vec<Change>, StoreError> {
+        let compared = self.compared(scenario).await?;
+        let (all, compared) = tokio::task::spawn_blocking(move || (history(&compared.runs, SEED), compared)).await?;
+        let mut writing = self.database.write().await?;
+        let known = known(&mut writing, scenario).await?;
+        let mut confirmed: BTreeSet<String> = BTreeSet::new();
+        for found in all.iter().flat_map(|series| found(scenario, series, now_unix_ns)) {
+            let same = known.iter().find(|known| !confirmed.contains(&known.change) && compared.is_same(known, &found));
+            let change = match same {
+                Some(known) => Change {
+                    change: known.change.clone(),
+                    triage: known.triage,
+                    found_unix_ns: known.found_unix_ns,
+                    reported_unix_ns: known.reported_unix_ns,
+                    ..found
+                },
+                None => found,
+            };
+            write(&mut writing, &change).await?;
+            confirmed.insert(change.change);
+        }
+        for gone in known.iter().filter(|known| !confirmed.contains(&known.change) && compared.could_see(known)) {
+            // What was reported, or what people looked at, stays.
+            let sql = "DELETE FROM changes WHERE change = $1 AND reported_unix_ns IS NULL AND triage = 'new'";
+            sqlx::query(sql).bind(&gone.change).execute(&mut *writing.transaction).await?;
+        }
+        writing.commit().await?;
+        self.changes(Some(scenario)).await
+    }
+
+    /// The changes of a scenario, or of all, newest first; at most 10 000.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn changes(&self, scenario: Option<&str>) -> Result<Vec<Change>, StoreError> {
+        let sql = "SELECT c.*, c.change AS digest FROM changes c WHERE c.scenario = COALESCE($1, c.scenario) \
+                   ORDER BY c.found_unix_ns DESC, c.change LIMIT 10000";
+        let rows = sqlx::query(sql).bind(scenario).fetch_all(self.database.pool()).await?;
+        rows.iter().map(Change::of).collect()
+    }
+
+    /// Keys of all scenarios.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn scenario_keys(&self) -> Result<Vec<String>, StoreError> {
+        let rows: Vec<(String,)> =
+            sqlx::query_as("SELECT scenario FROM scenarios ORDER BY scenario").fetch_all(self.database.pool()).await?;
+        Ok(rows.into_iter().map(|(scenario,)| scenario).collect())
+    }
+
+    /// Records what people decided about a change. `false`: there is no such change.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn triage(&self, change: &str, triage: Triage) -> Result<bool, StoreError> {
+        let mut writing = self.database.write().await?;
+        let query = sqlx::query("UPDATE changes SET triage = $2 WHERE change = $1").bind(change).bind(word(&triage));
+        let there = query.execute(&mut *writing.transaction).await?.rows_affected() > 0;
+        writing.commit().await?;
+        Ok(there)
+    }
+
+    async fn compared(&self, scenario: &str) -> Result<Compared, StoreError> {
+        let runs = self.compared_runs(scenario, i64::MIN, i64::MAX).await?;
+        let at = runs.iter().enumerate().map(|(at, run)| (run.archive.clone(), at)).collect();
+        Ok(Compared { runs, at })
+    }
+}
+
+impl Compared {
+    /// Whether a change that was found is one that is known already: its place is near.
+    fn is_same(&self, known: &Change, found: &Change) -> bool {
+        let near = |a: usize, b: usize| a.abs_diff(b) < RUNS_A_SIDE;
+        known.figure == found.figure
+            && self
+                .at
+                .get(&known.after_digest)
+                .zip(self.at.get(&found.after_digest))
+                .is_some_and(|(known, found)| near(*known, *found))
+    }
+
+    /// Whether these runs would still show a change: enough of them are on both sides.
+    fn could_see(&self, known: &Change) -> bool {
+        self.at.get(&known.after_digest).is_some_and(|at| *at >= RUNS_A_SIDE)
+    }
+}
+
+fn found(scenario: &str, series: &Series, now_unix_ns: i64) -> Vec<Change> {
+    let figure = series.metric.name.to_string();
+    let change = |change: &judge::history::ChangePoint| {
+        let (before, after) = (&series.points[change.at - 1].archive, &series.points[change.at].archive);
+        Change {
+            change: hex_of(&[scenario, &figure, after])[..32].to_owned(),
+            scenario: scenario.to_owned(),
+            figure: figure.clone(),
+            before_digest: before.clone(),
+            after_digest: after.clone(),
+            level_before: change.before,
+            level_after: change.after,
+            p_value: change.p_value,
+            differences: change.differences.iter().take(DIFFERENCES_MAX).cloned().collect(),
+            sentence: change.sentence.clone(),
+            triage: Triage::New,
+            found_unix_ns: now_unix_ns,
+            reported_unix_ns: None,
+        }
+    };
+    series.changes.iter().map(change).collect()
+}
+
+async fn known(writing: &mut Writing<'_>, scenario: &str) -> Result<Vec<Change>, StoreError> {
+    // Two that look at a scenario at once take turns.
+    let sql = "UPDATE scenarios SET words = words WHERE scenario = $1";
+    sqlx::query(sql).bind(scenario).execute(&mut *writing.transaction).await?;
+    let sql = "SELECT c.*, c.change AS digest FROM changes c WHERE c.scenario = $1 ORDER BY c.found_unix_ns, c.change";
+    let rows = sqlx::query(sql).bind(scenario).fetch_all(&mut *writing.transaction).await?;
+    rows.iter().map(Change::of).collect()
+}
+
+async fn write(writing: &mut Writing<'_>, change: &Change) -> Result<(), StoreError> {
+    let sql = "INSERT INTO changes (change, scenario, figure, before_digest, after_digest, level_before, level_after, p_value, \
+               differences, sentence, triage, found_unix_ns) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+               ON CONFLICT (change) DO UPDATE SET before_digest = excluded.before_digest, \
+               after_digest = excluded.after_digest, level_before = excluded.level_before, \
+               level_after = excluded.level_after, p_value = excluded.p_value, differences = excluded.differences, \
+               sentence = excluded.sentence";
+    let differences = serde_json::to_string(&change.differences).expect("differences have only string keys");
+    sqlx::query(sql)
+        .bind(&change.change)
+        .bind(&change.scenario)
+        .bind(&change.figure)
+        .bind(&change.before_digest)
+        .bind(&change.after_digest)
+        .bind(change.level_before)
+        .bind(change.level_after)
+        .bind(change.p_value)
+        .bind(differences)
+        .bind(&change.sentence)
+        .bind(word(&change.triage))
+        .bind(change.found_unix_ns)
+        .execute(&mut *writing.transaction)
+        .await?;
+    Ok(())
+}
+
+impl Change {
+    fn of(row: &AnyRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            change: get(row, "change")?,
+            scenario: get(row, "scenario")?,
+            figure: get(row, "figure")?,
+            before_digest: get(row, "before_digest")?,
+            after_digest: get(row, "after_digest")?,
+            level_before: get(row, "level_before")?,
+            level_after: get(row, "level_after")?,
+            p_value: get(row, "p_value")?,
+            differences: json(row, "differences")?,
+            sentence: get(row, "sentence")?,
+            triage: worded(row, "triage")?,
+            found_unix_ns: get(row, "found_unix_ns")?,
+            reported_unix_ns: get(row, "reported_unix_ns")?,
+        })
+    }
+}

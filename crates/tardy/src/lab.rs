@@ -1,0 +1,15 @@
+//! What the verbs of a lab share: where its index is, how runs are judged for it, and waiting for its database.
+
+pub mod arguments;
+pub mod assessing;
+pub mod child;
+
+use std::future::Future;
+
+/// Does work that waits for a database, on a runtime of its own.
+///
+/// # Errors
+/// Those of the work, and those of starting threads.
+pub fn finish<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(work)
+}

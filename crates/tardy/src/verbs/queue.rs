@@ -1,0 +1,231 @@
+//! `tardy queue`: plans for the workers of a lab to run.
+
+use crate::exit::{Exit, UsageError};
+use crate::lab::arguments::StoreOption;
+use crate::lab::finish;
+use crate::plans::checked::{CheckedPlan, Overrides};
+use crate::plans::{described, text_of};
+use crate::terminal::json;
+use crate::terminal::page::Page;
+use crate::terminal::table::{Align, Table};
+use clap::{Args, Subcommand};
+use runner::plan::Plan;
+use std::path::{Path, PathBuf};
+use store::Store;
+use store::queue::{Job, JobRequest, JobState};
+use words::calendar::utc;
+use words::printable::printable;
+
+/// Version of the documents that `tardy queue --json` prints.
+const QUEUE_VERSION: u32 = 1;
+/// What `backfill` replaces in a plan.
+const KERNEL: &str = "{kernel}";
+const SHOWN: i64 = 100;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy queue add plans/smoke.toml --board pi
+  tardy queue list
+  tardy queue backfill kernels.toml --scenario 3f2a... 6.1.1 6.1.2 6.1.3
+  tardy worker --board pi
+
+A plan may run commands on its board: who may queue plans may run programs there.
+Exit codes: 0 done, 1 there was nothing to do, 2 wrong usage, 3 the index failed.";
+
+/// Queue plans for workers to run on boards
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct QueueArguments {
+    #[command(subcommand)]
+    verb: QueueVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum QueueVerb {
+    /// Queue a plan for boards
+    Add(AddArguments),
+    /// List the newest jobs
+    List(CommonArguments),
+    /// Cancel a job that does not run yet
+    Cancel(CancelArguments),
+    /// Queue a plan for each kernel between the last good and the first bad one
+    Backfill(BackfillArguments),
+}
+
+#[derive(Debug, Args)]
+struct CommonArguments {
+    #[command(flatten)]
+    store: StoreOption,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct PlanArguments {
+    /// A plan file
+    plan: PathBuf,
+    /// Jobs with a higher one run first
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
+    priority: i64,
+    /// Start a job at most N times
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(i64).range(1..=100))]
+    attempts: i64,
+}
+
+#[derive(Debug, Args)]
+struct AddArguments {
+    #[command(flatten)]
+    plan: PlanArguments,
+    /// Board to run it on; may be repeated
+    #[arg(long = "board", value_name = "BOARD", required = true)]
+    boards: Vec<String>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+struct CancelArguments {
+    /// Name of the job
+    job: String,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+struct BackfillArguments {
+    /// A plan file with {kernel} where the name of a kernel belongs
+    #[command(flatten)]
+    plan: PlanArguments,
+    /// Key of the scenario, as `tardy store list --json` prints it
+    #[arg(long, value_name = "KEY")]
+    scenario: String,
+    /// Kernels from old to new, as boards report them
+    #[arg(value_name = "KERNEL", required = true)]
+    kernels: Vec<String>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub fn run(arguments: &QueueArguments) -> anyhow::Result<Exit> {
+    match &arguments.verb {
+        QueueVerb::Add(arguments) => finish(add(arguments)),
+        QueueVerb::List(arguments) => finish(list(arguments)),
+        QueueVerb::Cancel(arguments) => finish(cancel(arguments)),
+        QueueVerb::Backfill(arguments) => finish(backfill(arguments)),
+    }
+}
+
+async fn add(arguments: &AddArguments) -> anyhow::Result<Exit> {
+    let text = text_of(&arguments.plan.plan)?;
+    check(&arguments.plan.plan, &text)?;
+    let store = arguments.common.store.open().await?;
+    let mut jobs = Vec::new();
+    for board in &arguments.boards {
+        let request = request(&arguments.plan, board, text.clone(), None, "command line");
+        jobs.push(queue(&store, &request).await?);
+    }
+    show(&jobs, arguments.common.json)
+}
+
+async fn list(arguments: &CommonArguments) -> anyhow::Result<Exit> {
+    let store = arguments.store.open().await?;
+    store.expire(store.now_unix_ns().await?).await?;
+    show(&store.jobs(SHOWN).await?, arguments.json)
+}
+
+async fn cancel(arguments: &CancelArguments) -> anyhow::Result<Exit> {
+    let store = arguments.common.store.open().await?;
+    let cancelled = store.cancel(&arguments.job, store.now_unix_ns().await?).await?;
+    let Some(job) = store.job(&arguments.job).await? else {
+        return Err(UsageError(format!("no job {}; `tardy queue list` lists the newest ones", arguments.job)).into());
+    };
+    show(&[job], arguments.common.json)?;
+    Ok(if cancelled { Exit::Measured } else { Exit::LimitExceeded })
+}
+
+async fn backfill(arguments: &BackfillArguments) -> anyhow::Result<Exit> {
+    let path = &arguments.plan.plan;
+    let text = text_of(path)?;
+    if !text.contains(KERNEL) {
+        return Err(UsageError(format!(
+            "{} has no {KERNEL}; write it where the name of a kernel belongs",
+            path.display()
+        ))
+        .into());
+    }
+    let store = arguments.common.store.open().await?;
+    let suspects = store.suspects(&arguments.scenario, &arguments.kernels).await?;
+    let mut jobs = Vec::new();
+    for (kernel, suspects) in suspects.iter().flat_map(|found| found.kernels.iter().map(move |kernel| (kernel, found)))
+    {
+        let text = text.replace(KERNEL, kernel);
+        check(path, &text)?;
+        let because = format!("between {} and {}", suspects.last_good.kernel, suspects.first_bad.kernel);
+        let request = request(&arguments.plan, &suspects.board, text, Some(kernel.clone()), &because);
+        jobs.push(queue(&store, &request).await?);
+    }
+    if jobs.is_empty() {
+        complain!("tardy: no kernel of these lies between the last good and the first bad run of that scenario");
+    }
+    let nothing = jobs.is_empty();
+    show(&jobs, arguments.common.json)?;
+    Ok(if nothing { Exit::LimitExceeded } else { Exit::Measured })
+}
+
+fn request(plan: &PlanArguments, board: &str, text: String, kernel: Option<String>, because: &str) -> JobRequest {
+    JobRequest {
+        board: board.into(),
+        plan_name: Plan::name_of(&plan.plan),
+        plan: text,
+        kernel,
+        because: because.into(),
+        priority: plan.priority,
+        attempts_max: plan.attempts,
+    }
+}
+
+async fn queue(store: &Store, request: &JobRequest) -> anyhow::Result<Job> {
+    Ok(store.queue(request, store.now_unix_ns().await?).await?)
+}
+
+/// A plan with a mistake is refused here, and not hours later on its board.
+fn check(path: &Path, text: &str) -> anyhow::Result<()> {
+    let Err(problems) = CheckedPlan::read(&Plan::name_of(path), text, &Overrides::default()) else { return Ok(()) };
+    problems.iter().for_each(|problem| complain!("{}", printable(&described(path, problem))));
+    Err(UsageError(format!("{} cannot be run; docs/how-to/plans.md describes every key of a plan", path.display()))
+        .into())
+}
+
+fn show(jobs: &[Job], as_json: bool) -> anyhow::Result<Exit> {
+    if as_json {
+        json::print(&serde_json::json!({ "queue_version": QUEUE_VERSION, "jobs": jobs }))?;
+        return Ok(Exit::Measured);
+    }
+    let mut table = Table::new(&[Align::Left; 8]);
+    table.row(["job", "state", "board", "plan", "kernel", "tries", "queued", "last"]);
+    for job in jobs {
+        let tries = format!("{}/{}", job.attempts, job.attempts_max);
+        let kernel = job.kernel.clone().unwrap_or("-".into());
+        let queued = utc(job.queued_unix_ns);
+        let (board, plan, last) = (job.board.clone(), job.plan_name.clone(), job.message.clone());
+        table.row([job.job.clone(), state(job.state).into(), board, plan, kernel, tries, queued, last]);
+    }
+    let mut page = Page::for_stdout();
+    match jobs {
+        [] => page.line("no jobs; `tardy queue add PLAN --board BOARD` queues one"),
+        _ => table.lines().iter().for_each(|line| page.line(line)),
+    }
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+fn state(state: JobState) -> &'static str {
+    match state {
+        JobState::Queued => "queued",
+        JobState::Running => "running",
+        JobState::Done => "done",
+        JobState::Failed => "failed",
+        JobState::Cancelled => "cancelled",
+    }
+}

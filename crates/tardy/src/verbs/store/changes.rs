@@ -1,0 +1,134 @@
+//! `tardy store changes`: where figures changed, and one message for each.
+
+use super::{CommonArguments, STORE_VERSION};
+use crate::exit::{Exit, UsageError};
+use crate::terminal::json;
+use crate::terminal::page::Page;
+use clap::{Args, ValueEnum};
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use store::changes::{Change, ChangeReport, Triage};
+use words::printable::printable;
+
+/// A command that takes longer has failed; other changes of the index wait for it.
+const NOTIFY_MAX: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Args)]
+pub struct ChangesArguments {
+    /// Run this shell command for each change that was never reported, with a JSON document on its standard input; it was
+    /// reported if the command succeeds within 10 s
+    #[arg(long, value_name = "COMMAND")]
+    notify: Option<String>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum TriageName {
+    New,
+    Known,
+    Fixed,
+    Noise,
+}
+
+#[derive(Debug, Args)]
+pub struct TriageArguments {
+    /// Name of the change, as `tardy store changes` prints it
+    change: String,
+    /// What it is
+    #[arg(value_enum)]
+    triage: TriageName,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub async fn changes(arguments: &ChangesArguments) -> anyhow::Result<Exit> {
+    let store = arguments.common.store.open().await?;
+    let now = store.now_unix_ns().await?;
+    for scenario in store.scenario_keys().await? {
+        store.find_changes(&scenario, now).await?;
+    }
+    let (mut sent, mut failed) = (0, 0u64);
+    if let Some(command) = &arguments.notify {
+        let mut send = |report: &ChangeReport| {
+            let was_sent = notified(command, report);
+            failed += u64::from(!was_sent);
+            was_sent
+        };
+        sent = store.report_changes(now, &mut send).await?;
+    }
+    let all = store.changes(None).await?;
+    if arguments.common.json {
+        json::print(&serde_json::json!({
+            "store_version": STORE_VERSION, "changes": all, "sent": sent, "not_sent": failed,
+        }))?;
+    } else {
+        let mut page = Page::for_stdout();
+        all.iter().for_each(|change| page.line(&line(change)));
+        if all.is_empty() {
+            page.line("no change found");
+        }
+        page.print()?;
+    }
+    Ok(if failed > 0 { Exit::LimitExceeded } else { Exit::Measured })
+}
+
+pub async fn triage(arguments: &TriageArguments) -> anyhow::Result<Exit> {
+    let store = arguments.common.store.open().await?;
+    let triage = match arguments.triage {
+        TriageName::New => Triage::New,
+        TriageName::Known => Triage::Known,
+        TriageName::Fixed => Triage::Fixed,
+        TriageName::Noise => Triage::Noise,
+    };
+    if !store.triage(&arguments.change, triage).await? {
+        let text = format!("no change {}; `tardy store changes` lists them", arguments.change);
+        return Err(UsageError(text).into());
+    }
+    let all = store.changes(None).await?;
+    let change = all.iter().find(|change| change.change == arguments.change);
+    if arguments.common.json {
+        json::print(&serde_json::json!({ "store_version": STORE_VERSION, "change": change }))?;
+    } else if let Some(change) = change {
+        let mut page = Page::for_stdout();
+        page.line(&line(change));
+        page.print()?;
+    }
+    Ok(Exit::Measured)
+}
+
+fn line(change: &Change) -> String {
+    let triage = match change.triage {
+        Triage::New => "new",
+        Triage::Known => "known",
+        Triage::Fixed => "fixed",
+        Triage::Noise => "noise",
+    };
+    printable(&format!("{}  {triage}  {}", change.change, change.sentence))
+}
+
+/// Whether the command took the message.
+fn notified(command: &str, report: &ChangeReport) -> bool {
+    let Ok(message) = json::line(report) else { return false };
+    let started = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+    let Ok(mut child) = started else { return false };
+    let mut input = child.stdin.take();
+    // A command that reads nothing must not block the one that writes.
+    let writer = std::thread::spawn(move || input.as_mut().is_some_and(|input| input.write_all(&message).is_ok()));
+    let start = Instant::now();
+    let succeeded = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status.success(),
+            Ok(None) if start.elapsed() < NOTIFY_MAX => std::thread::sleep(POLL),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                break false;
+            }
+        }
+    };
+    let _ = writer.join();
+    succeeded
+}

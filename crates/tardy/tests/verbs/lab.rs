@@ -1,0 +1,162 @@
+//! `tardy store`, `tardy queue` and `tardy worker` with an index in a directory, and a fake meter.
+
+use crate::fake_meter::*;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const WAIT_MAX: Duration = Duration::from_secs(60);
+const PLAN: &str = "loads = [\"none\"]\n[measurement]\nduration = \"2s\"\n";
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+/// A bench with the archive of the corpus outside its directory of archives.
+fn with_archive() -> Bench {
+    let bench = Bench::new();
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1"), &bench.path("elsewhere"));
+    bench
+}
+
+fn document(bench: &Bench, words: &[&str]) -> Value {
+    let ended = bench.run(&[words, &["--json"]].concat());
+    assert_eq!(ended.code, Some(0), "{words:?}: {}{}", ended.stdout, ended.stderr);
+    ended.json()
+}
+
+#[test]
+fn an_archive_is_added_once_listed_and_indexed_again() {
+    let bench = with_archive();
+    let added = document(&bench, &["store", "ingest", "elsewhere"]);
+    assert_eq!(added["runs"][0]["outcome"], "added");
+    assert_eq!(document(&bench, &["store", "ingest", "elsewhere"])["runs"][0]["outcome"], "known");
+    let listed = document(&bench, &["store", "list"]);
+    assert_eq!(listed["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["rows"][0]["newest"]["digest"], added["runs"][0]["digest"]);
+    let text = bench.run(&["store", "list"]);
+    assert!(text.stdout.starts_with("board  ") && text.stdout.contains("worst case"), "{}", text.stdout);
+    fs::remove_file(bench.path("runs/index.sqlite")).unwrap();
+    assert_eq!(document(&bench, &["store", "rebuild"])["runs"], 1);
+    assert_eq!(document(&bench, &["store", "list"])["rows"][0]["newest"]["digest"], added["runs"][0]["digest"]);
+    let missing = bench.run(&["store", "ingest", "elsewhere", "nowhere", "--json"]);
+    assert_eq!((missing.code, missing.json()["left_out"].as_array().unwrap().len()), (Some(1), 1));
+    let address = bench.run(&["store", "list", "--store", "mysql://lab"]);
+    assert_eq!(address.code, Some(2), "{}", address.stderr);
+}
+
+#[test]
+fn pruning_shows_first_what_would_go() {
+    let bench = with_archive();
+    let digest = document(&bench, &["store", "ingest", "elsewhere"])["runs"][0]["digest"].as_str().unwrap().to_owned();
+    let pinned = document(&bench, &["store", "pin", &digest, "--reason", "incident 7"]);
+    assert_eq!((&pinned["raw"], &pinned["pins"][0]["reason"]), (&Value::Bool(true), &Value::from("incident 7")));
+    let dry = document(&bench, &["store", "prune", "--dry-run", "--older-than", "1s"]);
+    assert_eq!((dry["kept"]["pinned"].as_u64(), dry["removed_files"].as_u64()), (Some(1), Some(0)), "{dry}");
+    let unpinned = document(&bench, &["store", "unpin", &digest, "--reason", "incident 7"]);
+    assert_eq!(unpinned["pins"].as_array().unwrap().len(), 0);
+    assert_eq!(bench.run(&["store", "pin", "no-such-run", "--reason", "x"]).code, Some(2));
+}
+
+fn jobs(bench: &Bench) -> Vec<Value> {
+    document(bench, &["queue", "list"])["jobs"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_worker_runs_what_is_queued_and_adds_its_runs() {
+    let bench = ending_well(measuring());
+    fs::write(bench.path("x.toml"), PLAN).unwrap();
+    fs::write(bench.path("wrong.toml"), "loads = 7").unwrap();
+    assert_eq!(bench.run(&["queue", "add", "wrong.toml", "--board", "here"]).code, Some(2));
+    document(&bench, &["queue", "add", "x.toml", "--board", "here"]);
+    let cancelled = document(&bench, &["queue", "add", "x.toml", "--board", "here", "--priority", "-1"]);
+    document(&bench, &["queue", "cancel", cancelled["jobs"][0]["job"].as_str().unwrap()]);
+    document(&bench, &["queue", "add", "x.toml", "--board", "elsewhere"]);
+    let worker = bench.run(&["worker", "--board", "here=local", "--once"]);
+    assert_eq!(worker.code, Some(0), "{}", worker.stderr);
+    let states: Vec<(String, String)> = jobs(&bench)
+        .iter()
+        .map(|job| (job["board"].as_str().unwrap().to_owned(), job["state"].as_str().unwrap().to_owned()))
+        .collect();
+    let of = |board: &str, state: &str| states.contains(&(board.to_owned(), state.to_owned()));
+    assert!(of("here", "done") && of("here", "cancelled") && of("elsewhere", "queued"), "{states:?} {}", worker.stderr);
+    let listed = document(&bench, &["store", "list"]);
+    assert_eq!(listed["rows"][0]["coverage"]["samples"], 3);
+}
+
+fn started(bench: &Bench, words: &[&str]) -> Child {
+    bench.tardy(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < WAIT_MAX, "waited too long: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Kills the first worker while it measures: the second one runs the job to its end, and the index has the run once.
+#[test]
+fn a_job_outlives_its_worker() {
+    let meter = measuring().does("if [ ! -e \"$here/second\" ]; then touch \"$here/first\"; sleep 30; fi");
+    let bench = ending_well(meter);
+    fs::write(bench.path("x.toml"), PLAN).unwrap();
+    document(&bench, &["queue", "add", "x.toml", "--board", "here"]);
+    let words = ["worker", "--board", "here=local", "--lease", "1s"];
+    let mut first = started(&bench, &words);
+    wait_until("the first worker measures", || bench.path("first").exists());
+    fs::write(bench.path("second"), "").unwrap();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let mut second = started(&bench, &words);
+    wait_until("the job is done", || jobs(&bench)[0]["state"] == "done");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&second), rustix::process::Signal::TERM).unwrap();
+    second.wait().unwrap();
+    let job = &jobs(&bench)[0];
+    assert_eq!((job["attempts"].as_u64(), &job["lease_until_unix_ns"]), (Some(2), &Value::Null));
+    let name = job["job"].as_str().unwrap();
+    // What the first attempt measured may be there as well, but not as part of the job.
+    let listed = document(&bench, &["store", "list"]);
+    assert_eq!(listed["rows"][0]["coverage"]["samples"], 3, "{listed} {name}");
+}
+
+/// A bench with thirty runs; the later half is twice as late.
+fn with_a_change() -> Bench {
+    (0..30).fold(Bench::new(), |bench, number| {
+        let level_ns = (if number < 15 { 20_000 } else { 40_000 }) + 500 * (number % 3);
+        let bench = bench.again().writes(all_said_at(level_ns));
+        let ended = bench.run(&["run", "--duration", "1s", "--quiet", "--out", &format!("runs/run{number:02}")]);
+        assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+        bench
+    })
+}
+
+#[test]
+fn a_change_is_reported_once_with_its_first_run() {
+    let bench = with_a_change();
+    document(&bench, &["store", "rebuild"]);
+    let failing = bench.run(&["store", "changes", "--notify", "exit 1", "--json"]);
+    assert_eq!(failing.code, Some(1), "{}{}", failing.stdout, failing.stderr);
+    for _ in 0..2 {
+        document(&bench, &["store", "changes", "--notify", "cat >> messages"]);
+    }
+    let messages = fs::read_to_string(bench.path("messages")).unwrap();
+    let reports: Vec<Value> = messages.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let changes = document(&bench, &["store", "changes"])["changes"].as_array().unwrap().clone();
+    assert_eq!((reports.len(), changes.is_empty()), (changes.len(), false), "{messages}");
+    assert_eq!(reports[0]["first"]["digest"], reports[0]["change"]["after_digest"]);
+    let name = changes[0]["change"].as_str().unwrap();
+    assert_eq!(document(&bench, &["store", "triage", name, "noise"])["change"]["triage"], "noise");
+    assert_eq!(bench.run(&["store", "triage", "none-such", "noise"]).code, Some(2));
+}
