@@ -1,6 +1,6 @@
 //! An index over run archives: which boards there are, how each run of theirs went, and what changed.
 //!
-//! The archives are the truth: [`Store::rebuild`] makes the index again from them. The index is SQL with one text for
+//! The archives are the truth: [`Store::rebuild`] makes what the index says of runs again from them. The index is SQL with one text for
 //! SQLite, a file beside the archives, and PostgreSQL, a server of a lab. Every answer is a serde type without a path of
 //! this machine in it; pages and `--json` show it as it is.
 //!

@@ -28,7 +28,7 @@ Examples:
   tardy store prune --dry-run --older-than 30d
   tardy store changes --notify 'mail -s change lab@example.org'
 
-The index holds nothing that is not in the archives: `rebuild` makes it again.
+`rebuild` makes what the index says of runs again from the archives; queued plans and triage are in the index alone.
 Exit codes: 0 done, 1 some archives were left out or a message was not sent, 2 wrong usage, 3 the index or the disk failed.";
 
 /// Index the archives of a lab, and remove traces that nothing needs
