@@ -24,6 +24,11 @@ fn kills() -> u64 {
     std::env::var("LAB_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(8)
 }
 
+/// Enough runs that kills do not outlast them.
+fn runs() -> usize {
+    60 + 3 * kills() as usize
+}
+
 /// A time from 0 to `below_ms`, the same sequence each time.
 fn pause(state: &mut u64, below_ms: u64) -> Duration {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -63,7 +68,7 @@ fn child_adds_runs() {
 #[test]
 fn a_process_killed_at_any_time_loses_nothing_that_it_acknowledged() {
     let lab = Lab::on_sqlite();
-    let paths = lab.write_outside(60);
+    let paths = lab.write_outside(runs());
     let directories = format!("{}:{}", lab.address().archives.display(), paths[0].parent().unwrap().display());
     let (mut acknowledged, mut state) = (BTreeSet::new(), 7);
     for number in 0..=kills() {
@@ -90,7 +95,7 @@ fn a_process_killed_at_any_time_loses_nothing_that_it_acknowledged() {
         acknowledged.extend(lines.iter().filter_map(|line| line.strip_prefix("acknowledged ")).map(str::to_owned));
     }
     finish(async {
-        assert_eq!(acknowledged.len(), 60);
+        assert_eq!(acknowledged.len(), runs());
         audit(&lab.open().await, &acknowledged).await;
     });
 }
@@ -154,7 +159,7 @@ fn a_database_killed_at_any_time_loses_no_archive_and_no_job() {
     require!(Prepared("PostgreSQL's initdb (Debian: postgresql)", crate::postgres::programs().is_some()));
     let server = Arc::new(Server::start());
     let lab = Lab::on_postgres(&server);
-    let rest = Arc::new(Mutex::new(lab.write_outside(120)));
+    let rest = Arc::new(Mutex::new(lab.write_outside(runs())));
     let acknowledged: Arc<Mutex<BTreeSet<String>>> = Arc::default();
     finish(async {
         let store = lab.open().await;
@@ -181,7 +186,7 @@ fn a_database_killed_at_any_time_loses_no_archive_and_no_job() {
             task.await.unwrap();
         }
         let acknowledged = acknowledged.lock().unwrap().clone();
-        assert_eq!(acknowledged.len(), 120);
+        assert_eq!(acknowledged.len(), runs());
         audit(&store, &acknowledged).await;
         let jobs = store.jobs(1000).await.unwrap();
         assert_eq!(jobs.len(), JOBS);
