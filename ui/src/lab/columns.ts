@@ -11,6 +11,10 @@ export function columns(figure: HTMLElement): void {
   const quiet = [...hint];
   let at: number | undefined;
 
+  // Where the picture is wider than the screen, the newest columns come first.
+  const scroller = picture.closest(".scroll");
+  if (scroller) scroller.scrollLeft = scroller.scrollWidth;
+
   const show = (index: number | undefined) => {
     if (index === at) return;
     for (const old of [parts[at ?? -1], rows.get(String(at))]) old?.classList.remove("lit");
