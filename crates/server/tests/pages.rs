@@ -36,7 +36,12 @@ async fn the_pages_of_a_year_show_boards_states_and_what_they_rest_on() {
         assert!(fleet.contains(&format!("<bdi>{}</bdi>", board.name)), "{} is in the fleet", board.name);
     }
     let bad = fleet.split("data-board=\"imx8mp-evk\"").nth(1).unwrap().split("</tbody>").next().unwrap();
-    assert!(bad.contains("last good") && bad.contains("first bad") && bad.contains("6.12.19-rt11"));
+    assert!(
+        bad.contains("over limit")
+            && bad.contains("last good")
+            && bad.contains("first bad")
+            && bad.contains("6.12.19-rt11")
+    );
     assert!(bad.contains("irq-off-section"), "the reason");
     let steady = fleet.split("data-board=\"rock-5b\"").nth(1).unwrap().split("</tbody>").next().unwrap();
     assert!(

@@ -220,14 +220,14 @@ fn runs_table(view: &BoardView<'_>) -> Markup {
                     thead {
                         tr {
                             th scope="col" { "Start" }
-                            th scope="col" { "Kernel" }
-                            th scope="col" { "Verdict" }
+                            th.text scope="col" { "Kernel" }
+                            th.text scope="col" { "Verdict" }
                             th scope="col" { "p50" }
                             th scope="col" { "p99" }
                             th scope="col" { "p99.99" }
                             th scope="col" { "Largest" }
                             th scope="col" { "Over the limit" }
-                            th scope="col" { "Cause of the largest" }
+                            th.text scope="col" { "Cause of the largest" }
                         }
                     }
                     tbody { @for point in runs.iter().rev().take(RUNS_SHOWN) { (run_row(&point.run)) } }

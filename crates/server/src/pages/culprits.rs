@@ -43,9 +43,9 @@ pub fn content(rows: &[CulpritRow], days: u32) -> Markup {
                             th scope="col" { "Spikes" }
                             th scope="col" { "Runs" }
                             th scope="col" { "Largest" }
-                            th scope="col" { "Where" }
-                            th scope="col" { "Since" }
-                            th scope="col" { "Last" }
+                            th.text scope="col" { "Where" }
+                            th.text scope="col" { "Since" }
+                            th.text scope="col" { "Last" }
                         }
                     }
                     tbody { @for (name, cause) in &causes { (row(name, cause, most)) } }

@@ -7,13 +7,16 @@ use super::picture::sparkline;
 use super::state::{self, State};
 use crate::follow::Progress;
 use maud::{Markup, html};
+use std::cmp::Reverse;
 use store::queries::fleet::{Fleet, FleetRow, KernelRun};
 use words::calendar::utc;
 use words::figures::{count, counted, latency};
 
 /// Everything below the head of the page. `now_unix_ns` dates the heartbeats.
 pub fn content(fleet: &Fleet, progress: &Progress, now_unix_ns: i64) -> Markup {
-    let boards: Vec<&[FleetRow]> = fleet.rows.chunk_by(|a, b| a.newest.board == b.newest.board).collect();
+    let mut boards: Vec<&[FleetRow]> = fleet.rows.chunk_by(|a, b| a.newest.board == b.newest.board).collect();
+    // Bad news first; boards of a state stay in the order of their names.
+    boards.sort_by_key(|rows| Reverse(state::of_board(rows) == State::Bad));
     html! {
         h1 { "Fleet" }
         (overview(&boards, now_unix_ns))
@@ -81,7 +84,7 @@ fn turn(row: &FleetRow) -> Markup {
     html! {
         @if let Some(bad) = &row.state.first_bad {
             span.turn {
-                "last good " @if let Some(good) = &row.state.last_good { (several(good)) } @else { "never" }
+                @if let Some(good) = &row.state.last_good { "last good " (several(good)) } @else { "no good run" }
                 ", first bad " (several(bad))
                 @if let Some(max) = bad.latency_max_ns { ": " strong { (latency(max)) } }
                 @if let Some(cause) = &bad.worst_cause { ", " a href="/culprits" { (cause) } }

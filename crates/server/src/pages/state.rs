@@ -1,5 +1,6 @@
 //! States and verdicts as the pages show them, and when a board is silent.
 
+use judge::step::StepVerdict;
 use maud::{Markup, html};
 use store::Standing;
 use store::queries::fleet::{FleetRow, RecentRun};
@@ -59,10 +60,19 @@ pub fn standing_key(standing: Standing) -> &'static str {
     }
 }
 
+/// A run outside of a plan has no verdict, but a limit over which its wake-ups were counted.
+fn verdict_words(run: &RunRow) -> &'static str {
+    match (run.verdict, run.standing) {
+        (StepVerdict::Measured, Standing::Good) => "within limit",
+        (StepVerdict::Measured, Standing::Bad) => "over limit",
+        (verdict, _) => verdict.words(),
+    }
+}
+
 /// The verdict of a run, with what makes its figures doubtful.
 pub fn verdict(run: &RunRow) -> Markup {
     html! {
-        span.state data-state=(standing_key(run.standing)) { (run.verdict.words()) }
+        span.state data-state=(standing_key(run.standing)) { (verdict_words(run)) }
         @if !run.valid { span.mark { "invalid" } } @else if run.degraded { span.mark { "degraded" } }
     }
 }
