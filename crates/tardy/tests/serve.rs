@@ -1,0 +1,99 @@
+//! `tardy serve` as a program: it indexes a directory, answers, ends on a signal, and listens for others with tokens only.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    fn of(directory: &Path, options: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        command.arg("serve").arg(directory).args(["--listen", "127.0.0.1:0"]).args(options);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.split("http://").nth(1).unwrap_or_else(|| panic!("{line}"));
+        let address = address.split('/').next().unwrap().to_owned();
+        Self { child, address }
+    }
+
+    fn get(&self, path: &str, headers: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let host = &self.address;
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}\r\n").unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// Its exit code after a signal.
+    fn end(mut self) -> Option<i32> {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let place = to.join(entry.file_name());
+        if entry.path().is_dir() { copy(&entry.path(), &place) } else { drop(fs::copy(entry.path(), place).unwrap()) }
+    }
+}
+
+#[test]
+fn archives_of_a_directory_become_pages_and_the_server_ends_on_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join("runs");
+    let archives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1");
+    let server = Serving::of(&runs, &[]);
+    assert!(server.get("/", "accept: text/html\r\n").contains("No run yet"), "an empty directory");
+    // It is found while the server runs.
+    copy(&archives, &runs.join("one"));
+    let start = Instant::now();
+    let listed = loop {
+        let answer = server.get("/api/v1/runs", "");
+        if answer.contains("\"digest\":\"") {
+            break answer;
+        }
+        assert!(start.elapsed() < PATIENCE, "the archive was not found: {answer}");
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    let digest = listed.split("\"digest\":\"").nth(1).unwrap().split('"').next().unwrap();
+    let report = server.get(&format!("/runs/{digest}"), "accept: text/html\r\n");
+    assert!(report.starts_with("HTTP/1.1 200") && report.contains("How late does Linux wake tasks"));
+    assert!(server.get("/", "accept: text/html\r\n").contains("<table class=\"fleet\""));
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_token_is_printed_once_and_opens_a_server_that_needs_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let tardy = |words: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_tardy")).arg("serve").arg(folder.path()).args(words).output().unwrap()
+    };
+    let refused = tardy(&["--listen", "0.0.0.0:0"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--add-token"));
+    for wrong in ["read", "boss:me", "read:two words"] {
+        assert_eq!(tardy(&["--add-token", wrong]).status.code(), Some(2), "{wrong}");
+    }
+    let added = tardy(&["--add-token", "read:me"]);
+    assert_eq!(added.status.code(), Some(0));
+    let token = String::from_utf8(added.stdout).unwrap().trim().to_owned();
+    let server = Serving::of(folder.path(), &["--host", "lab.example"]);
+    assert!(server.get("/api/v1/health", "").starts_with("HTTP/1.1 401"));
+    let answer = server.get("/api/v1/health", &format!("authorization: Bearer {token}\r\n"));
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(server.end(), Some(0));
+}
