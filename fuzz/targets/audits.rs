@@ -2,6 +2,7 @@
 //! format.
 #![no_main]
 
+use archive::recorded_pages::RecordedPages;
 use archive::audit::{AuditDescription, AuditedProcess, AuditedThread, Mapping, OpenFile};
 use audit::read::{CpuPages, read};
 use audit::report::{Scope, judge};
@@ -143,12 +144,15 @@ impl Recording<'_> {
         };
         AuditDescription {
             machine: MACHINES[usize::from(self.machine) % MACHINES.len()].into(),
-            big_endian: self.big_endian,
             started_ns: self.started_ns,
             stacks: self.stacks,
-            page_bytes: self.page_bytes.unwrap_or(PAGE_BYTES as u64),
-            header_page: self.header_page.unwrap_or_default().into(),
-            event_formats: formats,
+            recorded: RecordedPages {
+                big_endian: self.big_endian,
+                page_bytes: self.page_bytes.unwrap_or(PAGE_BYTES as u64),
+                header_page: self.header_page.unwrap_or_default().into(),
+                event_formats: formats,
+                ..RecordedPages::default()
+            },
             threads: self.threads.iter().map(thread).collect(),
             processes: vec![process(0), process(1)],
             ..AuditDescription::default()

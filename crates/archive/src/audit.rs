@@ -6,9 +6,9 @@
 use crate::directory::read_inside;
 use crate::layout::file_path;
 use crate::message::FileKind;
+use crate::recorded_pages::{PAGES_BYTES_MAX, RecordedPages};
 use crate::settings::Policy;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -16,8 +16,6 @@ use std::path::Path;
 pub const DESCRIPTION_VERSION: u32 = 1;
 /// Most bytes of a description that are read. Empty threads and mappings take 40 times as much memory.
 pub const DESCRIPTION_BYTES_MAX: u64 = 8 << 20;
-/// Most bytes of the pages of all CPUs together.
-pub const PAGES_BYTES_MAX: u64 = 256 << 20;
 
 /// Record what the watched threads ask of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,23 +166,13 @@ pub struct AuditDescription {
     pub description_version: u32,
     /// `x86_64`, as uname(2) has it.
     pub machine: String,
-    pub big_endian: bool,
     /// CLOCK_MONOTONIC of the target, in ns.
     pub started_ns: i64,
     pub ended_ns: i64,
     /// Each event is followed by the user stack.
     pub stacks: bool,
-    pub page_bytes: u64,
-    pub header_page: String,
-    pub header_event: String,
-    /// (system, text of its format) of each recorded event.
-    pub event_formats: Vec<(String, String)>,
-    /// CPUs with pages.
-    pub cpus: Vec<u32>,
-    /// Events that this kernel lacks, as `exceptions:page_fault_user`.
-    pub events_absent: Vec<String>,
-    /// Bytes of pages that came after the budget was used up.
-    pub bytes_left_out: u64,
+    #[serde(flatten)]
+    pub recorded: RecordedPages,
     /// The calls are in `audit/calls.bin` and not in the pages.
     pub interception: Option<Interception>,
     /// What recording a call with trace events costs the program, in ns, measured on the target after the audit.
@@ -222,13 +210,5 @@ pub fn calls(archive: &Path, description: &AuditDescription) -> io::Result<Vec<u
 /// # Errors
 /// If they cannot be read, or are more than [`PAGES_BYTES_MAX`] together.
 pub fn pages(archive: &Path, description: &AuditDescription) -> io::Result<Vec<(u32, Vec<u8>)>> {
-    let mut left = PAGES_BYTES_MAX;
-    let mut pages = Vec::new();
-    // A description from elsewhere may name a CPU more than once.
-    for cpu in description.cpus.iter().collect::<BTreeSet<_>>() {
-        let bytes = read_inside(archive, file_path(FileKind::AuditPages { cpu: *cpu }), left)?;
-        left -= bytes.len() as u64;
-        pages.push((*cpu, bytes));
-    }
-    Ok(pages)
+    description.recorded.read(archive, |cpu| FileKind::AuditPages { cpu })
 }

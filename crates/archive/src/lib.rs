@@ -32,6 +32,7 @@ pub mod planned;
 pub mod problem;
 pub mod reader;
 pub mod recorded;
+pub mod recorded_pages;
 pub mod sample;
 pub mod samples_file;
 pub mod settings;

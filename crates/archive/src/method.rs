@@ -3,6 +3,7 @@
 //! [`METHODS`] lists them for people, [`MethodRequest`] is what a run asks for, [`state`] what a machine lacks for one.
 
 mod catalogue;
+mod options;
 pub mod state;
 mod words;
 

@@ -4,6 +4,7 @@
 use crate::directory::read_inside;
 use crate::layout::file_path;
 use crate::message::FileKind;
+use crate::recorded_pages::RecordedPages;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -12,8 +13,6 @@ use std::path::Path;
 pub const DESCRIPTION_VERSION: u32 = 1;
 /// Most bytes of a description that are read.
 pub const DESCRIPTION_BYTES_MAX: u64 = 16 << 20;
-/// Most bytes of the pages of all CPUs together.
-pub const PAGES_BYTES_MAX: u64 = 256 << 20;
 
 /// A block device of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,17 +38,8 @@ pub struct StorageDevice {
 #[serde(default)]
 pub struct StorageDescription {
     pub description_version: u32,
-    pub big_endian: bool,
-    pub page_bytes: u64,
-    pub header_page: String,
-    pub header_event: String,
-    /// (system, text of its format) of each recorded event.
-    pub event_formats: Vec<(String, String)>,
-    /// CPUs with pages.
-    pub cpus: Vec<u32>,
-    pub events_absent: Vec<String>,
-    /// Bytes of pages that came after the budget was used up.
-    pub bytes_left_out: u64,
+    #[serde(flatten)]
+    pub recorded: RecordedPages,
     pub device: StorageDevice,
     /// Number of each measuring thread, and its number in the kernel.
     pub threads: Vec<(u32, i32)>,
@@ -67,16 +57,9 @@ pub fn description(archive: &Path) -> io::Result<StorageDescription> {
 /// The pages of each CPU of a description, as the kernel recorded them.
 ///
 /// # Errors
-/// If they cannot be read, or are more than [`PAGES_BYTES_MAX`] together.
+/// If they cannot be read, or are more than [`crate::recorded_pages::PAGES_BYTES_MAX`] together.
 pub fn pages(archive: &Path, description: &StorageDescription) -> io::Result<Vec<(u32, Vec<u8>)>> {
-    let mut left = PAGES_BYTES_MAX;
-    let mut pages = Vec::new();
-    for cpu in &description.cpus {
-        let bytes = read_inside(archive, file_path(FileKind::StoragePages { cpu: *cpu }), left)?;
-        left -= bytes.len() as u64;
-        pages.push((*cpu, bytes));
-    }
-    Ok(pages)
+    description.recorded.read(archive, |cpu| FileKind::StoragePages { cpu })
 }
 
 /// A phase of a request. Those of one request add up to its latency, to the nanosecond.

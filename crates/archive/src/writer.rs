@@ -6,7 +6,7 @@
 
 mod held;
 
-use crate::audit::{DESCRIPTION_BYTES_MAX, PAGES_BYTES_MAX};
+use crate::audit::DESCRIPTION_BYTES_MAX;
 use crate::damage::Damage;
 use crate::directory::{ArchiveDirectory, make_directories};
 use crate::frame::{Decoder, Encoder, Item};
@@ -17,6 +17,7 @@ use crate::layout::{
 use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, LossKind, Message};
 use crate::problem::{Problem, Severity};
+use crate::recorded_pages::PAGES_BYTES_MAX;
 use crate::storage;
 use crate::write_error::WriteError;
 use held::Held;
@@ -77,9 +78,8 @@ fn bytes_max(kind: FileKind) -> u64 {
         FileKind::FlightRecord { .. } => FLIGHT_BYTES_MAX,
         FileKind::Samples { .. } => SAMPLES_BYTES_MAX,
         FileKind::LatencyTrace { .. } => TRACER_BYTES_MAX,
-        FileKind::AuditPages { .. } | FileKind::AuditCalls => PAGES_BYTES_MAX,
+        FileKind::AuditPages { .. } | FileKind::AuditCalls | FileKind::StoragePages { .. } => PAGES_BYTES_MAX,
         FileKind::AuditDescription => DESCRIPTION_BYTES_MAX,
-        FileKind::StoragePages { .. } => storage::PAGES_BYTES_MAX,
         FileKind::StorageDescription => storage::DESCRIPTION_BYTES_MAX,
     }
 }

@@ -33,15 +33,15 @@ pub struct Recorded {
 
 /// Reads all pages of a program, and the calls that it recorded itself, if it did.
 pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>], calls: &[u8]) -> Recorded {
-    let order = if description.big_endian { ByteOrder::Big } else { ByteOrder::Little };
+    let order = if description.recorded.big_endian { ByteOrder::Big } else { ByteOrder::Little };
     let text = MetadataText {
-        header_page: description.header_page.clone(),
-        header_event: description.header_event.clone(),
-        event_formats: description.event_formats.clone(),
+        header_page: description.recorded.header_page.clone(),
+        header_event: description.recorded.header_event.clone(),
+        event_formats: description.recorded.event_formats.clone(),
         ..MetadataText::default()
     };
     let metadata = text.parse(order);
-    let layout: PageLayout = metadata.layout.with_page_size(description.page_bytes as usize);
+    let layout: PageLayout = metadata.layout.with_page_size(description.recorded.page_bytes as usize);
     let decoder = Decoder::new(&metadata.formats);
     let mut reading = Reading { stacks: description.stacks, ..Reading::default() };
     // Each call is kept in about as many bytes as it was recorded in.
@@ -236,6 +236,7 @@ mod tests {
     use super::*;
     use crate::report::{Scope, judge};
     use archive::audit::{AuditedProcess, Mapping};
+    use archive::recorded_pages::RecordedPages;
     use proptest::prelude::*;
 
     const TID: i32 = 7;
@@ -334,9 +335,12 @@ mod tests {
             let process = AuditedProcess { mappings: vec![mapping], ..AuditedProcess::default() };
             let description = AuditDescription {
                 machine: "x86_64".into(),
-                page_bytes,
                 stacks,
-                event_formats: FORMATS.map(|(system, text)| (system.to_owned(), text.to_owned())).to_vec(),
+                recorded: RecordedPages {
+                    page_bytes,
+                    event_formats: FORMATS.map(|(system, text)| (system.to_owned(), text.to_owned())).to_vec(),
+                    ..RecordedPages::default()
+                },
                 processes: vec![process],
                 ..AuditDescription::default()
             };

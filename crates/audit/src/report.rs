@@ -126,7 +126,7 @@ pub fn judge(
     let (findings, more) =
         rules::check(description, &subjects, &audited, &mut |subject, stack| frames.of(subject, stack));
     let threads = audited.iter().map(|subject| thread(description, subject, &mut frames)).collect();
-    let events_absent = description.events_absent.clone();
+    let events_absent = description.recorded.events_absent.clone();
     let interception = description.interception.as_ref().map(|recorded| intercepted(&known, recorded, &mut frames));
     AuditReport {
         audit_version: 1,

@@ -1,5 +1,9 @@
 //! The connection to the host: the framed stream out, stop requests and the end of the connection in.
 
+mod growing_file;
+
+pub use growing_file::GrowingFile;
+
 use crate::kernel::clock;
 use archive::counters::CounterSecond;
 use archive::frame::{CHUNK_BYTES, Encoder};

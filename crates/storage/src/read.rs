@@ -231,15 +231,15 @@ impl Decoder {
 
 /// Reads all pages of a run.
 pub fn read(description: &StorageDescription, cpus: &[CpuPages<'_>]) -> Recorded {
-    let order = if description.big_endian { ByteOrder::Big } else { ByteOrder::Little };
+    let order = if description.recorded.big_endian { ByteOrder::Big } else { ByteOrder::Little };
     let text = MetadataText {
-        header_page: description.header_page.clone(),
-        header_event: description.header_event.clone(),
-        event_formats: description.event_formats.clone(),
+        header_page: description.recorded.header_page.clone(),
+        header_event: description.recorded.header_event.clone(),
+        event_formats: description.recorded.event_formats.clone(),
         ..MetadataText::default()
     };
     let metadata = text.parse(order);
-    let layout = metadata.layout.with_page_size(usize::try_from(description.page_bytes).unwrap_or(0));
+    let layout = metadata.layout.with_page_size(usize::try_from(description.recorded.page_bytes).unwrap_or(0));
     let decoder = Decoder::new(&metadata.formats);
     let mut recorded = Recorded::default();
     for item in Merged::new(cpus.iter().map(|cpu| CpuRecords::new(cpu.cpu, cpu.pages, &layout))) {

@@ -1,5 +1,6 @@
 //! Requests made of events: what their phases are, and that they always add up.
 
+use archive::recorded_pages::RecordedPages;
 use archive::storage::{StorageAccount, StorageCause, StorageDescription, StorageDevice, StoragePhase};
 use proptest::prelude::*;
 use storage::Samples;
@@ -284,7 +285,8 @@ proptest! {
     fn any_pages_are_read(words in proptest::collection::vec(prop_oneof![0_u32..64, any::<u32>()], 0..2048), page_bytes in any::<u64>()) {
         let pages: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let format = "name: block_rq_issue\nID: 1\nformat:\n\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;\n";
-        let description = StorageDescription { page_bytes, event_formats: vec![("block".into(), format.into())], ..description() };
+        let recorded = RecordedPages { page_bytes, event_formats: vec![("block".into(), format.into())], ..RecordedPages::default() };
+        let description = StorageDescription { recorded, ..description() };
         let cpus = [storage::CpuPages { cpu: 0, pages: &pages }];
         storage::account_of(&description, &cpus, &[Samples { thread: 0, samples: vec![(5, 7)] }]);
     }

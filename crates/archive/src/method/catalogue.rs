@@ -1,27 +1,7 @@
 //! Every method, in the order to show them.
 
+use super::options::{CACHES, DELAY, DEVICE, HOPS, HZ, PARTNER, PROTOCOL, ROLE, WIRED_ROLE, port};
 use super::{Method, MethodDefinition, MethodOption, Stimulus, Values};
-
-/// Where the thread is that gives the stimulus.
-const PARTNER: MethodOption = MethodOption {
-    key: "partner",
-    values: Values::OneOf(&["same", "other"]),
-    what: "CPU of the thread that gives the stimulus: the measured one, or another",
-};
-
-/// What ran before a hand-over.
-const CACHES: MethodOption = MethodOption {
-    key: "caches",
-    values: Values::OneOf(&["cold", "warm"]),
-    what: "cold: the hand-over is the first thing that its thread does after its sleep; warm: one that is not counted comes \
-           immediately before it",
-};
-
-const PROTOCOL: MethodOption = MethodOption {
-    key: "protocol",
-    values: Values::OneOf(&["inherit", "none"]),
-    what: "priority inheritance of the mutex",
-};
 
 const RUNS: &str = "the thread that waits for it reads the clock";
 
@@ -34,44 +14,6 @@ const fn hand_over(
     options: &'static [MethodOption],
 ) -> MethodDefinition {
     MethodDefinition { method, name, from, to: RUNS, original, stimulus: Stimulus::Thread, needs, options }
-}
-
-const HOPS: MethodOption = MethodOption {
-    key: "hops",
-    values: Values::Number { least: 0, most: 64, default: 0 },
-    what: "threads between the one that reads the stimulus and the one that answers",
-};
-
-const HZ: MethodOption = MethodOption {
-    key: "hz",
-    values: Values::Number { least: 2, most: 8192, default: 1024 },
-    what: "interrupts per second; --interval has no meaning",
-};
-
-const DEVICE: MethodOption =
-    MethodOption { key: "device", values: Values::Text, what: "the device; by default the first one" };
-
-const DELAY: MethodOption = MethodOption {
-    key: "delay_us",
-    values: Values::Number { least: 0, most: 10_000_000, default: 0 },
-    what: "a known delay of the answer in us, to check a measurement",
-};
-
-const ROLE: MethodOption = MethodOption {
-    key: "role",
-    values: Values::OneOf(&["both", "stimulus", "answer"]),
-    what: "the ends of the wire on this machine: both; the one that gives the stimulus and measures the round trip; or the one \
-           that answers another machine and measures how long it took",
-};
-
-const WIRED_ROLE: MethodOption = MethodOption {
-    key: "role",
-    values: Values::OneOf(&["answer", "stimulus"]),
-    what: "answer another machine, or give the stimulus and measure the round trip",
-};
-
-const fn port(what: &'static str) -> MethodOption {
-    MethodOption { key: "port", values: Values::Text, what }
 }
 
 /// Every method.

@@ -24,7 +24,7 @@ const FAULT_EVENTS: &str = "exceptions:page_fault_user";
 
 /// The kernel of the target has no events of page faults.
 pub fn are_counted(description: &AuditDescription) -> bool {
-    description.events_absent.iter().any(|event| event == FAULT_EVENTS)
+    description.recorded.events_absent.iter().any(|event| event == FAULT_EVENTS)
 }
 
 pub fn check<'s, 'a>(subject: &'s Subject<'a>, are_counted: bool) -> Box<dyn Iterator<Item = Sight<'a>> + 's> {

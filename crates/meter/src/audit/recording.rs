@@ -4,19 +4,16 @@ use super::looks::Looks;
 use super::{EVENTS, ThreadList};
 use crate::cadence::Every;
 use crate::interception::Intercepted;
-use crate::journal::{Entry, Journal};
+use crate::journal::Journal;
 use crate::kernel::clock;
-use crate::link::Link;
+use crate::link::{GrowingFile, Link};
 use crate::trace::error::TraceError;
-use crate::trace::snapshotter::INSTANCE_PREFIX;
+use crate::trace::streamed::StreamedTrace;
 use archive::audit::{AuditDescription, AuditSettings, DESCRIPTION_VERSION};
-use archive::message::{FileKind, LossKind, Message};
-use ftrace::tracefs::{Instance, RawPages, Tracefs};
-use std::collections::BTreeMap;
+use archive::message::{FileKind, LossKind};
+use ftrace::tracefs::Tracefs;
 use std::io::Write;
 
-/// Most bytes of one CPU per round: the rest of the session's work must not wait for it.
-const ROUND_BYTES_MAX: usize = 16 << 20;
 /// Programs map libraries and open files in their first moments.
 const FIRST_LOOKS: u32 = 20;
 const FIRST_LOOK_NS: i64 = 50_000_000;
@@ -39,11 +36,9 @@ fn calls_ns() -> u64 {
 
 /// An armed audit. The journal removes its instance.
 pub struct AuditRecording {
-    instance: Instance,
-    pages: Vec<(u32, RawPages)>,
-    files: BTreeMap<u32, Growing>,
+    trace: StreamedTrace,
     bytes: Vec<u8>,
-    bytes_left: u64,
+    budget: u64,
     looks: Looks,
     first_looks: Every,
     looks_after: Every,
@@ -55,15 +50,8 @@ pub struct AuditRecording {
 /// Calls that the program records itself.
 struct OwnCalls {
     reader: Intercepted,
-    file: Option<Growing>,
+    file: Option<GrowingFile>,
     left_out: u64,
-}
-
-/// A file of the archive that grows.
-#[derive(Debug, Clone, Copy)]
-struct Growing {
-    file: u32,
-    bytes: u64,
 }
 
 impl AuditRecording {
@@ -79,15 +67,9 @@ impl AuditRecording {
         journal: &mut Journal,
     ) -> Result<Self, TraceError> {
         let intercepted = intercepted.map(|reader| OwnCalls { reader, file: None, left_out: 0 });
-        let name = format!("{INSTANCE_PREFIX}{}-audit", std::process::id());
-        journal.note(Entry::TraceInstance { name: name.clone() })?;
-        let instance = tracefs.create_instance(&name)?;
-        instance.set_tracing_on(false)?;
-        instance.set_clock("mono")?;
-        instance.set_buffer_size_kb(settings.buffer_kb_per_cpu)?;
-        // A full buffer loses the newest events, so that what is there has no gaps but one.
-        let _ = instance.set_option("overwrite", false);
-        let _ = instance.set_option("record-cmd", false);
+        let kind = |cpu| FileKind::AuditPages { cpu };
+        let mut trace = StreamedTrace::create(tracefs, "audit", settings.buffer_kb_per_cpu, kind, journal)?;
+        let instance = &trace.instance;
         let stacks = settings.stacks && instance.set_option("userstacktrace", true).is_ok();
         // Nothing may be recorded of other threads, so the threads are set before the events are switched on.
         let own = std::process::id() as i32;
@@ -100,29 +82,17 @@ impl AuditRecording {
                 events_absent.push(format!("{system}:{event}"));
             }
         }
-        let metadata = instance.metadata(EVENTS)?;
-        let mut pages = Vec::new();
-        for cpu in instance.cpus() {
-            pages.push((cpu, instance.open_raw(cpu)?));
-        }
+        trace.open(EVENTS, events_absent)?;
         let description = AuditDescription {
             description_version: DESCRIPTION_VERSION,
             machine: rustix::system::uname().machine().to_string_lossy().into_owned(),
             stacks,
-            big_endian: cfg!(target_endian = "big"),
-            page_bytes: instance.page_layout()?.page_size as u64,
-            header_page: metadata.header_page,
-            header_event: metadata.header_event,
-            event_formats: metadata.event_formats,
-            events_absent,
             ..AuditDescription::default()
         };
         Ok(Self {
-            instance,
-            pages,
-            files: BTreeMap::new(),
+            trace,
             bytes: Vec::new(),
-            bytes_left: settings.budget_bytes,
+            budget: settings.budget_bytes,
             looks: Looks::new(threads),
             first_looks: Every::new(FIRST_LOOK_NS),
             looks_after: Every::new(LOOK_NS),
@@ -138,9 +108,9 @@ impl AuditRecording {
     /// [`TraceError`].
     pub fn begin(&mut self) -> Result<(), TraceError> {
         let tids = self.looks.look();
-        self.instance.set_event_pids(&tids)?;
+        self.trace.instance.set_event_pids(&tids)?;
         self.description.started_ns = clock::monotonic_ns();
-        self.instance.set_tracing_on(true)?;
+        self.trace.instance.set_tracing_on(true)?;
         Ok(())
     }
 
@@ -152,88 +122,57 @@ impl AuditRecording {
             self.looked += 1;
             let new = self.looks.look();
             // Threads of a name that started meanwhile; children of known ones are recorded by the kernel itself.
-            let _ = self.instance.add_event_pids(&new);
+            let _ = self.trace.instance.add_event_pids(&new);
         }
         self.drain_calls(link, Intercepted::drain);
-        for (cpu, pages) in &mut self.pages {
-            self.bytes.clear();
-            // What cannot be read is a gap that the next page reports.
-            let _ = pages.drain_into(&mut self.bytes, ROUND_BYTES_MAX);
-            let length = self.bytes.len() as u64;
-            if length == 0 {
-                continue;
-            }
-            if length > self.bytes_left {
-                self.description.bytes_left_out += length;
-                continue;
-            }
-            self.bytes_left -= length;
-            let begin = || Growing { file: link.begin_file(FileKind::AuditPages { cpu: *cpu }), bytes: 0 };
-            let growing = self.files.entry(*cpu).or_insert_with(begin);
-            link.chunk(growing.file, growing.bytes, &self.bytes);
-            growing.bytes += length;
-        }
+        self.trace.drain(link, &mut self.budget);
     }
 
     /// Sends the calls that the program recorded itself.
     fn drain_calls<W: Write>(&mut self, link: &mut Link<W>, drain: fn(&mut Intercepted, u64, &mut Vec<u8>) -> u64) {
         let Some(calls) = &mut self.intercepted else { return };
         self.bytes.clear();
-        calls.left_out += drain(&mut calls.reader, self.bytes_left, &mut self.bytes);
+        calls.left_out += drain(&mut calls.reader, self.budget, &mut self.bytes);
         if self.bytes.is_empty() {
             return;
         }
-        self.bytes_left -= self.bytes.len() as u64;
-        let growing =
-            calls.file.get_or_insert_with(|| Growing { file: link.begin_file(FileKind::AuditCalls), bytes: 0 });
-        link.chunk(growing.file, growing.bytes, &self.bytes);
-        growing.bytes += self.bytes.len() as u64;
+        self.budget -= self.bytes.len() as u64;
+        calls.file.get_or_insert_with(|| GrowingFile::begin(link, FileKind::AuditCalls)).append(link, &self.bytes);
     }
 
     /// What a call costs more while it is recorded, in ns: the meter's own calls with and without. Nothing of it is sent.
     fn cost_ns(&self) -> Option<u64> {
-        self.instance.set_event_pids(&[std::process::id() as i32]).ok()?;
+        self.trace.instance.set_event_pids(&[std::process::id() as i32]).ok()?;
         let bare_ns = calls_ns();
-        self.instance.set_tracing_on(true).ok()?;
+        self.trace.instance.set_tracing_on(true).ok()?;
         let recorded_ns = calls_ns();
-        self.instance.set_tracing_on(false).ok()?;
+        self.trace.instance.set_tracing_on(false).ok()?;
         Some(recorded_ns.saturating_sub(bare_ns) / u64::from(COST_CALLS))
     }
 
     /// Stops recording, sends the rest and the description.
     pub fn close<W: Write>(mut self, link: &mut Link<W>) {
         self.description.ended_ns = clock::monotonic_ns();
-        let _ = self.instance.set_tracing_on(false);
+        let _ = self.trace.instance.set_tracing_on(false);
         self.drain(link);
         self.drain_calls(link, Intercepted::drain_all);
-        let calls = self.intercepted.as_ref().and_then(|calls| calls.file.as_ref());
-        for Growing { file, bytes } in self.files.values().chain(calls) {
-            link.send(&Message::FileEnd { file: *file, bytes: *bytes });
+        let buffers_full = "of the audited threads: the buffers were full; findings count too few";
+        let budget_used = "of recorded calls: more than the budget of the audit";
+        self.description.recorded = self.trace.close(link, &mut self.budget, buffers_full, budget_used);
+        match self.intercepted.take() {
+            Some(mut calls) => {
+                if let Some(file) = calls.file {
+                    file.end(link);
+                }
+                let described = calls.reader.describe(calls.left_out);
+                let detail = "system calls of the intercepted program; findings count too few";
+                link.loss(LossKind::Events, described.lost, detail);
+                self.description.interception = Some(described);
+            }
+            // After the end of the files, which have nothing of it.
+            None => self.description.cost_ns_per_call = self.cost_ns(),
         }
-        if let Some(calls) = &mut self.intercepted {
-            let described = calls.reader.describe(calls.left_out);
-            link.loss(
-                LossKind::Events,
-                described.lost,
-                "system calls of the intercepted program; findings count too few",
-            );
-            self.description.interception = Some(described);
-        }
-        if self.intercepted.is_none() {
-            self.description.cost_ns_per_call = self.cost_ns();
-        }
-        self.description.cpus = self.files.keys().copied().collect();
         self.looks.describe(&mut self.description);
-        let overrun: u64 = self
-            .description
-            .cpus
-            .iter()
-            .filter_map(|cpu| self.instance.cpu_stats(*cpu).ok())
-            .map(|stats| stats.overrun + stats.dropped_events)
-            .sum();
-        link.loss(LossKind::Events, overrun, "of the audited threads: the buffers were full; findings count too few");
-        let left_out = self.description.bytes_left_out;
-        link.loss(LossKind::FileBytes, left_out, "of recorded calls: more than the budget of the audit");
         let text = serde_json::to_vec(&self.description).expect("a description has only string keys");
         link.file(FileKind::AuditDescription, &text);
     }

@@ -9,6 +9,7 @@ mod company;
 mod controls;
 mod effective;
 mod forward;
+mod own_thread;
 pub mod own_threads;
 mod partners;
 pub mod plan;

@@ -1,5 +1,6 @@
 //! The source of our own threads: one measures at each station of the method, all ready before the first sample.
 
+use super::own_thread::OwnThread;
 use super::partners::Partners;
 use super::plan::Plan;
 use super::source::{Batch, ControlPace, SampleSource, Send, Span};
@@ -11,9 +12,8 @@ use crate::measure::books::Books;
 use crate::measure::cycle::Schedule;
 use crate::measure::dither::Dither;
 use crate::measure::start_instant::StartInstant;
-use crate::measure::thread::{self, EndState, Measured, ThreadContext, ThreadRequest};
-use crate::measure::waiter::WaiterCounts;
-use crate::methods::{Release, Station};
+use crate::measure::thread::{self, Measured, ThreadContext, ThreadRequest};
+use crate::methods::Station;
 use crate::problem::{MeterProblem, refused, severity_of_refusal};
 use crate::trace::capture::MeasuredThread;
 use crate::trace::snapshotter::Armed;
@@ -38,87 +38,6 @@ const OVERDUE_NS: i64 = 10_000_000_000;
 const CHECK_NS: i64 = 1_000_000_000;
 /// Without an end to spread them over, controls are taken this far apart.
 const CONTROL_EVERY_NS: i64 = 30_000_000_000;
-
-struct OwnThread {
-    thread: u32,
-    cpu: u32,
-    books: Arc<Books>,
-    counts: Arc<WaiterCounts>,
-    release: Option<Release>,
-    /// Policy and priority that it was asked to have.
-    scheduling: (Policy, u8),
-    effective: EffectiveThread,
-    handle: Option<JoinHandle<Measured>>,
-    pinned: bool,
-    policy_changed: bool,
-    /// It may run elsewhere, or did.
-    moved: bool,
-    /// When it was set up.
-    nice: Option<i32>,
-    /// As they were when it was looked at last.
-    migrations: Option<u64>,
-    progress: LastProgress,
-}
-
-impl OwnThread {
-    fn is_finished(&self) -> bool {
-        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
-    /// Its scheduling is another than it was set up with. Said once.
-    fn policy_problem(&mut self, now: (Policy, u8), severity: Severity, now_ns: i64) -> Option<Problem> {
-        let changed = !self.policy_changed && now != (self.effective.policy, self.effective.priority);
-        self.policy_changed |= changed;
-        changed.then(|| Problem::new(severity, &self.scheduling_changed(now_ns)))
-    }
-
-    fn scheduling_changed(&self, monotonic_ns: i64) -> MeterProblem {
-        MeterProblem::SchedulingChanged { cpu: self.cpu, monotonic_ns }
-    }
-
-    /// It may run on other CPUs than it was bound to. Said once.
-    fn affinity_problem(&mut self, allowed: Vec<u32>, monotonic_ns: i64) -> Option<Problem> {
-        let changed = self.pinned && !self.moved && allowed != self.effective.cpus;
-        self.moved |= changed;
-        let cpu = self.cpu;
-        let kind = || match scheduling::is_online(cpu) {
-            true => MeterProblem::AffinityChanged { cpu, allowed, monotonic_ns },
-            false => MeterProblem::WentOffline { cpu, allowed, monotonic_ns },
-        };
-        changed.then(|| Problem::new(Severity::Invalid, &kind()))
-    }
-
-    /// Its nice value is another than when it was set up. Said once, as for its policy.
-    fn nice_problem(&mut self, severity: Severity, now_ns: i64) -> Option<Problem> {
-        let matters = self.effective.policy == Policy::Other;
-        let now = matters.then(|| scheduling::nice_of(self.effective.tid).ok()).flatten();
-        let changed = !self.policy_changed && now.is_some() && now != self.nice;
-        self.policy_changed |= changed;
-        changed.then(|| Problem::new(severity, &self.scheduling_changed(now_ns)))
-    }
-
-    /// It ran elsewhere since the last look, even if it is back.
-    fn migration_problem(&mut self, now: Option<u64>, now_ns: i64) -> Option<Problem> {
-        let before = std::mem::replace(&mut self.migrations, now)?;
-        let migrations = now?.saturating_sub(before);
-        let problem = self.pinned && !self.moved && migrations > 0;
-        self.moved |= problem;
-        let kind = MeterProblem::Migrated { cpu: self.cpu, migrations, monotonic_ns: now_ns };
-        problem.then(|| Problem::new(Severity::Invalid, &kind))
-    }
-
-    /// What it was in the end.
-    fn end_problems(&mut self, end: EndState, severity: Severity) -> Vec<Problem> {
-        let now_ns = clock::monotonic_ns();
-        let policy = self.policy_problem((end.effective.policy, end.effective.priority), severity, now_ns);
-        let affinity = self.affinity_problem(end.effective.cpus, now_ns);
-        let migrated = self.migration_problem(end.migrations, now_ns);
-        let elsewhere = self.pinned && !self.moved && end.cpu != self.cpu;
-        let kind = MeterProblem::OnAnotherCpu { cpu: self.cpu, now: end.cpu };
-        let elsewhere = elsewhere.then(|| Problem::new(Severity::Invalid, &kind));
-        [policy, affinity, migrated, elsewhere].into_iter().flatten().collect()
-    }
-}
 
 /// All measuring threads of a run.
 pub struct OwnThreads<'a> {

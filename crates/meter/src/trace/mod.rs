@@ -20,5 +20,6 @@ pub mod past;
 pub mod retention;
 pub mod snapshotter;
 pub mod stitch;
+pub mod streamed;
 mod swap_notifications;
 mod wakeup;

@@ -1,0 +1,112 @@
+//! A trace instance whose pages go to the host while it records.
+
+use super::error::TraceError;
+use super::snapshotter::INSTANCE_PREFIX;
+use crate::journal::{Entry, Journal};
+use crate::link::{GrowingFile, Link};
+use archive::message::{FileKind, LossKind};
+use archive::recorded_pages::RecordedPages;
+use ftrace::tracefs::{Instance, RawPages, Tracefs};
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// Most bytes of one CPU per round: the rest of the session's work must not wait for it.
+const ROUND_BYTES_MAX: usize = 16 << 20;
+
+/// An instance and the files of its pages. The journal removes the instance.
+pub struct StreamedTrace {
+    pub instance: Instance,
+    kind: fn(u32) -> FileKind,
+    pages: Vec<(u32, RawPages)>,
+    files: BTreeMap<u32, GrowingFile>,
+    bytes: Vec<u8>,
+    description: RecordedPages,
+}
+
+impl StreamedTrace {
+    /// Creates the instance, journalled, with recording off and no event on. `kind` says the file of a CPU's pages.
+    ///
+    /// # Errors
+    /// [`TraceError`]; the journal undoes the changes.
+    pub fn create(
+        tracefs: &Tracefs,
+        purpose: &str,
+        buffer_kb_per_cpu: u32,
+        kind: fn(u32) -> FileKind,
+        journal: &mut Journal,
+    ) -> Result<Self, TraceError> {
+        let name = format!("{INSTANCE_PREFIX}{}-{purpose}", std::process::id());
+        journal.note(Entry::TraceInstance { name: name.clone() })?;
+        let instance = tracefs.create_instance(&name)?;
+        instance.set_tracing_on(false)?;
+        instance.set_clock("mono")?;
+        instance.set_buffer_size_kb(buffer_kb_per_cpu)?;
+        // A full buffer loses the newest events, so that what is there has no gaps but one.
+        let _ = instance.set_option("overwrite", false);
+        let _ = instance.set_option("record-cmd", false);
+        let (pages, files, bytes) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Ok(Self { instance, kind, pages, files, bytes, description: RecordedPages::default() })
+    }
+
+    /// Opens the pages of every CPU, once the events are on.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn open(&mut self, events: &[(&str, &str)], events_absent: Vec<String>) -> Result<(), TraceError> {
+        let metadata = self.instance.metadata(events)?;
+        for cpu in self.instance.cpus() {
+            self.pages.push((cpu, self.instance.open_raw(cpu)?));
+        }
+        self.description = RecordedPages {
+            big_endian: cfg!(target_endian = "big"),
+            page_bytes: self.instance.page_layout()?.page_size as u64,
+            header_page: metadata.header_page,
+            header_event: metadata.header_event,
+            event_formats: metadata.event_formats,
+            events_absent,
+            ..RecordedPages::default()
+        };
+        Ok(())
+    }
+
+    /// Sends what was recorded since the last call, as far as the budget in bytes allows. What no longer fits uses it up, so that the
+    /// files end at about one instant; the rest is counted.
+    pub fn drain<W: Write>(&mut self, link: &mut Link<W>, budget: &mut u64) {
+        for (cpu, pages) in &mut self.pages {
+            self.bytes.clear();
+            // What cannot be read is a gap that the next page reports.
+            let _ = pages.drain_into(&mut self.bytes, ROUND_BYTES_MAX);
+            let length = self.bytes.len() as u64;
+            if length == 0 {
+                continue;
+            }
+            if length > *budget {
+                *budget = 0;
+                self.description.bytes_left_out += length;
+                continue;
+            }
+            *budget -= length;
+            let kind = (self.kind)(*cpu);
+            self.files.entry(*cpu).or_insert_with(|| GrowingFile::begin(link, kind)).append(link, &self.bytes);
+        }
+    }
+
+    /// Stops recording, sends the rest, and ends the files. Losses are reported in the words of the caller: of events where the
+    /// buffers were full, of bytes where the budget was used up.
+    pub fn close<W: Write>(
+        &mut self,
+        link: &mut Link<W>,
+        budget: &mut u64,
+        buffers_full: &str,
+        budget_used: &str,
+    ) -> RecordedPages {
+        let _ = self.instance.set_tracing_on(false);
+        self.drain(link, budget);
+        self.description.cpus = self.files.keys().copied().collect();
+        std::mem::take(&mut self.files).into_values().for_each(|file| file.end(link));
+        let stats = self.description.cpus.iter().filter_map(|cpu| self.instance.cpu_stats(*cpu).ok());
+        link.loss(LossKind::Events, stats.map(|stats| stats.overrun + stats.dropped_events).sum(), buffers_full);
+        link.loss(LossKind::FileBytes, self.description.bytes_left_out, budget_used);
+        std::mem::take(&mut self.description)
+    }
+}
