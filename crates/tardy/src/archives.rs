@@ -3,6 +3,7 @@
 pub mod block_requests;
 pub mod explaining;
 pub mod judging;
+pub mod report_data;
 
 use crate::exit::UsageError;
 use anyhow::Context;

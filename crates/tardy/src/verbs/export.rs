@@ -2,6 +2,7 @@
 
 use crate::archives;
 use crate::archives::explaining::{SpikeTrace, explain_run, stretches_of};
+use crate::archives::report_data::report_data_of;
 use crate::exit::{Exit, UsageError};
 use crate::options::limits::LimitArguments;
 use crate::published::{self, PublishedResult};
@@ -9,7 +10,7 @@ use crate::terminal::json;
 use crate::terminal::page::{Page, write_stdout};
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
-use archive::summary::{ReportData, RunSummary};
+use archive::summary::RunSummary;
 use clap::{Args, ValueEnum};
 use interchange::exports::perfetto::{PerfettoTrace, SpikeView};
 use interchange::exports::{comma_separated, execution_map};
@@ -199,7 +200,7 @@ fn published(runs: &[&Run], arguments: &ExportArguments) -> anyhow::Result<(Stri
 /// One trace with all requested spikes, one after the other.
 fn perfetto(run: &Run, which: Which) -> anyhow::Result<(String, Vec<u8>)> {
     let explanations = explain_run(run, &mut |_, _| {});
-    let data = ReportData::of(run, &explanations);
+    let data = report_data_of(run, &explanations);
     let mut spikes: Vec<&Spike> = match which {
         Which::All => run.spikes.iter().collect(),
         Which::Number(number) => vec![spike_of(run, number)?],
@@ -243,7 +244,7 @@ fn trace_dat(run: &Run, which: Option<Which>) -> anyhow::Result<(String, Vec<u8>
 
 fn json(run: &Run) -> anyhow::Result<Vec<u8>> {
     let explanations = explain_run(run, &mut |_, _| {});
-    Ok(json::line(&ReportData::of(run, &explanations))?)
+    Ok(json::line(&report_data_of(run, &explanations))?)
 }
 
 fn spike_of(run: &Run, number: u32) -> Result<&Spike, UsageError> {

@@ -1,13 +1,12 @@
 //! `tardy report`: an archive as one HTML file, and its plots as pictures.
 
 use crate::archives;
-use crate::archives::block_requests;
-use crate::archives::explaining::{causes_of, explain_run};
+use crate::archives::explaining::explain_run;
+use crate::archives::report_data::report_data_of;
 use crate::exit::Exit;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use anyhow::Context;
-use archive::summary::ReportData;
 use clap::Args;
 use report::{render_html, render_pngs};
 use std::path::PathBuf;
@@ -32,9 +31,7 @@ pub struct ReportArguments {
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     let run = archives::open_or_latest(arguments.run.as_deref())?;
     let explanations = explain_run(&run, &mut |_, _| {});
-    let mut data = ReportData::of(&run, &explanations);
-    data.summary.storage = block_requests::account_of(&run);
-    data.causes = Some(causes_of(&run, &explanations));
+    let data = report_data_of(&run, &explanations);
     let page = render_html(&data);
     let html = archives::write_document(arguments.output.as_deref(), &run.directory, "report.html", page.as_bytes())?;
     let pictures = match &arguments.png {

@@ -1,8 +1,8 @@
 //! `tardy serve`: boards and runs as pages in a browser, and as an HTTP API.
 
-use crate::archives::block_requests;
-use crate::archives::explaining::{causes_of, explain_run};
+use crate::archives::explaining::explain_run;
 use crate::archives::judging::compare_runs;
+use crate::archives::report_data::report_data_of;
 use crate::archives::{RUNS, all_below};
 use crate::exit::{Exit, UsageError};
 use crate::lab::assessing::assessing;
@@ -119,9 +119,6 @@ impl Archives for OfThisHost {
     fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
         let run = Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
         let explanations = explained(&run);
-        let mut data = ReportData::of(&run, &explanations);
-        data.summary.storage = block_requests::account_of(&run);
-        data.causes = Some(causes_of(&run, &explanations));
-        Ok(data)
+        Ok(report_data_of(&run, &explanations))
     }
 }

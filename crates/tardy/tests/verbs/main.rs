@@ -32,6 +32,7 @@ mod real_meter;
 mod results;
 mod run;
 mod saved;
+mod storage_live;
 mod target;
 mod tutorial;
 mod virtual_archives;
