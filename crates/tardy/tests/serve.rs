@@ -47,7 +47,10 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let place = to.join(entry.file_name());
-        if entry.path().is_dir() { copy(&entry.path(), &place) } else { drop(fs::copy(entry.path(), place).unwrap()) }
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &place),
+            false => _ = fs::copy(entry.path(), place).unwrap(),
+        }
     }
 }
 
