@@ -43,6 +43,8 @@ const DAMAGED_BYTES_MAX: u64 = 16 << 20;
 const ORDINARY_MEDIANS: i64 = 4;
 /// With fewer samples of a thread, all its maxima are spikes.
 const ORDINARY_SAMPLES_MIN: u64 = 1000;
+/// With fewer samples of a thread, one late sample can be the median.
+const MEDIAN_SAMPLES_MIN: u64 = 20;
 
 /// Why there is no archive to open.
 #[derive(Debug, Error)]
@@ -436,9 +438,11 @@ impl Run {
         Some(histogram.quantile_ns(0.99)?.min(median_ns.saturating_mul(ORDINARY_MEDIANS)))
     }
 
-    /// Median latency of a CPU over the run, in ns.
+    /// Median latency of a thread over the run, in ns. `None` if there are too few samples: the only one is its own median,
+    /// and yet may be late.
     pub fn latency_ns_median(&self, thread: u32) -> Option<i64> {
-        self.threads.get(&thread)?.histogram.quantile_ns(0.5)
+        let histogram = &self.threads.get(&thread)?.histogram;
+        (histogram.total() >= MEDIAN_SAMPLES_MIN).then(|| histogram.quantile_ns(0.5))?
     }
 }
 

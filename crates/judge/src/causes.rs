@@ -335,8 +335,9 @@ fn all_cautions(a: CausesSide, b: CausesSide) -> Vec<Remark> {
 }
 
 fn circumstance(difference: &Difference) -> String {
-    let side = |value: &Option<String>| value.clone().unwrap_or("none".into());
-    format!("{} ({} in A, {} in B)", difference.what, side(&difference.a), side(&difference.b))
+    let (name, Difference { a, b, .. }) = difference.in_units();
+    let side = |value: Option<String>| value.unwrap_or("none".into());
+    format!("{name} ({} in A, {} in B)", side(a), side(b))
 }
 
 fn length_unknown(a: &RunSummary, b: &RunSummary) -> bool {

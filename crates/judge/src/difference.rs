@@ -7,6 +7,7 @@ use archive::summary::RunSummary;
 use archive::watched::WatchSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use words::figures::{duration, latency};
 
 /// One difference between two runs; `None`: absent or unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +15,20 @@ pub struct Difference {
     pub what: DifferenceKind,
     pub a: Option<String>,
     pub b: Option<String>,
+}
+
+impl Difference {
+    /// The name and the sides; times in units that a person reads.
+    pub fn in_units(&self) -> (String, Self) {
+        let (name, words): (&str, fn(i64) -> String) = match self.what {
+            DifferenceKind::Duration => ("duration", duration),
+            DifferenceKind::Interval => ("interval", latency),
+            DifferenceKind::Limit => ("limit", latency),
+            other => return (other.to_string(), self.clone()),
+        };
+        let time = |ns: &Option<String>| ns.as_ref().and_then(|ns| ns.parse().ok()).map(words);
+        (name.into(), Self { a: time(&self.a), b: time(&self.b), ..self.clone() })
+    }
 }
 
 /// A named property of a run.

@@ -8,6 +8,7 @@ mod groups;
 use crate::defect;
 use crate::exit::{Exit, in_words};
 use crate::refusal;
+use crate::terminal::folded::refusal_for_stderr;
 use crate::terminal::json;
 #[cfg(feature = "lab")]
 use crate::verbs::serve;
@@ -18,6 +19,8 @@ use crate::verbs::{
 };
 #[cfg(feature = "lab")]
 use crate::verbs::{queue, store, worker};
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -90,7 +93,8 @@ enum VirtualVerb {
 
 /// The definition of the whole command line, for parsing, completions and man pages.
 pub fn definition() -> clap::Command {
-    groups::arranged(Arguments::command())
+    let verbs = Arguments::command().mut_subcommand("watch", watch::own_help).mut_subcommand("audit", audit::own_help);
+    groups::arranged(verbs)
 }
 
 /// Runs the command line of this process.
@@ -113,8 +117,13 @@ fn obey(typed: &[OsString]) -> ExitCode {
     let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(refusal) => {
+            let refusal = advised(refusal, typed);
             // Help and version were requested and go to standard output; everything else is wrong usage.
-            let _ = refusal.print();
+            if refusal.use_stderr() {
+                complain!("{}", refusal_for_stderr(&refusal).trim_end());
+            } else {
+                let _ = refusal.print();
+            }
             if refusal.use_stderr() && asks_for_json(typed) {
                 let _ = json::print(&refusal::Document::new(refusal::COMMAND_LINE, &refusal.to_string()));
             }
@@ -137,6 +146,23 @@ fn obey(typed: &[OsString]) -> ExitCode {
             code_of(Exit::of_error(&error), typed)
         }
     }
+}
+
+/// The refusal with a tip that helps: clap proposes to pass an unknown option as a value, which no verb takes.
+fn advised(mut refusal: clap::Error, typed: &[OsString]) -> clap::Error {
+    if refusal.kind() != ErrorKind::UnknownArgument {
+        return refusal;
+    }
+    let is_short = |option: &ContextValue| matches!(option, ContextValue::String(text) if !text.starts_with("--"));
+    let of_cyclictest = typed.get(1).is_some_and(|verb| verb == "run")
+        && refusal.get(ContextKind::InvalidArg).is_some_and(is_short);
+    let similar = refusal.get(ContextKind::SuggestedArg).is_some();
+    refusal.remove(ContextKind::Suggested);
+    if of_cyclictest && !similar {
+        let tip = StyledStr::from("`tardy cyclictest` takes all options of cyclictest, and prints what it prints");
+        refusal.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    refusal
 }
 
 fn start(verb: Verb, command: Vec<String>) -> anyhow::Result<Exit> {
@@ -196,6 +222,19 @@ fn asks_for_json(typed: &[OsString]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_option_gets_a_tip_that_helps() {
+        let shown = |words: &[&str]| {
+            let typed: Vec<OsString> = words.iter().map(OsString::from).collect();
+            advised(definition().try_get_matches_from(&typed).unwrap_err(), &typed).to_string()
+        };
+        assert!(shown(&["tardy", "run", "-t5"]).contains("`tardy cyclictest` takes all options"));
+        assert!(shown(&["tardy", "run", "--durations", "1s"]).contains("'--duration'"));
+        for words in [&["tardy", "run", "-t5"], &["tardy", "list", "-z"]] {
+            assert!(!shown(words).contains("as a value"), "{}", shown(words));
+        }
+    }
 
     #[test]
     fn the_definition_is_consistent() {

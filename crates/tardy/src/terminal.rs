@@ -5,12 +5,14 @@
 /// the middle of it.
 macro_rules! complain {
     ($($words:tt)*) => {{
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", format_args!($($words)*)));
+        let text = $crate::terminal::folded::for_stderr(&format!($($words)*));
+        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{text}\n"));
     }};
 }
 
 pub mod block_requests;
 pub mod explained;
+pub mod folded;
 pub mod json;
 pub mod kernel_tracers;
 pub mod page;

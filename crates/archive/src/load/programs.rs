@@ -128,7 +128,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
             value("config", "the configuration to make first [default: defconfig]"),
             CPUS,
         ],
-        example: "kernel-build:/usr/src/linux,jobs=4,config=tinyconfig",
+        example: "kernel-build:/usr/src/linux,jobs=4",
         fix: "install make and a compiler there",
     },
 ];

@@ -42,6 +42,12 @@ pub enum TracefsError {
     )]
     Permission { action: Action, path: PathBuf },
     #[error(
+        "{action} {}: the kernel refuses it to every user (EPERM); `cat /sys/kernel/security/lockdown` and `dmesg` may \
+         show why",
+        path.display()
+    )]
+    Refused { action: Action, path: PathBuf },
+    #[error(
         "{action} {}: the trace file system is read-only; run `mount -o remount,rw /sys/kernel/tracing` as root \
          (in a container, mount it writable from the host)",
         path.display()
@@ -67,6 +73,10 @@ impl TracefsError {
     /// Classifies an I/O error by its fix.
     pub(super) fn from_io(action: Action, path: &Path, source: io::Error) -> TracefsError {
         let path = path.to_owned();
+        // Missing rights are EACCES.
+        if source.raw_os_error() == Some(libc::EPERM) {
+            return TracefsError::Refused { action, path };
+        }
         match source.kind() {
             io::ErrorKind::PermissionDenied => TracefsError::Permission { action, path },
             io::ErrorKind::ReadOnlyFilesystem => TracefsError::ReadOnly { action, path },
@@ -123,7 +133,7 @@ mod tests {
     fn every_message_names_the_file_and_the_fix() {
         for (path, number, fix) in [
             ("/t/trace_clock", libc::EACCES, "run as root"),
-            ("/t/trace_clock", libc::EPERM, "run as root"),
+            ("/t/current_tracer", libc::EPERM, "lockdown"),
             ("/t/trace_clock", libc::EROFS, "mount -o remount,rw"),
             ("/t/snapshot", libc::EBUSY, "hist trigger"),
             ("/t/instances/x", libc::EBUSY, "still has files of it open"),

@@ -19,7 +19,7 @@ pub enum MethodError {
 
 problem_codes! { MethodError:
     Impossible => "meter.method-impossible", "The machine lacks something that the method needs.",
-        "`tardy methods` lists what each method needs and what is missing";
+        "`tardy methods NAME` shows what the method needs and what is missing";
     Refused => "meter.method-refused", "The kernel refused something that the method needs.", "";
     Journal => "meter.method-not-journalled", "A change that the method makes could not be written down first.",
         "set TARDY_STATE_DIR to a directory that can be written";

@@ -248,7 +248,9 @@ fn recording(entry: &SpikeSummary) -> Markup {
                 ("Cycle before seen", spike.previous_seen_ns.map(|seen| html! {
                     (number::micros_unit(seen.saturating_sub(spike.sample.due_ns))) " relative to due"
                 })),
-                ("Ordinary latency", entry.explanation.as_ref().map(|e| html! { (number::micros_unit(e.median_ns)) " (median of this CPU)" })),
+                ("Ordinary latency", entry.explanation.as_ref().filter(|e| e.median_ns > 0).map(|e| html! {
+                    (number::micros_unit(e.median_ns)) " (median of this CPU)"
+                })),
                 ("No snapshot", spike.snapshot_missing.as_ref().map(said)),
             ]))
             @if let Some(snapshot) = &spike.snapshot { (recorded(snapshot, spike.sample.due_ns, spike.number)) }

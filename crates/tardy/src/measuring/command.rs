@@ -16,6 +16,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+/// Help of --json and --quiet where the output of a command needs another place.
+pub const JSON_HELP: &str = "Print the summary as one JSON document; what the command prints goes to standard error";
+pub const QUIET_HELP: &str = "Print only the path of the archive; what the command prints goes to standard error";
+
 /// Letters of a thread's name that the kernel keeps.
 const NAME_LETTERS_MAX: usize = 15;
 

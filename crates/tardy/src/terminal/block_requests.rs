@@ -27,9 +27,7 @@ pub fn lay_out(account: Option<&StorageAccount>, page: &mut Page) {
                 permille(one.sum_ns, whole_ns),
             ]);
         }
-        let lines = table.lines();
-        page.heading(&lines[0]);
-        lines[1..].iter().for_each(|line| page.line(line));
+        page.headed_table(&table);
     }
     remarks(account).iter().for_each(|remark| page.wrapped("  ", remark));
     if !account.worst.is_empty() {

@@ -41,10 +41,8 @@ pub fn lay_out_series(all: &[KernelSeriesSummary], page: &mut Page) {
             microseconds_rough(figures.max),
         ]);
     }
-    let lines = table.lines();
     page.blank();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
     for series in all.iter().filter(|series| series.records_lost > 0) {
         let text = format!("{} on CPU {}: {} lost", series.name, series.cpu, counted(series.records_lost, "record"));
         page.wrapped("  ", &text);
@@ -62,7 +60,7 @@ pub fn lay_out_latencies(traces: &[LatencyTrace], page: &mut Page) {
     if traces.len() > TRACES_SHOWN {
         page.line(&format!("  and {} more", traces.len() - TRACES_SHOWN));
     }
-    page.line("  The kernel's text of each is in tracer/ of the archive.");
+    page.wrapped("  ", "The kernel's text of each is in tracer/ of the archive.");
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A page of text for a terminal or a pipe. All text on it is escaped.
 
 use crate::terminal::screen;
+use crate::terminal::table::Table;
 use std::io::{self, IsTerminal, Write};
 use words::printable::printable;
 
@@ -54,28 +55,28 @@ impl Paint {
 pub struct Page {
     text: String,
     colour: bool,
-    /// Columns of the terminal.
-    columns: usize,
+    /// Columns of the terminal; `None` for a pipe or a file, where a line of a trace or a table may be as long as it is.
+    terminal: Option<usize>,
 }
 
 impl Page {
     pub fn new(colour: bool) -> Self {
-        Self { text: String::new(), colour, columns: COLUMNS }
+        Self { text: String::new(), colour, terminal: None }
     }
 
     /// A page for standard output.
     pub fn for_stdout() -> Self {
-        Self { columns: screen::width().unwrap_or(COLUMNS), ..Self::new(may_colour(&io::stdout())) }
+        Self { terminal: screen::width(), ..Self::new(may_colour(&io::stdout())) }
     }
 
     /// The same page for a terminal with `columns` columns.
     pub fn with_columns(self, columns: usize) -> Self {
-        Self { columns, ..self }
+        Self { terminal: Some(columns), ..self }
     }
 
     /// Columns of the terminal, or [`COLUMNS`].
     pub fn columns(&self) -> usize {
-        self.columns
+        self.terminal.unwrap_or(COLUMNS)
     }
 
     pub fn line(&mut self, text: &str) {
@@ -92,10 +93,33 @@ impl Page {
         }
     }
 
+    /// A table, as wide as the terminal allows.
+    pub fn table(&mut self, table: &Table) {
+        let rows = table.rows_of_lines(self.terminal.unwrap_or(usize::MAX));
+        rows.concat().iter().for_each(|line| self.line(line));
+    }
+
+    /// A table whose first row is its header.
+    pub fn headed_table(&mut self, table: &Table) {
+        let rows = table.rows_of_lines(self.terminal.unwrap_or(usize::MAX));
+        for (at, lines) in rows.iter().enumerate() {
+            for line in lines {
+                self.painted(&[((at == 0).then_some(Paint::Bold), line.clone())]);
+            }
+        }
+    }
+
+    /// A line of a trace: it keeps its columns if it fits.
+    pub fn record(&mut self, indent: usize, line: &str) {
+        let fits = self.terminal.is_none_or(|columns| indent + line.chars().count() <= columns);
+        let indent = " ".repeat(indent);
+        if fits { self.line(&format!("{indent}{line}")) } else { self.wrapped(&indent, line) }
+    }
+
     /// Names in a column, each with a phrase beside it, or below it where the terminal is narrow.
     pub fn entries(&mut self, entries: &[(String, String)]) {
         let name_columns = entries.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-        let beside = self.columns >= name_columns + 2 + PHRASE_COLUMNS_MIN;
+        let beside = self.columns() >= name_columns + 2 + PHRASE_COLUMNS_MIN;
         for (name, phrase) in entries {
             if beside {
                 self.wrapped(&format!("{name:name_columns$}  "), phrase);
@@ -148,7 +172,7 @@ impl Page {
         let mut lines = Vec::new();
         let mut line = first.to_owned();
         let mut empty = true;
-        let room = self.columns.clamp(COLUMNS_MIN, COLUMNS_MAX);
+        let room = self.columns().clamp(COLUMNS_MIN, COLUMNS_MAX);
         for word in unbroken(text) {
             let word = printable(&word);
             if !empty && line.chars().count() + 1 + word.chars().count() > room {

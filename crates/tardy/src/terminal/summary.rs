@@ -41,8 +41,8 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
             true => watched::tables(summary, &mut page),
             false => cpu_table(summary, &mut page),
         }
-        page.line(&format!("Recorded meanwhile: {}.", tracing(summary)));
-        page.line("A maximum is an observation, not a bound: a longer run may show a larger one.");
+        page.wrapped("", &format!("Recorded meanwhile: {}.", tracing(summary)));
+        page.wrapped("", "A maximum is an observation, not a bound: a longer run may show a larger one.");
     }
     if let Some(speed) = summary.virtual_speed {
         page.wrapped("", &virtual_speed_words(speed));
@@ -90,9 +90,7 @@ fn cpu_table(summary: &RunSummary, page: &mut Page) {
         let row = cpu_row(cpu);
         table.row(shown.iter().map(|column| &row[*column]));
     }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
 }
 
 fn cpu_row(cpu: &CpuSummary) -> [String; 10] {
@@ -150,10 +148,10 @@ fn next_commands(summary: &RunSummary, page: &mut Page) {
     let archive = quoted(&summary.archive);
     page.blank();
     if summary.cpus.is_empty() {
-        page.line(&format!("The archive is {archive}."));
+        page.record(0, &format!("The archive is {archive}."));
         return;
     }
-    page.line(&format!("The archive is {archive}. Next:"));
+    page.record(0, &format!("The archive is {archive}. Next:"));
     page.line(&format!("  tardy report {archive}"));
     if summary.late_spikes().next().is_some() {
         page.line(&format!("  tardy explain {archive}"));

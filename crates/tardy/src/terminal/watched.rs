@@ -42,9 +42,9 @@ pub fn tables(summary: &RunSummary, page: &mut Page) {
         for (cpu, watched) in rows {
             table.row(row(cpu, watched));
         }
-        table.lines().iter().for_each(|line| page.line(line));
+        page.table(&table);
         if unshown > 0 {
-            page.line(&format!("and {unshown} more with smaller maxima"));
+            page.wrapped("", &format!("and {unshown} more with smaller maxima"));
         }
     }
     page_faults(summary, page);
@@ -184,5 +184,5 @@ fn causes(spikes: &[&SpikeSummary], summary: &RunSummary, page: &mut Page) {
     for ((culprit, thread), (spikes, ns)) in rows {
         table.row([format!("  {culprit}"), thread, spikes.to_string(), latency(ns)]);
     }
-    table.lines().iter().for_each(|line| page.line(line));
+    page.table(&table);
 }

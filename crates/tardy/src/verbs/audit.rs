@@ -6,7 +6,7 @@ mod functions;
 mod interception;
 mod page;
 
-pub use arguments::AuditArguments;
+pub use arguments::{AuditArguments, own_help};
 
 use crate::archives;
 use crate::exit::{Exit, UsageError};

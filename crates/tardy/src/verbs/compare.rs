@@ -17,7 +17,7 @@ use judge::difference::Difference;
 use judge::difference_kind::DifferenceKind;
 use judge::unit::Unit;
 use std::path::PathBuf;
-use words::figures::{count, duration, latency};
+use words::figures::{count, latency};
 
 /// Differences shown of each kind; `--json` has all of them.
 const DIFFERENCES_SHOWN: usize = 12;
@@ -165,9 +165,7 @@ fn figures(comparison: &Comparison, page: &mut Page) {
         };
         table.row([name, shown(figure.a), shown(figure.b), ratio]);
     }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
 }
 
 /// The cost of a change: the same loads with and without it.
@@ -191,9 +189,7 @@ fn work(comparison: &Comparison, page: &mut Page) {
             change,
         ]);
     }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
     page.wrapped("", WORK_NO_INTERVAL);
 }
 
@@ -220,15 +216,13 @@ fn causes(comparison: &Comparison, page: &mut Page) {
     if unexplained_a + unexplained_b > 0 {
         table.row(["not explained", &unexplained_a.to_string(), &unexplained_b.to_string(), ""]);
     }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
 }
 
 fn lay_out_differences(differences: &[Difference], page: &mut Page) {
     page.blank();
     if differences.is_empty() {
-        page.line("Machine, kernel and settings are alike as far as they were recorded.");
+        page.wrapped("", "Machine, kernel and settings are alike as far as they were recorded.");
         return;
     }
     page.heading("Different besides");
@@ -240,25 +234,13 @@ fn lay_out_differences(differences: &[Difference], page: &mut Page) {
         }
         let (_, so_far) = shown.iter().find(|(what, _)| *what == difference.what).expect("it was just counted");
         if *so_far <= DIFFERENCES_SHOWN {
-            let (name, difference) = in_units(difference);
+            let (name, difference) = difference.in_units();
             page.wrapped(&format!("  {name}: "), &sides(&difference));
         }
     }
     for (what, count) in shown.iter().filter(|(_, count)| *count > DIFFERENCES_SHOWN) {
         page.line(&format!("  {what}: and {} more, see --json", count - DIFFERENCES_SHOWN));
     }
-}
-
-/// The name and the sides of a difference; times in units that a person reads.
-fn in_units(difference: &Difference) -> (String, Difference) {
-    let (name, words): (&str, fn(i64) -> String) = match difference.what {
-        DifferenceKind::Duration => ("duration", duration),
-        DifferenceKind::Interval => ("interval", latency),
-        DifferenceKind::Limit => ("limit", latency),
-        other => return (other.to_string(), difference.clone()),
-    };
-    let time = |ns: &Option<String>| ns.as_ref().and_then(|ns| ns.parse().ok()).map(words);
-    (name.into(), Difference { a: time(&difference.a), b: time(&difference.b), ..difference.clone() })
 }
 
 fn sides(difference: &Difference) -> String {

@@ -77,7 +77,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     if chosen.is_empty() {
         match advice(&run) {
             Some(advice) => page.wrapped("", &advice),
-            None => page.line("This run captured no spikes."),
+            None => page.wrapped("", "This run captured no spikes."),
         }
     }
     if arguments.spike.is_none() {
@@ -94,11 +94,8 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     let left = captured(&run).saturating_sub(chosen.len());
     if left > 0 && arguments.spike.is_none() {
         page.blank();
-        page.line(&format!(
-            "{left} more; tardy explain {} --worst {}",
-            quoted(&run.directory.display().to_string()),
-            left + chosen.len()
-        ));
+        let archive = quoted(&run.directory.display().to_string());
+        page.wrapped("", &format!("{left} more; tardy explain {archive} --worst {}", left + chosen.len()));
     }
     if arguments.spike.is_none() {
         lay_out_requests(block_requests::account_of(&run).as_ref(), &mut page);
@@ -147,5 +144,5 @@ fn lay_out_events(run: &Run, spike: &Spike, page: &mut Page) {
     let events = events_of(run, spike);
     page.blank();
     page.line(if events.is_empty() { "  no events" } else { "  events" });
-    events.iter().for_each(|event| page.line(&format!("    {event}")));
+    events.iter().for_each(|event| page.record(4, event));
 }

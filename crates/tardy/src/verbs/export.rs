@@ -33,7 +33,7 @@ pub struct ExportArguments {
     #[arg(long, value_name = "N|all")]
     spike: Option<Which>,
     /// File to write, `-` for standard output [default: named after the format, in the archive]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArguments,

@@ -76,7 +76,7 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
         let mut page = lay_out(&all, &runs, Page::for_stdout());
         if left_out > 0 {
             page.blank();
-            page.line(&format!("{} left out: not valid, or without samples.", counted(left_out, "run")));
+            page.wrapped("", &format!("{} left out: not valid, or without samples.", counted(left_out, "run")));
         }
         pictures.iter().for_each(|path| page.line(&path.display().to_string()));
         page.print()?;
@@ -96,7 +96,7 @@ fn archives_of(directory: &Path) -> Vec<PathBuf> {
 
 fn lay_out(all: &[Series], runs: &[HistoryRun], mut page: Page) -> Page {
     if all.is_empty() {
-        page.line("no run that can be used; `tardy run` makes one");
+        page.wrapped("", "no run that can be used; `tardy run` makes one");
     }
     let of_any = |holds: fn(&HistoryRun) -> bool| runs.iter().any(holds);
     alarm_of_clock(of_any(|run| run.summary.virtual_time), of_any(|run| run.summary.emulated), &mut page);

@@ -118,9 +118,9 @@ fn show(arguments: &ImportArguments, imported: &[(&PathBuf, RunSummary)]) -> any
     for (file, summary) in imported {
         let cycles = summary.cpus.iter().map(|cpu| cpu.cycles).fold(0, u64::saturating_add);
         let max = summary.all_cpus.max.map_or("unknown".into(), latency);
-        page.line(&format!("{}: {} wake-ups, max {max}, in {}", file.display(), count(cycles), summary.archive));
+        page.record(0, &format!("{}: {} wake-ups, max {max}, in {}", file.display(), count(cycles), summary.archive));
     }
-    page.line("`tardy report ARCHIVE` shows one, with what its source did not keep.");
+    page.wrapped("", "`tardy report ARCHIVE` shows one, with what its source did not keep.");
     page.print()?;
     Ok(())
 }

@@ -133,8 +133,8 @@ fn lay_out(judged: &JudgedRun, mut page: Page) -> Page {
             proof.sentences.iter().for_each(|sentence| page.wrapped("  ", sentence));
             lay_out_quantiles(proof, &mut page);
         }
-        None if !judged.valid => page.line("This run proves nothing: it is not valid."),
-        None => page.line("The archive does not say for how long it measured, so its length proves nothing."),
+        None if !judged.valid => page.wrapped("", "This run proves nothing: it is not valid."),
+        None => page.wrapped("", "The archive does not say for how long it measured, so its length proves nothing."),
     }
     if !judged.extrapolations.is_empty() {
         page.blank();
@@ -160,7 +160,7 @@ fn lay_out_judgement(judgement: &Judgement, page: &mut Page) {
         for cpu in &judgement.cpus {
             table.row(row(cpu));
         }
-        table.lines().iter().for_each(|line| page.line(line));
+        page.table(&table);
     }
     for doubt in &judgement.doubts {
         page.wrapped("  note: ", &doubt.text);

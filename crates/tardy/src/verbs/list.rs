@@ -83,7 +83,7 @@ pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
     }
     let mut page = Page::for_stdout();
     if listed.is_empty() {
-        page.line(&format!("no runs below {}; `tardy run` makes one", directory.display()));
+        page.record(0, &format!("no runs below {}; `tardy run` makes one", directory.display()));
         page.print()?;
         return Ok(Exit::Measured);
     }

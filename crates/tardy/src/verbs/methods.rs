@@ -5,6 +5,7 @@ use crate::measuring::machine::{self, is_in_virtual_time};
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::terminal::table::{Align, Table};
 use archive::facts::Facts;
 use archive::method::state::{MethodState, Obstacle};
 use archive::method::{METHODS, MethodDefinition, MethodOption, Values};
@@ -21,6 +22,7 @@ const PRIORITY: u8 = 80;
 const EXAMPLES: &str = "\
 Examples:
   tardy methods
+  tardy methods semaphore
   tardy methods --target board --json
   tardy run --method semaphore:kind=sysv --duration 20s";
 
@@ -28,6 +30,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct MethodsArguments {
+    /// Show what this method measures, its options, and what is missing for it
+    method: Option<String>,
     /// Target to ask: `local`, or one added with `tardy target add`
     #[arg(long, value_name = "NAME", default_value = "local")]
     target: String,
@@ -58,18 +62,29 @@ struct ListedOption {
 }
 
 pub fn run(arguments: &MethodsArguments) -> anyhow::Result<Exit> {
+    let chosen = chosen(arguments.method.as_deref())?;
     let facts = facts(&arguments.target)?;
-    let listed: Vec<Listed> = METHODS.iter().map(|definition| listed(definition, &facts.methods)).collect();
+    let listed: Vec<Listed> = chosen.into_iter().map(|definition| listed(definition, &facts.methods)).collect();
     if arguments.json {
         json::print(&serde_json::json!({ "target": arguments.target, "methods": listed }))?;
         return Ok(Exit::Measured);
     }
     let mut page = Page::for_stdout();
-    for method in &listed {
-        lay_out(method, &mut page);
+    match (&arguments.method, listed.as_slice()) {
+        (Some(_), [method]) => lay_out(method, &mut page),
+        _ => lay_out_all(&listed, &mut page),
     }
     page.print()?;
     Ok(Exit::Measured)
+}
+
+/// The methods to show; a method may be given with options, as for `run --method`.
+fn chosen(name: Option<&str>) -> Result<Vec<&'static MethodDefinition>, UsageError> {
+    let Some(typed) = name else { return Ok(METHODS.iter().collect()) };
+    let name = typed.split(':').next().unwrap_or(typed);
+    let found = METHODS.iter().find(|definition| definition.name == name);
+    let unknown = || UsageError(format!("there is no method {}; `tardy methods` lists them", printable(name)));
+    Ok(vec![found.ok_or_else(unknown)?])
 }
 
 fn facts(name: &str) -> anyhow::Result<Facts> {
@@ -112,16 +127,30 @@ fn option(option: &MethodOption) -> ListedOption {
     ListedOption { key: option.key, values, what: option.what }
 }
 
-fn lay_out(method: &Listed, page: &mut Page) {
-    let state = match method.runs {
+fn state(method: &Listed) -> &'static str {
+    match method.runs {
         Some(true) => "runs here",
         Some(false) => "cannot run here",
         None => "not known to the target's meter",
-    };
-    page.heading(&format!("{}: {state}", method.name));
-    page.wrapped("  ", &format!("from: {}", method.from));
-    page.wrapped("  ", &format!("to:   {}", method.to));
-    page.wrapped("  ", &format!("as:   {}", method.original));
+    }
+}
+
+fn lay_out_all(methods: &[Listed], page: &mut Page) {
+    let mut table = Table::new(&[Align::Left; 3]);
+    table.row(["method", "here", "like"]);
+    for method in methods {
+        table.row([method.name, state(method), method.original]);
+    }
+    page.headed_table(&table);
+    page.blank();
+    page.wrapped("", "`tardy methods NAME` shows what one measures, its options, and what is missing for it.");
+}
+
+fn lay_out(method: &Listed, page: &mut Page) {
+    page.heading(&format!("{}: {}", method.name, state(method)));
+    page.wrapped("  from  ", method.from);
+    page.wrapped("  to    ", method.to);
+    page.wrapped("  like  ", method.original);
     if !method.needs.is_empty() {
         page.wrapped("  ", &format!("needs: {}", method.needs));
     }
@@ -149,5 +178,15 @@ mod tests {
         };
         assert_eq!((of("semaphore").runs, of("timer").runs), (Some(false), None));
         assert_eq!(of("semaphore").missing.len(), 1);
+        let mut page = Page::new(false).with_columns(80);
+        lay_out_all(&[of("semaphore"), of("timer")], &mut page);
+        assert!(page.text().contains("semaphore  cannot run here"), "{}", page.text());
+    }
+
+    #[test]
+    fn a_method_is_found_with_and_without_its_options() {
+        assert_eq!(chosen(None).unwrap().len(), METHODS.len());
+        assert_eq!(chosen(Some("semaphore:kind=sysv")).unwrap()[0].name, "semaphore");
+        assert!(chosen(Some("semafore")).unwrap_err().to_string().contains("`tardy methods` lists them"));
     }
 }

@@ -86,7 +86,7 @@ fn check_plans(arguments: &CheckArguments) -> anyhow::Result<Exit> {
         let text = text_of(path)?;
         match CheckedPlan::read(&Plan::name_of(path), &text, &Overrides::default()) {
             Ok(plan) => {
-                page.line(&format!("{} is sound: {}", path.display(), show::extent(&plan)));
+                page.record(0, &format!("{} is sound: {}", path.display(), show::extent(&plan)));
                 documents.push(serde_json::json!({ "plan": path, "sound": true, "steps": plan.steps.len() }));
             }
             Err(found) => {
@@ -127,7 +127,7 @@ fn new_plan(path: &Path) -> anyhow::Result<Exit> {
     file.write_all(TEMPLATE.as_bytes()).with_context(|| format!("failed to write {}", path.display()))?;
     let mut page = Page::for_stdout();
     let path = crate::terminal::summary::quoted(&path.display().to_string());
-    page.line(&format!("{path} is a plan of two steps on this machine; change it, then"));
+    page.record(0, &format!("{path} is a plan of two steps on this machine; change it, then"));
     page.line(&format!("  tardy plan show {path}"));
     page.line(&format!("  tardy run {path}"));
     page.print()?;

@@ -18,7 +18,7 @@ pub struct ReportArguments {
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
     /// File to write [default: report.html in the archive]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write the plots as PNG files into this directory, too
     #[arg(long, value_name = "DIR")]

@@ -56,7 +56,7 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
             page.line(line);
         }
         if lines.is_empty() {
-            page.line("nothing to put back");
+            page.wrapped("", "nothing to put back");
         }
         page.print()?;
     }

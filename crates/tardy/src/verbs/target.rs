@@ -268,9 +268,7 @@ fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result
         table.row([name.as_str(), architecture, &what, &path.display().to_string()]);
     }
     let mut page = Page::for_stdout();
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
     page.print()?;
     Ok(Exit::Measured)
 }

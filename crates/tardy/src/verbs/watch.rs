@@ -2,7 +2,7 @@
 
 mod arguments;
 
-pub use arguments::WatchArguments;
+pub use arguments::{WatchArguments, own_help};
 
 use crate::exit::Exit;
 use crate::measuring::command::{self, Started};

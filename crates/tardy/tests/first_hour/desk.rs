@@ -23,7 +23,12 @@ impl Desk {
     pub fn new() -> Option<Self> {
         let meter = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter").is_file();
         let needs = [Root, Tracefs, Prepared("a tardy-meter beside tardy (cargo build -p tardy-meter)", meter)];
-        met(&needs).then(|| Self { folder: tempfile::tempdir().unwrap(), foreign_meter: false })
+        met(&needs).then(Self::without_a_meter)
+    }
+
+    /// For what needs no measurement.
+    pub fn without_a_meter() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), foreign_meter: false }
     }
 
     pub fn with_meter_of_environment(self) -> Self {
@@ -41,6 +46,11 @@ impl Desk {
         command.args(["-c", &line]).current_dir(self.folder.path()).env("XDG_CONFIG_HOME", self.path("config"));
         if !self.foreign_meter {
             command.env_remove("TARDY_METER");
+        }
+        // Where Cargo leaves it when it builds for tests.
+        let library = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("deps").join(call_ring::LIBRARY_NAME);
+        if library.is_file() {
+            command.env("TARDY_INTERCEPTION_LIBRARY", library);
         }
         Ended::of(command.output().unwrap())
     }

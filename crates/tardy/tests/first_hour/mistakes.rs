@@ -3,7 +3,6 @@
 use crate::desk::Desk;
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn mistakes_are_refused_at_once_and_leave_nothing() {
     let Some(desk) = Desk::new() else { return };
     for (line, code, fix) in [
@@ -16,7 +15,7 @@ fn mistakes_are_refused_at_once_and_leave_nothing() {
         ("tardy run --target nowhere", 2, "tardy target add"),
         ("mkdir full; touch full/file; tardy run --out full", 2, "choose another --out"),
         ("tardy watch --pid 999999999", 2, "ps -e lists the processes"),
-        ("tardy watch --comm no-such-thread --duration 1s", 2, "no thread is called no-such-thread"),
+        ("tardy watch --comm no-such-thread --duration 1s --beside-others", 2, "no thread is called no-such-thread"),
         ("tardy list nowhere", 2, "there is no such directory"),
         ("tardy explain", 2, "there is no run below runs/"),
         ("tardy report", 2, "there is no run below runs/"),
@@ -29,7 +28,6 @@ fn mistakes_are_refused_at_once_and_leave_nothing() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn without_root_a_run_is_refused_before_it_measures() {
     let Some(desk) = Desk::new() else { return };
     // A copy that every user may run.
@@ -45,14 +43,13 @@ fn without_root_a_run_is_refused_before_it_measures() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn errors_are_documents_where_results_are() {
     let Some(desk) = Desk::new() else { return };
     for (line, code) in [
         ("tardy run --json --cpus 7000", "usage.refused"),
         ("tardy run --json --nonsense", "usage.command-line"),
         ("tardy explain nowhere --json", "usage.no-such-archive"),
-        ("tardy watch --json --comm no-such-thread --duration 1s", "meter.no-such-thread"),
+        ("tardy watch --json --comm no-such-thread --duration 1s --beside-others", "meter.no-such-thread"),
     ] {
         let ended = desk.shell(line);
         assert_eq!((ended.code, &ended.json()["error"]["code"]), (Some(2), &code.into()), "{line}: {}", ended.shown());
@@ -60,7 +57,6 @@ fn errors_are_documents_where_results_are() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn a_virtual_machine_is_sent_no_program_that_cannot_run_there() {
     let Some(desk) = Desk::new() else { return };
     assert_eq!(desk.shell("tardy target add vm --kernel debian:6.1-rt").code, Some(0));

@@ -5,7 +5,6 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn the_first_page_is_short_and_names_three_commands() {
     let Some(desk) = Desk::new() else { return };
     let ended = desk.shell("tardy");
@@ -17,7 +16,6 @@ fn the_first_page_is_short_and_names_three_commands() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn every_verb_counts_the_same_spikes_beside_the_same_conditions() {
     let Some(desk) = Desk::new() else { return };
     let ran = desk.shell("tardy run -m -Sp90 -i1ms -D 5s --load messaging --beside-others");
@@ -45,7 +43,6 @@ fn every_verb_counts_the_same_spikes_beside_the_same_conditions() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn a_load_that_is_done_starts_again() {
     let Some(desk) = Desk::new() else { return };
     let ended =
@@ -57,7 +54,6 @@ fn a_load_that_is_done_starts_again() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn a_run_stops_at_its_limit() {
     let Some(desk) = Desk::new() else { return };
     let ended = desk.shell("tardy run -m -Sp90 -i200us -D 1h -b 1us --stop-at-limit --beside-others");
@@ -66,18 +62,16 @@ fn a_run_stops_at_its_limit() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn the_exit_code_of_a_watched_command_is_passed_on() {
     let Some(desk) = Desk::new() else { return };
     let ended = desk.shell("tardy watch --beside-others -- sh -c 'sleep 0.3; sleep 0.3; exit 7'");
     assert_eq!(ended.code, Some(7), "{}", ended.shown());
     assert!(ended.stderr.contains("the command ended with exit status 7"), "{}", ended.stderr);
-    let ended = desk.shell("tardy watch --beside-others --duration 1s -- sleep 100");
+    let ended = desk.shell("tardy watch --beside-others --duration 2s -- sh -c 'while :; do sleep 0.1; done'");
     assert_eq!(ended.code, Some(0), "the watch ended this one: {}", ended.shown());
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn two_runs_report_each_other_whichever_started_first() {
     let Some(desk) = Desk::new() else { return };
     let line = |name: &str, seconds: u32| format!("tardy run -D {seconds}s --trace off --beside-others --out {name}");
@@ -95,7 +89,6 @@ fn two_runs_report_each_other_whichever_started_first() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn an_account_names_the_threads_of_a_second_run() {
     let Some(desk) = Desk::new() else { return };
     // A higher priority, and as many wake-ups as the CPU can take: the first run's threads have to wait for them.
@@ -118,7 +111,6 @@ fn an_account_names_the_threads_of_a_second_run() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
 fn a_tracer_that_starts_during_a_run_is_reported() {
     let Some(desk) = Desk::new() else { return };
     let instance = "/sys/kernel/tracing/instances/first-hour";
@@ -127,7 +119,7 @@ fn a_tracer_that_starts_during_a_run_is_reported() {
     );
     let ended = thread::scope(|scope| {
         scope.spawn(|| desk.shell(&traced));
-        desk.shell("tardy run -D 7s --trace off --out first")
+        desk.shell("tardy run -D 7s --trace off --beside-others --out first")
     });
     assert_eq!(ended.code, Some(0), "{}", ended.shown());
     assert!(ended.shown().contains("another tool started to trace during the run"), "{}", ended.shown());

@@ -21,7 +21,7 @@ fn desk() -> Option<Desk> {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
+#[ignore = "downloads a kernel: make e2e-first-hour"]
 fn vm_every_verb_shows_the_run_and_what_the_machine_is() {
     let Some(desk) = desk() else { return };
     let ran = desk.shell("tardy run --target vm -m -Sp90 -i1ms -D 3s --load messaging");
@@ -49,7 +49,7 @@ fn vm_every_verb_shows_the_run_and_what_the_machine_is() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
+#[ignore = "downloads a kernel: make e2e-first-hour"]
 fn vm_mistakes_are_refused_and_leave_nothing() {
     let Some(desk) = desk() else { return };
     for (line, code, fix) in [
@@ -67,7 +67,7 @@ fn vm_mistakes_are_refused_and_leave_nothing() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
+#[ignore = "downloads a kernel: make e2e-first-hour"]
 fn vm_a_command_is_watched_and_its_failure_passed_on() {
     let Some(desk) = desk() else { return };
     let loops = "for n in 1 2 3; do /busybox sleep 0.2; done; echo overrun; exit 7";
@@ -78,7 +78,7 @@ fn vm_a_command_is_watched_and_its_failure_passed_on() {
 }
 
 #[test]
-#[ignore = "the first hour: make e2e-first-hour"]
+#[ignore = "downloads a kernel: make e2e-first-hour"]
 fn vm_a_limit_is_not_judged_where_time_is_emulated() {
     let Some(desk) = desk() else { return };
     let ended = desk.shell("tardy run --target vm -D 1s -b 1us");

@@ -1,75 +1,16 @@
 //! The live view of a run on a pseudo-terminal, with a meter that replays saved frames.
 
 use crate::fake_meter::{Bench, hello, phase, progress, totals};
+use crate::pseudo_terminal::{Terminal, lines, resize};
 use archive::message::{Ending, Message, RunPhase};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
-use std::fs::{File, OpenOptions};
-use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Child, Command, Stdio};
-use std::thread::{self, JoinHandle};
-
-/// A terminal of which everything that is written to it is kept.
-struct Terminal {
-    shown: JoinHandle<String>,
-    keyboard: OwnedFd,
-    program: Child,
-}
-
-impl Terminal {
-    /// Starts a program on a terminal of `columns` columns.
-    fn start(mut command: Command, columns: u16) -> Self {
-        let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&keyboard).unwrap();
-        unlockpt(&keyboard).unwrap();
-        let name = ptsname(&keyboard, Vec::new()).unwrap().into_string().unwrap();
-        resize(&keyboard, columns);
-        let screen = || Stdio::from(OpenOptions::new().read(true).write(true).open(&name).unwrap());
-        let program = command.stdin(screen()).stdout(screen()).stderr(screen()).spawn().unwrap();
-        // The terminal ends with its last writer: the command still holds some.
-        drop(command);
-        let mut output = File::from(keyboard.try_clone().unwrap());
-        let shown = thread::spawn(move || {
-            let (mut all, mut piece) = (Vec::new(), [0; 4096]);
-            while let Ok(read @ 1..) = output.read(&mut piece) {
-                all.extend_from_slice(&piece[..read]);
-            }
-            String::from_utf8_lossy(&all).into_owned()
-        });
-        Self { shown, keyboard, program }
-    }
-
-    /// Waits for the program; its exit code and what it showed.
-    fn end(mut self) -> (Option<i32>, String) {
-        let code = self.program.wait().unwrap().code();
-        (code, self.shown.join().unwrap())
-    }
-}
-
-fn resize(terminal: impl AsFd, columns: u16) {
-    tcsetwinsize(terminal, Winsize { ws_row: 30, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-}
+use std::process::Command;
+use std::thread;
 
 /// Rows of a terminal without its commands: the view fills them with spaces instead of breaking lines.
 fn rows(shown: &str, columns: usize) -> Vec<String> {
     let row = |letters: &[char]| letters.iter().collect::<String>().trim_end().to_owned();
     let of_line = |line: String| line.chars().collect::<Vec<_>>().chunks(columns).map(row).collect::<Vec<_>>();
     lines(shown).into_iter().flat_map(of_line).collect()
-}
-
-/// Lines without the terminal's commands.
-fn lines(shown: &str) -> Vec<String> {
-    let mut text = String::new();
-    let mut letters = shown.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\x1b' => drop(letters.by_ref().find(|letter| letter.is_ascii_alphabetic())),
-            '\r' => text.push('\n'),
-            other => text.push(other),
-        }
-    }
-    text.lines().map(str::to_owned).filter(|line| !line.trim().is_empty()).collect()
 }
 
 /// A run that shows its totals for a second.

@@ -7,7 +7,7 @@ use archive::watched::{PageFaults, WatchedKind, WatchedSeries};
 use std::fs;
 use std::time::{Duration, Instant};
 
-fn series(thread: u32, kind: WatchedKind, name: &str) -> WatchedSeries {
+pub fn series(thread: u32, kind: WatchedKind, name: &str) -> WatchedSeries {
     WatchedSeries {
         thread,
         kind,
@@ -22,13 +22,13 @@ fn series(thread: u32, kind: WatchedKind, name: &str) -> WatchedSeries {
     }
 }
 
-fn of_series(thread: u32, over_limit: u64) -> Message {
+pub fn of_series(thread: u32, over_limit: u64) -> Message {
     let Message::Thread { cpu, totals, histogram, worst, .. } = totals(over_limit) else { unreachable!() };
     Message::Thread { thread, cpu, totals, histogram, worst }
 }
 
 /// A meter measures until the command that `tardy` has started ends.
-const UNTIL_THE_COMMAND_ENDS: &str = "pid=$(sed -n '/\"ours\":true/s/.*\"pid\":\\([0-9]*\\).*/\\1/p' \"$here/settings.json\")\n\
+pub const UNTIL_THE_COMMAND_ENDS: &str = "pid=$(sed -n '/\"ours\":true/s/.*\"pid\":\\([0-9]*\\).*/\\1/p' \"$here/settings.json\")\n\
     while [ -n \"$pid\" ] && [ -e /proc/$pid ] && ! grep -q '^State:.Z' /proc/$pid/status; do sleep 0.02; done";
 
 /// A meter that observed one thread wake by its timer and do its work, three times each.

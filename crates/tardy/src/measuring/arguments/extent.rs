@@ -5,7 +5,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct ExtentArguments {
-    /// How long to measure [default: 60s, or until --cycles are done; in `tardy watch` as long as the program runs]
+    /// How long to measure [default: 60s, or until --cycles are done]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns, allow_hyphen_values = true, help_heading = "Measurement")]
     pub duration: Option<u64>,
     /// Count and capture wake-ups later than TIME, and exit with code 1 if there were any

@@ -15,13 +15,13 @@ pub struct OutputArguments {
     /// Keep every sample
     #[arg(long, help_heading = "Output")]
     pub every_sample: bool,
-    /// Worst samples to keep per CPU or series [default: 1000; in `tardy watch` 100]
+    /// Worst samples to keep per CPU [default: 1000]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(..=i64::from(WORST_KEPT_MAX)), help_heading = "Output")]
     pub worst_kept: Option<u32>,
-    /// Print the summary as one JSON document; what a watched command prints then goes to standard error
+    /// Print the summary as one JSON document
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Print only the path of the archive; what a watched command prints then goes to standard error
+    /// Print only the path of the archive
     #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
     pub quiet: bool,
     /// On a terminal, print a line a minute instead of the live view

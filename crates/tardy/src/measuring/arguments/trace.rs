@@ -22,13 +22,13 @@ pub struct TraceArguments {
     /// New maxima below this get no snapshot
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = latency_ns, help_heading = "Trace")]
     pub(super) trace_threshold: i64,
-    /// Trace buffer of each CPU, in kB [default: 4096; with function_graph and in `tardy watch` 8192]
+    /// Trace buffer of each CPU, in kB [default: 4096; with function_graph 8192]
     #[arg(long, value_name = "KB", value_parser = clap::value_parser!(u32).range(8..), help_heading = "Trace")]
     pub(super) buffer_kb: Option<u32>,
-    /// Snapshots to keep; larger spikes replace smaller ones [default: 40; in `tardy watch` 60]
+    /// Snapshots to keep; larger spikes replace smaller ones [default: 40]
     #[arg(long, value_name = "N", help_heading = "Trace")]
     pub(super) snapshots: Option<u32>,
-    /// Disk space for all snapshots, in MB [default: 64; in `tardy watch` 128]
+    /// Disk space for all snapshots, in MB [default: 64]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trace")]
     pub(super) budget_mb: Option<u32>,
     /// On-time wake-ups to capture for comparison

@@ -21,9 +21,7 @@ pub fn lay_out(plan: &CheckedPlan, directory: &Path, outcomes: &[StepOutcome], m
     for outcome in outcomes {
         table.row(row(outcome));
     }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
     page.blank();
     for outcome in outcomes {
         step(outcome, &mut page);
@@ -32,7 +30,7 @@ pub fn lay_out(plan: &CheckedPlan, directory: &Path, outcomes: &[StepOutcome], m
     page.heading(&sentence(&plan.plan.name, outcomes));
     let left = outcomes.iter().any(|outcome| outcome.state != StepState::Done);
     let directory = quoted(&directory.display().to_string());
-    page.line(&format!("The archives are in {directory}"));
+    page.record(0, &format!("The archives are in {directory}"));
     if left {
         page.line(&format!("  tardy run --resume {directory}"));
     }

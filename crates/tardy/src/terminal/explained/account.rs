@@ -2,7 +2,7 @@
 
 use super::functions;
 use super::timeline::{self, Canvas};
-use crate::terminal::page::{COLUMNS, Page};
+use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Owner};
 use archive::recorded::FlightRecording;
@@ -91,7 +91,7 @@ fn ledger(explanation: &Explanation, page: &mut Page) {
     let total: i64 = explanation.phases.iter().map(|phase| phase.ns).sum();
     table.row(["sum".into(), String::new(), microseconds(total), String::new(), String::new()]);
     page.blank();
-    table.lines().iter().for_each(|line| page.line(line));
+    page.table(&table);
 }
 
 /// One line per phase, with its owners below.
@@ -108,7 +108,7 @@ fn narrow_ledger(explanation: &Explanation, page: &mut Page) {
     let total: i64 = explanation.phases.iter().map(|phase| phase.ns).sum();
     table.row(["sum".into(), microseconds(total), String::new()]);
     page.blank();
-    table.lines().iter().for_each(|line| page.line(line));
+    page.table(&table);
 }
 
 /// An owner with its kind; the kind is left out where it repeats the name, as for the idle task.
@@ -126,11 +126,7 @@ fn lay_out_finding(number: usize, finding: &Finding, page: &mut Page) {
     page.line(&head);
     page.wrapped("     ", &finding.sentence);
     for line in &finding.evidence {
-        // A line of the trace keeps its columns if it fits.
-        match line.chars().count() + EVIDENCE_INDENT <= page.columns() || page.columns() >= COLUMNS {
-            true => page.line(&format!("{:EVIDENCE_INDENT$}{line}", "")),
-            false => page.wrapped("         ", line),
-        }
+        page.record(EVIDENCE_INDENT, line);
     }
     for (word, text) in [("confirm  ", &finding.confirm), ("fix      ", &finding.fix)] {
         if !text.is_empty() {

@@ -16,7 +16,7 @@ pub fn lay_out(causes: &RunCauses, page: &mut Page) {
         let name = group.culprit.as_ref().unwrap_or(&group.title).clone();
         table.row([name, group.spikes.len().to_string(), latency(group.latency_ns_max), cpus(group)]);
     }
-    table.lines().iter().for_each(|line| page.line(line));
+    page.table(&table);
     for group in causes.groups.iter().filter(|group| group.period.is_some()) {
         let name = group.culprit.as_ref().unwrap_or(&group.title);
         page.wrapped("  ", &format!("{name}: {}", group.rhythm));

@@ -11,7 +11,7 @@ use audit::injection::InjectionError;
 use audit::report::Scope;
 use audit::rules::RULES;
 use call_ring::header::{Injection, RULES_MAX};
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args, Command, ValueEnum};
 use machines::local;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -54,7 +54,7 @@ pub struct AuditArguments {
     /// Audit for TIME [default: until the program ends, or Ctrl-C]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns)]
     duration: Option<u64>,
-    /// Do not count what a thread does in its first TIME; 0 for a program that is already running
+    /// Do not count what a thread does in its first TIME [default: 1s for a COMMAND, 0 for a program that already runs]
     #[arg(long, value_name = "TIME", value_parser = time_ns)]
     settle: Option<u64>,
     /// Audit all threads, and not just those with a real-time policy
@@ -111,6 +111,14 @@ pub enum By {
 
 /// Programs need a while to open, map and lock what they use.
 const SETTLE_NS: u64 = 1_000_000_000;
+
+/// The texts of options that mean something else here than in `tardy run`; those about samples mean nothing.
+pub fn own_help(verb: Command) -> Command {
+    verb.mut_arg("json", |option| option.help(command::JSON_HELP))
+        .mut_arg("quiet", |option| option.help(command::QUIET_HELP))
+        .mut_arg("every_sample", |option| option.hide(true))
+        .mut_arg("worst_kept", |option| option.hide(true))
+}
 
 impl AuditArguments {
     pub fn scope(&self) -> Scope {

@@ -62,7 +62,7 @@ pub fn lay_out(report: &AuditReport, whom: &str, denied: &dyn Fn(&str) -> bool, 
         page.wrapped("    -> ", rule.instead);
     }
     page.blank();
-    page.line(&format!("Archive: {}", run.directory.display()));
+    page.record(0, &format!("Archive: {}", run.directory.display()));
     page
 }
 
@@ -148,7 +148,7 @@ fn of_thread(report: &AuditReport, thread: &ThreadReport, denied: &dyn Fn(&str) 
         });
         table.row(["   ", name, &count(*number), &format!("worst {}", latency(*worst_ns)), &from]);
     }
-    table.lines().iter().for_each(|line| page.line(line));
+    page.table(&table);
     if thread.calls.len() > CALLS_MAX {
         let more = (thread.calls.len() - CALLS_MAX) as u64;
         page.line(&format!("     and {}; --json has all", counted(more, "other")));

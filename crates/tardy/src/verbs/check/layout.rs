@@ -83,7 +83,7 @@ fn count(readiness: &Readiness) -> String {
 fn lay_out_change(change: &Change, page: &mut Page) {
     page.blank();
     if change.applied.is_empty() {
-        page.line("Nothing of it can be changed at run time.");
+        page.wrapped("", "Nothing of it can be changed at run time.");
         return;
     }
     page.heading("Changed");
@@ -203,6 +203,6 @@ fn lay_out_ways(readiness: &Readiness, change: Option<&Change>, notices: bool, p
         );
     }
     if readiness.is_ready() {
-        page.line("Nothing is worse than a notice.");
+        page.wrapped("", "Nothing is worse than a notice.");
     }
 }

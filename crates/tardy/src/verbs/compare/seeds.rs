@@ -188,6 +188,6 @@ fn lay_out_comparison(comparison: &VirtualComparison, page: &mut Page) {
         let count = format!("{} of {}", figure.longer_in, comparison.seeds.len());
         table.row([figure.name.to_string(), a, b, middle, least, most, count]);
     }
-    table.lines().iter().for_each(|line| page.line(line));
+    page.table(&table);
     page.wrapped("  ", "B - A is by how much each seed moved: the middle one, the least and the most.");
 }

@@ -19,25 +19,25 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
             let why = journal.rounds.problem.as_deref().unwrap_or("unknown");
             page.wrapped("", &format!("The series failed: {why}."));
         }
-        RoundsState::Interrupted | RoundsState::Running => page.line("Stopped early."),
+        RoundsState::Interrupted | RoundsState::Running => page.wrapped("", "Stopped early."),
         RoundsState::Complete => {}
     }
     page.wrapped("A  ", &described(&journal.question.a));
     page.wrapped("B  ", &described(&journal.question.b));
     if alike(&journal.question.a, &journal.question.b) {
-        page.line("Both are the same: this measures the noise floor.");
+        page.wrapped("", "Both are the same: this measures the noise floor.");
     }
     page.blank();
     match &journal.result {
         Some(result) => figures(result, &mut page),
-        None => page.line("No round is complete: nothing can be said."),
+        None => page.wrapped("", "No round is complete: nothing can be said."),
     }
     if let (voids @ 1.., Some(last)) = journal.rounds.voids() {
         page.wrapped("", &format!("{} void and not counted; the last one: {last}.", counted(voids as u64, "round")));
     }
     page.blank();
     let directory = quoted(&directory.display().to_string());
-    page.line(&format!("Archives and experiment.json are in {directory} (coin {}).", journal.rounds.seed));
+    page.record(0, &format!("Archives and experiment.json are in {directory} (coin {}).", journal.rounds.seed));
     if !matches!(journal.rounds.state, RoundsState::Complete) {
         page.line(&format!("  tardy experiment --resume {directory}"));
     }
@@ -70,9 +70,7 @@ fn figures(result: &ExperimentResult, page: &mut Page) {
             table.row(row(metric));
         }
     }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
     page.wrapped("", "The first figure was chosen beforehand and has four fifths of the error that is allowed; the others share the rest.");
     work(result, page);
     let differing = result.culprits.iter().filter(|culprit| culprit.differs);
@@ -106,9 +104,7 @@ fn work(result: &ExperimentResult, page: &mut Page) {
             if metric.differs { "differs".into() } else { "not shown to differ".into() },
         ]);
     }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
     page.wrapped(
         "",
         "Units of work a second, means over the rounds; whether they differ is corrected for the number of figures.",

@@ -69,7 +69,7 @@ fn lay_out(answer: &Answer, page: &mut Page) {
         let value = known.map_or("missing".into(), |known| latency(known[at]));
         table.row([format!("  {name}"), (*meaning).to_owned(), value]);
     }
-    table.lines().iter().for_each(|line| page.line(line));
+    page.table(&table);
     if answer.preempt_rt == Some(false) {
         page.wrapped("  but ", "the theorem applies to PREEMPT_RT kernels only; this is not one");
     }

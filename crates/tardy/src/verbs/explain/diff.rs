@@ -34,7 +34,7 @@ fn lay_out(differing: &DifferingCauses, mut page: Page) -> Page {
     }
     page.blank();
     if difference.causes.is_empty() {
-        page.line("Neither run has a late wake-up with a trace.");
+        page.wrapped("", "Neither run has a late wake-up with a trace.");
         return page;
     }
     for cause in &difference.causes {
@@ -45,11 +45,11 @@ fn lay_out(differing: &DifferingCauses, mut page: Page) -> Page {
     if difference.causes.iter().any(|cause| cause.ratio.is_some()) {
         page.blank();
         page.heading("How often");
-        how_often(difference).lines().iter().for_each(|line| page.line(line));
+        page.table(&how_often(difference));
     }
     page.blank();
     page.heading("How long each accounts for (A, B)");
-    how_long(difference).lines().iter().for_each(|line| page.line(line));
+    page.table(&how_long(difference));
     for (name, run) in [("A", &difference.a), ("B", &difference.b)] {
         page.wrapped(&format!("{name}: "), &known_of(run));
     }

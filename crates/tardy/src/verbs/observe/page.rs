@@ -20,12 +20,12 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
         RoundsState::Failed => {
             page.wrapped("", &format!("The series failed: {}.", journal.rounds.problem.as_deref().unwrap_or("unknown")))
         }
-        RoundsState::Interrupted | RoundsState::Running => page.line("Stopped early."),
+        RoundsState::Interrupted | RoundsState::Running => page.wrapped("", "Stopped early."),
         RoundsState::Complete => {}
     }
     match &journal.result {
         Some(result) => figures(journal, result, &mut page),
-        None => page.line("No round is complete: nothing can be said."),
+        None => page.wrapped("", "No round is complete: nothing can be said."),
     }
     for absent in &journal.question.levels_absent {
         page.wrapped(&format!("{}: ", absent.level.name()), &absent.why);
@@ -35,7 +35,7 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     }
     page.blank();
     let directory = quoted(&directory.display().to_string());
-    page.line(&format!("Archives and observe.json are in {directory}."));
+    page.record(0, &format!("Archives and observe.json are in {directory}."));
     if !matches!(journal.rounds.state, RoundsState::Complete) {
         page.line(&format!("  tardy observe --resume {directory}"));
     }
@@ -91,9 +91,7 @@ fn table(cost: &LevelCost, result: &ObserverEffect, page: &mut Page) {
     for figure in &cost.figures {
         table.row(row(figure));
     }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
 }
 
 fn row(cost: &FigureCost) -> [String; 5] {

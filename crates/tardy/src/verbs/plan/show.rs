@@ -61,11 +61,9 @@ pub fn lay_out(plan: &CheckedPlan, mut page: Page) -> Page {
             duration_ns(settings).map_or("until stopped".into(), planned_time),
         ]));
     }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
     page.blank();
-    page.line(&format!("{}.", extent(plan)));
+    page.wrapped("", &format!("{}.", extent(plan)));
     if !plan.plan.options.is_empty() {
         page.wrapped("Each run: ", &lines_of(&plan.plan.options));
     }
@@ -83,7 +81,7 @@ fn lines_of(options: &[PlanOption]) -> String {
 
 fn lay_out_limits(plan: &CheckedPlan, page: &mut Page) {
     if plan.plan.limits.is_empty() {
-        page.line("Nothing says what must hold, so no step can pass: [[limits]] does.");
+        page.wrapped("", "Nothing says what must hold, so no step can pass: [[limits]] does.");
         return;
     }
     page.heading("Limits");

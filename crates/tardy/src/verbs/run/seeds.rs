@@ -115,9 +115,7 @@ fn show(arguments: &RunArguments, directory: &Path, explored: &[Explored]) -> an
         let (seed, cycles, over) = (one.seed.to_string(), one.cycles.to_string(), one.over_limit.to_string());
         table.row([seed.as_str(), &cycles, &over, p50, p99, max]);
     }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.headed_table(&table);
     if let Some((worst, max_ns)) = worst.and_then(|worst| Some((worst, worst.max_ns?))) {
         page.wrapped(
             "",
@@ -133,6 +131,6 @@ fn show(arguments: &RunArguments, directory: &Path, explored: &[Explored]) -> an
     if let Some(speed) = together(explored) {
         page.wrapped("", &virtual_speed_words(speed));
     }
-    page.wrapped("", &format!("The archives are in {}.", directory.display()));
+    page.record(0, &format!("The archives are in {}.", directory.display()));
     Ok(page.print()?)
 }

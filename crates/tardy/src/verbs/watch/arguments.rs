@@ -6,7 +6,7 @@ use crate::options::quantity::latency_ns;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
 use clap::builder::NonEmptyStringValueParser;
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, Command};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,7 +48,7 @@ pub struct WatchArguments {
     command: Vec<String>,
     #[command(flatten)]
     extent: ExtentArguments,
-    /// Count and capture cycles longer than TIME, and exit with code 1 if there were any
+    /// Count and capture cycles longer than TIME; if there were any, exit with code 1, with a COMMAND 124
     #[arg(long, value_name = "TIME", value_parser = latency_ns, help_heading = "Measurement")]
     cycle_limit: Option<i64>,
 
@@ -65,6 +65,26 @@ pub struct WatchArguments {
 
     #[command(flatten)]
     pub output: OutputArguments,
+}
+
+/// The texts of options that mean something else here than in `tardy run`.
+pub fn own_help(verb: Command) -> Command {
+    verb.mut_arg("duration", |option| option.help("How long to measure [default: as long as the program runs]"))
+        .mut_arg("limit", |option| {
+            option.help(
+                "Count and capture wake-ups later than TIME; if there were any, exit with code 1, with a COMMAND 124",
+            )
+        })
+        .mut_arg("buffer_kb", |option| option.help("Trace buffer of each CPU, in kB [default: 8192]"))
+        .mut_arg("snapshots", |option| {
+            option.help("Snapshots to keep; larger spikes replace smaller ones [default: 60]")
+        })
+        .mut_arg("budget_mb", |option| option.help("Disk space for all snapshots, in MB [default: 128]"))
+        .mut_arg("worst_kept", |option| {
+            option.help("Worst samples to keep per thread and kind of sample [default: 100]")
+        })
+        .mut_arg("json", |option| option.help(command::JSON_HELP))
+        .mut_arg("quiet", |option| option.help(command::QUIET_HELP))
 }
 
 impl WatchArguments {

@@ -39,7 +39,7 @@ fn lay_out(baseline: &Baseline, file: &Path, drift: &Drift, archives: Option<&Pa
         page.wrapped(if moved.fails { "! " } else { "  " }, &moved.sentence);
     }
     if let Some(archives) = archives {
-        page.wrapped("", &format!("The archives are in {}.", archives.display()));
+        page.record(0, &format!("The archives are in {}.", archives.display()));
     }
     page
 }

@@ -59,6 +59,16 @@ fn pages() -> Vec<PathBuf> {
     pages.chain([root().join("README.md")]).collect()
 }
 
+/// The TOML files in the blocks of the pages, each with the name of its page.
+pub fn toml_files() -> Vec<(PathBuf, String)> {
+    let blocks = |page: PathBuf| {
+        let text = fs::read_to_string(&page).unwrap();
+        let blocks = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+        blocks.map(|block| (page.clone(), block.to_owned())).collect::<Vec<_>>()
+    };
+    pages().into_iter().flat_map(blocks).collect()
+}
+
 /// The commands in the blocks of a page.
 pub fn in_page(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap().replace("\\\n", " ");

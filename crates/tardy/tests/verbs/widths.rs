@@ -1,0 +1,75 @@
+//! The output of every verb on terminals of 50, 80 and 180 columns: no line is wider, except a word that cannot be broken.
+
+use crate::fake_meter::*;
+use crate::pseudo_terminal::{Terminal, lines};
+use crate::watch::{UNTIL_THE_COMMAND_ENDS, of_series, series};
+use archive::message::{Ending, Message, RunPhase};
+use archive::watched::WatchedKind;
+use std::path::{Path, PathBuf};
+
+const WIDTHS: [u16; 3] = [50, 80, 180];
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// A bench with a watched run of two threads with long names, an imported run, and two runs of another version.
+fn desk() -> Bench {
+    let names = ["stress-ng-cycli", "pipewire-pulse0"];
+    let of =
+        |thread: usize, kind| series(thread as u32 * 2 + u32::from(kind == WatchedKind::Cycle), kind, names[thread]);
+    let all = (0..2).flat_map(|thread| [of(thread, WatchedKind::Timer), of(thread, WatchedKind::Cycle)]).collect();
+    let bench = Bench::new()
+        .does("if [ \"$1\" = start ]; then shift; exec \"$@\"; fi")
+        .says(&[hello(), phase(RunPhase::Measure, 2_000_000_000)])
+        .does(UNTIL_THE_COMMAND_ENDS)
+        .says(&[phase(RunPhase::Collect, 4_000_000_000), Message::Watched(all)])
+        .says(&[of_series(0, 1), of_series(1, 0), of_series(2, 0), of_series(3, 0)])
+        .says(&[phase(RunPhase::Restore, 1), end(Ending::Complete)]);
+    let watched = bench.run(&["watch", "--pid", "1", "--duration", "2s", "--limit", "100us", "--out", "watched"]);
+    assert_eq!(watched.code, Some(1), "{}", watched.stderr);
+    let results = repository("corpus/imports/cyclictest-2.10/histogram.json").display().to_string();
+    assert_eq!(bench.run(&["import", &results, "--out", "imported"]).code, Some(0));
+    for name in ["v1", "again"] {
+        let copied = std::process::Command::new("cp")
+            .args(["-r".as_ref(), repository("corpus/archives/v1").as_os_str(), bench.path(name).as_os_str()])
+            .status();
+        assert!(copied.unwrap().success());
+    }
+    bench
+}
+
+/// What a user types, at least once for each verb that prints text, with mistakes. `RESULTS` is a file to import.
+const COMMANDS: &str = "
+    |check|check --cpus 0|methods|load list|load list messaging|load list stress-ng|target list|target show nowhere
+    |target verify nowhere|list|list .|list nowhere|explain v1|explain v1 --events --worst 1|explain v1 --bound|explain imported
+    |explain watched|explain nowhere|explain --diff v1 again|report v1|report nowhere|export imported --format histogram-csv
+    |judge v1|judge v1 --limit latency<100us|judge v1 --limit p99<50us --allow 1/h|judge v1 --horizon 10d
+    |judge imported --limit latency<1us --allow never|judge watched --limit latency<100us|judge watched --limit p99<50us
+    |compare v1 again|compare v1 imported|history .|plan new lathe.toml|plan check lathe.toml|plan show lathe.toml
+    |plan check nowhere.toml|restore|collect nowhere|run -i 200|run --nonsense|run -p 100|run --cpus 7000
+    |run --target nowhere|watch --pid 999999999|audit|observe --rounds 0|experiment --a x --b y|bisect nowhere
+    |virtual baseline check nowhere|--help|run --help|judge --help|watch --help|import RESULTS --out second";
+
+#[test]
+fn no_verb_writes_lines_that_are_wider_than_the_terminal() {
+    let desk = desk();
+    let results = repository("corpus/imports/cyclictest-2.10/histogram.json").display().to_string();
+    let mut wide = Vec::new();
+    for typed in COMMANDS.split('|').map(str::trim) {
+        let words: Vec<&str> =
+            typed.split_whitespace().map(|word| if word == "RESULTS" { &results } else { word }).collect();
+        for columns in WIDTHS {
+            let _ = std::fs::remove_dir_all(desk.path("second"));
+            let mut command = desk.tardy(&words);
+            command.env("TERM", "xterm").env("LANG", "C.UTF-8").env("XDG_CONFIG_HOME", desk.path("config"));
+            let (_, shown) = Terminal::start(command, columns).end();
+            let words_of = |line: &str| line.split_whitespace().count();
+            let found = lines(&shown)
+                .into_iter()
+                .find(|line| line.chars().count() > usize::from(columns) && words_of(line) > 1);
+            wide.extend(found.map(|line| format!("tardy {typed}, {columns} columns: {line:?}")));
+        }
+    }
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+}
