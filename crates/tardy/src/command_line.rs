@@ -154,8 +154,8 @@ fn advised(mut refusal: clap::Error, typed: &[OsString]) -> clap::Error {
         return refusal;
     }
     let is_short = |option: &ContextValue| matches!(option, ContextValue::String(text) if !text.starts_with("--"));
-    let of_cyclictest = typed.get(1).is_some_and(|verb| verb == "run")
-        && refusal.get(ContextKind::InvalidArg).is_some_and(is_short);
+    let of_cyclictest =
+        typed.get(1).is_some_and(|verb| verb == "run") && refusal.get(ContextKind::InvalidArg).is_some_and(is_short);
     let similar = refusal.get(ContextKind::SuggestedArg).is_some();
     refusal.remove(ContextKind::Suggested);
     if of_cyclictest && !similar {
