@@ -1,5 +1,6 @@
 //! The conditions of a measurement, shown with every result, on the terminal, on the page and in lists.
 
+use archive::environment::Environment;
 use archive::message::Severity;
 use archive::settings::LoadRequest;
 use archive::summary::RunSummary;
@@ -22,6 +23,12 @@ pub fn conditions(summary: &RunSummary) -> Vec<(&'static str, String)> {
         conditions.push(("degraded", reservations));
     }
     conditions
+}
+
+/// Whether anything of them is known: a file of another tool need not name its machine.
+pub fn are_known(summary: &RunSummary) -> bool {
+    let named = |environment: &Environment| !environment.kernel_release.is_empty();
+    summary.imported.is_none() || summary.environment.as_ref().is_some_and(named)
 }
 
 /// The same as one line.
@@ -108,7 +115,6 @@ pub fn reservations(summary: &RunSummary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use archive::environment::Environment;
     use archive::method::MethodRequest;
     use archive::reader::Run;
     use archive::settings::RunSettings;

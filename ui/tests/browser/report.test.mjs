@@ -180,7 +180,7 @@ test("marks stand on the lane of their CPU, are read out, and listed for those w
   const said = await page.run(`document.querySelector('${account} .readout').textContent`);
   assert.match(said, /^CPU 0, .* after due: .* asks CPU 1 for do_sync_core\.$/);
   assert.match(await page.run(`document.querySelector('${account} .marks').textContent`), /asks CPU 1 for do_sync_core/);
-  assert.match(await page.run(`document.querySelector('${account} .elsewhere').textContent`), /CPU 0 meanwhile: hackbench-4711 61 %/);
+  assert.match(await page.run(`document.querySelector('${account} .elsewhere').textContent`), /CPU 0 meanwhile: hackbench-4711 61\s%/);
   for (const word of ["Tab", "arrows", "Shift", "+", "0 shows"]) {
     assert.ok((await page.run("[...document.querySelectorAll('[data-picture=spike] .readout')].at(-1).textContent")).includes(word), `the page documents ${word}`);
   }

@@ -3,7 +3,7 @@
 use super::super::number;
 use super::said;
 use crate::account::{measured_by, tracing};
-use crate::conditions::conditions;
+use crate::conditions::{are_known, conditions};
 use crate::watched::{KINDS, is_watch, meaning, verdict, whom};
 use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
@@ -46,10 +46,10 @@ pub fn answer(data: &ReportData) -> Markup {
     }
 }
 
-/// The conditions of the figures; for runs of other tools they are unknown.
+/// The conditions of the figures.
 fn circumstances(summary: &RunSummary) -> Markup {
     html! {
-        @if summary.imported.is_none() {
+        @if are_known(summary) {
             dl.conditions aria-label="Conditions" {
                 @for (name, phrase) in conditions(summary) { div { dt { (name) } dd { (said(phrase)) } } }
             }

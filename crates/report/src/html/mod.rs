@@ -149,5 +149,6 @@ fn facts(entries: &[(&str, Option<Markup>)]) -> Markup {
 
 /// Text from a target, isolated from the text direction around it.
 fn said(text: impl AsRef<str>) -> Markup {
-    html! { bdi { (text.as_ref()) } }
+    // A percentage stays on one line.
+    html! { bdi { (text.as_ref().replace(" %", "\u{a0}%")) } }
 }

@@ -11,7 +11,7 @@ use report::account::{
     culprit, loads, losses, own_share, problems, remarks, tracing, verdict, virtual_speed_words,
     where_codes_are_explained,
 };
-use report::conditions::conditions_line;
+use report::conditions::{are_known, conditions_line};
 use report::watched::is_watch;
 use words::figures::{latency, microseconds_rough};
 
@@ -33,7 +33,7 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
         page.wrapped("  because ", &reason.text);
     }
     if summary.cpus.iter().any(|cpu| cpu.cycles > 0) {
-        if summary.imported.is_none() {
+        if are_known(summary) {
             page.wrapped("", &conditions_line(summary));
         }
         page.blank();
