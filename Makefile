@@ -35,7 +35,7 @@ FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -109,6 +109,9 @@ bench: build ## print costs beside a bare loop, cyclictest and trace-cmd; assert
 bench-lab: ## add runs to SQLite and PostgreSQL, time what pages ask of 10^3 to 10^5 of them; asserts nothing
 	packaging/install-dependencies
 	cargo run --release --package store --example bench_lab
+
+bench-own-disturbance: build ## measure 20 times for 60 s; print in how many late wake-ups tardy's own threads had the CPU
+	bench/own_disturbance.py $(OWN_DISTURBANCE)
 
 simulate-judge: ## check every claim of the judge on simulated machines with known truth (minutes); print error rates and power
 	cargo test --release --package judge --test simulation -- --ignored --nocapture --test-threads=1
