@@ -2,7 +2,7 @@
 
 use crate::kernel_tracers::uncovered;
 use crate::watched;
-use archive::explanation::{Explanation, ExplanationStatus, OwnerKind};
+use archive::explanation::{Explanation, ExplanationStatus, OwnerKind, PhaseName};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
 use archive::method::Method;
@@ -19,14 +19,24 @@ pub fn own_share(summary: &RunSummary) -> Option<String> {
         .filter_map(|entry| entry.explanation.as_ref())
         .filter(|explanation| explanation.status != ExplanationStatus::NoTrace)
         .collect();
-    let own_ns = |explanation: &&Explanation| -> i64 {
-        let owners = explanation.phases.iter().flat_map(|phase| &phase.owners);
+    let own_ns = |explanation: &Explanation, counts: fn(PhaseName) -> bool| -> i64 {
+        let phases = explanation.phases.iter().filter(|phase| counts(phase.name));
+        let owners = phases.flat_map(|phase| &phase.owners);
         owners.filter(|owner| owner.kind == OwnerKind::Tool).map(|owner| owner.ns).sum()
     };
-    let own: Vec<i64> = traced.iter().map(own_ns).filter(|ns| *ns > 0).collect();
-    let longest = own.iter().max().map(|ns| format!(", for at most {}", latency(*ns))).unwrap_or_default();
+    let own: Vec<&&Explanation> = traced.iter().filter(|explanation| own_ns(explanation, |_| true) > 0).collect();
+    let longest = own.iter().map(|explanation| own_ns(explanation, |_| true)).max();
+    let longest = longest.map(|ns| format!(", for at most {}", latency(ns))).unwrap_or_default();
+    // There it need not have delayed anything: it is interrupted like any other thread.
+    let early =
+        own.iter().filter(|explanation| own_ns(explanation, |phase| phase != PhaseName::TimerDelay) == 0).count();
+    let early = match early {
+        0 => String::new(),
+        early => format!(", in {early} of them only before the timer interrupt came"),
+    };
     let spikes = counted(traced.len() as u64, "late spike");
-    (!traced.is_empty()).then(|| format!("tardy's own threads had the CPU in {} of {spikes}{longest}.", own.len()))
+    (!traced.is_empty())
+        .then(|| format!("tardy's own threads had the CPU in {} of {spikes}{longest}{early}.", own.len()))
 }
 
 /// Speed of a machine in virtual time.
@@ -186,4 +196,33 @@ pub fn problems(summary: &RunSummary) -> Vec<String> {
         format!("{weight}: {}{fix}{}", problem.text, bracketed(&problem.code))
     };
     problems.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::reader::Run;
+    use std::path::Path;
+
+    #[test]
+    fn own_threads_before_the_timer_interrupt_are_counted_apart() {
+        let run = Run::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1")).unwrap();
+        let mut summary = RunSummary::of(&run, &run.explanations().unwrap());
+        let share = |summary: &RunSummary| own_share(summary).unwrap();
+        assert_eq!(share(&summary), "tardy's own threads had the CPU in 2 of 3 late spikes, for at most 86.7 µs.");
+        let phases = |spike: &mut archive::summary::SpikeSummary| {
+            spike.explanation.take().map(|explanation| Explanation {
+                phases: explanation.phases.into_iter().filter(|phase| phase.name == PhaseName::TimerDelay).collect(),
+                ..explanation
+            })
+        };
+        for spike in &mut summary.spikes {
+            spike.explanation = phases(spike);
+        }
+        assert_eq!(
+            share(&summary),
+            "tardy's own threads had the CPU in 2 of 3 late spikes, for at most 29.7 µs, in 2 of them only before the timer \
+             interrupt came."
+        );
+    }
 }

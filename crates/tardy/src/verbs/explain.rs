@@ -115,6 +115,11 @@ fn advice(run: &Run) -> Option<String> {
              shows its findings."
         ));
     }
+    if manifest.imported.is_some() {
+        return Some(
+            "An imported result holds no traces, so its causes are unknown; `tardy run` measures with traces.".into(),
+        );
+    }
     (manifest.virtual_time && run.recordings.is_empty()).then(|| {
         format!(
             "Nothing was recorded. `tardy virtual record {name}` makes the run again, to the nanosecond, and shows what ran."
