@@ -181,6 +181,11 @@ mod tests {
         let mut page = Page::new(false).with_columns(80);
         lay_out_all(&[of("semaphore"), of("timer")], &mut page);
         assert!(page.text().contains("semaphore  cannot run here"), "{}", page.text());
+        let all: Vec<Listed> = METHODS.iter().map(|definition| listed(definition, &states)).collect();
+        let mut narrow = Page::new(false).with_columns(50);
+        lay_out_all(&all, &mut narrow);
+        all.iter().for_each(|method| lay_out(method, &mut narrow));
+        assert!(narrow.text().lines().all(|line| line.chars().count() <= 50), "{}", narrow.text());
     }
 
     #[test]

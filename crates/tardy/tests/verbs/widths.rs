@@ -39,26 +39,30 @@ fn desk() -> Bench {
     bench
 }
 
-/// What a user types, at least once for each verb that prints text, with mistakes. `RESULTS` is a file to import.
+/// What a user types, at least once for each verb that prints text and needs no meter, with mistakes.
 const COMMANDS: &str = "
-    |check|check --cpus 0|methods|load list|load list messaging|load list stress-ng|target list|target show nowhere
-    |target verify nowhere|list|list .|list nowhere|explain v1|explain v1 --events --worst 1|explain v1 --bound|explain imported
-    |explain watched|explain nowhere|explain --diff v1 again|report v1|report nowhere|export imported --format histogram-csv
+    |check --facts FACTS|check --facts FACTS --notices|load list|load list messaging|load list stress-ng|target list
+    |target show nowhere|target verify nowhere|list|list .|list nowhere|explain v1|explain v1 --events --worst 1
+    |explain v1 --bound|explain imported|explain watched|explain nowhere|explain --diff v1 again|report nowhere
     |judge v1|judge v1 --limit latency<100us|judge v1 --limit p99<50us --allow 1/h|judge v1 --horizon 10d
     |judge imported --limit latency<1us --allow never|judge watched --limit latency<100us|judge watched --limit p99<50us
     |compare v1 again|compare v1 imported|history .|plan new lathe.toml|plan check lathe.toml|plan show lathe.toml
-    |plan check nowhere.toml|restore|collect nowhere|run -i 200|run --nonsense|run -p 100|run --cpus 7000
-    |run --target nowhere|watch --pid 999999999|audit|observe --rounds 0|experiment --a x --b y|bisect nowhere
-    |virtual baseline check nowhere|--help|run --help|judge --help|watch --help|import RESULTS --out second";
+    |plan check nowhere.toml|collect nowhere|run -i 200|run --nonsense|run -t5|run -p 100|run --target nowhere
+    |watch --pid 999999999|audit|bisect nowhere|--help|run --help|watch --help|judge --help|import RESULTS --out second";
 
 #[test]
 fn no_verb_writes_lines_that_are_wider_than_the_terminal() {
     let desk = desk();
     let results = repository("corpus/imports/cyclictest-2.10/histogram.json").display().to_string();
+    let facts = repository("corpus/readiness/ordinary.json").display().to_string();
     let mut wide = Vec::new();
     for typed in COMMANDS.split('|').map(str::trim) {
-        let words: Vec<&str> =
-            typed.split_whitespace().map(|word| if word == "RESULTS" { &results } else { word }).collect();
+        let place = |word| match word {
+            "RESULTS" => results.as_str(),
+            "FACTS" => facts.as_str(),
+            word => word,
+        };
+        let words: Vec<&str> = typed.split_whitespace().map(place).collect();
         for columns in WIDTHS {
             let _ = std::fs::remove_dir_all(desk.path("second"));
             let mut command = desk.tardy(&words);
