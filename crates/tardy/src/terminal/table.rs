@@ -35,8 +35,8 @@ impl Table {
         self.rows_of_lines(usize::MAX).concat()
     }
 
-    /// The lines of each row in a terminal with `columns` columns: the widest columns of words are wrapped, then titles of
-    /// figures in the first row, and figures never.
+    /// The lines of each row in a terminal with `columns` columns: titles of figures in the first row are wrapped, then the
+    /// widest columns of words, and figures never.
     pub fn rows_of_lines(&self, columns: usize) -> Vec<Vec<String>> {
         let widths = self.widths(columns);
         self.rows.iter().map(|row| self.wrapped(row, &widths)).collect()
@@ -53,7 +53,7 @@ impl Table {
         of_words.sort_by_key(|at| std::cmp::Reverse(widths[*at]));
         let of_figures = (0..widths.len()).filter(|at| self.columns[*at] == Align::Right);
         let least = |at: usize| if self.columns[at] == Align::Left { WORDS_MIN } else { self.figures_width(at) };
-        for at in of_words.into_iter().chain(of_figures) {
+        for at in of_figures.chain(of_words) {
             let narrower = widths[at].saturating_sub(excess).max(least(at)).min(widths[at]);
             excess -= widths[at] - narrower;
             widths[at] = narrower;
