@@ -64,9 +64,11 @@ impl Table {
     /// Width of a column of figures whose title is wrapped.
     fn figures_width(&self, column: usize) -> usize {
         let Some((title, figures)) = self.rows.split_first() else { return 0 };
-        let words = title.get(column).into_iter().flat_map(|title| title.split_whitespace()).map(width);
+        let indent = |title: &str| title.chars().take_while(|letter| *letter == ' ').count();
+        let longest = |title: &String| title.split_whitespace().map(width).max().unwrap_or(0) + indent(title);
+        let words = title.get(column).map(longest);
         let figures = figures.iter().filter_map(|row| row.get(column)).map(|cell: &String| width(cell));
-        words.chain(figures).max().unwrap_or(0)
+        words.into_iter().chain(figures).max().unwrap_or(0)
     }
 
     fn wrapped(&self, row: &[String], widths: &[usize]) -> Vec<String> {
@@ -163,7 +165,7 @@ mod tests {
         titled.row(["0", "2.00", "1 200.25"]);
         assert_eq!(
             titled.rows_of_lines(24).concat(),
-            ["  CPU     times   at most", "        an hour", "    0      2.00  1 200.25"].map(str::to_owned)
+            ["  CPU    times   at most", "       an hour", "    0     2.00  1 200.25"].map(str::to_owned)
         );
         assert_eq!(table.rows_of_lines(200), table.lines().into_iter().map(|line| vec![line]).collect::<Vec<_>>());
     }
