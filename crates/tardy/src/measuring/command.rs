@@ -7,10 +7,13 @@ mod started;
 pub use started::{Environment, Started};
 
 use super::machine::is_board;
+use super::signals::Signals;
 use crate::exit::{ProgramError, UsageError};
+use archive::reader::Run;
+use archive::summary::RunSummary;
 use archive::watched::WatchSettings;
 use machines::{Target, local};
-use runner::run::CountedOutput;
+use runner::run::{CountedOutput, RunError, RunOutcome};
 use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,6 +25,18 @@ pub const QUIET_HELP: &str = "Print only the path of the archive; what the comma
 
 /// Letters of a thread's name that the kernel keeps.
 const NAME_LETTERS_MAX: usize = 15;
+
+/// Whether the command of a run was asked to end: the user stopped the run, or it lasted as long as it was to.
+pub fn asked_to_end(signals: &Signals, outcome: &Result<RunOutcome, RunError>) -> bool {
+    signals.requests().count() > 0 || outcome.as_ref().is_ok_and(lasted_as_long_as_asked)
+}
+
+fn lasted_as_long_as_asked(outcome: &RunOutcome) -> bool {
+    let Ok(run) = Run::open(&outcome.directory) else { return false };
+    let summary = RunSummary::of(&run, &[]);
+    let asked_ns = summary.settings.and_then(|settings| i64::try_from(settings.duration_ns?).ok());
+    asked_ns.zip(summary.measured_ns).is_some_and(|(asked_ns, measured_ns)| measured_ns >= asked_ns)
+}
 
 /// Checks, before anything is started, that what was asked for can exist: a name that a thread can have, and on this machine
 /// the process; and the program of a command, except on a board, which has its own.

@@ -22,7 +22,7 @@ use crate::terminal::progress::{Progress, View};
 use anyhow::Context;
 use archive::audit::AuditDescription;
 use archive::manifest::RunState;
-use archive::message::Severity;
+use archive::message::{RunPhase, Severity};
 use archive::reader::Run;
 use arguments::{By, Format};
 use audit::read::{CpuPages, Recorded, read};
@@ -89,13 +89,16 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
     };
     let mut progress = Progress::new(view, request.settings.duration_ns);
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
-        if let Event::Said { line } = &event {
-            progress.aside(|| _ = writeln!(io::stderr(), "{}", printable(line)));
+        match &event {
+            Event::Said { line } => progress.aside(|| _ = writeln!(io::stderr(), "{}", printable(line))),
+            Event::Phase(RunPhase::Collect) => started.iter_mut().for_each(command::Started::notice_end),
+            _ => {}
         }
         progress.event(&event);
     });
+    let asked_to_end = command::asked_to_end(&signals, &outcome);
     if let Some(how) = started.as_mut().map(command::Started::end).filter(|how| !how.is_success())
-        && started.as_ref().and_then(command::Started::own_failure).is_some()
+        && started.as_ref().and_then(|command| command.own_failure(asked_to_end)).is_some()
     {
         complain!("tardy: the command {how}");
     }

@@ -59,7 +59,8 @@ pub fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exi
         progress.event(&event);
     });
     let ended = started.as_mut().map(Started::end);
-    let own_failure = started.as_ref().and_then(Started::own_failure);
+    let own_failure =
+        started.as_ref().and_then(|command| command.own_failure(command::asked_to_end(&signals, &outcome)));
     let exit = conclude(outcome, &signals, &mut progress, output.showing())?;
     if let Some(how) = ended.filter(|how| !how.is_success()) {
         complain!("tardy: the command {how}");

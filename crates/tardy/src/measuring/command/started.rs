@@ -3,6 +3,7 @@
 use super::reading;
 use anyhow::Context;
 use runner::run::CountedOutput;
+use signal_hook::consts::SIGTERM;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -105,8 +106,12 @@ impl Started {
     }
 
     /// The exit code of a command that failed by itself, in the convention of shells: 128 plus the number of a signal.
-    pub fn own_failure(&self) -> Option<u8> {
-        let status = self.by_itself.filter(|status| !status.success())?;
+    ///
+    /// On a busy machine the host may notice the end of the measurement after the meter has asked the command to end. With
+    /// `asked_to_end`, SIGTERM is that request and no failure.
+    pub fn own_failure(&self, asked_to_end: bool) -> Option<u8> {
+        let asked = |status: &ExitStatus| asked_to_end && status.signal() == Some(SIGTERM);
+        let status = self.by_itself.filter(|status| !status.success() && !asked(status))?;
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal))?;
         Some(u8::try_from(code).unwrap_or(u8::MAX))
     }
@@ -136,5 +141,21 @@ impl Drop for Started {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_to_end_that_is_noticed_late_is_no_failure() {
+        let child = Command::new("sh").args(["-c", "kill $$; sleep 60"]).spawn().unwrap();
+        let mut started = Started { child, by_itself: None, readers: Vec::new() };
+        while started.by_itself.is_none() {
+            started.notice_end();
+        }
+        assert_eq!(started.own_failure(true), None);
+        assert_eq!(started.own_failure(false), Some(143));
     }
 }
