@@ -452,7 +452,9 @@ mod tests {
         }
         partner.join().unwrap();
         assert!(samples > 0);
-        assert_eq!(rung.load(Relaxed), 2 * samples + 1, "two for each sample, and the end");
+        // The waiter may be late for the last one: at the end it counts no more.
+        let rung = rung.load(Relaxed);
+        assert!([samples, samples + 1].map(|given| 2 * given + 1).contains(&rung), "{rung} for {samples} samples");
         assert_eq!((waiter.counts.unanswered.load(Relaxed), waiter.counts.stray.load(Relaxed)), (0, 0));
     }
 
