@@ -7,8 +7,11 @@
 mod trace_text;
 
 use archive::environment::VIRTUAL_TIME;
+use archive::explanation::Explanation;
 use archive::reader::Run;
 use archive::settings::Policy;
+use archive::spike::SpikeReason;
+use explain::{SpikeInput, explain_spike, explain_without_trace};
 use ftrace::kernel_symbols;
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, TraceDat, TraceFile, TraceItem, cut_pages};
@@ -65,9 +68,35 @@ fn main() -> Result<(), Box<dyn Error>> {
         "environment": environment,
         "absences": run.absences.get(&number).map_or(&[][..], |seen| &seen.absences),
         "in_turns": run.absences.get(&number).is_some_and(|seen| seen.in_turns),
+        "controls": controls(&run, &measuring),
     });
     std::fs::write(directory.join("spike.json"), serde_json::to_string_pretty(&case)? + "\n")?;
     Ok(())
+}
+
+/// What ordinary wake-ups took: their phases, which is all that comparisons use.
+fn controls(run: &Run, measuring: &[(u32, i32)]) -> Vec<Explanation> {
+    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
+    let controls = run.spikes.iter().filter(|other| other.reason == SpikeReason::Control);
+    let phases = controls.filter_map(|control| {
+        let trace = run.spike_trace(control.number).ok()?;
+        let explanation = explain_spike(&SpikeInput {
+            spike: control,
+            trace: (&trace).into(),
+            median_ns: run.latency_ns_median(control.thread).unwrap_or(0),
+            interval_ns: settings.map_or(1_000_000, |settings| settings.interval_ns),
+            measuring_tids: measuring,
+            own_prio: None,
+            tool_tids: run.effective.as_ref().map_or(&[][..], |effective| &effective.tool_tids),
+            environment: run.environment.as_ref(),
+            absences: &[],
+            in_turns: false,
+            stimulus: settings.map(|settings| settings.method.name).unwrap_or_default().stimulus(),
+            controls: &[],
+        });
+        Some(Explanation { phases: explanation.phases, ..explain_without_trace(control, explanation.median_ns) })
+    });
+    phases.collect()
 }
 
 fn cut(trace: &[u8], from_ns: u64, to_ns: u64, only_cpu: Option<u32>) -> Vec<u8> {

@@ -1,4 +1,5 @@
 //! Decides whether the findings suffice: for one wake-up, and for all of a run.
 
+mod ordinary_share;
 pub mod run_analysis;
 pub mod verdict;

@@ -1,14 +1,14 @@
 //! Queries the catalogue, and decides whether the findings suffice.
 
+use super::ordinary_share::{OwnerTimes, ordinary_share_ns};
 use crate::caveat::Limit;
 use crate::recognise::case::{Case, Claim, held};
-use crate::recognise::controls::{Controls, goes_by_name};
+use crate::recognise::controls::{Compared, Controls};
 use crate::recognise::culprits::{CATALOGUE, Proof, proofs};
 use crate::recognise::functions;
 use crate::replay::context::Context;
 use crate::replay::timeline::idle::Inferred;
-use archive::explanation::{Confidence, ExplanationStatus, Finding, OwnerKind, PhaseName};
-use std::collections::HashSet;
+use archive::explanation::{Confidence, ExplanationStatus, Finding};
 
 /// Percentage of the excess over the median that findings must account for.
 const EXPLAINED_PERCENT: i64 = 70;
@@ -37,6 +37,7 @@ pub fn reach(case: &mut Case) -> Verdict {
     if excess_ns <= 0 {
         return Verdict { status: ExplanationStatus::Explained, findings: Vec::new(), limit: Some(Limit::NotLate) };
     }
+    let taken = owner_times(case, 0..case.pieces.len());
     let mut weighed: Vec<Weighed> = Vec::new();
     for culprit in CATALOGUE {
         let Some(mut claim) = (culprit.look)(case) else { continue };
@@ -49,13 +50,14 @@ pub fn reach(case: &mut Case) -> Verdict {
             case.taken[index] = true;
         }
         let ns = case.ns(&claim.pieces);
-        let ordinary_ns = ordinary_ns(case, &claim, &ordinary);
+        let claimed = owner_times(case, claim.pieces.iter().copied());
+        let ordinary_ns: i64 = claimed.keys().map(|owner| ordinary.ns(owner)).sum();
         if ns * 100 < ordinary_ns.saturating_mul(LIFT_MIN_PERCENT) {
             continue;
         }
         weighed.push(Weighed {
-            finding: finding(case, culprit.id, claim, ordinary_ns, &ordinary),
-            excess_ns: ns - ordinary_ns,
+            finding: finding(case, culprit.id, claim, &claimed, &ordinary),
+            excess_ns: ns - ordinary_share_ns(&claimed, &taken, &ordinary),
         });
     }
     weighed.sort_by_key(|entry| std::cmp::Reverse(entry.excess_ns));
@@ -93,9 +95,8 @@ fn of_interrupts(case: &Case, pieces: &[usize]) -> Confidence {
     if mostly && !case.is_seen_throughout(&interrupts) { Confidence::Likely } else { Confidence::Certain }
 }
 
-fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Controls) -> Finding {
+fn finding(case: &Case, id: &str, claim: Claim, claimed: &OwnerTimes, ordinary: &Controls) -> Finding {
     let mut events = case.brackets(&claim.pieces);
-    let owners = owners(case, &claim);
     events.extend(claim.events);
     events.sort_by_key(|event| (event.ts_ns, event.cpu));
     events.dedup();
@@ -107,8 +108,8 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Con
     evidence.extend(functions);
     if !ordinary.is_unknown() {
         let least_ns = case.ns(&claim.pieces) * 100 / LIFT_MIN_PERCENT;
-        let (as_long, controls) = ordinary.as_long_in(least_ns, &owners);
-        let usually = words::figures::latency(ordinary_ns);
+        let (as_long, controls) = ordinary.as_long_in(least_ns, claimed.keys());
+        let usually = words::figures::latency(claimed.keys().map(|owner| ordinary.ns(owner)).sum());
         evidence
             .push(format!("in ordinary wake-ups this takes {usually}, and about as long in {as_long} of {controls}"));
     }
@@ -142,24 +143,12 @@ fn inferred_words(case: &Case, stretch: &Inferred) -> String {
     )
 }
 
-/// Time of the owners of the claimed pieces in ordinary wake-ups.
-fn ordinary_ns(case: &Case, claim: &Claim, ordinary: &Controls) -> i64 {
-    if ordinary.is_unknown() {
-        return 0;
+/// Time of each owner in these pieces.
+fn owner_times(case: &Case, pieces: impl Iterator<Item = usize>) -> OwnerTimes {
+    let mut times = OwnerTimes::new();
+    for piece in pieces.map(|index| &case.pieces[index]) {
+        let owner = Compared::new(piece.phase, case.kind(piece), &piece.answer.name(case.names()));
+        *times.entry(owner).or_default() += piece.ns();
     }
-    owners(case, claim).iter().map(|(phase, kind, name)| ordinary.ns(*phase, *kind, name)).sum()
-}
-
-/// Owners of the claimed pieces, as far as comparisons distinguish them.
-fn owners(case: &Case, claim: &Claim) -> HashSet<(PhaseName, OwnerKind, String)> {
-    claim
-        .pieces
-        .iter()
-        .map(|&index| {
-            let piece = &case.pieces[index];
-            let kind = case.kind(piece);
-            let name = if goes_by_name(kind) { piece.answer.name(case.names()) } else { String::new() };
-            (piece.phase, kind, name)
-        })
-        .collect()
+    times
 }

@@ -1,7 +1,26 @@
 //! The ordinary times on this machine, from control snapshots: a culprit that takes as long without a spike is not one.
 
 use archive::explanation::{Explanation, Owner, OwnerKind, PhaseName};
-use std::collections::HashSet;
+
+/// An owner of time in a phase, as far as comparisons distinguish it: interrupts by name, whichever instance of a thread they ran
+/// in; tasks, idle and the thread itself by kind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Compared {
+    phase: PhaseName,
+    kind: OwnerKind,
+    name: String,
+}
+
+impl Compared {
+    pub fn new(phase: PhaseName, kind: OwnerKind, name: &str) -> Self {
+        let name = if goes_by_name(kind) { stem(name) } else { "" };
+        Self { phase, kind, name: name.to_owned() }
+    }
+
+    fn is(&self, phase: PhaseName, owner: &Owner) -> bool {
+        self.phase == phase && self.kind == owner.kind && (!goes_by_name(owner.kind) || self.name == stem(&owner.name))
+    }
+}
 
 /// Medians over the controls.
 pub struct Controls<'c> {
@@ -17,35 +36,18 @@ impl<'c> Controls<'c> {
         self.controls.is_empty()
     }
 
-    /// Median time of owners of this kind in this phase; for interrupts and softirqs only those with the same name. 0
-    /// without controls.
-    pub fn ns(&self, phase: PhaseName, kind: OwnerKind, name: &str) -> i64 {
-        let by_name = goes_by_name(kind);
-        let mut times: Vec<i64> = self
-            .controls
-            .iter()
-            .map(|control| {
-                let phases = control.phases.iter().filter(|known| known.name == phase);
-                let owners = phases.flat_map(|known| &known.owners).filter(|owner| owner.kind == kind);
-                owners.filter(|owner| !by_name || stem(&owner.name) == stem(name)).map(|owner| owner.ns).sum()
-            })
-            .collect();
+    /// Median time of this owner; 0 without controls.
+    pub fn ns(&self, owner: &Compared) -> i64 {
+        let mut times: Vec<i64> =
+            self.controls.iter().map(|control| taken_ns(control, |phase, of| owner.is(phase, of))).collect();
         times.sort_unstable();
         times.get(times.len() / 2).copied().unwrap_or(0)
     }
 
     /// Number of controls in which the same owners take at least `ns` together, and number of all controls.
-    pub fn as_long_in(&self, ns: i64, owners: &HashSet<(PhaseName, OwnerKind, String)>) -> (usize, usize) {
-        let is_same = |phase: PhaseName, of: &Owner| {
-            owners.iter().any(|(name, kind, owner)| {
-                *name == phase && *kind == of.kind && (!goes_by_name(*kind) || stem(&of.name) == stem(owner))
-            })
-        };
-        let taken_ns = |control: &Explanation| -> i64 {
-            let rows = control.phases.iter().flat_map(|phase| phase.owners.iter().map(|owner| (phase.name, owner)));
-            rows.filter(|(phase, owner)| is_same(*phase, owner)).map(|(_, owner)| owner.ns).sum()
-        };
-        (self.controls.iter().filter(|control| taken_ns(control) >= ns).count(), self.controls.len())
+    pub fn as_long_in<'o>(&self, ns: i64, owners: impl Iterator<Item = &'o Compared> + Clone) -> (usize, usize) {
+        let is_same = |phase: PhaseName, of: &Owner| owners.clone().any(|owner| owner.is(phase, of));
+        (self.controls.iter().filter(|control| taken_ns(control, is_same) >= ns).count(), self.controls.len())
     }
 
     /// Median time of a phase; `None` without controls.
@@ -59,8 +61,14 @@ impl<'c> Controls<'c> {
     }
 }
 
+/// Time of a wake-up that the wanted owners took.
+fn taken_ns(wake_up: &Explanation, wanted: impl Fn(PhaseName, &Owner) -> bool) -> i64 {
+    let rows = wake_up.phases.iter().flat_map(|phase| phase.owners.iter().map(|owner| (phase.name, owner)));
+    rows.filter(|(phase, owner)| wanted(*phase, owner)).map(|(_, owner)| owner.ns).sum()
+}
+
 /// Interrupts are distinguished by name; tasks, idle and the thread itself by kind.
-pub fn goes_by_name(kind: OwnerKind) -> bool {
+fn goes_by_name(kind: OwnerKind) -> bool {
     matches!(kind, OwnerKind::Hardirq | OwnerKind::Softirq | OwnerKind::Nmi)
 }
 
@@ -92,10 +100,11 @@ mod tests {
             control(&[]),
         ];
         let ordinary = Controls::new(&controls);
-        let task = HashSet::from([(PhaseName::SchedulingDelay, OwnerKind::Task, String::new())]);
-        assert_eq!(ordinary.as_long_in(600, &task), (2, 3), "of tasks the kind is compared");
-        let irq = HashSet::from([(PhaseName::SchedulingDelay, OwnerKind::Hardirq, "irq 30".to_owned())]);
-        assert_eq!(ordinary.as_long_in(10, &irq), (0, 3), "of interrupts the name");
+        let as_long =
+            |ns, kind, name| ordinary.as_long_in(ns, [Compared::new(PhaseName::SchedulingDelay, kind, name)].iter());
+        assert_eq!(as_long(600, OwnerKind::Task, "make-3"), (2, 3), "of tasks the kind is compared");
+        assert_eq!(as_long(10, OwnerKind::Hardirq, "irq 30"), (0, 3), "of interrupts the name");
+        assert_eq!(as_long(10, OwnerKind::Hardirq, "irq 24"), (1, 3), "of interrupts the name");
     }
 
     #[test]
