@@ -8,6 +8,7 @@ use super::thread::Shared;
 use archive::settings::{SnapshotMode, TraceSettings};
 use archive::spike::{Spike, SpikeReason};
 use ftrace::tracefs::Tracefs;
+use meter::gaps::Gaps;
 use meter::journal::Journal;
 use meter::kernel::trace_mount;
 use meter::measure::start_instant::StartInstant;
@@ -141,7 +142,7 @@ impl Tracing {
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
     ) -> Result<Self, Error> {
-        let capturing = Capturing::start(armed, settings(), watched, cpus, start)
+        let capturing = Capturing::start(armed, settings(), watched, (cpus, Gaps::default()), start)
             .map_err(|error| Error::Capturing(error.to_string()))?;
         Ok(Self {
             capturing,

@@ -22,8 +22,8 @@ const PIECES_AHEAD: usize = 64;
 const DIAGNOSTIC_LINES: usize = 20;
 const DIAGNOSTIC_LINE_BYTES: u64 = 4096;
 const EXIT_POLL: Duration = Duration::from_millis(5);
-/// Interval at which an empty pipe is noted.
-const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// Interval at which an empty pipe is noted: rarely, because the machine is being measured.
+const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 
 /// This machine.
 #[derive(Debug, Default)]

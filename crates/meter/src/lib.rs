@@ -21,7 +21,7 @@
 //! audit block_path
 //! problem kernel_tracer trace counters methods measure
 //! load_reports environment link interception
-//! journal cadence kernel codes compact
+//! journal cadence gaps kernel codes compact
 //! ```
 
 #[macro_use]
@@ -36,6 +36,7 @@ pub mod console;
 pub mod counters;
 pub mod environment;
 pub mod facts;
+pub mod gaps;
 pub mod guest;
 pub mod interception;
 pub mod journal;

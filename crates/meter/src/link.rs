@@ -4,6 +4,7 @@ mod growing_file;
 
 pub use growing_file::GrowingFile;
 
+use crate::gaps::Gaps;
 use crate::kernel::clock;
 use archive::counters::CounterSecond;
 use archive::frame::{CHUNK_BYTES, Encoder};
@@ -13,10 +14,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 /// Most bytes per write: without preemption the kernel occupies the CPU while it copies.
 const WRITE_BYTES: usize = 8 << 10;
-const LISTEN_NS: i64 = 100_000_000;
+const LISTEN: Duration = Duration::from_millis(100);
 
 /// The connection to the host, and the signals of this process.
 pub struct Lines<W: Write> {
@@ -35,12 +37,12 @@ impl<W: Write> Lines<W> {
     /// It does not wait for signals: the kernel would wake this thread at each one that a thread of this process gets, and
     /// the method `signal` sends thousands.
     pub fn listen(&mut self) -> Option<Control> {
-        let is_readable = |input: PollFd, wait_ns| {
-            let timeout = Timespec { tv_sec: 0, tv_nsec: wait_ns };
+        let is_readable = |input: PollFd, wait: Duration| {
+            let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
             matches!(poll(&mut [input], Some(&timeout)), Ok(count) if count > 0)
         };
-        let said = is_readable(PollFd::new(&self.control, PollFlags::IN), LISTEN_NS);
-        if is_readable(PollFd::new(&self.signals, PollFlags::IN), 0) {
+        let said = is_readable(PollFd::new(&self.control, PollFlags::IN), self.link.gaps.timeout(LISTEN));
+        if is_readable(PollFd::new(&self.signals, PollFlags::IN), Duration::ZERO) {
             return Some(Control::Stop);
         }
         said.then(|| read_control(&mut self.control)).flatten()
@@ -54,11 +56,22 @@ pub struct Link<W: Write> {
     encoder: Encoder,
     files: u32,
     broken: bool,
+    gaps: Gaps,
 }
 
 impl<W: Write> Link<W> {
     pub fn new(output: W) -> Self {
-        Self { output, encoder: Encoder::default(), files: 0, broken: false }
+        Self { output, encoder: Encoder::default(), files: 0, broken: false, gaps: Gaps::default() }
+    }
+
+    /// From now on sends in these gaps, a piece at a time.
+    pub fn send_in(&mut self, gaps: Gaps) {
+        self.gaps = gaps;
+    }
+
+    /// The gaps in which it sends.
+    pub fn gaps(&self) -> &Gaps {
+        &self.gaps
     }
 
     /// Whether the host stopped reading.
@@ -118,8 +131,11 @@ impl<W: Write> Link<W> {
 
     fn write(&mut self, frame: &[u8]) {
         let mut pieces = frame.chunks(WRITE_BYTES);
-        if !self.broken && pieces.any(|piece| self.output.write_all(piece).and_then(|()| self.output.flush()).is_err())
-        {
+        let fails = |piece| {
+            self.gaps.wait();
+            self.output.write_all(piece).and_then(|()| self.output.flush()).is_err()
+        };
+        if !self.broken && pieces.any(fails) {
             self.broken = true;
         }
     }
@@ -140,5 +156,29 @@ pub fn read_control(input: &mut impl Read) -> Option<Control> {
         Ok(count) => bytes[..count].split(|byte| *byte == b'\n').any(|line| line == b"stop").then_some(Control::Stop),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
         Err(_) => Some(Control::Gone),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gaps::NextDue;
+    use std::sync::Arc;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "asks on which CPU it runs")]
+    fn a_message_waits_until_the_wake_up_that_is_due_is_over() {
+        let due = Arc::new(NextDue::default());
+        let every_cpu = (0..1024).map(|cpu| (cpu, due.clone())).collect();
+        let mut link = Link::new(Vec::new());
+        link.send_in(Gaps::between(every_cpu, 1_000_000_000));
+        let due_ns = clock::monotonic_ns() + 150_000;
+        due.set(due_ns);
+        link.still_alive();
+        assert!(clock::monotonic_ns() > due_ns && !link.output.is_empty());
+        let sent = link.output.len();
+        due.set(clock::monotonic_ns() + 60_000_000_000);
+        link.still_alive();
+        assert!(link.output.len() > sent);
     }
 }

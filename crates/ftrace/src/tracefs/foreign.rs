@@ -39,11 +39,17 @@ impl Tracefs {
     /// instances whose name starts with `own_prefix` (an empty prefix excludes none). Users outside tracefs (perf, BPF)
     /// are not detected.
     pub fn foreign_tracing(&self, own_prefix: &str) -> Vec<ForeignTracing> {
+        self.foreign_tracing_in_pieces(own_prefix, &|| ())
+    }
+
+    /// The same, calling `pause` before each buffer: the kernel walks through all of its events to list those enabled.
+    pub fn foreign_tracing_in_pieces(&self, own_prefix: &str, pause: &dyn Fn()) -> Vec<ForeignTracing> {
         let is_ours = |name: &str| !own_prefix.is_empty() && name.starts_with(own_prefix);
         let instances = self.instances().into_iter().filter(|name| !is_ours(name));
         let buffers = std::iter::once(None).chain(instances.map(Some));
         buffers
             .filter_map(|instance| {
+                pause();
                 let folder = match &instance {
                     Some(name) => self.root.join("instances").join(name),
                     None => self.root.clone(),

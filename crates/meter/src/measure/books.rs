@@ -4,6 +4,7 @@
 //! in the loop. A reader sees each cell consistently but may see two cells from adjacent cycles.
 
 use super::ring::Ring;
+use crate::gaps::NextDue;
 use archive::histogram::{BUCKETS, Histogram, bucket_of};
 use archive::sample::{Sample, Second, Totals};
 use archive::spike::SpikeReason;
@@ -38,6 +39,8 @@ pub struct Books {
     seconds: Ring<5>,
     spikes: Ring<6>,
     samples: Option<Ring<2>>,
+    /// When the thread is to wake next.
+    pub next_due: Arc<NextDue>,
     /// Set by the session: capture the next ordinary sample.
     pub control_wanted: AtomicBool,
     /// Upper limit of ordinary samples, in ns.
@@ -79,6 +82,7 @@ impl Books {
             seconds: Ring::with_capacity(128),
             spikes: Ring::with_capacity(64),
             samples: (samples_capacity > 0).then(|| Ring::with_capacity(samples_capacity)),
+            next_due: Arc::default(),
             control_wanted: AtomicBool::new(false),
             control_ceiling_ns: AtomicI64::new(i64::MAX),
             snapshotter_rests_until_ns: AtomicI64::new(i64::MIN),

@@ -164,6 +164,7 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
     let mut marker = context.marker.as_ref();
     let mut gone = false;
     while let Some(due_ns) = cycles.next_due_ns() {
+        context.books.next_due.set(due_ns);
         let arrival = context.waiter.wait(due_ns);
         if due_ns >= schedule.count_from_ns {
             wake_up_mark::wake_up_seen();
@@ -203,6 +204,7 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
             break;
         }
     }
+    context.books.next_due.set_never();
     let cpu = rustix::thread::sched_getcpu() as u32;
     let migrations = scheduling::migrations_of(scheduling::thread_id());
     let end = read_back(request.thread).ok().map(|effective| EndState { effective, cpu, migrations });

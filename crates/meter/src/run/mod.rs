@@ -213,8 +213,8 @@ fn measure_threads<W: Write>(
     let source = OwnThreads::assemble(settings, &plan, stations, snapshotter.as_ref(), &start, &mut lines.link)
         .inspect_err(|_| start.cancel())?;
     let capturing = snapshotter.map(|armed| {
-        let cpus = plan.housekeeping.clone();
-        Capturing::start(armed, settings.trace.clone(), source.measured_threads(), cpus, start.clone())
+        let place = (plan.housekeeping.clone(), source.gaps());
+        Capturing::start(armed, settings.trace.clone(), source.measured_threads(), place, start.clone())
             .map_err(MeterProblem::NoSnapshotter)
     });
     let capturing = capturing.transpose()?;

@@ -4,6 +4,7 @@
 
 use crate::compact;
 use crate::environment::tree::Tree;
+use crate::gaps::Gaps;
 use crate::journal::restore::other_meters;
 use crate::problem::MeterProblem;
 use crate::trace::snapshotter::INSTANCE_PREFIX;
@@ -49,13 +50,14 @@ impl Company {
             profilers: BTreeSet::new(),
             looks: 0,
         };
-        company.traced = compact::inserted(company.tracing().into_iter().map(|found| found.instance));
+        company.traced = compact::inserted(company.tracing(&Gaps::default()).into_iter().map(|found| found.instance));
         company
     }
 
-    /// Who came since the last look. The `last` look spares nothing.
-    pub fn newcomers(&mut self, last: bool) -> Vec<(Severity, MeterProblem)> {
+    /// Who came since the last look. The `last` look spares nothing. Works in these gaps.
+    pub fn newcomers(&mut self, last: bool, gaps: &Gaps) -> Vec<(Severity, MeterProblem)> {
         let mut found = Vec::new();
+        gaps.wait();
         for pid in other_meters(&self.journals) {
             if self.meters.insert(pid) {
                 found.push((Severity::Degraded, MeterProblem::AnotherRun { pid }));
@@ -66,26 +68,27 @@ impl Company {
         if !last && self.looks % LOOKS_FOR_ALL != 1 {
             return found;
         }
-        for tracing in self.tracing() {
+        for tracing in self.tracing(gaps) {
             if self.traced.insert(tracing.instance.clone()) {
                 found.push((Severity::Degraded, MeterProblem::TracedMeanwhile { others: tracing.to_string() }));
             }
         }
-        let profilers = self.new_profilers(last).into_iter();
+        let profilers = self.new_profilers(last, gaps).into_iter();
         found.extend(profilers.map(|(pid, name)| (Severity::Notice, MeterProblem::Profiled { pid, name })));
         found
     }
 
-    fn tracing(&self) -> Vec<ForeignTracing> {
-        self.tracefs.as_ref().map(|tracefs| tracefs.foreign_tracing(INSTANCE_PREFIX)).unwrap_or_default()
+    fn tracing(&self, gaps: &Gaps) -> Vec<ForeignTracing> {
+        let found = |tracefs: &Tracefs| tracefs.foreign_tracing_in_pieces(INSTANCE_PREFIX, &|| gaps.wait());
+        self.tracefs.as_ref().map(found).unwrap_or_default()
     }
 
-    fn new_profilers(&mut self, last: bool) -> Vec<(u32, String)> {
+    fn new_profilers(&mut self, last: bool, gaps: &Gaps) -> Vec<(u32, String)> {
         let tree = Tree::new(&self.root);
         let own = std::process::id();
         let before = std::mem::take(&mut self.processes);
         let mut found = Vec::new();
-        for (pid, folder) in tree.numbered("proc", "") {
+        for (pid, folder) in gaps.paced(tree.numbered("proc", "").into_iter()) {
             let Some(name) = tree.text(&format!("proc/{folder}/comm")) else { continue };
             // A process that executes another program keeps its number.
             let looks = before.get(&pid).filter(|(known, _)| *known == name).map_or(0, |(_, looks)| *looks);
@@ -122,7 +125,7 @@ mod tests {
     }
 
     fn profilers(company: &mut Company, last: bool) -> Vec<(u32, String)> {
-        company.new_profilers(last)
+        company.new_profilers(last, &Gaps::default())
     }
 
     #[test]

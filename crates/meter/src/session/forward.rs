@@ -11,6 +11,7 @@ use std::io::Write;
 /// Sends captures since the last call.
 pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
     for captured in capturing.received() {
+        link.gaps().wait();
         match captured {
             Captured::Spike { mut spike, parts } => {
                 if let Some(snapshot) = &mut spike.snapshot {

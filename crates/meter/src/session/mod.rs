@@ -24,6 +24,7 @@ use crate::cadence::{Checkpoints, Every};
 use crate::counters::Counters;
 use crate::environment::tree::Tree;
 use crate::environment::{self, OwnPriority};
+use crate::gaps::Gaps;
 use crate::journal::journal_directory;
 use crate::kernel::{clock, memory, scheduling};
 use crate::kernel_tracer::tracing::KernelTracing;
@@ -152,6 +153,7 @@ impl<'a> Session<'a> {
         }
         lines.phase(RunPhase::Settle);
         let span = self.source.start();
+        lines.link.send_in(self.source.gaps());
         if self.equipment.loads.start == LoadStart::WithSource {
             self.equipment.loads.running.start_at(span.start_ns);
         }
@@ -159,6 +161,7 @@ impl<'a> Session<'a> {
         // A loaded machine may notice the end late; the measurement ended when it was due to.
         let now_ns = clock::monotonic_ns();
         let ended_ns = if matches!(stopped, Ok(Stopped::AsPlanned)) { span.end_ns.min(now_ns) } else { now_ns };
+        lines.link.send_in(Gaps::default());
         lines.link.send(&Message::Phase { phase: RunPhase::Collect, monotonic_ns: ended_ns });
         // Where one thread hangs, what the others measured is sent all the same.
         let collected = self.collect(&mut lines.link);
@@ -198,6 +201,7 @@ impl<'a> Session<'a> {
         self.report_company(false, &mut lines.link);
         loop {
             let control = lines.listen();
+            lines.link.gaps().wait();
             self.notice_start(span, &mut lines.link);
             self.drain(&mut lines.link);
             let now_ns = clock::monotonic_ns();
@@ -220,6 +224,7 @@ impl<'a> Session<'a> {
             return;
         }
         self.measuring = true;
+        link.gaps().wait();
         let threads: Vec<i32> = self.source.threads().iter().map(|thread| thread.tid).collect();
         self.counters = self.settings.counters.then(|| Counters::begin(&threads));
         link.send(&Message::Phase { phase: RunPhase::Measure, monotonic_ns: span.count_from_ns });
@@ -247,6 +252,7 @@ impl<'a> Session<'a> {
     }
 
     fn report<W: Write>(&mut self, agenda: &mut Agenda, link: &mut Link<W>, now_ns: i64) {
+        link.gaps().wait();
         for problem in self.source.check(now_ns) {
             link.send(&Message::Problem(problem));
         }
@@ -259,11 +265,14 @@ impl<'a> Session<'a> {
             self.report_company(false, link);
         }
         if agenda.loads.is_due(now_ns) {
+            link.gaps().wait();
             self.check_loads(link);
         }
         if agenda.settings.is_due(now_ns) {
+            link.gaps().wait();
             self.check_settings(link);
         }
+        link.gaps().wait();
         link.send_counters(self.counters.as_mut().and_then(|counters| counters.look_when_due(now_ns)));
         if agenda.checkpoints.is_due(now_ns) {
             self.source.send_totals(false, &mut |message| link.send(&message));
@@ -273,7 +282,7 @@ impl<'a> Session<'a> {
 
     /// Two meters disturb each other, whichever started first: each reports the other, once. So do tracers and profilers.
     fn report_company<W: Write>(&mut self, last: bool, link: &mut Link<W>) {
-        for (severity, problem) in self.company.newcomers(last) {
+        for (severity, problem) in self.company.newcomers(last, link.gaps()) {
             link.problem(severity, &problem);
         }
     }

@@ -6,6 +6,7 @@ use super::plan::Plan;
 use super::source::{Batch, ControlPace, SampleSource, Send, Span};
 use super::stall::LastProgress;
 use crate::cadence::Every;
+use crate::gaps::Gaps;
 use crate::kernel::{clock, scheduling};
 use crate::link::Link;
 use crate::measure::books::Books;
@@ -18,6 +19,7 @@ use crate::problem::{MeterProblem, refused, severity_of_refusal};
 use crate::trace::capture::MeasuredThread;
 use crate::trace::snapshotter::Armed;
 use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
+use archive::method::Stimulus;
 use archive::settings::{EffectiveThread, Policy, RunSettings};
 use std::io::Write;
 use std::sync::Arc;
@@ -184,6 +186,14 @@ impl<'a> OwnThreads<'a> {
 impl SampleSource for OwnThreads<'_> {
     fn threads(&self) -> Vec<EffectiveThread> {
         self.threads.iter().map(|thread| thread.effective.clone()).collect()
+    }
+
+    fn gaps(&self) -> Gaps {
+        // Nothing else announces its wake-ups, and a thread that is not bound wakes anywhere.
+        let announced = self.settings.method.stimulus() == Stimulus::Timer;
+        let bound = self.threads.iter().filter(|thread| announced && thread.pinned);
+        let dues = bound.map(|thread| (thread.cpu, thread.books.next_due.clone())).collect();
+        Gaps::between(dues, self.settings.interval_ns as i64)
     }
 
     fn tool_tids(&self) -> Vec<i32> {

@@ -1,5 +1,6 @@
 //! The interface of a source of samples: own measuring threads, or threads of another program.
 
+use crate::gaps::Gaps;
 use crate::problem::MeterProblem;
 use archive::message::{Loss, Message, Problem, ThreadProgress};
 use archive::sample::Second;
@@ -64,6 +65,11 @@ pub trait SampleSource {
     /// Other threads of the tool that work for this source.
     fn tool_tids(&self) -> Vec<i32> {
         Vec::new()
+    }
+
+    /// When other threads of the meter may work without delaying a wake-up.
+    fn gaps(&self) -> Gaps {
+        Gaps::default()
     }
 
     /// Starts: everything is armed and announced.

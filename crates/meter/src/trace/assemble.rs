@@ -5,6 +5,7 @@
 //! the symbol table is read once, in advance, and the names of tasks come from the trace itself and from short reads.
 
 use super::capture::CpuPart;
+use crate::gaps::Gaps;
 use ftrace::byte_order::ByteOrder;
 use ftrace::format::EventFormats;
 use ftrace::header::PageLayout;
@@ -24,11 +25,12 @@ pub struct Assembler {
     /// /proc/kallsyms; empty if it is not readable.
     symbols: SymbolText,
     named: BTreeSet<u64>,
+    gaps: Gaps,
 }
 
 impl Assembler {
     /// Reads the kernel's symbol table, which takes long: call it before the measurement.
-    pub fn new(metadata: MetadataText, layout: PageLayout) -> Self {
+    pub fn new(metadata: MetadataText, layout: PageLayout, gaps: Gaps) -> Self {
         let uname = rustix::system::uname();
         let words = [uname.sysname(), uname.nodename(), uname.release(), uname.version(), uname.machine()];
         let formats = metadata.parse(ByteOrder::NATIVE).formats;
@@ -39,6 +41,7 @@ impl Assembler {
             uname: words.map(|word| word.to_string_lossy()).join(" "),
             symbols: SymbolText::new(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default()),
             named: BTreeSet::new(),
+            gaps,
         }
     }
 
@@ -51,6 +54,7 @@ impl Assembler {
     pub fn trace_dat(&mut self, parts: &[CpuPart]) -> Vec<u8> {
         self.metadata.saved_cmdlines = self.thread_names(parts);
         self.name_functions(parts);
+        self.gaps.wait();
         self.file(parts)
     }
 
@@ -68,8 +72,8 @@ impl Assembler {
         .to_vec()
     }
 
-    fn records<'a>(&self, parts: &'a [CpuPart]) -> Merged<'a> {
-        Merged::new(parts.iter().map(|part| CpuRecords::new(part.cpu, &part.pages, &self.layout)))
+    fn records<'a>(&self, parts: &'a [CpuPart]) -> impl Iterator<Item = TraceItem<'a>> {
+        self.gaps.paced(Merged::new(parts.iter().map(|part| CpuRecords::new(part.cpu, &part.pages, &self.layout))))
     }
 
     /// Lines `TID NAME` for every thread that was switched to or recorded something.

@@ -12,6 +12,7 @@ use super::past::{first_ns, full_bytes, lost_events, newest_ns, touched};
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
 use super::stitch::{in_order, tail_from_ns};
 use super::swap_notifications::SwapNotifications;
+use crate::gaps::Gaps;
 use crate::journal::trace_leftovers;
 use crate::kernel::clock::monotonic_ns;
 use archive::settings::SnapshotMode;
@@ -145,7 +146,7 @@ impl Snapshotter for BothBuffers {
         Ok(Frozen { frozen_ns: self.frozen_ns, swap_ns: 0, blind_ns: 0, recording_since_ns: self.since_ns })
     }
 
-    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), TraceError> {
+    fn copy(&mut self, into: &mut [CpuCopy], _gaps: &Gaps) -> Result<(), TraceError> {
         let mut outcome = Ok(());
         let mut room = 0;
         for (buffers, copy) in self.buffers.iter_mut().zip(into.iter_mut()) {
@@ -237,12 +238,12 @@ mod tests {
         record(root.path(), SPARE, &[30, 60], false);
         let mut copies = [CpuCopy::default()];
         assert_eq!(snapshotter.freeze("", false).unwrap().recording_since_ns, 0);
-        snapshotter.copy(&mut copies).unwrap();
+        snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
         assert_eq!((events(&copies[0]), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70], Some(60)));
         // A spike in progress since before the first copy.
         record(root.path(), LIVE, &[80, 90], false);
         snapshotter.freeze("", false).unwrap();
-        snapshotter.copy(&mut copies).unwrap();
+        snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
         assert_eq!((events(&copies[0]), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70, 80, 90], None));
     }
 
@@ -253,11 +254,11 @@ mod tests {
         record(root.path(), SPARE, &many, false);
         let mut copies = [CpuCopy::default()];
         snapshotter.freeze("", false).unwrap();
-        snapshotter.copy(&mut copies).unwrap();
+        snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
         assert_eq!(events(&copies[0]), many);
         record(root.path(), LIVE, &[3_000_000], false);
         let since_ns = snapshotter.freeze("", false).unwrap().recording_since_ns;
-        snapshotter.copy(&mut copies).unwrap();
+        snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
         let known = events(&copies[0]);
         assert!(since_ns > 1000 && known.len() > 10, "since {since_ns}: {} events", known.len());
         assert_eq!((known[0], copies[0].overwritten), (since_ns, 0));
@@ -269,10 +270,10 @@ mod tests {
         let (root, mut snapshotter) = like_an_instance();
         record(root.path(), SPARE, &[10, 40], false);
         let mut copies = [CpuCopy::default()];
-        snapshotter.copy(&mut copies).unwrap();
+        snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
         record(root.path(), LIVE, &[60, 70], true);
         record(root.path(), SPARE, &[50, 80], false);
-        snapshotter.copy(&mut copies).unwrap();
+        snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
         assert_eq!((events(&copies[0]), copies[0].overwritten > 0), (vec![60, 70, 80], true));
     }
 }

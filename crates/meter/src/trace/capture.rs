@@ -10,6 +10,7 @@ use super::past::{Past, full_bytes, touched};
 use super::retention::Retention;
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
 use crate::compact;
+use crate::gaps::Gaps;
 use crate::kernel::{clock, scheduling};
 use crate::measure::books::{Books, SpikeSignal};
 use crate::measure::start_instant::StartInstant;
@@ -107,6 +108,8 @@ pub struct CaptureJob {
     pub bytes_without_pages: u64,
     pub counters: Arc<CaptureCounters>,
     pub stop: Arc<AtomicBool>,
+    /// When to work.
+    pub gaps: Gaps,
     /// Start of the counting, once it is known.
     pub start: Arc<StartInstant>,
     pub output: Sender<Captured>,
@@ -215,7 +218,7 @@ impl Capture {
             if self.pending.is_empty() && !stopping {
                 // A spike that is found by following rather than by the kernel causes no wake-up.
                 let follows = self.job.announcements.is_some();
-                self.job.snapshotter.wait(if follows { FOLLOWED_WAIT } else { IDLE_WAIT });
+                self.job.snapshotter.wait(self.job.gaps.timeout(if follows { FOLLOWED_WAIT } else { IDLE_WAIT }));
             }
         }
     }
@@ -276,6 +279,7 @@ impl Capture {
         compact::sort_by_key(&mut self.pending, |pending| std::cmp::Reverse(pending.signal.sample.latency_ns));
         let latest_ns = self.pending.iter().map(|pending| pending.signal.sample.seen_ns()).max().unwrap_or(0);
         clock::sleep_until_ns(latest_ns.saturating_add(self.job.settings.margin_after_ns.min(1_000_000_000) as i64));
+        self.job.gaps.wait();
         let unmarked = match self.job.snapshotter.mode() {
             SnapshotMode::Trigger => !marked,
             _ => self.pending.iter().all(|pending| pending.unmarked),
@@ -292,22 +296,24 @@ impl Capture {
 
     fn copy_and_keep(&mut self, mut frozen: Frozen, by_us: bool) {
         let _ = scheduling::set_nice(-10).or_else(|_| scheduling::set_nice(0));
-        let copied = self.job.snapshotter.copy(&mut self.copies);
+        let copied = self.job.snapshotter.copy(&mut self.copies, &self.job.gaps);
         self.await_announcements(frozen.frozen_ns);
         self.collect();
+        self.job.gaps.wait();
         if self.need_earlier(&frozen)
             && let Some(earlier) = &self.earlier
         {
             earlier.join(&mut self.copies, &mut frozen);
         }
         let frozen = &frozen;
-        let past = Past::new(&self.copies, &self.job.layout, self.job.snapshotter.mode(), frozen);
+        let past = Past::new(&self.copies, &self.job.layout, self.job.snapshotter.mode(), frozen, &self.job.gaps);
         let in_time = self.take_in_time(&past, frozen);
         let steal_before = std::mem::replace(&mut self.steal_ns, steal_ns());
         let stolen_ns = self.steal_ns.zip(steal_before).map(|(now, before)| now.saturating_sub(before));
         for pending in in_time {
             self.keep(pending, frozen, &past, by_us, copied.as_ref().err(), stolen_ns);
         }
+        self.job.gaps.wait();
         match &mut self.earlier {
             Some(earlier) if copied.is_ok() => earlier.keep(&self.copies, frozen),
             Some(earlier) => earlier.forget(),
@@ -460,7 +466,8 @@ impl Capture {
             stats: copy.stats,
             pages: cut_pages(&copy.pages, &self.job.layout, from_ns, to_ns).to_vec(),
         };
-        self.copies.iter().map(cut).collect()
+        let copies = self.copies.iter().inspect(|_| self.job.gaps.wait());
+        copies.map(cut).collect()
     }
 }
 

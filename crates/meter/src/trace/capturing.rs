@@ -6,6 +6,7 @@ use super::capture::{
 };
 use super::error::TraceError;
 use super::snapshotter::Armed;
+use crate::gaps::Gaps;
 use crate::measure::start_instant::StartInstant;
 use archive::settings::{SnapshotMode, TraceSettings};
 use std::sync::Arc;
@@ -38,10 +39,10 @@ impl Capturing {
         armed: Armed,
         settings: TraceSettings,
         threads: Vec<MeasuredThread>,
-        cpus: Vec<u32>,
+        (cpus, gaps): (Vec<u32>, Gaps),
         start: Arc<StartInstant>,
     ) -> Result<Self, TraceError> {
-        Self::start_listening(armed, settings, threads, None, cpus, start)
+        Self::start_listening(armed, settings, (threads, None), (cpus, gaps), start)
     }
 
     /// The same for threads of another program: the thread that follows them announces their spikes.
@@ -55,22 +56,21 @@ impl Capturing {
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
     ) -> Result<Self, TraceError> {
-        Self::start_listening(armed, settings, Vec::new(), Some(announcements), cpus, start)
+        Self::start_listening(armed, settings, (Vec::new(), Some(announcements)), (cpus, Gaps::default()), start)
     }
 
     fn start_listening(
         armed: Armed,
         settings: TraceSettings,
-        threads: Vec<MeasuredThread>,
-        announcements: Option<Announcements>,
-        cpus: Vec<u32>,
+        (threads, announcements): (Vec<MeasuredThread>, Option<Announcements>),
+        (cpus, gaps): (Vec<u32>, Gaps),
         start: Arc<StartInstant>,
     ) -> Result<Self, TraceError> {
         let instance = armed.snapshotter.instance().clone();
         let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
         let metadata = instance.metadata(&pairs)?;
         let layout = instance.page_layout()?;
-        let assembler = Assembler::new(metadata, layout);
+        let assembler = Assembler::new(metadata, layout, gaps.clone());
         let mode = armed.snapshotter.mode();
         let (output, captured) = channel();
         let (ready, answer) = channel();
@@ -87,6 +87,7 @@ impl Capturing {
             bytes_without_pages: assembler.bytes_without_pages(),
             counters: counters.clone(),
             stop: stop.clone(),
+            gaps,
             start: start.clone(),
             output,
         };

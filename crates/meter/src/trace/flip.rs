@@ -5,8 +5,9 @@
 //! doorbell: the measuring thread's marker goes there, and the capturing thread sleeps on it.
 
 use super::error::TraceError;
-use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
+use super::snapshotter::{CpuCopy, Frozen, Snapshotter, drain_in};
 use super::wakeup;
+use crate::gaps::Gaps;
 use crate::kernel::clock::monotonic_ns;
 use archive::settings::SnapshotMode;
 use ftrace::tracefs::{Instance, RawPages};
@@ -116,7 +117,7 @@ impl Snapshotter for InstanceFlip {
         Ok(Frozen { frozen_ns, swap_ns: (monotonic_ns() - began_ns) as u64, blind_ns: 0, recording_since_ns })
     }
 
-    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), TraceError> {
+    fn copy(&mut self, into: &mut [CpuCopy], gaps: &Gaps) -> Result<(), TraceError> {
         let side = &mut self.sides[1 - self.active];
         for (at, (cpu, raw)) in side.pages.iter_mut().enumerate() {
             let Some(copy) = into.get_mut(at) else { break };
@@ -130,7 +131,7 @@ impl Snapshotter for InstanceFlip {
             copy.dropped = dropped.saturating_sub(dropped_before);
             copy.pages.clear();
             let room = copy.pages.capacity();
-            raw.drain_into(&mut copy.pages, room.max(1 << 20))?;
+            drain_in(gaps, raw, &mut copy.pages, room.max(1 << 20))?;
         }
         Ok(())
     }

@@ -6,8 +6,9 @@
 
 use super::error::TraceError;
 use super::past::{lost_events, newest_ns};
-use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
+use super::snapshotter::{CpuCopy, Frozen, Snapshotter, drain_in};
 use super::swap_notifications::SwapNotifications;
+use crate::gaps::Gaps;
 use crate::journal::trace_leftovers;
 use crate::kernel::clock::monotonic_ns;
 use crate::measure::thread::MARKER;
@@ -102,14 +103,14 @@ impl Snapshotter for KernelSwap {
         Ok(Frozen { frozen_ns, swap_ns, blind_ns: 0, recording_since_ns: self.live_since_ns })
     }
 
-    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), TraceError> {
+    fn copy(&mut self, into: &mut [CpuCopy], gaps: &Gaps) -> Result<(), TraceError> {
         for (at, (cpu, raw)) in self.pages.iter_mut().enumerate() {
             let Some(copy) = into.get_mut(at) else { break };
             copy.cpu = *cpu;
             copy.layout = Some(raw.layout());
             copy.pages.clear();
             let room = copy.pages.capacity();
-            raw.drain_into(&mut copy.pages, room.max(1 << 20))?;
+            drain_in(gaps, raw, &mut copy.pages, room.max(1 << 20))?;
             (copy.overwritten, copy.dropped) = lost_events(&copy.pages, &raw.layout());
         }
         // The last event of the snapshot is the one that swapped; everything later is in the live buffer.

@@ -6,6 +6,7 @@
 
 use super::snapshotter::{CpuCopy, Frozen};
 use crate::compact;
+use crate::gaps::Gaps;
 use crate::measure::thread::MARKER;
 use archive::settings::SnapshotMode;
 use archive::spike::Coverage;
@@ -33,10 +34,10 @@ struct Marker {
 }
 
 impl Past {
-    pub fn new(copies: &[CpuCopy], layout: &PageLayout, mode: SnapshotMode, frozen: &Frozen) -> Self {
+    pub fn new(copies: &[CpuCopy], layout: &PageLayout, mode: SnapshotMode, frozen: &Frozen, gaps: &Gaps) -> Self {
         let coverage: Vec<Coverage> = copies.iter().map(|copy| coverage(copy, layout)).collect();
-        let lost = copies.iter().flat_map(|copy| lost_stretches(copy, layout)).collect();
-        let mut markers: Vec<Marker> = copies.iter().flat_map(|copy| markers(&copy.pages, layout)).collect();
+        let lost = copies.iter().flat_map(|copy| lost_stretches(copy, layout, gaps)).collect();
+        let mut markers: Vec<Marker> = copies.iter().flat_map(|copy| markers(&copy.pages, layout, gaps)).collect();
         compact::sort_by_key(&mut markers, |marker| marker.ns);
         let newest_ns = coverage.iter().filter_map(|of| of.newest_ns).max();
         let (live, until_ns) = match mode {
@@ -164,10 +165,10 @@ fn record_times<'a>(page: &'a [u8], layout: &PageLayout) -> impl Iterator<Item =
     })
 }
 
-fn lost_stretches(copy: &CpuCopy, layout: &PageLayout) -> Vec<(u32, i64, i64)> {
+fn lost_stretches(copy: &CpuCopy, layout: &PageLayout, gaps: &Gaps) -> Vec<(u32, i64, i64)> {
     let mut stretches = Vec::new();
     let mut before: Option<&[u8]> = None;
-    for page in copy.pages.chunks_exact(layout.page_size) {
+    for page in gaps.paced(copy.pages.chunks_exact(layout.page_size)) {
         if let Some(before) = before.filter(|_| lost_before(page, layout).is_some()) {
             let after_ns = record_times(before, layout).max().unwrap_or(i64::MIN);
             stretches.push((copy.cpu, after_ns, record_times(page, layout).min().unwrap_or(i64::MAX)));
@@ -179,14 +180,14 @@ fn lost_stretches(copy: &CpuCopy, layout: &PageLayout) -> Vec<(u32, i64, i64)> {
 
 /// Lines written by measuring threads and the capturing thread. Text in an event is word-aligned, so pages without the
 /// first word need not be decoded: there are thousands.
-fn markers(pages: &[u8], layout: &PageLayout) -> Vec<Marker> {
+fn markers(pages: &[u8], layout: &PageLayout, gaps: &Gaps) -> Vec<Marker> {
     let [first, second, third, fourth, ..] = *MARKER else { return Vec::new() };
     let wanted = u32::from_ne_bytes([first, second, third, fourth]);
     // Without an early exit, so that the compiler compares several words at once.
     let holds = |page: &&[u8]| {
         page.as_chunks().0.iter().fold(false, |found, word| found | (u32::from_ne_bytes(*word) == wanted))
     };
-    let candidates = pages.chunks_exact(layout.page_size).filter(holds);
+    let candidates = gaps.paced(pages.chunks_exact(layout.page_size)).filter(holds);
     let records = candidates.flat_map(|page| PageItems::new(page, layout));
     let marker = |item: PageItem<'_>| match item {
         PageItem::Record(record) if record.payload.windows(MARKER.len()).any(|text| text == MARKER) => {

@@ -6,14 +6,32 @@ use super::events::{BASE_EVENTS, STEAL_CLOCK_EVENT};
 use super::flip::InstanceFlip;
 use super::kernel_swap::KernelSwap;
 use crate::environment::steal_clock;
+use crate::gaps::Gaps;
 use crate::journal::{Entry, Journal};
 use archive::settings::{SnapshotMode, TraceSettings};
 use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
-use ftrace::tracefs::{Capabilities, Instance, Tracefs};
+use ftrace::tracefs::{Capabilities, Instance, RawPages, Tracefs};
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
+
+/// Sub-buffers to read at once.
+const PAGES_AT_ONCE: usize = 16;
+
+/// Appends all sub-buffers, at most `bytes_max`, reading in the gaps.
+pub fn drain_in(gaps: &Gaps, raw: &mut RawPages, pages: &mut Vec<u8>, bytes_max: usize) -> Result<(), TraceError> {
+    let at_once = PAGES_AT_ONCE * raw.layout().page_size;
+    let mut left = bytes_max;
+    loop {
+        gaps.wait();
+        let count = raw.drain_into(pages, at_once.min(left))?;
+        left -= count.min(left);
+        if count < at_once {
+            return Ok(());
+        }
+    }
+}
 
 /// Name prefix of this tool's instances.
 pub const INSTANCE_PREFIX: &str = "tardy-";
@@ -78,11 +96,12 @@ pub trait Snapshotter: Send {
     /// # Errors
     /// [`TraceError`]; the recording continues as before.
     fn freeze(&mut self, note: &str, unmarked: bool) -> Result<Frozen, TraceError>;
-    /// Copies the snapshot into the prepared buffers, in the order of their CPUs, and prepares for the next one.
+    /// Copies the snapshot into the prepared buffers, in the order of their CPUs, and prepares for the next one. Works in
+    /// these gaps where nothing overwrites the snapshot meanwhile.
     ///
     /// # Errors
     /// [`TraceError`]; the buffers contain what was copied until then.
-    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), TraceError>;
+    fn copy(&mut self, into: &mut [CpuCopy], gaps: &Gaps) -> Result<(), TraceError>;
     /// Completes what a marker started, without a copy.
     fn forget(&mut self) {}
     /// The instance whose event formats describe the pages.

@@ -36,7 +36,13 @@ fn copy(cpu: u32, pages: &[Vec<u8>]) -> CpuCopy {
 }
 
 fn past(mode: SnapshotMode, copies: &[CpuCopy], recording_since_ns: i64, frozen_ns: i64) -> Past {
-    Past::new(copies, &layout(), mode, &Frozen { frozen_ns, swap_ns: 0, blind_ns: 0, recording_since_ns })
+    Past::new(
+        copies,
+        &layout(),
+        mode,
+        &Frozen { frozen_ns, swap_ns: 0, blind_ns: 0, recording_since_ns },
+        &Gaps::default(),
+    )
 }
 
 #[test]
