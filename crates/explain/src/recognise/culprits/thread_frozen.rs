@@ -141,7 +141,8 @@ fn timer_withdrawn<'c>(case: &Case<'c>, asleep: &LifeSpan) -> Option<Event<'c>> 
     let EventKind::HrtimerStart { timer, expires_ns, .. } = armed.what else { return None };
     let blocked = matches!(asleep.state, LifeState::Asleep { blocked: true });
     let expired = interventions(case).any(|event| {
-        event.ts_ns > armed.ts_ns
+        // Afterwards the thread may start the same timer again.
+        (armed.ts_ns..=asleep.end_ns).contains(&event.ts_ns)
             && matches!(event.what, EventKind::HrtimerExpireEntry { timer: expired, .. } if expired == timer)
     });
     (blocked && !expired && asleep.contains(expires_ns)).then_some(armed)
