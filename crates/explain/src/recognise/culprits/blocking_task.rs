@@ -109,11 +109,23 @@ const CHOSEN_PERCENT_MAX: i64 = 30;
 
 /// Whether the scheduler decided while the thread could run, and chose another task for most of the time: that task was not
 /// in a section that cannot be preempted. A switch to a task shows it, or that the kernel no longer asks the task to yield that
-/// it asked before.
+/// it asked before. A thread that is woken several times waits for a CPU several times: a decision counts for its own wait.
 fn is_chosen_again(case: &Case, pieces: &[usize]) -> bool {
-    let parts = || pieces.iter().map(|&index| &case.pieces[index]);
-    let (Some(first), Some(last)) = (parts().next(), parts().next_back()) else { return false };
-    let Some(activity) = case.trace.cpu(first.cpu) else { return false };
+    let waits = pieces.chunk_by(|before, after| is_one_wait(case, *before, *after));
+    let chosen_ns: i64 = waits.map(|wait| chosen_ns(case, wait)).sum();
+    chosen_ns * 100 > case.ns(pieces) * CHOSEN_PERCENT_MAX
+}
+
+/// Whether the thread neither slept nor ran between two pieces.
+fn is_one_wait(case: &Case, before: usize, after: usize) -> bool {
+    (before..=after).all(|index| case.kept_off(&case.pieces[index]))
+}
+
+/// Time of one wait after the scheduler decided for another task.
+fn chosen_ns(case: &Case, wait: &[usize]) -> i64 {
+    let parts = || wait.iter().map(|&index| &case.pieces[index]);
+    let (Some(first), Some(last)) = (parts().next(), parts().next_back()) else { return 0 };
+    let Some(activity) = case.trace.cpu(first.cpu) else { return 0 };
     let mut asked = None;
     let decides = |event: &&Event| {
         // Within the switch to the thread itself the request is gone as well.
@@ -127,8 +139,7 @@ fn is_chosen_again(case: &Case, pieces: &[usize]) -> bool {
             _ => yielded,
         }
     };
-    let Some(decided) = activity.events_between(first.start_ns, last.end_ns).iter().find(decides) else { return false };
+    let Some(decided) = activity.events_between(first.start_ns, last.end_ns).iter().find(decides) else { return 0 };
     let after = parts().filter(|piece| piece.cpu == first.cpu);
-    let after_ns: i64 = after.map(|piece| (piece.end_ns - piece.start_ns.max(decided.ts_ns)).max(0)).sum();
-    after_ns * 100 > case.ns(pieces) * CHOSEN_PERCENT_MAX
+    after.map(|piece| (piece.end_ns - piece.start_ns.max(decided.ts_ns)).max(0)).sum()
 }

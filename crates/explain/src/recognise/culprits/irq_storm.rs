@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::iter;
 
 pub const ABOUT: About = About {
-    recognised: "one interrupt is entered more than ten times between due and seen, or a profiler samples the CPU by a timer (perf_swevent_hrtimer) more than once; likely where the kernel deferred the next timer interrupt because the samples took too long",
+    recognised: "one interrupt is entered more than ten times between due and seen, or a profiler samples the CPU by a timer (perf_swevent_hrtimer) more than once, with the interrupts (remote_function) by which it changes the events of the CPU; likely where the kernel deferred the next timer interrupt because the samples took too long",
     confirm: "the rate in /proc/interrupts; /proc/irq/N/spurious counts unhandled interrupts",
     fix: "raise its coalescing, move it, or unplug the device; stop the profiler, or sample less often",
     reading: &["SMP IRQ affinity"],
@@ -37,6 +37,8 @@ fn line_of(context: Context) -> Option<Line> {
 
 /// The timer of perf events that no hardware counts.
 const PERF_TIMER: &str = "perf_swevent_hrtimer";
+/// What perf executes on the CPU whose events it opens, enables or closes (kernel/events/core.c).
+const PERF_CALL: &str = "remote_function";
 /// One sample is a timer like any other.
 const SAMPLES_MIN: usize = 2;
 
@@ -59,7 +61,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
 /// Stretches of a CPU that a profiler's timer caused.
 #[derive(Default)]
 struct Sampling {
-    /// Interrupts in which it took a sample: entry and exit.
+    /// Interrupts in which it took a sample or changed the CPU's events: entry and exit.
     interrupts: Vec<(i64, i64)>,
     /// From the end of a sample to the next timer of the same interrupt: the kernel starts the sampling timer again.
     between_timers: Vec<(i64, i64)>,
@@ -80,6 +82,7 @@ fn sampling(case: &Case) -> Sampling {
                 found.between_timers.extend(restarted_ns.take().map(|ended_ns| (ended_ns, event.ts_ns)));
             }
             EventKind::HrtimerExpireExit { .. } => restarted_ns = sampling.then_some(event.ts_ns),
+            EventKind::CsdEntry { function } => sampled |= case.names().function_known(function) == Some(PERF_CALL),
             EventKind::VectorExit { .. } if sampled => {
                 found.interrupts.push((entered_ns, event.ts_ns));
                 (sampled, restarted_ns) = (false, None);
@@ -92,6 +95,10 @@ fn sampling(case: &Case) -> Sampling {
 
 fn is_sample(case: &Case, function: u64) -> bool {
     case.names().function_known(function) == Some(PERF_TIMER)
+}
+
+fn is_of_profiler(case: &Case, function: u64) -> bool {
+    is_sample(case, function) || case.names().function_known(function) == Some(PERF_CALL)
 }
 
 /// All interrupts in which a profiler took samples, several of them.
@@ -119,9 +126,17 @@ fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             false => interrupts.iter().any(overlaps),
         };
         piece.cpu == case.cpu()
-            && (context.function().is_some_and(|function| is_sample(case, function))
+            && (context.function().is_some_and(|function| is_of_profiler(case, function))
                 || context.function().is_none() && inside())
     })?;
+    let changes =
+        |event: &Event| matches!(event.what, EventKind::CsdEntry { function } if is_of_profiler(case, function));
+    let changed =
+        match activity.events_between(window.due_ns, window.seen_ns).iter().filter(|event| changes(event)).count() {
+            0 => String::new(),
+            1 => " and changed its events once".into(),
+            times => format!(" and changed its events {times} times"),
+        };
     let rate_hz = times as i64 * 1_000_000_000 / case.latency_ns().max(1);
     let deferral = pieces.iter().find_map(|&index| deferred(&case.pieces[index]));
     let deferral_line = deferral.map(|deferral| super::timers::deferral_line(case, deferral));
@@ -129,7 +144,7 @@ fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         // That the kernel defers a timer interrupt has no event.
         confidence: if deferral.is_some() { Confidence::Likely } else { Confidence::Certain },
         sentence: format!(
-            "a profiler (perf record) took {times} samples of CPU {} by {PERF_TIMER} ({}){}",
+            "a profiler (perf record) took {times} samples of CPU {} by {PERF_TIMER}{changed} ({}){}",
             case.cpu(),
             case.share(&pieces),
             if deferral.is_some() { "; the kernel deferred the next timer interrupt because of them" } else { "" }
