@@ -126,6 +126,22 @@ impl<'a> Cycles<'a> {
         spike
     }
 
+    /// Like [`Cycles::seen_stimulus`], but the other thread also decides which periods count, and ends the schedule.
+    #[inline]
+    pub fn seen_answer(&mut self, given_ns: i64, seen_ns: i64, skipped: u64, counted: bool) -> bool {
+        self.count_missed(skipped);
+        let spike = counted
+            && self.book(Sample { cpu: self.cpu, cycle: self.cycle, due_ns: given_ns, latency_ns: seen_ns - given_ns });
+        self.previous_seen_ns = Some(seen_ns);
+        self.due_ns = given_ns.min(self.schedule.end_ns.saturating_sub(1));
+        spike
+    }
+
+    /// Counts planned stimuli that were left out after the last one.
+    pub fn left_out(&mut self, skipped: u64) {
+        self.count_missed(skipped);
+    }
+
     /// Books a stretch in which the thread was busy. Of one that started before samples count, the rest counts.
     #[inline]
     pub fn seen_busy(&mut self, from_ns: i64, until_ns: i64) -> bool {

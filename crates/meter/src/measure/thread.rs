@@ -175,6 +175,9 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
         let spike = match arrival {
             Arrival::Due { seen_ns } => cycles.seen(seen_ns),
             Arrival::Stimulus { given_ns, seen_ns, skipped } => cycles.seen_stimulus(given_ns, seen_ns, skipped),
+            Arrival::Answer { given_ns, seen_ns, skipped, counted } => {
+                cycles.seen_answer(given_ns, seen_ns, skipped, counted)
+            }
             Arrival::Busy { from_ns, until_ns } => cycles.seen_busy(from_ns, until_ns),
             Arrival::Undisturbed { until_ns } => {
                 cycles.undisturbed(until_ns);
@@ -187,7 +190,10 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
                 }
                 false
             }
-            Arrival::Ended => break,
+            Arrival::Ended { skipped } => {
+                cycles.left_out(skipped);
+                break;
+            }
             Arrival::Gone => {
                 // The end of a run closes lines as well.
                 gone = !context.stop.load(Relaxed) && clock::monotonic_ns() < schedule.end_ns;

@@ -10,14 +10,17 @@ pub enum Arrival {
     Due { seen_ns: i64 },
     /// The answer to a stimulus given at `given_ns`; `skipped` planned ones were left out before it.
     Stimulus { given_ns: i64, seen_ns: i64, skipped: u64 },
+    /// The same where another thread keeps the schedule and ends it: this thread goes on until [`Arrival::Ended`]. `counted`: the
+    /// period of the stimulus counts; one that was due while settling does not, however late it is.
+    Answer { given_ns: i64, seen_ns: i64, skipped: u64, counted: bool },
     /// The thread did not sleep: it was busy from one read of the clock to the next.
     Busy { from_ns: i64, until_ns: i64 },
     /// The thread was busy until this instant, and nothing happened that is a sample.
     Undisturbed { until_ns: i64 },
     /// Nothing came in the time that the method allows.
     NoSignal,
-    /// There will be no further stimulus.
-    Ended,
+    /// There will be no further stimulus; `skipped` planned ones were left out after the last one.
+    Ended { skipped: u64 },
     /// Nothing can arrive any more, although more should: a line was closed, or an object of the kernel removed.
     Gone,
 }

@@ -136,7 +136,7 @@ impl Waiter for BusyThread {
 impl BusyThread {
     #[inline]
     fn undisturbed(&self, until_ns: i64) -> Arrival {
-        if self.over.load(Relaxed) { Arrival::Ended } else { Arrival::Undisturbed { until_ns } }
+        if self.over.load(Relaxed) { Arrival::Ended { skipped: 0 } } else { Arrival::Undisturbed { until_ns } }
     }
 }
 
@@ -223,6 +223,6 @@ mod tests {
         thread.last_ns = Some(clock::monotonic_ns());
         assert!(matches!(thread.wait(0), Arrival::Undisturbed { .. }));
         thread.over.store(true, Relaxed);
-        assert_eq!(thread.wait(0), Arrival::Ended);
+        assert_eq!(thread.wait(0), Arrival::Ended { skipped: 0 });
     }
 }

@@ -153,7 +153,7 @@ fn since_interrupt(last_ns: Option<i64>, latest_ns: i64, seen_ns: i64, period_ns
 impl Waiter for Periods {
     fn wait(&mut self, _due_ns: i64) -> Arrival {
         if self.over.load(Relaxed) {
-            return Arrival::Ended;
+            return Arrival::Ended { skipped: 0 };
         }
         let Some(last_ns) = self.last_seen_ns else { return self.start() };
         self.work();

@@ -94,7 +94,7 @@ fn starts(was_loud: &mut bool, is_loud: bool) -> bool {
 impl Waiter for Impulses {
     fn wait(&mut self, _due_ns: i64) -> Arrival {
         if self.over.load(Relaxed) {
-            return Arrival::Ended;
+            return Arrival::Ended { skipped: 0 };
         }
         if !self.is_running && self.start().is_err() {
             clock::sleep_until_ns(clock::monotonic_ns() + SILENCE.as_nanos() as i64);

@@ -96,7 +96,7 @@ impl Waiter for Residence {
     fn wait(&mut self, _due_ns: i64) -> Arrival {
         // Only its thread knows whether the run is over. A machine that never stops sending does not keep it.
         if self.over.load(Relaxed) {
-            return Arrival::Ended;
+            return Arrival::Ended { skipped: 0 };
         }
         match self.input.read() {
             Reading::Number { number, received_ns } => {
@@ -280,6 +280,6 @@ mod tests {
             any: false,
         };
         while matches!(waiter.wait(0), Arrival::Stimulus { .. }) {}
-        assert_eq!(waiter.wait(0), Arrival::Ended);
+        assert_eq!(waiter.wait(0), Arrival::Ended { skipped: 0 });
     }
 }

@@ -108,7 +108,7 @@ impl Waiter for Requester {
     fn wait(&mut self, due_ns: i64) -> Arrival {
         let skipped = self.keep_pace(due_ns);
         if self.over.load(Relaxed) {
-            return Arrival::Ended;
+            return Arrival::Ended { skipped: 0 };
         }
         let offset = self.next_offset();
         if !self.requests.writes && self.requests.mode != Mode::Direct {
