@@ -27,6 +27,11 @@ fn prepare(desk: &Desk) {
     assert!(desk.path("runs/after").is_dir() && desk.path("nanoseconds.txt").is_file(), "{}", prepared.shown());
 }
 
+/// The line with times, names and limits that fit a test.
+pub fn shortened(line: &str) -> String {
+    SHORTER.iter().fold(line.to_owned(), |line, (long, short)| line.replace(long, short))
+}
+
 /// The line for a machine on which another test may trace.
 pub fn beside_others(line: &str) -> String {
     if line.contains(".toml") {
@@ -68,7 +73,7 @@ fn examples_do_what_they_promise() {
             eprintln!("needs {needs}: {example}");
             continue;
         }
-        let line = SHORTER.iter().fold(example.clone(), |line, (long, short)| line.replace(long, short));
+        let line = shortened(&example);
         eprintln!("run: {line}");
         let ended = desk.shell(&beside_others(&line));
         let promised = promised(&desk, &line, &ended);

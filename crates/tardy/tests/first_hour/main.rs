@@ -4,6 +4,7 @@
 mod desk;
 mod examples;
 mod mistakes;
+mod other_tools;
 mod plans;
 mod runs;
 mod virtual_machine;

@@ -71,9 +71,19 @@ pub fn toml_files() -> Vec<(PathBuf, String)> {
 
 /// The commands in the blocks of a page.
 pub fn in_page(page: &Path) -> Vec<String> {
+    lines_of_blocks(page).iter().filter_map(|line| command(line)).collect()
+}
+
+/// The lines of its blocks.
+pub fn lines_of_blocks(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap().replace("\\\n", " ");
-    let blocks = text.split("```").skip(1).step_by(2);
-    blocks.flat_map(str::lines).filter_map(command).collect()
+    text.split("```")
+        .skip(1)
+        .step_by(2)
+        .flat_map(str::lines)
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A line that starts with `tardy`, after a prompt or not, without the remark at its end.

@@ -133,6 +133,7 @@ pub const SHORTER: &[(&str, &str)] = &[
     ("--duration 3s", "--duration 1s"),
     ("--duration 10min", "--duration 1s"),
     ("--duration 1h", "--duration 1s"),
+    ("--duration 1m", "--duration 1"),
     ("tardy run --load stress-ng", "tardy run --duration 6s --load stress-ng"),
     ("tardy run --load", "tardy run --duration 1s --load"),
     ("time=10", "time=3"),
