@@ -4,9 +4,6 @@
 #[allow(dead_code)]
 #[path = "../tests/lab/postgres.rs"]
 mod postgres;
-#[allow(dead_code)]
-#[path = "../tests/lab/synthetic.rs"]
-mod synthetic;
 
 use archive::reader::Run;
 use judge::step::StepVerdict;
@@ -15,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use store::{Address, Assess, Assessment, Store};
-use synthetic::Synthetic;
+use synthetic_run::SyntheticRun;
 
 const BOARDS: usize = 20;
 const DAY_NS: i64 = 86_400_000_000_000;
@@ -49,10 +46,10 @@ fn write(directory: &Path) -> Vec<PathBuf> {
         let path = directory.join(format!("run{number}"));
         let day = (number / BOARDS) as i64;
         let spikes = (0..3).map(|spike| (90_000 + spike, Some(format!("culprit-{}", (number + spike as usize) % 7))));
-        let run = Synthetic {
+        let run = SyntheticRun {
             limit_ns: Some(50_000 + (number % 2) as i64 * 100_000),
             spikes: spikes.collect(),
-            ..Synthetic::of(&format!("board{}", number % BOARDS), &format!("6.1.{}", day / 20), day * DAY_NS)
+            ..SyntheticRun::of(&format!("board{}", number % BOARDS), &format!("6.1.{}", day / 20), day * DAY_NS)
         };
         run.write(&path);
         path

@@ -1,20 +1,8 @@
 //! A year of runs that were never measured, with planted changes: a step, a new second mode, a slow drift; and boards with
 //! hostile names, without limits, and silent ones.
 
-use archive::ARCHIVE_VERSION;
-use archive::environment::Environment;
-use archive::explanation::{Confidence, Explanation, ExplanationStatus, Finding};
-use archive::frame::Encoder;
-use archive::histogram::{Histogram, bucket_of};
-use archive::manifest::{Manifest, RunState};
-use archive::message::{Ending, Message, RunPhase};
-use archive::reader::Run;
-use archive::sample::{Sample, Second, Totals};
-use archive::settings::{LoadRequest, RunSettings};
-use archive::spike::{Spike, SpikeReason};
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
+use synthetic_run::{Latencies, SyntheticRun};
 
 const DAY_NS: i64 = 86_400_000_000_000;
 const SECOND_NS: i64 = 1_000_000_000;
@@ -138,7 +126,7 @@ pub fn write(directory: &Path, until_unix_ns: i64, days: f64) -> usize {
     written
 }
 
-fn of(board: &Board, load: &str, share: f64, at: i64, dice: &mut Dice) -> Synthetic {
+fn of(board: &Board, load: &str, share: f64, at: i64, dice: &mut Dice) -> SyntheticRun {
     let kernel = board.kernels.iter().rev().find(|(from, _)| *from <= share).map_or("", |(_, kernel)| kernel);
     let loaded = if load == "none" { 0.6 } else { 1.0 };
     let planted = match board.kind {
@@ -147,14 +135,8 @@ fn of(board: &Board, load: &str, share: f64, at: i64, dice: &mut Dice) -> Synthe
         _ => 1.0,
     };
     let median = board.median_ns * loaded * planted * (1.0 + 0.02 * dice.normal());
-    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
-    let (mut max, mut sum) = (0i64, 0i64);
-    let mut add = |ns: f64, count: u64| {
-        let ns = (ns as i64).max(300);
-        *counts.entry(bucket_of(ns).unwrap() as u32).or_default() += count;
-        max = max.max(ns);
-        sum += ns * count as i64;
-    };
+    let mut latencies = Latencies::default();
+    let mut add = |ns: f64, count: u64| latencies.add((ns as i64).max(300), count);
     for _ in 0..DRAWS {
         let late = board.kind == Kind::SecondMode && share >= MODE_AT && dice.unit() < 0.005;
         let ns = median * (0.16 * dice.normal()).exp() + if late { 25_000.0 } else { 0.0 };
@@ -168,166 +150,20 @@ fn of(board: &Board, load: &str, share: f64, at: i64, dice: &mut Dice) -> Synthe
     if board.kind == Kind::Bad && share > 0.9 {
         for number in 0..3 {
             let ns = 158_204.0 + 9_000.0 * dice.unit();
-            add(ns, 1);
             spikes.push((ns as i64, Some(causes[number % 2].to_owned())));
         }
     } else if dice.unit() < 0.2 {
         let ns = median * (4.2 + 2.0 * dice.unit());
-        add(ns, 1);
         let cause = causes[(dice.unit() * 3.0) as usize % 3];
         spikes.push((ns as i64, (dice.unit() > 0.3).then(|| cause.to_owned())));
     }
-    let over_limit = spikes.iter().filter(|(ns, _)| *ns > LIMIT_NS).count() as u64;
-    Synthetic {
-        board: board.name.into(),
-        kernel: kernel.into(),
-        started_unix_ns: at,
-        histogram: Histogram { buckets: counts.into_iter().collect() },
-        latency_ns_max: max,
-        latency_ns_sum: sum,
+    SyntheticRun {
+        seconds: 60,
+        latencies,
+        spikes,
         limit_ns: (board.kind != Kind::Silent).then_some(LIMIT_NS),
-        over_limit,
         load: (load != "none").then(|| load.to_owned()),
         worst_kept: if share < 0.3 { 500 } else { 1000 },
-        spikes,
-    }
-}
-
-/// A run to write.
-#[derive(Debug, Clone)]
-pub struct Synthetic {
-    pub board: String,
-    pub kernel: String,
-    pub started_unix_ns: i64,
-    pub histogram: Histogram,
-    pub latency_ns_max: i64,
-    pub latency_ns_sum: i64,
-    pub limit_ns: Option<i64>,
-    pub over_limit: u64,
-    pub load: Option<String>,
-    /// Stands for any setting that does not make it another scenario.
-    pub worst_kept: u32,
-    /// Latency and culprit of each.
-    pub spikes: Vec<(i64, Option<String>)>,
-}
-
-impl Synthetic {
-    pub fn write(&self, directory: &Path) {
-        fs::create_dir_all(directory).unwrap();
-        let mut encoder = Encoder::default();
-        let stream: Vec<u8> = self.messages().iter().flat_map(|message| encoder.message(message)).collect();
-        fs::write(directory.join("stream.tardy"), stream).unwrap();
-        fs::write(directory.join("manifest.json"), serde_json::to_vec(&self.manifest()).unwrap()).unwrap();
-        if !self.spikes.is_empty() {
-            Run::open(directory).unwrap().save_explanations(&self.explanations()).unwrap();
-        }
-    }
-
-    fn manifest(&self) -> Manifest {
-        let loads = self.load.iter().map(|name| LoadRequest::Builtin { name: name.clone(), workers: 0 }).collect();
-        let settings =
-            RunSettings { limit_ns: self.limit_ns, loads, worst_kept: self.worst_kept, ..RunSettings::default() };
-        Manifest {
-            archive_version: ARCHIVE_VERSION,
-            id: format!("run-{}", self.started_unix_ns / SECOND_NS),
-            tool_version: env!("CARGO_PKG_VERSION").into(),
-            command: vec!["tardy".into(), "run".into()],
-            target: "local".into(),
-            emulated: false,
-            virtual_time: false,
-            ingredients: BTreeMap::new(),
-            started_unix_ns: self.started_unix_ns,
-            ended_unix_ns: Some(self.started_unix_ns + 61 * SECOND_NS),
-            state: RunState::Complete,
-            problem: None,
-            settings: Some(settings),
-            imported: None,
-        }
-    }
-
-    fn messages(&self) -> Vec<Message> {
-        let real_time = self.kernel.contains("-rt");
-        let environment = Environment {
-            hostname: self.board.clone(),
-            kernel_release: self.kernel.clone(),
-            preempt_rt: Some(real_time),
-            preemption: Some(if real_time { "preempt_rt" } else { "voluntary" }.into()),
-            ..Environment::default()
-        };
-        let cycles = self.histogram.total();
-        let totals = Totals {
-            cycles,
-            over_limit: self.over_limit,
-            latency_ns_min: Some(300),
-            latency_ns_max: Some(self.latency_ns_max),
-            latency_ns_sum: self.latency_ns_sum,
-            ..Totals::default()
-        };
-        let seconds = (0..60)
-            .map(|second| Second {
-                second,
-                cycles: 1000,
-                latency_ns_max: self.latency_ns_max / (1 + i64::from(second % 7)),
-                ..Second::default()
-            })
-            .collect();
-        let phase = |phase, monotonic_ns| Message::Phase { phase, monotonic_ns };
-        let mut messages = vec![
-            Message::Environment(Box::new(environment)),
-            phase(RunPhase::Measure, SECOND_NS),
-            Message::Seconds(seconds),
-            Message::Thread { thread: 0, cpu: 0, totals, histogram: self.histogram.clone(), worst: Vec::new() },
-        ];
-        messages.extend(self.spikes.iter().zip(1..).map(|((latency_ns, _), number)| {
-            let due_ns = SECOND_NS + i64::from(number) * 300_000_000;
-            Message::Spike(Box::new(Spike {
-                number,
-                thread: 0,
-                tid: 1,
-                sample: Sample { cpu: 0, cycle: number.into(), due_ns, latency_ns: *latency_ns },
-                reason: SpikeReason::OverLimit,
-                previous_seen_ns: None,
-                snapshot: None,
-                snapshot_missing: None,
-                watched: None,
-            }))
-        }));
-        messages.push(phase(RunPhase::Collect, 61 * SECOND_NS));
-        messages.push(Message::End { ending: Ending::Complete, monotonic_ns: 61 * SECOND_NS + 1 });
-        messages
-    }
-
-    fn explanations(&self) -> Vec<Explanation> {
-        let explained = |((latency_ns, culprit), spike): (&(i64, Option<String>), u32)| Explanation {
-            spike,
-            latency_ns: *latency_ns,
-            median_ns: 3_000,
-            status: match culprit {
-                Some(_) => ExplanationStatus::Explained,
-                None => ExplanationStatus::NotExplained,
-            },
-            phases: Vec::new(),
-            findings: culprit.iter().map(|culprit| finding(culprit, *latency_ns)).collect(),
-            spans: Vec::new(),
-            lanes: Vec::new(),
-            marks: Vec::new(),
-            elsewhere: Vec::new(),
-            functions: None,
-            recording: None,
-            caveats: Vec::new(),
-        };
-        self.spikes.iter().zip(1..).map(explained).collect()
-    }
-}
-
-fn finding(culprit: &str, ns: i64) -> Finding {
-    Finding {
-        culprit: culprit.into(),
-        sentence: format!("{culprit} kept the CPU for {ns} ns"),
-        confidence: Confidence::Certain,
-        ns,
-        evidence: Vec::new(),
-        confirm: String::new(),
-        fix: String::new(),
+        ..SyntheticRun::of(board.name, kernel, at)
     }
 }

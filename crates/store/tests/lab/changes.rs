@@ -1,9 +1,9 @@
 //! What is found in a year of runs, whatever database it uses.
 
 use crate::promises::Lab;
-use crate::synthetic::Synthetic;
 use store::Store;
 use store::changes::{Change, Triage};
+use synthetic_run::SyntheticRun;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
@@ -17,16 +17,16 @@ impl Scatter {
     }
 
     /// A run of 6000 samples around a level, with a share of them in a second mode: p99 resolves.
-    fn run(&mut self, board: &str, kernel: &str, day: i64, level_ns: f64, second_mode: f64) -> Synthetic {
+    fn run(&mut self, board: &str, kernel: &str, day: i64, level_ns: f64, second_mode: f64) -> SyntheticRun {
         // Machines differ a little from day to day.
         let level_ns = level_ns * (0.97 + 0.06 * self.unit());
-        let latencies_ns = (0..6000)
+        let latencies = (0..6000)
             .map(|_| {
                 let ns = level_ns * (0.8 + 0.4 * self.unit());
                 (if self.unit() < second_mode { 4.0 * ns } else { ns }) as i64
             })
             .collect();
-        Synthetic { latencies_ns, ..Synthetic::of(board, kernel, day * DAY_NS) }
+        SyntheticRun { latencies, ..SyntheticRun::of(board, kernel, day * DAY_NS) }
     }
 }
 
@@ -35,7 +35,7 @@ async fn year(
     lab: &Lab,
     store: &Store,
     board: &str,
-    run_of: impl Fn(&mut Scatter, i64) -> Synthetic,
+    run_of: impl Fn(&mut Scatter, i64) -> SyntheticRun,
     seed: u64,
 ) -> Vec<Change> {
     let mut scatter = Scatter(seed);

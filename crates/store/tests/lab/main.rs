@@ -7,4 +7,3 @@ mod postgres;
 mod promises;
 mod queue;
 mod retention;
-mod synthetic;

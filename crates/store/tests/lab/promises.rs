@@ -1,7 +1,6 @@
 //! What the store promises, whatever database it uses.
 
 use crate::postgres::Server;
-use crate::synthetic::Synthetic;
 use archive::manifest::RunState;
 use archive::reader::Run;
 use judge::step::StepVerdict;
@@ -9,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::{Address, Assess, Assessment, Outcome, Outline, Standing, Store, StoreError};
+use synthetic_run::SyntheticRun;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 const ALWAYS: (i64, i64) = (i64::MIN, i64::MAX);
@@ -43,7 +43,7 @@ impl Lab {
     pub fn write_outside(&self, count: usize) -> Vec<PathBuf> {
         let paths: Vec<PathBuf> = (0..count).map(|number| self.outside.path().join(format!("run{number}"))).collect();
         for (number, path) in paths.iter().enumerate() {
-            Synthetic::of(["pi", "amd"][number % 2], "6.1.0", number as i64).write(path);
+            SyntheticRun::of(["pi", "amd"][number % 2], "6.1.0", number as i64).write(path);
         }
         paths
     }
@@ -57,7 +57,7 @@ impl Lab {
     }
 
     /// Writes a run into the directory of archives and adds it.
-    pub async fn add(&self, store: &Store, name: &str, run: &Synthetic) -> store::Ingested {
+    pub async fn add(&self, store: &Store, name: &str, run: &SyntheticRun) -> store::Ingested {
         run.write(&self.inside(name));
         store.ingest(&self.inside(name), assess()).await.unwrap()
     }
@@ -73,7 +73,7 @@ pub fn assess() -> Arc<dyn Assess> {
 
 pub async fn an_archive_is_there_once_however_often_it_is_added(lab: Lab) {
     let outside = lab.outside.path().join("run");
-    Synthetic::of("pi", "6.1.0", 1).write(&outside);
+    SyntheticRun::of("pi", "6.1.0", 1).write(&outside);
     for _ in 0..2 {
         let store = lab.open().await;
         let first = store.ingest(&outside, assess()).await.unwrap();
@@ -88,7 +88,7 @@ pub async fn an_archive_is_there_once_however_often_it_is_added(lab: Lab) {
     }
     // A copy of it is the same archive, and explaining it again changes nothing.
     let copy = lab.outside.path().join("copy");
-    let run = Synthetic { spikes: vec![(90_000, None)], ..Synthetic::of("pi", "6.1.0", 2) };
+    let run = SyntheticRun { spikes: vec![(90_000, None)], ..SyntheticRun::of("pi", "6.1.0", 2) };
     let store = lab.open().await;
     run.write(&outside.with_file_name("other"));
     let first = store.ingest(&outside.with_file_name("other"), assess()).await.unwrap();
@@ -101,7 +101,7 @@ pub async fn an_archive_is_there_once_however_often_it_is_added(lab: Lab) {
 
 pub async fn an_archive_that_moved_is_found_at_its_new_place(lab: Lab) {
     let store = lab.open().await;
-    let first = lab.add(&store, "here", &Synthetic::of("pi", "6.1.0", 1)).await;
+    let first = lab.add(&store, "here", &SyntheticRun::of("pi", "6.1.0", 1)).await;
     fs::rename(lab.inside("here"), lab.inside("there")).unwrap();
     let second = store.ingest(&lab.inside("there"), assess()).await.unwrap();
     assert_eq!((second.outcome, &second.digest, second.location.as_str()), (Outcome::Replaced, &first.digest, "there"));
@@ -112,7 +112,7 @@ pub async fn an_archive_that_moved_is_found_at_its_new_place(lab: Lab) {
 pub async fn added_at_once_by_many_it_is_there_once(lab: Lab) {
     let paths: Vec<PathBuf> = (0..6).map(|number| lab.outside.path().join(format!("run{number}"))).collect();
     for (number, path) in paths.iter().enumerate() {
-        Synthetic::of("pi", "6.1.0", number as i64).write(path);
+        SyntheticRun::of("pi", "6.1.0", number as i64).write(path);
     }
     let (first, second) = (lab.open().await, lab.open().await);
     let mut tasks = Vec::new();
@@ -135,12 +135,12 @@ pub async fn the_fleet_shows_the_newest_run_and_its_coverage(lab: Lab) {
     assert_eq!(store.fleet().await.unwrap().rows, []);
     for number in 0..40 {
         let kernel = if number < 38 { "6.1.1" } else { "6.12.3-rt5" };
-        let run = Synthetic::of("pi", kernel, number * DAY_NS);
+        let run = SyntheticRun::of("pi", kernel, number * DAY_NS);
         lab.add(&store, &format!("a{number}"), &run).await;
     }
-    let loaded = Synthetic { load: Some("messaging".into()), ..Synthetic::of("pi", "6.1.1", 5) };
+    let loaded = SyntheticRun { load: Some("messaging".into()), ..SyntheticRun::of("pi", "6.1.1", 5) };
     lab.add(&store, "loaded", &loaded).await;
-    let broken = Synthetic { state: RunState::Failed, ..Synthetic::of("amd", "6.1.1", 7) };
+    let broken = SyntheticRun { state: RunState::Failed, ..SyntheticRun::of("amd", "6.1.1", 7) };
     lab.add(&store, "broken", &broken).await;
     let fleet = store.fleet().await.unwrap();
     let titles: Vec<(&str, &str)> =
@@ -166,10 +166,10 @@ pub async fn the_fleet_shows_the_newest_run_and_its_coverage(lab: Lab) {
 
 pub async fn a_board_that_turned_bad_names_the_last_good_and_the_first_bad_run(lab: Lab) {
     let store = lab.open().await;
-    let of = |kernel: &str, day: i64, bad: bool| Synthetic {
+    let of = |kernel: &str, day: i64, bad: bool| SyntheticRun {
         limit_ns: Some(100_000),
         spikes: if bad { vec![(250_000, Some("blocking-task".into()))] } else { Vec::new() },
-        ..Synthetic::of("pi", kernel, day * DAY_NS)
+        ..SyntheticRun::of("pi", kernel, day * DAY_NS)
     };
     // Added in another order than measured.
     let runs = [("6.1.4", 4, true), ("6.1.1", 1, false), ("6.1.3", 3, true), ("6.1.2", 2, false), ("6.1.0", 0, true)];
@@ -189,8 +189,8 @@ pub async fn a_board_that_turned_bad_names_the_last_good_and_the_first_bad_run(l
 pub async fn a_history_has_its_runs_in_order_and_its_parts_add_up(lab: Lab) {
     let store = lab.open().await;
     for day in [2, 0, 3, 1] {
-        let latencies_ns = (0..500).map(|number| 2_000 * (day + 1) + number).collect();
-        let run = Synthetic { latencies_ns, ..Synthetic::of("pi", "6.1.0", day * DAY_NS) };
+        let latencies = (0..500).map(|number| 2_000 * (day + 1) + number).collect();
+        let run = SyntheticRun { latencies, ..SyntheticRun::of("pi", "6.1.0", day * DAY_NS) };
         lab.add(&store, &format!("day{day}"), &run).await;
     }
     let scenarios = store.scenarios("pi").await.unwrap();
@@ -223,7 +223,7 @@ pub async fn the_index_is_made_again_from_the_archives(lab: Lab) {
     let store = lab.open().await;
     let mut paths = Vec::new();
     for day in 0..5 {
-        let run = Synthetic { limit_ns: Some(4_000), ..Synthetic::of("pi", "6.1.0", day * DAY_NS) };
+        let run = SyntheticRun { limit_ns: Some(4_000), ..SyntheticRun::of("pi", "6.1.0", day * DAY_NS) };
         lab.add(&store, &format!("day{day}"), &run).await;
         paths.push(lab.inside(&format!("day{day}")));
     }
@@ -245,9 +245,9 @@ pub async fn the_index_is_made_again_from_the_archives(lab: Lab) {
 
 pub async fn an_archive_that_changed_replaces_its_rows(lab: Lab) {
     let store = lab.open().await;
-    let first = lab.add(&store, "run", &Synthetic::of("pi", "6.1.0", 1)).await;
+    let first = lab.add(&store, "run", &SyntheticRun::of("pi", "6.1.0", 1)).await;
     fs::remove_dir_all(lab.inside("run")).unwrap();
-    let second = lab.add(&store, "run", &Synthetic::of("pi", "6.1.1", 2)).await;
+    let second = lab.add(&store, "run", &SyntheticRun::of("pi", "6.1.1", 2)).await;
     assert_eq!((first.outcome, second.outcome), (Outcome::Added, Outcome::Replaced));
     let runs = store.runs(None, 10).await.unwrap();
     assert_eq!(runs.iter().map(|run| run.kernel.as_str()).collect::<Vec<_>>(), ["6.1.1"]);
@@ -258,7 +258,7 @@ pub async fn an_archive_that_changed_replaces_its_rows(lab: Lab) {
 pub async fn a_run_that_goes_on_and_what_is_no_archive_are_refused(lab: Lab) {
     let store = lab.open().await;
     let path = lab.inside("run");
-    Synthetic { state: RunState::Running, ..Synthetic::of("pi", "6.1.0", 1) }.write(&path);
+    SyntheticRun { state: RunState::Running, ..SyntheticRun::of("pi", "6.1.0", 1) }.write(&path);
     // The writer of an archive holds a lock on its stream.
     let stream = fs::File::open(path.join("stream.tardy")).unwrap();
     stream.lock().unwrap();
@@ -271,7 +271,7 @@ pub async fn a_run_that_goes_on_and_what_is_no_archive_are_refused(lab: Lab) {
         assert!(matches!(store.ingest(&lab.inside(name), assess()).await, Err(StoreError::Archive(_))));
     }
     // A link out of the archive is not followed.
-    Synthetic::of("pi", "6.1.0", 2).write(&lab.inside("linked"));
+    SyntheticRun::of("pi", "6.1.0", 2).write(&lab.inside("linked"));
     std::os::unix::fs::symlink("/etc", lab.inside("linked").join("samples")).unwrap();
     assert!(store.ingest(&lab.inside("linked"), assess()).await.is_err());
     assert_eq!(store.runs(None, 10).await.unwrap().len(), 1);
@@ -285,7 +285,7 @@ pub async fn names_of_a_target_stay_short_and_harmless(lab: Lab) {
         "\x1b[2J\u{202e}\0<b>'; DROP TABLE runs; --".into(),
     ];
     for (number, name) in names.iter().enumerate() {
-        let run = Synthetic::of(name, name, number as i64);
+        let run = SyntheticRun::of(name, name, number as i64);
         lab.add(&store, &format!("run{number}"), &run).await;
     }
     let fleet = store.fleet().await.unwrap();
@@ -307,7 +307,7 @@ pub async fn culprits_are_counted_by_board_and_time(lab: Lab) {
         ("c", "amd", 4, vec![Some("blocking-task")]),
     ] {
         let spikes = culprits.iter().zip(1..).map(|(name, at)| (100_000 * at, name.map(str::to_owned))).collect();
-        let run = Synthetic { limit_ns: Some(50_000), spikes, ..Synthetic::of(board, "6.1.0", day * DAY_NS) };
+        let run = SyntheticRun { limit_ns: Some(50_000), spikes, ..SyntheticRun::of(board, "6.1.0", day * DAY_NS) };
         lab.add(&store, name, &run).await;
     }
     let rows = store.culprits(ALWAYS.0, ALWAYS.1).await.unwrap();
@@ -328,7 +328,7 @@ pub async fn series_are_listed_once(lab: Lab) {
     for (name, board, kernel, day) in
         [("a", "pi", "6.1.0", 0), ("b", "pi", "6.1.9", 1), ("c", "pi", "6.12.1-rt3", 2), ("d", "amd", "6.1.0", 3)]
     {
-        lab.add(&store, name, &Synthetic::of(board, kernel, day)).await;
+        lab.add(&store, name, &SyntheticRun::of(board, kernel, day)).await;
     }
     let of_pi = store.series(Some("pi")).await.unwrap();
     let p99: Vec<&str> = of_pi.iter().filter(|row| row.figure == "p99").map(|row| row.kernel_line.as_str()).collect();
@@ -340,7 +340,7 @@ pub async fn lists_of_runs_go_on_where_they_ended(lab: Lab) {
     let store = lab.open().await;
     for number in 0..7 {
         // Two of them start at the same instant.
-        let run = Synthetic { priority: 10 + number, ..Synthetic::of("pi", "6.1.0", i64::from(number / 2)) };
+        let run = SyntheticRun { priority: 10 + number, ..SyntheticRun::of("pi", "6.1.0", i64::from(number / 2)) };
         lab.add(&store, &format!("run{number}"), &run).await;
     }
     let mut listed: Vec<(i64, String)> = Vec::new();

@@ -1,11 +1,11 @@
 //! What the queue promises, whatever database it uses.
 
 use crate::promises::Lab;
-use crate::synthetic::Synthetic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use store::Store;
 use store::queue::{Claim, Ended, JobRequest, JobState};
+use synthetic_run::SyntheticRun;
 
 const LEASE: Duration = Duration::from_secs(60);
 const LEASE_NS: i64 = 60_000_000_000;
@@ -191,7 +191,7 @@ pub async fn kernels_between_good_and_bad_are_suspects(lab: Lab) {
     let store = lab.open().await;
     for (number, kernel) in ["6.1.2", "6.1.7"].into_iter().enumerate() {
         let spikes = if number == 1 { vec![(250_000, None)] } else { Vec::new() };
-        let run = Synthetic { limit_ns: Some(100_000), spikes, ..Synthetic::of("pi", kernel, number as i64) };
+        let run = SyntheticRun { limit_ns: Some(100_000), spikes, ..SyntheticRun::of("pi", kernel, number as i64) };
         lab.add(&store, kernel, &run).await;
     }
     let scenario = store.scenarios("pi").await.unwrap().remove(0).scenario;
@@ -200,6 +200,6 @@ pub async fn kernels_between_good_and_bad_are_suspects(lab: Lab) {
     assert_eq!(suspects.kernels, ["6.1.3", "6.1.4", "6.1.5", "6.1.6"]);
     assert_eq!((suspects.last_good.kernel.as_str(), suspects.first_bad.kernel.as_str()), ("6.1.2", "6.1.7"));
     assert!(store.suspects("no such scenario", &candidates).await.unwrap().is_none());
-    lab.add(&store, "good", &Synthetic { limit_ns: Some(100_000), ..Synthetic::of("pi", "6.1.8", 9) }).await;
+    lab.add(&store, "good", &SyntheticRun { limit_ns: Some(100_000), ..SyntheticRun::of("pi", "6.1.8", 9) }).await;
     assert!(store.suspects(&scenario, &candidates).await.unwrap().is_none(), "it is good again");
 }

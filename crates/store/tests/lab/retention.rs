@@ -1,16 +1,16 @@
 //! What stays and what goes, whatever database it uses.
 
 use crate::promises::{Lab, assess};
-use crate::synthetic::Synthetic;
 use std::collections::BTreeMap;
 use std::fs;
 use store::{KeptBecause, Outcome, Retention, Store};
+use synthetic_run::SyntheticRun;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 const RULES: Retention = Retention { everything_since_unix_ns: 100 * DAY_NS };
 
 /// A run with a trace, a file of samples, and something that is no part of an archive.
-async fn add(lab: &Lab, store: &Store, name: &str, run: &Synthetic) -> String {
+async fn add(lab: &Lab, store: &Store, name: &str, run: &SyntheticRun) -> String {
     run.write(&lab.inside(name));
     for file in ["spikes/0001/trace.dat", "samples/0.bin", "notes/mine.txt"] {
         let path = lab.inside(name).join(file);
@@ -27,10 +27,10 @@ async fn names(store: &Store) -> (Vec<String>, BTreeMap<KeptBecause, u64>) {
 
 pub async fn traces_go_except_of_maxima_failures_recent_and_pinned_runs(lab: Lab) {
     let store = lab.open().await;
-    let of = |day: i64, max_ns: i64| Synthetic {
-        latencies_ns: vec![3_000, max_ns],
+    let of = |day: i64, max_ns: i64| SyntheticRun {
+        latencies: [3_000, max_ns].into_iter().collect(),
         limit_ns: Some(100_000),
-        ..Synthetic::of("pi", "6.1.0", day * DAY_NS)
+        ..SyntheticRun::of("pi", "6.1.0", day * DAY_NS)
     };
     let first = add(&lab, &store, "first", &of(0, 50_000)).await;
     let lower = add(&lab, &store, "lower", &of(1, 40_000)).await;
@@ -70,7 +70,7 @@ pub async fn traces_go_except_of_maxima_failures_recent_and_pinned_runs(lab: Lab
 pub async fn a_run_pinned_after_the_list_was_made_stays(lab: Lab) {
     let store = lab.open().await;
     for (name, day) in [("a", 0), ("b", 1)] {
-        add(&lab, &store, name, &Synthetic::of("pi", "6.1.0", day * DAY_NS)).await;
+        add(&lab, &store, name, &SyntheticRun::of("pi", "6.1.0", day * DAY_NS)).await;
     }
     let (list, _) = store.prunable(RULES).await.unwrap();
     let digest = list[0].digest.clone();
@@ -87,7 +87,7 @@ pub async fn a_run_pinned_after_the_list_was_made_stays(lab: Lab) {
 pub async fn removing_that_was_interrupted_is_completed(lab: Lab) {
     let store = lab.open().await;
     for (name, day) in [("a", 0), ("b", 1)] {
-        add(&lab, &store, name, &Synthetic::of("pi", "6.1.0", day * DAY_NS)).await;
+        add(&lab, &store, name, &SyntheticRun::of("pi", "6.1.0", day * DAY_NS)).await;
     }
     let (list, _) = store.prunable(RULES).await.unwrap();
     store.prune(&list[0]).await.unwrap().unwrap();

@@ -68,7 +68,9 @@ fn is_source(name: &str) -> bool {
 
 /// Whether this is a source of the programs, not of their tests.
 fn is_program(name: &str) -> bool {
-    let is_test = name.ends_with("/tests.rs") || name.contains("/tests/") || name.starts_with("crates/prerequisites/");
+    let is_test = name.ends_with("/tests.rs")
+        || name.contains("/tests/")
+        || ["crates/prerequisites/", "crates/synthetic-run/"].iter().any(|tests| name.starts_with(tests));
     name.ends_with(".rs") && name.starts_with("crates/") && name.contains("/src/") && !is_test
 }
 
