@@ -169,7 +169,7 @@ test-ui: $(UI)
 	cd ui && npm test --silent
 	cd ui && npm run --silent test:browser
 
-fuzz: ## fuzz every parser for an hour in all, with limits of memory and time (needs cargo-fuzz and a nightly toolchain)
+fuzz: $(UI) ## fuzz every parser, an hour on every CPU, with limits of memory and time (needs cargo-fuzz and a nightly toolchain)
 	fuzz/run $(FUZZ_MINUTES)
 
 torture: $(UI) ## kill host and meter 1000 times, cut the power, run 512 CPUs and 30 days, fuzz for an hour; print what was lost (hours)
