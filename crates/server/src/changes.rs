@@ -1,65 +1,36 @@
-//! What changed over the runs of a scenario: kernels, settings, and the change points that `judge` finds.
+//! What changed over the runs of a scenario: kernels, settings, and the changes that the index keeps.
 
 use crate::pages::picture::time::{Change, Events, KernelStretch};
-use judge::history::{ChangePoint, HistoryRun, Series, history};
+use store::changes;
 use store::queries::run::RunRow;
 
-/// Seed of the permutations, so that the same runs give the same changes here and in `tardy history`.
-const SEED: u64 = 1;
-
-/// A change of one figure.
+/// A change of one figure, between two of the runs shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// As on the picture, from 1; changes of several figures at the same run have one number.
     pub number: usize,
     pub at_unix_ns: i64,
-    pub figure: String,
-    pub change: ChangePoint,
-    /// Digest of the last run before and of the first one after.
-    pub before: Option<String>,
-    pub after: Option<String>,
+    pub change: changes::Change,
 }
 
-/// What `judge` finds in the runs of one scenario.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Analysis {
-    /// By time.
-    pub found: Vec<Found>,
-    /// For each figure, what can be said about changes.
-    pub sentences: Vec<(String, String)>,
-}
-
-/// Looks for changes. It takes a while for hundreds of runs. `HistoryRun::archive` is the digest of the run.
-pub fn analysed(runs: &[HistoryRun]) -> Analysis {
-    let series = history(runs, SEED);
-    let mut found: Vec<Found> = series.iter().flat_map(of_series).collect();
-    found.sort_by_key(|found| found.at_unix_ns);
+/// The changes whose first run after is one of `runs`, by time.
+pub fn among(runs: &[&RunRow], changes: &[changes::Change]) -> Vec<Found> {
+    let of = |change: &changes::Change| {
+        let after = runs.iter().find(|run| run.digest == change.after_digest)?;
+        Some(Found { number: 0, at_unix_ns: after.started_unix_ns, change: change.clone() })
+    };
+    let mut found: Vec<Found> = changes.iter().filter_map(of).collect();
+    found.sort_by(|a, b| (a.at_unix_ns, &a.change.figure).cmp(&(b.at_unix_ns, &b.change.figure)));
     let mut instants: Vec<i64> = found.iter().map(|found| found.at_unix_ns).collect();
     instants.dedup();
     for found in &mut found {
         found.number = instants.partition_point(|at| *at < found.at_unix_ns) + 1;
     }
-    let sentences = series.into_iter().map(|series| (series.metric.name.to_string(), series.sentence)).collect();
-    Analysis { found, sentences }
-}
-
-fn of_series(series: &Series) -> impl Iterator<Item = Found> + '_ {
-    series.changes.iter().map(|change| {
-        let digest = |at: usize| series.points.get(at).map(|point| point.archive.clone());
-        let started = series.points.get(change.at).and_then(|point| point.started_unix_ns);
-        Found {
-            number: 0,
-            at_unix_ns: started.unwrap_or_default(),
-            figure: series.metric.name.to_string(),
-            change: change.clone(),
-            before: change.at.checked_sub(1).and_then(digest),
-            after: digest(change.at),
-        }
-    })
+    found
 }
 
 /// What happened to a board over these runs, oldest first. `until_unix_ns` ends the last kernel.
-pub fn events(runs: &[&RunRow], analysis: &Analysis, until_unix_ns: i64) -> Events {
+pub fn events(runs: &[&RunRow], found: &[Found], until_unix_ns: i64) -> Events {
     let mut kernels: Vec<KernelStretch> = Vec::new();
     let mut settings = Vec::new();
     let mut before: Option<&RunRow> = None;
@@ -77,7 +48,7 @@ pub fn events(runs: &[&RunRow], analysis: &Analysis, until_unix_ns: i64) -> Even
         before = Some(run);
     }
     let mut changes: Vec<Change> =
-        analysis.found.iter().map(|found| Change { number: found.number, at_unix_ns: found.at_unix_ns }).collect();
+        found.iter().map(|found| Change { number: found.number, at_unix_ns: found.at_unix_ns }).collect();
     changes.dedup();
     Events { kernels, settings, changes }
 }

@@ -1,21 +1,21 @@
 //! What pages and API ask of the index, with bounded times and bounded work.
 
-use crate::changes::{Analysis, analysed};
 use crate::problem::Refusal;
 use crate::site::Site;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use store::queries::board::{History, HistoryPart, Scenario};
+use store::changes::{Change, Sentences};
+use store::queries::board::{History, HistoryPart, RunsOf, Scenario};
 
 const DAY_NS: i64 = 86_400_000_000_000;
 /// Longest time that a page covers.
 pub const DAYS_MAX: u32 = 3660;
 /// Stretches that a page divides its time into.
 const PARTS: usize = 61;
-/// How long a page waits for change points; then it shows the rest, and loads again.
-const ANALYSIS_PATIENCE: Duration = Duration::from_millis(150);
-const ANALYSES_MAX: usize = 512;
+/// How long a page waits for a look for changes; then it shows the rest, and loads again.
+const LOOK_PATIENCE: Duration = Duration::from_millis(150);
+const LOOKS_MAX: usize = 512;
 
 /// A stretch of days until now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +43,10 @@ pub struct Board {
     pub history: History,
     pub parts: Vec<HistoryPart>,
     pub window: Window,
-    /// `None` while it is not ready.
-    pub analysis: Option<Arc<Analysis>>,
+    /// All changes of the scenario that the index keeps.
+    pub changes: Vec<Change>,
+    /// What the runs show about changes of each figure; `None` while the index looks for them.
+    pub sentences: Option<Arc<Sentences>>,
 }
 
 /// A board; of the scenarios the wanted one, or the one measured last.
@@ -65,9 +67,9 @@ pub async fn board(site: &Arc<Site>, board: &str, wanted: Option<&str>, days: u3
     let history = history.ok_or_else(|| Refusal::NoSuchBoard(board.to_owned()))?;
     let parts = (days as usize).clamp(7, PARTS);
     let parts = store.history_parts(&key, from_unix_ns, until_unix_ns, parts).await.map_err(Refusal::of_store)?;
-    let analysis = tokio::time::timeout(ANALYSIS_PATIENCE, analysis(site, &key, window, &history)).await;
-    let analysis = analysis.ok().transpose()?;
-    Ok(Board { scenarios, history, parts, window, analysis })
+    let sentences = tokio::time::timeout(LOOK_PATIENCE, look(site, &key)).await.ok().transpose()?;
+    let changes = store.changes(Some(&key)).await.map_err(Refusal::of_store)?;
+    Ok(Board { scenarios, history, parts, window, changes, sentences })
 }
 
 /// The scenario that a board was measured with last.
@@ -77,64 +79,51 @@ async fn newest(site: &Arc<Site>, board: &str) -> Result<Option<String>, Refusal
     Ok(rows.max_by_key(|row| row.newest.started_unix_ns).map(|row| row.scenario))
 }
 
-/// Change points by scenario and time; of the runs that were there.
+/// What looks for changes said, by scenario, and the runs that each looked at.
 #[derive(Debug, Default)]
-pub struct Analyses(Mutex<HashMap<(String, Window), Known>>);
+pub struct Looks(Mutex<HashMap<String, Look>>);
 
-/// An analysis that is being made, or made, and the runs it is of.
+/// A look that goes on or is done.
 #[derive(Debug, Clone)]
-struct Known {
-    runs: (usize, Option<String>),
-    made: tokio::sync::watch::Receiver<Option<Arc<Analysis>>>,
+struct Look {
+    at: RunsOf,
+    said: tokio::sync::watch::Receiver<Option<Arc<Sentences>>>,
 }
 
-impl std::hash::Hash for Window {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (self.from_unix_ns, self.until_unix_ns).hash(state);
-    }
-}
-
-/// The change points of a history; made once for the same runs, also while several pages wait for it.
-async fn analysis(site: &Arc<Site>, key: &str, window: Window, history: &History) -> Result<Arc<Analysis>, Refusal> {
-    let runs = (history.runs.len(), history.runs.last().map(|point| point.run.digest.clone()));
-    let mut made = begun(site, key, window, runs);
+/// Has the index look for changes: once for the same runs, also while several pages wait for it.
+async fn look(site: &Arc<Site>, scenario: &str) -> Result<Arc<Sentences>, Refusal> {
+    let runs = site.store().runs_of(scenario).await.map_err(Refusal::of_store)?;
+    let mut said = started(site, scenario, runs);
     loop {
-        if let Some(analysis) = made.borrow_and_update().clone() {
-            return Ok(analysis);
+        if let Some(sentences) = said.borrow_and_update().clone() {
+            return Ok(sentences);
         }
-        if made.changed().await.is_err() {
+        if said.changed().await.is_err() {
             return Err(Refusal::Defect);
         }
     }
 }
 
-fn begun(
-    site: &Arc<Site>,
-    key: &str,
-    window: Window,
-    runs: (usize, Option<String>),
-) -> tokio::sync::watch::Receiver<Option<Arc<Analysis>>> {
-    let mut known = site.analyses().0.lock().unwrap_or_else(PoisonError::into_inner);
-    let place = (key.to_owned(), window);
-    if let Some(known) = known.get(&place).filter(|known| known.runs == runs && known.made.has_changed().is_ok()) {
-        return known.made.clone();
+fn started(site: &Arc<Site>, scenario: &str, runs: RunsOf) -> tokio::sync::watch::Receiver<Option<Arc<Sentences>>> {
+    let mut looks = site.looks().0.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(look) = looks.get(scenario).filter(|look| look.at == runs && look.said.has_changed().is_ok()) {
+        return look.said.clone();
     }
-    if known.len() >= ANALYSES_MAX {
-        known.clear();
+    if looks.len() >= LOOKS_MAX {
+        looks.clear();
     }
-    let (done, made) = tokio::sync::watch::channel(None);
-    known.insert(place, Known { runs, made: made.clone() });
-    let (site, key) = (Arc::clone(site), key.to_owned());
+    let (done, said) = tokio::sync::watch::channel(None);
+    looks.insert(scenario.to_owned(), Look { at: runs, said: said.clone() });
+    let (site, scenario) = (Arc::clone(site), scenario.to_owned());
     tokio::spawn(async move {
-        let compared = site.store().compared_runs(&key, window.from_unix_ns, window.until_unix_ns).await;
-        let Ok(runs) = compared else { return };
-        if let Ok(analysis) = site.at_work(move || analysed(&runs)).await {
-            // Kept alive: a receiver whose sender is gone would ask for the analysis again.
-            let _ = done.send(Some(Arc::new(analysis)));
+        let found = site.working(site.store().find_changes(&scenario, now_unix_ns())).await;
+        if let Ok(Ok(sentences)) = found {
+            // Kept alive: a receiver whose sender is gone would start another look.
+            let _ = done.send(Some(Arc::new(sentences)));
             done.closed().await;
         }
     });
-    made
+    said
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What every request needs: the data, the tokens, the limits.
 
 use crate::access::Tokens;
-use crate::data::Analyses;
+use crate::data::Looks;
 use crate::follow::Followed;
 use crate::guard::Rates;
 use crate::limits::Limits;
@@ -15,7 +15,7 @@ use store::{Address, Assess, Store, StoreError};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-/// Reports and analyses that are made at a time.
+/// Reports that are made, and looks for changes that go on, at a time.
 const WORKERS: usize = 2;
 
 /// Why the archive of a run is not shown.
@@ -71,7 +71,7 @@ pub struct Site {
     store: Store,
     rates: Rates,
     reports: Reports,
-    analyses: Analyses,
+    looks: Looks,
     followed: Mutex<Followed>,
     workers: Semaphore,
 }
@@ -88,13 +88,14 @@ impl Site {
             store,
             rates: Rates::default(),
             reports: Reports::default(),
-            analyses: Analyses::default(),
+            looks: Looks::default(),
             followed: Mutex::default(),
             workers: Semaphore::new(WORKERS),
         })
     }
 
-    pub(crate) fn store(&self) -> &Store {
+    /// The index.
+    pub fn store(&self) -> &Store {
         &self.store
     }
 
@@ -122,8 +123,8 @@ impl Site {
         &self.reports
     }
 
-    pub(crate) fn analyses(&self) -> &Analyses {
-        &self.analyses
+    pub(crate) fn looks(&self) -> &Looks {
+        &self.looks
     }
 
     pub(crate) fn followed(&self) -> &Mutex<Followed> {
@@ -135,7 +136,12 @@ impl Site {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
+        self.working(tokio::task::spawn_blocking(work)).await?.map_err(|_| Refusal::Defect)
+    }
+
+    /// Waits for work that takes long, little of it at a time.
+    pub(crate) async fn working<W: IntoFuture>(&self, work: W) -> Result<W::Output, Refusal> {
         let _place = self.workers.acquire().await.map_err(|_| Refusal::Defect)?;
-        tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::Defect)
+        Ok(work.await)
     }
 }

@@ -25,6 +25,7 @@ const DIFFERENCES_MAX: usize = 50;
 
 /// What people decided about a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Triage {
     New,
@@ -35,6 +36,7 @@ pub enum Triage {
 
 /// A change of a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Change {
     /// Its name; it stays.
     pub change: String,
@@ -49,6 +51,7 @@ pub struct Change {
     pub level_after: f64,
     pub p_value: f64,
     /// What else differs between the two runs: kernel, settings, machine.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
     pub differences: Vec<Difference>,
     /// The change in words.
     pub sentence: String,
@@ -58,6 +61,9 @@ pub struct Change {
     pub reported_unix_ns: Option<i64>,
 }
 
+/// Each figure, with what the runs show about changes of it.
+pub type Sentences = Vec<(String, String)>;
+
 /// The newest runs of a scenario as `judge` compares them.
 struct Compared {
     runs: Vec<HistoryRun>,
@@ -66,11 +72,11 @@ struct Compared {
 }
 
 impl Store {
-    /// Looks for changes in the newest runs of a scenario, keeps what is found, and returns all changes of the scenario.
+    /// Looks for changes in the newest runs of a scenario and keeps what is found; [`Store::changes`] has it.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn find_changes(&self, scenario: &str, now_unix_ns: i64) -> Result<Vec<Change>, StoreError> {
+    pub async fn find_changes(&self, scenario: &str, now_unix_ns: i64) -> Result<Sentences, StoreError> {
         let compared = self.compared(scenario).await?;
         let (all, compared) = tokio::task::spawn_blocking(move || (history(&compared.runs, SEED), compared)).await?;
         let mut writing = self.database.write().await?;
@@ -97,10 +103,10 @@ impl Store {
             sqlx::query(sql).bind(&gone.change).execute(&mut *writing.transaction).await?;
         }
         writing.commit().await?;
-        self.changes(Some(scenario)).await
+        Ok(all.into_iter().map(|series| (series.metric.name.to_string(), series.sentence)).collect())
     }
 
-    /// The changes of a scenario, or of all, newest first; at most 10 000.
+    /// The changes of a scenario, or of all, found last first; at most 10 000.
     ///
     /// # Errors
     /// Those of the database.

@@ -8,6 +8,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use serde::Deserialize;
 use std::sync::Arc;
+use store::changes::Change;
 use store::queries::board::{History, HistoryPart, PARTS_MAX, Scenario};
 use store::queries::culprits::CulpritRow;
 use store::queries::fleet::Fleet;
@@ -29,6 +30,7 @@ pub fn routes() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(board))
         .routes(routes!(history))
         .routes(routes!(parts))
+        .routes(routes!(changes))
         .routes(routes!(runs))
         .routes(routes!(run))
         .routes(routes!(culprits))
@@ -129,6 +131,15 @@ async fn parts(
     }
     let parts = site.store().history_parts(&key, from_unix_ns, until_unix_ns, parts).await;
     parts.map(Json).map_err(Refusal::of_store)
+}
+
+/// The changes of a scenario that the index keeps, with what people decided about each; found last first
+#[utoipa::path(
+    get, path = "/api/v1/scenarios/{scenario}/changes",
+    params(("scenario" = String, Path, description = "Key of the scenario")), responses((status = 200, body = Vec<Change>))
+)]
+async fn changes(State(site): State<Arc<Site>>, Path(key): Path<String>) -> Answer<Vec<Change>> {
+    site.store().changes(Some(&key)).await.map(Json).map_err(Refusal::of_store)
 }
 
 /// Where a list of runs continues.

@@ -6,8 +6,9 @@ use super::picture::heat;
 use super::picture::ridge::{self, Ridge};
 use super::picture::time::Events;
 use super::state::verdict;
-use crate::changes::{Analysis, Found};
+use crate::changes::Found;
 use maud::{Markup, html};
+use store::changes::{Change, Triage};
 use store::queries::board::{History, HistoryPart, Scenario};
 use store::queries::run::RunRow;
 use words::calendar::utc;
@@ -27,9 +28,9 @@ pub struct BoardView<'a> {
     pub history: &'a History,
     pub parts: &'a [HistoryPart],
     pub events: &'a Events,
-    pub analysis: &'a Analysis,
-    /// The analysis is still being made.
-    pub pending: bool,
+    pub found: &'a [Found],
+    /// What the runs show about changes of each figure; `None` while the index looks for them.
+    pub sentences: Option<&'a [(String, String)]>,
     pub days: u32,
 }
 
@@ -130,33 +131,31 @@ fn kernels(events: &Events) -> Markup {
 
 /// The change points with what else changed; a change is a hint until an experiment confirms it.
 fn changes(view: &BoardView<'_>) -> Markup {
-    let found = &view.analysis.found;
     html! {
         h3 { "Changes" }
-        @if view.pending { p.pending role="status" { "Looking for changes …" } }
-        @else if found.is_empty() {
-            ul.sentences { @for (figure, sentence) in &view.analysis.sentences { li { b { (figure) } ": " (sentence) "." } } }
-            @if view.analysis.sentences.is_empty() { p.empty { "No valid run in this time." } }
-        } @else {
+        @if view.sentences.is_none() { p.pending role="status" { "Looking for changes …" } }
+        @if !view.found.is_empty() {
             ol.changes {
-                @for at in found.chunk_by(|a, b| a.number == b.number) { (change(at)) }
+                @for at in view.found.chunk_by(|a, b| a.number == b.number) { (change(at)) }
             }
+        } @else if let Some(sentences) = view.sentences {
+            ul.sentences { @for (figure, sentence) in sentences { li { b { (figure) } ": " (sentence) "." } } }
+            @if sentences.is_empty() { p.empty { "No valid run." } }
         }
     }
 }
 
 fn change(found: &[Found]) -> Markup {
     let Some(first) = found.first() else { return html! {} };
+    let (before, after) = (&first.change.before_digest, &first.change.after_digest);
     html! {
         li.change #{ "change-" (first.number) } value=(first.number) {
-            @for found in found { p { (found.change.sentence) } }
+            @for found in found { p { (found.change.sentence) " " (triage(&found.change)) } }
             p.links {
                 (utc(first.at_unix_ns)) " · "
-                @if let Some(before) = &first.before { a href=(run_address(before)) { "last before" } " · " }
-                @if let Some(after) = &first.after { a href=(run_address(after)) { "first after" } }
-                @if let (Some(before), Some(after)) = (&first.before, &first.after) {
-                    " · " a href={ "/compare?a=" (before) "&b=" (after) } { "compare" }
-                }
+                a href=(run_address(before)) { "last before" } " · "
+                a href=(run_address(after)) { "first after" } " · "
+                a href={ "/compare?a=" (before) "&b=" (after) } { "compare" }
             }
             @if !first.change.differences.is_empty() {
                 ul.differences {
@@ -173,6 +172,17 @@ fn change(found: &[Found]) -> Markup {
             }
         }
     }
+}
+
+/// What people decided about a change, and how to decide it.
+fn triage(change: &Change) -> Markup {
+    let word = match change.triage {
+        Triage::New => "new",
+        Triage::Known => "known",
+        Triage::Fixed => "fixed",
+        Triage::Noise => "noise",
+    };
+    html! { span.triage data-triage=(word) title={ "To decide: tardy store triage " (change.change) " known" } { (word) } }
 }
 
 /// The figures of the heat map.

@@ -3,10 +3,11 @@
 use super::as_html;
 use super::board::{self, BoardView};
 use super::layout::Page;
+use super::picture::time::Events;
 use super::picture::{document, heat, sparkline};
 use super::{compare, culprits, empty, fleet, run};
 use crate::api::lab::{Days, parameters};
-use crate::changes::{Analysis, events};
+use crate::changes::{Found, among, events};
 use crate::data::{self, Window, now_unix_ns};
 use crate::follow::progress;
 use crate::guard::Identity;
@@ -69,25 +70,30 @@ async fn show_board(
     asked: Result<Query<Choice>, QueryRejection>,
 ) -> Shown {
     let (board, days) = read(&site, &name, asked).await?;
-    let none = Analysis::default();
-    let analysis = board.analysis.as_deref();
+    let found = found(&board);
     let view = BoardView {
         scenarios: &board.scenarios,
         history: &board.history,
         parts: &board.parts,
-        events: &happened(&board),
-        analysis: analysis.unwrap_or(&none),
-        pending: analysis.is_none(),
+        events: &happened(&board, &found),
+        found: &found,
+        sentences: board.sentences.as_ref().map(|sentences| sentences.as_slice()),
         days,
     };
-    let page = Page { title: &name, here: "/", identity: &identity, refresh: analysis.is_none() };
+    let page = Page { title: &name, here: "/", identity: &identity, refresh: board.sentences.is_none() };
     Ok(as_html(&page.around(board::content(&view))))
 }
 
-fn happened(board: &data::Board) -> super::picture::time::Events {
-    let runs: Vec<&RunRow> = board.history.runs.iter().map(|point| &point.run).collect();
-    let none = Analysis::default();
-    events(&runs, board.analysis.as_deref().unwrap_or(&none), board.window.until_unix_ns)
+fn runs(board: &data::Board) -> Vec<&RunRow> {
+    board.history.runs.iter().map(|point| &point.run).collect()
+}
+
+fn found(board: &data::Board) -> Vec<Found> {
+    among(&runs(board), &board.changes)
+}
+
+fn happened(board: &data::Board, found: &[Found]) -> Events {
+    events(&runs(board), found, board.window.until_unix_ns)
 }
 
 async fn heat_picture(
@@ -96,7 +102,7 @@ async fn heat_picture(
     asked: Result<Query<Choice>, QueryRejection>,
 ) -> Shown {
     let (board, _) = read(&site, &name, asked).await?;
-    let body = heat::body(&board.parts, &happened(&board), board::WIDTH);
+    let body = heat::body(&board.parts, &happened(&board, &found(&board)), board::WIDTH);
     let body = body.ok_or_else(|| Refusal::NoSuchBoard(name.clone()))?;
     let label = format!("Latencies of {name} over time");
     Ok(svg(document(board::WIDTH, heat::height(), &label, &body)))

@@ -26,6 +26,14 @@ pub struct Scenario {
     pub method: String,
 }
 
+/// What the runs of a scenario are recognised by: a run that is added makes it another value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunsOf {
+    runs: i64,
+    /// When the last one was added.
+    ingested_unix_ns: Option<i64>,
+}
+
 /// Runs of a scenario, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -69,6 +77,16 @@ impl Store {
                    ORDER BY load, method, words, scenario LIMIT 1000";
         let rows = sqlx::query(sql).bind(board).fetch_all(self.database.pool()).await?;
         rows.iter().map(scenario).collect()
+    }
+
+    /// What the runs of a scenario are recognised by.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn runs_of(&self, key: &str) -> Result<RunsOf, StoreError> {
+        let sql = "SELECT COUNT(*), MAX(ingested_unix_ns) FROM runs WHERE scenario = $1";
+        let (runs, ingested_unix_ns) = sqlx::query_as(sql).bind(key).fetch_one(self.database.pool()).await?;
+        Ok(RunsOf { runs, ingested_unix_ns })
     }
 
     /// The runs of a scenario that started in a time, from its first ns to before its last; `None` if there is no such
