@@ -3,7 +3,7 @@
 use crate::archives::RUNS;
 use crate::exit::UsageError;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::{Address, Store, StoreError};
 
 /// Where the index is.
@@ -17,16 +17,34 @@ pub struct StoreOption {
     archives: PathBuf,
 }
 
+/// What every verb of the index takes.
+#[derive(Debug, Args)]
+pub struct IndexArguments {
+    #[command(flatten)]
+    pub store: StoreOption,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
 impl StoreOption {
     /// Opens the index.
     ///
     /// # Errors
     /// A [`UsageError`] for an address of another kind; otherwise those of the database.
     pub async fn open(&self) -> anyhow::Result<Store> {
-        let address = Address::parse(&self.store, &self.archives).map_err(|error| match error {
-            StoreError::Address(_) => anyhow::Error::from(UsageError(error.to_string())),
-            other => other.into(),
-        })?;
+        let address = address(&self.store, &self.archives)?;
         Ok(Store::open(&address).await?)
     }
+}
+
+/// The index that a command line names, of the archives in a directory.
+///
+/// # Errors
+/// A [`UsageError`] for an address of another kind.
+pub fn address(store: &str, archives: &Path) -> anyhow::Result<Address> {
+    Address::parse(store, archives).map_err(|error| match error {
+        StoreError::Address(_) => UsageError(error.to_string()).into(),
+        other => other.into(),
+    })
 }

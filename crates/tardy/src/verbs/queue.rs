@@ -1,7 +1,7 @@
 //! `tardy queue`: plans for the workers of a lab to run.
 
 use crate::exit::{Exit, UsageError};
-use crate::lab::arguments::StoreOption;
+use crate::lab::arguments::IndexArguments;
 use crate::lab::finish;
 use crate::plans::checked::{CheckedPlan, Overrides};
 use crate::plans::{described, text_of};
@@ -45,20 +45,11 @@ enum QueueVerb {
     /// Queue a plan for boards
     Add(AddArguments),
     /// List the newest jobs
-    List(CommonArguments),
+    List(IndexArguments),
     /// Cancel a job that does not run yet
     Cancel(CancelArguments),
     /// Queue a plan for each kernel between the last good and the first bad one
     Backfill(BackfillArguments),
-}
-
-#[derive(Debug, Args)]
-struct CommonArguments {
-    #[command(flatten)]
-    store: StoreOption,
-    /// Print one JSON document instead of text
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -81,7 +72,7 @@ struct AddArguments {
     #[arg(long = "board", value_name = "BOARD", required = true)]
     boards: Vec<String>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: IndexArguments,
 }
 
 #[derive(Debug, Args)]
@@ -89,7 +80,7 @@ struct CancelArguments {
     /// Name of the job
     job: String,
     #[command(flatten)]
-    common: CommonArguments,
+    common: IndexArguments,
 }
 
 #[derive(Debug, Args)]
@@ -104,7 +95,7 @@ struct BackfillArguments {
     #[arg(value_name = "KERNEL", required = true)]
     kernels: Vec<String>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: IndexArguments,
 }
 
 pub fn run(arguments: &QueueArguments) -> anyhow::Result<Exit> {
@@ -128,7 +119,7 @@ async fn add(arguments: &AddArguments) -> anyhow::Result<Exit> {
     show(&jobs, arguments.common.json)
 }
 
-async fn list(arguments: &CommonArguments) -> anyhow::Result<Exit> {
+async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
     let store = arguments.store.open().await?;
     store.expire(store.now_unix_ns().await?).await?;
     show(&store.jobs(SHOWN).await?, arguments.json)

@@ -5,6 +5,7 @@ use crate::archives::judging::compare_runs;
 use crate::archives::report_data::report_data_of;
 use crate::archives::{RUNS, all_below};
 use crate::exit::{Exit, UsageError};
+use crate::lab::arguments::address;
 use crate::lab::assessing::assessing;
 use anyhow::Context;
 use archive::explanation::Explanation;
@@ -27,11 +28,13 @@ const EXAMPLES: &str = "\
 Examples:
   tardy serve
   tardy serve lab/ --listen 127.0.0.1:9000
+  tardy serve /srv/archives --store postgres://lab@db/tardy
   tardy serve lab/ --add-token read:grafana
   tardy serve lab/ --listen 0.0.0.0:8700 --host lab.example
 
-On loopback nobody logs in. On another address the server starts only if there are tokens: read (see everything), run (add \
-runs as well), admin. A token is printed once and stored as a hash. Put a proxy with TLS in front: tokens travel as they are.
+On loopback nobody logs in. On another address the server starts only if there are tokens; one of \
+the role read sees everything, and no page or address of the API needs more. A token is printed once and stored as a \
+hash. Put a proxy with TLS in front: tokens travel as they are.
 Ctrl-C ends it; requests in progress are answered.";
 
 /// Serve boards and runs as pages and as an HTTP API
@@ -41,6 +44,9 @@ pub struct ServeArguments {
     /// Directory of archives; it may be empty
     #[arg(value_name = "DIR", default_value = RUNS)]
     directory: PathBuf,
+    /// The index, if it is not in DIR: postgres://USER@HOST/DATABASE
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
     /// Address to listen on; port 0 takes any free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
     listen: SocketAddr,
@@ -64,6 +70,12 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
         return add_token(&file, wanted);
     }
     let mut lab = Lab::of(directory.clone(), Arc::new(OfThisHost));
+    if let Some(store) = &arguments.store {
+        lab.index = address(store, directory)?;
+        if lab.index.archives != *directory {
+            return Err(UsageError(format!("--store {store} is a directory; write tardy serve {store}")).into());
+        }
+    }
     lab.tokens = Tokens::read(&file)?;
     lab.hosts.clone_from(&arguments.hosts);
     let listener = Listener::bind(arguments.listen, lab).map_err(|error| match error {

@@ -5,7 +5,7 @@ mod page;
 
 use crate::archives::{all_below, find};
 use crate::exit::{Exit, UsageError};
-use crate::lab::arguments::StoreOption;
+use crate::lab::arguments::IndexArguments;
 use crate::lab::assessing::assessing;
 use crate::lab::finish;
 use crate::options::quantity::time_ns;
@@ -44,9 +44,9 @@ enum StoreVerb {
     /// Add archives; adding one twice leaves it there once
     Ingest(IngestArguments),
     /// Read every archive again, and forget those that are gone
-    Rebuild(CommonArguments),
+    Rebuild(IndexArguments),
     /// List boards with their newest run, verdict, worst case and coverage
-    List(CommonArguments),
+    List(IndexArguments),
     /// Remove raw traces that nothing needs; histograms, figures and verdicts stay
     Prune(PruneArguments),
     /// Look for changes of figures, and report each once
@@ -60,21 +60,12 @@ enum StoreVerb {
 }
 
 #[derive(Debug, Args)]
-struct CommonArguments {
-    #[command(flatten)]
-    store: StoreOption,
-    /// Print one JSON document instead of text
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
 struct IngestArguments {
     /// Archives, or directories with archives
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: IndexArguments,
 }
 
 #[derive(Debug, Args)]
@@ -86,7 +77,7 @@ struct PruneArguments {
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = time_ns)]
     older_than: u64,
     #[command(flatten)]
-    common: CommonArguments,
+    common: IndexArguments,
 }
 
 #[derive(Debug, Args)]
@@ -97,7 +88,7 @@ struct PinArguments {
     #[arg(long)]
     reason: String,
     #[command(flatten)]
-    common: CommonArguments,
+    common: IndexArguments,
 }
 
 #[derive(Debug, Serialize)]
@@ -148,7 +139,7 @@ async fn ingest(arguments: &IngestArguments) -> anyhow::Result<Exit> {
     Ok(if complete { Exit::Measured } else { Exit::LimitExceeded })
 }
 
-async fn rebuild(arguments: &CommonArguments) -> anyhow::Result<Exit> {
+async fn rebuild(arguments: &IndexArguments) -> anyhow::Result<Exit> {
     let store = arguments.store.open().await?;
     let archives = all_below(store.archives());
     let rebuilt = store.rebuild(archives, assessing(), &mut |_| {}).await?;
@@ -165,7 +156,7 @@ async fn rebuild(arguments: &CommonArguments) -> anyhow::Result<Exit> {
     Ok(if rebuilt.left_out.is_empty() { Exit::Measured } else { Exit::LimitExceeded })
 }
 
-async fn list(arguments: &CommonArguments) -> anyhow::Result<Exit> {
+async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
     let store = arguments.store.open().await?;
     let fleet = store.fleet().await?;
     if arguments.json {

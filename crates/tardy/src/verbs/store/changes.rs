@@ -1,7 +1,8 @@
 //! `tardy store changes`: where figures changed, and one message for each.
 
-use super::{CommonArguments, STORE_VERSION};
+use super::STORE_VERSION;
 use crate::exit::{Exit, UsageError};
+use crate::lab::arguments::IndexArguments;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use clap::{Args, ValueEnum};
@@ -22,7 +23,7 @@ pub struct ChangesArguments {
     #[arg(long, value_name = "COMMAND")]
     notify: Option<String>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: IndexArguments,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -41,7 +42,7 @@ pub struct TriageArguments {
     #[arg(value_enum)]
     triage: TriageName,
     #[command(flatten)]
-    common: CommonArguments,
+    common: IndexArguments,
 }
 
 pub async fn changes(arguments: &ChangesArguments) -> anyhow::Result<Exit> {
