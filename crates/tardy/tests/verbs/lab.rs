@@ -56,6 +56,19 @@ fn an_archive_is_added_once_listed_and_indexed_again() {
 }
 
 #[test]
+fn serve_takes_an_index_in_a_database_and_no_second_directory() {
+    let bench = Bench::new();
+    let second = bench.run(&["serve", "lab", "--store", "elsewhere", "--listen", "127.0.0.1:0"]);
+    assert_eq!(second.code, Some(2), "{}", second.stderr);
+    assert!(second.stderr.contains("write tardy serve elsewhere"), "{}", second.stderr);
+    let other = bench.run(&["serve", "lab", "--store", "mysql://lab", "--listen", "127.0.0.1:0"]);
+    assert_eq!(other.code, Some(2), "{}", other.stderr);
+    // No server listens on this port: the index is looked for there, and not in the directory.
+    let gone = bench.run(&["serve", "lab", "--store", "postgres://127.0.0.1:1/tardy", "--listen", "127.0.0.1:0"]);
+    assert!(gone.code != Some(0) && !bench.path("lab/index.sqlite").exists(), "{:?}: {}", gone.code, gone.stderr);
+}
+
+#[test]
 fn pruning_shows_first_what_would_go() {
     let bench = with_archive();
     let digest = document(&bench, &["store", "ingest", "elsewhere"])["runs"][0]["digest"].as_str().unwrap().to_owned();
