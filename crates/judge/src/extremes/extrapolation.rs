@@ -1,6 +1,7 @@
 //! The median of the maximum of a longer time, or why it cannot be estimated.
 
 use super::gate::{Gate, block_maxima, pass};
+use super::peaks::Censored;
 use super::threshold::{PEAKS_MIN, apart, extremal_index, largest, tail, tied};
 use super::{Profile, maxima};
 use crate::coin::Coin;
@@ -21,6 +22,8 @@ const BOUND_FACTOR_MAX: f64 = 10.0;
 const TIED_MAX: f64 = 0.05;
 /// A clock is fine enough if its step is at most this part of the spread of the largest latencies.
 const STEP_MAX: f64 = 0.05;
+/// Number of largest peaks that may have another cause than the rest: their values do not raise the low end.
+const LARGEST_IN_DOUBT: usize = 10;
 /// Peaks come in clusters if more than a fifth of them have a neighbour.
 const EXTREMAL_INDEX_MIN: f64 = 0.8;
 const PEAK_S_MAX: usize = 60;
@@ -167,8 +170,12 @@ fn estimate(
     if disjoint {
         return Err(Refusal::Contradiction);
     }
+    // A few events of another cause, too few and too scattered to be seen as such, raise both ends.
+    let without_largest = Censored::of(&tail.excesses, LARGEST_IN_DOUBT);
+    let low = without_largest.and_then(|rest| rest.low_excess(per_second * horizon_s / half, confidence));
+    let low = low.map(up).zip(median.low).map(|(rest, all)| rest.min(all));
     Ok(Estimate {
-        median_maximum_ns: median,
+        median_maximum_ns: Profile { low, ..median },
         cross_check_ns: check,
         threshold_ns: tail.threshold,
         peaks: tail.excesses.len() as u32,

@@ -108,6 +108,7 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
         seconds
     });
     print("second mode, 36 events in the test", &second_mode);
+    let mut modes = Vec::new();
     // Between three and four events of another cause in the test, above nearly everything else and close together.
     for (at, centre) in [100.0, 130.0, 160.0].into_iter().enumerate() {
         let few = coverage_of(70 + at as u64, exponential(rarest).max(centre + 2.0), |coin| {
@@ -120,10 +121,21 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
             seconds
         });
         print(&format!("mode of 1e-6 at {centre:.0} us"), &few);
+        modes.push((centre, few));
     }
     let hidden = coverage_of(62, 300.0, |coin| maxima(coin, exponential));
     print("a mode of 300 us that stayed away", &hidden);
     assert!(coverage.iter().all(|share| *share >= COVERAGE_MIN), "{coverage:?} are not all above {COVERAGE_MIN}");
+    for (centre, few) in &modes {
+        // Of the few that are not refused, the level within two standard errors.
+        let least = COVERAGE_MIN.min(0.95 - 2.0 * (0.95 * 0.05 / few.estimates.max(1) as f64).sqrt());
+        assert!(
+            few.holds >= least,
+            "a mode at {centre} µs: {} of {} estimates hold the truth",
+            few.holds,
+            few.estimates
+        );
+    }
     assert_eq!(rounded.estimates, 0, "rounded latencies must be refused");
     assert!(second_mode.estimates * 50 <= REPETITIONS, "a second mode must be refused");
 }
