@@ -8,7 +8,7 @@ mod groups;
 use crate::defect;
 use crate::exit::{Exit, in_words};
 use crate::refusal;
-use crate::terminal::folded::refusal_for_stderr;
+use crate::terminal::folded::{help_for_stdout, refusal_for_stderr};
 use crate::terminal::json;
 #[cfg(feature = "lab")]
 use crate::verbs::serve;
@@ -23,6 +23,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use words::printable::printable;
 
@@ -122,7 +123,8 @@ fn obey(typed: &[OsString]) -> ExitCode {
             if refusal.use_stderr() {
                 complain!("{}", refusal_for_stderr(&refusal).trim_end());
             } else {
-                let _ = refusal.print();
+                let mut output = io::stdout();
+                let _ = output.write_all(help_for_stdout(&refusal).as_bytes()).and_then(|()| output.flush());
             }
             if refusal.use_stderr() && asks_for_json(typed) {
                 let _ = json::print(&refusal::Document::new(refusal::COMMAND_LINE, &refusal.to_string()));

@@ -3,6 +3,9 @@
 use crate::terminal::screen;
 use std::io::IsTerminal;
 
+/// Start of a usage line of clap.
+const USAGE: &str = "Usage: ";
+
 /// The text for standard error: as it is, unless that is a terminal.
 pub fn for_stderr(text: &str) -> String {
     match screen::size_of_stderr() {
@@ -19,7 +22,16 @@ pub fn refusal_for_stderr(refusal: &clap::Error) -> String {
     for_stderr(&if colour { rendered.ansi().to_string() } else { rendered.to_string() })
 }
 
-/// The text with every line that is wider than `columns` broken at spaces; the further lines are indented like the first.
+/// Help or the version for standard output: clap folds the texts of options, but not usage lines.
+pub fn help_for_stdout(help: &clap::Error) -> String {
+    let rendered = help.render();
+    let colour = super::page::may_colour(&std::io::stdout());
+    let text = if colour { rendered.ansi().to_string() } else { rendered.to_string() };
+    screen::width().map_or_else(|| text.clone(), |columns| folded(&text, columns))
+}
+
+/// The text with every line that is wider than `columns` broken at spaces; the further lines are indented like the first,
+/// those of a usage line below its first word. An alternative in brackets is not broken if it fits on a line.
 pub fn folded(text: &str, columns: usize) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| line_folded(line, columns)).collect();
     lines.join("\n")
@@ -29,11 +41,13 @@ fn line_folded(line: &str, columns: usize) -> String {
     if width(line) <= columns {
         return line.to_owned();
     }
-    let indent: String = line.chars().take_while(|letter| *letter == ' ').collect();
-    let mut folded = indent.clone();
-    let mut used = indent.len();
+    let first_indent = line.len() - line.trim_start_matches(' ').len();
+    let is_usage = without_colours(line).starts_with(USAGE);
+    let indent = " ".repeat(if is_usage { USAGE.len() } else { first_indent });
+    let mut folded = " ".repeat(first_indent);
+    let mut used = first_indent;
     let mut first = true;
-    for word in line[indent.len()..].split(' ') {
+    for word in words(&line[first_indent..], if is_usage { columns.saturating_sub(USAGE.len()) } else { 0 }) {
         let wide = width(word);
         if !first && used + 1 + wide > columns {
             folded.push('\n');
@@ -50,18 +64,55 @@ fn line_folded(line: &str, columns: usize) -> String {
     folded
 }
 
-/// Columns of a text; the escape sequences of colours have none.
-fn width(text: &str) -> usize {
-    let mut columns = 0;
-    let mut escape = false;
-    for letter in text.chars() {
-        match letter {
-            '\x1b' => escape = true,
-            letter if escape => escape = !letter.is_ascii_alphabetic(),
-            _ => columns += 1,
+/// The words between spaces. Those inside of brackets stay together up to `together_max` columns.
+fn words(text: &str, together_max: usize) -> Vec<&str> {
+    let depth_after = |depth: usize, letter| match letter {
+        '<' | '[' => depth + 1,
+        '>' | ']' => depth.saturating_sub(1),
+        _ => depth,
+    };
+    let mut words = Vec::new();
+    let mut rest = text;
+    loop {
+        let mut depth = 0;
+        let mut shown = letters(rest);
+        let end = shown.find_map(|(at, letter)| {
+            depth = depth_after(depth, letter);
+            (letter == ' ' && depth == 0).then_some(at)
+        });
+        let whole = end.unwrap_or(rest.len());
+        let end = if width(&rest[..whole]) > together_max { rest.find(' ').unwrap_or(rest.len()) } else { whole };
+        words.push(&rest[..end]);
+        match rest.get(end + 1..) {
+            Some(further) => rest = further,
+            None => return words,
         }
     }
-    columns
+}
+
+/// Columns of a text.
+fn width(text: &str) -> usize {
+    letters(text).count()
+}
+
+fn without_colours(text: &str) -> String {
+    letters(text).map(|(_, letter)| letter).collect()
+}
+
+/// The letters that a terminal shows, with their places: without the escape sequences of colours.
+fn letters(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut escape = false;
+    text.char_indices().filter(move |(_, letter)| match letter {
+        '\x1b' => {
+            escape = true;
+            false
+        }
+        letter if escape => {
+            escape = !letter.is_ascii_alphabetic();
+            false
+        }
+        _ => true,
+    })
 }
 
 #[cfg(test)]
@@ -74,6 +125,18 @@ mod tests {
         assert_eq!(
             folded(text, 20),
             "  tip: a similar\n  argument exists\nshort\n\na-word-that-is-longer-than-the-line\nfollows"
+        );
+        assert_eq!(folded(text, 80), text);
+    }
+
+    #[test]
+    fn usage_lines_break_between_arguments() {
+        let text = "\x1b[1mUsage:\x1b[0m tardy watch [OPTIONS] <--pid <N>|--comm <NAME>|COMMAND>";
+        let broken = "\x1b[1mUsage:\x1b[0m tardy watch [OPTIONS]\n       <--pid <N>|--comm <NAME>|COMMAND>";
+        assert_eq!(folded(text, 50), broken);
+        assert_eq!(
+            folded(text, 30),
+            "\x1b[1mUsage:\x1b[0m tardy watch\n       [OPTIONS] <--pid\n       <N>|--comm\n       <NAME>|COMMAND>"
         );
         assert_eq!(folded(text, 80), text);
     }

@@ -50,6 +50,47 @@ const COMMANDS: &str = "
     |plan check nowhere.toml|collect nowhere|run -i 200|run --nonsense|run -t5|run -p 100|run --target nowhere
     |watch --pid 999999999|audit|bisect nowhere|--help|run --help|judge --help|import RESULTS --out second";
 
+/// The lines of a command on a terminal.
+fn shown(bench: &Bench, words: &[&str], columns: u16) -> Vec<String> {
+    let mut command = bench.tardy(words);
+    command.env("TERM", "xterm").env("LANG", "C.UTF-8").env("XDG_CONFIG_HOME", bench.path("config"));
+    lines(&Terminal::start(command, columns).end().1)
+}
+
+/// Verbs that a help lists, each as what is typed: two spaces, its name, two spaces or more, its sentence.
+fn listed(help: &[String], above: &[String]) -> Vec<Vec<String>> {
+    let verb = |line: &String| {
+        let (name, about) = line.strip_prefix("  ")?.split_once("  ")?;
+        let is_verb = name.starts_with(|letter: char| letter.is_ascii_lowercase()) && !name.contains(' ');
+        // The meter prints the help of `cyclictest`.
+        (is_verb && !about.trim().is_empty() && !matches!(name, "help" | "cyclictest"))
+            .then(|| [above, &[name.to_owned()]].concat())
+    };
+    help.iter().skip_while(|line| !line.ends_with(':')).filter_map(verb).collect()
+}
+
+#[test]
+fn every_help_fits_the_terminal() {
+    let bench = Bench::new();
+    let top = listed(&shown(&bench, &["--help"], 180), &[]);
+    assert!(top.len() > 20, "{top:?}");
+    let below = top.iter().filter(|verb| matches!(verb[0].as_str(), "virtual" | "target" | "plan" | "load" | "store"));
+    let below = below.flat_map(|verb| listed(&shown(&bench, &[verb[0].as_str(), "--help"], 180), verb));
+    let verbs: Vec<Vec<String>> = below.chain(top.clone()).collect();
+    assert!(verbs.contains(&vec!["target".to_owned(), "add".to_owned()]), "{verbs:?}");
+    let mut wide = Vec::new();
+    for verb in &verbs {
+        let words: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+        for columns in WIDTHS {
+            let help = shown(&bench, &words, columns);
+            assert!(help.iter().any(|line| line.starts_with("Usage: tardy")), "{words:?}: {help:?}");
+            let is_wide = |line: &&String| line.chars().count() > usize::from(columns);
+            wide.extend(help.iter().find(is_wide).map(|line| format!("{words:?}, {columns} columns: {line:?}")));
+        }
+    }
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+}
+
 #[test]
 fn no_verb_writes_lines_that_are_wider_than_the_terminal() {
     let desk = desk();
