@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(folded(text, 50), broken);
         assert_eq!(
             folded(text, 30),
-            "\x1b[1mUsage:\x1b[0m tardy watch\n       [OPTIONS] <--pid\n       <N>|--comm\n       <NAME>|COMMAND>"
+            "\x1b[1mUsage:\x1b[0m tardy watch [OPTIONS]\n       <--pid <N>|--comm\n       <NAME>|COMMAND>"
         );
         assert_eq!(folded(text, 80), text);
     }
