@@ -75,6 +75,7 @@ pub fn assemble<'a, W: Write>(
     let span = Span { start_ns: count_from_ns, count_from_ns, end_ns: count_from_ns.saturating_add(duration_ns) };
 
     let mut wakeups = Wakeups::new(pattern.clone(), follower.functions);
+    wakeups.releaser = Some(scheduling::thread_id());
     threads.iter().for_each(|found| wakeups.add(found.tid, found.name.as_bytes()));
     let terms = Terms {
         count_from_ns,

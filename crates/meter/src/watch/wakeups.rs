@@ -94,6 +94,8 @@ pub struct Wakeups {
     /// Since when returns from system calls are recorded. The first return after this instant may belong to a later
     /// call than the one in which a thread slept before it.
     pub returns_since_ns: i64,
+    /// The thread that releases a held command and asks it to end: these wake-ups are not the command's own.
+    pub releaser: Option<i32>,
     threads: HashMap<i32, Thread>,
     /// Lost events, by CPU.
     pub lost: BTreeMap<u32, u64>,
@@ -111,6 +113,7 @@ impl Wakeups {
             functions,
             realtime_offset_ns: 0,
             returns_since_ns: i64::MIN,
+            releaser: None,
             threads: HashMap::new(),
             lost: BTreeMap::new(),
             unseen: 0,
@@ -167,6 +170,7 @@ impl Wakeups {
                     self.arm(tid, timer, self.functions.sleeps(function), soft_ns, hard_ns, ts_ns, cpu, finished);
                 }
             }
+            ThreadEvent::Waking { by, .. } if self.releaser == Some(by) => {}
             ThreadEvent::Waking { tid, .. } => self.wake(tid, ts_ns, cpu, finished),
             ThreadEvent::Switch { prev, next, next_comm } => {
                 if let Some(thread) = self.threads.get_mut(&prev) {
@@ -402,6 +406,16 @@ mod tests {
         // The time-out ended with its wait and must not count later.
         story.leaves(600).wakes(9500).runs(9510);
         assert_eq!(story.samples()[1], (ByOther, 9500, 9510));
+    }
+
+    #[test]
+    fn a_wake_up_by_the_release_of_a_held_command_is_no_sample() {
+        let mut story = Story::new(None);
+        story.wakeups.releaser = Some(7);
+        story.at(100, ThreadEvent::Waking { tid: ME, by: 7 }).runs(7_000_000);
+        assert_eq!(story.samples(), []);
+        story.arm(7_000_100, 1, 7_001_000).leaves(7_000_110).wakes(7_001_005).runs(7_001_020);
+        assert_eq!(story.samples(), [(ByTimer, 7_001_000, 7_001_020)]);
     }
 
     #[test]
