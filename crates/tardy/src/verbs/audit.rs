@@ -192,7 +192,10 @@ fn show(arguments: &AuditArguments, report: &AuditReport, run: &Run) -> anyhow::
         }
         Format::Calls => {}
         Format::Text if arguments.output.quiet => {}
-        Format::Text => page::lay_out(report, &arguments.whom(), &|rule| arguments.is_denied(rule), run).print()?,
+        Format::Text => {
+            page::lay_out(report, &arguments.whom(), arguments.settle_ns(), &|rule| arguments.is_denied(rule), run)
+                .print()?
+        }
     }
     Ok(())
 }

@@ -18,9 +18,14 @@ const UNPATCHED_MAX: usize = 5;
 /// Frames of a stack that are shown.
 const FRAMES_MAX: usize = 4;
 
-pub fn lay_out(report: &AuditReport, whom: &str, denied: &dyn Fn(&str) -> bool, run: &Run) -> Page {
+/// `settle_ns` of each thread were left out.
+pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn(&str) -> bool, run: &Run) -> Page {
     let mut page = Page::for_stdout();
     page.heading(&headline(report, whom));
+    if settle_ns > 0 && report.threads.iter().any(|thread| thread.cycles.is_some()) {
+        let left_out = duration(settle_ns);
+        page.wrapped("", &format!("The first {left_out} of each thread is left out: its start (--settle)."));
+    }
     if report.without_real_time {
         page.wrapped("", "No thread had a real-time policy, so all threads were audited.");
     }

@@ -142,7 +142,7 @@ fn lay_out_group(group: &[&Finding], page: &mut Page) {
     }
     page.wrapped("  source  ", &first.source);
     let fingerprints: Vec<&str> = group.iter().take(SHOWN_MAX).map(|finding| finding.fingerprint.as_str()).collect();
-    page.wrapped("  known   ", &fingerprints.join(" "));
+    page.wrapped("  accept  ", &fingerprints.join(" "));
 }
 
 fn described(fix: &Fix) -> (&'static str, String) {
