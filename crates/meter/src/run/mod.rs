@@ -20,7 +20,7 @@ use crate::session::own_threads::OwnThreads;
 use crate::session::plan::Plan;
 use crate::session::source::SampleSource;
 use crate::session::{Equipment, HeldSettings, LoadStart, Loads, Session};
-use crate::trace::capturing::Capturing;
+use crate::trace::capturing::{Capturing, Place, Spikes};
 use crate::trace::snapshotter::Armed;
 use crate::watch;
 use crate::watch::start::HeldCommand;
@@ -213,8 +213,9 @@ fn measure_threads<W: Write>(
     let source = OwnThreads::assemble(settings, &plan, stations, snapshotter.as_ref(), &start, &mut lines.link)
         .inspect_err(|_| start.cancel())?;
     let capturing = snapshotter.map(|armed| {
-        let place = (plan.housekeeping.clone(), source.gaps());
-        Capturing::start(armed, settings.trace.clone(), source.measured_threads(), place, start.clone())
+        let place = Place { cpus: plan.housekeeping.clone(), gaps: source.gaps() };
+        let spikes = Spikes::Signalled(source.measured_threads());
+        Capturing::start(armed, settings.trace.clone(), spikes, place, start.clone())
             .map_err(MeterProblem::NoSnapshotter)
     });
     let capturing = capturing.transpose()?;

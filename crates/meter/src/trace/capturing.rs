@@ -14,6 +14,20 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
+/// How the capturing thread learns of spikes.
+pub enum Spikes {
+    /// Measuring threads of this process signal theirs.
+    Signalled(Vec<MeasuredThread>),
+    /// The thread that follows threads of another program announces theirs.
+    Announced(Announcements),
+}
+
+/// Where and when the capturing thread works.
+pub struct Place {
+    pub cpus: Vec<u32>,
+    pub gaps: Gaps,
+}
+
 /// Ends with [`Capturing::stop`].
 pub struct Capturing {
     pub tid: i32,
@@ -38,34 +52,15 @@ impl Capturing {
     pub fn start(
         armed: Armed,
         settings: TraceSettings,
-        threads: Vec<MeasuredThread>,
-        (cpus, gaps): (Vec<u32>, Gaps),
+        spikes: Spikes,
+        place: Place,
         start: Arc<StartInstant>,
     ) -> Result<Self, TraceError> {
-        Self::start_listening(armed, settings, (threads, None), (cpus, gaps), start)
-    }
-
-    /// The same for threads of another program: the thread that follows them announces their spikes.
-    ///
-    /// # Errors
-    /// [`TraceError`].
-    pub fn start_for(
-        armed: Armed,
-        settings: TraceSettings,
-        announcements: Announcements,
-        cpus: Vec<u32>,
-        start: Arc<StartInstant>,
-    ) -> Result<Self, TraceError> {
-        Self::start_listening(armed, settings, (Vec::new(), Some(announcements)), (cpus, Gaps::default()), start)
-    }
-
-    fn start_listening(
-        armed: Armed,
-        settings: TraceSettings,
-        (threads, announcements): (Vec<MeasuredThread>, Option<Announcements>),
-        (cpus, gaps): (Vec<u32>, Gaps),
-        start: Arc<StartInstant>,
-    ) -> Result<Self, TraceError> {
+        let Place { cpus, gaps } = place;
+        let (threads, announcements) = match spikes {
+            Spikes::Signalled(threads) => (threads, None),
+            Spikes::Announced(announcements) => (Vec::new(), Some(announcements)),
+        };
         let instance = armed.snapshotter.instance().clone();
         let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
         let metadata = instance.metadata(&pairs)?;

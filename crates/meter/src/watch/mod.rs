@@ -16,6 +16,7 @@ mod threads;
 pub mod wakeups;
 
 use crate::audit::AuditRecording;
+use crate::gaps::Gaps;
 use crate::interception::Intercepted;
 use crate::journal::Journal;
 use crate::kernel::trace_mount;
@@ -27,7 +28,7 @@ use crate::session::plan::Plan;
 use crate::session::source::Span;
 use crate::trace::announced_until::AnnouncedUntil;
 use crate::trace::capture::Announcements;
-use crate::trace::capturing::Capturing;
+use crate::trace::capturing::{Capturing, Place, Spikes};
 use crate::trace::maxima::Lateness;
 use crate::trace::snapshotter::Armed;
 use archive::audit::{AuditSettings, AuditedThread};
@@ -196,7 +197,8 @@ fn start_capturing(
     let busy = Arc::new(AtomicBool::new(false));
     let until = Arc::new(AnnouncedUntil::default());
     let announcements = Announcements { spikes, busy: busy.clone(), until: until.clone() };
-    let capturing = Capturing::start_for(armed, settings.trace.clone(), announcements, cpus.to_vec(), start)
+    let place = Place { cpus: cpus.to_vec(), gaps: Gaps::default() };
+    let capturing = Capturing::start(armed, settings.trace.clone(), Spikes::Announced(announcements), place, start)
         .map_err(MeterProblem::NoSnapshotter)?;
     Ok((Some(capturing), Some(Announcer { output, busy, until, marker })))
 }
