@@ -10,7 +10,6 @@ use crate::Store;
 use crate::database::Writing;
 use crate::error::StoreError;
 use crate::label::hex_of;
-use crate::record::word;
 use crate::row::{get, json, worded};
 use judge::difference::Difference;
 use judge::history::{HistoryRun, RUNS_A_SIDE, Series, history};
@@ -32,6 +31,18 @@ pub enum Triage {
     Known,
     Fixed,
     Noise,
+}
+
+impl Triage {
+    /// As on pages, on the command line and in documents.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Known => "known",
+            Self::Fixed => "fixed",
+            Self::Noise => "noise",
+        }
+    }
 }
 
 /// A change of a figure.
@@ -133,7 +144,7 @@ impl Store {
     /// Those of the database.
     pub async fn triage(&self, change: &str, triage: Triage) -> Result<bool, StoreError> {
         let mut writing = self.database.write().await?;
-        let query = sqlx::query("UPDATE changes SET triage = $2 WHERE change = $1").bind(change).bind(word(&triage));
+        let query = sqlx::query("UPDATE changes SET triage = $2 WHERE change = $1").bind(change).bind(triage.word());
         let there = query.execute(&mut *writing.transaction).await?.rows_affected() > 0;
         writing.commit().await?;
         Ok(there)
@@ -215,7 +226,7 @@ async fn write(writing: &mut Writing<'_>, change: &Change) -> Result<(), StoreEr
         .bind(change.p_value)
         .bind(differences)
         .bind(&change.sentence)
-        .bind(word(&change.triage))
+        .bind(change.triage.word())
         .bind(change.found_unix_ns)
         .execute(&mut *writing.transaction)
         .await?;

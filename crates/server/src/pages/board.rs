@@ -8,7 +8,7 @@ use super::picture::time::Events;
 use super::state::verdict;
 use crate::changes::Found;
 use maud::{Markup, html};
-use store::changes::{Change, Triage};
+use store::changes::Change;
 use store::queries::board::{History, HistoryPart, Scenario};
 use store::queries::run::RunRow;
 use words::calendar::utc;
@@ -176,12 +176,7 @@ fn change(found: &[Found]) -> Markup {
 
 /// What people decided about a change, and how to decide it.
 fn triage(change: &Change) -> Markup {
-    let word = match change.triage {
-        Triage::New => "new",
-        Triage::Known => "known",
-        Triage::Fixed => "fixed",
-        Triage::Noise => "noise",
-    };
+    let word = change.triage.word();
     html! { span.triage data-triage=(word) title={ "To decide: tardy store triage " (change.change) " known" } { (word) } }
 }
 

@@ -101,12 +101,7 @@ pub async fn triage(arguments: &TriageArguments) -> anyhow::Result<Exit> {
 }
 
 fn line(change: &Change) -> String {
-    let triage = match change.triage {
-        Triage::New => "new",
-        Triage::Known => "known",
-        Triage::Fixed => "fixed",
-        Triage::Noise => "noise",
-    };
+    let triage = change.triage.word();
     printable(&format!("{}  {triage}  {}", change.change, change.sentence))
 }
 
