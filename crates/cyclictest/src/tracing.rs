@@ -13,7 +13,7 @@ use meter::journal::Journal;
 use meter::kernel::trace_mount;
 use meter::measure::start_instant::StartInstant;
 use meter::trace::capture::{Captured, MeasuredThread};
-use meter::trace::capturing::Capturing;
+use meter::trace::capturing::{Capturing, Place, Spikes};
 use meter::trace::error::TraceError;
 use meter::trace::snapshotter::{self, Armed, INSTANCE_PREFIX};
 use std::path::Path;
@@ -142,7 +142,8 @@ impl Tracing {
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
     ) -> Result<Self, Error> {
-        let capturing = Capturing::start(armed, settings(), watched, (cpus, Gaps::default()), start)
+        let place = Place { cpus, gaps: Gaps::default() };
+        let capturing = Capturing::start(armed, settings(), Spikes::Signalled(watched), place, start)
             .map_err(|error| Error::Capturing(error.to_string()))?;
         Ok(Self {
             capturing,
