@@ -3,11 +3,15 @@
 //! ext4 stops all of its input and output at an ioctl, as for its own crash tests: what it had not written is lost. The
 //! next mount recovers it as after a power cut.
 
+use std::ffi::{CStr, CString};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// EXT4_IOC_SHUTDOWN: `_IOR('X', 125, __u32)`.
 const SHUTDOWN: libc::Ioctl = 0x8004_587d_u32 as libc::Ioctl;
@@ -64,8 +68,22 @@ impl Image {
             return Err(io::Error::last_os_error());
         }
         drop(root);
-        run(Command::new("umount").arg(&self.mounted))?;
+        self.unmount()?;
         self.mount()
+    }
+
+    /// A child of another thread holds every open file of this process until it executes its program: a busy mount is tried again.
+    fn unmount(&self) -> io::Result<()> {
+        const PAUSE: Duration = Duration::from_millis(20);
+        const TRIES: u32 = 250;
+        let path = CString::new(self.mounted.as_os_str().as_bytes())?;
+        for _ in 1..TRIES {
+            match unmount(&path) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(PAUSE),
+                ended => return ended,
+            }
+        }
+        unmount(&path)
     }
 
     fn mount(&self) -> io::Result<()> {
@@ -75,8 +93,14 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        let _ = run(Command::new("umount").arg(&self.mounted));
+        let _ = self.unmount();
     }
+}
+
+/// The kernel detaches the loop device that the mount attached.
+fn unmount(path: &CStr) -> io::Result<()> {
+    // SAFETY: the kernel reads the path up to its end.
+    if unsafe { libc::umount2(path.as_ptr(), 0) } != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn run(command: &mut Command) -> io::Result<()> {
@@ -84,5 +108,31 @@ fn run(command: &mut Command) -> io::Result<()> {
     match output.status.success() {
         true => Ok(()),
         false => Err(io::Error::other(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prerequisites::Prerequisite::{Prepared, Program, Root};
+
+    #[test]
+    fn a_mount_that_is_busy_for_a_moment_is_unmounted_after_it() {
+        let loops = Path::new("/dev/loop-control").exists();
+        if !prerequisites::met(&[Root, Program("mkfs.ext4"), Prepared("loop devices (modprobe loop)", loops)]) {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let image = Image::ext4(directory.path(), 16, "data=ordered").unwrap();
+        let held = File::create(image.path().join("file")).unwrap();
+        let cut = thread::scope(|scope| {
+            scope.spawn(move || {
+                thread::sleep(Duration::from_millis(200));
+                drop(held);
+            });
+            image.cut_power(Journal::Lost)
+        });
+        cut.unwrap();
+        assert!(image.path().join("lost+found").exists(), "mounted again");
     }
 }
