@@ -31,9 +31,9 @@ impl Head {
 
 fuzz_target!(|input: (Head, &[u8])| {
     let (head, rest) = input;
-    let bytes = &*[&head.bytes(), rest].concat();
+    let bytes = [&head.bytes(), rest].concat();
     within_budget(bytes.len(), || {
-        let file = TraceFile::parse(bytes);
+        let file = TraceFile::parse(&*bytes);
         let mut printer = EventPrinter::new(&file.metadata);
         let mut text = String::new();
         for item in file.merged().take(1000) {
@@ -41,7 +41,7 @@ fuzz_target!(|input: (Head, &[u8])| {
                 printer.print(&record, &mut text);
             }
         }
-        let in_memory = TraceFile::parse_window(bytes, 1000, 1 << 40);
+        let in_memory = TraceFile::parse_window(&*bytes, 1000, 1 << 40);
         let from_file = TraceFile::parse_window(Source::Reader(&bytes), 1000, 1 << 40);
         assert_eq!(in_memory.gaps, from_file.gaps);
         assert!(in_memory.window(1000, 1 << 40).take(1000).eq(from_file.window(1000, 1 << 40).take(1000)));
