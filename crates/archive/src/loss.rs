@@ -32,6 +32,8 @@ pub enum LossKind {
     Answers,
     /// Responses without a stimulus, or the second response to one.
     StrayAnswers,
+    /// Of interrupts: the kernel counted them but did not write when they came, and so there is no latency.
+    TimeStamps,
     /// Times that a sound card ran out of frames, or of room for them.
     Xruns,
     Messages,
@@ -47,7 +49,7 @@ pub enum LossKind {
     Other(String),
 }
 
-const NAMES: [(LossKind, &str); 16] = [
+const NAMES: [(LossKind, &str); 17] = [
     (LossKind::Records, "records"),
     (LossKind::Snapshots, "snapshots"),
     (LossKind::LatencyTraces, "latency traces"),
@@ -55,6 +57,7 @@ const NAMES: [(LossKind, &str); 16] = [
     (LossKind::WakeUps, "wake-ups"),
     (LossKind::Answers, "answers"),
     (LossKind::StrayAnswers, "stray answers"),
+    (LossKind::TimeStamps, "time stamps"),
     (LossKind::Xruns, "xruns"),
     (LossKind::Messages, "messages"),
     (LossKind::Frames, "frames"),

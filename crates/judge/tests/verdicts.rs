@@ -211,6 +211,10 @@ fn a_run_without_an_end_or_with_lost_records_passes_nothing() {
     lossy.losses.push(lost(LossKind::Frames));
     let frames = judged(&lossy, "latency < 100us", "1/h");
     assert!(frames.sentence.contains("7 frames were lost"), "{}", frames.sentence);
+    lossy.losses = vec![lost(LossKind::TimeStamps)];
+    let unstamped = judged(&lossy, "latency < 100us", "1/h");
+    assert_eq!(unstamped.verdict, Verdict::NoVerdict, "{}", unstamped.sentence);
+    assert!(unstamped.sentence.contains("7 time stamps were lost"), "{}", unstamped.sentence);
     let mut late = run(HOUR, 1, |_, second| (if second % 99 == 1 { 200_000 } else { 1 }, 0, 0));
     late.ending = None;
     assert_eq!(judged(&late, "latency < 100us", "1/h").verdict, Verdict::Fail, "what is there may still show harm");

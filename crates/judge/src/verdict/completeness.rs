@@ -16,6 +16,7 @@ fn holds_wake_ups(kind: &LossKind) -> bool {
         | LossKind::WakeUps
         | LossKind::Answers
         | LossKind::StrayAnswers
+        | LossKind::TimeStamps
         | LossKind::Xruns
         | LossKind::Messages
         | LossKind::Frames

@@ -1,10 +1,22 @@
 //! The instants at which the kernel passes a point of its code, read without a system call: perf events whose time stamps
 //! the kernel writes into memory that it shares with this process. Nothing of them outlives the descriptors.
+//!
+//! The kernel counts every event, but does not write a record of each one: the memory may be full, and Linux 6.18 writes none of
+//! an interrupt that ends the sleep of an idle CPU, and no PERF_RECORD_LOST either. So each record carries the kernel's count
+//! of its event, and a gap in the counts is reported as [`Passage::Lost`]. No later record shows the loss of the last
+//! ones: [`EventStamps::count_lost`] asks the kernel for its counts.
 
+mod ordinals;
+#[cfg(test)]
+mod tests;
+
+use super::clock;
+use ordinals::Ordinals;
+pub use ordinals::Passage;
 use std::ffi::CString;
-use std::fs;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -41,15 +53,21 @@ struct Attributes {
 
 const KIND_TRACEPOINT: u32 = 2;
 const SAMPLE_TIME: u64 = 1 << 2;
+/// The event's count follows its time.
+const SAMPLE_READ: u64 = 1 << 4;
+const FLAG_DISABLED: u64 = 1;
 const FLAG_WATERMARK: u64 = 1 << 14;
 const FLAG_USE_CLOCK: u64 = 1 << 25;
 const OPEN_CLOEXEC: libc::c_ulong = 1 << 3;
 const SET_FILTER: libc::c_ulong = 0x4000_2406 | ((size_of::<usize>() as libc::c_ulong) << 16);
+const ENABLE: libc::c_ulong = 0x2400;
 const RECORD_SAMPLE: u32 = 9;
 /// Offsets in the first page of the shared memory.
 const DATA_HEAD: usize = 1024;
 const DATA_TAIL: usize = 1032;
 const HEADER_BYTES: u64 = 8;
+/// Header, time and count.
+const SAMPLE_BYTES: u64 = 24;
 
 /// Time stamps of one point, on some CPUs.
 pub struct EventStamps {
@@ -60,7 +78,8 @@ pub struct EventStamps {
 struct Ring {
     memory: NonNull<u8>,
     page: usize,
-    _event: OwnedFd,
+    event: File,
+    ordinals: Ordinals,
 }
 
 // SAFETY: the memory belongs to the ring alone until it is dropped; which thread reads it does not matter to the kernel.
@@ -76,24 +95,41 @@ impl EventStamps {
         Ok(Self { rings })
     }
 
-    /// Hands over each stamp up to `until_ns`, in order for each CPU.
+    /// Reports each passage up to `until_ns` of which the kernel wrote a record, and each loss before one of them; in order for
+    /// each CPU.
     #[inline]
-    pub fn drain(&mut self, until_ns: i64, mut each: impl FnMut(i64)) {
+    pub fn drain(&mut self, until_ns: i64, mut each: impl FnMut(Passage)) {
         for ring in &mut self.rings {
             ring.take(until_ns, &mut each);
         }
     }
 
-    /// The first stamp after `after_ns` and up to `until_ns`; forgets all up to there. `None` if there is none.
+    /// Reports passages that the kernel counted without a record and that [`EventStamps::drain`] did not report: those after the
+    /// last record. Makes a system call and interrupts a CPU, for each CPU.
+    pub fn count_lost(&mut self, mut each: impl FnMut(Passage)) {
+        for ring in &mut self.rings {
+            ring.count_lost(&mut each);
+        }
+    }
+
+    /// The first stamp after `after_ns` and up to `until_ns`; forgets all up to there. `None` if there is none, or if the first one
+    /// may be lost.
     #[inline]
     pub fn take(&mut self, after_ns: i64, until_ns: i64) -> Option<i64> {
         let mut first_ns = None;
-        self.drain(until_ns, |ns| {
-            if ns > after_ns {
+        let mut is_certain = true;
+        self.drain(until_ns, |passage| match passage {
+            Passage::At { ns } if ns > after_ns => {
                 first_ns = Some(first_ns.map_or(ns, |first_ns: i64| first_ns.min(ns)));
             }
+            Passage::At { .. } => {}
+            Passage::Lost { before_ns, .. } => is_certain &= before_ns <= after_ns,
         });
-        first_ns
+        if first_ns.is_none() {
+            // What is lost now makes no later stamp uncertain.
+            self.count_lost(|_| {});
+        }
+        first_ns.filter(|_| is_certain)
     }
 }
 
@@ -108,9 +144,9 @@ impl Ring {
         let mut attributes = Attributes {
             bytes: size_of::<Attributes>() as u32,
             sample_period: 1,
-            sample_type: SAMPLE_TIME,
+            sample_type: SAMPLE_TIME | SAMPLE_READ,
             // Nobody waits for the records, so no amount of them is to wake anybody.
-            flags: FLAG_WATERMARK | FLAG_USE_CLOCK,
+            flags: FLAG_DISABLED | FLAG_WATERMARK | FLAG_USE_CLOCK,
             wakeup_watermark: u32::MAX,
             clock: libc::CLOCK_MONOTONIC,
             ..Attributes::default()
@@ -137,7 +173,7 @@ impl Ring {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: the kernel has just made this descriptor for us.
-        let event = unsafe { OwnedFd::from_raw_fd(event as i32) };
+        let event = unsafe { File::from_raw_fd(event as i32) };
         if let Point::InterruptHandler(name) = point {
             let filter = CString::new(format!("name == \"{name}\""))?;
             // SAFETY: the request reads a string, which is live and ends with a zero.
@@ -158,12 +194,15 @@ impl Ring {
                 0,
             )
         };
-        match NonNull::new(memory.cast::<u8>()) {
-            Some(memory) if memory.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
-                Ok(Self { memory, page, _event: event })
-            }
-            _ => Err(io::Error::last_os_error()),
-        }
+        let memory = match NonNull::new(memory.cast::<u8>()) {
+            Some(memory) if memory.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => memory,
+            _ => return Err(io::Error::last_os_error()),
+        };
+        let ring = Self { memory, page, event, ordinals: Ordinals::default() };
+        // Not before there is memory for its records and a filter, so that the counts start at 0.
+        // SAFETY: the request takes no pointer.
+        let answer = unsafe { libc::ioctl(ring.event.as_raw_fd(), ENABLE as _, 0) };
+        if answer == 0 { Ok(ring) } else { Err(io::Error::last_os_error()) }
     }
 
     fn position(&self, offset: usize) -> &AtomicU64 {
@@ -179,25 +218,54 @@ impl Ring {
         unsafe { self.memory.add(offset).cast::<u64>().read_volatile() }
     }
 
+    /// Time and count of the record at `tail`, if it is one of a passage, and where the next record starts.
     #[inline]
-    fn take(&mut self, until_ns: i64, mut found: impl FnMut(i64)) {
+    fn record(&self, tail: u64, head: u64) -> (Option<(i64, u64)>, u64) {
+        let header = self.word(tail);
+        let kind = if cfg!(target_endian = "little") { header as u32 } else { (header >> 32) as u32 };
+        let bytes = if cfg!(target_endian = "little") { header >> 48 } else { header & 0xffff };
+        let is_passage = kind == RECORD_SAMPLE && bytes >= SAMPLE_BYTES;
+        let passage = is_passage.then(|| (self.word(tail + HEADER_BYTES) as i64, self.word(tail + 2 * HEADER_BYTES)));
+        // A record that is shorter than its header is none: the rest is given up.
+        (passage, if bytes < HEADER_BYTES { head } else { tail + bytes })
+    }
+
+    #[inline]
+    fn take(&mut self, until_ns: i64, mut each: impl FnMut(Passage)) {
         let head = self.position(DATA_HEAD).load(Acquire);
         let mut tail = self.position(DATA_TAIL).load(Relaxed);
         while tail < head {
-            let header = self.word(tail);
-            let kind = if cfg!(target_endian = "little") { header as u32 } else { (header >> 32) as u32 };
-            let bytes = if cfg!(target_endian = "little") { header >> 48 } else { header & 0xffff };
-            if kind == RECORD_SAMPLE {
-                let ns = self.word(tail + HEADER_BYTES) as i64;
+            let (passage, next) = self.record(tail, head);
+            if let Some((ns, ordinal)) = passage {
                 if ns > until_ns {
                     break;
                 }
-                found(ns);
+                self.ordinals.passed(ns, ordinal, &mut each);
             }
-            // A record that is shorter than its header is none: the rest is given up.
-            tail = if bytes < HEADER_BYTES { head } else { tail + bytes };
+            tail = next;
         }
         self.position(DATA_TAIL).store(tail, Release);
+    }
+
+    fn count_lost(&mut self, each: impl FnMut(Passage)) {
+        let mut count = [0; 8];
+        if !matches!((&self.event).read(&mut count), Ok(8)) {
+            return;
+        }
+        let counted = u64::from_ne_bytes(count);
+        let counted_ns = clock::monotonic_ns();
+        // The kernel counts an event before it writes the record. So a record of an event in `counted` is in the memory by now, or it
+        // comes for a passage that is reported as lost and is ignored.
+        let head = self.position(DATA_HEAD).load(Acquire);
+        let mut tail = self.position(DATA_TAIL).load(Relaxed);
+        let mut unread = None;
+        while tail < head && unread.is_none() {
+            (unread, tail) = self.record(tail, head);
+        }
+        match unread {
+            Some((ns, ordinal)) => self.ordinals.lost_before(ordinal, ns, each),
+            None => self.ordinals.lost_before(counted.saturating_add(1), counted_ns, each),
+        }
     }
 }
 
@@ -205,24 +273,5 @@ impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and nothing refers to it any more.
         unsafe { libc::munmap(self.memory.as_ptr().cast(), 2 * self.page) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_attributes_have_the_size_of_their_version() {
-        assert_eq!(size_of::<Attributes>(), 96);
-        if cfg!(target_pointer_width = "64") {
-            assert_eq!(SET_FILTER, 0x4008_2406);
-        }
-    }
-
-    #[test]
-    fn a_function_that_no_kernel_has_is_refused() {
-        assert!(EventStamps::open(&Point::Function("tardy_no_such_function"), Path::new("/nowhere"), &[0]).is_err());
-        assert!(EventStamps::open(&Point::InterruptHandler("x".into()), Path::new("/nowhere"), &[0]).is_err());
     }
 }

@@ -183,6 +183,14 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
                 cycles.undisturbed(until_ns);
                 false
             }
+            Arrival::Unstamped { seen_ns, skipped } => {
+                if seen_ns >= schedule.count_from_ns {
+                    context.counts.count_unstamped();
+                    cycles.left_out(skipped);
+                }
+                cycles.undisturbed(seen_ns);
+                false
+            }
             Arrival::NoSignal => {
                 context.counts.count_unanswered();
                 if clock::monotonic_ns() >= schedule.end_ns {

@@ -17,6 +17,9 @@ pub enum Arrival {
     Busy { from_ns: i64, until_ns: i64 },
     /// The thread was busy until this instant, and nothing happened that is a sample.
     Undisturbed { until_ns: i64 },
+    /// What the thread waits for came, but the kernel's time stamp at which its sample starts is lost; `skipped` as in
+    /// [`Arrival::Stimulus`].
+    Unstamped { seen_ns: i64, skipped: u64 },
     /// Nothing came in the time that the method allows.
     NoSignal,
     /// There will be no further stimulus; `skipped` planned ones were left out after the last one.
@@ -49,6 +52,8 @@ pub struct WaiterCounts {
     pub unanswered: AtomicU64,
     /// Answers without a stimulus.
     pub stray: AtomicU64,
+    /// Interrupts whose time stamp was lost.
+    pub unstamped: AtomicU64,
     /// Times that a sound card ran out of frames, or of room for them.
     pub xruns: AtomicU64,
 }
@@ -60,6 +65,10 @@ impl WaiterCounts {
 
     pub fn count_stray(&self) {
         self.stray.fetch_add(1, Relaxed);
+    }
+
+    pub fn count_unstamped(&self) {
+        self.unstamped.fetch_add(1, Relaxed);
     }
 
     pub fn count_xrun(&self) {

@@ -70,6 +70,8 @@ pub enum Received {
     },
     /// An answer to another stimulus than the one that is open.
     Stray,
+    /// The answer to the open stimulus, whose sample starts at a time stamp of the kernel that is lost.
+    Unstamped,
     /// The wait ended only to see whether the run is over.
     Idle,
     /// The method's own time limit has passed.
@@ -120,8 +122,12 @@ impl<R> Answering<R> {
                 return None;
             }
             Received::Idle => return None,
+            Received::Unstamped => {
+                self.skipped_of_lost += self.exchange.give_up(|| self.counts.count_unstamped());
+                return None;
+            }
             Received::Nothing => {
-                self.skipped_of_lost += self.exchange.give_up(&self.counts);
+                self.skipped_of_lost += self.exchange.give_up(|| self.counts.count_unanswered());
                 return None;
             }
             Received::Broken => return Some(Arrival::Gone),

@@ -304,11 +304,14 @@ impl SampleSource for OwnThreads<'_> {
             let slow = format!("of CPU {cpu}, because the host or the disk was slow");
             let silent = format!("to stimuli of CPU {cpu}: no signal came back, which is no latency");
             let stray = format!("on CPU {cpu}, to no stimulus or the second to one");
+            let unstamped =
+                format!("of interrupts on CPU {cpu}: the kernel wrote none, so there is no latency of them");
             let xruns = "of the sound card: the thread came later than its buffer lasts".to_owned();
             [
                 loss(LossKind::Records, thread.books.totals().records_dropped, slow),
                 loss(LossKind::Answers, thread.counts.unanswered.load(Relaxed), silent),
                 loss(LossKind::StrayAnswers, thread.counts.stray.load(Relaxed), stray),
+                loss(LossKind::TimeStamps, thread.counts.unstamped.load(Relaxed), unstamped),
                 loss(LossKind::Xruns, thread.counts.xruns.load(Relaxed), xruns),
             ]
         };

@@ -121,7 +121,7 @@ fn failures(case: &Case) -> Vec<String> {
         }
     };
     fails(samples >= SAMPLES_LEAST, format!("{samples} samples"));
-    let counted = samples + missed + silent;
+    let counted = samples + missed + silent + losses(&run, LossKind::TimeStamps);
     fails(
         !case.is_periodic || counted * 100 >= planned * 98,
         format!("{counted} of {planned} stimuli are accounted for"),

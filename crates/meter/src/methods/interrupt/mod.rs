@@ -90,7 +90,7 @@ pub fn station(cpu: u32, device: impl Periodic + 'static, period_ns: i64, from: 
 }
 
 impl<D: Periodic> Reader<D> {
-    /// When the oldest period that was read started, and how many were missed; `None`: the kernel has no record of it.
+    /// When the oldest period that was read started, and how many were missed; `None`: no sample starts there.
     #[inline]
     fn oldest(&mut self, periods: u64, seen_ns: i64) -> Option<(i64, i64)> {
         let read = periods as i64;
@@ -102,26 +102,37 @@ impl<D: Periodic> Reader<D> {
             }
             SampleStart::Handler { stamps, pending } => {
                 let read_ns = clock::monotonic_ns();
-                stamps.drain(seen_ns, |stamp_ns| pending.add(stamp_ns));
-                let given_ns = pending.counted(periods, read_ns)?;
+                stamps.drain(seen_ns, |passage| pending.add(passage));
+                let periods_since_latest =
+                    |ns: i64| self.latest_ns.map_or(1, |latest_ns| periods_in(ns - latest_ns, self.period_ns));
+                // No later stamp shows what was lost last, or on another CPU.
+                let is_regular = pending.count() == periods && pending.first_ns().map(periods_since_latest) == Some(1);
+                if !is_regular {
+                    stamps.count_lost(|passage| pending.add(passage));
+                }
+                let Some(given_ns) = pending.counted(periods, read_ns) else {
+                    // Its period is counted as one without a stamp, so the next sample does not count it as missed.
+                    self.latest_ns = self.latest_ns.map(|latest_ns| latest_ns + read * self.period_ns);
+                    return None;
+                };
                 // A device merges interrupts that the kernel does not take in time, so time counts the periods.
-                let before = self.latest_ns.map_or(0, |latest_ns| self.periods_in(given_ns - latest_ns) - 1).max(0);
+                let before = (periods_since_latest(given_ns) - 1).max(0);
                 self.latest_ns = Some(given_ns + (read - 1) * self.period_ns);
                 Some((given_ns, before + read - 1))
             }
             SampleStart::Device => {
                 let started_ns = self.device.started_ns()?;
-                let passed = self.latest_ns.map_or(1, |latest_ns| self.periods_in(started_ns - latest_ns));
+                let passed = self.latest_ns.map_or(1, |latest_ns| periods_in(started_ns - latest_ns, self.period_ns));
                 self.latest_ns = Some(started_ns);
                 // The interrupt of a period that was seen with the one before.
                 (passed > 0).then(|| (started_ns - (passed - 1) * self.period_ns, passed - 1))
             }
         }
     }
+}
 
-    fn periods_in(&self, ns: i64) -> i64 {
-        (ns + self.period_ns / 2).div_euclid(self.period_ns)
-    }
+fn periods_in(ns: i64, period_ns: i64) -> i64 {
+    (ns + period_ns / 2).div_euclid(period_ns)
 }
 
 impl<D: Periodic> Waiter for Reader<D> {
@@ -160,6 +171,9 @@ impl<D: Periodic> Waiter for Reader<D> {
                 }
                 // Seen with the one before.
                 None if matches!(self.from, SampleStart::Device) => {}
+                None if matches!(self.from, SampleStart::Handler { .. }) => {
+                    return Arrival::Unstamped { seen_ns, skipped: periods.saturating_sub(1) };
+                }
                 _ => self.counts.count_stray(),
             }
         }
@@ -224,6 +238,7 @@ fn device_obstacles(what: &str, root: &Path, device: &Path) -> Vec<Obstacle> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::event_stamps::Passage;
     use std::cell::RefCell;
     use std::collections::VecDeque;
 
@@ -273,6 +288,35 @@ mod tests {
         let mut reader = reader(&[1, 1], SampleStart::Expectation { started_ns, periods: 0 });
         assert_eq!(reader.wait(0), Arrival::NoSignal);
         assert_eq!(reader.counts.stray.load(std::sync::atomic::Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn an_interrupt_without_a_stamp_is_no_sample_and_no_stray_answer() {
+        let stamps = EventStamps::open(&Point::InterruptHandler("x".into()), Path::new("/nowhere"), &[]).unwrap();
+        let mut reader = reader(&[1, 1, 3], SampleStart::handler(stamps));
+        let mut next = || match reader.wait(0) {
+            Arrival::Unstamped { skipped, .. } => Some(skipped),
+            Arrival::NoSignal => None,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([next(), next(), next()], [Some(0), Some(2), None], "the first was before the first wait");
+        assert_eq!(reader.counts.stray.load(std::sync::atomic::Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn periods_whose_stamps_are_lost_are_not_missed_as_well() {
+        let stamps = EventStamps::open(&Point::InterruptHandler("x".into()), Path::new("/nowhere"), &[]).unwrap();
+        let mut reader = reader(&[], SampleStart::handler(stamps));
+        let mut oldest = |passage: Option<Passage>, seen_ns| {
+            let SampleStart::Handler { pending, .. } = &mut reader.from else { panic!("of a handler") };
+            passage.into_iter().for_each(|passage| pending.add(passage));
+            reader.oldest(1, seen_ns)
+        };
+        assert_eq!(oldest(Some(Passage::At { ns: 1000 }), 1010), Some((1000, 0)));
+        assert_eq!(oldest(Some(Passage::Lost { after_ns: 1000, before_ns: 2010, count: 1 }), 2010), None);
+        assert_eq!(oldest(None, 3010), None);
+        assert_eq!(oldest(Some(Passage::At { ns: 4001 }), 4010), Some((4001, 0)));
+        assert_eq!(oldest(Some(Passage::At { ns: 7001 }), 7010), Some((7001, 2)), "the device merged two");
     }
 
     #[test]

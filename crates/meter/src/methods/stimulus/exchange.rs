@@ -1,7 +1,6 @@
 //! The stimulus that is open, shared by the thread that gives it and the one that answers it.
 
 use super::giving::Time;
-use crate::measure::waiter::WaiterCounts;
 use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
@@ -54,16 +53,16 @@ impl Exchange {
         self.given.store(number, Release);
     }
 
-    /// Declares the open stimulus lost, if there is one. Returns the number of periods left out before it, which its answer would
+    /// Closes the open stimulus without a sample, if there is one, and has it counted if its period is. Returns the number of periods left out before it, which its answer would
     /// have reported.
-    pub(super) fn give_up(&self, counts: &WaiterCounts) -> u64 {
+    pub(super) fn give_up(&self, count: impl FnOnce()) -> u64 {
         let number = self.given.load(Acquire);
         let (skipped, counted) = (self.skipped.load(Relaxed), self.counted.load(Relaxed));
         if !self.close(number) {
             return 0;
         }
         if counted {
-            counts.count_unanswered();
+            count();
         }
         skipped
     }

@@ -70,7 +70,7 @@ pub fn give_on_schedule(
             break;
         }
         if is_lost(given_ns) {
-            skipped += exchange.give_up(counts);
+            skipped += exchange.give_up(|| counts.count_unanswered());
         }
         if !exchange.is_answered() {
             skipped += u64::from(pace.is_counted());
@@ -90,7 +90,7 @@ pub fn give_on_schedule(
         time.sleep_until_ns(time.now_ns() + LAST_LOOK_NS);
     }
     if is_lost(given_ns) {
-        skipped += exchange.give_up(counts);
+        skipped += exchange.give_up(|| counts.count_unanswered());
     }
     exchange.end(skipped);
     post.end();

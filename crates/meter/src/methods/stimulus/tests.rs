@@ -80,6 +80,35 @@ fn every_answer_belongs_to_one_stimulus_and_a_second_one_to_none() {
 }
 
 #[test]
+fn an_answer_whose_stamp_is_lost_closes_its_stimulus_and_counts_as_neither_silence_nor_stray() {
+    struct Unstamped(Receiver<()>, u32);
+    impl Receive for Unstamped {
+        fn receive(&mut self) -> Received {
+            self.1 += 1;
+            match (self.0.recv(), self.1) {
+                (Ok(()), 1) => Received::Unstamped,
+                (Ok(()), _) => Received::From { from_ns: 7 },
+                (Err(_), _) => Received::Broken,
+            }
+        }
+    }
+    let (output, input) = channel();
+    let mut waiter = Answering::new(Unstamped(input, 0), Arc::<Exchange>::default(), Arc::default());
+    waiter.exchange.give(2, true, &Monotonic);
+    output.send(()).unwrap();
+    let received = waiter.receive.receive();
+    assert_eq!(waiter.arrival(received, 50), None);
+    assert!(waiter.exchange.is_answered());
+    waiter.exchange.give(1, true, &Monotonic);
+    output.send(()).unwrap();
+    let received = waiter.receive.receive();
+    let next = Arrival::Answer { given_ns: 7, seen_ns: 90, skipped: 3, counted: true };
+    assert_eq!(waiter.arrival(received, 90), Some(next), "the periods left out before both are missed");
+    let counts = &waiter.counts;
+    assert_eq!([&counts.unstamped, &counts.unanswered, &counts.stray].map(|count| count.load(Relaxed)), [1, 0, 0]);
+}
+
+#[test]
 fn a_line_that_breaks_is_not_the_end_of_the_run() {
     let (bell, mut waiter) = answering();
     drop(bell);

@@ -181,8 +181,7 @@ impl Receive for Handling {
         let Some(stamps) = &mut self.stamps else { return Received::Stimulus };
         let taken = stamps.take(self.after_ns, seen_ns);
         self.after_ns = seen_ns;
-        // Without a stamp the stimulus stays open and counts as unanswered.
-        taken.map_or(Received::Stray, |from_ns| Received::From { from_ns })
+        taken.map_or(Received::Unstamped, |from_ns| Received::From { from_ns })
     }
 }
 
