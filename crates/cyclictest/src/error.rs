@@ -81,7 +81,7 @@ pub enum Error {
     Marker(String),
     #[error("a measuring thread cannot be started: {0}; choose a smaller -t")]
     ThreadStart(io::Error),
-    #[error("thread {thread} {source}; run as root, raise `ulimit -r`, or setcap cap_sys_nice,cap_ipc_lock+ep on it")]
+    #[error("thread {thread} {source}")]
     ThreadSetup { thread: u32, source: SetupError },
     #[error("a measuring thread died while it was set up")]
     ThreadDied,
@@ -107,11 +107,14 @@ impl Error {
 /// Why a thread cannot measure as requested; the text follows the number of the thread.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    #[error("could not be pinned to CPU {cpu}: {source}")]
+    #[error("could not be pinned to CPU {cpu}: {source}; choose one that is online and in the cpuset of this shell")]
     Pin { cpu: u32, source: io::Error },
-    #[error("got no POSIX timer: {0}")]
+    #[error("got no POSIX timer: {0}; raise `ulimit -i`")]
     Timer(io::Error),
-    #[error("could not get its priority {priority}: {source}")]
+    #[error(
+        "could not get its priority {priority}: {source}; run as root, raise `ulimit -r`, or setcap \
+         cap_sys_nice,cap_ipc_lock+ep on it"
+    )]
     Priority { priority: u8, source: io::Error },
     #[error("{0}")]
     Smi(#[from] SmiError),
