@@ -91,6 +91,8 @@ impl Store {
         let compared = self.compared(scenario).await?;
         let (all, compared) = tokio::task::spawn_blocking(move || (history(&compared.runs, SEED), compared)).await?;
         let mut writing = self.database.write().await?;
+        // Two that look at a scenario at once take turns.
+        self.database.lock_scenario(&mut writing, scenario).await?;
         let known = known(&mut writing, scenario).await?;
         let mut confirmed: BTreeSet<String> = BTreeSet::new();
         for found in all.iter().flat_map(|series| found(scenario, series, now_unix_ns)) {
@@ -199,9 +201,6 @@ fn found(scenario: &str, series: &Series, now_unix_ns: i64) -> Vec<Change> {
 }
 
 async fn known(writing: &mut Writing<'_>, scenario: &str) -> Result<Vec<Change>, StoreError> {
-    // Two that look at a scenario at once take turns.
-    let sql = "UPDATE scenarios SET words = words WHERE scenario = $1";
-    sqlx::query(sql).bind(scenario).execute(&mut *writing.transaction).await?;
     let sql = "SELECT c.*, c.change AS digest FROM changes c WHERE c.scenario = $1 ORDER BY c.found_unix_ns, c.change";
     let rows = sqlx::query(sql).bind(scenario).fetch_all(&mut *writing.transaction).await?;
     rows.iter().map(Change::of).collect()

@@ -66,7 +66,7 @@ impl Database {
         }
     }
 
-    /// The statement for this engine: `postgres` skips rows that another transaction has locked.
+    /// The statement for this engine.
     pub fn either(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
         match self.engine {
             Engine::Sqlite => sqlite,
@@ -93,6 +93,17 @@ impl Database {
             Engine::Postgres => self.pool.begin().await?,
         };
         Ok(Writing { transaction, _alone: alone })
+    }
+
+    /// Waits until no other transaction holds a scenario, and holds it until this one ends.
+    pub async fn lock_scenario(&self, writing: &mut Writing<'_>, scenario: &str) -> Result<(), StoreError> {
+        let sql = self.either(
+            // The transaction has the whole database.
+            "SELECT scenario FROM scenarios WHERE scenario = $1",
+            "SELECT scenario FROM scenarios WHERE scenario = $1 FOR NO KEY UPDATE",
+        );
+        sqlx::query(sql).bind(scenario).execute(&mut *writing.transaction).await?;
+        Ok(())
     }
 }
 

@@ -5,6 +5,9 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
+/// `serialization_failure`, `deadlock_detected`, `unique_violation`: see "PostgreSQL Error Codes" in its manual.
+const CONFLICTS: [&str; 3] = ["40001", "40P01", "23505"];
+
 /// Completes "failed to ...".
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -27,6 +30,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether PostgreSQL gave up a transaction because of another one, so that it is worth starting again: a serialization
+    /// failure, a deadlock, or a unique row that the other one committed first.
+    pub(crate) fn is_conflict(&self) -> bool {
+        let Self::Database(sqlx::Error::Database(error)) = self else { return false };
+        error.code().is_some_and(|code| CONFLICTS.contains(&&*code))
+    }
+
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }

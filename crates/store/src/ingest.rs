@@ -22,6 +22,9 @@ use std::sync::Arc;
 /// Runs of a scenario that a sparkline shows.
 pub(crate) const RECENT_RUNS: i64 = 30;
 
+/// How often rows are written again because another process wrote the same ones.
+const CONFLICTS_MAX: u32 = 10;
+
 /// What adding an archive did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -132,12 +135,26 @@ impl Store {
     }
 
     pub(crate) async fn record(&self, prepared: &Prepared, again: bool) -> Result<Ingested, StoreError> {
+        let mut conflicts = 0;
+        loop {
+            match self.record_once(prepared, again).await {
+                Err(error) if error.is_conflict() && conflicts < CONFLICTS_MAX => conflicts += 1,
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Every writer locks the scenario before it touches what belongs to it, so that they wait for each other instead of
+    /// in a circle. Only one that also removes a run of another scenario may have to be done again.
+    async fn record_once(&self, prepared: &Prepared, again: bool) -> Result<Ingested, StoreError> {
         let mut writing = self.database.write().await?;
+        write_documents(&mut writing, &prepared.record).await?;
+        write_scenario(&mut writing, &prepared.record).await?;
+        self.database.lock_scenario(&mut writing, &prepared.record.scenario).await?;
         let mut removed = remove_other_at(&mut writing, &prepared.location, &prepared.digest).await?;
         if again {
             removed |= remove(&mut writing, &prepared.digest).await?;
         }
-        write_scenario(&mut writing, &prepared.record).await?;
         let added = write_run(&mut writing, prepared).await?;
         if added {
             write_coverage(&mut writing, &prepared.record).await?;
@@ -175,6 +192,10 @@ async fn write_scenario(writing: &mut Writing<'_>, record: &RunRecord) -> Result
                VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (scenario) DO NOTHING";
     let query = sqlx::query(sql).bind(&record.scenario).bind(&record.words).bind(&record.board).bind(&record.load);
     query.bind(&record.method).bind(i64::MIN).execute(&mut *writing.transaction).await?;
+    Ok(())
+}
+
+async fn write_documents(writing: &mut Writing<'_>, record: &RunRecord) -> Result<(), StoreError> {
     for document in [&record.environment, &record.settings] {
         let sql = "INSERT INTO documents (document, json) VALUES ($1, $2) ON CONFLICT (document) DO NOTHING";
         sqlx::query(sql).bind(&document.name).bind(&document.json).execute(&mut *writing.transaction).await?;

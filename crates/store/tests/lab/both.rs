@@ -39,6 +39,7 @@ promises!(
     an_archive_is_there_once_however_often_it_is_added,
     an_archive_that_moved_is_found_at_its_new_place,
     added_at_once_by_many_it_is_there_once,
+    added_and_read_again_at_once_by_many_no_one_fails,
     the_fleet_shows_the_newest_run_and_its_coverage,
     a_board_that_turned_bad_names_the_last_good_and_the_first_bad_run,
     a_history_has_its_runs_in_order_and_its_parts_add_up,

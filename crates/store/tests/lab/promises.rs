@@ -130,6 +130,36 @@ pub async fn added_at_once_by_many_it_is_there_once(lab: Lab) {
     assert_eq!(first.fleet().await.unwrap().rows[0].coverage.samples, 6000);
 }
 
+pub async fn added_and_read_again_at_once_by_many_no_one_fails(lab: Lab) {
+    let stores = [lab.open().await, lab.open().await];
+    let mut all: Vec<PathBuf> = Vec::new();
+    for round in 0..10 {
+        let paths: Vec<PathBuf> = (0..6).map(|number| lab.inside(&format!("run{round}-{number}"))).collect();
+        for (number, path) in paths.iter().enumerate() {
+            // Two runs on each of three kernels of a board that is new in this round.
+            let kernel = format!("6.{}.0", number % 3);
+            SyntheticRun::of(&format!("board{round}"), &kernel, number as i64).write(path);
+        }
+        let mut tasks = Vec::new();
+        for store in stores.iter().cycle().take(4) {
+            for path in &paths {
+                let (store, path) = (store.clone(), path.clone());
+                tasks.push(tokio::spawn(async move { store.ingest(&path, assess()).await.map(drop) }));
+            }
+        }
+        all.extend(paths);
+        for store in &stores {
+            assert_eq!(store.rebuild(all.clone(), assess(), &mut |_| ()).await.unwrap().runs, all.len() as u64);
+        }
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+        let rows = stores[0].fleet().await.unwrap().rows;
+        let coverage: Vec<u64> = rows.iter().map(|row| row.coverage.runs).collect();
+        assert_eq!(coverage, vec![2; round + 1], "runs on the newest kernel of each board");
+    }
+}
+
 pub async fn the_fleet_shows_the_newest_run_and_its_coverage(lab: Lab) {
     let store = lab.open().await;
     assert_eq!(store.fleet().await.unwrap().rows, []);
