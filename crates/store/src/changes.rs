@@ -34,6 +34,13 @@ pub enum Triage {
 }
 
 impl Triage {
+    pub const ALL: [Self; 4] = [Self::New, Self::Known, Self::Fixed, Self::Noise];
+
+    /// The one with this word.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|triage| triage.word() == word)
+    }
+
     /// As on pages, on the command line and in documents.
     pub fn word(self) -> &'static str {
         match self {
@@ -249,5 +256,19 @@ impl Change {
             found_unix_ns: get(row, "found_unix_ns")?,
             reported_unix_ns: get(row, "reported_unix_ns")?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_of_a_triage_is_the_one_in_documents_and_means_it() {
+        for triage in Triage::ALL {
+            assert_eq!(serde_json::to_value(triage).unwrap(), triage.word());
+            assert_eq!(Triage::of(triage.word()), Some(triage));
+        }
+        assert_eq!(Triage::of("New"), None);
     }
 }

@@ -5,7 +5,8 @@ use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::IndexArguments;
 use crate::terminal::json;
 use crate::terminal::page::Page;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,23 +27,20 @@ pub struct ChangesArguments {
     common: IndexArguments,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum TriageName {
-    New,
-    Known,
-    Fixed,
-    Noise,
-}
-
 #[derive(Debug, Args)]
 pub struct TriageArguments {
     /// Name of the change, as `tardy store changes` prints it
     change: String,
     /// What it is
-    #[arg(value_enum)]
-    triage: TriageName,
+    #[arg(value_parser = triage_words())]
+    triage: Triage,
     #[command(flatten)]
     common: IndexArguments,
+}
+
+fn triage_words() -> impl TypedValueParser<Value = Triage> {
+    PossibleValuesParser::new(Triage::ALL.map(Triage::word))
+        .map(|word| Triage::of(&word).expect("the parser allows no other word"))
 }
 
 pub async fn changes(arguments: &ChangesArguments) -> anyhow::Result<Exit> {
@@ -78,13 +76,7 @@ pub async fn changes(arguments: &ChangesArguments) -> anyhow::Result<Exit> {
 
 pub async fn triage(arguments: &TriageArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open().await?;
-    let triage = match arguments.triage {
-        TriageName::New => Triage::New,
-        TriageName::Known => Triage::Known,
-        TriageName::Fixed => Triage::Fixed,
-        TriageName::Noise => Triage::Noise,
-    };
-    if !store.triage(&arguments.change, triage).await? {
+    if !store.triage(&arguments.change, arguments.triage).await? {
         let text = format!("no change {}; `tardy store changes` lists them", arguments.change);
         return Err(UsageError(text).into());
     }
