@@ -1,13 +1,14 @@
 //! Condenses the requests of a run.
 
 use crate::Samples;
-use crate::parts::{Part, Stage, by_thread, follow};
+use crate::parts::{Followed, Part, Stage, by_thread, follow};
 use crate::phases::{Clip, Way, divide};
 use crate::read::Recorded;
 use crate::sleeps::{self, Sleep, Threads};
 use archive::storage::{
     StorageAccount, StorageCause, StorageDescription, StoragePhase, StoragePhaseFigures, StorageRequest,
 };
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -19,24 +20,44 @@ const NEAR_NS: i64 = 1_000_000_000;
 /// A cause with less than this part of the latency is not named.
 const LEAST_PART: i64 = 20;
 
+/// How many times all samples together may look at a part. Samples of a kernel have a few parts each; those of a recording
+/// from elsewhere may have thousands, and all the same ones.
+const LOOKS_MAX: u64 = 1 << 31;
+
 /// Everything that is known of a run.
 struct Run<'a> {
     recorded: &'a Recorded,
     threads: Threads,
     parts: BTreeMap<i32, Vec<&'a Part>>,
-    /// The first and last instant of the trace.
+    /// The first and last instant of what was followed of the trace.
     span: Option<(i64, i64)>,
+    looks_left: Cell<u64>,
 }
 
 /// The account of a run.
 pub fn account(description: &StorageDescription, recorded: &Recorded, samples: &[Samples]) -> StorageAccount {
+    account_within(description, recorded, samples, LOOKS_MAX)
+}
+
+fn account_within(
+    description: &StorageDescription,
+    recorded: &Recorded,
+    samples: &[Samples],
+    looks_max: u64,
+) -> StorageAccount {
     let tids: Vec<i32> = description.threads.iter().map(|(_, tid)| *tid).collect();
-    let parts = follow(recorded, &description.device);
+    let Followed { parts, given_up_ns } = follow(recorded, &description.device);
+    let followed_until_ns = given_up_ns.map_or(i64::MAX, |given_up_ns| given_up_ns.saturating_sub(1));
     let run = Run {
         recorded,
         threads: sleeps::of(recorded, &tids),
         parts: by_thread(&parts),
-        span: recorded.events.first().zip(recorded.events.last()).map(|(first, last)| (first.at_ns, last.at_ns)),
+        span: recorded
+            .events
+            .first()
+            .zip(recorded.events.last())
+            .map(|(first, last)| (first.at_ns, last.at_ns.min(followed_until_ns))),
+        looks_left: Cell::new(looks_max),
     };
     let mut requests: Vec<StorageRequest> = Vec::new();
     for of in samples {
@@ -60,7 +81,7 @@ pub fn account(description: &StorageDescription, recorded: &Recorded, samples: &
         split_by_kernel: count(&|part| part.split),
         requeued: count(&|part| part.requeued > 0),
         flushes: count(&|part| part.extent.is_flush),
-        gaps: recorded.gaps.len() as u64,
+        gaps: recorded.gaps.len() as u64 + u64::from(given_up_ns.is_some()),
         ..condensed(&requests)
     };
     requests.sort_by_key(|request| (Reverse(request.latency_ns), request.due_ns));
@@ -72,7 +93,7 @@ pub fn account(description: &StorageDescription, recorded: &Recorded, samples: &
 impl Run<'_> {
     /// Divides one sample and names what its events prove.
     fn request(&self, thread: u32, tid: Option<i32>, due_ns: i64, latency_ns: i64) -> StorageRequest {
-        let until_ns = due_ns.saturating_add(latency_ns.max(0));
+        let until_ns = due_ns.checked_add(latency_ns.max(0));
         let whole = |phase| StorageRequest {
             thread,
             due_ns,
@@ -80,32 +101,47 @@ impl Run<'_> {
             phases: if latency_ns == 0 { Vec::new() } else { vec![(phase, latency_ns)] },
             causes: Vec::new(),
         };
-        let Some(tid) = tid.filter(|_| latency_ns > 0 && self.covers(due_ns, until_ns)) else {
+        let (Some(tid), Some(until_ns)) = (tid, until_ns) else { return whole(StoragePhase::NotSplit) };
+        if latency_ns <= 0 || !self.covers(due_ns, until_ns) {
             return whole(StoragePhase::NotSplit);
-        };
+        }
         let sleeps = within(self.threads.sleeps.get(&tid).map_or(&[][..], Vec::as_slice), due_ns, until_ns);
         let mut parts: Vec<(&Part, Clip)> =
             self.submitted(tid, due_ns, until_ns).map(|part| (part, Clip::ALL)).collect();
         if parts.iter().any(|(part, _)| part.done_ns().is_none()) {
             return whole(StoragePhase::NotSplit);
         }
-        let mut journal_ns = 0;
+        let mut for_journal: Vec<(i64, i64)> = Vec::new();
         for sleep in sleeps {
             let (Some(waker), Some(woken_ns)) = (sleep.waker, sleep.woken_ns) else { continue };
             let clip = Clip { from_ns: sleep.from_ns, until_ns: woken_ns };
             let of_waker = self.submitted(waker, i64::MIN, woken_ns);
+            if !self.may_look(of_waker.clone().count() as u64) {
+                return whole(StoragePhase::NotSplit);
+            }
             let while_asleep = of_waker.filter(|part| part.done_ns().is_some_and(|done_ns| done_ns > sleep.from_ns));
             let before = parts.len();
             parts.extend(while_asleep.map(|part| (part, clip)));
             let is_journal = self.recorded.names.get(&waker).is_some_and(|name| name.starts_with("jbd2/"));
             if is_journal && parts.len() > before {
-                journal_ns = woken_ns.saturating_sub(sleep.from_ns).saturating_add(journal_ns);
+                for_journal.push((sleep.from_ns, woken_ns));
             }
+        }
+        // Dividing looks at every part at each of its own instants and at those of the sleeps.
+        let instants = 6 * parts.len() as u64 + 3 * sleeps.len() as u64;
+        if !self.may_look(instants.saturating_mul(parts.len() as u64)) {
+            return whole(StoragePhase::NotSplit);
         }
         let phases = divide(Way { from_ns: due_ns, until_ns, parts: &parts, sleeps });
         let mut request = StorageRequest { thread, due_ns, latency_ns, phases, causes: Vec::new() };
-        request.causes = self.causes(tid, &request, &parts, sleeps, journal_ns);
+        request.causes = self.causes(tid, &request, &parts, sleeps, &for_journal);
         request
+    }
+
+    fn may_look(&self, looks: u64) -> bool {
+        let left = self.looks_left.get().checked_sub(looks);
+        self.looks_left.set(left.unwrap_or(0));
+        left.is_some()
     }
 
     /// Whether the trace has no gap in a stretch.
@@ -117,7 +153,7 @@ impl Run<'_> {
     }
 
     /// The parts that a thread submitted in a stretch.
-    fn submitted(&self, tid: i32, from_ns: i64, until_ns: i64) -> impl Iterator<Item = &Part> {
+    fn submitted(&self, tid: i32, from_ns: i64, until_ns: i64) -> impl Iterator<Item = &Part> + Clone {
         let parts = self.parts.get(&tid).map_or(&[][..], Vec::as_slice);
         let from = parts.partition_point(|part| part.start_ns() < from_ns);
         let until = parts.partition_point(|part| part.start_ns() <= until_ns);
@@ -132,25 +168,22 @@ impl Run<'_> {
         request: &StorageRequest,
         parts: &[(&Part, Clip)],
         sleeps: &[Sleep],
-        journal_ns: i64,
+        for_journal: &[(i64, i64)],
     ) -> Vec<(StorageCause, Option<i64>)> {
         let until_ns = request.due_ns.saturating_add(request.latency_ns);
-        let inside = |from_ns: i64, to_ns: i64| to_ns.min(until_ns).saturating_sub(from_ns.max(request.due_ns)).max(0);
-        let flush_ns: i64 = parts
-            .iter()
-            .filter(|(part, _)| part.extent.is_flush)
-            .map(|(part, clip)| {
-                at_device_ns(part).map_or(0, |(from, to)| inside(from.max(clip.from_ns), to.min(clip.until_ns)))
-            })
-            .sum();
-        let runnable_ns = sleeps.iter().filter_map(|sleep| Some(inside(sleep.woken_ns?, sleep.until_ns))).sum();
+        let inside = |stretches: &mut dyn Iterator<Item = (i64, i64)>| {
+            covered_ns(stretches.map(|(from, to)| (from.max(request.due_ns), to.min(until_ns))))
+        };
+        let mut flushes = parts.iter().filter(|(part, _)| part.extent.is_flush).filter_map(|(part, clip)| {
+            at_device_ns(part).map(|(from, to)| (from.max(clip.from_ns), to.min(clip.until_ns)))
+        });
+        let mut runnable = sleeps.iter().filter_map(|sleep| Some((sleep.woken_ns?, sleep.until_ns)));
         let reclaims = self.threads.reclaims.get(&tid).map_or(&[][..], Vec::as_slice);
-        let reclaim_ns = reclaims.iter().map(|(from_ns, to_ns)| inside(*from_ns, *to_ns)).sum();
         let timed = [
-            (StorageCause::JournalCommit, journal_ns),
-            (StorageCause::Flush, flush_ns),
-            (StorageCause::WakeUp, runnable_ns),
-            (StorageCause::Reclaim, reclaim_ns),
+            (StorageCause::JournalCommit, inside(&mut for_journal.iter().copied())),
+            (StorageCause::Flush, inside(&mut flushes)),
+            (StorageCause::WakeUp, inside(&mut runnable)),
+            (StorageCause::Reclaim, inside(&mut reclaims.iter().copied())),
             (StorageCause::Queue, request.ns(StoragePhase::RequestToDevice)),
         ];
         let large = timed.into_iter().filter(|(_, ns)| *ns > 0 && ns.saturating_mul(LEAST_PART) >= request.latency_ns);
@@ -164,6 +197,19 @@ impl Run<'_> {
         causes.extend(seen.into_iter().filter(|(_, seen)| *seen).map(|(cause, _)| (cause, None)));
         causes
     }
+}
+
+/// How long at least one of these stretches lasts; where they overlap, time counts once.
+fn covered_ns(stretches: impl Iterator<Item = (i64, i64)>) -> i64 {
+    let mut stretches: Vec<(i64, i64)> = stretches.filter(|(from_ns, to_ns)| from_ns < to_ns).collect();
+    stretches.sort_unstable();
+    let (mut sum_ns, mut counted_until_ns) = (0_i64, i64::MIN);
+    for (from_ns, to_ns) in stretches {
+        let from_ns = from_ns.max(counted_until_ns);
+        sum_ns = sum_ns.saturating_add(to_ns.saturating_sub(from_ns).max(0));
+        counted_until_ns = counted_until_ns.max(to_ns);
+    }
+    sum_ns
 }
 
 /// When the device last had a part.
@@ -194,7 +240,7 @@ fn quantile(sorted: &[i64], percent: usize) -> Option<i64> {
 
 /// The part of a request outside of the device, in thousandths.
 fn software_permille(device_ns: i64, whole_ns: i64) -> Option<u32> {
-    let outside = i128::from(whole_ns - device_ns) * 1000;
+    let outside = (i128::from(whole_ns) - i128::from(device_ns)) * 1000;
     (whole_ns > 0).then(|| u32::try_from((outside + i128::from(whole_ns) / 2) / i128::from(whole_ns)).unwrap_or(0))
 }
 
@@ -225,5 +271,25 @@ fn condensed(requests: &[StorageRequest]) -> StorageAccount {
         software_permille: software_permille(device_ns, whole_ns),
         software_permille_median: median(shares.map(i64::from)).and_then(|share| u32::try_from(share).ok()),
         ..StorageAccount::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::{Event, Extent, What};
+
+    #[test]
+    fn of_many_samples_with_many_parts_only_the_first_are_split() {
+        let event = |at_ns, what| Event { at_ns, cpu: 0, tid: 1, in_interrupt: false, what };
+        let flush = Extent { sector: 0, sectors: 0, is_flush: true };
+        let mut events: Vec<Event> = (0..20).map(|at_ns| event(at_ns, What::Queue(flush))).collect();
+        events.extend([event(30, What::Issue(flush)), event(40, What::Complete(flush)), event(99, What::BlockSoftirq)]);
+        let recorded = Recorded { events, ..Recorded::default() };
+        let description = StorageDescription { threads: vec![(0, 1)], ..StorageDescription::default() };
+        let samples = [Samples { thread: 0, samples: vec![(0, 50); 10] }];
+        assert_eq!(account(&description, &recorded, &samples).split, 10);
+        let cost_of_one = 6 * 20 * 20;
+        assert_eq!(account_within(&description, &recorded, &samples, 3 * cost_of_one).split, 3);
     }
 }

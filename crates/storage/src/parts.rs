@@ -62,37 +62,105 @@ struct Interrupt {
 
 /// How many interrupts are remembered: those between the issue of a request and its completion matter.
 const INTERRUPTS_KEPT: usize = 256;
+/// How many open parts all events together may be compared with. Recordings of kernels need a few for each event; one from
+/// elsewhere may have millions of parts open, and millions of events that fit all of them.
+const COMPARISONS_MAX: u64 = 1 << 31;
 
 struct Following<'a> {
     device: &'a StorageDevice,
     parts: Vec<Part>,
-    open: Vec<usize>,
+    open: Open,
     interrupts: Vec<Interrupt>,
+    comparisons: u64,
 }
 
-/// Follows every part; ascending by their start.
-pub fn follow(recorded: &Recorded, device: &StorageDevice) -> Vec<Part> {
-    let mut following = Following { device, parts: Vec::new(), open: Vec::new(), interrupts: Vec::new() };
+/// Every part that was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Followed {
+    /// Ascending by their start.
+    pub parts: Vec<Part>,
+    /// From this instant on nothing was followed, because it takes too long.
+    pub given_up_ns: Option<i64>,
+}
+
+/// Follows every part.
+pub fn follow(recorded: &Recorded, device: &StorageDevice) -> Followed {
+    follow_within(recorded, device, COMPARISONS_MAX)
+}
+
+fn follow_within(recorded: &Recorded, device: &StorageDevice, comparisons_max: u64) -> Followed {
+    let mut following =
+        Following { device, parts: Vec::new(), open: Open::default(), interrupts: Vec::new(), comparisons: 0 };
     let mut gaps = recorded.gaps.iter().peekable();
+    let mut given_up_ns = None;
     for event in &recorded.events {
+        if following.comparisons > comparisons_max {
+            given_up_ns = Some(event.at_ns);
+            break;
+        }
         while gaps.next_if(|gap_ns| **gap_ns <= event.at_ns).is_some() {
             // What was open may have gone on unseen.
-            following.open.clear();
+            following.open = Open::default();
         }
         following.take(event);
     }
-    following.parts
+    Followed { parts: following.parts, given_up_ns }
+}
+
+/// Positions of the parts that are not complete.
+#[derive(Debug, Default)]
+struct Open {
+    flushes: Vec<usize>,
+    /// By first sector.
+    others: BTreeMap<u64, Vec<usize>>,
+}
+
+impl Open {
+    fn add(&mut self, extent: Extent, at: usize) {
+        match extent.is_flush {
+            true => self.flushes.push(at),
+            false => self.others.entry(extent.sector).or_default().push(at),
+        }
+    }
+
+    fn remove(&mut self, extent: Extent, at: usize) {
+        if extent.is_flush {
+            self.flushes.retain(|open| *open != at);
+        } else if let Some(same_start) = self.others.get_mut(&extent.sector) {
+            same_start.retain(|open| *open != at);
+            if same_start.is_empty() {
+                self.others.remove(&extent.sector);
+            }
+        }
+    }
+
+    /// Parts that a request may contain.
+    fn near(&self, request: Extent) -> Vec<usize> {
+        match request.is_flush {
+            true => self.flushes.clone(),
+            false => self.others.range(request.sector..=request.end()).flat_map(|(_, open)| open).copied().collect(),
+        }
+    }
+
+    fn all(&self) -> Vec<usize> {
+        self.flushes.iter().chain(self.others.values().flatten()).copied().collect()
+    }
 }
 
 impl Following<'_> {
-    /// The open parts for which the condition holds.
-    fn each(&mut self, holds: impl Fn(&Part) -> bool, mut change: impl FnMut(&mut Part)) {
-        for at in &self.open {
-            let part = &mut self.parts[*at];
+    /// Changes the open parts that a request may contain and for which the condition holds.
+    fn each(&mut self, request: Extent, holds: impl Fn(&Part) -> bool, mut change: impl FnMut(&mut Part)) {
+        for at in self.counted(self.open.near(request)) {
+            let part = &mut self.parts[at];
             if holds(part) {
                 change(part);
             }
         }
+    }
+
+    fn counted(&mut self, compared: Vec<usize>) -> Vec<usize> {
+        self.comparisons = self.comparisons.saturating_add(compared.len() as u64);
+        compared
     }
 
     fn take(&mut self, event: &Event) {
@@ -104,12 +172,13 @@ impl Following<'_> {
                     // What it does with the request is all that is to be known of it.
                     stages.push((at_ns, Stage::Device));
                 }
-                self.open.push(self.parts.len());
+                self.open.add(extent, self.parts.len());
                 let tid = event.tid;
                 self.parts.push(Part { extent, tid, stages, merged: false, split: false, requeued: 0 });
             }
             What::Split { sector, at } => self.split(sector, at),
             What::Merge(extent) => self.each(
+                extent,
                 |part| same_start(part, extent) && part.stage() == Stage::Block,
                 |part| {
                     part.merged = true;
@@ -120,18 +189,25 @@ impl Following<'_> {
             What::Get(_) => {}
             What::Insert(extent) => {
                 self.each(
+                    extent,
                     |part| inside(part, extent) && part.stage() == Stage::Block,
                     |part| part.enter(at_ns, Stage::Queue),
                 );
             }
             What::MergeRequests(extent) => {
-                self.each(|part| inside(part, extent) && part.stage() < Stage::Device, |part| part.merged = true);
+                self.each(
+                    extent,
+                    |part| inside(part, extent) && part.stage() < Stage::Device,
+                    |part| part.merged = true,
+                );
             }
             What::Issue(extent) => self.each(
+                extent,
                 |part| inside(part, extent) && part.stage() < Stage::Device,
                 |part| part.enter(at_ns, Stage::Device),
             ),
             What::Requeue(extent) => self.each(
+                extent,
                 |part| inside(part, extent) && part.stage() == Stage::Device,
                 |part| {
                     part.requeued += 1;
@@ -139,9 +215,10 @@ impl Following<'_> {
                 },
             ),
             What::Complete(extent) => {
-                self.complete(event, |part| inside(part, extent) && part.stage() == Stage::Device)
+                let near = self.open.near(extent);
+                self.complete(event, near, |part| inside(part, extent) && part.stage() == Stage::Device)
             }
-            What::CompletePart(extent) => self.complete(event, |part| {
+            What::CompletePart(extent) => self.complete(event, self.open.all(), |part| {
                 part.extent.sector == extent.sector || (!part.extent.is_flush && part.extent.end() == extent.sector)
             }),
             What::Interrupt { number } => {
@@ -157,11 +234,10 @@ impl Following<'_> {
     }
 
     fn split(&mut self, sector: u64, at: u64) {
-        let found = self.open.iter().copied().find(|open| {
+        let start = Extent { sector, sectors: 0, is_flush: false };
+        let found = self.counted(self.open.near(start)).into_iter().find(|open| {
             let part = &self.parts[*open];
-            part.extent.sector == sector
-                && (sector + 1..part.extent.end()).contains(&at)
-                && part.stage() == Stage::Block
+            part.extent.sector == sector && sector < at && at < part.extent.end() && part.stage() == Stage::Block
         });
         let Some(found) = found else { return };
         let part = &mut self.parts[found];
@@ -169,19 +245,21 @@ impl Following<'_> {
         let mut rest = part.clone();
         rest.extent = Extent { sector: at, sectors: part.extent.end() - at, is_flush: false };
         part.extent.sectors = at - sector;
-        self.open.push(self.parts.len());
+        self.open.add(rest.extent, self.parts.len());
         self.parts.push(rest);
     }
 
-    fn complete(&mut self, event: &Event, is_done: impl Fn(&Part) -> bool) {
-        let done: Vec<usize> = self.open.iter().copied().filter(|at| is_done(&self.parts[*at])).collect();
-        for at in done {
+    fn complete(&mut self, event: &Event, compared: Vec<usize>, is_done: impl Fn(&Part) -> bool) {
+        for at in self.counted(compared) {
+            if !is_done(&self.parts[at]) {
+                continue;
+            }
             let issued_ns = self.parts[at].stages.last().map_or(event.at_ns, |(at_ns, _)| *at_ns);
             if let Some(interrupt_ns) = self.interrupt_of(event, issued_ns) {
                 self.parts[at].enter(interrupt_ns, Stage::Interrupted);
             }
             self.parts[at].enter(event.at_ns, Stage::Done);
-            self.open.retain(|open| *open != at);
+            self.open.remove(self.parts[at].extent, at);
         }
     }
 
@@ -215,4 +293,30 @@ pub fn by_thread(parts: &[Part]) -> BTreeMap<i32, Vec<&Part>> {
         by_thread.entry(part.tid).or_default().push(part);
     }
     by_thread
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(at_ns: i64, what: What) -> Event {
+        Event { at_ns, cpu: 0, tid: 1, in_interrupt: false, what }
+    }
+
+    #[test]
+    fn of_many_parts_and_many_events_that_fit_all_of_them_only_the_first_are_followed() {
+        let one = Extent { sector: 5, sectors: 1, is_flush: false };
+        let mut events: Vec<Event> = (0..100).map(|at_ns| event(at_ns, What::Queue(one))).collect();
+        events.extend((100..200).map(|at_ns| event(at_ns, What::Issue(one))));
+        events.push(event(200, What::Complete(one)));
+        let recorded = Recorded { events, ..Recorded::default() };
+        let device = StorageDevice::default();
+        let all = follow(&recorded, &device);
+        assert_eq!((all.given_up_ns, all.parts.iter().filter(|part| part.done_ns() == Some(200)).count()), (None, 100));
+        let some = follow_within(&recorded, &device, 1000);
+        assert_eq!(
+            (some.given_up_ns, some.parts.iter().filter(|part| part.done_ns().is_some()).count()),
+            (Some(111), 0)
+        );
+    }
 }

@@ -225,6 +225,62 @@ fn what_the_trace_does_not_show_is_not_split() {
     assert_eq!(outside.software_permille, None);
 }
 
+#[test]
+fn a_split_at_the_last_sector_is_no_split() {
+    let last = sectors(u64::MAX, 8);
+    let account = of(
+        &description(),
+        &[
+            event(1050, OWN, What::Queue(last)),
+            event(1060, OWN, What::Split { sector: u64::MAX, at: u64::MAX }),
+            event(1100, OWN, What::Issue(last)),
+            interrupt(1700, What::Complete(last)),
+        ],
+    );
+    assert!(phases(&account).contains(&(StoragePhase::Device, 600)), "{account:?}");
+    assert_eq!(account.split_by_kernel, 0);
+}
+
+#[test]
+fn a_request_that_ends_after_the_last_instant_is_not_split() {
+    let recorded = Recorded {
+        events: vec![event(0, 1, What::BlockSoftirq), event(i64::MAX, 1, What::BlockSoftirq)],
+        ..Recorded::default()
+    };
+    let samples = [Samples { thread: 0, samples: vec![(5, i64::MAX)] }];
+    assert_eq!(phases(&account(&description(), &recorded, &samples)), [(StoragePhase::NotSplit, i64::MAX)]);
+}
+
+#[test]
+fn flushes_that_overlap_count_once() {
+    let account = of(
+        &description(),
+        &[
+            event(1000, OWN, What::Queue(FLUSH)),
+            event(1000, OWN, What::Issue(FLUSH)),
+            event(1001, OWN, What::Queue(FLUSH)),
+            event(1002, OWN, What::Queue(FLUSH)),
+            event(1002, OWN, What::Issue(FLUSH)),
+            interrupt(1800, What::Complete(FLUSH)),
+        ],
+    );
+    assert_eq!(account.worst[0].causes, [(StorageCause::Flush, Some(800))]);
+}
+
+#[test]
+fn flushes_that_overlap_for_centuries_cost_no_overflow() {
+    let until_ns = i64::MAX - 1;
+    let mut events = vec![event(0, 1, What::BlockSoftirq)];
+    for at_ns in 1..4 {
+        events.extend([event(at_ns, OWN, What::Queue(FLUSH)), event(at_ns, OWN, What::Issue(FLUSH))]);
+    }
+    events.extend([interrupt(until_ns, What::Complete(FLUSH)), event(i64::MAX, 1, What::BlockSoftirq)]);
+    let recorded = Recorded { events, ..Recorded::default() };
+    let samples = [Samples { thread: 0, samples: vec![(1, until_ns - 1)] }];
+    let account = account(&description(), &recorded, &samples);
+    assert_eq!(account.worst[0].causes, [(StorageCause::Flush, Some(until_ns - 1))]);
+}
+
 fn extents() -> impl Strategy<Value = Extent> {
     prop_oneof![(0_u64..40, 1_u64..20).prop_map(|(sector, length)| sectors(sector, length)), Just(FLUSH)]
 }
