@@ -3,6 +3,7 @@
 pub mod lab;
 
 use crate::guard;
+use crate::metrics;
 use crate::pages;
 use crate::problem::{ProblemDocument, Refusal};
 use crate::site::Site;
@@ -34,6 +35,7 @@ struct Description;
 pub fn router(site: Arc<Site>) -> Router {
     let (api, _) = documented().split_for_parts();
     api.route("/api/v1/openapi.json", get(|| async { openapi_document() }))
+        .route("/metrics", get(metrics::metrics))
         .merge(pages::router())
         .fallback(|request: Request| async move { Refusal::NoSuchPage(request.uri().path().to_owned()) })
         .method_not_allowed_fallback(|request: Request| async move { Refusal::Method(request.method().to_string()) })

@@ -25,7 +25,7 @@ pub struct Peer(pub IpAddr);
 
 /// Answers a request if it may be answered, and never without the headers that protect the reader.
 pub async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let asked = Asked::of(&request);
+    let (asked, method, started) = (Asked::of(&request), request.method().clone(), Instant::now());
     let answered = match admitted(&site, &request) {
         Ok(identity) => {
             let mut request = request;
@@ -36,6 +36,7 @@ pub async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) 
         }
         Err(refusal) => pages::presented(refusal.into_response(), &asked, &Identity::default()),
     };
+    site.requests().answered(&method, answered.status(), started.elapsed());
     headers::protected(answered, &asked)
 }
 

@@ -12,6 +12,7 @@ mod follow;
 mod guard;
 mod limits;
 mod listen;
+mod metrics;
 mod pages;
 pub mod problem;
 mod site;

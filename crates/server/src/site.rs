@@ -5,6 +5,7 @@ use crate::data::Looks;
 use crate::follow::Followed;
 use crate::guard::Rates;
 use crate::limits::Limits;
+use crate::metrics::Requests;
 use crate::pages::Reports;
 use crate::problem::Refusal;
 use archive::summary::ReportData;
@@ -70,6 +71,7 @@ pub struct Site {
     pub(crate) lab: Lab,
     store: Store,
     rates: Rates,
+    requests: Requests,
     reports: Reports,
     looks: Looks,
     followed: Mutex<Followed>,
@@ -87,6 +89,7 @@ impl Site {
             lab,
             store,
             rates: Rates::default(),
+            requests: Requests::new(),
             reports: Reports::default(),
             looks: Looks::default(),
             followed: Mutex::default(),
@@ -117,6 +120,10 @@ impl Site {
 
     pub(crate) fn rates(&self) -> &Rates {
         &self.rates
+    }
+
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.requests
     }
 
     pub(crate) fn reports(&self) -> &Reports {

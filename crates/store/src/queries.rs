@@ -2,6 +2,7 @@
 
 pub mod board;
 pub mod compared;
+pub mod counts;
 pub mod culprits;
 pub mod fleet;
 pub mod run;
