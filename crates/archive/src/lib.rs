@@ -5,6 +5,7 @@
 //!
 //! * [`message`] defines the messages of a run; [`frame`] carries them over any byte stream, including damaged ones.
 //! * [`writer`] turns a stream into an archive directory; [`reader`] opens one, even after a crash.
+//! * [`packed`] is an archive as one stream, to send it.
 //! * [`facts`] is what a target reports about its settings, for a check instead of a run.
 //! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
 
@@ -28,6 +29,7 @@ pub mod loss;
 pub mod manifest;
 pub mod message;
 pub mod method;
+pub mod packed;
 pub mod planned;
 pub mod problem;
 pub mod reader;
