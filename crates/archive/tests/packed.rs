@@ -37,7 +37,8 @@ fn what_tar_writes_is_read() {
         fs::write(path, text).unwrap();
     }
     let written = |words: &[&str]| {
-        let packed = Command::new("tar").args(words).arg("-C").arg(folder.path()).args(FILES.map(|(name, _)| name)).output();
+        let packed =
+            Command::new("tar").args(words).arg("-C").arg(folder.path()).args(FILES.map(|(name, _)| name)).output();
         packed.unwrap().stdout
     };
     let names = |stream: &[u8]| {
@@ -53,6 +54,7 @@ fn what_tar_writes_is_read() {
     let refused = names(&written(&["--format=gnu", "-c"])).unwrap_err();
     assert!(refused.to_string().contains("--format=ustar"), "{refused}");
     // Directories are no files.
-    let packed = Command::new("tar").args(["--format=ustar", "-c", "-C"]).arg(folder.path()).arg(Path::new(".")).output();
+    let packed =
+        Command::new("tar").args(["--format=ustar", "-c", "-C"]).arg(folder.path()).arg(Path::new(".")).output();
     assert!(names(&packed.unwrap().stdout).is_err());
 }

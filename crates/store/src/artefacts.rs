@@ -3,6 +3,7 @@
 use crate::digest::Contents;
 use crate::error::StoreError;
 use archive::directory::{ArchiveDirectory, make_directories};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,20 +46,16 @@ impl Artefacts {
     pub fn keep(&self, archive: &ArchiveDirectory, contents: &Contents) -> Result<String, StoreError> {
         static COPIES: AtomicU64 = AtomicU64::new(0);
         let digest = contents.digest();
-        let folder = Path::new(KEPT).join(&digest[..2]);
-        let location = folder.join(&digest).display().to_string();
+        let location = kept_location(&digest);
         let kept = self.root.join(&location);
         if kept.is_dir() {
             return Ok(location);
         }
-        make_directories(&self.root.join(&folder)).map_err(StoreError::io(&kept))?;
+        let folder = kept.parent().unwrap_or(&self.root);
+        make_directories(folder).map_err(StoreError::io(&kept))?;
         let number = COPIES.fetch_add(1, Ordering::Relaxed);
-        let copy = self.root.join(&folder).join(format!(".{digest}-{}-{number}", std::process::id()));
-        let made = copied(archive, contents, &copy).and_then(|()| match fs::rename(&copy, &kept) {
-            // Another caller was faster.
-            Err(_) if kept.is_dir() => fs::remove_dir_all(&copy),
-            renamed => renamed.and_then(|()| fs::File::open(self.root.join(&folder))?.sync_all()),
-        });
+        let copy = folder.join(format!(".{digest}-{}-{number}", std::process::id()));
+        let made = copied(archive, contents, &copy).and_then(|()| put_in_place(&copy, &kept));
         if made.is_err() {
             let _ = fs::remove_dir_all(&copy);
         }
@@ -66,19 +63,43 @@ impl Artefacts {
     }
 }
 
+/// Where the archive with this address is kept, relative to the directory.
+pub fn kept_location(digest: &str) -> String {
+    Path::new(KEPT).join(&digest[..2]).join(digest).display().to_string()
+}
+
+/// Gives a directory with an archive its name, on the disk. Of several callers with the same archive, one does.
+pub fn put_in_place(copy: &Path, kept: &Path) -> io::Result<()> {
+    match fs::rename(copy, kept) {
+        // Another caller was faster.
+        Err(_) if kept.is_dir() => fs::remove_dir_all(copy),
+        renamed => renamed.and_then(|()| fs::File::open(kept.join(".."))?.sync_all()),
+    }
+}
+
+/// Puts the names of these files, and of the folders that they are in, on the disk.
+pub fn sync_names<'a>(archive: &ArchiveDirectory, files: impl Iterator<Item = &'a str>) -> io::Result<()> {
+    let folders: BTreeSet<&Path> =
+        files.flat_map(|name| Path::new(name).ancestors().skip(1)).filter(|of| !of.as_os_str().is_empty()).collect();
+    folders.into_iter().try_for_each(|folder| archive.sync_folder(folder))?;
+    archive.sync_names()
+}
+
 fn copied(archive: &ArchiveDirectory, contents: &Contents, copy: &Path) -> io::Result<()> {
     make_directories(copy)?;
     let target = ArchiveDirectory::open(copy)?;
     let derived = DERIVED.into_iter().filter(|name| archive.has(name));
-    for name in contents.files.iter().map(|file| file.name.as_str()).chain(derived) {
-        io::copy(&mut archive.file(name)?, &mut target.create(name)?)?;
-        target.sync(name)?;
+    let names: Vec<&str> = contents.files.iter().map(|file| file.name.as_str()).chain(derived).collect();
+    for name in &names {
+        let mut file = target.create(name)?;
+        io::copy(&mut archive.file(name)?, &mut file)?;
+        file.sync_all()?;
     }
     // What was copied is what was summed, even if a file changed in between.
     if Contents::of(&target)? != *contents {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the archive changed while it was copied"));
     }
-    target.sync_names()
+    sync_names(&target, names.into_iter())
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// Files of an archive that are read; real ones have a hundredth of that.
 const FILES_MAX: usize = 100_000;
+/// Files of the archive itself.
+const FILES: [&str; 3] = [MANIFEST, RECORDED_FILE, STREAM];
 /// Folders with files, and the folder with a folder for each spike.
 const FOLDERS: [&str; 4] = ["audit", "samples", "storage", "tracer"];
 const SPIKES: &str = "spikes";
@@ -63,8 +65,7 @@ impl Contents {
 
 /// Names of the recorded files, sorted. A name that the format does not have is not one of them.
 fn names(archive: &ArchiveDirectory) -> io::Result<Vec<String>> {
-    let mut names: Vec<String> =
-        [MANIFEST, RECORDED_FILE, STREAM].into_iter().filter(|name| archive.has(name)).map(str::to_owned).collect();
+    let mut names: Vec<String> = FILES.into_iter().filter(|name| archive.has(name)).map(str::to_owned).collect();
     let mut folders: Vec<PathBuf> = FOLDERS.into_iter().map(PathBuf::from).collect();
     for spike in inside(archive, Path::new(SPIKES))? {
         folders.push(Path::new(SPIKES).join(spike));
@@ -75,13 +76,28 @@ fn names(archive: &ArchiveDirectory) -> io::Result<Vec<String>> {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "it has more files than an archive can have"));
             }
             let name = folder.join(name);
-            if let Some(name) = name.to_str().filter(|_| name.extension().is_none_or(|kind| kind != UNFINISHED)) {
+            if let Some(name) = name.to_str().filter(|name| !is_unfinished(name)) {
                 names.push(name.to_owned());
             }
         }
     }
     names.sort();
     Ok(names)
+}
+
+/// Whether a file of this name counts as recorded.
+pub fn is_recorded(name: &str) -> bool {
+    let known = match name.split('/').collect::<Vec<_>>().as_slice() {
+        [file] => FILES.contains(file),
+        [folder, _] => FOLDERS.contains(folder),
+        [spikes, _, _] => *spikes == SPIKES,
+        _ => false,
+    };
+    known && !is_unfinished(name)
+}
+
+fn is_unfinished(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|kind| kind == UNFINISHED)
 }
 
 /// Names in a folder; none if there is no such folder.
@@ -95,18 +111,33 @@ fn inside(archive: &ArchiveDirectory, folder: &Path) -> io::Result<Vec<String>> 
 
 fn summed(archive: &ArchiveDirectory, name: String) -> io::Result<RecordedFile> {
     let mut file = archive.file(&name)?;
-    let (mut hasher, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 256 << 10]);
+    let (mut sum, mut buffer) = (Sum::default(), vec![0; 256 << 10]);
     loop {
         match file.read(&mut buffer)? {
-            0 => break,
-            count => {
-                hasher.update(&buffer[..count]);
-                bytes += count as u64;
-            }
+            0 => return Ok(sum.of(name)),
+            count => sum.add(&buffer[..count]),
         }
     }
-    let sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(RecordedFile { name, bytes, sha256 })
+}
+
+/// Length and checksum of a file, piece by piece.
+#[derive(Default)]
+pub struct Sum {
+    hasher: Sha256,
+    bytes: u64,
+}
+
+impl Sum {
+    pub fn add(&mut self, piece: &[u8]) {
+        self.hasher.update(piece);
+        self.bytes += piece.len() as u64;
+    }
+
+    /// The file with this name that consists of all pieces.
+    pub fn of(self, name: String) -> RecordedFile {
+        let sha256 = self.hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        RecordedFile { name, bytes: self.bytes, sha256 }
+    }
 }
 
 #[cfg(test)]
@@ -136,6 +167,29 @@ mod tests {
         assert_eq!(Contents::of(&copy).unwrap().digest(), contents.digest());
         archive.replace("samples/0.bin", b"S").unwrap();
         assert_ne!(Contents::of(&archive).unwrap().digest(), contents.digest());
+    }
+
+    #[test]
+    fn files_that_count_are_those_whose_names_are_of_the_format() {
+        let recorded =
+            ["audit/calls.bin", "manifest.json", "samples/0.bin", "spikes/0001/trace.dat", "tracer/0001.txt"];
+        let others = [
+            "contents.json",
+            "explanations.json",
+            "pins.json",
+            "samples/0.partial",
+            "samples/deeper/0.bin",
+            "spikes/0001/deeper/trace.dat",
+            "spikes/0001/trace.partial",
+            "spikes/file",
+            "tokens",
+        ];
+        assert!(recorded.iter().all(|name| is_recorded(name)) && !others.iter().any(|name| is_recorded(name)));
+        let deeper = |name: &&str| !name.contains("deeper") && *name != "spikes/file";
+        let files: Vec<(&str, &str)> =
+            recorded.into_iter().chain(others.into_iter().filter(deeper)).map(|name| (name, name)).collect();
+        let (_folder, archive) = archive_of(&files);
+        assert_eq!(names(&archive).unwrap(), recorded);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Why the store could not do something.
 
+use crate::receiving::Refused;
 use archive::reader::OpenError;
 use std::io;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub enum StoreError {
     Archive(#[from] OpenError),
     #[error("failed to add {0}: the run still goes on; add it when it has ended")]
     GoesOn(PathBuf),
+    #[error("failed to take the archive: {0}")]
+    Refused(#[from] Refused),
     #[error("failed to read the row of run {0}: it is damaged; `tardy store rebuild` makes the index again")]
     Row(String),
     #[error("failed to wait for a thread: {0}")]

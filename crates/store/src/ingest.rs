@@ -121,7 +121,7 @@ impl Store {
         Ok(Prepared { digest, location, bytes, pruned_unix_ns, pins, record })
     }
 
-    async fn known(&self, digest: &str) -> Result<Option<Ingested>, StoreError> {
+    pub(crate) async fn known(&self, digest: &str) -> Result<Option<Ingested>, StoreError> {
         let sql = "SELECT r.id, s.board, r.location FROM runs r JOIN scenarios s ON s.scenario = r.scenario WHERE r.digest = $1";
         let row: Option<(String, String, String)> =
             sqlx::query_as(sql).bind(digest).fetch_optional(self.database.pool()).await?;

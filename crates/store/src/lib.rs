@@ -6,6 +6,7 @@
 //!
 //! * [`Address`] names an index and its archives; [`Store::open`] opens both and updates the schema.
 //! * [`Store::ingest`] adds an archive. Adding it twice, at once or after a crash leaves it there once.
+//! * [`PackedArchive`] is an archive to send, [`Store::receive`] takes one from a stream.
 //! * [`queries`] answers what pages ask: fleet, history of a board, a run, series, culprits.
 //! * [`queue`] has plans to run on boards, and the leases of the workers that run them.
 //! * [`changes`] are places where a figure changed its level, with their triage, each reported once.
@@ -25,11 +26,13 @@ pub mod kernel_line;
 mod label;
 mod migrations;
 mod outline;
+mod packing;
 mod pins;
 mod pruning;
 pub mod queries;
 pub mod queue;
 mod rebuild;
+mod receiving;
 mod record;
 mod retention;
 mod row;
@@ -41,9 +44,11 @@ pub use assessment::{Assess, Assessment};
 pub use error::StoreError;
 pub use ingest::{Ingested, Outcome};
 pub use outline::{Bar, Outline};
+pub use packing::PackedArchive;
 pub use pins::Pin;
 pub use pruning::Pruned;
 pub use rebuild::{LeftOut, Rebuilt};
+pub use receiving::Refused;
 pub use retention::{KeptBecause, Prunable, Retention};
 pub use standing::Standing;
 

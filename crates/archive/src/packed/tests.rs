@@ -94,7 +94,9 @@ fn what_is_not_a_regular_file_with_a_name_inside_is_refused() {
 #[test]
 fn a_length_is_octal_and_within_the_limits() {
     let declared = |text: &[u8; 12]| changed(|header| header[124..136].copy_from_slice(text));
-    for wrong in [b"            ", b"-0000000001\0", b"0000000009 \0", b"\x80\0\0\0\0\0\0\0\0\0\0\x01", b"00000 00001\0"] {
+    for wrong in
+        [b"            ", b"-0000000001\0", b"0000000009 \0", b"\x80\0\0\0\0\0\0\0\0\0\0\x01", b"00000 00001\0"]
+    {
         assert!(refused(&declared(wrong)).contains("not octal"), "{wrong:?}");
     }
     for huge in [b"777777777777", b"77777777777\0", b"00004000001\0"] {

@@ -2,7 +2,7 @@
 
 use crate::postgres::Server;
 use crate::promises::{self, Lab};
-use crate::{changes, queue, retention};
+use crate::{changes, queue, retention, uploads};
 use prerequisites::require;
 use std::future::Future;
 
@@ -62,6 +62,13 @@ promises!(
     traces_go_except_of_maxima_failures_recent_and_pinned_runs,
     a_run_pinned_after_the_list_was_made_stays,
     removing_that_was_interrupted_is_completed;
+    uploads:
+    an_archive_from_a_stream_is_there_once_with_its_recorded_files,
+    what_its_address_does_not_name_is_refused_and_leaves_nothing,
+    a_run_that_has_not_ended_is_neither_sent_nor_taken,
+    received_at_once_by_many_it_is_there_once,
+    what_a_crash_left_of_an_upload_is_completed_or_removed,
+    a_received_archive_that_was_damaged_is_taken_again;
     changes:
     a_step_a_second_mode_and_a_drift_are_found_with_their_kernels,
     scatter_is_no_change,

@@ -3,16 +3,17 @@
 use crate::both::finish;
 use crate::postgres::Server;
 use crate::promises::{Lab, assess};
+use crate::uploads::LIMITS;
 use archive::reader::Run;
 use prerequisites::require;
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Cursor};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use store::queue::{Ended, JobRequest, JobState};
-use store::{Address, Store};
+use store::{Address, PackedArchive, Store};
 
 /// Set for a child of these tests: directory of archives, and directory of the runs to add.
 const CHILD: &str = "STORE_TEST_CHILD";
@@ -52,6 +53,21 @@ async fn audit(store: &Store, acknowledged: &BTreeSet<String>) {
 /// Not a test of its own: adds every run of a directory and prints the address of each once it is acknowledged.
 #[test]
 fn child_adds_runs() {
+    child(async |store, path| store.ingest(&path, assess()).await.unwrap().digest);
+}
+
+/// Not a test of its own: the same with runs that arrive as streams.
+#[test]
+fn child_receives_runs() {
+    child(async |store, path| {
+        let packed = PackedArchive::of(&path).unwrap();
+        let mut stream = Vec::new();
+        packed.write(&mut stream).unwrap();
+        store.receive(&packed.digest(), Cursor::new(stream), LIMITS, assess()).await.unwrap().digest
+    });
+}
+
+fn child(add: impl AsyncFn(&Store, PathBuf) -> String) {
     let Ok(directories) = std::env::var(CHILD) else { return };
     let (archives, runs) = directories.split_once(':').unwrap();
     finish(async {
@@ -59,7 +75,7 @@ fn child_adds_runs() {
         let mut paths: Vec<PathBuf> = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).collect();
         paths.sort();
         for path in paths {
-            println!("\nacknowledged {}", store.ingest(&path, assess()).await.unwrap().digest);
+            println!("\nacknowledged {}", add(&store, path).await);
         }
         println!("\ncomplete");
     });
@@ -67,19 +83,38 @@ fn child_adds_runs() {
 
 #[test]
 fn a_process_killed_at_any_time_loses_nothing_that_it_acknowledged() {
+    kill_at_any_time("killed::child_adds_runs");
+}
+
+#[test]
+fn a_process_killed_while_it_receives_leaves_whole_archives_only() {
+    let lab = kill_at_any_time("killed::child_receives_runs");
+    let folders = std::fs::read_dir(lab.inside("kept")).unwrap().map(|folder| folder.unwrap().path());
+    let kept = folders.flat_map(|folder| std::fs::read_dir(folder).unwrap()).map(|archive| archive.unwrap());
+    let mut count = 0;
+    for archive in kept {
+        let named = archive.file_name().into_string().unwrap();
+        assert_eq!(PackedArchive::of(&archive.path()).unwrap().digest(), named);
+        count += 1;
+    }
+    assert_eq!(count, runs());
+}
+
+/// Kills a child at random times until it has added every run.
+fn kill_at_any_time(child: &str) -> Lab {
     let lab = Lab::on_sqlite();
     let paths = lab.write_outside(runs());
     let directories = format!("{}:{}", lab.address().archives.display(), paths[0].parent().unwrap().display());
     let (mut acknowledged, mut state) = (BTreeSet::new(), 7);
     for number in 0..=kills() {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "killed::child_adds_runs", "--nocapture"])
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", child, "--nocapture"])
             .env(CHILD, &directories)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let output = child.stdout.take().unwrap();
+        let output = process.stdout.take().unwrap();
         let reader = std::thread::spawn(move || {
             let lines = BufReader::new(output).lines().map_while(Result::ok);
             lines.filter(|line| line.starts_with("acknowledged ") || line == "complete").collect::<Vec<String>>()
@@ -87,9 +122,9 @@ fn a_process_killed_at_any_time_loses_nothing_that_it_acknowledged() {
         // The last one is left alone.
         if number < kills() {
             std::thread::sleep(pause(&mut state, 150));
-            child.kill().unwrap();
+            process.kill().unwrap();
         }
-        let status = child.wait().unwrap();
+        let status = process.wait().unwrap();
         let lines = reader.join().unwrap();
         assert!(number < kills() || (status.success() && lines.last().is_some_and(|line| line == "complete")));
         acknowledged.extend(lines.iter().filter_map(|line| line.strip_prefix("acknowledged ")).map(str::to_owned));
@@ -98,6 +133,7 @@ fn a_process_killed_at_any_time_loses_nothing_that_it_acknowledged() {
         assert_eq!(acknowledged.len(), runs());
         audit(&lab.open().await, &acknowledged).await;
     });
+    lab
 }
 
 fn job(number: usize) -> JobRequest {

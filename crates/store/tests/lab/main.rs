@@ -7,3 +7,4 @@ mod postgres;
 mod promises;
 mod queue;
 mod retention;
+mod uploads;

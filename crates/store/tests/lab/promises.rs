@@ -56,6 +56,10 @@ impl Lab {
         self.folder.path().join(name)
     }
 
+    pub fn outside(&self, name: &str) -> PathBuf {
+        self.outside.path().join(name)
+    }
+
     /// Writes a run into the directory of archives and adds it.
     pub async fn add(&self, store: &Store, name: &str, run: &SyntheticRun) -> store::Ingested {
         run.write(&self.inside(name));

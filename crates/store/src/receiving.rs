@@ -1,0 +1,218 @@
+//! Takes an archive from a stream that is not trusted.
+//!
+//! What arrives is written to a hidden directory, which nothing reads. It becomes an archive of the store when it is whole, can
+//! be read, and has exactly the contents that its address names; then it is ingested like any other. Only recorded files are
+//! taken: the address says nothing about others, and pins and lists of removed files are the store's own.
+
+use crate::Store;
+use crate::artefacts::{kept_location, put_in_place, sync_names};
+use crate::assessment::Assess;
+use crate::digest::{Contents, Sum, is_recorded};
+use crate::error::StoreError;
+use crate::ingest::Ingested;
+use crate::pruning::PrunedContents;
+use archive::directory::{ArchiveDirectory, make_directories};
+use archive::manifest::RunState;
+use archive::packed::{PackedError, PackedLimits, PackedReader};
+use archive::reader::Run;
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+use thiserror::Error;
+
+/// Folder of what is arriving, below the directory of archives.
+const ARRIVING: &str = ".receiving";
+/// An upload takes hours at most. What is older is of a process that was killed.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+const DIGEST_LETTERS: usize = 64;
+
+/// Why an archive that was sent is not taken.
+#[derive(Debug, Error)]
+pub enum Refused {
+    #[error("{0:?} is no address of an archive; that is a SHA-256, 64 digits from 0-9 and a-f")]
+    Address(String),
+    #[error("failed to read it: {0}")]
+    Stream(PackedError),
+    #[error("{0:?} is no recorded file of an archive; send the files that `tardy run` wrote")]
+    NotRecorded(String),
+    #[error("its address is {found}; it was changed or damaged on the way, or sent to the address of another archive")]
+    OtherContents { found: String },
+    #[error("it has no manifest.json that can be read")]
+    Unreadable,
+    #[error("its run has not ended, or its writer was killed; send it when it has ended")]
+    GoesOn,
+    #[error("its raw traces were removed, so it is not what its address names; send it from where it is whole")]
+    Pruned,
+}
+
+impl From<PackedError> for Refused {
+    fn from(error: PackedError) -> Self {
+        Self::Stream(error)
+    }
+}
+
+impl Store {
+    /// The archive with this address, if the store has it: it need not be sent.
+    ///
+    /// # Errors
+    /// [`Refused::Address`], and those of the database.
+    pub async fn acknowledged(&self, digest: &str) -> Result<Option<Ingested>, StoreError> {
+        check_address(digest)?;
+        let Some(known) = self.known(digest).await? else { return Ok(None) };
+        let path = self.artefacts.path(&known.location);
+        let opens = tokio::task::spawn_blocking(move || Run::open_without_seconds(path).is_ok()).await?;
+        Ok(opens.then_some(known))
+    }
+
+    /// Takes an archive with this address from a stream as [`archive::packed`] describes it. It is acknowledged when this
+    /// returns: its files and its rows are on the disk. An archive that the store has is not read; receiving it again after
+    /// an error or a crash is safe.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] if it is not that archive, or not whole; otherwise those of the disk and of the database.
+    pub async fn receive(
+        &self,
+        digest: &str,
+        source: impl Read + Send + 'static,
+        limits: PackedLimits,
+        assess: Arc<dyn Assess>,
+    ) -> Result<Ingested, StoreError> {
+        if let Some(known) = self.acknowledged(digest).await? {
+            return Ok(known);
+        }
+        let (store, of) = (self.clone(), digest.to_owned());
+        let kept = tokio::task::spawn_blocking(move || store.taken(&of, source, limits)).await??;
+        self.ingest(&kept, assess).await
+    }
+
+    /// Removes what uploads left whose process was killed more than a day ago.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn remove_abandoned_uploads(&self) -> Result<(), StoreError> {
+        let arriving = self.artefacts.path(ARRIVING);
+        let entries = match fs::read_dir(&arriving) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(StoreError::io(&arriving))?,
+        };
+        for entry in entries.flatten() {
+            let modified = entry.metadata().and_then(|of| of.modified());
+            let age = modified.map(|modified| SystemTime::now().duration_since(modified).unwrap_or_default());
+            if age.is_ok_and(|age| age > ABANDONED) {
+                // Another server of the same directory may remove it as well.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the archive is kept, once it is.
+    fn taken(&self, digest: &str, source: impl Read, limits: PackedLimits) -> Result<PathBuf, StoreError> {
+        self.remove_abandoned_uploads()?;
+        let kept = self.artefacts.path(&kept_location(digest));
+        if is_whole(&kept, digest) {
+            return Ok(kept);
+        }
+        let arriving = self.new_arriving(digest)?;
+        let made = received(digest, source, limits, &arriving).and_then(|()| self.put(&arriving, &kept, digest));
+        if made.is_err() {
+            let _ = fs::remove_dir_all(&arriving);
+        }
+        made.map(|()| kept)
+    }
+
+    fn put(&self, arriving: &Path, kept: &Path, digest: &str) -> Result<(), StoreError> {
+        make_directories(kept.parent().unwrap_or(kept)).map_err(StoreError::io(kept))?;
+        if kept.is_dir() && !is_whole(kept, digest) {
+            // Something damaged it since it was kept.
+            let damaged = self.new_arriving(digest)?;
+            fs::rename(kept, &damaged).map_err(StoreError::io(kept))?;
+            fs::remove_dir_all(&damaged).map_err(StoreError::io(damaged))?;
+        }
+        put_in_place(arriving, kept).map_err(StoreError::io(kept))
+    }
+
+    /// A new, empty directory that nothing reads.
+    fn new_arriving(&self, digest: &str) -> Result<PathBuf, StoreError> {
+        static UPLOADS: AtomicU64 = AtomicU64::new(0);
+        let folder = self.artefacts.path(ARRIVING);
+        make_directories(&folder).map_err(StoreError::io(&folder))?;
+        loop {
+            let number = UPLOADS.fetch_add(1, Ordering::Relaxed);
+            // A process of another host that shares the directory may have the same number.
+            let path = folder.join(format!("{digest}-{}-{number}", std::process::id()));
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| path.clone()).map_err(StoreError::io(path)),
+            }
+        }
+    }
+}
+
+/// Checks that a text is a SHA-256 in hexadecimal.
+fn check_address(digest: &str) -> Result<(), Refused> {
+    let hexadecimal = digest.bytes().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'f'));
+    if digest.len() == DIGEST_LETTERS && hexadecimal { Ok(()) } else { Err(Refused::Address(digest.to_owned())) }
+}
+
+/// Whether a directory has the archive with this address, with or without its raw traces.
+fn is_whole(kept: &Path, digest: &str) -> bool {
+    let found = || -> io::Result<String> {
+        let archive = ArchiveDirectory::open(kept)?;
+        let contents = Contents::of(&archive)?;
+        let pruned = PrunedContents::read(&archive, &contents)?;
+        Ok(pruned.map_or(contents, |pruned| pruned.contents).digest())
+    };
+    found().is_ok_and(|found| found == digest)
+}
+
+/// Writes the archive into an empty directory, on the disk, if it is the one with this address.
+fn received(digest: &str, source: impl Read, limits: PackedLimits, arriving: &Path) -> Result<(), StoreError> {
+    let archive = ArchiveDirectory::open(arriving).map_err(StoreError::io(arriving))?;
+    let contents = unpacked(source, limits, &archive)?;
+    let found = contents.digest();
+    if found != digest {
+        return Err(Refused::OtherContents { found }.into());
+    }
+    check_finished(&Run::open_without_seconds(arriving).map_err(|_| Refused::Unreadable)?)?;
+    let names = contents.files.iter().map(|file| file.name.as_str());
+    sync_names(&archive, names).map_err(StoreError::io(arriving))
+}
+
+/// Checks that a run has a manifest, and has ended.
+pub fn check_finished(run: &Run) -> Result<(), Refused> {
+    match run.manifest.as_ref().map(|manifest| manifest.state) {
+        None => Err(Refused::Unreadable),
+        Some(RunState::Running) => Err(Refused::GoesOn),
+        Some(_) => Ok(()),
+    }
+}
+
+fn unpacked(source: impl Read, limits: PackedLimits, into: &ArchiveDirectory) -> Result<Contents, StoreError> {
+    let mut reader = PackedReader::new(source, limits);
+    let (mut contents, mut buffer) = (Contents::default(), vec![0; 256 << 10]);
+    while let Some(file) = reader.next_file().map_err(Refused::Stream)? {
+        let name = file.name;
+        if !is_recorded(&name) {
+            return Err(Refused::NotRecorded(name).into());
+        }
+        let failed = || StoreError::io(into.path().join(&name));
+        let mut written = into.create(&name).map_err(failed())?;
+        let mut sum = Sum::default();
+        loop {
+            match reader.read_piece(&mut buffer).map_err(Refused::Stream)? {
+                0 => break,
+                count => {
+                    written.write_all(&buffer[..count]).map_err(failed())?;
+                    sum.add(&buffer[..count]);
+                }
+            }
+        }
+        written.sync_all().map_err(failed())?;
+        contents.files.push(sum.of(name));
+    }
+    Ok(contents)
+}
