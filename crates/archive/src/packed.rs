@@ -27,7 +27,7 @@ pub const FILE_BYTES_MAX: u64 = 0o777_7777_7777;
 pub struct PackedFile {
     /// Relative to the archive.
     pub name: String,
-    /// As declared; so many bytes follow.
+    /// As declared by the header, and present in the stream.
     pub bytes: u64,
 }
 

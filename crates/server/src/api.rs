@@ -1,5 +1,6 @@
 //! The routes: the API below `/api/v1` with its OpenAPI document, and the pages.
 
+pub mod archives;
 pub mod lab;
 
 use crate::guard;
@@ -52,7 +53,10 @@ pub fn open_api() -> String {
 }
 
 fn documented() -> OpenApiRouter<Arc<Site>> {
-    OpenApiRouter::with_openapi(Description::openapi()).routes(routes!(health)).merge(lab::routes())
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(health))
+        .merge(lab::routes())
+        .merge(archives::routes())
 }
 
 fn openapi_document() -> Response {

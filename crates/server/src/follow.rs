@@ -43,7 +43,12 @@ pub async fn follow(site: Arc<Site>) {
 /// Adds every archive that is new or has changed.
 pub async fn look(site: &Arc<Site>) {
     let of = Arc::clone(site);
-    let found = tokio::task::spawn_blocking(move || of.archives().below(of.directory())).await.unwrap_or_default();
+    let found = tokio::task::spawn_blocking(move || {
+        // They take room and nothing else; the next look tries again.
+        let _ = of.store().remove_abandoned_uploads();
+        of.archives().below(of.directory())
+    });
+    let found = found.await.unwrap_or_default();
     let stamped: Vec<(PathBuf, Stamp)> = found.into_iter().map(|path| (path.clone(), stamp(&path))).collect();
     let new: Vec<(PathBuf, Stamp)> = {
         let mut followed = locked(site.followed());

@@ -8,6 +8,8 @@ mod rate;
 pub use identity::{Identity, cookie, no_cookie};
 pub use rate::Rates;
 
+use crate::api::archives::is_upload;
+use crate::limits::Limits;
 use crate::pages;
 use crate::problem::Refusal;
 use crate::site::Site;
@@ -30,9 +32,15 @@ pub async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) 
         Ok(identity) => {
             let mut request = request;
             request.extensions_mut().insert(identity.clone());
-            let answer = tokio::time::timeout(site.limits().request, next.run(request)).await;
-            let limit_s = site.limits().request.as_secs();
-            pages::presented(answer.unwrap_or_else(|_| Refusal::TooSlow { limit_s }.into_response()), &asked, &identity)
+            let answer = if is_upload(&request) {
+                // It has its own limits.
+                next.run(request).await
+            } else {
+                let limit_s = site.limits().request.as_secs();
+                let answer = tokio::time::timeout(site.limits().request, next.run(request)).await;
+                answer.unwrap_or_else(|_| Refusal::TooSlow { limit_s }.into_response())
+            };
+            pages::presented(answer, &asked, &identity)
         }
         Err(refusal) => pages::presented(refusal.into_response(), &asked, &Identity::default()),
     };
@@ -79,8 +87,10 @@ fn admitted(site: &Site, request: &Request) -> Result<Identity, Refusal> {
     }
     if ![Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method()) {
         host::same_origin(request)?;
-        if content_length(request).is_some_and(|bytes| bytes > site.limits().body_bytes_max as u64) {
-            return Err(Refusal::TooLarge { bytes_max: site.limits().body_bytes_max });
+        let Limits { body_bytes_max, upload_bytes_max, .. } = *site.limits();
+        let bytes_max = if is_upload(request) { upload_bytes_max } else { body_bytes_max as u64 };
+        if content_length(request).is_some_and(|bytes| bytes > bytes_max) {
+            return Err(Refusal::TooLarge { bytes_max });
         }
     }
     Ok(identity.unwrap_or_default())

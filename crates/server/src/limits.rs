@@ -5,8 +5,16 @@ use std::time::Duration;
 /// Limits on requests and connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest body of a request, in bytes.
+    /// Largest body of a request, in bytes, except of an upload.
     pub body_bytes_max: usize,
+    /// Largest upload of an archive, in bytes and in files.
+    pub upload_bytes_max: u64,
+    pub upload_files_max: usize,
+    /// Longest time for an upload, and longest time during which it sends nothing.
+    pub upload: Duration,
+    pub upload_idle: Duration,
+    /// Uploads at a time.
+    pub uploads: usize,
     /// Longest time from the head of a request to the head of its answer.
     pub request: Duration,
     /// Longest time for the head of a request, and longest idle time between two requests.
@@ -29,6 +37,11 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes_max: 64 << 10,
+            upload_bytes_max: 8 << 30,
+            upload_files_max: 100_000,
+            upload: Duration::from_secs(3600),
+            upload_idle: Duration::from_secs(30),
+            uploads: 4,
             request: Duration::from_secs(30),
             head: Duration::from_secs(15),
             stalled: Duration::from_secs(30),

@@ -42,7 +42,19 @@ pub enum Refusal {
     #[error("the token allows {has}; this needs {needed}")]
     Role { has: Role, needed: Role },
     #[error("the body of the request has more than {bytes_max} bytes")]
-    TooLarge { bytes_max: usize },
+    TooLarge { bytes_max: u64 },
+    #[error("the upload cannot be read: {}", shown(.0))]
+    UploadMalformed(String),
+    #[error("the archive is not taken: {}", shown(.0))]
+    UploadRefused(String),
+    #[error("the archive is too large: {}", shown(.0))]
+    UploadTooLarge(String),
+    #[error("the upload {what} {limit_s} s")]
+    UploadTooSlow { what: &'static str, limit_s: u64 },
+    #[error("as many archives are being uploaded as this server takes at a time")]
+    UploadsBusy { wait_s: u64 },
+    #[error("the archive cannot be stored")]
+    NotStored,
     #[error("requests from this address are too many")]
     TooMany { wait_s: u64 },
     #[error("the request took longer than {limit_s} s")]
@@ -65,12 +77,15 @@ impl Refusal {
             Self::NoSuchPage(_) | Self::NoSuchRun(_) | Self::NoSuchBoard(_) => StatusCode::NOT_FOUND,
             Self::Parameter { .. } => StatusCode::BAD_REQUEST,
             Self::Index => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Body(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Body(_) | Self::UploadRefused(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Host(_) => StatusCode::MISDIRECTED_REQUEST,
             Self::OtherSite | Self::Role { .. } => StatusCode::FORBIDDEN,
             Self::TokenMissing | Self::TokenUnknown => StatusCode::UNAUTHORIZED,
-            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooLarge { .. } | Self::UploadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UploadMalformed(_) => StatusCode::BAD_REQUEST,
+            Self::UploadTooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
+            Self::UploadsBusy { .. } | Self::NotStored => StatusCode::SERVICE_UNAVAILABLE,
             Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::TooSlow { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unreadable(_) | Self::Defect => StatusCode::INTERNAL_SERVER_ERROR,
@@ -82,10 +97,29 @@ impl Refusal {
         Self::Index
     }
 
+    /// Why an archive was not taken.
+    pub(crate) fn of_upload(error: StoreError) -> Self {
+        use archive::packed::PackedError;
+        match error {
+            StoreError::Refused(store::Refused::Address(found)) => {
+                Self::Parameter { found, expected: "the SHA-256 of an archive, 64 digits from 0-9 and a-f" }
+            }
+            StoreError::Refused(store::Refused::Stream(
+                limit @ (PackedError::TooLarge { .. } | PackedError::TooMany { .. }),
+            )) => Self::UploadTooLarge(limit.to_string()),
+            StoreError::Refused(refused @ (store::Refused::Stream(_) | store::Refused::NotRecorded(_))) => {
+                Self::UploadMalformed(refused.to_string())
+            }
+            StoreError::Refused(refused) => Self::UploadRefused(refused.to_string()),
+            StoreError::Io { .. } => Self::NotStored,
+            other => Self::of_store(other),
+        }
+    }
+
     /// Why a body was not taken.
     pub(crate) fn of_body(site: &Site, status: StatusCode, text: String) -> Self {
         match status {
-            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge { bytes_max: site.limits().body_bytes_max },
+            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge { bytes_max: site.limits().body_bytes_max as u64 },
             _ => Self::Body(text),
         }
     }
@@ -119,6 +153,12 @@ impl ProblemKind for Refusal {
             Self::TokenUnknown => "server.token-unknown",
             Self::Role { .. } => "server.role-too-low",
             Self::TooLarge { .. } => "server.too-large",
+            Self::UploadMalformed(_) => "server.upload-malformed",
+            Self::UploadRefused(_) => "server.upload-refused",
+            Self::UploadTooLarge(_) => "server.upload-too-large",
+            Self::UploadTooSlow { .. } => "server.upload-too-slow",
+            Self::UploadsBusy { .. } => "server.uploads-busy",
+            Self::NotStored => "server.archive-not-stored",
             Self::TooMany { .. } => "server.too-many-requests",
             Self::TooSlow { .. } => "server.too-slow",
             Self::Unreadable(_) => "server.archive-unreadable",
@@ -163,7 +203,7 @@ impl IntoResponse for Refusal {
         let body = serde_json::to_vec(&self.document()).unwrap_or_default();
         let mut response = (self.status(), [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
         match &self {
-            Self::TooMany { wait_s } => {
+            Self::TooMany { wait_s } | Self::UploadsBusy { wait_s } => {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*wait_s));
             }
             Self::TokenMissing | Self::TokenUnknown => {
@@ -245,6 +285,36 @@ pub const DEFINITIONS: &[Definition] = &[
         fix: "send less at a time",
     },
     Definition {
+        code: "server.upload-malformed",
+        meaning: "The body of an upload is not an archive as one stream: it was cut off, or contains what no archive has.",
+        fix: "upload with `tardy store push`, or write the recorded files with `tar --format=ustar --sort=name`",
+    },
+    Definition {
+        code: "server.upload-refused",
+        meaning: "The upload is a stream of files, but not the finished archive that its address names.",
+        fix: "upload with `tardy store push` from where the run was recorded, after it has ended",
+    },
+    Definition {
+        code: "server.upload-too-large",
+        meaning: "An archive has more bytes or files than the server takes.",
+        fix: "copy the archive into the directory of the server, where it is added by itself",
+    },
+    Definition {
+        code: "server.upload-too-slow",
+        meaning: "An upload sent nothing for a while, or took longer than the server waits.",
+        fix: "check the line to the server, then upload again; what is there already is not sent twice",
+    },
+    Definition {
+        code: "server.uploads-busy",
+        meaning: "As many clients upload archives as the server takes at a time.",
+        fix: "wait as long as `Retry-After` says; `tardy store push` does",
+    },
+    Definition {
+        code: "server.archive-not-stored",
+        meaning: "The directory of archives could not be written to.",
+        fix: "check that its disk has room and that the server may write to it, then upload again",
+    },
+    Definition {
         code: "server.too-many-requests",
         meaning: "An address sends more requests, or more wrong tokens, than the limit.",
         fix: "wait as long as `Retry-After` says",
@@ -286,6 +356,12 @@ mod tests {
             Refusal::TokenUnknown,
             Refusal::Role { has: Role::Read, needed: Role::Run },
             Refusal::TooLarge { bytes_max: 1 },
+            Refusal::UploadMalformed(text()),
+            Refusal::UploadRefused(text()),
+            Refusal::UploadTooLarge(text()),
+            Refusal::UploadTooSlow { what: "took longer than", limit_s: 1 },
+            Refusal::UploadsBusy { wait_s: 1 },
+            Refusal::NotStored,
             Refusal::TooMany { wait_s: 1 },
             Refusal::TooSlow { limit_s: 1 },
             Refusal::Unreadable(text()),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use store::{Address, Assess, Store, StoreError};
 use thiserror::Error;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Reports that are made, and looks for changes that go on, at a time.
 const WORKERS: usize = 2;
@@ -76,6 +76,7 @@ pub struct Site {
     looks: Looks,
     followed: Mutex<Followed>,
     workers: Semaphore,
+    uploads: Arc<Semaphore>,
 }
 
 impl Site {
@@ -85,6 +86,7 @@ impl Site {
     /// If it cannot be opened or updated.
     pub async fn open(lab: Lab) -> Result<Self, StoreError> {
         let store = Store::open(&lab.index).await?;
+        let uploads = Arc::new(Semaphore::new(lab.limits.uploads));
         Ok(Self {
             lab,
             store,
@@ -94,6 +96,7 @@ impl Site {
             looks: Looks::default(),
             followed: Mutex::default(),
             workers: Semaphore::new(WORKERS),
+            uploads,
         })
     }
 
@@ -136,6 +139,11 @@ impl Site {
 
     pub(crate) fn followed(&self) -> &Mutex<Followed> {
         &self.followed
+    }
+
+    /// A place for an upload; `None` if all are taken.
+    pub(crate) fn place_for_upload(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.uploads).try_acquire_owned().ok()
     }
 
     /// Does work that takes long on a thread of its own, little of it at a time.

@@ -3,56 +3,15 @@
 mod lab;
 
 use lab::AsStored;
+use lab::running::{Running, answer};
 use server::access::Tokens;
 use server::{Lab, Limits, ListenError, Listener};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::oneshot;
-
-struct Running {
-    address: SocketAddr,
-    end: oneshot::Sender<()>,
-    thread: JoinHandle<()>,
-    _directory: tempfile::TempDir,
-}
-
-impl Running {
-    fn with(limits: Limits) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let mut site = Lab::of(directory.path().to_owned(), Arc::new(AsStored));
-        site.limits = limits;
-        let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), site).unwrap();
-        let address = listener.address().unwrap();
-        let (end, until) = oneshot::channel();
-        let until = async {
-            let _ = until.await;
-        };
-        let thread = std::thread::spawn(move || listener.serve(until).unwrap());
-        Self { address, end, thread, _directory: directory }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream
-    }
-
-    fn end(self) {
-        self.end.send(()).unwrap();
-        self.thread.join().unwrap();
-    }
-}
 
 const REQUEST: &[u8] = b"GET /api/v1/health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
-
-fn answer(stream: &mut TcpStream) -> String {
-    let mut bytes = vec![0; 8192];
-    let count = stream.read(&mut bytes).unwrap();
-    String::from_utf8_lossy(&bytes[..count]).into_owned()
-}
 
 #[test]
 fn a_client_that_sends_its_head_byte_by_byte_is_cut_off_and_others_are_answered() {

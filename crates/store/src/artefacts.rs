@@ -59,7 +59,7 @@ impl Artefacts {
         if made.is_err() {
             let _ = fs::remove_dir_all(&copy);
         }
-        made.map(|()| location).map_err(StoreError::io(&kept))
+        made.map(|_| location).map_err(StoreError::io(&kept))
     }
 }
 
@@ -68,12 +68,13 @@ pub fn kept_location(digest: &str) -> String {
     Path::new(KEPT).join(&digest[..2]).join(digest).display().to_string()
 }
 
-/// Gives a directory with an archive its name, on the disk. Of several callers with the same archive, one does.
-pub fn put_in_place(copy: &Path, kept: &Path) -> io::Result<()> {
+/// Gives a directory with an archive its name, on the disk. Of several callers with the same archive, one does; returns
+/// whether this one did.
+pub fn put_in_place(copy: &Path, kept: &Path) -> io::Result<bool> {
     match fs::rename(copy, kept) {
         // Another caller was faster.
-        Err(_) if kept.is_dir() => fs::remove_dir_all(copy),
-        renamed => renamed.and_then(|()| fs::File::open(kept.join(".."))?.sync_all()),
+        Err(_) if kept.is_dir() => fs::remove_dir_all(copy).map(|()| false),
+        renamed => renamed.and_then(|()| fs::File::open(kept.join(".."))?.sync_all()).map(|()| true),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::artefacts::{kept_location, put_in_place, sync_names};
 use crate::assessment::Assess;
 use crate::digest::{Contents, Sum, is_recorded};
 use crate::error::StoreError;
-use crate::ingest::Ingested;
+use crate::ingest::{Ingested, Outcome};
 use crate::pruning::PrunedContents;
 use archive::directory::{ArchiveDirectory, make_directories};
 use archive::manifest::RunState;
@@ -83,9 +83,13 @@ impl Store {
         if let Some(known) = self.acknowledged(digest).await? {
             return Ok(known);
         }
+        let has_row = self.known(digest).await?.is_some();
         let (store, of) = (self.clone(), digest.to_owned());
-        let kept = tokio::task::spawn_blocking(move || store.taken(&of, source, limits)).await??;
-        self.ingest(&kept, assess).await
+        let (kept, put) = tokio::task::spawn_blocking(move || store.taken(&of, source, limits)).await??;
+        let ingested = self.ingest(&kept, assess).await?;
+        // A server that follows the directory may have added it first.
+        let outcome = if put && !has_row { Outcome::Added } else { ingested.outcome };
+        Ok(Ingested { outcome, ..ingested })
     }
 
     /// Removes what uploads left whose process was killed more than a day ago.
@@ -109,22 +113,22 @@ impl Store {
         Ok(())
     }
 
-    /// Where the archive is kept, once it is.
-    fn taken(&self, digest: &str, source: impl Read, limits: PackedLimits) -> Result<PathBuf, StoreError> {
+    /// Where the archive is kept, once it is, and whether it was put there.
+    fn taken(&self, digest: &str, source: impl Read, limits: PackedLimits) -> Result<(PathBuf, bool), StoreError> {
         self.remove_abandoned_uploads()?;
         let kept = self.artefacts.path(&kept_location(digest));
         if is_whole(&kept, digest) {
-            return Ok(kept);
+            return Ok((kept, false));
         }
         let arriving = self.new_arriving(digest)?;
         let made = received(digest, source, limits, &arriving).and_then(|()| self.put(&arriving, &kept, digest));
         if made.is_err() {
             let _ = fs::remove_dir_all(&arriving);
         }
-        made.map(|()| kept)
+        made.map(|put| (kept, put))
     }
 
-    fn put(&self, arriving: &Path, kept: &Path, digest: &str) -> Result<(), StoreError> {
+    fn put(&self, arriving: &Path, kept: &Path, digest: &str) -> Result<bool, StoreError> {
         make_directories(kept.parent().unwrap_or(kept)).map_err(StoreError::io(kept))?;
         if kept.is_dir() && !is_whole(kept, digest) {
             // Something damaged it since it was kept.

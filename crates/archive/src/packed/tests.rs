@@ -1,3 +1,5 @@
+//! Tests of streams: whole, cut, changed, hostile.
+
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

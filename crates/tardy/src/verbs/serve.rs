@@ -33,7 +33,7 @@ Examples:
   tardy serve lab/ --listen 0.0.0.0:8700 --host lab.example
 
 On loopback nobody logs in. On another address the server starts only if there are tokens; one of \
-the role read sees everything, and no page or address of the API needs more. A token is printed once and stored as a \
+the role read sees everything, one of the role run also uploads archives. A token is printed once and stored as a \
 hash. Put a proxy with TLS in front: tokens travel as they are.
 Ctrl-C ends it; requests in progress are answered.";
 
