@@ -100,3 +100,46 @@ fn a_token_is_printed_once_and_opens_a_server_that_needs_one() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert_eq!(server.end(), Some(0));
 }
+
+/// Two hosts: a server with tokens, and a `tardy` that uploads what was recorded elsewhere.
+#[test]
+fn archives_are_pushed_to_a_server_once_with_a_token_that_may() {
+    let (lab, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    copy(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1"),
+        &elsewhere.path().join("nightly/one"),
+    );
+    let token = |role: &str| {
+        let mut tardy = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        let added =
+            tardy.arg("serve").arg(lab.path()).args(["--add-token", &format!("{role}:{role}")]).output().unwrap();
+        String::from_utf8(added.stdout).unwrap().trim().to_owned()
+    };
+    let (read, run) = (token("read"), token("run"));
+    fs::write(elsewhere.path().join("lab.token"), format!("{run}\n")).unwrap();
+    let server = Serving::of(lab.path(), &[]);
+    let address = format!("http://{}", server.address);
+    let push = |token: Option<&str>, words: &[&str]| {
+        let mut tardy = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        tardy.args(["store", "push", &address]).args(words).current_dir(elsewhere.path()).env_remove("TARDY_TOKEN");
+        let ended = tardy.envs(token.map(|token| ("TARDY_TOKEN", token))).output().unwrap();
+        (ended.status.code(), String::from_utf8(ended.stdout).unwrap(), String::from_utf8(ended.stderr).unwrap())
+    };
+    for (token, fix) in
+        [(None, "--token-file"), (Some("tardy-00"), "--add-token"), (Some(read.as_str()), "the role run")]
+    {
+        let (code, said, _) = push(token, &["nightly"]);
+        assert!(code == Some(1) && said.contains("left out") && said.contains(fix), "{code:?} {said}");
+    }
+    let authorized = format!("authorization: Bearer {read}\r\n");
+    assert!(server.get("/api/v1/runs", &authorized).ends_with("[]"), "nothing of it is there");
+    let (code, said, errors) = push(None, &["nightly", "--token-file", "lab.token"]);
+    assert!(code == Some(0) && said.contains("  added  nightly/one"), "{code:?} {said} {errors}");
+    let digest = said.split(' ').next().unwrap();
+    let (code, said, errors) = push(Some(&run), &["nightly/one", "--json"]);
+    assert!(code == Some(0) && said.contains("\"known\"") && said.contains(digest), "{code:?} {said} {errors}");
+    assert_eq!(server.get("/api/v1/runs", &authorized).matches("\"digest\":\"").count(), 1);
+    let report = server.get(&format!("/runs/{digest}"), &format!("accept: text/html\r\n{authorized}"));
+    assert!(report.starts_with("HTTP/1.1 200") && report.contains("How late does Linux wake tasks"));
+    assert_eq!(server.end(), Some(0));
+}

@@ -2,6 +2,7 @@
 
 mod changes;
 mod page;
+mod push;
 
 use crate::archives::{all_below, find};
 use crate::exit::{Exit, UsageError};
@@ -26,9 +27,11 @@ Examples:
   tardy store list
   tardy store rebuild --store postgres://lab@db/tardy --archives /srv/archives
   tardy store prune --dry-run --older-than 30d
+  tardy store push http://localhost:8700 nightly/ --token-file lab.token
   tardy store changes --notify 'mail -s change lab@example.org'
 
 `rebuild` makes what the index says of runs again from the archives; queued plans and triage are in the index alone.
+`push` speaks plain HTTP: reach a server on another host through a tunnel, `ssh -N -L 8700:localhost:8700 HOST`.
 Exit codes: 0 done, 1 some archives were left out or a message was not sent, 2 wrong usage, 3 the index or the disk failed.";
 
 /// Index the archives of a lab, and remove traces that nothing needs
@@ -47,6 +50,8 @@ enum StoreVerb {
     Rebuild(IndexArguments),
     /// List boards with their newest run, verdict, worst case and coverage
     List(IndexArguments),
+    /// Upload archives to a server, `tardy serve`; what it has is not sent again
+    Push(push::PushArguments),
     /// Remove raw traces that nothing needs; histograms, figures and verdicts stay
     Prune(PruneArguments),
     /// Look for changes of figures, and report each once
@@ -103,6 +108,7 @@ pub fn run(arguments: &StoreArguments) -> anyhow::Result<Exit> {
         StoreVerb::Ingest(arguments) => finish(ingest(arguments)),
         StoreVerb::Rebuild(arguments) => finish(rebuild(arguments)),
         StoreVerb::List(arguments) => finish(list(arguments)),
+        StoreVerb::Push(arguments) => finish(push::push(arguments)),
         StoreVerb::Prune(arguments) => finish(prune(arguments)),
         StoreVerb::Changes(arguments) => finish(changes::changes(arguments)),
         StoreVerb::Triage(arguments) => finish(changes::triage(arguments)),

@@ -29,6 +29,8 @@ mod observe;
 mod perfetto_reader;
 mod plan;
 mod pseudo_terminal;
+#[cfg(feature = "lab")]
+mod push;
 mod real_meter;
 mod results;
 mod run;

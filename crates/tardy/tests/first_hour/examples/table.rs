@@ -52,6 +52,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("--source", "a kernel with this tracer"),
     ("'pipewire*'", "a session with PipeWire"),
     ("tardy serve", "a browser"),
+    ("store push", "a server; serve.rs runs it"),
     ("postgres:", "a PostgreSQL server"),
     ("--board pi", "a board"),
     ("backfill", "kernels"),
