@@ -49,7 +49,7 @@ pub fn gather(root: &Path, priority: u8) -> Facts {
         tasks,
         omitted,
         tracing_problem,
-        methods: methods::states(root),
+        methods: methods::states(root, priority),
     }
 }
 

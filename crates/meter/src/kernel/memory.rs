@@ -22,6 +22,14 @@ pub fn lock_all() -> io::Result<()> {
     Ok(())
 }
 
+/// Unlocks all memory, and locks no future memory.
+///
+/// # Errors
+/// None that Linux documents.
+pub fn unlock_all() -> io::Result<()> {
+    Ok(munlockall()?)
+}
+
 /// Whether this much more memory can be mapped and locked. Inaccessible memory counts, and costs nothing.
 fn try_to_map(bytes: usize) -> io::Result<()> {
     // SAFETY: the kernel chooses the address, no other code gets it, and it is unmapped with the length of the mapping.

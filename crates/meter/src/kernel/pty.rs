@@ -4,13 +4,22 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The near end of a new pair on the machine whose files are below `root`.
+///
+/// # Errors
+/// ENOENT without /dev/ptmx or a mounted devpts, ENOSPC when all pairs are taken.
+pub fn open_below(root: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(root.join("dev/ptmx"))
+}
 
 /// A new pair: what is written into one end comes out of the other one.
 ///
 /// # Errors
-/// ENOENT without /dev/ptmx, ENOSPC when all pairs are taken.
+/// Those of [`open_below`].
 pub fn pair() -> io::Result<(File, File)> {
-    let near = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open("/dev/ptmx")?;
+    let near = open_below(Path::new("/"))?;
     let unlocked: libc::c_int = 0;
     // SAFETY: the request reads one `int`, which is live.
     if unsafe { libc::ioctl(near.as_raw_fd(), libc::TIOCSPTLCK as _, &raw const unlocked) } != 0 {

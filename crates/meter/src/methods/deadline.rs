@@ -81,11 +81,15 @@ impl MeasuringMethod for Deadline {
         }]
     }
 
+    fn scheduling(&self, _request: &MethodRequest) -> Option<(Policy, u8)> {
+        Some((Policy::Deadline, 0))
+    }
+
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
         let station = |cpu: &u32| {
             let waiter = Yielding { period_ns: site.settings.interval_ns as i64, started_ns: None };
             // The kernel refuses to bind deadline threads.
-            Station { pinned: Some(false), scheduling: Some((Policy::Deadline, 0)), ..Station::new(*cpu, waiter) }
+            Station { pinned: Some(false), scheduling: self.scheduling(site.request()), ..Station::new(*cpu, waiter) }
         };
         Ok(site.measured.iter().map(station).collect())
     }

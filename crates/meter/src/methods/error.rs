@@ -39,7 +39,8 @@ impl ProblemKind for MethodError {
             Self::Impossible { obstacles, .. } => obstacles.iter().map(|obstacle| obstacle.fix.as_str()).collect(),
             _ => Vec::new(),
         };
-        let fixes: Vec<&str> = fixes.into_iter().filter(|fix| !fix.is_empty()).collect();
+        let mut fixes: Vec<&str> = fixes.into_iter().filter(|fix| !fix.is_empty()).collect();
+        fixes.dedup();
         if fixes.is_empty() { self.fix_of_variant() } else { fixes.join("; ") }
     }
 }

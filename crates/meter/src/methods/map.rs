@@ -145,6 +145,11 @@ impl MeasuringMethod for Map {
         Vec::new()
     }
 
+    fn scheduling(&self, request: &MethodRequest) -> Option<(Policy, u8)> {
+        let work = Work::of(request);
+        Some((work.policy, work.priority))
+    }
+
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
         let work = Work::of(site.request());
         if work.fills_a_cpu() && site.measured.len() == site.allowed.len() {

@@ -11,6 +11,7 @@
 
 mod audio;
 mod deadline;
+mod device;
 pub mod error;
 mod hardware;
 pub mod interrupt;
@@ -21,6 +22,7 @@ mod migrate;
 mod mutex;
 mod noise;
 mod response;
+mod rights;
 mod semaphore;
 mod signal;
 pub mod stimulus;
@@ -29,10 +31,9 @@ mod timer;
 mod uio;
 
 use crate::journal::Journal;
-use crate::kernel::scheduling;
 use crate::measure::partner::Partner;
 use crate::measure::waiter::{Waiter, WaiterCounts};
-use archive::method::state::{MethodState, Obstacle, ObstacleKind};
+use archive::method::state::{MethodState, Obstacle};
 use archive::method::{METHODS, Method, MethodRequest};
 use archive::settings::{Policy, RunSettings};
 use error::MethodError;
@@ -44,6 +45,11 @@ pub trait MeasuringMethod {
     /// What prevents it on the machine whose files are below `root`; `request` is `None` if only the method itself is
     /// checked. Changes nothing, and needs no privileges.
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle>;
+
+    /// Policy and priority of its measuring threads, unless they are those of the run.
+    fn scheduling(&self, _request: &MethodRequest) -> Option<(Policy, u8)> {
+        None
+    }
 
     /// Opens its resources. Those that the kernel does not release with the process are written into the journal first.
     ///
@@ -165,26 +171,27 @@ pub fn open(site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodEr
     method.open(site, journal)
 }
 
-/// What each method lacks on the machine whose files are below `root`; on this machine also the privilege for real-time
-/// priorities.
-pub fn states(root: &Path) -> Vec<MethodState> {
-    let right = (root == Path::new("/")).then(missing_right).flatten();
-    let state = |name: Method| MethodState {
-        method: name.name().to_owned(),
-        obstacles: right.clone().into_iter().chain(method(name).obstacles(root, None)).collect(),
-    };
-    METHODS.iter().map(|definition| state(definition.method)).collect()
+/// Whether this process can run the requested method, before anything of the machine is changed.
+///
+/// # Errors
+/// Everything that is missing, in the words of [`states`].
+pub fn check(settings: &RunSettings) -> Result<(), MethodError> {
+    let request = &settings.method;
+    let mut obstacles = rights::missing(settings, rights::of_locked_memory().as_ref());
+    obstacles.extend(method(request.name).obstacles(Path::new("/"), Some(request)));
+    if obstacles.is_empty() { Ok(()) } else { Err(MethodError::Impossible { method: request.name, obstacles }) }
 }
 
-/// The privilege that every method needs, if this process lacks it.
-fn missing_right() -> Option<Obstacle> {
-    // In a separate thread, because this one must keep its policy.
-    let tried = std::thread::spawn(|| scheduling::set_policy(Policy::Fifo, 1, 1_000_000)).join().ok()?;
-    tried.err().map(|error| Obstacle {
-        kind: ObstacleKind::Right,
-        text: format!("the right to real-time priorities (SCHED_FIFO: {error})"),
-        fix: "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r`; in a container \
-              add --cap-add SYS_NICE; `tardy run --degrade` measures without it"
-            .into(),
-    })
+/// What a run of each method with this priority lacks on the machine whose files are below `root`; on this machine also
+/// the rights of this process.
+pub fn states(root: &Path, priority: u8) -> Vec<MethodState> {
+    let live = root == Path::new("/");
+    let memory = live.then(rights::of_locked_memory).flatten();
+    let state = |name: Method| {
+        let settings = RunSettings { method: MethodRequest::from(name), priority, ..RunSettings::default() };
+        let mut obstacles = if live { rights::missing(&settings, memory.as_ref()) } else { Vec::new() };
+        obstacles.extend(method(name).obstacles(root, None));
+        MethodState { method: name.name().to_owned(), obstacles }
+    };
+    METHODS.iter().map(|definition| state(definition.method)).collect()
 }

@@ -42,6 +42,10 @@ impl MeasuringMethod for Noise {
         Vec::new()
     }
 
+    fn scheduling(&self, request: &MethodRequest) -> Option<(Policy, u8)> {
+        (!request.is_set("rt")).then_some((Policy::Other, 0))
+    }
+
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
         let realtime = site.request().is_set("rt");
         if realtime && site.measured.len() >= site.allowed.len() {
@@ -52,9 +56,9 @@ impl MeasuringMethod for Noise {
             };
             return Err(MethodError::Impossible { method: Method::Noise, obstacles: vec![obstacle] });
         }
-        let station = |cpu: &u32| {
-            let scheduling = (!realtime).then_some((Policy::Other, 0));
-            Station { scheduling, ..Station::new(*cpu, Busy { last_ns: None }) }
+        let station = |cpu: &u32| Station {
+            scheduling: self.scheduling(site.request()),
+            ..Station::new(*cpu, Busy { last_ns: None })
         };
         Ok(site.measured.iter().map(station).collect())
     }

@@ -161,6 +161,9 @@ fn stages<W: Write>(
     load::check(&settings.loads)?;
     let journals = journal_directory();
     repair(&mut lines.link, &journals);
+    if settings.watch.is_none() && !settings.degrade {
+        methods::check(settings)?;
+    }
 
     lines.phase(RunPhase::Prepare);
     let journal = Journal::begin(&journals, &Header::of_this_process()).map_err(MeterProblem::Journal)?;

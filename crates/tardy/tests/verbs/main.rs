@@ -24,6 +24,7 @@ mod lab;
 mod labgrid;
 mod large;
 mod live_view;
+mod methods_listed_live;
 mod methods_live;
 mod observe;
 mod perfetto_reader;

@@ -3,11 +3,12 @@
 //! The device has a time stamp of its own: its comparator shows when the period started. Without the right to map its registers
 //! (`hpet_mmap=1` on the kernel's command line) a sample starts at the kernel's entry of the interrupt handler.
 
-use super::{Periodic, SampleStart, device_obstacles, device_of, obstacle, open_below, stamps, station};
+use super::{Periodic, SampleStart, device_obstacles, device_of, rate_obstacle, stamps, station};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::kernel::event_stamps::Point;
 use crate::kernel::hpet::{Hpet, Registers};
+use crate::methods::device::{obstacle, open_below};
 use crate::methods::error::MethodError;
 use crate::methods::{MeasuringMethod, Site, Station};
 use archive::method::state::{Obstacle, ObstacleKind};
@@ -71,6 +72,7 @@ fn period_ticks(tick_fs: u64, hz: u64) -> u64 {
 impl MeasuringMethod for HpetTimer {
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
         let mut obstacles = device_obstacles(WHAT, root, &device_of(request, DEVICE));
+        obstacles.extend(rate_obstacle(root, Path::new("proc/sys/dev/hpet/max-user-freq"), request, Method::Hpet));
         let expiry = request.and_then(|request| request.value("sample")) == Some("expiry");
         let line = std::fs::read_to_string(root.join("proc/cmdline")).unwrap_or_default();
         if expiry && !line.split_whitespace().any(|word| word == "hpet_mmap" || word == "hpet_mmap=1") {

@@ -13,15 +13,15 @@ mod pending;
 pub mod rtc;
 
 use super::Station;
-use crate::kernel::clock;
 use crate::kernel::event_stamps::{EventStamps, Point};
 use crate::kernel::trace_mount;
+use crate::kernel::{capability, clock};
 use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use crate::methods::device::{obstacle, open_below};
 use archive::load::cpu_list;
-use archive::method::MethodRequest;
 use archive::method::state::{Obstacle, ObstacleKind};
+use archive::method::{Method, MethodRequest};
 use pending::Pending;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,8 @@ use std::time::Duration;
 
 /// An interrupt that has not come after this time does not come.
 const SILENCE: Duration = Duration::from_secs(1);
+
+const CAP_SYS_RESOURCE: u32 = 24;
 
 /// A device whose interrupts a thread waits for.
 pub trait Periodic: Send {
@@ -196,32 +198,6 @@ fn device_of(request: Option<&MethodRequest>, usual: &str) -> PathBuf {
     PathBuf::from(request.and_then(|request| request.value("device")).unwrap_or(usual))
 }
 
-fn open_below(root: &Path, device: &Path) -> io::Result<File> {
-    File::open(root.join(device.strip_prefix("/").unwrap_or(device)))
-}
-
-/// What is wrong with a device that cannot be opened.
-fn obstacle(what: &str, device: &Path, error: &io::Error) -> Obstacle {
-    let name = device.display();
-    let (kind, text, fix) = match error.raw_os_error() {
-        Some(libc::ENOENT | libc::ENXIO | libc::ENODEV) => (
-            ObstacleKind::Device,
-            format!("there is no {what} {name}"),
-            "a virtual machine or container may have none; name another one with device=".to_owned(),
-        ),
-        Some(libc::EBUSY) => (
-            ObstacleKind::InUse,
-            format!("{name} is in use, or the kernel needs it itself"),
-            format!("`fuser -v {name}` shows the program that uses it"),
-        ),
-        Some(libc::EACCES | libc::EPERM) => {
-            (ObstacleKind::Right, format!("the right to open {name}"), "run as root".to_owned())
-        }
-        _ => (ObstacleKind::Device, format!("{name}: {error}"), String::new()),
-    };
-    Obstacle { kind, text, fix }
-}
-
 /// What keeps a device from being used.
 fn device_obstacles(what: &str, root: &Path, device: &Path) -> Vec<Obstacle> {
     match open_below(root, device) {
@@ -233,6 +209,18 @@ fn device_obstacles(what: &str, root: &Path, device: &Path) -> Vec<Obstacle> {
             fix: format!("name a {what} with device="),
         }],
     }
+}
+
+/// The rate of the interrupt, if it is above the maximum of users in the file `limit` and this process is one of them.
+fn rate_obstacle(root: &Path, limit: &Path, request: Option<&MethodRequest>, method: Method) -> Option<Obstacle> {
+    let default = MethodRequest::from(method);
+    let hz = request.unwrap_or(&default).number("hz");
+    let most_hz: u64 = std::fs::read_to_string(root.join(limit)).ok()?.trim().parse().ok()?;
+    (hz > most_hz && capability::is_missing(root, CAP_SYS_RESOURCE)).then(|| Obstacle {
+        kind: ObstacleKind::Right,
+        text: format!("the right to more than {most_hz} interrupts per second (CAP_SYS_RESOURCE)"),
+        fix: format!("add hz={most_hz}, or as root: echo {hz} > /{}", limit.display()),
+    })
 }
 
 #[cfg(test)]
@@ -331,9 +319,20 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_answers_is_an_obstacle_of_its_kind() {
-        let kind = |number| obstacle("clock", Path::new("/dev/rtc0"), &io::Error::from_raw_os_error(number)).kind;
-        let expected = [ObstacleKind::Device, ObstacleKind::InUse, ObstacleKind::Right];
-        assert_eq!([libc::ENOENT, libc::EBUSY, libc::EACCES].map(kind), expected);
+    fn a_rate_above_the_maximum_of_users_needs_a_right() {
+        let root = tempfile::tempdir().unwrap();
+        let limit = Path::new("limit");
+        let status = |capabilities: u64| {
+            std::fs::create_dir_all(root.path().join("proc/self")).unwrap();
+            std::fs::write(root.path().join("proc/self/status"), format!("CapEff:\t{capabilities:016x}\n")).unwrap();
+        };
+        let obstacle = |request: Option<&MethodRequest>| rate_obstacle(root.path(), limit, request, Method::Rtc);
+        status(0);
+        assert_eq!(obstacle(None), None, "a kernel without the limit");
+        std::fs::write(root.path().join(limit), "64\n").unwrap();
+        assert!(obstacle(None).is_some_and(|one| one.kind == ObstacleKind::Right && one.fix.contains("hz=64")));
+        assert_eq!(obstacle(Some(&MethodRequest::parse("rtc:hz=64").unwrap())), None);
+        status(1 << CAP_SYS_RESOURCE);
+        assert_eq!(obstacle(None), None);
     }
 }

@@ -10,11 +10,12 @@
 //! the meter has ended, in whatever way, and closes it last.
 
 use super::keeper::{Keeper, KeeperLife, let_callback_end};
-use super::{Periodic, SampleStart, device_obstacles, device_of, obstacle, open_below, stamps, station};
+use super::{Periodic, SampleStart, device_obstacles, device_of, rate_obstacle, stamps, station};
 use crate::journal::Journal;
 use crate::kernel::event_stamps::Point;
 use crate::kernel::rtc::Rtc;
 use crate::kernel::scheduling;
+use crate::methods::device::{obstacle, open_below};
 use crate::methods::error::MethodError;
 use crate::methods::{MeasuringMethod, Site, Station};
 use archive::method::state::{Obstacle, ObstacleKind};
@@ -70,7 +71,10 @@ fn from_handler(request: Option<&MethodRequest>) -> bool {
 
 impl MeasuringMethod for RealTimeClock {
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        let mut obstacles = device_obstacles(WHAT, root, &device_of(request, DEVICE));
+        let device = device_of(request, DEVICE);
+        let mut obstacles = device_obstacles(WHAT, root, &device);
+        let limit = device.file_name().map(|name| Path::new("sys/class/rtc").join(name).join("max_user_freq"));
+        obstacles.extend(limit.and_then(|limit| rate_obstacle(root, &limit, request, Method::Rtc)));
         if from_handler(request) && !root.join(PROBES).exists() {
             obstacles.push(Obstacle {
                 kind: ObstacleKind::Kernel,

@@ -2,9 +2,9 @@
 
 use super::{Input, Output, Reading, Role, Stretch, Wires, answering};
 use crate::journal::Journal;
-use crate::kernel::clock;
 use crate::kernel::datagram::{self, Datagram};
 use crate::kernel::packet::{HEADER_BYTES, PacketSocket};
+use crate::kernel::{capability, clock};
 use crate::methods::error::MethodError;
 use crate::methods::{MeasuringMethod, Site, Station};
 use archive::method::state::{Obstacle, ObstacleKind};
@@ -143,14 +143,6 @@ fn set_up(name: &str, journal: &mut Journal) -> Result<(), MethodError> {
     Ok(())
 }
 
-/// Whether this process lacks the capability; without the file it is not known.
-fn lacks_right(root: &Path) -> bool {
-    let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let bits = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
-    bits.is_some_and(|bits| bits >> CAP_NET_RAW & 1 == 0)
-}
-
 fn of_interface(root: &Path, name: &str) -> Option<Obstacle> {
     let folder = root.join("sys/class/net").join(name);
     let obstacle = |kind, text, fix: String| Some(Obstacle { kind, text, fix });
@@ -160,7 +152,7 @@ fn of_interface(root: &Path, name: &str) -> Option<Obstacle> {
     }
     // An interface that is down has no carrier to read.
     let carrier = fs::read_to_string(folder.join("carrier")).unwrap_or_default();
-    if carrier.trim() == "1" {
+    if carrier.trim() == "1" && !(name == "lo" && super::udp::loop_back_is_unreachable(root)) {
         return None;
     }
     let fix = format!("plug the cable in, and `ip link set {name} up`");
@@ -179,7 +171,7 @@ impl MeasuringMethod for Ethernet {
                 fix: "modprobe af_packet".into(),
             });
         }
-        if lacks_right(root) {
+        if capability::is_missing(root, CAP_NET_RAW) {
             obstacles.push(Obstacle {
                 kind: ObstacleKind::Right,
                 text: "the right to raw frames (CAP_NET_RAW)".into(),

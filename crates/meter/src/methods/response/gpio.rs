@@ -4,6 +4,7 @@ use super::unnumbered::{self, Edge, Edges, Pulses, readable};
 use super::{Role, Stretch, answering};
 use crate::journal::Journal;
 use crate::kernel::gpio::Line;
+use crate::methods::device;
 use crate::methods::error::MethodError;
 use crate::methods::{MeasuringMethod, Site, Station};
 use archive::method::state::{Obstacle, ObstacleKind};
@@ -65,9 +66,13 @@ impl MeasuringMethod for Gpio {
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
         let chip = request.map_or(CHIP, chip);
         let obstacle = |kind, text, fix: &str| vec![Obstacle { kind, text, fix: fix.into() }];
-        if !root.join(chip.trim_start_matches('/')).exists() {
+        let opened = device::open_below(root, Path::new(chip));
+        if opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             let fix = "`modprobe gpio-sim` makes a simulated one where the kernel has it; chip= names another one";
             return obstacle(ObstacleKind::Device, format!("there are no GPIO lines ({chip})"), fix);
+        }
+        if let Err(error) = opened {
+            return vec![device::obstacle("GPIO chip", Path::new(chip), &error)];
         }
         // Which lines are wired is known to the user alone.
         let wired = |request: &MethodRequest| request.is_set("in") && request.is_set("out");

@@ -5,6 +5,7 @@ use super::{Role, Stretch, answering};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::kernel::parallel_port::ParallelPort;
+use crate::methods::device;
 use crate::methods::error::MethodError;
 use crate::methods::{MeasuringMethod, Site, Station};
 use archive::method::state::{Obstacle, ObstacleKind};
@@ -103,8 +104,10 @@ impl MeasuringMethod for Parallel {
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
         let obstacle = |kind, text: String, fix: &str| vec![Obstacle { kind, text, fix: fix.into() }];
         let name = request.map_or(PORT, name);
-        if root.join(name.trim_start_matches('/')).exists() {
-            return Vec::new();
+        match device::open_below(root, Path::new(name)) {
+            Ok(_) => return Vec::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return vec![device::obstacle("parallel port", Path::new(name), &error)],
         }
         if root.join("proc/sys/dev/parport").exists() {
             let text = format!("there is no {name}, although the kernel has parallel ports");

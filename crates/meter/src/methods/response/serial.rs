@@ -3,12 +3,14 @@
 use super::{Input, Output, Reading, Role, Stretch, Wires, answering};
 use crate::journal::{Entry, Journal};
 use crate::kernel::{pty, serial_port};
+use crate::methods::device;
 use crate::methods::error::MethodError;
 use crate::methods::{MeasuringMethod, Site, Station};
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, MethodRequest};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::ioctl_fionbio;
+use rustix::fs::{Access, access};
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use rustix::time::Timespec;
 use std::fs::File;
@@ -118,17 +120,25 @@ fn in_use(path: &Path) -> Obstacle {
     }
 }
 
+/// What keeps both ends of a line from being opened.
+fn no_terminals(error: &io::Error) -> Vec<Obstacle> {
+    let (kind, fix) = match error.kind() {
+        io::ErrorKind::PermissionDenied => (ObstacleKind::Right, "mount -o remount,ptmxmode=0666 /dev/pts, as root"),
+        io::ErrorKind::StorageFull => (ObstacleKind::InUse, "raise /proc/sys/kernel/pty/max"),
+        _ => (ObstacleKind::Device, "mount -t devpts devpts /dev/pts, and use a kernel with CONFIG_UNIX98_PTYS"),
+    };
+    vec![Obstacle { kind, text: format!("there are no pseudo-terminals (/dev/ptmx: {error})"), fix: fix.into() }]
+}
+
 impl MeasuringMethod for Serial {
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
         let (role, port) = (request.map_or(Role::Both, Role::of), request.and_then(|request| request.value("port")));
         let obstacle = |kind, text: String, fix: &str| vec![Obstacle { kind, text, fix: fix.into() }];
         match (role, port) {
-            (Role::Both, None) if root.join("dev/ptmx").exists() => Vec::new(),
-            (Role::Both, None) => obstacle(
-                ObstacleKind::Device,
-                "there are no pseudo-terminals (/dev/ptmx)".into(),
-                "mount -t devpts devpts /dev/pts, and use a kernel with CONFIG_UNIX98_PTYS",
-            ),
+            (Role::Both, None) => match pty::open_below(root) {
+                Ok(_) => Vec::new(),
+                Err(error) => no_terminals(&error),
+            },
             (Role::Both, Some(_)) => obstacle(
                 ObstacleKind::Wiring,
                 "a port has one end here, and role=both needs two".into(),
@@ -139,12 +149,18 @@ impl MeasuringMethod for Serial {
                 "no serial port is named that leads to the other machine".into(),
                 "add port=/dev/ttyS1",
             ),
-            (_, Some(port)) if root.join(port.trim_start_matches('/')).exists() => Vec::new(),
-            (_, Some(port)) => obstacle(
-                ObstacleKind::Device,
-                format!("there is no {port}"),
-                "`ls /sys/class/tty` lists the ports; a virtual machine's socket exists while it runs",
-            ),
+            // Opening a port changes its lines.
+            (_, Some(port)) => {
+                match access(root.join(port.trim_start_matches('/')), Access::READ_OK | Access::WRITE_OK) {
+                    Ok(()) => Vec::new(),
+                    Err(Errno::NOENT) => obstacle(
+                        ObstacleKind::Device,
+                        format!("there is no {port}"),
+                        "`ls /sys/class/tty` lists the ports; a virtual machine's socket exists while it runs",
+                    ),
+                    Err(error) => vec![device::obstacle("serial port", Path::new(port), &error.into())],
+                }
+            }
         }
     }
 

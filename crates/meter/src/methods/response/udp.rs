@@ -53,6 +53,13 @@ fn pair() -> io::Result<(Arc<UdpSocket>, Arc<UdpSocket>)> {
     Ok((Arc::new(near), Arc::new(far)))
 }
 
+/// Whether this process, if `root` is its own, cannot reach 127.0.0.1: /sys may show the interfaces of another network
+/// namespace.
+pub(super) fn loop_back_is_unreachable(root: &Path) -> bool {
+    let unreachable = |error: io::Error| matches!(error.raw_os_error(), Some(libc::ENETUNREACH | libc::EADDRNOTAVAIL));
+    root == Path::new("/") && pair().is_err_and(unreachable)
+}
+
 fn station(site: &Site, cpu: u32) -> io::Result<Station> {
     let stretch = match site.request().value("sample") {
         Some("arrival") => Stretch::Arrival,
@@ -80,7 +87,7 @@ impl MeasuringMethod for Udp {
         let flags = std::fs::read_to_string(root.join("sys/class/net/lo/flags")).unwrap_or_default();
         // Without the file it is not known.
         let is_down = u32::from_str_radix(flags.trim().trim_start_matches("0x"), 16).is_ok_and(|flags| flags & 1 == 0);
-        if is_down {
+        if is_down || loop_back_is_unreachable(root) {
             return obstacle(ObstacleKind::Wiring, "the loop-back interface is down", "ip link set lo up");
         }
         Vec::new()

@@ -136,7 +136,17 @@ fn obstacle(root: &Path, requests: &Requests, request: &MethodRequest) -> Option
         Place::FileIn(_) if request.is_set("overwrite") => {
             missing(ObstacleKind::Device, "overwrite is for a device".into(), "leave it out, or add device=")
         }
-        Place::FileIn(_) => None,
+        Place::FileIn(directory) => target::check_directory(&below(directory), requests).err().and_then(|error| {
+            missing(
+                if error.kind() == io::ErrorKind::PermissionDenied {
+                    ObstacleKind::Right
+                } else {
+                    ObstacleKind::Device
+                },
+                format!("no file can be made in {} ({error})", directory.display()),
+                "set directory= to one with enough room where you may write, or a smaller size_mb=",
+            )
+        }),
         Place::Device(device) if !below(device).metadata().is_ok_and(|found| found.file_type().is_block_device()) => {
             missing(ObstacleKind::Device, format!("{} is no block device", device.display()), "`lsblk` lists them")
         }
@@ -151,7 +161,9 @@ fn obstacle(root: &Path, requests: &Requests, request: &MethodRequest) -> Option
 
 impl MeasuringMethod for Storage {
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        request.and_then(|request| obstacle(root, &Requests::of(request), request)).into_iter().collect()
+        let default = MethodRequest::from(Method::Storage);
+        let request = request.unwrap_or(&default);
+        obstacle(root, &Requests::of(request), request).into_iter().collect()
     }
 
     fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {

@@ -1,6 +1,7 @@
 //! The file or device, opened as the requests need it. Nothing that was there before is written to unless the user permits it.
 
 use super::request::{Mode, Place, Requests};
+use rustix::fs::{Access, StatVfs};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -9,16 +10,46 @@ use std::path::Path;
 /// What is written at once while a file is made.
 const PIECE_BYTES: usize = 1 << 20;
 
+/// Whether a file can be made in a directory and used as the requests need it. Leaves nothing behind.
+///
+/// # Errors
+/// Those of the kernel, and too little free space.
+pub fn check_directory(directory: &Path, requests: &Requests) -> io::Result<()> {
+    rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK)?;
+    has_room(&rustix::fs::statvfs(directory)?, requests.size_bytes)?;
+    let mut nameless = OpenOptions::new();
+    nameless.read(true).write(true).mode(0o600);
+    match nameless.custom_flags(libc::O_TMPFILE | flags(requests.mode)).open(directory) {
+        // Some file systems have no files without a name.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT)) => Ok(()),
+        opened => opened.map(drop),
+    }
+}
+
+fn has_room(room: &StatVfs, size_bytes: u64) -> io::Result<()> {
+    if room.f_bavail.saturating_mul(room.f_frsize) / 2 < size_bytes {
+        return Err(io::Error::new(io::ErrorKind::StorageFull, "it would take more than half of the free space"));
+    }
+    Ok(())
+}
+
+/// Flags of open(2).
+fn flags(mode: Mode) -> libc::c_int {
+    match mode {
+        Mode::Direct => libc::O_DIRECT,
+        Mode::Sync => libc::O_SYNC,
+        Mode::DataSync => libc::O_DSYNC,
+        Mode::Fsync | Mode::Fdatasync | Mode::Buffered => 0,
+    }
+}
+
 /// Makes the file and fills it, so that reads find data on the device and writes allocate no blocks.
 ///
 /// # Errors
 /// Those of the kernel.
 pub fn make(path: &Path, size_bytes: u64) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    let room = rustix::fs::fstatvfs(&file)?;
-    if room.f_bavail.saturating_mul(room.f_frsize) / 2 < size_bytes {
-        return Err(io::Error::new(io::ErrorKind::StorageFull, "it would take more than half of the free space"));
-    }
+    has_room(&rustix::fs::fstatvfs(&file)?, size_bytes)?;
     let piece = pattern(PIECE_BYTES);
     let mut left = size_bytes;
     while left > 0 {
@@ -36,12 +67,7 @@ pub fn make(path: &Path, size_bytes: u64) -> io::Result<()> {
 /// # Errors
 /// Those of the kernel; EBUSY for a device to write to that is mounted or in use.
 pub fn open(requests: &Requests, path: &Path) -> io::Result<File> {
-    let mut flags = match requests.mode {
-        Mode::Direct => libc::O_DIRECT,
-        Mode::Sync => libc::O_SYNC,
-        Mode::DataSync => libc::O_DSYNC,
-        Mode::Fsync | Mode::Fdatasync | Mode::Buffered => 0,
-    };
+    let mut flags = flags(requests.mode);
     let device = matches!(requests.place, Place::Device(_));
     if device && requests.writes {
         // The kernel refuses it if the device, or a part of it, is mounted, swap, or below another device.

@@ -1,0 +1,91 @@
+//! The rights that a run needs whatever it measures: locked memory, and the scheduling of the measuring threads.
+//!
+//! Limits, capabilities, cgroups and filters of system calls decide together, so each right is tried.
+
+use crate::kernel::{memory, scheduling};
+use crate::measure::thread::policy_words;
+use archive::method::state::{Obstacle, ObstacleKind};
+use archive::settings::{Policy, RunSettings};
+use std::io;
+
+const FIX: &str = "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r` and `ulimit -l`; in a \
+                   container add --cap-add SYS_NICE --cap-add IPC_LOCK; `tardy run --degrade` measures without these rights";
+
+/// The rights that this process lacks for a run; `memory` is the answer of [`of_locked_memory`].
+pub fn missing(settings: &RunSettings, memory: Option<&Obstacle>) -> Vec<Obstacle> {
+    let own = super::method(settings.method.name).scheduling(&settings.method);
+    let (policy, priority) = own.unwrap_or((settings.policy, settings.priority));
+    let memory = memory.filter(|_| settings.lock_memory).cloned();
+    memory.into_iter().chain(of_scheduling(policy, priority, settings.interval_ns)).collect()
+}
+
+/// The right to lock memory. Unlocks all memory of this process.
+pub fn of_locked_memory() -> Option<Obstacle> {
+    let tried = memory::lock_all().and_then(|()| memory::unlock_all());
+    tried.err().map(|error| Obstacle {
+        kind: ObstacleKind::Right,
+        text: format!("the right to lock memory (mlockall: {error})"),
+        fix: FIX.into(),
+    })
+}
+
+fn of_scheduling(policy: Policy, priority: u8, interval_ns: u64) -> Option<Obstacle> {
+    if policy == Policy::Other {
+        return None;
+    }
+    // In a separate thread, because this one must keep its policy.
+    let tried = std::thread::spawn(move || scheduling::set_policy(policy, priority, interval_ns)).join().ok()?;
+    tried.err().map(|error| of_refusal(policy, priority, &error))
+}
+
+fn of_refusal(policy: Policy, priority: u8, error: &io::Error) -> Obstacle {
+    let wanted = policy_words(policy, priority);
+    let (kind, text, fix) = match (policy, error.raw_os_error()) {
+        (Policy::Deadline, Some(libc::EBUSY)) => (
+            ObstacleKind::InUse,
+            format!("the kernel has no time left for a thread with {wanted} ({error})"),
+            "raise sched_rt_runtime_us, or end other deadline tasks",
+        ),
+        (Policy::Deadline, _) => (
+            ObstacleKind::Right,
+            format!("the right to {wanted} ({error})"),
+            "run as root, on every CPU: the kernel admits no deadline task in a process that is bound to some of them",
+        ),
+        _ => (ObstacleKind::Right, format!("the right to real-time priorities ({wanted}: {error})"), FIX),
+    };
+    Obstacle { kind, text, fix: fix.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::method::MethodRequest;
+
+    fn settings(method: &str, policy: Policy) -> RunSettings {
+        RunSettings { method: MethodRequest::parse(method).unwrap(), policy, ..RunSettings::default() }
+    }
+
+    #[test]
+    fn an_ordinary_thread_needs_no_right_to_priorities() {
+        assert_eq!(missing(&settings("noise", Policy::Fifo), None), []);
+        assert_eq!(missing(&settings("map", Policy::Fifo), None), []);
+        assert_eq!(missing(&settings("timer", Policy::Other), None), []);
+    }
+
+    #[test]
+    fn memory_that_is_not_to_be_locked_needs_no_right() {
+        let memory = of_refusal(Policy::Fifo, 80, &io::Error::from_raw_os_error(libc::ENOMEM));
+        let locking = settings("timer", Policy::Other);
+        assert_eq!(missing(&locking, Some(&memory)), std::slice::from_ref(&memory));
+        assert_eq!(missing(&RunSettings { lock_memory: false, ..locking }, Some(&memory)), []);
+    }
+
+    #[test]
+    fn a_refused_policy_is_named_with_its_priority() {
+        let refused = |policy, number| of_refusal(policy, 80, &io::Error::from_raw_os_error(number));
+        assert!(refused(Policy::Fifo, libc::EPERM).text.contains("SCHED_FIFO priority 80"));
+        assert_eq!(refused(Policy::Deadline, libc::EPERM).kind, ObstacleKind::Right);
+        let full = refused(Policy::Deadline, libc::EBUSY);
+        assert!(full.kind == ObstacleKind::InUse && full.fix.contains("sched_rt_runtime_us"), "{full:?}");
+    }
+}
