@@ -59,6 +59,15 @@ impl Database {
         &self.pool
     }
 
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// Whether the database is a program of its own, which other hosts may use.
+    pub fn is_server(&self) -> bool {
+        self.engine == Engine::Postgres
+    }
+
     pub async fn alone(&self) -> Option<MutexGuard<'_, ()>> {
         match self.engine {
             Engine::Sqlite => Some(self.writer.lock().await),

@@ -332,7 +332,7 @@ pub(crate) async fn remove(writing: &mut Writing<'_>, digest: &str) -> Result<bo
 }
 
 /// A run with more samples, or a longer one, is counted as this much, so that sums of a million runs do not overflow.
-const SUMMABLE_MAX: i64 = 1 << 42;
+pub(crate) const SUMMABLE_MAX: i64 = 1 << 42;
 
 fn summable(count: i64) -> i64 {
     count.clamp(0, SUMMABLE_MAX)

@@ -21,6 +21,7 @@ pub mod changes;
 mod database;
 mod digest;
 mod error;
+pub mod health;
 mod ingest;
 pub mod kernel_line;
 mod label;

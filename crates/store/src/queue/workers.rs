@@ -7,6 +7,9 @@ use crate::row::{get, json};
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 
+/// A worker that was killed is listed for this long: a week.
+const FORGOTTEN_NS: i64 = 7 * 24 * 3600 * 1_000_000_000;
+
 /// A worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerRow {
@@ -37,6 +40,18 @@ impl Store {
         let boards = serde_json::to_string(&boards).expect("names are text");
         let mut writing = self.database.write().await?;
         let query = sqlx::query(sql).bind(label(worker)).bind(boards).bind(label(version)).bind(now_unix_ns);
+        query.execute(&mut *writing.transaction).await?;
+        writing.commit().await
+    }
+
+    /// Records that a worker ended, and forgets those that have been silent for a week: they were killed.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn worker_ended(&self, worker: &str, now_unix_ns: i64) -> Result<(), StoreError> {
+        let sql = "DELETE FROM workers WHERE worker = $1 OR heartbeat_unix_ns < $2";
+        let mut writing = self.database.write().await?;
+        let query = sqlx::query(sql).bind(label(worker)).bind(now_unix_ns.saturating_sub(FORGOTTEN_NS));
         query.execute(&mut *writing.transaction).await?;
         writing.commit().await
     }

@@ -2,7 +2,7 @@
 
 use crate::postgres::Server;
 use crate::promises::{self, Lab};
-use crate::{changes, queue, retention, uploads};
+use crate::{changes, health, queue, retention, uploads};
 use prerequisites::require;
 use std::future::Future;
 
@@ -50,6 +50,11 @@ promises!(
     culprits_are_counted_by_board_and_time,
     series_are_listed_once,
     lists_of_runs_go_on_where_they_ended;
+    health:
+    a_lab_in_order_has_no_findings,
+    archives_that_are_gone_or_unknown_are_found_and_a_rebuild_is_the_fix,
+    sums_that_are_not_those_of_the_runs_are_found,
+    jobs_that_nothing_runs_and_workers_that_are_gone_are_found;
     queue:
     a_board_runs_one_job_at_a_time_the_most_urgent_first,
     a_lease_that_ran_out_frees_its_job_and_binds_nobody,

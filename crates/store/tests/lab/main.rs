@@ -2,6 +2,7 @@
 
 mod both;
 mod changes;
+mod health;
 mod killed;
 mod postgres;
 mod promises;

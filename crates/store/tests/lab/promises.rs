@@ -39,6 +39,13 @@ impl Lab {
         &self.address
     }
 
+    /// Changes rows behind the store's back.
+    pub async fn execute(&self, sql: &'static str) {
+        let root = fs::canonicalize(self.folder.path()).unwrap();
+        let pool = sqlx::AnyPool::connect(&self.address.url(&root)).await.unwrap();
+        sqlx::query(sql).execute(&pool).await.unwrap();
+    }
+
     /// Writes runs outside the directory of archives.
     pub fn write_outside(&self, count: usize) -> Vec<PathBuf> {
         let paths: Vec<PathBuf> = (0..count).map(|number| self.outside.path().join(format!("run{number}"))).collect();

@@ -1,6 +1,7 @@
 //! `tardy store`: the index of a lab over its archives.
 
 mod changes;
+mod doctor;
 mod page;
 mod push;
 
@@ -28,11 +29,13 @@ Examples:
   tardy store rebuild --store postgres://lab@db/tardy --archives /srv/archives
   tardy store prune --dry-run --older-than 30d
   tardy store push http://localhost:8700 nightly/ --token-file lab.token
+  tardy store doctor
   tardy store changes --notify 'mail -s change lab@example.org'
 
 `rebuild` makes what the index says of runs again from the archives; queued plans and triage are in the index alone.
 `push` speaks plain HTTP: reach a server on another host through a tunnel, `ssh -N -L 8700:localhost:8700 HOST`.
-Exit codes: 0 done, 1 some archives were left out or a message was not sent, 2 wrong usage, 3 the index or the disk failed.";
+Exit codes: 0 done, 1 some archives were left out, a message was not sent, or the doctor found something, 2 wrong usage,
+3 the index or the disk failed.";
 
 /// Index the archives of a lab, and remove traces that nothing needs
 #[derive(Debug, Args)]
@@ -54,6 +57,8 @@ enum StoreVerb {
     Push(push::PushArguments),
     /// Remove raw traces that nothing needs; histograms, figures and verdicts stay
     Prune(PruneArguments),
+    /// Check the index, its archives, the queue and the workers; change nothing
+    Doctor(IndexArguments),
     /// Look for changes of figures, and report each once
     Changes(changes::ChangesArguments),
     /// Record what a change is: known, fixed, noise, or new again
@@ -110,6 +115,7 @@ pub fn run(arguments: &StoreArguments) -> anyhow::Result<Exit> {
         StoreVerb::List(arguments) => finish(list(arguments)),
         StoreVerb::Push(arguments) => finish(push::push(arguments)),
         StoreVerb::Prune(arguments) => finish(prune(arguments)),
+        StoreVerb::Doctor(arguments) => finish(doctor::doctor(arguments)),
         StoreVerb::Changes(arguments) => finish(changes::changes(arguments)),
         StoreVerb::Triage(arguments) => finish(changes::triage(arguments)),
         StoreVerb::Pin(arguments) => finish(pin(arguments, true)),

@@ -63,6 +63,9 @@ pub fn run(arguments: &WorkerArguments) -> anyhow::Result<Exit> {
         let working = Working { store, targets, name, lease: Duration::from_nanos(arguments.lease), signals };
         complain!("tardy: worker {} looks for jobs; Ctrl-C ends it", printable(&working.name));
         work(&working, arguments.once).await;
+        if let Err(error) = ended(&working).await {
+            complain!("tardy: {}", printable(&error.to_string()));
+        }
         Ok(Exit::Measured)
     })
 }
@@ -94,6 +97,10 @@ async fn work(working: &Working, once: bool) {
             }
         }
     }
+}
+
+async fn ended(working: &Working) -> Result<(), store::StoreError> {
+    working.store.worker_ended(&working.name, working.store.now_unix_ns().await?).await
 }
 
 async fn next(

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Verbs whose documents do not depend on the machine that prints them.
-const VERBS: [&[&str]; 12] = [
+const VERBS: [&[&str]; 13] = [
     &["compare", "v1", "again"],
     &["explain", "v1"],
     &["explain", "v1", "--bound"],
@@ -22,6 +22,7 @@ const VERBS: [&[&str]; 12] = [
     &["load", "list"],
     &["store", "ingest", "v1"],
     &["store", "list"],
+    &["store", "doctor"],
     &["store", "changes"],
     &["queue", "list"],
 ];

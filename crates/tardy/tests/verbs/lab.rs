@@ -56,6 +56,30 @@ fn an_archive_is_added_once_listed_and_indexed_again() {
 }
 
 #[test]
+fn the_doctor_names_what_is_wrong_and_the_fix_that_makes_it_right() {
+    let bench = with_archive();
+    document(&bench, &["store", "ingest", "elsewhere"]);
+    let well = bench.run(&["store", "doctor"]);
+    assert_eq!(well.code, Some(0), "{}", well.stdout);
+    assert!(well.stdout.starts_with("SQLite 3") && well.stdout.contains("1 run; 1 archive"), "{}", well.stdout);
+    copy(&bench.path("elsewhere"), &bench.path("runs/by-hand"));
+    fs::remove_dir_all(bench.path("runs/kept")).unwrap();
+    let ill = bench.run(&["store", "doctor"]);
+    assert_eq!(ill.code, Some(1), "{}", ill.stdout);
+    assert!(
+        ill.stdout.contains("archives-missing: ") && ill.stdout.contains("fix: `tardy store ingest"),
+        "{}",
+        ill.stdout
+    );
+    document(&bench, &["store", "rebuild"]);
+    let health = document(&bench, &["store", "doctor"]);
+    assert_eq!(
+        (health["health"]["runs"].as_u64(), health["health"]["findings"].as_array().unwrap().len()),
+        (Some(1), 0)
+    );
+}
+
+#[test]
 fn serve_takes_an_index_in_a_database_and_no_second_directory() {
     let bench = Bench::new();
     let second = bench.run(&["serve", "lab", "--store", "elsewhere", "--listen", "127.0.0.1:0"]);

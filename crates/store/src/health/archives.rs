@@ -1,0 +1,102 @@
+//! The directory of archives, and whether it has what the index says.
+
+use super::Finding;
+use crate::Store;
+use crate::error::StoreError;
+use archive::reader::Run;
+use rustix::fs::{Access, access, statfs};
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A run with raw traces takes some megabytes.
+const FREE_MIN_BYTES: u64 = 1 << 30;
+/// File systems of other hosts, as `statfs` numbers them: NFS, SMB, SMB 2. SQLite's journal needs memory that all its users share.
+const OF_OTHER_HOSTS: [u64; 3] = [0x6969, 0xff53_4d42, 0xfe53_4d42];
+/// Names that a sentence lists.
+const NAMED: usize = 3;
+
+impl Store {
+    pub(super) async fn archive_health(&self, archives: &[PathBuf]) -> Result<(u64, Vec<Finding>), StoreError> {
+        let rows: Vec<(String,)> =
+            sqlx::query_as("SELECT location FROM runs ORDER BY location").fetch_all(self.database.pool()).await?;
+        let (store, archives) = (self.clone(), archives.to_vec());
+        let looked = tokio::task::spawn_blocking(move || {
+            let known: BTreeSet<String> = rows.into_iter().map(|(location,)| location).collect();
+            let mut findings = store.directory_health();
+            findings.extend(store.missing(&known));
+            findings.extend(store.unknown(&known, &archives));
+            (free_bytes(store.archives()), findings)
+        });
+        let (free_bytes, mut findings) = looked.await?;
+        if free_bytes < FREE_MIN_BYTES {
+            let detail = format!("{} MB are free in {}", free_bytes >> 20, self.archives().display());
+            findings.push(Finding::new(
+                "disk-full",
+                detail,
+                "`tardy store prune --dry-run` lists the raw traces that nothing needs",
+            ));
+        }
+        Ok((free_bytes, findings))
+    }
+
+    fn directory_health(&self) -> Vec<Finding> {
+        let (root, mut findings) = (self.archives(), Vec::new());
+        if let Err(error) = access(root, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
+            let detail = format!("this user cannot write into {}: {error}", root.display());
+            findings.push(Finding::new(
+                "archives-read-only",
+                detail,
+                "run as the user of the lab, or change the owner",
+            ));
+        }
+        let is_remote = statfs(root).is_ok_and(|of| OF_OTHER_HOSTS.contains(&(of.f_type as u64)));
+        if is_remote && !self.database.is_server() {
+            let detail = format!("the index in {} is on a file system of another host", root.display());
+            let fix = "keep it on a local disk, or use PostgreSQL (--store postgres://...): SQLite is not safe there";
+            findings.push(Finding::new("index-remote", detail, fix));
+        }
+        let tokens = root.join("tokens");
+        if tokens.metadata().is_ok_and(|of| of.permissions().mode() & 0o077 != 0) {
+            let fix = format!("chmod 600 {}", tokens.display());
+            findings.push(Finding::new("tokens-readable", "other users can read the hashes of the tokens", fix));
+        }
+        findings
+    }
+
+    /// Rows whose archive is gone.
+    fn missing(&self, known: &BTreeSet<String>) -> Option<Finding> {
+        let missing: Vec<&String> = known.iter().filter(|location| !self.artefacts.path(location).is_dir()).collect();
+        let detail = format!("{} of the index without an archive: {}", amount(missing.len(), "run"), some(&missing));
+        let fix = "bring them back from a backup, or forget them: `tardy store rebuild`";
+        (!missing.is_empty()).then(|| Finding::new("archives-missing", detail, fix))
+    }
+
+    /// Archives that the index does not have, but those of runs that go on.
+    fn unknown(&self, known: &BTreeSet<String>, archives: &[PathBuf]) -> Option<Finding> {
+        let unknown: Vec<String> = archives
+            .iter()
+            .filter_map(|archive| Some((archive, self.artefacts.location(archive)?)))
+            .filter(|(_, location)| !known.contains(location))
+            .filter(|(archive, _)| Run::open_without_seconds(archive).is_ok_and(|run| !run.goes_on))
+            .map(|(_, location)| location)
+            .collect();
+        let detail = format!("{} not in the index: {}", amount(unknown.len(), "archive"), some(&unknown));
+        let fix = format!("`tardy store ingest {}`; `tardy serve` adds new ones by itself", self.archives().display());
+        (!unknown.is_empty()).then(|| Finding::new("archives-unknown", detail, fix))
+    }
+}
+
+fn free_bytes(root: &Path) -> u64 {
+    rustix::fs::statvfs(root).map_or(u64::MAX, |of| of.f_bavail.saturating_mul(of.f_frsize))
+}
+
+fn amount(number: usize, noun: &str) -> String {
+    words::figures::counted(number as u64, noun)
+}
+
+fn some(names: &[impl AsRef<str>]) -> String {
+    let more = if names.len() > NAMED { ", ..." } else { "" };
+    let named: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();
+    format!("{}{more}", named.join(", "))
+}
