@@ -6,6 +6,7 @@ mod table;
 
 use crate::desk::{Desk, Ended};
 use found::{examples, root};
+use std::time::Duration;
 use table::{NEEDS, PROMISES, Promise, SHORTER};
 
 /// What the examples find: two runs later than their limit, results of other tools, a plan, a thread that sleeps, a program
@@ -63,6 +64,17 @@ fn promised(desk: &Desk, line: &str, ended: &Ended) -> Option<i32> {
     })
 }
 
+/// How a line ended, the code that it promises, and whether it kept that.
+fn tried(desk: &Desk, line: &str) -> (Ended, Option<i32>, bool) {
+    let ended = desk.shell(&beside_others(line));
+    let promised = promised(desk, line, &ended);
+    let kept = match promised {
+        Some(code) => ended.code == Some(code),
+        None => matches!(ended.code, Some(0 | 1 | 3 | 4)),
+    };
+    (ended, promised, kept)
+}
+
 #[test]
 fn examples_do_what_they_promise() {
     let Some(desk) = Desk::new() else { return };
@@ -75,12 +87,15 @@ fn examples_do_what_they_promise() {
         }
         let line = shortened(&example);
         eprintln!("run: {line}");
-        let ended = desk.shell(&beside_others(&line));
-        let promised = promised(&desk, &line, &ended);
-        let kept = match promised {
-            Some(code) => ended.code == Some(code),
-            None => matches!(ended.code, Some(0 | 1 | 3 | 4)),
-        };
+        let (mut ended, mut promised, mut kept) = tried(&desk, &line);
+        // A check reports the urgent tasks of other tests, which come and go.
+        for _ in 0..20 {
+            if kept || !ended.stdout.contains("tardy-cpu") || !line.contains("tardy check") {
+                break;
+            }
+            std::thread::sleep(Duration::from_secs(1));
+            (ended, promised, kept) = tried(&desk, &line);
+        }
         if !kept {
             wrong.push(format!("{line}: {:?}, promised {promised:?}: {}", ended.code, ended.shown()));
         }
