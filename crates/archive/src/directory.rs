@@ -190,7 +190,7 @@ impl ArchiveDirectory {
         Ok(unlinkat(parent.at(self), name, AtFlags::empty())?)
     }
 
-    /// Syncs a file of the archive, and the directories above it up to the archive's own, to disk.
+    /// Syncs a file of the archive, and its name in the directory that it is in, to disk.
     ///
     /// # Errors
     /// Those of opening and writing back.
