@@ -1,6 +1,7 @@
 //! The routes: the API below `/api/v1` with its OpenAPI document, and the pages.
 
 pub mod archives;
+pub mod changes;
 pub mod lab;
 
 use crate::guard;
@@ -56,6 +57,7 @@ fn documented() -> OpenApiRouter<Arc<Site>> {
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(health))
         .merge(lab::routes())
+        .merge(changes::routes())
         .merge(archives::routes())
 }
 

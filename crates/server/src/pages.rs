@@ -7,6 +7,7 @@ mod assets;
 mod board;
 mod compare;
 mod culprits;
+mod decision;
 mod empty;
 mod error;
 mod fleet;
@@ -31,7 +32,11 @@ use std::sync::Arc;
 
 /// The addresses of pages.
 pub fn router() -> Router<Arc<Site>> {
-    Router::new().merge(lab::router()).merge(login::router()).route("/assets/{name}", get(assets::asset))
+    Router::new()
+        .merge(lab::router())
+        .merge(login::router())
+        .merge(decision::router())
+        .route("/assets/{name}", get(assets::asset))
 }
 
 /// A refusal as a page, if the client shows pages; every other answer as it is.

@@ -23,6 +23,8 @@ pub enum Refusal {
     NoSuchRun(String),
     #[error("there is no board {}", shown(.0))]
     NoSuchBoard(String),
+    #[error("there is no change {}", shown(.0))]
+    NoSuchChange(String),
     #[error("{} cannot be read as {expected}", shown(.found))]
     Parameter { found: String, expected: &'static str },
     #[error("the index does not answer")]
@@ -74,7 +76,9 @@ fn shown(text: &str) -> String {
 impl Refusal {
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::NoSuchPage(_) | Self::NoSuchRun(_) | Self::NoSuchBoard(_) => StatusCode::NOT_FOUND,
+            Self::NoSuchPage(_) | Self::NoSuchRun(_) | Self::NoSuchBoard(_) | Self::NoSuchChange(_) => {
+                StatusCode::NOT_FOUND
+            }
             Self::Parameter { .. } => StatusCode::BAD_REQUEST,
             Self::Index => StatusCode::SERVICE_UNAVAILABLE,
             Self::Body(_) | Self::UploadRefused(_) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -143,6 +147,7 @@ impl ProblemKind for Refusal {
             Self::NoSuchPage(_) => "server.no-such-page",
             Self::NoSuchRun(_) => "server.no-such-run",
             Self::NoSuchBoard(_) => "server.no-such-board",
+            Self::NoSuchChange(_) => "server.no-such-change",
             Self::Parameter { .. } => "server.parameter",
             Self::Index => "server.index-unavailable",
             Self::Body(_) => "server.body",
@@ -233,6 +238,11 @@ pub const DEFINITIONS: &[Definition] = &[
         code: "server.no-such-board",
         meaning: "The index has no run of a board of this name.",
         fix: "choose a board on the first page; `tardy store ingest` adds archives",
+    },
+    Definition {
+        code: "server.no-such-change",
+        meaning: "The index has no change of a figure of this name.",
+        fix: "`tardy store changes` and the page of the board list them",
     },
     Definition {
         code: "server.parameter",
@@ -346,6 +356,7 @@ mod tests {
             Refusal::NoSuchPage(text()),
             Refusal::NoSuchRun(text()),
             Refusal::NoSuchBoard(text()),
+            Refusal::NoSuchChange(text()),
             Refusal::Parameter { found: text(), expected: "a number" },
             Refusal::Index,
             Refusal::Body(text()),

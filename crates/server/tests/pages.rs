@@ -2,10 +2,12 @@
 
 mod lab;
 
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{Method, StatusCode};
 use lab::year::{self, BOARDS, Kind};
 use lab::{Lab, text};
 use serde_json::Value;
+use server::access::Role;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::changes::Triage;
 
@@ -144,9 +146,73 @@ async fn what_people_decide_about_a_change_shows_at_the_next_look() {
     assert_eq!(found[0]["triage"], "new");
     let board = format!("/boards/pi-4?scenario={scenario}");
     assert!(!page(&lab, &board).await.contains("data-triage=\"noise\""));
-    assert!(lab.site.store().triage(&change, Triage::Noise).await.unwrap());
+    assert!(lab.site.store().triage(&change, Triage::Noise, "alice").await.unwrap());
     let shown = page(&lab, &board).await;
     assert_eq!(shown.matches("data-triage=\"noise\"").count(), 1, "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_administrator_decides_on_the_page_or_by_the_api_and_the_log_has_who_it_was() {
+    let lab = Lab::with_tokens(&[Role::Read, Role::Run, Role::Admin]).await;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+    year::write(lab.directory.path(), now, 9.0);
+    server::look(&lab.site).await;
+    let scenario = lab.site.store().scenarios("pi-4").await.unwrap().remove(0).scenario;
+    lab.site.store().find_changes(&scenario, 1).await.unwrap();
+    let change = lab.site.store().changes(Some(&scenario)).await.unwrap().remove(0).change;
+    let board = format!("/boards/pi-4?scenario={scenario}");
+    let shown = async |role: Role| {
+        let request = lab.request(Method::GET, &board).header("accept", "text/html");
+        text(lab.send(request.header("authorization", lab.bearer(role))).await).await
+    };
+    assert!(!shown(Role::Run).await.contains("Mark as"), "it may not");
+    let before = shown(Role::Admin).await;
+    let action = format!("action=\"/changes/{change}/triage\"");
+    assert!(before.contains(&action) && before.contains("value=\"known\"") && !before.contains("value=\"new\""));
+
+    let press = async |role: Role, headers: &[(&str, &str)], body: &'static str| {
+        let mut request = lab.request(Method::POST, &format!("/changes/{change}/triage"));
+        request = request.header("authorization", lab.bearer(role));
+        request = request.header("content-type", "application/x-www-form-urlencoded");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        lab.send_whole(request.body(Body::from(body)).unwrap()).await
+    };
+    assert_eq!(press(Role::Run, &[], "triage=known").await.status(), StatusCode::FORBIDDEN);
+    let foreign = [("origin", "http://evil.example")];
+    assert_eq!(press(Role::Admin, &foreign, "triage=known").await.status(), StatusCode::FORBIDDEN);
+    assert_eq!(press(Role::Admin, &[], "triage=bad").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(lab.site.store().actions(9).await.unwrap(), []);
+    let pressed = press(Role::Admin, &[], "triage=known&days=92").await;
+    assert_eq!(pressed.status(), StatusCode::SEE_OTHER);
+    assert_eq!(pressed.headers()["location"], format!("/boards/pi-4?scenario={scenario}&days=92#changes"));
+    assert!(shown(Role::Admin).await.contains("data-triage=\"known\""));
+
+    let put = async |role: Role, of: &str, body: &'static str| {
+        let request = lab.request(Method::PUT, &format!("/api/v1/admin/changes/{of}/triage"));
+        let request = request.header("authorization", lab.bearer(role)).header("content-type", "application/json");
+        lab.send_whole(request.body(Body::from(body)).unwrap()).await
+    };
+    let fixed = r#"{"triage": "fixed"}"#;
+    assert_eq!(put(Role::Run, &change, fixed).await.status(), StatusCode::FORBIDDEN);
+    assert_eq!(put(Role::Admin, "none", fixed).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(put(Role::Admin, &change, "{}").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    let answer: Value = serde_json::from_str(&text(put(Role::Admin, &change, fixed).await).await).unwrap();
+    assert_eq!((&answer["triage"], &answer["change"]), (&"fixed".into(), &change.as_str().into()));
+
+    let log = async |role: Role| {
+        let request = lab.request(Method::GET, "/api/v1/admin/actions").header("accept", "application/json");
+        lab.send(request.header("authorization", lab.bearer(role))).await
+    };
+    assert_eq!(log(Role::Run).await.status(), StatusCode::FORBIDDEN);
+    let entries: Value = serde_json::from_str(&text(log(Role::Admin).await).await).unwrap();
+    let details: Vec<&str> =
+        entries.as_array().unwrap().iter().map(|entry| entry["detail"].as_str().unwrap()).collect();
+    assert_eq!(details, ["fixed", "known"]);
+    assert!(
+        entries.as_array().unwrap().iter().all(|entry| entry["who"] == "admin" && entry["subject"] == change.as_str())
+    );
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod report;
 pub use report::ChangeReport;
 
 use crate::Store;
+use crate::actions::{self, Action};
 use crate::database::Writing;
 use crate::error::StoreError;
 use crate::label::hex_of;
@@ -147,14 +148,31 @@ impl Store {
         Ok(rows.into_iter().map(|(scenario,)| scenario).collect())
     }
 
-    /// Records what people decided about a change. `false`: there is no such change.
+    /// A change by its name, and the board that it is of; `None` if there is none.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn triage(&self, change: &str, triage: Triage) -> Result<bool, StoreError> {
+    pub async fn change(&self, change: &str) -> Result<Option<(Change, String)>, StoreError> {
+        let sql = "SELECT c.*, c.change AS digest, s.board FROM changes c JOIN scenarios s ON s.scenario = c.scenario \
+                   WHERE c.change = $1";
+        let row = sqlx::query(sql).bind(change).fetch_optional(self.database.pool()).await?;
+        row.as_ref().map(|row| Ok((Change::of(row)?, get(row, "board")?))).transpose()
+    }
+
+    /// Records what `who` decided about a change, here and in the log of actions. `false`: there is no such change.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn triage(&self, change: &str, triage: Triage, who: &str) -> Result<bool, StoreError> {
+        let at_unix_ns = self.now_unix_ns().await?;
         let mut writing = self.database.write().await?;
         let query = sqlx::query("UPDATE changes SET triage = $2 WHERE change = $1").bind(change).bind(triage.word());
         let there = query.execute(&mut *writing.transaction).await?.rows_affected() > 0;
+        if there {
+            let (who, what) = (who.to_owned(), "triage".to_owned());
+            let action = Action { at_unix_ns, who, what, subject: change.to_owned(), detail: triage.word().to_owned() };
+            actions::write(&mut writing, &action).await?;
+        }
         writing.commit().await?;
         Ok(there)
     }

@@ -14,6 +14,7 @@
 //!
 //! It judges and explains nothing: an [`Assess`] of the caller supplies verdict and explanations.
 
+pub mod actions;
 mod address;
 mod artefacts;
 mod assessment;

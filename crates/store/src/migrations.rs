@@ -5,11 +5,12 @@ use crate::error::StoreError;
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
-const ALL: [(i64, &str, &str); 4] = [
+const ALL: [(i64, &str, &str); 5] = [
     (1, "runs", include_str!("../migrations/0001_runs.sql")),
     (2, "retention", include_str!("../migrations/0002_retention.sql")),
     (3, "queue", include_str!("../migrations/0003_queue.sql")),
     (4, "changes", include_str!("../migrations/0004_changes.sql")),
+    (5, "actions", include_str!("../migrations/0005_actions.sql")),
 ];
 
 /// Brings a database to the newest version. Of several processes that start at once, one does it.

@@ -1,12 +1,13 @@
 //! Takes archives of other hosts. Who sends, and whether the archive is there already, is known before a byte of it is read.
 
+use crate::guard::Identity;
 use crate::limits::Limits;
 use crate::problem::{ProblemDocument, Refusal};
 use crate::site::Site;
 use archive::packed::PackedLimits;
 use axum::Json;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Extension, Path, Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -77,6 +78,7 @@ impl StoredArchive {
 )]
 async fn upload(
     State(site): State<Arc<Site>>,
+    Extension(identity): Extension<Identity>,
     Path(digest): Path<String>,
     request: Request,
 ) -> Result<Response, Refusal> {
@@ -91,6 +93,10 @@ async fn upload(
     let receiving = tokio::spawn(async move {
         let received = site.store().receive(&digest, Pieces::of(receiver), packed, site.archives().assess()).await;
         drop(place);
+        if let Ok(Ingested { outcome: Outcome::Added, board, .. }) = &received {
+            // The archive is there and acknowledged, whether or not the log can be written.
+            let _ = site.store().record_action(identity.who(), "upload", &digest, board).await;
+        }
         received
     });
     let sent = forward(request.into_body(), sender, &limits).await;

@@ -11,8 +11,8 @@ const COOKIE: &str = "tardy-token";
 const COOKIE_AGE_S: u32 = 90 * 24 * 3600;
 /// What is served to everyone: without them nobody could log in.
 const PUBLIC: [&str; 2] = ["/login", "/assets/"];
-/// What only an administrator may change.
-const OF_ADMIN: [&str; 1] = ["/api/v1/admin/"];
+/// What only an administrator may change, or see.
+const OF_ADMIN: [&str; 2] = ["/api/v1/admin/", "/changes/"];
 
 /// The sender of a request, and whether tokens are in use at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +21,18 @@ pub struct Identity {
     /// Name of the token.
     pub name: Option<String>,
     pub by_cookie: bool,
+}
+
+impl Identity {
+    /// For the audit log. Without tokens everyone on this machine has one name.
+    pub fn who(&self) -> &str {
+        self.name.as_deref().unwrap_or("anyone on this machine")
+    }
+
+    /// Whether pages offer what an administrator may change.
+    pub fn is_admin(&self) -> bool {
+        self.role == Some(Role::Admin)
+    }
 }
 
 /// The sender of a request. Without tokens it may do everything: the server then listens on loopback only.
@@ -46,10 +58,10 @@ pub fn is_public(path: &str) -> bool {
 
 /// The role that a request needs.
 pub fn needed(method: &Method, path: &str) -> Role {
-    if [Method::GET, Method::HEAD, Method::OPTIONS].contains(method) || path == "/logout" {
-        Role::Read
-    } else if OF_ADMIN.iter().any(|place| path.starts_with(place)) {
+    if OF_ADMIN.iter().any(|place| path.starts_with(place)) {
         Role::Admin
+    } else if [Method::GET, Method::HEAD, Method::OPTIONS].contains(method) || path == "/logout" {
+        Role::Read
     } else {
         Role::Run
     }
@@ -84,7 +96,9 @@ mod tests {
 
     #[test]
     fn reading_needs_the_role_read_and_changing_more() {
-        assert_eq!(needed(&Method::GET, "/api/v1/admin/x"), Role::Read);
+        assert_eq!(needed(&Method::GET, "/api/v1/fleet"), Role::Read);
+        assert_eq!(needed(&Method::GET, "/api/v1/admin/actions"), Role::Admin);
+        assert_eq!(needed(&Method::POST, "/changes/x/triage"), Role::Admin);
         assert_eq!(needed(&Method::POST, "/api/v1/jobs"), Role::Run);
         assert_eq!(needed(&Method::DELETE, "/api/v1/admin/x"), Role::Admin);
     }

@@ -1,14 +1,14 @@
 //! A board over time: what it was measured with, how its latencies moved, and what changed when they did.
 
 use super::amounts::{figure, rounded};
-use super::links::{board_address, run_address};
+use super::links::{board_address, decision_address, run_address};
 use super::picture::heat;
 use super::picture::ridge::{self, Ridge};
 use super::picture::time::Events;
 use super::state::verdict;
 use crate::changes::Found;
 use maud::{Markup, html};
-use store::changes::Change;
+use store::changes::{Change, Triage};
 use store::queries::board::{History, HistoryPart, Scenario};
 use store::queries::run::RunRow;
 use words::calendar::utc;
@@ -32,6 +32,8 @@ pub struct BoardView<'a> {
     /// What the runs show about changes of each figure; `None` while the index looks for them.
     pub sentences: Option<&'a [(String, String)]>,
     pub days: u32,
+    /// The reader may record what a change is.
+    pub may_decide: bool,
 }
 
 pub fn content(view: &BoardView<'_>) -> Markup {
@@ -132,11 +134,11 @@ fn kernels(events: &Events) -> Markup {
 /// The change points with what else changed; a change is a hint until an experiment confirms it.
 fn changes(view: &BoardView<'_>) -> Markup {
     html! {
-        h3 { "Changes" }
+        h3 #changes { "Changes" }
         @if view.sentences.is_none() { p.pending role="status" { "Looking for changes …" } }
         @if !view.found.is_empty() {
             ol.changes {
-                @for at in view.found.chunk_by(|a, b| a.number == b.number) { (change(at)) }
+                @for at in view.found.chunk_by(|a, b| a.number == b.number) { (change(at, view)) }
             }
         } @else if let Some(sentences) = view.sentences {
             ul.sentences { @for (figure, sentence) in sentences { li { b { (figure) } ": " (sentence) "." } } }
@@ -145,12 +147,15 @@ fn changes(view: &BoardView<'_>) -> Markup {
     }
 }
 
-fn change(found: &[Found]) -> Markup {
+fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
     let Some(first) = found.first() else { return html! {} };
     let (before, after) = (&first.change.before_digest, &first.change.after_digest);
     html! {
         li.change #{ "change-" (first.number) } value=(first.number) {
-            @for found in found { p { (found.change.sentence) " " (triage(&found.change)) } }
+            @for found in found {
+                p { (found.change.sentence) " " (triage(&found.change)) }
+                @if view.may_decide { (decision(&found.change, view.days)) }
+            }
             p.links {
                 (utc(first.at_unix_ns)) " · "
                 a href=(run_address(before)) { "last before" } " · "
@@ -174,10 +179,23 @@ fn change(found: &[Found]) -> Markup {
     }
 }
 
-/// What people decided about a change, and how to decide it.
+/// What people decided about a change.
 fn triage(change: &Change) -> Markup {
     let word = change.triage.word();
-    html! { span.triage data-triage=(word) title={ "To decide: tardy store triage " (change.change) " known" } { (word) } }
+    html! { span.triage data-triage=(word) title={ "tardy store triage " (change.change) } { (word) } }
+}
+
+/// A button for each other decision.
+fn decision(change: &Change, days: u32) -> Markup {
+    html! {
+        form.decision method="post" action=(decision_address(&change.change)) {
+            input type="hidden" name="days" value=(days);
+            span { "Mark as" }
+            @for triage in Triage::ALL.into_iter().filter(|triage| *triage != change.triage) {
+                " " button name="triage" value=(triage.word()) aria-label={ "Mark the change of " (change.figure) " as " (triage.word()) } { (triage.word()) }
+            }
+        }
+    }
 }
 
 /// The figures of the heat map.

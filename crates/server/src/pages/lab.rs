@@ -79,6 +79,7 @@ async fn show_board(
         found: &found,
         sentences: board.sentences.as_ref().map(|sentences| sentences.as_slice()),
         days,
+        may_decide: identity.is_admin(),
     };
     let page = Page { title: &name, here: "/", identity: &identity, refresh: board.sentences.is_none() };
     Ok(as_html(&page.around(board::content(&view))))

@@ -10,6 +10,11 @@ pub fn run_address(digest: &str) -> String {
     format!("/runs/{}", encoded(digest))
 }
 
+/// Where a decision about a change is sent.
+pub fn decision_address(change: &str) -> String {
+    format!("/changes/{}/triage", encoded(change))
+}
+
 /// A text as one segment of a path.
 fn encoded(text: &str) -> String {
     let mut segment = String::new();

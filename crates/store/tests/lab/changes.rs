@@ -115,8 +115,23 @@ pub async fn a_change_keeps_its_triage_and_is_reported_once(lab: Lab) {
     store.find_changes(&scenario, 1).await.unwrap();
     let found = store.changes(Some(&scenario)).await.unwrap();
     assert!(!found.is_empty());
-    assert!(store.triage(&found[0].change, Triage::Known).await.unwrap());
-    assert!(!store.triage("no such change", Triage::Known).await.unwrap());
+    assert!(store.triage(&found[0].change, Triage::Known, "alice\n<b>").await.unwrap());
+    assert!(!store.triage("no such change", Triage::Known, "alice").await.unwrap());
+    let (changed, board) = store.change(&found[0].change).await.unwrap().unwrap();
+    assert_eq!((changed.triage, board.is_empty(), store.change("none").await.unwrap()), (Triage::Known, false, None));
+    store.record_action("robot", "upload", "digest", "pi").await.unwrap();
+    let log = store.actions(10).await.unwrap();
+    let entry = |at: usize| (log[at].who.as_str(), log[at].what.as_str(), log[at].detail.as_str());
+    assert_eq!(
+        (entry(0), log[1].what.as_str(), log[1].detail.as_str()),
+        (("robot", "upload", "pi"), "triage", "known")
+    );
+    assert_eq!(
+        (log.len(), log[1].subject.as_str()),
+        (2, found[0].change.as_str()),
+        "what changed nothing is not in the log"
+    );
+    assert!(!log[1].who.contains('\n') && log[1].who.starts_with("alice"), "{:?}", log[1].who);
     let mut refused = 0;
     let sent = store
         .report_changes(2, &mut |_| {

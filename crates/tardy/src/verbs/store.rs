@@ -32,7 +32,7 @@ Examples:
   tardy store doctor
   tardy store changes --notify 'mail -s change lab@example.org'
 
-`rebuild` makes what the index says of runs again from the archives; queued plans and triage are in the index alone.
+`rebuild` makes what the index says of runs again from the archives; queued plans, triage and the log are in the index alone.
 `push` speaks plain HTTP: reach a server on another host through a tunnel, `ssh -N -L 8700:localhost:8700 HOST`.
 Exit codes: 0 done, 1 some archives were left out, a message was not sent, or the doctor found something, 2 wrong usage,
 3 the index or the disk failed.";

@@ -38,6 +38,13 @@ pub struct TriageArguments {
     common: IndexArguments,
 }
 
+/// `USER@HOST`, for the log of actions.
+fn this_user() -> String {
+    let user = std::env::var("USER").ok().filter(|name| !name.is_empty());
+    let user = user.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()));
+    format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
+}
+
 fn triage_words() -> impl TypedValueParser<Value = Triage> {
     PossibleValuesParser::new(Triage::ALL.map(Triage::word))
         .map(|word| Triage::of(&word).expect("the parser allows no other word"))
@@ -76,7 +83,7 @@ pub async fn changes(arguments: &ChangesArguments) -> anyhow::Result<Exit> {
 
 pub async fn triage(arguments: &TriageArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open().await?;
-    if !store.triage(&arguments.change, arguments.triage).await? {
+    if !store.triage(&arguments.change, arguments.triage, &this_user()).await? {
         let text = format!("no change {}; `tardy store changes` lists them", arguments.change);
         return Err(UsageError(text).into());
     }
