@@ -198,6 +198,22 @@ test("a lab with tokens asks for one, and shows its pages after it", async () =>
   assert.equal(await page.run("document.cookie"), "", "scripts cannot read the token");
 });
 
+test("a button beside a change records what it is, without a script of ours", async () => {
+  const page = await open("/boards/pi-4");
+  const word = "document.querySelector('.change .triage')?.dataset.triage";
+  await until(async () => (await page.run(word)) === "new", "a change");
+  const name = await page.run("document.querySelector('.decision button[value=known]').getAttribute('aria-label')");
+  assert.match(name, /^Mark the change of .+ as known$/);
+  const loaded = browser.event("Page.loadEventFired", page.sessionId);
+  await page.run("document.querySelector('.decision button[value=known]').click()");
+  await loaded;
+  await until(async () => (await page.run(word)) === "known", "the decision");
+  assert.match(await page.run("location.href"), /\/boards\/pi-4\?scenario=[0-9a-f]+&days=366#changes$/);
+  const log = await (await fetch(`${year.address}/api/v1/admin/actions`)).json();
+  assert.deepEqual(log.map(({ who, what, detail }) => [who, what, detail]), [["anyone on this machine", "triage", "known"]]);
+  await keep(page, "decided-1280");
+});
+
 test("headings descend in steps, tables and pictures are named, ids are unique", async () => {
   for (const path of ["/", "/boards/pi-4", "/culprits"]) {
     const page = await open(path);
@@ -208,6 +224,6 @@ test("headings descend in steps, tables and pictures are named, ids are unique",
     assert.equal(await page.run("[...document.querySelectorAll('svg[role=img]')].filter((picture) => !picture.getAttribute('aria-label')).length"), 0, path);
     const ids = await page.run("[...document.querySelectorAll('[id]')].map((element) => element.id)");
     assert.equal(new Set(ids).size, ids.length, path);
-    assert.equal(await page.run("[...document.querySelectorAll('input, button, select')].filter((control) => !(control.labels?.length || control.getAttribute('aria-label') || control.textContent)).length"), 0, path);
+    assert.equal(await page.run("[...document.querySelectorAll('input:not([type=hidden]), button, select')].filter((control) => !(control.labels?.length || control.getAttribute('aria-label') || control.textContent)).length"), 0, path);
   }
 });
