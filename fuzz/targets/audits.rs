@@ -2,12 +2,13 @@
 //! format.
 #![no_main]
 
-use archive::recorded_pages::RecordedPages;
 use archive::audit::{AuditDescription, AuditedProcess, AuditedThread, Mapping, OpenFile};
+use archive::recorded_pages::RecordedPages;
 use audit::read::{CpuPages, read};
 use audit::report::{Scope, judge};
 use interchange::audits::{junit, sarif};
 use libfuzzer_sys::{arbitrary, fuzz_target};
+use tardy_fuzz::pages::{PAGE_BYTES, PageEvent, pages};
 use tardy_fuzz::{Damage, spoilt, within_budget};
 
 /// As a kernel describes them: (system, text).
@@ -40,9 +41,6 @@ const FORMATS: [(&str, &str); 8] = [
     ),
 ];
 const MACHINES: [&str; 4] = ["x86_64", "aarch64", "armv7l", "riscv64"];
-/// Bytes of a page before its first event.
-const PAGE_HEAD_BYTES: usize = 16;
-const PAGE_BYTES: usize = 4096;
 
 #[derive(Debug, arbitrary::Arbitrary)]
 struct Record {
@@ -79,35 +77,14 @@ enum Input<'a> {
 }
 
 /// The records in pages of the usual layout.
-fn pages(records: &[Record]) -> Vec<u8> {
-    let mut pages: Vec<u8> = Vec::new();
-    let mut page: Vec<u8> = Vec::new();
-    let mut now_ns = 0_u64;
-    let mut first_ns = 0;
-    let mut end = |page: &mut Vec<u8>, first_ns: u64| {
-        let mut whole = first_ns.to_le_bytes().to_vec();
-        whole.extend((page.len() as u64).to_le_bytes());
-        whole.append(page);
-        whole.resize(PAGE_BYTES, 0);
-        pages.extend(whole);
-    };
-    for record in records {
-        let words = record.words.len().min(24) + 2;
-        if PAGE_HEAD_BYTES + page.len() + 4 * (words + 1) > PAGE_BYTES {
-            end(&mut page, first_ns);
-            first_ns = now_ns;
-        }
-        now_ns += u64::from(record.later_ns);
-        page.extend((words as u32 | u32::from(record.later_ns) << 5).to_le_bytes());
-        page.extend(u16::from(record.id % 10).to_le_bytes());
-        page.extend([0, 0]);
-        page.extend(u32::from(record.tid % 4).to_le_bytes());
-        for word in record.words.iter().take(24) {
-            page.extend(u32::from(*word).to_le_bytes());
-        }
-    }
-    end(&mut page, first_ns);
-    pages
+fn written(records: &[Record]) -> Vec<u8> {
+    pages(records.iter().map(|record| PageEvent {
+        id: u16::from(record.id % 10),
+        later_ns: record.later_ns,
+        flags: 0,
+        tid: u32::from(record.tid % 4),
+        words: &record.words,
+    }))
 }
 
 impl Recording<'_> {
@@ -168,7 +145,7 @@ fuzz_target!(|input: Input| {
             (description, pages.to_vec(), 0, true)
         }
         Input::Recording(recording) => {
-            let pages = spoilt(&pages(&recording.records), &recording.damages);
+            let pages = spoilt(&written(&recording.records), &recording.damages);
             (recording.description(), pages, recording.settle_ns, recording.again)
         }
     };

@@ -8,6 +8,7 @@ use libfuzzer_sys::{arbitrary, fuzz_target};
 use storage::account::account;
 use storage::read::{Event, Extent, Recorded, What};
 use storage::{CpuPages, Samples, account_of};
+use tardy_fuzz::pages::{PAGE_BYTES, PageEvent, pages};
 use tardy_fuzz::{Damage, spoilt, within_budget};
 
 /// As a kernel describes them, with numbers from 1: (system, name, fields after the common ones).
@@ -38,9 +39,6 @@ const FORMATS: [(&str, &str, &str); 16] = [
     ("vmscan", "mm_vmscan_direct_reclaim_end", "\tfield:int order;\toffset:8;\tsize:4;\tsigned:1;\n"),
 ];
 const SECTORS: &str = "\tfield:sector_t sector;\toffset:8;\tsize:8;\tsigned:0;\n\tfield:unsigned int nr_sector;\toffset:16;\tsize:4;\tsigned:0;\n\tfield:char rwbs[4];\toffset:20;\tsize:4;\tsigned:0;\n\tfield:char comm[4];\toffset:24;\tsize:4;\tsigned:0;\n";
-/// Bytes of a page before its first event.
-const PAGE_HEAD_BYTES: usize = 16;
-const PAGE_BYTES: usize = 4096;
 
 #[derive(Debug, arbitrary::Arbitrary)]
 struct Written {
@@ -141,33 +139,14 @@ impl Pages<'_> {
 
     /// The events in pages of the usual layout.
     fn bytes(&self) -> Vec<u8> {
-        let mut pages: Vec<u8> = Vec::new();
-        let mut page: Vec<u8> = Vec::new();
-        let (mut now_ns, mut first_ns) = (0_u64, 0_u64);
-        let mut end = |page: &mut Vec<u8>, first_ns: u64| {
-            let mut whole = first_ns.to_le_bytes().to_vec();
-            whole.extend((page.len() as u64).to_le_bytes());
-            whole.append(page);
-            whole.resize(PAGE_BYTES, 0);
-            pages.extend(whole);
-        };
-        for written in &self.written {
-            let words = written.words.len().min(8) + 2;
-            if PAGE_HEAD_BYTES + page.len() + 4 * (words + 1) > PAGE_BYTES {
-                end(&mut page, first_ns);
-                first_ns = now_ns;
-            }
-            now_ns += u64::from(written.later_ns);
-            page.extend((words as u32 | u32::from(written.later_ns) << 5).to_le_bytes());
-            page.extend((u16::from(written.id) % (FORMATS.len() as u16 + 2)).to_le_bytes());
-            page.extend([if written.in_interrupt { 0x08 } else { 0 }, 0]);
-            page.extend(u32::from(written.tid % 4).to_le_bytes());
-            for word in written.words.iter().take(8) {
-                page.extend(u32::from(*word).to_le_bytes());
-            }
-        }
-        end(&mut page, first_ns);
-        spoilt(&pages, &self.damages)
+        let events = self.written.iter().map(|written| PageEvent {
+            id: u16::from(written.id) % (FORMATS.len() as u16 + 2),
+            later_ns: written.later_ns,
+            flags: if written.in_interrupt { 0x08 } else { 0 },
+            tid: u32::from(written.tid % 4),
+            words: &written.words,
+        });
+        spoilt(&pages(events), &self.damages)
     }
 }
 
