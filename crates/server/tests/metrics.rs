@@ -3,9 +3,8 @@
 mod lab;
 
 use axum::http::StatusCode;
-use lab::{Lab, text, year};
+use lab::{Lab, text};
 use std::collections::BTreeSet;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Values of a metric: its labels as they are written, and its value.
 fn values<'a>(metrics: &'a str, name: &str) -> Vec<(&'a str, f64)> {
@@ -33,17 +32,9 @@ async fn metrics(lab: &Lab) -> String {
     text(answer).await
 }
 
-async fn year() -> Lab {
-    let lab = Lab::new().await;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-    year::write(lab.directory.path(), now, 9.0);
-    server::look(&lab.site).await;
-    lab
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn boards_jobs_workers_and_requests_are_there_with_their_units() {
-    let lab = year().await;
+    let lab = Lab::of_a_year().await;
     lab.site.store().heartbeat("bench \"1\"\n", &["pi".into()], "0", 5_000_000_000).await.unwrap();
     let found = metrics(&lab).await;
     assert!(found.ends_with("# EOF\n") && found.contains("tardy_build_info{version="), "{found}");
@@ -77,7 +68,7 @@ async fn boards_jobs_workers_and_requests_are_there_with_their_units() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_series_is_written_once_and_names_of_boards_cannot_add_lines() {
-    let lab = year().await;
+    let lab = Lab::of_a_year().await;
     let found = metrics(&lab).await;
     let mut series = BTreeSet::new();
     for line in found.lines().filter(|line| !line.starts_with('#')) {
@@ -95,7 +86,7 @@ fn names(text: &str) -> BTreeSet<&str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_dashboard_and_the_alerts_read_metrics_that_exist() {
-    let lab = year().await;
+    let lab = Lab::of_a_year().await;
     lab.site.store().heartbeat("bench", &[], "0", 5).await.unwrap();
     let request = store::queue::JobRequest {
         board: "pi".into(),

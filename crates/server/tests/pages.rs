@@ -8,16 +8,7 @@ use lab::year::{self, BOARDS, Kind};
 use lab::{Lab, text};
 use serde_json::Value;
 use server::access::Role;
-use std::time::{SystemTime, UNIX_EPOCH};
 use store::changes::Triage;
-
-async fn year() -> Lab {
-    let lab = Lab::new().await;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-    year::write(lab.directory.path(), now, 9.0);
-    server::look(&lab.site).await;
-    lab
-}
 
 async fn json(lab: &Lab, path: &str) -> Value {
     let answer = lab.api(path).await;
@@ -33,7 +24,7 @@ async fn page(lab: &Lab, path: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_pages_of_a_year_show_boards_states_and_what_they_rest_on() {
-    let lab = year().await;
+    let lab = Lab::of_a_year().await;
     let fleet = page(&lab, "/").await;
     for board in BOARDS {
         assert!(fleet.contains(&format!("<bdi>{}</bdi>", board.name)), "{} is in the fleet", board.name);
@@ -103,7 +94,7 @@ async fn hostile_names_do_no_harm(lab: &Lab, fleet: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn planted_changes_are_found_where_they_are_and_nothing_is_found_elsewhere() {
-    let lab = year().await;
+    let lab = Lab::of_a_year().await;
     for board in BOARDS.iter().filter(|board| board.name != "old-atom") {
         let mut shown = page(&lab, &format!("/boards/{}", board.name)).await;
         // The page shows the rest at once, and loads again until the changes are there.
@@ -138,7 +129,7 @@ async fn planted_changes_are_found_where_they_are_and_nothing_is_found_elsewhere
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_people_decide_about_a_change_shows_at_the_next_look() {
-    let lab = year().await;
+    let lab = Lab::of_a_year().await;
     let scenario = lab.site.store().scenarios("pi-4").await.unwrap().remove(0).scenario;
     lab.site.store().find_changes(&scenario, 1).await.unwrap();
     let found = json(&lab, &format!("/api/v1/scenarios/{scenario}/changes")).await;
@@ -154,9 +145,7 @@ async fn what_people_decide_about_a_change_shows_at_the_next_look() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_administrator_decides_on_the_page_or_by_the_api_and_the_log_has_who_it_was() {
     let lab = Lab::with_tokens(&[Role::Read, Role::Run, Role::Admin]).await;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-    year::write(lab.directory.path(), now, 9.0);
-    server::look(&lab.site).await;
+    lab.add_year().await;
     let scenario = lab.site.store().scenarios("pi-4").await.unwrap().remove(0).scenario;
     lab.site.store().find_changes(&scenario, 1).await.unwrap();
     let change = lab.site.store().changes(Some(&scenario)).await.unwrap().remove(0).change;

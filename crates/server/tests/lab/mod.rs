@@ -19,6 +19,7 @@ use server::{Archives, Limits, ReadError, Site};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Assess, Assessment};
 use tempfile::TempDir;
 use tower::ServiceExt;
@@ -60,6 +61,20 @@ impl Archives for AsStored {
 impl Lab {
     pub async fn new() -> Self {
         Self::with_tokens(&[]).await
+    }
+
+    /// A lab with a year of runs, which were looked at.
+    pub async fn of_a_year() -> Self {
+        let lab = Self::new().await;
+        lab.add_year().await;
+        lab
+    }
+
+    /// Writes a year of runs until now, and looks at them.
+    pub async fn add_year(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+        year::write(self.directory.path(), now, 9.0);
+        server::look(&self.site).await;
     }
 
     /// A lab with one token for each role.
