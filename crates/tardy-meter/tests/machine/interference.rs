@@ -247,6 +247,10 @@ fn a_control_group_that_is_frozen_shows_as_missed_periods_of_each_cpu() {
     let finished = measured(settings, |meter, _| {
         fs::write(group.0.join("cgroup.procs"), meter.child.id().to_string()).unwrap();
         fs::write(group.0.join("cgroup.freeze"), "1").unwrap();
+        // A busy machine lets the threads go on until each of them had a turn.
+        while !fs::read_to_string(group.0.join("cgroup.events")).unwrap().contains("frozen 1") {
+            sleep(Duration::from_millis(1));
+        }
         sleep(A_LOOK / 5);
         fs::write(group.0.join("cgroup.freeze"), "0").unwrap();
     });

@@ -19,7 +19,13 @@ pub fn short(duration_ms: u64) -> RunSettings {
     }
 }
 
-/// The same with tracing.
+/// Settings of a run without tracing that ends after this many cycles of each thread, however few turns a busy machine
+/// gives them.
+pub fn cycles(count: u64) -> RunSettings {
+    RunSettings { cycles: Some(count), ..short(120_000) }
+}
+
+/// A short run with tracing.
 pub fn traced(duration_ms: u64) -> RunSettings {
     let trace = TraceSettings { mode: SnapshotMode::Auto, buffer_kb_per_cpu: 1024, ..TraceSettings::default() };
     RunSettings { trace, ..short(duration_ms) }

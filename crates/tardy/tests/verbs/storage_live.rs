@@ -32,7 +32,7 @@ fn the_phases_of_a_request_add_up_to_its_latency() {
     assert_eq!(summary["valid"], true, "{}", ended.stderr);
     let account = &summary["storage"];
     let requests = account["requests"].as_u64().unwrap();
-    assert!(requests > 100 && account["split"].as_u64() > Some(requests / 2), "{account}");
+    assert!(requests > 0 && account["split"].as_u64() > Some(requests / 2), "{account}");
     let worst = account["worst"].as_array().unwrap();
     assert!(!worst.is_empty(), "{account}");
     for request in worst {
