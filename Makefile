@@ -31,13 +31,14 @@ RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 # Those of a release.
 ARCHITECTURES ?= x86_64 arm64 armhf riscv64
+HOST_ARCHITECTURE := $(patsubst aarch64,arm64,$(shell uname -m))
 SUITES ?= bookworm trixie
 DEMO_SECONDS ?= 30
 FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -93,6 +94,10 @@ e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure 
 	packaging/install-dependencies --custom-kernel
 	kernel=$$(kernels/custom/build) && TARDY_CUSTOM_KERNEL=$$kernel TARDY_METER=$(CURDIR)/$(METER) \
 	  cargo test --package tardy --test e2e -- --ignored --test-threads=1 custom_kernel
+
+e2e-kernels: $(STATIC_TARDY)-$(HOST_ARCHITECTURE) ## measure on kernels of Debian's releases, four architectures and boards with BusyBox (downloads 1 GB once)
+	packaging/install-dependencies --e2e-kernels
+	kernels/releases/measure $(KERNELS)
 
 truth: build $(INJECTOR) ## delay CPUs in known ways, here and in virtual machines; print how often tardy names the cause
 	packaging/install-dependencies --e2e

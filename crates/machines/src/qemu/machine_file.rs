@@ -92,7 +92,7 @@ pub enum MachineFileError {
     Syntax(#[from] SyntaxError),
     #[error("cpus is a number from 1 to 255")]
     Cpus,
-    #[error("memory_mb is a number from 64 to 1048576")]
+    #[error("memory_mb is a number from 16 to 1048576")]
     Memory,
     #[error("boot_seconds is at least 1")]
     BootSeconds,
@@ -181,7 +181,7 @@ impl VirtualMachine {
         if !(1..=255).contains(&self.cpus) {
             return Err(MachineFileError::Cpus);
         }
-        if !(64..=1 << 20).contains(&self.memory_mb) {
+        if !(16..=1 << 20).contains(&self.memory_mb) {
             return Err(MachineFileError::Memory);
         }
         if self.backend == Backend::Virtual {
@@ -267,7 +267,7 @@ mod tests {
         };
         assert!(wrong("cpu = 2").contains("cpu"));
         assert!(wrong("cpus = 0").contains("255"));
-        assert!(wrong("memory_mb = 1").contains("64"));
+        assert!(wrong("memory_mb = 1").contains("16 to"));
         assert!(wrong("accel = \"hax\"").contains("tcg"));
         assert!(wrong("architecture = \"sparc\"").contains("arm64"));
         let foreign = if Architecture::of_host() == Some(Architecture::Riscv64) { "arm64" } else { "riscv64" };
