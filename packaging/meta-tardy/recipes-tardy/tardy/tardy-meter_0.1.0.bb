@@ -4,6 +4,10 @@ SECTION = "console/tools"
 
 require tardy.inc
 
+SRC_URI:append = " file://run-ptest"
+
+inherit ptest
+
 CARGO_BUILD_FLAGS += "--package tardy-meter"
 
 do_install() {
