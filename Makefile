@@ -38,7 +38,7 @@ FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check deb-check-unit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -212,6 +212,10 @@ deb: ## build Debian packages of tardy and tardy-meter in dist/debian
 deb-check: ## check them with lintian; install, run, restore and purge them in a new Debian (downloads 60 MB once)
 	packaging/install-dependencies --deb-check
 	packaging/debian/check $(SUITES)
+
+deb-check-unit: ## let systemd start the nightly service of the Debian package, in a virtual machine
+	packaging/install-dependencies --deb-check
+	packaging/debian/check-unit
 
 dist-check: ## check what `make dist` left: static, small, complete, and every tardy explains the corpus; print a table
 	packaging/dist/check $(ARCHITECTURES)
