@@ -20,9 +20,9 @@ pub struct Action {
     pub at_unix_ns: i64,
     /// Name of the token, or `USER@HOST` of a command line.
     pub who: String,
-    /// `triage` or `upload`.
+    /// `triage`, `upload`, `queue`, `cancel` or `trigger`.
     pub what: String,
-    /// Name of the change, or address of the archive.
+    /// Name of the change, the job or the trigger, or address of the archive.
     pub subject: String,
     /// Such as the new triage.
     pub detail: String,

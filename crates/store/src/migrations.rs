@@ -5,12 +5,13 @@ use crate::error::StoreError;
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
-const ALL: [(i64, &str, &str); 5] = [
+const ALL: [(i64, &str, &str); 6] = [
     (1, "runs", include_str!("../migrations/0001_runs.sql")),
     (2, "retention", include_str!("../migrations/0002_retention.sql")),
     (3, "queue", include_str!("../migrations/0003_queue.sql")),
     (4, "changes", include_str!("../migrations/0004_changes.sql")),
     (5, "actions", include_str!("../migrations/0005_actions.sql")),
+    (6, "triggers", include_str!("../migrations/0006_triggers.sql")),
 ];
 
 /// Brings a database to the newest version. Of several processes that start at once, one does it.

@@ -1,9 +1,15 @@
-//! What lies between the last good and the first bad kernel of a scenario.
+//! What lies between the last good and the first bad kernel of a scenario, or around a change.
 
+use super::{JobRequest, Trigger};
 use crate::Store;
 use crate::error::StoreError;
 use crate::queries::fleet::KernelRun;
+use crate::queries::run::RunRow;
 use serde::{Deserialize, Serialize};
+
+/// What stands in a plan for the kernel that a job is for.
+pub const KERNEL: &str = "{kernel}";
+const KERNEL_NAME_BYTES_MAX: usize = 128;
 
 /// The kernels around a change for the worse.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,6 +19,45 @@ pub struct Suspects {
     pub first_bad: KernelRun,
     /// Of the candidates, those after the good and before the bad one, in their order.
     pub kernels: Vec<String>,
+}
+
+impl Suspects {
+    fn among(candidates: &[String], board: String, last_good: KernelRun, first_bad: KernelRun) -> Self {
+        let at = |kernel: &str| candidates.iter().position(|candidate| candidate == kernel);
+        let from = at(&last_good.kernel).map_or(0, |at| at + 1);
+        let until = at(&first_bad.kernel).unwrap_or(candidates.len());
+        let kernels = candidates.get(from..until.max(from)).unwrap_or_default().to_vec();
+        Self { board, last_good, first_bad, kernels }
+    }
+
+    /// The plan of a trigger for each of its kernels.
+    pub fn requests(&self, trigger: &Trigger) -> Vec<JobRequest> {
+        let because = self.because();
+        self.kernels.iter().map(|kernel| trigger.request(&self.board, Some(kernel), &because)).collect()
+    }
+
+    /// Why their jobs are queued.
+    pub fn because(&self) -> String {
+        format!("between {} and {}", self.last_good.kernel, self.first_bad.kernel)
+    }
+}
+
+impl Trigger {
+    /// Whether its plan can be run for any kernel on this board.
+    pub fn can_backfill(&self, board: &str) -> bool {
+        self.plan.contains(KERNEL) && self.boards.iter().any(|of| of == board)
+    }
+}
+
+/// Whether a text can stand in a plan for a kernel: letters, digits and `._+~-`, so that it adds nothing to the plan but a name.
+pub fn is_kernel_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._+~-".contains(&byte);
+    (1..=KERNEL_NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(plain) && !text.starts_with('-')
+}
+
+/// A plan for a kernel.
+pub fn with_kernel(plan: &str, kernel: &str) -> String {
+    plan.replace(KERNEL, kernel)
 }
 
 impl Store {
@@ -25,10 +70,50 @@ impl Store {
         let fleet = self.fleet().await?;
         let Some(row) = fleet.rows.into_iter().find(|row| row.scenario == scenario) else { return Ok(None) };
         let Some((last_good, first_bad)) = row.state.last_good.zip(row.state.first_bad) else { return Ok(None) };
-        let at = |kernel: &str| candidates.iter().position(|candidate| candidate == kernel);
-        let from = at(&last_good.kernel).map_or(0, |at| at + 1);
-        let until = at(&first_bad.kernel).unwrap_or(candidates.len());
-        let kernels = candidates.get(from..until.max(from)).unwrap_or_default().to_vec();
-        Ok(Some(Suspects { board: row.newest.board, last_good, first_bad, kernels }))
+        Ok(Some(Suspects::among(candidates, row.newest.board, last_good, first_bad)))
+    }
+
+    /// The candidates between the kernel of the last run before a change and that of the first one after it; none if both runs
+    /// had the same kernel. `None`: there is no such change, or a run of it is gone.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn suspects_of_change(
+        &self,
+        change: &str,
+        candidates: &[String],
+    ) -> Result<Option<Suspects>, StoreError> {
+        let Some((change, board)) = self.change(change).await? else { return Ok(None) };
+        let (before, after) = (self.run(&change.before_digest).await?, self.run(&change.after_digest).await?);
+        let Some((before, after)) = before.zip(after) else { return Ok(None) };
+        let (before, after) = (of_run(before.run), of_run(after.run));
+        let candidates = if before.kernel == after.kernel { &[] } else { candidates };
+        Ok(Some(Suspects::among(candidates, board, before, after)))
+    }
+}
+
+fn of_run(run: RunRow) -> KernelRun {
+    KernelRun {
+        digest: run.digest,
+        kernel: run.kernel,
+        started_unix_ns: run.started_unix_ns,
+        latency_max_ns: run.latency_max_ns,
+        worst_cause: run.worst_cause,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_adds_nothing_to_a_plan_but_its_name() {
+        for name in ["6.1.83-rt28", "6.14.0-rc3+", "v6.12~1", "0123abcd"] {
+            assert!(is_kernel_name(name), "{name}");
+        }
+        for text in ["", "-x", "a b", "6.1\"]\ncommand = \"rm", "$(id)", "a/../b", "é", &"6".repeat(129)] {
+            assert!(!is_kernel_name(text), "{text}");
+        }
+        assert_eq!(with_kernel("kernel = [\"{kernel}\"] # {kernel}", "6.1"), "kernel = [\"6.1\"] # 6.1");
     }
 }

@@ -12,6 +12,7 @@ const FORGOTTEN_NS: i64 = 7 * 24 * 3600 * 1_000_000_000;
 
 /// A worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkerRow {
     pub worker: String,
     /// The boards that it reaches.

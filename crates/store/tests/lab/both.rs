@@ -2,7 +2,7 @@
 
 use crate::postgres::Server;
 use crate::promises::{self, Lab};
-use crate::{changes, health, queue, retention, uploads};
+use crate::{changes, health, queue, retention, triggers, uploads};
 use prerequisites::require;
 use std::future::Future;
 
@@ -63,6 +63,11 @@ promises!(
     a_queued_job_is_cancelled_and_a_running_one_is_not,
     workers_are_listed_with_their_last_report,
     kernels_between_good_and_bad_are_suspects;
+    triggers:
+    a_trigger_is_there_once_and_its_secret_is_in_no_list,
+    a_schedule_queues_once_for_all_who_look_and_never_twice_for_a_waiting_board,
+    a_message_to_a_webhook_is_taken_once,
+    the_kernels_around_a_change_are_queued_once;
     retention:
     traces_go_except_of_maxima_failures_recent_and_pinned_runs,
     a_run_pinned_after_the_list_was_made_stays,

@@ -8,4 +8,5 @@ mod postgres;
 mod promises;
 mod queue;
 mod retention;
+mod triggers;
 mod uploads;

@@ -169,11 +169,11 @@ pub async fn any_order_of_claims_and_expiries_leaves_each_job_one_owner(lab: Lab
 pub async fn a_queued_job_is_cancelled_and_a_running_one_is_not(lab: Lab) {
     let store = lab.open().await;
     let job = store.queue(&request("pi", 0), 0).await.unwrap();
-    assert!(store.cancel(&job.job, 1).await.unwrap() && !store.cancel(&job.job, 2).await.unwrap());
+    assert!(store.cancel(&job.job, "me", 1).await.unwrap() && !store.cancel(&job.job, "me", 2).await.unwrap());
     assert_eq!(store.claim("a", &boards(&["pi"]), LEASE, 3).await.unwrap(), None);
     let job = store.queue(&request("pi", 0), 4).await.unwrap();
     store.claim("a", &boards(&["pi"]), LEASE, 5).await.unwrap().unwrap();
-    assert!(!store.cancel(&job.job, 6).await.unwrap());
+    assert!(!store.cancel(&job.job, "me", 6).await.unwrap());
     assert!(store.job("no such job").await.unwrap().is_none());
 }
 

@@ -1,8 +1,12 @@
 //! `tardy queue`: plans for the workers of a lab to run.
 
+mod backfill;
+mod triggers;
+
 use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::IndexArguments;
 use crate::lab::finish;
+use crate::lab::user::this_user;
 use crate::plans::checked::{CheckedPlan, Overrides};
 use crate::plans::{described, text_of};
 use crate::terminal::json;
@@ -12,21 +16,21 @@ use clap::{Args, Subcommand};
 use runner::plan::Plan;
 use std::path::{Path, PathBuf};
 use store::Store;
-use store::queue::{Job, JobRequest, JobState};
+use store::queue::{Job, JobRequest};
 use words::calendar::utc;
 use words::printable::printable;
 
 /// Version of the documents that `tardy queue --json` prints.
 const QUEUE_VERSION: u32 = 1;
-/// What `backfill` replaces in a plan.
-const KERNEL: &str = "{kernel}";
 const SHOWN: i64 = 100;
 
 const EXAMPLES: &str = "\
 Examples:
   tardy queue add plans/smoke.toml --board pi
   tardy queue list
-  tardy queue backfill kernels.toml --scenario 3f2a... 6.1.1 6.1.2 6.1.3
+  tardy queue trigger add nightly plans/smoke.toml --board pi --every 24h
+  tardy queue trigger add kernels kernels.toml --board pi --webhook
+  tardy queue backfill pi
   tardy worker --board pi
 
 A plan may run commands on its board: who may queue plans may run programs there.
@@ -49,13 +53,24 @@ enum QueueVerb {
     /// Cancel a job that does not run yet
     Cancel(CancelArguments),
     /// Queue a plan for each kernel between the last good and the first bad one
-    Backfill(BackfillArguments),
+    Backfill(backfill::BackfillArguments),
+    /// Set up plans that are queued by themselves: at an interval, by a webhook, for new kernels
+    Trigger(triggers::TriggerArguments),
 }
+
+/// What a name of a kernel may contain.
+const KERNEL_HINT: &str = "it has up to 128 letters, digits and ._+~-";
 
 #[derive(Debug, Args)]
 struct PlanArguments {
     /// A plan file
     plan: PathBuf,
+    #[command(flatten)]
+    options: PlanOptions,
+}
+
+#[derive(Debug, Args)]
+struct PlanOptions {
     /// Jobs with a higher one run first
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
     priority: i64,
@@ -83,27 +98,13 @@ struct CancelArguments {
     common: IndexArguments,
 }
 
-#[derive(Debug, Args)]
-struct BackfillArguments {
-    /// A plan file with {kernel} where the name of a kernel belongs
-    #[command(flatten)]
-    plan: PlanArguments,
-    /// Key of the scenario, as `tardy store list --json` prints it
-    #[arg(long, value_name = "KEY")]
-    scenario: String,
-    /// Kernels from old to new, as boards report them
-    #[arg(value_name = "KERNEL", required = true)]
-    kernels: Vec<String>,
-    #[command(flatten)]
-    common: IndexArguments,
-}
-
 pub fn run(arguments: &QueueArguments) -> anyhow::Result<Exit> {
     match &arguments.verb {
         QueueVerb::Add(arguments) => finish(add(arguments)),
         QueueVerb::List(arguments) => finish(list(arguments)),
         QueueVerb::Cancel(arguments) => finish(cancel(arguments)),
-        QueueVerb::Backfill(arguments) => finish(backfill(arguments)),
+        QueueVerb::Backfill(arguments) => finish(backfill::backfill(arguments)),
+        QueueVerb::Trigger(arguments) => finish(triggers::run(arguments)),
     }
 }
 
@@ -113,7 +114,7 @@ async fn add(arguments: &AddArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open().await?;
     let mut jobs = Vec::new();
     for board in &arguments.boards {
-        let request = request(&arguments.plan, board, text.clone(), None, "command line");
+        let request = request(&arguments.plan, board, text.clone());
         jobs.push(queue(&store, &request).await?);
     }
     show(&jobs, arguments.common.json)
@@ -127,7 +128,7 @@ async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
 
 async fn cancel(arguments: &CancelArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open().await?;
-    let cancelled = store.cancel(&arguments.job, store.now_unix_ns().await?).await?;
+    let cancelled = store.cancel(&arguments.job, &this_user(), store.now_unix_ns().await?).await?;
     let Some(job) = store.job(&arguments.job).await? else {
         return Err(UsageError(format!("no job {}; `tardy queue list` lists the newest ones", arguments.job)).into());
     };
@@ -135,44 +136,15 @@ async fn cancel(arguments: &CancelArguments) -> anyhow::Result<Exit> {
     Ok(if cancelled { Exit::Measured } else { Exit::LimitExceeded })
 }
 
-async fn backfill(arguments: &BackfillArguments) -> anyhow::Result<Exit> {
-    let path = &arguments.plan.plan;
-    let text = text_of(path)?;
-    if !text.contains(KERNEL) {
-        return Err(UsageError(format!(
-            "{} has no {KERNEL}; write it where the name of a kernel belongs",
-            path.display()
-        ))
-        .into());
-    }
-    let store = arguments.common.store.open().await?;
-    let suspects = store.suspects(&arguments.scenario, &arguments.kernels).await?;
-    let mut jobs = Vec::new();
-    for (kernel, suspects) in suspects.iter().flat_map(|found| found.kernels.iter().map(move |kernel| (kernel, found)))
-    {
-        let text = text.replace(KERNEL, kernel);
-        check(path, &text)?;
-        let because = format!("between {} and {}", suspects.last_good.kernel, suspects.first_bad.kernel);
-        let request = request(&arguments.plan, &suspects.board, text, Some(kernel.clone()), &because);
-        jobs.push(queue(&store, &request).await?);
-    }
-    if jobs.is_empty() {
-        complain!("tardy: no kernel of these lies between the last good and the first bad run of that scenario");
-    }
-    let nothing = jobs.is_empty();
-    show(&jobs, arguments.common.json)?;
-    Ok(if nothing { Exit::LimitExceeded } else { Exit::Measured })
-}
-
-fn request(plan: &PlanArguments, board: &str, text: String, kernel: Option<String>, because: &str) -> JobRequest {
+fn request(plan: &PlanArguments, board: &str, text: String) -> JobRequest {
     JobRequest {
         board: board.into(),
         plan_name: Plan::name_of(&plan.plan),
         plan: text,
-        kernel,
-        because: because.into(),
-        priority: plan.priority,
-        attempts_max: plan.attempts,
+        kernel: None,
+        because: "command line".into(),
+        priority: plan.options.priority,
+        attempts_max: plan.options.attempts,
     }
 }
 
@@ -200,7 +172,7 @@ fn show(jobs: &[Job], as_json: bool) -> anyhow::Result<Exit> {
         let kernel = job.kernel.clone().unwrap_or("-".into());
         let queued = utc(job.queued_unix_ns);
         let (board, plan, last) = (job.board.clone(), job.plan_name.clone(), job.message.clone());
-        table.row([job.job.clone(), state(job.state).into(), board, plan, kernel, tries, queued, last]);
+        table.row([job.job.clone(), job.state.word().into(), board, plan, kernel, tries, queued, last]);
     }
     let mut page = Page::for_stdout();
     match jobs {
@@ -209,14 +181,4 @@ fn show(jobs: &[Job], as_json: bool) -> anyhow::Result<Exit> {
     }
     page.print()?;
     Ok(Exit::Measured)
-}
-
-fn state(state: JobState) -> &'static str {
-    match state {
-        JobState::Queued => "queued",
-        JobState::Running => "running",
-        JobState::Done => "done",
-        JobState::Failed => "failed",
-        JobState::Cancelled => "cancelled",
-    }
 }

@@ -110,5 +110,6 @@ async fn next(
 ) -> Result<Option<store::queue::Claim>, store::StoreError> {
     let now = store.now_unix_ns().await?;
     store.heartbeat(&working.name, boards, env!("CARGO_PKG_VERSION"), now).await?;
+    store.queue_due(now).await?;
     store.claim(&working.name, boards, working.lease, now).await
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Verbs whose documents do not depend on the machine that prints them.
-const VERBS: [&[&str]; 13] = [
+const VERBS: [&[&str]; 14] = [
     &["compare", "v1", "again"],
     &["explain", "v1"],
     &["explain", "v1", "--bound"],
@@ -25,6 +25,7 @@ const VERBS: [&[&str]; 13] = [
     &["store", "doctor"],
     &["store", "changes"],
     &["queue", "list"],
+    &["queue", "trigger", "list"],
 ];
 
 type Fields = BTreeMap<String, BTreeSet<&'static str>>;

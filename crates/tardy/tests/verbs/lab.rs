@@ -197,3 +197,35 @@ fn a_change_is_reported_once_with_its_first_run() {
     assert_eq!(document(&bench, &["store", "triage", name, "noise"])["change"]["triage"], "noise");
     assert_eq!(bench.run(&["store", "triage", "none-such", "noise"]).code, Some(2));
 }
+
+#[test]
+fn a_schedule_is_run_by_a_worker_and_mistakes_of_triggers_are_named() {
+    let bench = ending_well(measuring());
+    fs::write(bench.path("x.toml"), PLAN).unwrap();
+    fs::write(bench.path("kernels.toml"), format!("{PLAN}# {{kernel}}\n")).unwrap();
+    for wrong in [
+        &["never", "x.toml"][..],
+        &["a/b", "x.toml", "--every", "1h"],
+        &["often", "x.toml", "--every", "1s"],
+        &["kernels", "kernels.toml", "--every", "1h"],
+        &["kernels", "kernels.toml", "--webhook", "--kernel", "6.1 x"],
+    ] {
+        let ended = bench.run(&[&["queue", "trigger", "add"], wrong, &["--board", "here"]].concat());
+        assert_eq!(ended.code, Some(2), "{wrong:?}: {}", ended.stderr);
+    }
+    let nightly = ["queue", "trigger", "add", "nightly", "x.toml", "--board", "here", "--every", "24h"];
+    assert_eq!(document(&bench, &nightly)["trigger"]["every_ns"], 86_400_000_000_000_i64);
+    assert_eq!(bench.run(&nightly).code, Some(2), "it is there");
+    let hook = ["queue", "trigger", "add", "kernels", "kernels.toml", "--board", "here", "--webhook"];
+    let secret = document(&bench, &hook)["secret"].as_str().unwrap().to_owned();
+    let listed = bench.run(&["queue", "trigger", "list"]).stdout;
+    assert!(secret.len() == 64 && listed.contains("webhook") && !listed.contains(&secret), "{listed}");
+    let worker = bench.run(&["worker", "--board", "here=local", "--once"]);
+    let job = &jobs(&bench)[0];
+    assert_eq!((&job["state"], &job["because"]), (&"done".into(), &"schedule nightly".into()), "{}", worker.stderr);
+    assert_eq!(document(&bench, &["queue", "trigger", "remove", "nightly"])["removed"], "nightly");
+    assert_eq!(bench.run(&["queue", "trigger", "remove", "nightly"]).code, Some(2));
+    assert_eq!(bench.run(&["queue", "backfill", "nowhere"]).code, Some(2), "no trigger");
+    let nothing = bench.run(&["queue", "backfill", "here", "6.1.1", "6.1.2"]);
+    assert_eq!(nothing.code, Some(1), "the board is not bad: {}", nothing.stderr);
+}

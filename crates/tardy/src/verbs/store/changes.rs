@@ -3,6 +3,7 @@
 use super::STORE_VERSION;
 use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::IndexArguments;
+use crate::lab::user::this_user;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use clap::Args;
@@ -36,13 +37,6 @@ pub struct TriageArguments {
     triage: Triage,
     #[command(flatten)]
     common: IndexArguments,
-}
-
-/// `USER@HOST`, for the log of actions.
-fn this_user() -> String {
-    let user = std::env::var("USER").ok().filter(|name| !name.is_empty());
-    let user = user.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()));
-    format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
 }
 
 fn triage_words() -> impl TypedValueParser<Value = Triage> {
