@@ -1,6 +1,9 @@
 //! Serves a year of made-up runs, for the browser test and for people who work on the pages:
 //! `synthetic_lab DIRECTORY [DAYS_BETWEEN_RUNS [ADDRESS]]`. It prints its address.
 
+#[path = "../tests/lab/growing.rs"]
+#[allow(dead_code)]
+mod growing;
 #[path = "../tests/lab/year.rs"]
 #[allow(dead_code)]
 mod year;
@@ -38,6 +41,18 @@ impl Archives for AsStored {
         })
     }
 
+    fn so_far(&self, archive: &Path) -> Result<Run, ReadError> {
+        Run::open_without_seconds(archive).map_err(|error| ReadError(error.to_string()))
+    }
+
+    fn explain(&self, run: &Run, spike: u32) -> Option<Explanation> {
+        run.explanations()?.into_iter().find(|explanation| explanation.spike == spike)
+    }
+
+    fn check_plan(&self, _: &str, text: &str) -> Result<(), ReadError> {
+        if text.contains("mistake") { Err(ReadError("line 1: a mistake".into())) } else { Ok(()) }
+    }
+
     fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
         let (run, explanations) = open(archive)?;
         Ok(ReportData::of(&run, &explanations))
@@ -61,6 +76,18 @@ fn main() {
     if let Some(days) = days.filter(|days| *days > 0.0) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
         year::write(&directory, now, days);
+    }
+    // A run in progress, which the browser test follows.
+    if std::env::var_os("TARDY_LAB_LIVE").is_some() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+        let mut run = growing::Growing::start(&directory.join("live"), "bench-7", now);
+        run.grow(40_000, Some(180_000));
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(std::time::Duration::from_secs(1));
+                run.grow(10, None);
+            }
+        });
     }
     let address = words.get(2).map_or("127.0.0.1:0", String::as_str).parse().unwrap();
     let mut lab = Lab::of(directory.clone(), Arc::new(AsStored));

@@ -2,7 +2,10 @@
 
 pub mod archives;
 pub mod changes;
+pub mod hooks;
+pub mod jobs;
 pub mod lab;
+pub mod live;
 
 use crate::guard;
 use crate::metrics;
@@ -58,6 +61,9 @@ fn documented() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(health))
         .merge(lab::routes())
         .merge(changes::routes())
+        .merge(jobs::routes())
+        .merge(live::routes())
+        .merge(hooks::routes())
         .merge(archives::routes())
 }
 

@@ -1,4 +1,4 @@
-//! Adds the archives below the directory of the lab to its index, as they come.
+//! Adds the archives below the directory of the lab to its index, as they come, and queues the plans that are due.
 
 use crate::site::Site;
 use std::collections::BTreeMap;
@@ -36,6 +36,10 @@ pub struct Progress {
 pub async fn follow(site: Arc<Site>) {
     loop {
         look(&site).await;
+        // A database that is away answers at a later look: what is due stays due.
+        if let Ok(now) = site.store().now_unix_ns().await {
+            let _ = site.store().queue_due(now).await;
+        }
         tokio::time::sleep(EVERY).await;
     }
 }
@@ -55,13 +59,17 @@ pub async fn look(site: &Arc<Site>) {
         followed.left_out.retain(|path, _| stamped.iter().any(|(found, _)| found == path));
         stamped.into_iter().filter(|(path, stamp)| followed.seen.get(path) != Some(stamp)).collect()
     };
+    let mut running = Vec::new();
     for (at, (path, stamp)) in new.iter().enumerate() {
         locked(site.followed()).waiting = new.len() - at;
         let added = add(site.store(), path, site.archives().assess()).await;
         let mut followed = locked(site.followed());
         match added {
             // It is added once it has ended.
-            Err(StoreError::GoesOn(_)) => continue,
+            Err(StoreError::GoesOn(_)) => {
+                running.push(path.clone());
+                continue;
+            }
             Err(error) => {
                 followed.left_out.insert(path.clone(), error.to_string());
                 // The disk or the database may answer at the next look; an archive that is none stays one.
@@ -73,6 +81,7 @@ pub async fn look(site: &Arc<Site>) {
         }
         followed.seen.insert(path.clone(), *stamp);
     }
+    site.lives().set(site.directory(), running.into_iter());
     locked(site.followed()).waiting = 0;
 }
 

@@ -3,12 +3,17 @@
 mod headers;
 mod host;
 mod identity;
+mod proxy;
 mod rate;
+mod signature;
 
 pub use identity::{Identity, cookie, no_cookie};
+pub use proxy::{Proxy, ProxyError};
 pub use rate::Rates;
+pub use signature::{is_signed, sign};
 
 use crate::api::archives::is_upload;
+use crate::api::hooks;
 use crate::limits::Limits;
 use crate::pages;
 use crate::problem::Refusal;
@@ -72,7 +77,7 @@ fn admitted(site: &Site, request: &Request) -> Result<Identity, Refusal> {
         site.rates().request(peer, now, site.limits())?;
     }
     host::check(request, &site.lab.hosts)?;
-    let identity = identity::of(request, site.tokens());
+    let identity = identity::of(request, site.tokens(), site.lab.proxy.as_ref(), peer);
     if identity == Err(Refusal::TokenUnknown)
         && let Some(peer) = peer
     {
@@ -88,7 +93,11 @@ fn admitted(site: &Site, request: &Request) -> Result<Identity, Refusal> {
     if ![Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method()) {
         host::same_origin(request)?;
         let Limits { body_bytes_max, upload_bytes_max, .. } = *site.limits();
-        let bytes_max = if is_upload(request) { upload_bytes_max } else { body_bytes_max as u64 };
+        let bytes_max = match request.uri().path() {
+            _ if is_upload(request) => upload_bytes_max,
+            path if path.starts_with(hooks::HOOKS) => hooks::BYTES_MAX as u64,
+            _ => body_bytes_max as u64,
+        };
         if content_length(request).is_some_and(|bytes| bytes > bytes_max) {
             return Err(Refusal::TooLarge { bytes_max });
         }

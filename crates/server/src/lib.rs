@@ -2,7 +2,7 @@
 //!
 //! Pages hold every number as HTML; the scripts of `ui/` add reading by pointer and keys. The crate decides nothing about runs:
 //! it shows what the index contains and what `judge` finds in it. It listens on loopback without a login, elsewhere with
-//! tokens only.
+//! tokens or behind a proxy that logs people in.
 
 pub mod access;
 mod api;
@@ -12,6 +12,7 @@ mod follow;
 mod guard;
 mod limits;
 mod listen;
+mod live;
 mod metrics;
 mod pages;
 pub mod problem;
@@ -19,7 +20,7 @@ mod site;
 
 pub use api::{open_api, router};
 pub use follow::look;
-pub use guard::Peer;
+pub use guard::{Peer, Proxy, ProxyError, sign};
 pub use limits::Limits;
 pub use listen::{ListenError, Listener};
 pub use site::{Archives, Lab, ReadError, Site};

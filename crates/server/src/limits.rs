@@ -15,6 +15,9 @@ pub struct Limits {
     pub upload_idle: Duration,
     /// Uploads at a time.
     pub uploads: usize,
+    /// Streams of events at a time, and the longest time of one; a browser then connects again.
+    pub streams: usize,
+    pub stream: Duration,
     /// Longest time from the head of a request to the head of its answer.
     pub request: Duration,
     /// Longest time for the head of a request, and longest idle time between two requests.
@@ -42,6 +45,8 @@ impl Default for Limits {
             upload: Duration::from_secs(3600),
             upload_idle: Duration::from_secs(30),
             uploads: 4,
+            streams: 64,
+            stream: Duration::from_secs(600),
             request: Duration::from_secs(30),
             head: Duration::from_secs(15),
             stalled: Duration::from_secs(30),

@@ -58,9 +58,9 @@ impl Listener {
     /// Binds an address and opens the index.
     ///
     /// # Errors
-    /// If the address is taken, other machines reach it and there are no tokens, or the index cannot be opened.
+    /// If the address is taken, other machines reach it and there are neither tokens nor a proxy, or the index cannot be opened.
     pub fn bind(address: SocketAddr, lab: Lab) -> Result<Self, ListenError> {
-        if !address.ip().is_loopback() && lab.tokens.is_empty() {
+        if !address.ip().is_loopback() && lab.tokens.is_empty() && lab.proxy.is_none() {
             return Err(ListenError::Open(address));
         }
         let failed = |source| ListenError::Bind { address, source };

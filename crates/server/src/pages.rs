@@ -14,8 +14,10 @@ mod fleet;
 mod lab;
 mod layout;
 mod links;
+mod live;
 mod login;
 pub mod picture;
+mod queue;
 mod run;
 mod state;
 
@@ -26,6 +28,7 @@ use axum::Router;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+pub use live::fragment as live_fragment;
 use maud::Markup;
 pub use run::Reports;
 use std::sync::Arc;
@@ -36,6 +39,8 @@ pub fn router() -> Router<Arc<Site>> {
         .merge(lab::router())
         .merge(login::router())
         .merge(decision::router())
+        .merge(queue::router())
+        .merge(live::router())
         .route("/assets/{name}", get(assets::asset))
 }
 

@@ -25,6 +25,20 @@ pub enum Refusal {
     NoSuchBoard(String),
     #[error("there is no change {}", shown(.0))]
     NoSuchChange(String),
+    #[error("there is no job {}", shown(.0))]
+    NoSuchJob(String),
+    #[error("the job is {state}")]
+    JobNotQueued { state: &'static str },
+    #[error("the plan cannot be run: {}", shown(.0))]
+    PlanRefused(String),
+    #[error("no trigger of {} knows a kernel between the two runs", shown(.0))]
+    NothingBetween(String),
+    #[error("the message is not signed with the secret of a webhook")]
+    NotSigned,
+    #[error("no run {} is in progress", shown(.0))]
+    NotRunning(String),
+    #[error("the server sends as many streams as it may at a time")]
+    StreamsBusy { wait_s: u64 },
     #[error("{} cannot be read as {expected}", shown(.found))]
     Parameter { found: String, expected: &'static str },
     #[error("the index does not answer")]
@@ -41,6 +55,12 @@ pub enum Refusal {
     TokenMissing,
     #[error("the token is not known")]
     TokenUnknown,
+    #[error("another address than that of the proxy says who the user is")]
+    NotTheProxy,
+    #[error("the headers of the proxy do not name one user")]
+    ProxyHeaders,
+    #[error("no group of this user has a role")]
+    NoRole,
     #[error("the token allows {has}; this needs {needed}")]
     Role { has: Role, needed: Role },
     #[error("the body of the request has more than {bytes_max} bytes")]
@@ -79,17 +99,21 @@ impl Refusal {
             Self::NoSuchPage(_) | Self::NoSuchRun(_) | Self::NoSuchBoard(_) | Self::NoSuchChange(_) => {
                 StatusCode::NOT_FOUND
             }
+            Self::NoSuchJob(_) | Self::NotRunning(_) => StatusCode::NOT_FOUND,
+            Self::JobNotQueued { .. } | Self::NothingBetween(_) => StatusCode::CONFLICT,
+            Self::PlanRefused(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::NotSigned => StatusCode::UNAUTHORIZED,
             Self::Parameter { .. } => StatusCode::BAD_REQUEST,
             Self::Index => StatusCode::SERVICE_UNAVAILABLE,
             Self::Body(_) | Self::UploadRefused(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Host(_) => StatusCode::MISDIRECTED_REQUEST,
-            Self::OtherSite | Self::Role { .. } => StatusCode::FORBIDDEN,
+            Self::OtherSite | Self::Role { .. } | Self::NotTheProxy | Self::NoRole => StatusCode::FORBIDDEN,
             Self::TokenMissing | Self::TokenUnknown => StatusCode::UNAUTHORIZED,
             Self::TooLarge { .. } | Self::UploadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UploadMalformed(_) => StatusCode::BAD_REQUEST,
+            Self::UploadMalformed(_) | Self::ProxyHeaders => StatusCode::BAD_REQUEST,
             Self::UploadTooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
-            Self::UploadsBusy { .. } | Self::NotStored => StatusCode::SERVICE_UNAVAILABLE,
+            Self::UploadsBusy { .. } | Self::StreamsBusy { .. } | Self::NotStored => StatusCode::SERVICE_UNAVAILABLE,
             Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::TooSlow { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unreadable(_) | Self::Defect => StatusCode::INTERNAL_SERVER_ERROR,
@@ -148,6 +172,13 @@ impl ProblemKind for Refusal {
             Self::NoSuchRun(_) => "server.no-such-run",
             Self::NoSuchBoard(_) => "server.no-such-board",
             Self::NoSuchChange(_) => "server.no-such-change",
+            Self::NoSuchJob(_) => "server.no-such-job",
+            Self::JobNotQueued { .. } => "server.job-not-queued",
+            Self::PlanRefused(_) => "server.plan-refused",
+            Self::NothingBetween(_) => "server.nothing-between",
+            Self::NotSigned => "server.not-signed",
+            Self::NotRunning(_) => "server.not-running",
+            Self::StreamsBusy { .. } => "server.streams-busy",
             Self::Parameter { .. } => "server.parameter",
             Self::Index => "server.index-unavailable",
             Self::Body(_) => "server.body",
@@ -156,6 +187,9 @@ impl ProblemKind for Refusal {
             Self::OtherSite => "server.other-site",
             Self::TokenMissing => "server.token-missing",
             Self::TokenUnknown => "server.token-unknown",
+            Self::NotTheProxy => "server.not-the-proxy",
+            Self::ProxyHeaders => "server.proxy-headers",
+            Self::NoRole => "server.no-role",
             Self::Role { .. } => "server.role-too-low",
             Self::TooLarge { .. } => "server.too-large",
             Self::UploadMalformed(_) => "server.upload-malformed",
@@ -208,7 +242,7 @@ impl IntoResponse for Refusal {
         let body = serde_json::to_vec(&self.document()).unwrap_or_default();
         let mut response = (self.status(), [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
         match &self {
-            Self::TooMany { wait_s } | Self::UploadsBusy { wait_s } => {
+            Self::TooMany { wait_s } | Self::UploadsBusy { wait_s } | Self::StreamsBusy { wait_s } => {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*wait_s));
             }
             Self::TokenMissing | Self::TokenUnknown => {
@@ -243,6 +277,41 @@ pub const DEFINITIONS: &[Definition] = &[
         code: "server.no-such-change",
         meaning: "The index has no change of a figure of this name.",
         fix: "`tardy store changes` and the page of the board list them",
+    },
+    Definition {
+        code: "server.no-such-job",
+        meaning: "The queue has no job of this name.",
+        fix: "GET /api/v1/jobs, the page /queue and `tardy queue list` list the newest ones",
+    },
+    Definition {
+        code: "server.job-not-queued",
+        meaning: "Only a job that waits can be cancelled.",
+        fix: "let it end, or end its worker with Ctrl-C",
+    },
+    Definition {
+        code: "server.plan-refused",
+        meaning: "A plan to queue has mistakes.",
+        fix: "correct what the message names; `tardy plan PLAN` checks a file",
+    },
+    Definition {
+        code: "server.nothing-between",
+        meaning: "Backfill needs a trigger of the board whose plan contains {kernel} and whose list has kernels between the two.",
+        fix: "`tardy queue trigger add NAME PLAN --board BOARD --kernel OLDEST ... --kernel NEWEST`",
+    },
+    Definition {
+        code: "server.not-signed",
+        meaning: "A webhook of that name does not exist, or the message does not prove that its sender knows the secret.",
+        fix: "set the secret that `tardy queue trigger add --webhook` printed; without it, remove the trigger and add it again",
+    },
+    Definition {
+        code: "server.not-running",
+        meaning: "The run has ended, or never existed.",
+        fix: "its report is on the page of its board; /live lists the runs in progress",
+    },
+    Definition {
+        code: "server.streams-busy",
+        meaning: "As many pages follow runs in progress as the server serves at a time.",
+        fix: "close one of them, or load the page without its script",
     },
     Definition {
         code: "server.parameter",
@@ -283,6 +352,21 @@ pub const DEFINITIONS: &[Definition] = &[
         code: "server.token-unknown",
         meaning: "The token of a request is not one of this server.",
         fix: "check that it was copied in full; `tardy serve --add-token` makes another one",
+    },
+    Definition {
+        code: "server.not-the-proxy",
+        meaning: "A request carries the headers of a login, and does not come from the configured proxy.",
+        fix: "log in through the proxy, or send a token and no such header; `tardy serve --proxy` sets its address",
+    },
+    Definition {
+        code: "server.proxy-headers",
+        meaning: "The header with the user is missing, empty, there twice, or not plain text.",
+        fix: "have the proxy remove these headers from what clients send, and set each once",
+    },
+    Definition {
+        code: "server.no-role",
+        meaning: "The proxy knows the user, and no group of the user has a role here.",
+        fix: "start the server with --proxy-role GROUP=ROLE for a group of the user",
     },
     Definition {
         code: "server.role-too-low",
@@ -357,6 +441,13 @@ mod tests {
             Refusal::NoSuchRun(text()),
             Refusal::NoSuchBoard(text()),
             Refusal::NoSuchChange(text()),
+            Refusal::NoSuchJob(text()),
+            Refusal::JobNotQueued { state: "running" },
+            Refusal::PlanRefused(text()),
+            Refusal::NothingBetween(text()),
+            Refusal::NotSigned,
+            Refusal::NotRunning(text()),
+            Refusal::StreamsBusy { wait_s: 1 },
             Refusal::Parameter { found: text(), expected: "a number" },
             Refusal::Index,
             Refusal::Body(text()),
@@ -365,6 +456,9 @@ mod tests {
             Refusal::OtherSite,
             Refusal::TokenMissing,
             Refusal::TokenUnknown,
+            Refusal::NotTheProxy,
+            Refusal::ProxyHeaders,
+            Refusal::NoRole,
             Refusal::Role { has: Role::Read, needed: Role::Run },
             Refusal::TooLarge { bytes_max: 1 },
             Refusal::UploadMalformed(text()),

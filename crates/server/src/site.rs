@@ -3,11 +3,14 @@
 use crate::access::Tokens;
 use crate::data::Looks;
 use crate::follow::Followed;
-use crate::guard::Rates;
+use crate::guard::{Proxy, Rates};
 use crate::limits::Limits;
+use crate::live::Lives;
 use crate::metrics::Requests;
 use crate::pages::Reports;
 use crate::problem::Refusal;
+use archive::explanation::Explanation;
+use archive::reader::Run;
 use archive::summary::ReportData;
 use judge::compare::Comparison;
 use std::path::{Path, PathBuf};
@@ -19,7 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Reports that are made, and looks for changes that go on, at a time.
 const WORKERS: usize = 2;
 
-/// Why the archive of a run is not shown.
+/// Why the archive of a run is not shown, or a plan not queued.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct ReadError(pub String);
@@ -43,6 +46,21 @@ pub trait Archives: Send + Sync + 'static {
     /// # Errors
     /// If one of them is no archive.
     fn compare(&self, a: &Path, b: &Path) -> Result<Comparison, ReadError>;
+
+    /// What an archive has so far of a run in progress, without its seconds.
+    ///
+    /// # Errors
+    /// If there is no archive in this directory.
+    fn so_far(&self, archive: &Path) -> Result<Run, ReadError>;
+
+    /// Explains a spike of a run in progress; `None` if its trace is not there yet, or explaining would disturb the measurement.
+    fn explain(&self, run: &Run, spike: u32) -> Option<Explanation>;
+
+    /// Whether a plan can be queued.
+    ///
+    /// # Errors
+    /// What is wrong with its text.
+    fn check_plan(&self, name: &str, text: &str) -> Result<(), ReadError>;
 }
 
 /// What is to be served, and to whom.
@@ -52,6 +70,8 @@ pub struct Lab {
     pub index: Address,
     pub archives: Arc<dyn Archives>,
     pub tokens: Tokens,
+    /// A proxy that logs people in.
+    pub proxy: Option<Proxy>,
     /// Names under which clients may address the server, beside addresses and `localhost`.
     pub hosts: Vec<String>,
     pub limits: Limits,
@@ -62,7 +82,7 @@ impl Lab {
     pub fn of(directory: PathBuf, archives: Arc<dyn Archives>) -> Self {
         let index = Address::directory(&directory);
         let (tokens, hosts, limits) = (Tokens::default(), Vec::new(), Limits::default());
-        Self { directory, index, archives, tokens, hosts, limits }
+        Self { directory, index, archives, tokens, proxy: None, hosts, limits }
     }
 }
 
@@ -77,6 +97,8 @@ pub struct Site {
     followed: Mutex<Followed>,
     workers: Semaphore,
     uploads: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    lives: Lives,
 }
 
 impl Site {
@@ -87,6 +109,7 @@ impl Site {
     pub async fn open(lab: Lab) -> Result<Self, StoreError> {
         let store = Store::open(&lab.index).await?;
         let uploads = Arc::new(Semaphore::new(lab.limits.uploads));
+        let streams = Arc::new(Semaphore::new(lab.limits.streams));
         Ok(Self {
             lab,
             store,
@@ -97,6 +120,8 @@ impl Site {
             followed: Mutex::default(),
             workers: Semaphore::new(WORKERS),
             uploads,
+            streams,
+            lives: Lives::default(),
         })
     }
 
@@ -144,6 +169,15 @@ impl Site {
     /// A place for an upload; `None` if all are taken.
     pub(crate) fn place_for_upload(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.uploads).try_acquire_owned().ok()
+    }
+
+    /// A place for a stream of events; `None` if all are taken.
+    pub(crate) fn place_for_stream(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.streams).try_acquire_owned().ok()
+    }
+
+    pub(crate) fn lives(&self) -> &Lives {
+        &self.lives
     }
 
     /// Does work that takes long on a thread of its own, little of it at a time.

@@ -82,8 +82,11 @@ async fn hostile_names_do_no_harm(lab: &Lab, fleet: &str) {
     for name in names {
         let address: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
         pages.push(page(lab, &format!("/boards/{address}")).await);
-        let picture = page(lab, &format!("/boards/{address}/heat.svg")).await;
-        assert!(!picture.contains("<img") && !picture.contains("\u{1b}"));
+        for name in ["heat", "ridge"] {
+            let picture = page(lab, &format!("/boards/{address}/{name}.svg")).await;
+            assert!(picture.starts_with("<svg") && picture.contains("<path"), "{picture}");
+            assert!(!picture.contains("<img") && !picture.contains("\u{1b}"));
+        }
     }
     for page in pages {
         assert!(!page.contains("<img"));

@@ -7,9 +7,11 @@ import "./lab.css";
 import { schemeButton } from "../scheme";
 import { fleetFilter } from "./filter";
 import { columns } from "./columns";
+import { live } from "./live";
 import { scrollers } from "../scrollers";
 
 schemeButton("tardy-scheme");
 scrollers();
 fleetFilter();
+live();
 for (const figure of document.querySelectorAll<HTMLElement>("figure[data-picture=heat]")) columns(figure);

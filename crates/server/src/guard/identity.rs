@@ -1,16 +1,19 @@
-//! Who sends a request: the token in its `Authorization` header or in the cookie of the login page.
+//! Who sends a request: the token in its `Authorization` header or in the cookie of the login page, or the user of a proxy.
 
+use super::proxy::Proxy;
 use crate::access::{Role, Tokens};
+use crate::api::hooks::HOOKS;
 use crate::problem::Refusal;
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
+use std::net::IpAddr;
 
 /// Cookie of the login page.
 const COOKIE: &str = "tardy-token";
 /// How long a browser keeps it, in s.
 const COOKIE_AGE_S: u32 = 90 * 24 * 3600;
-/// What is served to everyone: without them nobody could log in.
-const PUBLIC: [&str; 2] = ["/login", "/assets/"];
+/// What is served to everyone: without them nobody could log in, and a webhook checks a signature instead.
+const PUBLIC: [&str; 3] = ["/login", "/assets/", HOOKS];
 /// What only an administrator may change, or see.
 const OF_ADMIN: [&str; 2] = ["/api/v1/admin/", "/changes/"];
 
@@ -18,7 +21,7 @@ const OF_ADMIN: [&str; 2] = ["/api/v1/admin/", "/changes/"];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     pub role: Option<Role>,
-    /// Name of the token.
+    /// Name of the token, or of the user of a proxy.
     pub name: Option<String>,
     pub by_cookie: bool,
 }
@@ -29,18 +32,33 @@ impl Identity {
         self.name.as_deref().unwrap_or("anyone on this machine")
     }
 
+    /// Whether pages offer to queue and cancel measurements.
+    pub fn may_run(&self) -> bool {
+        self.role >= Some(Role::Run)
+    }
+
     /// Whether pages offer what an administrator may change.
     pub fn is_admin(&self) -> bool {
         self.role == Some(Role::Admin)
     }
 }
 
-/// The sender of a request. Without tokens it may do everything: the server then listens on loopback only.
+/// The sender of a request. Without tokens and proxy it may do everything: the server then listens on loopback only. A token
+/// counts more than what the proxy says.
 ///
 /// # Errors
-/// If the request has a token that is not known, or none where tokens are in use.
-pub fn of(request: &Request, tokens: &Tokens) -> Result<Identity, Refusal> {
-    if tokens.is_empty() {
+/// If the request has a token that is not known, no login where one is needed, or one that the proxy did not make.
+pub fn of(
+    request: &Request,
+    tokens: &Tokens,
+    proxy: Option<&Proxy>,
+    peer: Option<IpAddr>,
+) -> Result<Identity, Refusal> {
+    let user = proxy.map(|proxy| proxy.user_of(request.headers(), peer)).transpose()?.flatten();
+    if let Some((name, role)) = user.filter(|_| bearer(request.headers()).is_none()) {
+        return Ok(Identity { role: Some(role), name: Some(name), by_cookie: false });
+    }
+    if tokens.is_empty() && proxy.is_none() {
         return Ok(Identity { role: Some(Role::Admin), name: None, by_cookie: false });
     }
     let (token, by_cookie) = match (bearer(request.headers()), from_cookie(request.headers())) {
@@ -104,8 +122,9 @@ mod tests {
     }
 
     #[test]
-    fn only_login_and_assets_are_public() {
+    fn only_login_assets_and_webhooks_are_public() {
         assert!(is_public("/login") && is_public("/assets/lab.css"));
+        assert!(is_public("/api/v1/hooks/kernels"));
         for path in ["/", "/login/x", "/loginx", "/assets", "/api/v1/fleet", "/api/v1/openapi.json"] {
             assert!(!is_public(path), "{path}");
         }

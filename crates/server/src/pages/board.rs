@@ -1,13 +1,14 @@
 //! A board over time: what it was measured with, how its latencies moved, and what changed when they did.
 
 use super::amounts::{figure, rounded};
-use super::links::{board_address, decision_address, run_address};
+use super::links::{backfill_address, board_address, decision_address, run_address};
 use super::picture::heat;
 use super::picture::ridge::{self, Ridge};
 use super::picture::time::Events;
 use super::state::verdict;
 use crate::changes::Found;
 use maud::{Markup, html};
+use std::collections::BTreeMap;
 use store::changes::{Change, Triage};
 use store::queries::board::{History, HistoryPart, Scenario};
 use store::queries::run::RunRow;
@@ -32,6 +33,8 @@ pub struct BoardView<'a> {
     /// What the runs show about changes of each figure; `None` while the index looks for them.
     pub sentences: Option<&'a [(String, String)]>,
     pub days: u32,
+    /// Kernels that the reader may have measured, around each change.
+    pub between: &'a BTreeMap<String, usize>,
     /// The reader may record what a change is.
     pub may_decide: bool,
 }
@@ -51,7 +54,7 @@ pub fn content(view: &BoardView<'_>) -> Markup {
             @match heat::body(view.parts, view.events, WIDTH) {
                 Some(body) => {
                     figure.parts data-picture="heat" {
-                        div.picture.scroll { (picture(heat::height(), "How often each latency occurred, over time", &body)) }
+                        div.picture.scroll { (readable(heat::height(), "How often each latency occurred, over time", &body)) }
                         p.readout aria-live="polite" { span.quiet { "Point at a column, or use the arrow keys, to read its figures." } }
                         figcaption {
                             "Each column is a stretch of time: the darker, the more of its wake-ups had this latency. The line is the largest. \
@@ -65,8 +68,7 @@ pub fn content(view: &BoardView<'_>) -> Markup {
         }
         section aria-labelledby="shape-title" {
             h2 #shape-title { "How often, how late" }
-            @let ridges: Vec<Ridge> = view.parts.iter().map(|part| Ridge { part, kernel: kernel_of(part, view.events) }).collect();
-            @if let Some((body, height)) = ridge::body(&ridges, WIDTH) {
+            @if let Some((body, height)) = ridge::body(&ridges(view.parts, view.events), WIDTH) {
                 figure {
                     div.picture.scroll { (picture(height, "Histograms behind each other, the newest in front", &body)) }
                     (kernels(view.events))
@@ -77,6 +79,11 @@ pub fn content(view: &BoardView<'_>) -> Markup {
         (parts_table(view.parts))
         (runs_table(view))
     }
+}
+
+/// A picture with links in it: as an image it would hide them.
+fn readable(height: f64, label: &str, body: &Markup) -> Markup {
+    html! { svg.plot viewBox={ "0 0 " (WIDTH) " " (height) } role="group" aria-label=(label) tabindex="0" { (body) } }
 }
 
 fn picture(height: f64, label: &str, body: &Markup) -> Markup {
@@ -111,6 +118,11 @@ fn choices(view: &BoardView<'_>) -> Markup {
         }
         p.note { bdi { (view.history.scenario.words) } }
     }
+}
+
+/// The histograms of all stretches, with their kernels.
+pub fn ridges<'a>(parts: &'a [HistoryPart], events: &Events) -> Vec<Ridge<'a>> {
+    parts.iter().map(|part| Ridge { part, kernel: kernel_of(part, events) }).collect()
 }
 
 /// The number of the kernel that was in use when a part began.
@@ -162,6 +174,7 @@ fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
                 a href=(run_address(after)) { "first after" } " · "
                 a href={ "/compare?a=" (before) "&b=" (after) } { "compare" }
             }
+            @if let Some(kernels) = view.between.get(&first.change.change) { (backfill(&first.change, *kernels)) }
             @if !first.change.differences.is_empty() {
                 ul.differences {
                     @for difference in first.change.differences.iter().take(DIFFERENCES_SHOWN) {
@@ -193,6 +206,17 @@ fn decision(change: &Change, days: u32) -> Markup {
             span { "Mark as" }
             @for triage in Triage::ALL.into_iter().filter(|triage| *triage != change.triage) {
                 " " button name="triage" value=(triage.word()) aria-label={ "Mark the change of " (change.figure) " as " (triage.word()) } { (triage.word()) }
+            }
+        }
+    }
+}
+
+/// The button that queues the kernels around a change.
+fn backfill(change: &Change, kernels: usize) -> Markup {
+    html! {
+        form.decision method="post" action=(backfill_address(&change.change)) {
+            button aria-label={ "Measure " (counted(kernels as u64, "kernel")) " between the two runs of the change of " (change.figure) } {
+                "Measure " (counted(kernels as u64, "kernel")) " between"
             }
         }
     }

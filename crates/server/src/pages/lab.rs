@@ -2,10 +2,10 @@
 
 use super::as_html;
 use super::board::{self, BoardView};
-use super::layout::Page;
+use super::layout::{Page, Refresh};
 use super::picture::time::Events;
-use super::picture::{document, heat, sparkline};
-use super::{compare, culprits, empty, fleet, run};
+use super::picture::{document, heat, ridge, sparkline};
+use super::{compare, culprits, empty, fleet, queue, run};
 use crate::api::lab::{Days, parameters};
 use crate::changes::{Found, among, events};
 use crate::data::{self, Window, now_unix_ns};
@@ -20,6 +20,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::queries::run::RunRow;
 
@@ -30,6 +31,7 @@ pub fn router() -> Router<Arc<Site>> {
         .route("/", get(show_fleet))
         .route("/boards/{board}", get(show_board))
         .route("/boards/{board}/heat.svg", get(heat_picture))
+        .route("/boards/{board}/ridge.svg", get(ridge_picture))
         .route("/boards/{board}/sparkline.svg", get(sparkline_picture))
         .route("/runs/{digest}", get(show_run))
         .route("/compare", get(show_comparison))
@@ -43,7 +45,10 @@ async fn show_fleet(State(site): State<Arc<Site>>, Extension(identity): Extensio
         true => empty::content(site.directory(), &progress),
         false => fleet::content(&found, &progress, now_unix_ns()),
     };
-    Ok(as_html(&Page { title: "Fleet", here: "/", identity: &identity, refresh: progress.waiting > 0 }.around(content)))
+    Ok(as_html(
+        &Page { title: "Fleet", here: "/", identity: &identity, refresh: Refresh::while_making(progress.waiting > 0) }
+            .around(content),
+    ))
 }
 
 /// The load, and the time until today.
@@ -71,7 +76,12 @@ async fn show_board(
 ) -> Shown {
     let (board, days) = read(&site, &name, asked).await?;
     let found = found(&board);
+    let between = match identity.may_run() {
+        true => queue::between(&site, &name, &found).await?,
+        false => BTreeMap::new(),
+    };
     let view = BoardView {
+        between: &between,
         scenarios: &board.scenarios,
         history: &board.history,
         parts: &board.parts,
@@ -81,7 +91,12 @@ async fn show_board(
         days,
         may_decide: identity.is_admin(),
     };
-    let page = Page { title: &name, here: "/", identity: &identity, refresh: board.sentences.is_none() };
+    let page = Page {
+        title: &name,
+        here: "/",
+        identity: &identity,
+        refresh: Refresh::while_making(board.sentences.is_none()),
+    };
     Ok(as_html(&page.around(board::content(&view))))
 }
 
@@ -107,6 +122,18 @@ async fn heat_picture(
     let body = body.ok_or_else(|| Refusal::NoSuchBoard(name.clone()))?;
     let label = format!("Latencies of {name} over time");
     Ok(svg(document(board::WIDTH, heat::height(), &label, &body)))
+}
+
+async fn ridge_picture(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    asked: Result<Query<Choice>, QueryRejection>,
+) -> Shown {
+    let (board, _) = read(&site, &name, asked).await?;
+    let events = happened(&board, &found(&board));
+    let drawn = ridge::body(&board::ridges(&board.parts, &events), board::WIDTH);
+    let (body, height) = drawn.ok_or_else(|| Refusal::NoSuchBoard(name.clone()))?;
+    Ok(svg(document(board::WIDTH, height, &format!("Histograms of {name} over time"), &body)))
 }
 
 async fn sparkline_picture(
@@ -156,7 +183,7 @@ async fn show_comparison(
     let reader = Arc::clone(&site);
     let compared = site.at_work(move || reader.archives().compare(&archive_of_a, &archive_of_b)).await?;
     let comparison = compared.map_err(|error| Refusal::Unreadable(error.to_string()))?;
-    let page = Page { title: "Two runs", here: "/", identity: &identity, refresh: false };
+    let page = Page { title: "Two runs", here: "/", identity: &identity, refresh: Refresh::Never };
     Ok(as_html(&page.around(compare::content(&a, &b, &comparison))))
 }
 
@@ -168,6 +195,6 @@ async fn show_culprits(
     let days = Days::of(asked)?;
     let Window { from_unix_ns, until_unix_ns } = Window::of_days(days, now_unix_ns());
     let rows = site.store().culprits(from_unix_ns, until_unix_ns).await.map_err(Refusal::of_store)?;
-    let page = Page { title: "Culprits", here: "/culprits", identity: &identity, refresh: false };
+    let page = Page { title: "Culprits", here: "/culprits", identity: &identity, refresh: Refresh::Never };
     Ok(as_html(&page.around(culprits::content(&rows, days))))
 }

@@ -5,7 +5,7 @@ use crate::guard::Identity;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Pages in the navigation.
-const PLACES: [(&str, &str); 2] = [("/", "Fleet"), ("/culprits", "Culprits")];
+const PLACES: [(&str, &str); 4] = [("/", "Fleet"), ("/live", "Live"), ("/culprits", "Culprits"), ("/queue", "Queue")];
 
 /// What the frame says about the page.
 pub struct Page<'a> {
@@ -13,8 +13,24 @@ pub struct Page<'a> {
     /// Address of the page, or of the one it is part of.
     pub here: &'a str,
     pub identity: &'a Identity,
-    /// Part of it is still being made: the browser loads it again.
-    pub refresh: bool,
+    pub refresh: Refresh,
+}
+
+/// Whether the browser loads a page again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refresh {
+    Never,
+    /// Part of it is still being made, or changes.
+    Always,
+    /// A script keeps it up to date.
+    WithoutScript,
+}
+
+impl Refresh {
+    /// Always while part of a page is still being made.
+    pub fn while_making(making: bool) -> Self {
+        if making { Self::Always } else { Self::Never }
+    }
 }
 
 impl Page<'_> {
@@ -27,7 +43,11 @@ impl Page<'_> {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
-                    @if self.refresh { meta http-equiv="refresh" content="3"; }
+                    @match self.refresh {
+                        Refresh::Never => {},
+                        Refresh::Always => { meta http-equiv="refresh" content="3"; },
+                        Refresh::WithoutScript => { noscript { meta http-equiv="refresh" content="3"; } },
+                    }
                     title { (self.title) " – tardy" }
                     link rel="icon" href="data:,";
                     link rel="stylesheet" href=(assets::STYLES.address());

@@ -15,6 +15,25 @@ pub fn decision_address(change: &str) -> String {
     format!("/changes/{}/triage", encoded(change))
 }
 
+/// Where the kernels around a change are queued.
+pub fn backfill_address(change: &str) -> String {
+    format!("/backfill/{}", encoded(change))
+}
+
+/// Where a job is cancelled.
+pub fn cancel_address(job: &str) -> String {
+    format!("/queue/{}/cancel", encoded(job))
+}
+
+/// The page of a run in progress, and where its states come from.
+pub fn live_address(run: &str) -> String {
+    format!("/live/{}", encoded(run))
+}
+
+pub fn events_address(run: &str) -> String {
+    format!("/api/v1/live/{}/events", encoded(run))
+}
+
 /// A text as one segment of a path.
 fn encoded(text: &str) -> String {
     let mut segment = String::new();

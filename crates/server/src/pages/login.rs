@@ -2,7 +2,7 @@
 
 use super::as_html;
 use super::error::sentence;
-use super::layout::Page;
+use super::layout::{Page, Refresh};
 use crate::guard::{Identity, Peer, cookie, no_cookie};
 use crate::problem::Refusal;
 use crate::site::Site;
@@ -24,7 +24,7 @@ pub fn router() -> Router<Arc<Site>> {
 /// The login page; `then` is where it leads afterwards.
 pub fn page(then: &str, refused: Option<&Refusal>) -> Markup {
     let unknown = refused.filter(|refusal| **refusal == Refusal::TokenUnknown);
-    Page { title: "Log in", here: "", identity: &Identity::default(), refresh: false }.around(html! {
+    Page { title: "Log in", here: "", identity: &Identity::default(), refresh: Refresh::Never }.around(html! {
         h1 { "Log in" }
         p.lead { "This server shows its runs to holders of a token." }
         @if let Some(refusal) = unknown { p.validity.invalid role="alert" { strong { (sentence(&refusal.to_string())) } } }

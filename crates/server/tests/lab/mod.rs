@@ -1,6 +1,7 @@
 //! A lab in a directory of its own, and requests to it without a network.
 #![allow(dead_code)]
 
+pub mod growing;
 pub mod running;
 pub mod year;
 
@@ -51,6 +52,18 @@ impl Archives for AsStored {
         Err(ReadError("nothing to compare with".into()))
     }
 
+    fn so_far(&self, archive: &Path) -> Result<archive::reader::Run, ReadError> {
+        archive::reader::Run::open_without_seconds(archive).map_err(|error| ReadError(error.to_string()))
+    }
+
+    fn explain(&self, run: &archive::reader::Run, spike: u32) -> Option<archive::explanation::Explanation> {
+        run.explanations()?.into_iter().find(|explanation| explanation.spike == spike)
+    }
+
+    fn check_plan(&self, _: &str, text: &str) -> Result<(), ReadError> {
+        if text.contains("mistake") { Err(ReadError("line 1: a mistake".into())) } else { Ok(()) }
+    }
+
     fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
         let run = archive::reader::Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
         let explanations = run.explanations().unwrap_or_default();
@@ -83,12 +96,21 @@ impl Lab {
     }
 
     pub async fn with(roles: &[Role], limits: Limits) -> Self {
+        Self::set_up(roles, limits, None).await
+    }
+
+    /// A lab behind a proxy that logs people in.
+    pub async fn with_proxy(roles: &[Role], proxy: server::Proxy) -> Self {
+        Self::set_up(roles, Limits::default(), Some(proxy)).await
+    }
+
+    async fn set_up(roles: &[Role], limits: Limits, proxy: Option<server::Proxy>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("tokens");
         let tokens = roles.iter().map(|role| (*role, Tokens::add(&file, *role, &role.to_string()).unwrap())).collect();
         let mut lab = server::Lab::of(directory.path().to_owned(), Arc::new(AsStored));
         lab.tokens = Tokens::read(&file).unwrap();
-        lab.limits = limits;
+        (lab.limits, lab.proxy) = (limits, proxy);
         let site = Arc::new(Site::open(lab).await.unwrap());
         Self { router: server::router(Arc::clone(&site)), site, directory, tokens }
     }

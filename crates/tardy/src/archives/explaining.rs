@@ -51,6 +51,13 @@ pub fn explain_arrived(run: &Run, trace: Vec<u8>) -> Option<Explanation> {
     run.spikes.first().map(|spike| explain_spike(&context.input(spike, trace.source(), &[])))
 }
 
+/// Explains one spike of a run that may still go on; `None` without the spike or its trace.
+pub fn explain_one(run: &Run, number: u32) -> Option<Explanation> {
+    let spike = run.spikes.iter().find(|spike| spike.number == number)?;
+    let trace = SpikeTrace::open(run, number).ok()?;
+    Some(explain_spike(&Context::of(run).input(spike, trace.source(), &[])))
+}
+
 /// What the spikes of a run have in common.
 pub fn causes_of(run: &Run, explanations: &[Explanation]) -> RunCauses {
     let worst: Vec<(u32, Sample)> =

@@ -1,12 +1,15 @@
 //! `tardy serve`: boards and runs as pages in a browser, and as an HTTP API.
 
-use crate::archives::explaining::explain_run;
+use crate::archives::explaining::{explain_one, explain_run};
 use crate::archives::judging::compare_runs;
 use crate::archives::report_data::report_data_of;
 use crate::archives::{RUNS, all_below};
 use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::address;
 use crate::lab::assessing::assessing;
+use crate::measuring::machine::is_board;
+use crate::plans::checked::{CheckedPlan, Overrides};
+use crate::plans::described;
 use anyhow::Context;
 use archive::explanation::Explanation;
 use archive::reader::Run;
@@ -14,9 +17,9 @@ use archive::summary::ReportData;
 use clap::Args;
 use judge::compare::Comparison;
 use server::access::{AccessError, Tokens};
-use server::{Archives, Lab, ListenError, Listener, ReadError};
+use server::{Archives, Lab, ListenError, Listener, Proxy, ReadError};
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Assess;
@@ -31,10 +34,12 @@ Examples:
   tardy serve /srv/archives --store postgres://lab@db/tardy
   tardy serve lab/ --add-token read:grafana
   tardy serve lab/ --listen 0.0.0.0:8700 --host lab.example
+  tardy serve lab/ --proxy 127.0.0.1 --proxy-groups X-Forwarded-Groups --proxy-role lab=run --proxy-role '*=read'
 
-On loopback nobody logs in. On another address the server starts only if there are tokens; one of \
-the role read sees everything, one of the role run also uploads archives. A token is printed once and stored as a \
-hash. Put a proxy with TLS in front: tokens travel as they are.
+On loopback nobody logs in. On another address the server starts only with tokens or --proxy; a token of \
+the role read sees everything, one of the role run also uploads archives and queues plans. A token is printed once and stored as a \
+hash. Put a proxy with TLS in front: tokens travel as they are. With --proxy the proxy logs people in; it must \
+remove the headers from what clients send.
 Ctrl-C ends it; requests in progress are answered.";
 
 /// Serve boards and runs as pages and as an HTTP API
@@ -56,6 +61,18 @@ pub struct ServeArguments {
     /// File of tokens [default: tokens in DIR]
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
+    /// Address of a proxy that logs people in and names them in a header
+    #[arg(long, value_name = "IP")]
+    proxy: Option<IpAddr>,
+    /// Header in which the proxy names the user
+    #[arg(long, value_name = "HEADER", requires = "proxy", default_value = "X-Forwarded-User")]
+    proxy_user: String,
+    /// Header in which the proxy lists the user's groups, with commas
+    #[arg(long, value_name = "HEADER", requires = "proxy")]
+    proxy_groups: Option<String>,
+    /// Role of a group, or of everyone ('*=read', the default); may be repeated
+    #[arg(long = "proxy-role", value_name = "GROUP=ROLE", requires = "proxy")]
+    proxy_roles: Vec<String>,
     /// Make a token, print it, and end; ROLE is read, run or admin
     #[arg(long, value_name = "ROLE:NAME")]
     add_token: Option<String>,
@@ -77,6 +94,7 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
         }
     }
     lab.tokens = Tokens::read(&file)?;
+    lab.proxy = arguments.proxy.map(|address| proxy(address, arguments)).transpose()?;
     lab.hosts.clone_from(&arguments.hosts);
     let listener = Listener::bind(arguments.listen, lab).map_err(|error| match error {
         ListenError::Open(_) => UsageError(error.to_string()).into(),
@@ -86,6 +104,12 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     complain!("tardy: serving {} at http://{address}/; Ctrl-C ends it", directory.display());
     listener.serve(std::future::pending())?;
     Ok(Exit::Measured)
+}
+
+fn proxy(address: IpAddr, arguments: &ServeArguments) -> Result<Proxy, UsageError> {
+    let groups = arguments.proxy_groups.as_deref();
+    let proxy = Proxy::parse(address, &arguments.proxy_user, groups, &arguments.proxy_roles);
+    proxy.map_err(|error| UsageError(error.to_string()))
 }
 
 fn add_token(file: &Path, wanted: &str) -> anyhow::Result<Exit> {
@@ -126,6 +150,22 @@ impl Archives for OfThisHost {
         let (a, b) = (open(a)?, open(b)?);
         let (of_a, of_b) = (explained(&a), explained(&b));
         Ok(compare_runs((&a, &of_a), (&b, &of_b)).comparison)
+    }
+
+    fn so_far(&self, archive: &Path) -> Result<Run, ReadError> {
+        Run::open_without_seconds(archive).map_err(|error| ReadError(error.to_string()))
+    }
+
+    fn explain(&self, run: &Run, spike: u32) -> Option<Explanation> {
+        let target = run.manifest.as_ref()?.target.as_str();
+        // On this machine it would take time from what is measured.
+        is_board(target).then(|| explain_one(run, spike)).flatten()
+    }
+
+    fn check_plan(&self, name: &str, text: &str) -> Result<(), ReadError> {
+        let Err(problems) = CheckedPlan::read(name, text, &Overrides::default()) else { return Ok(()) };
+        let said: Vec<String> = problems.iter().map(|problem| described(Path::new(name), problem)).collect();
+        Err(ReadError(said.join("; ")))
     }
 
     fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
