@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { barriers } from "./accessible.mjs";
 import { Chromium } from "./chromium.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
@@ -61,12 +62,19 @@ async function run() {
   return runs.find((run) => run.board === "imx8mp-evk" && run.spikes > 0);
 }
 
+/** The page of the run in progress. */
+async function inProgress() {
+  let runs = [];
+  await until(async () => (runs = await (await fetch(`${year.address}/api/v1/live`)).json()).length > 0, "the run in progress");
+  return `/live/${runs[0].run}`;
+}
+
 before(async () => {
   const path = program();
-  [year, empty, guarded] = await Promise.all([serve(path, 3), serve(path, 0), serve(path, 0, { TARDY_LAB_TOKEN: "1" })]);
+  [year, empty, guarded] = await Promise.all([serve(path, 3, { TARDY_LAB_LIVE: "1" }), serve(path, 0), serve(path, 0, { TARDY_LAB_TOKEN: "1" })]);
   browser = new Chromium();
   await until(async () => !(await fetched("/")).includes("http-equiv=\"refresh\""), "the index of the year");
-  for (const board of ["pi-4", "beagleplay", "imx8mp-evk"]) {
+  for (const board of ["pi-4", "beagleplay", "imx8mp-evk", "nuc-13"]) {
     await until(async () => !(await fetched(`/boards/${board}`)).includes("http-equiv=\"refresh\""), `changes of ${board}`);
   }
 });
@@ -79,7 +87,7 @@ after(async () => {
   }
 });
 
-const places = async () => ({ fleet: "/", board: "/boards/pi-4", second: "/boards/beagleplay", culprits: "/culprits", error: "/boards/nowhere", run: `/runs/${(await run()).digest}` });
+const places = async () => ({ live: await inProgress(), fleet: "/", board: "/boards/pi-4", second: "/boards/beagleplay", culprits: "/culprits", queue: "/queue", error: "/boards/nowhere", run: `/runs/${(await run()).digest}` });
 
 test("every page opens without an error and requests nothing from elsewhere", async () => {
   for (const [name, path] of Object.entries(await places())) {
@@ -93,12 +101,15 @@ test("every page opens without an error and requests nothing from elsewhere", as
 
 for (const dark of [false, true]) {
   for (const width of [390, 1280]) {
-    test(`nothing sticks out at ${width} px, ${dark ? "dark" : "light"}`, async () => {
+    test(`nothing sticks out and axe finds nothing serious at ${width} px, ${dark ? "dark" : "light"}`, async () => {
+      const barred = [];
       for (const [name, path] of Object.entries(await places())) {
         const page = await open(path, { width, height: 900, dark });
         assert.ok((await page.run("document.documentElement.scrollWidth")) <= width, `${name} is ${await page.run("document.documentElement.scrollWidth")} px wide`);
+        for (const { id, at } of await barriers(page)) barred.push(`${name}: ${id}: ${at.join("; ")}`);
         await keep(page, `${name}-${width}-${dark ? "dark" : "light"}`);
       }
+      assert.deepEqual(barred, []);
     });
   }
 }
@@ -142,6 +153,16 @@ test("planted changes stand on the axis of time with the kernel that brought the
   }
 });
 
+test("a drift over a year is seen on the page of its board, and no kernel is blamed for it", async () => {
+  const page = await open("/boards/nuc-13");
+  assert.match(await page.run("document.querySelector('main').textContent"), /as those of a drifting machine do/);
+  assert.equal(await page.run("document.querySelectorAll('.change').length"), 0);
+  const low = (row) => page.run(`parseFloat(document.querySelector('tr[data-part="${row}"]').cells[3].textContent)`);
+  const last = await page.run("[...document.querySelectorAll('tr[data-part]')].filter((row) => row.cells[1].textContent !== '0').at(-1).dataset.part");
+  assert.ok((await low(last)) > 1.25 * (await low(0)), `${await low(0)} µs became ${await low(last)} µs`);
+  await keep(page, "drift-1280");
+});
+
 test("two runs are compared from a change", async () => {
   const page = await open("/boards/pi-4");
   const address = await page.run("document.querySelector('.change a[href^=\"/compare\"]').getAttribute('href')");
@@ -149,6 +170,7 @@ test("two runs are compared from a change", async () => {
   assert.deepEqual(compared.errors, []);
   assert.match(await compared.run("document.querySelector('main').textContent"), /One run each is no verdict/);
   assert.ok((await compared.run("document.documentElement.scrollWidth")) <= 390);
+  assert.deepEqual(await barriers(compared), []);
   await keep(compared, "compare-390-light");
 });
 
@@ -181,6 +203,7 @@ test("an empty lab says how to fill it", async () => {
     const page = await browser.open(`${empty.address}/`, { width, dark: width === 390 });
     assert.deepEqual(page.errors, []);
     assert.match(await page.run("document.querySelector('main').textContent"), /tardy run --duration 30s/);
+    assert.deepEqual(await barriers(page), []);
     assert.ok((await page.run("document.documentElement.scrollWidth")) <= width);
     await keep(page, `empty-${width}`);
   }
@@ -189,6 +212,7 @@ test("an empty lab says how to fill it", async () => {
 test("a lab with tokens asks for one, and shows its pages after it", async () => {
   const page = await browser.open(`${guarded.address}/culprits`, { width: 390, height: 900 });
   assert.equal(await page.run("document.querySelector('input[name=then]').value"), "/culprits");
+  assert.deepEqual(await barriers(page), []);
   await keep(page, "login-390");
   const loaded = browser.event("Page.loadEventFired", page.sessionId);
   await page.run(`(() => { document.querySelector('#token').value = '${guarded.token}'; document.querySelector('form.login button').click(); })()`);
@@ -210,12 +234,39 @@ test("a button beside a change records what it is, without a script of ours", as
   await until(async () => (await page.run(word)) === "known", "the decision");
   assert.match(await page.run("location.href"), /\/boards\/pi-4\?scenario=[0-9a-f]+&days=366#changes$/);
   const log = await (await fetch(`${year.address}/api/v1/admin/actions`)).json();
-  assert.deepEqual(log.map(({ who, what, detail }) => [who, what, detail]), [["anyone on this machine", "triage", "known"]]);
+  assert.deepEqual(log.filter(({ what }) => what === "triage").map(({ who, detail }) => [who, detail]), [["anyone on this machine", "known"]]);
   await keep(page, "decided-1280");
 });
 
+test("a run in progress grows on its page as events arrive", async () => {
+  const page = await open(await inProgress(), { width: 390, height: 900 });
+  const samples = () => page.run("Number(document.querySelector('.live-figures dd').textContent.replace(/[^0-9]/g, ''))");
+  const before = await samples();
+  assert.ok(before >= 40_000);
+  await until(async () => (await samples()) > before, "the next state");
+  assert.deepEqual(page.errors, []);
+  assert.equal(page.requests.filter((request) => request.includes("/events")).length, 1, "the page was not loaded again");
+  assert.match(await page.run("document.querySelector('#live').textContent"), /180/);
+  await keep(page, "live-390-events");
+});
+
+test("a plan that waits is on the page of the queue until its button cancels it", async () => {
+  const body = JSON.stringify({ boards: ["pi-4"], plan_name: "smoke", plan: "x" });
+  const [job] = await (await fetch(`${year.address}/api/v1/jobs`, { method: "POST", headers: { "content-type": "application/json" }, body })).json();
+  const page = await open("/queue", { width: 390, height: 900 });
+  const state = `document.querySelector('#job-${job.job} .state').textContent`;
+  assert.equal(await page.run(state), "queued");
+  assert.ok((await page.run("document.documentElement.scrollWidth")) <= 390);
+  assert.deepEqual(await barriers(page), []);
+  await keep(page, "queue-390-waiting");
+  const loaded = browser.event("Page.loadEventFired", page.sessionId);
+  await page.run(`document.querySelector('#job-${job.job} button').click()`);
+  await loaded;
+  await until(async () => (await page.run(state)) === "cancelled", "the end of the job");
+});
+
 test("headings descend in steps, tables and pictures are named, ids are unique", async () => {
-  for (const path of ["/", "/boards/pi-4", "/culprits"]) {
+  for (const path of ["/", "/boards/pi-4", "/culprits", "/queue"]) {
     const page = await open(path);
     const levels = await page.run("[...document.querySelectorAll('h1, h2, h3, h4')].map((heading) => Number(heading.tagName[1]))");
     assert.equal(levels.filter((level) => level === 1).length, 1, path);
