@@ -67,6 +67,7 @@ pub async fn look(site: &Arc<Site>) {
         match added {
             // It is added once it has ended.
             Err(StoreError::GoesOn(_)) => {
+                site.lives().add(site.directory(), path);
                 running.push(path.clone());
                 continue;
             }

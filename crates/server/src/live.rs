@@ -128,6 +128,11 @@ pub struct Lives {
 }
 
 impl Lives {
+    /// Adds a run in progress.
+    pub fn add(&self, directory: &Path, path: &Path) {
+        locked(&self.running).insert(name(directory, path), path.to_owned());
+    }
+
     /// Replaces the runs in progress.
     pub fn set(&self, directory: &Path, running: impl Iterator<Item = PathBuf>) {
         let named = running.map(|path| (name(directory, &path), path));

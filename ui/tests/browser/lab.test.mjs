@@ -87,7 +87,7 @@ after(async () => {
   }
 });
 
-const places = async () => ({ live: await inProgress(), fleet: "/", board: "/boards/pi-4", second: "/boards/beagleplay", culprits: "/culprits", queue: "/queue", error: "/boards/nowhere", run: `/runs/${(await run()).digest}` });
+const places = async () => ({ live: await inProgress(), runs: "/live", fleet: "/", board: "/boards/pi-4", second: "/boards/beagleplay", culprits: "/culprits", queue: "/queue", error: "/boards/nowhere", run: `/runs/${(await run()).digest}` });
 
 test("every page opens without an error and requests nothing from elsewhere", async () => {
   for (const [name, path] of Object.entries(await places())) {

@@ -36,14 +36,16 @@ pub fn router() -> Router<Arc<Site>> {
 async fn list(State(site): State<Arc<Site>>, Extension(identity): Extension<Identity>) -> Response {
     let runs = states(&site).await;
     let directory = printable(&site.directory().display().to_string());
-    let page = Page { title: "Live", here: "/live", identity: &identity, refresh: Refresh::Always };
+    let page = Page { title: "Live", here: "/live", identity: &identity, refresh: Refresh::WithoutScript };
     as_html(&page.around(html! {
         h1 { "Live" }
-        @if runs.is_empty() {
-            p.empty { "No run in progress in this directory. A measurement that writes here is shown while it runs:" }
-            pre.command tabindex="0" { code { "tardy run --duration 10min --out " bdi { (directory) } "/now" } }
-        } @else {
-            ul.live-list { @for run in &runs { li { (line(run)) } } }
+        div #live-runs {
+            @if runs.is_empty() {
+                p.empty { "No run in progress in this directory. A measurement that writes here is shown while it runs:" }
+                pre.command tabindex="0" { code { "tardy run --duration 10min --out " bdi { (directory) } "/now" } }
+            } @else {
+                ul.live-list { @for run in &runs { li { (line(run)) } } }
+            }
         }
     }))
 }
@@ -84,7 +86,7 @@ pub fn fragment(run: &LiveRun) -> Markup {
         }
         @if let Some(body) = picture(run) {
             figure {
-                div.picture.scroll { svg.plot viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label="How often each latency occurred so far" { (body) } }
+                div.picture.scroll { svg.plot viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label="How often each latency occurred so far" tabindex="0" { (body) } }
                 figcaption { "Counts on a logarithmic axis." }
             }
         }
