@@ -109,10 +109,12 @@ fn ignored(because: &str) -> (StatusCode, Json<Taken>) {
 
 /// The kernel that a message names for a trigger, or why it queues nothing.
 fn of_trigger<'a>(trigger: &Trigger, message: &'a Message) -> Result<Option<&'a str>, &'static str> {
-    if let Some(branch) = &trigger.branch
-        && message.reference.as_deref() != Some(&format!("refs/heads/{branch}"))
-    {
-        return Err("a push to another branch");
+    if let Some(branch) = &trigger.branch {
+        match message.reference.as_deref() {
+            Some(reference) if reference != format!("refs/heads/{branch}") => return Err("a push to another branch"),
+            None if message.kernel.is_none() => return Err("it names no branch"),
+            _ => {}
+        }
     }
     match message.kernel.as_deref().or(message.after.as_deref()) {
         Some(commit) if message.kernel.is_none() && commit.bytes().all(|byte| byte == b'0') => {
@@ -155,6 +157,8 @@ mod tests {
         assert_eq!(of_trigger(&any, &push), Ok(Some("0a1b")));
         assert_eq!(of_trigger(&main, &push), Ok(Some("0a1b")));
         assert!(of_trigger(&main, &read(r#"{"ref":"refs/heads/other","after":"0a1b"}"#)).is_err());
+        assert!(of_trigger(&main, &read(r#"{"after":"0a1b"}"#)).is_err());
+        assert_eq!(of_trigger(&main, &read(r#"{"kernel":"6.1.5"}"#)), Ok(Some("6.1.5")), "no push at all");
         assert!(of_trigger(&any, &read(r#"{"after":"0000000000"}"#)).is_err());
         assert_eq!(of_trigger(&any, &read(r#"{"kernel":"6.1.5","after":"0a1b"}"#)), Ok(Some("6.1.5")));
         assert!(of_trigger(&any, &read(r#"{"kernel":"x\"]"}"#)).is_err());
