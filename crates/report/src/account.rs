@@ -109,6 +109,12 @@ fn push_judgement(summary: &RunSummary, text: &mut String) {
 
 /// What was recorded during the measurement; every event costs time.
 pub fn tracing(summary: &RunSummary) -> String {
+    if let Some(audit) = summary.settings.as_ref().and_then(|settings| settings.audit.as_ref()) {
+        return match audit.interception {
+            None => "every system call, page fault and signal of the program (audit)".into(),
+            Some(_) => "every system call, by a library inside the program, its page faults and signals (audit)".into(),
+        };
+    }
     match summary.tracing.as_deref() {
         Some("off") => "nothing (tracing was off)".into(),
         Some(words) => words.into(),

@@ -40,6 +40,22 @@ fn every_figure_is_readable_without_a_script() {
 }
 
 #[test]
+fn an_audit_refers_to_its_findings_and_does_not_call_its_trace_off() {
+    let mut data = report_data(&Shape { spikes: 0, ..Shape::default() });
+    data.summary.tracing = Some("off".into());
+    let watch = archive::watched::WatchSettings { command: vec!["./robot".into()], ..Default::default() };
+    data.summary.settings.as_mut().unwrap().watch = Some(watch);
+    let watch = markup(&render_html(&data));
+    assert!(watch.contains("nothing (tracing was off)") && watch.contains("Why the longest"), "{watch}");
+    data.summary.settings.as_mut().unwrap().audit = Some(archive::audit::AuditSettings::default());
+    let audit = markup(&render_html(&data));
+    assert!(audit.contains("tardy audit --archive RUN") && audit.contains("every system call, page fault and signal"));
+    assert!(!audit.contains("tracing was off") && !audit.contains("Why the longest"), "{audit}");
+    data.summary.cpus.clear();
+    assert!(!markup(&render_html(&data)).contains("Nothing was measured"), "an audit measures nothing");
+}
+
+#[test]
 fn what_the_kernel_counted_is_drawn_and_in_a_table() {
     let data = report_data(&Shape::default());
     let html = markup(&render_html(&data));

@@ -18,8 +18,9 @@ pub fn answer(data: &ReportData) -> Markup {
         @if summary.emulated || summary.virtual_time || !summary.valid { (validity(summary)) }
         @match worst_cpu(summary) {
             Some((cpu, latency_ns)) if is_watch(summary) => {
+                @if is_audit(summary) { (audited()) }
                 p.verdict { (said(verdict(summary))) }
-                (why(summary, cpu, latency_ns))
+                @if !is_audit(summary) { (why(summary, cpu, latency_ns)) }
                 (circumstances(summary))
                 (watched(summary))
                 (limit(summary))
@@ -40,9 +41,27 @@ pub fn answer(data: &ReportData) -> Markup {
                 (recorded(summary))
                 (caution(summary))
             },
-            None => p.verdict { "Nothing was measured." },
+            None => {
+                @if is_audit(summary) { (audited()) } @else { p.verdict { "Nothing was measured." } }
+            },
         }
         @if !summary.emulated && !summary.virtual_time && summary.valid { (validity(summary)) }
+    }
+}
+
+fn is_audit(summary: &RunSummary) -> bool {
+    summary.settings.as_ref().is_some_and(|settings| settings.audit.is_some())
+}
+
+/// What an audit found is not on this page: its recording is judged by the program that reads it.
+fn audited() -> Markup {
+    html! {
+        p.validity role="note" {
+            strong { "This is an audit. " }
+            "What the program asks of the kernel, and which of it can cost a deadline, is printed by "
+            code { "tardy audit --archive RUN" }
+            ". The latencies below are a by-product: every recorded call delays its thread, and no trace of a late wake-up is kept."
+        }
     }
 }
 
