@@ -18,6 +18,8 @@ pub struct Call {
     pub uninterruptible_ns: i64,
     /// Addresses in user space, innermost first.
     pub stack: Vec<u64>,
+    /// It was delayed or refused on purpose.
+    pub injected: bool,
 }
 
 impl Call {

@@ -16,7 +16,7 @@ pub struct Moment {
 /// Half of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Half {
-    Start { number: i64, arguments: [u64; 6], stack: Vec<u64> },
+    Start { number: i64, arguments: [u64; 6], stack: Vec<u64>, injected: bool },
     End { answer: i64 },
 }
 
@@ -26,6 +26,11 @@ impl Half {
             Self::Start { number, arguments, .. } => Event::Enter { number: *number, arguments: *arguments },
             Self::End { answer } => Event::Exit { answer: *answer },
         }
+    }
+
+    /// Whether a call was delayed or refused on purpose.
+    pub fn is_injected(&self) -> bool {
+        matches!(self, Self::Start { injected: true, .. })
     }
 
     /// Where a call came from.
@@ -55,7 +60,7 @@ pub fn moments(bytes: &[u8], description: &AuditDescription) -> Vec<Moment> {
             let frames = frames.filter(|caller| executable.contains(*caller));
             let stack = std::iter::once(record.address).chain(frames).collect();
             let number = i64::from(record.number);
-            let start = Half::Start { number, arguments: record.arguments, stack };
+            let start = Half::Start { number, arguments: record.arguments, stack, injected: record.injected };
             moments.push(Moment { at_ns: start_ns, tid, call: start });
             last_ns = start_ns;
             if record.returned != NEVER {

@@ -5,6 +5,7 @@
 //! waits has no loop.
 
 use crate::activity::{Activity, Call};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The loop of a thread.
@@ -14,6 +15,50 @@ pub struct Loop {
     pub end_ns: i64,
     /// How often the thread waited with the call it waits with most, less one.
     pub cycles: u64,
+    /// Number of that call.
+    pub number: i64,
+}
+
+/// What cycles did between their waits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Work {
+    pub cycles: u64,
+    pub median_ns: i64,
+    pub worst_ns: i64,
+}
+
+/// The work of cycles without an injected call, and of those with at least one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct WorkByInjection {
+    pub without: Work,
+    pub with: Work,
+}
+
+impl Work {
+    fn of(mut works_ns: Vec<i64>) -> Self {
+        works_ns.sort_unstable();
+        let at = |index: usize| works_ns.get(index).copied().unwrap_or(0);
+        let count = works_ns.len();
+        Self { cycles: count as u64, median_ns: at(count / 2), worst_ns: at(count.saturating_sub(1)) }
+    }
+}
+
+/// From the end of each wait to the start of the next one. A wait for an instant that has passed ends a cycle, too.
+pub fn work(thread: &Activity, found: &Loop) -> WorkByInjection {
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    let (mut since_ns, mut injected) = (None, false);
+    for call in thread.calls.iter().filter(|call| found.contains(call.start_ns)) {
+        if call.number != found.number {
+            injected |= call.injected;
+            continue;
+        }
+        if let Some(since_ns) = since_ns {
+            let work_ns = call.start_ns.saturating_sub(since_ns);
+            if injected { with.push(work_ns) } else { without.push(work_ns) }
+        }
+        (since_ns, injected) = (Some(call.end_ns), false);
+    }
+    WorkByInjection { without: Work::of(without), with: Work::of(with) }
 }
 
 /// The loop of a thread, where `settle_ns` after its first event do not count; `None` if it waited less than twice after
@@ -24,8 +69,8 @@ pub fn find(thread: &Activity, settle_ns: i64) -> Option<Loop> {
     let (first, last) = (waits.first()?, waits.last()?);
     let mut by_number: BTreeMap<i64, u64> = BTreeMap::new();
     waits.iter().for_each(|call| *by_number.entry(call.number).or_default() += 1);
-    let most = by_number.into_values().max().unwrap_or(0);
-    (most >= 2).then(|| Loop { start_ns: first.start_ns, end_ns: last.end_ns, cycles: most - 1 })
+    let (number, most) = by_number.into_iter().max_by_key(|(_, count)| *count)?;
+    (most >= 2).then(|| Loop { start_ns: first.start_ns, end_ns: last.end_ns, cycles: most - 1, number })
 }
 
 /// Waiting for time or for another thread, and not for a device.
@@ -46,7 +91,17 @@ mod tests {
     fn call(number: i64, start_ns: i64, waited_ns: i64) -> Call {
         let (arguments, stack) = ([0; 6], Vec::new());
         let end_ns = start_ns + waited_ns + 1;
-        Call { number, arguments, answer: Some(0), start_ns, end_ns, waited_ns, uninterruptible_ns: 0, stack }
+        Call {
+            number,
+            arguments,
+            answer: Some(0),
+            start_ns,
+            end_ns,
+            waited_ns,
+            uninterruptible_ns: 0,
+            stack,
+            injected: false,
+        }
     }
 
     #[test]
@@ -60,8 +115,30 @@ mod tests {
             call(11, 300, 0),
         ];
         let thread = Activity { calls, ..Activity::new(1, 0) };
-        assert_eq!(find(&thread, 50), Some(Loop { start_ns: 100, end_ns: 210, cycles: 1 }));
+        assert_eq!(find(&thread, 50), Some(Loop { start_ns: 100, end_ns: 210, cycles: 1, number: 230 }));
         assert_eq!(find(&thread, 0).unwrap().cycles, 2);
         assert_eq!(find(&thread, 150), None, "one wait is no loop");
+    }
+
+    #[test]
+    fn the_work_of_a_cycle_with_an_injected_call_is_counted_apart() {
+        let injected = Call { injected: true, ..call(1, 320, 0) };
+        let overrun = Call { end_ns: 401, ..call(230, 400, 0) };
+        let calls = vec![
+            call(230, 100, 9),
+            call(1, 120, 0),
+            call(230, 200, 9),
+            call(230, 300, 9),
+            injected,
+            overrun,
+            call(230, 500, 9),
+        ];
+        let thread = Activity { calls, ..Activity::new(1, 0) };
+        let found = find(&thread, 0).unwrap();
+        let expected = WorkByInjection {
+            without: Work { cycles: 3, median_ns: 90, worst_ns: 99 },
+            with: Work { cycles: 1, median_ns: 90, worst_ns: 90 },
+        };
+        assert_eq!(work(&thread, &found), expected);
     }
 }

@@ -131,11 +131,12 @@ impl Reading {
             self.recorded.cut_off = true;
             return;
         }
-        let Moment { at_ns, tid, call } = moment;
-        self.take(tid, at_ns, call.event());
-        if let (Some(stack), Some(open)) = (call.stack(), self.open.get_mut(&tid)) {
+        let Moment { at_ns, tid, call: call_half } = moment;
+        self.take(tid, at_ns, call_half.event());
+        if let (Some(stack), Some(open)) = (call_half.stack(), self.open.get_mut(&tid)) {
             open.stack_of = StackOf::Nothing;
             if let Some(call) = &mut open.call {
+                call.injected = call_half.is_injected();
                 call.stack = stack;
             }
         }
@@ -176,6 +177,7 @@ impl Reading {
                     end_ns: at_ns,
                     waited_ns: 0,
                     uninterruptible_ns: 0,
+                    injected: false,
                     stack: Vec::new(),
                 });
             }

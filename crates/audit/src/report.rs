@@ -1,7 +1,7 @@
 //! The result of an audit.
 
 use crate::activity::{Activity, Call};
-use crate::cycles::{self, Loop};
+use crate::cycles::{self, Loop, WorkByInjection};
 use crate::places::Places;
 use crate::read::Recorded;
 use crate::rules::{self, Habit, Subject};
@@ -39,6 +39,8 @@ pub struct CallCount {
     pub worst_ns: i64,
     /// Calls in which it waited.
     pub waits: u64,
+    /// Calls that were delayed or refused on purpose.
+    pub injected: u64,
     /// From where the longest came, innermost first.
     pub stack: Vec<Frame>,
 }
@@ -55,6 +57,8 @@ pub struct ThreadReport {
     pub cycles: Option<u64>,
     /// Length of its loop, in ns.
     pub loop_ns: Option<i64>,
+    /// What its cycles did between their waits; absent if no call was injected.
+    pub work: Option<WorkByInjection>,
     /// Most frequent first.
     pub calls: Vec<CallCount>,
 }
@@ -206,6 +210,7 @@ fn thread(description: &AuditDescription, subject: &Subject<'_>, frames: &mut Fr
                 count: calls.len() as u64,
                 total_ns: calls.iter().fold(0, |sum, call| call.duration_ns().saturating_add(sum)),
                 worst_ns: worst.duration_ns(),
+                injected: calls.iter().filter(|call| call.injected).count() as u64,
                 waits: calls.iter().filter(|call| call.waited_ns > 0).count() as u64,
                 stack: frames.of(subject, &worst.stack),
             })
@@ -214,7 +219,9 @@ fn thread(description: &AuditDescription, subject: &Subject<'_>, frames: &mut Fr
     calls.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.name.cmp(&other.name)));
     let AuditedThread { tid, pid, name, policy, priority, .. } = subject.thread.clone();
     let (cycles, loop_ns) = (subject.cycles.map(|found| found.cycles), subject.cycles.map(length_ns));
-    ThreadReport { tid, pid, name, policy, priority, cycles, loop_ns, calls }
+    let any_injected = calls.iter().any(|call| call.injected > 0);
+    let work = subject.cycles.filter(|_| any_injected).map(|found| cycles::work(subject.activity, &found));
+    ThreadReport { tid, pid, name, policy, priority, cycles, loop_ns, work, calls }
 }
 
 fn length_ns(found: Loop) -> i64 {

@@ -89,10 +89,18 @@ fn an_injected_delay_is_in_the_call_and_an_injected_error_is_its_result() {
     let calls = report["threads"][0]["calls"].as_array().unwrap();
     let seeks = calls.iter().find(|call| call["name"] == "lseek").unwrap();
     assert!(seeks["worst_ns"].as_i64() >= Some(2_000_000), "{seeks}");
+    let (made, delayed) = (seeks["count"].as_u64().unwrap(), seeks["injected"].as_u64().unwrap());
+    assert!(made > 10_000 && (made / 3000..made / 300).contains(&delayed), "{seeks}");
+    // Of a hundred rounds between two pauses each has a refused fstat; a delay makes the longest of them longer.
+    let work = &report["threads"][0]["work"];
+    assert!(work["with"]["cycles"].as_u64() > Some(100), "{work}");
+    assert!(work["with"]["worst_ns"].as_i64() >= Some(2_000_000), "{work}");
     let (patched, processes) = (&report["interception"]["patched"], &report["interception"]["processes"]);
     assert!(patched.as_u64() > Some(500) && processes.as_u64() >= Some(1), "{report}");
     let list = audit(&tools, &folder, &["--archive", "run", "--format", "calls"]).stdout;
     let refused = list.lines().filter(|line| line.contains("fstat") && line.contains(" = -5 "));
+    let page = audit(&tools, &folder, &["--archive", "run", "--settle", "0"]).stdout;
+    assert!(page.contains("with an injected call") && page.contains("injected in"), "{page}");
     assert!(refused.count() > 10_000, "{}", &list[..2000.min(list.len())]);
 }
 

@@ -5,6 +5,7 @@ use crate::terminal::table::{Align, Table};
 use archive::audit::{PatchRefusal, UnpatchedReason};
 use archive::reader::Run;
 use archive::settings::Policy;
+use audit::cycles::{Work, WorkByInjection};
 use audit::report::{AuditReport, CallCount, Frame, InterceptionReport, ThreadReport};
 use audit::rules::{Habit, RULES};
 use std::collections::BTreeSet;
@@ -142,11 +143,20 @@ fn of_thread(report: &AuditReport, thread: &ThreadReport, denied: &dyn Fn(&str) 
     if thread.calls.is_empty() {
         return;
     }
+    if let Some(work) = &thread.work {
+        page.wrapped("  ", &injected(work));
+    }
     page.line("  System calls in the loop:");
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Left]);
     for call in thread.calls.iter().take(CALLS_MAX) {
-        let CallCount { name, count: number, worst_ns, waits, stack, .. } = call;
-        let waits = if *waits > 0 { format!("waits in {}", count(*waits)) } else { String::new() };
+        let CallCount { name, count: number, worst_ns, waits, injected, stack, .. } = call;
+        let counts = [(*injected, "injected in"), (*waits, "waits in")];
+        let counts: Vec<String> = counts
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, what)| format!("{what} {}", count(*number)))
+            .collect();
+        let waits = counts.join(", ");
         let from = caller(stack).map_or(waits.clone(), |from| match waits.is_empty() {
             true => format!("from {from}"),
             false => format!("{waits}, from {from}"),
@@ -157,6 +167,19 @@ fn of_thread(report: &AuditReport, thread: &ThreadReport, denied: &dyn Fn(&str) 
     if thread.calls.len() > CALLS_MAX {
         let more = (thread.calls.len() - CALLS_MAX) as u64;
         page.line(&format!("     and {}; --json has all", counted(more, "other")));
+    }
+}
+
+/// How the cycles of a loop survive what was injected.
+fn injected(work: &WorkByInjection) -> String {
+    let of = |work: &Work| {
+        let (median, worst) = (latency(work.median_ns), latency(work.worst_ns));
+        format!("{}: median {median}, worst {worst}", counted(work.cycles, "cycle"))
+    };
+    let with = of(&work.with);
+    match work.without.cycles {
+        0 => format!("Work between two waits, with an injected call: {with}."),
+        _ => format!("Work between two waits, without an injected call: {}; with one: {with}.", of(&work.without)),
     }
 }
 
