@@ -89,8 +89,8 @@ struct Run<'a> {
 
 impl AnyEvent {
     fn event(&self) -> Event {
-        let extent = Extent { sector: self.sector, sectors: self.sectors, is_flush: self.is_flush };
-        let what = match self.kind % 16 {
+        let extent = Extent { sector: self.sector, sectors: self.sectors, is_flush: self.is_flush, is_fua: self.in_interrupt };
+        let what = match self.kind % 19 {
             0 => What::Queue(extent),
             1 => What::Merge(extent),
             2 => What::Split { sector: self.sector, at: self.sectors },
@@ -106,6 +106,9 @@ impl AnyEvent {
             12 => What::Interrupt { number: self.sector as u32 },
             13 => What::BlockSoftirq,
             14 => What::ReclaimBegin,
+            15 => What::Plug,
+            16 => What::Unplug,
+            17 => What::DirtyThrottling,
             _ => What::ReclaimEnd,
         };
         Event {

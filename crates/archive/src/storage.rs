@@ -131,6 +131,18 @@ pub enum StorageCause {
     Requeued,
     /// It was held between the scheduler's queue and the driver.
     Queue,
+    /// The same on a device with an I/O scheduler, which the driver gave nothing back to.
+    Scheduler,
+    /// It was held in the plug of its thread, which collects requests before the device gets them.
+    Plug,
+    /// The thread slept between its bio and a request for it: all were in use, or the kernel throttled it.
+    NoRequest,
+    /// The thread slept because too many pages of files were dirty.
+    DirtyThrottling,
+    /// The device wrote through its cache.
+    Fua,
+    /// The block layer completed it in a softirq after the interrupt.
+    Softirq,
     /// The thread was runnable and another one had its CPU.
     WakeUp,
     /// The thread reclaimed memory in the call.
@@ -150,6 +162,12 @@ impl StorageCause {
             Self::Flush => "the device wrote its cache out (flush)",
             Self::Requeued => "requeued: the driver gave it back",
             Self::Queue => "held in the queue of the device",
+            Self::Scheduler => "held by the I/O scheduler",
+            Self::Plug => "held in the plug of its thread",
+            Self::NoRequest => "waited for a free request (all in use, or throttled)",
+            Self::DirtyThrottling => "throttled: too many dirty pages (balance_dirty_pages)",
+            Self::Fua => "the device wrote through its cache (FUA)",
+            Self::Softirq => "completed in a softirq after the interrupt",
             Self::WakeUp => "runnable without a CPU",
             Self::Reclaim => "reclaimed memory in the call",
             Self::Merged => "merged with another request",

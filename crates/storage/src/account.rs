@@ -31,6 +31,8 @@ struct Run<'a> {
     parts: BTreeMap<i32, Vec<&'a Part>>,
     /// The first and last instant of what was followed of the trace.
     span: Option<(i64, i64)>,
+    /// The device has an I/O scheduler.
+    scheduled: bool,
     looks_left: Cell<u64>,
 }
 
@@ -39,24 +41,56 @@ pub fn account(description: &StorageDescription, recorded: &Recorded, samples: &
     account_within(description, recorded, samples, LOOKS_MAX)
 }
 
+/// Every request of a run, in the order of the samples.
+pub fn requests(description: &StorageDescription, recorded: &Recorded, samples: &[Samples]) -> Vec<StorageRequest> {
+    let Followed { parts, given_up_ns } = follow(recorded, &description.device);
+    requests_within(description, recorded, samples, (&parts, given_up_ns), LOOKS_MAX)
+}
+
 fn account_within(
     description: &StorageDescription,
     recorded: &Recorded,
     samples: &[Samples],
     looks_max: u64,
 ) -> StorageAccount {
-    let tids: Vec<i32> = description.threads.iter().map(|(_, tid)| *tid).collect();
     let Followed { parts, given_up_ns } = follow(recorded, &description.device);
+    let mut requests = requests_within(description, recorded, samples, (&parts, given_up_ns), looks_max);
+    let own = |part: &&Part| description.threads.iter().any(|(_, tid)| *tid == part.tid);
+    let count = |is: &dyn Fn(&Part) -> bool| parts.iter().filter(own).filter(|part| is(part)).count() as u64;
+    let mut account = StorageAccount {
+        device: description.device.clone(),
+        merged: count(&|part| part.merged),
+        split_by_kernel: count(&|part| part.split),
+        requeued: count(&|part| part.requeued > 0),
+        flushes: count(&|part| part.extent.is_flush),
+        gaps: recorded.gaps.len() as u64 + u64::from(given_up_ns.is_some()),
+        ..condensed(&requests)
+    };
+    requests.sort_by_key(|request| (Reverse(request.latency_ns), request.due_ns));
+    requests.truncate(WORST_KEPT);
+    account.worst = requests;
+    account
+}
+
+fn requests_within(
+    description: &StorageDescription,
+    recorded: &Recorded,
+    samples: &[Samples],
+    (parts, given_up_ns): (&[Part], Option<i64>),
+    looks_max: u64,
+) -> Vec<StorageRequest> {
+    let tids: Vec<i32> = description.threads.iter().map(|(_, tid)| *tid).collect();
     let followed_until_ns = given_up_ns.map_or(i64::MAX, |given_up_ns| given_up_ns.saturating_sub(1));
     let run = Run {
         recorded,
         threads: sleeps::of(recorded, &tids),
-        parts: by_thread(&parts),
+        parts: by_thread(parts),
         span: recorded
             .events
             .first()
             .zip(recorded.events.last())
             .map(|(first, last)| (first.at_ns, last.at_ns.min(followed_until_ns))),
+        scheduled: !description.device.scheduler.is_empty(),
         looks_left: Cell::new(looks_max),
     };
     let mut requests: Vec<StorageRequest> = Vec::new();
@@ -73,21 +107,7 @@ fn account_within(
         }
         request.causes.sort_by_key(|(_, ns)| Reverse(*ns));
     }
-    let own = |part: &&Part| tids.contains(&part.tid);
-    let count = |is: &dyn Fn(&Part) -> bool| parts.iter().filter(own).filter(|part| is(part)).count() as u64;
-    let mut account = StorageAccount {
-        device: description.device.clone(),
-        merged: count(&|part| part.merged),
-        split_by_kernel: count(&|part| part.split),
-        requeued: count(&|part| part.requeued > 0),
-        flushes: count(&|part| part.extent.is_flush),
-        gaps: recorded.gaps.len() as u64 + u64::from(given_up_ns.is_some()),
-        ..condensed(&requests)
-    };
-    requests.sort_by_key(|request| (Reverse(request.latency_ns), request.due_ns));
-    requests.truncate(WORST_KEPT);
-    account.worst = requests;
-    account
+    requests
 }
 
 impl Run<'_> {
@@ -138,6 +158,26 @@ impl Run<'_> {
         request
     }
 
+    /// Those of a thread that reach into a stretch; each list is ascending.
+    fn of_stretch<'a>(
+        &self,
+        all: &'a BTreeMap<i32, Vec<(i64, i64)>>,
+        tid: i32,
+        (from_ns, until_ns): (i64, i64),
+    ) -> &'a [(i64, i64)] {
+        let all = all.get(&tid).map_or(&[][..], Vec::as_slice);
+        let from = all.partition_point(|(_, end_ns)| *end_ns <= from_ns);
+        let until = all.partition_point(|(start_ns, _)| *start_ns < until_ns);
+        let found = &all[from.min(until)..until];
+        if self.may_look(found.len() as u64) { found } else { &[] }
+    }
+
+    /// What holds requests before the device has them: a scheduler, unless the driver gave some back.
+    fn queue_cause(&self, parts: &[(&Part, Clip)]) -> StorageCause {
+        let given_back = parts.iter().any(|(part, _)| part.requeued > 0);
+        if self.scheduled && !given_back { StorageCause::Scheduler } else { StorageCause::Queue }
+    }
+
     fn may_look(&self, looks: u64) -> bool {
         let left = self.looks_left.get().checked_sub(looks);
         self.looks_left.set(left.unwrap_or(0));
@@ -178,13 +218,30 @@ impl Run<'_> {
             at_device_ns(part).map(|(from, to)| (from.max(clip.from_ns), to.min(clip.until_ns)))
         });
         let mut runnable = sleeps.iter().filter_map(|sleep| Some((sleep.woken_ns?, sleep.until_ns)));
-        let reclaims = self.threads.reclaims.get(&tid).map_or(&[][..], Vec::as_slice);
+        let reclaims = self.of_stretch(&self.threads.reclaims, tid, (request.due_ns, until_ns));
+        let plugs = self.of_stretch(&self.threads.plugs, tid, (request.due_ns, until_ns));
+        let own = || parts.iter().filter(|(_, clip)| *clip == Clip::ALL).map(|(part, _)| *part);
+        // A plug delays what has a request and is not yet in a queue.
+        let before_queue = own().filter_map(|part| Some((part.got_ns?, part.left_block_ns()?)));
+        let plugged = overlap(&union(before_queue), plugs);
+        let before_request = own().filter_map(|part| Some((part.start_ns(), part.got_ns?)));
+        let asleep: Vec<(i64, i64)> = sleeps.iter().map(|sleep| (sleep.from_ns, sleep.until_ns)).collect();
+        let without_request = overlap(&union(before_request), &asleep);
+        let mut throttled = sleeps.iter().filter(|sleep| sleep.throttled).map(|sleep| (sleep.from_ns, sleep.until_ns));
+        let mut written_through = own().filter(|part| part.extent.is_fua).filter_map(at_device_ns);
+        let mut in_softirq =
+            own().filter_map(|part| part.softirq_ns.zip(part.interrupted_until_ns()).map(|(_, whole)| whole));
         let timed = [
             (StorageCause::JournalCommit, inside(&mut for_journal.iter().copied())),
             (StorageCause::Flush, inside(&mut flushes)),
             (StorageCause::WakeUp, inside(&mut runnable)),
             (StorageCause::Reclaim, inside(&mut reclaims.iter().copied())),
-            (StorageCause::Queue, request.ns(StoragePhase::RequestToDevice)),
+            (StorageCause::Plug, inside(&mut plugged.into_iter())),
+            (StorageCause::NoRequest, inside(&mut without_request.into_iter())),
+            (StorageCause::DirtyThrottling, inside(&mut throttled)),
+            (StorageCause::Fua, inside(&mut written_through)),
+            (StorageCause::Softirq, inside(&mut in_softirq)),
+            (self.queue_cause(parts), request.ns(StoragePhase::RequestToDevice)),
         ];
         let large = timed.into_iter().filter(|(_, ns)| *ns > 0 && ns.saturating_mul(LEAST_PART) >= request.latency_ns);
         let mut causes: Vec<(StorageCause, Option<i64>)> = large.map(|(cause, ns)| (cause, Some(ns))).collect();
@@ -201,15 +258,36 @@ impl Run<'_> {
 
 /// How long at least one of these stretches lasts; where they overlap, time counts once.
 fn covered_ns(stretches: impl Iterator<Item = (i64, i64)>) -> i64 {
+    union(stretches).iter().fold(0, |sum, (from_ns, to_ns)| sum.saturating_add(to_ns.saturating_sub(*from_ns)))
+}
+
+/// The same time in stretches that do not overlap, ascending.
+fn union(stretches: impl Iterator<Item = (i64, i64)>) -> Vec<(i64, i64)> {
     let mut stretches: Vec<(i64, i64)> = stretches.filter(|(from_ns, to_ns)| from_ns < to_ns).collect();
     stretches.sort_unstable();
-    let (mut sum_ns, mut counted_until_ns) = (0_i64, i64::MIN);
-    for (from_ns, to_ns) in stretches {
-        let from_ns = from_ns.max(counted_until_ns);
-        sum_ns = sum_ns.saturating_add(to_ns.saturating_sub(from_ns).max(0));
-        counted_until_ns = counted_until_ns.max(to_ns);
+    stretches.dedup_by(|next, last| {
+        let joins = next.0 <= last.1;
+        if joins {
+            last.1 = last.1.max(next.1);
+        }
+        joins
+    });
+    stretches
+}
+
+/// What two ascending lists of stretches have in common; those of one list do not overlap.
+fn overlap(left: &[(i64, i64)], right: &[(i64, i64)]) -> Vec<(i64, i64)> {
+    let (mut at_left, mut at_right) = (0, 0);
+    let mut both = Vec::new();
+    while let (Some(one), Some(other)) = (left.get(at_left), right.get(at_right)) {
+        both.push((one.0.max(other.0), one.1.min(other.1)));
+        match one.1 < other.1 {
+            true => at_left += 1,
+            false => at_right += 1,
+        }
     }
-    sum_ns
+    both.retain(|(from_ns, to_ns)| from_ns < to_ns);
+    both
 }
 
 /// When the device last had a part.
@@ -282,7 +360,7 @@ mod tests {
     #[test]
     fn of_many_samples_with_many_parts_only_the_first_are_split() {
         let event = |at_ns, what| Event { at_ns, cpu: 0, tid: 1, in_interrupt: false, what };
-        let flush = Extent { sector: 0, sectors: 0, is_flush: true };
+        let flush = Extent { sector: 0, sectors: 0, is_flush: true, is_fua: false };
         let mut events: Vec<Event> = (0..20).map(|at_ns| event(at_ns, What::Queue(flush))).collect();
         events.extend([event(30, What::Issue(flush)), event(40, What::Complete(flush)), event(99, What::BlockSoftirq)]);
         let recorded = Recorded { events, ..Recorded::default() };

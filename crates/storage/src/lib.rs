@@ -14,7 +14,7 @@ pub mod phases;
 pub mod read;
 pub mod sleeps;
 
-use archive::storage::{StorageAccount, StorageDescription};
+use archive::storage::{StorageAccount, StorageDescription, StorageRequest};
 pub use read::CpuPages;
 
 /// The samples of one thread, ascending: the instant before each request, and its latency, in ns.
@@ -28,4 +28,13 @@ pub struct Samples {
 pub fn account_of(description: &StorageDescription, cpus: &[CpuPages<'_>], samples: &[Samples]) -> StorageAccount {
     let recorded = read::read(description, cpus);
     account::account(description, &recorded, samples)
+}
+
+/// Every request of a run, in the order of the samples.
+pub fn requests_of(
+    description: &StorageDescription,
+    cpus: &[CpuPages<'_>],
+    samples: &[Samples],
+) -> Vec<StorageRequest> {
+    account::requests(description, &read::read(description, cpus), samples)
 }

@@ -31,6 +31,10 @@ pub struct Part {
     pub merged: bool,
     pub split: bool,
     pub requeued: u32,
+    /// It got a request for the device.
+    pub got_ns: Option<i64>,
+    /// Start of the softirq in which it was completed, if one was seen between interrupt and completion.
+    pub softirq_ns: Option<i64>,
 }
 
 impl Part {
@@ -41,6 +45,17 @@ impl Part {
     /// `None`: the trace does not show its completion.
     pub fn done_ns(&self) -> Option<i64> {
         self.stages.last().filter(|(_, stage)| *stage == Stage::Done).map(|(at_ns, _)| *at_ns)
+    }
+
+    /// When it went on into a queue or to the device.
+    pub fn left_block_ns(&self) -> Option<i64> {
+        self.stages.iter().find(|(_, stage)| *stage > Stage::Block).map(|(at_ns, _)| *at_ns)
+    }
+
+    /// From the interrupt of the device to the completion.
+    pub fn interrupted_until_ns(&self) -> Option<(i64, i64)> {
+        let at = self.stages.iter().rposition(|(_, stage)| *stage == Stage::Interrupted)?;
+        Some((self.stages[at].0, self.stages.get(at + 1)?.0))
     }
 
     fn stage(&self) -> Stage {
@@ -71,6 +86,8 @@ struct Following<'a> {
     parts: Vec<Part>,
     open: Open,
     interrupts: Vec<Interrupt>,
+    /// The last start of a block softirq on each CPU.
+    softirqs: BTreeMap<u32, i64>,
     comparisons: u64,
 }
 
@@ -89,8 +106,14 @@ pub fn follow(recorded: &Recorded, device: &StorageDevice) -> Followed {
 }
 
 fn follow_within(recorded: &Recorded, device: &StorageDevice, comparisons_max: u64) -> Followed {
-    let mut following =
-        Following { device, parts: Vec::new(), open: Open::default(), interrupts: Vec::new(), comparisons: 0 };
+    let mut following = Following {
+        device,
+        parts: Vec::new(),
+        open: Open::default(),
+        interrupts: Vec::new(),
+        softirqs: BTreeMap::new(),
+        comparisons: 0,
+    };
     let mut gaps = recorded.gaps.iter().peekable();
     let mut given_up_ns = None;
     for event in &recorded.events {
@@ -174,7 +197,16 @@ impl Following<'_> {
                 }
                 self.open.add(extent, self.parts.len());
                 let tid = event.tid;
-                self.parts.push(Part { extent, tid, stages, merged: false, split: false, requeued: 0 });
+                self.parts.push(Part {
+                    extent,
+                    tid,
+                    stages,
+                    merged: false,
+                    split: false,
+                    requeued: 0,
+                    got_ns: None,
+                    softirq_ns: None,
+                });
             }
             What::Split { sector, at } => self.split(sector, at),
             What::Merge(extent) => self.each(
@@ -186,7 +218,11 @@ impl Following<'_> {
                 },
             ),
             // A plug holds the request from here until it is inserted or issued.
-            What::Get(_) => {}
+            What::Get(extent) => self.each(
+                extent,
+                |part| same_start(part, extent) && part.stage() == Stage::Block && part.got_ns.is_none(),
+                |part| part.got_ns = Some(at_ns),
+            ),
             What::Insert(extent) => {
                 self.each(
                     extent,
@@ -229,12 +265,21 @@ impl Following<'_> {
                     self.interrupts.push(Interrupt { at_ns, cpu: event.cpu });
                 }
             }
-            What::Waking { .. } | What::Switch { .. } | What::BlockSoftirq | What::ReclaimBegin | What::ReclaimEnd => {}
+            What::BlockSoftirq => {
+                self.softirqs.insert(event.cpu, at_ns);
+            }
+            What::Waking { .. }
+            | What::Switch { .. }
+            | What::ReclaimBegin
+            | What::ReclaimEnd
+            | What::Plug
+            | What::Unplug
+            | What::DirtyThrottling => {}
         }
     }
 
     fn split(&mut self, sector: u64, at: u64) {
-        let start = Extent { sector, sectors: 0, is_flush: false };
+        let start = Extent { sector, sectors: 0, is_flush: false, is_fua: false };
         let found = self.counted(self.open.near(start)).into_iter().find(|open| {
             let part = &self.parts[*open];
             part.extent.sector == sector && sector < at && at < part.extent.end() && part.stage() == Stage::Block
@@ -243,7 +288,7 @@ impl Following<'_> {
         let part = &mut self.parts[found];
         part.split = true;
         let mut rest = part.clone();
-        rest.extent = Extent { sector: at, sectors: part.extent.end() - at, is_flush: false };
+        rest.extent = Extent { sector: at, sectors: part.extent.end() - at, ..part.extent };
         part.extent.sectors = at - sector;
         self.open.add(rest.extent, self.parts.len());
         self.parts.push(rest);
@@ -257,6 +302,8 @@ impl Following<'_> {
             let issued_ns = self.parts[at].stages.last().map_or(event.at_ns, |(at_ns, _)| *at_ns);
             if let Some(interrupt_ns) = self.interrupt_of(event, issued_ns) {
                 self.parts[at].enter(interrupt_ns, Stage::Interrupted);
+                let softirq_ns = self.softirqs.get(&event.cpu).copied();
+                self.parts[at].softirq_ns = softirq_ns.filter(|softirq_ns| *softirq_ns >= interrupt_ns);
             }
             self.parts[at].enter(event.at_ns, Stage::Done);
             self.open.remove(self.parts[at].extent, at);
@@ -305,7 +352,7 @@ mod tests {
 
     #[test]
     fn of_many_parts_and_many_events_that_fit_all_of_them_only_the_first_are_followed() {
-        let one = Extent { sector: 5, sectors: 1, is_flush: false };
+        let one = Extent { sector: 5, sectors: 1, is_flush: false, is_fua: false };
         let mut events: Vec<Event> = (0..100).map(|at_ns| event(at_ns, What::Queue(one))).collect();
         events.extend((100..200).map(|at_ns| event(at_ns, What::Issue(one))));
         events.push(event(200, What::Complete(one)));

@@ -26,6 +26,8 @@ pub struct Extent {
     pub sectors: u64,
     /// It has no sectors, and has the device write its cache out.
     pub is_flush: bool,
+    /// The device is to write it through its cache.
+    pub is_fua: bool,
 }
 
 impl Extent {
@@ -69,6 +71,11 @@ pub enum What {
     BlockSoftirq,
     ReclaimBegin,
     ReclaimEnd,
+    /// The running thread collects requests from here.
+    Plug,
+    Unplug,
+    /// The running thread will sleep, because too many pages are dirty.
+    DirtyThrottling,
 }
 
 /// An event.
@@ -125,6 +132,9 @@ struct Decoder {
     softirq: Option<u16>,
     reclaim_begin: Option<u16>,
     reclaim_end: Option<u16>,
+    plug: Option<u16>,
+    unplug: Option<u16>,
+    dirty_throttling: Option<(u16, Field)>,
 }
 
 const OF_SECTORS: [(&str, Kind); 10] = [
@@ -176,6 +186,13 @@ impl Decoder {
             softirq: id("irq", "softirq_entry"),
             reclaim_begin: id("vmscan", "mm_vmscan_direct_reclaim_begin"),
             reclaim_end: id("vmscan", "mm_vmscan_direct_reclaim_end"),
+            plug: id("block", "block_plug"),
+            unplug: id("block", "block_unplug"),
+            dirty_throttling: id("writeback", "balance_dirty_pages").zip(field(
+                "writeback",
+                "balance_dirty_pages",
+                "pause",
+            )),
         }
     }
 
@@ -185,7 +202,8 @@ impl Decoder {
             let direction = fields.direction.as_ref().and_then(|field| field.text(payload)).unwrap_or_default();
             let sectors = fields.sectors.uint(payload)?;
             let is_flush = sectors == 0 && (direction.contains('F') || matches!(fields.kind, Kind::Complete));
-            let extent = Extent { sector: fields.sector.uint(payload)?, sectors, is_flush };
+            let is_fua = direction.trim_start_matches('F').contains('F');
+            let extent = Extent { sector: fields.sector.uint(payload)?, sectors, is_flush, is_fua };
             if let (Kind::Queue, Some(name)) = (fields.kind, &fields.name) {
                 names.entry(record.common_pid).or_insert_with(|| name.text(payload).unwrap_or_default().into_owned());
             }
@@ -224,6 +242,15 @@ impl Decoder {
         }
         if is(self.reclaim_begin) {
             return Some(What::ReclaimBegin);
+        }
+        if is(self.plug) {
+            return Some(What::Plug);
+        }
+        if is(self.unplug) {
+            return Some(What::Unplug);
+        }
+        if let Some((_, pause)) = self.dirty_throttling.as_ref().filter(|(own, _)| *own == id) {
+            return (pause.int(payload)? > 0).then_some(What::DirtyThrottling);
         }
         is(self.reclaim_end).then_some(What::ReclaimEnd)
     }

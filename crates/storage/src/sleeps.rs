@@ -1,7 +1,7 @@
 //! When a measuring thread slept, what woke it, and when it was runnable without a CPU.
 
 use crate::read::{Recorded, What};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Sleep {
     pub until_ns: i64,
     /// The thread that woke it, unless an interrupt did.
     pub waker: Option<i32>,
+    /// The kernel slowed the thread down with it, because too many pages were dirty.
+    pub throttled: bool,
 }
 
 /// The sleeps of each thread, ascending, and its reclaim of memory.
@@ -20,6 +22,8 @@ pub struct Sleep {
 pub struct Threads {
     pub sleeps: BTreeMap<i32, Vec<Sleep>>,
     pub reclaims: BTreeMap<i32, Vec<(i64, i64)>>,
+    /// When each had a plug with requests in it.
+    pub plugs: BTreeMap<i32, Vec<(i64, i64)>>,
 }
 
 /// What the events show of these threads.
@@ -27,6 +31,8 @@ pub fn of(recorded: &Recorded, tids: &[i32]) -> Threads {
     let mut threads = Threads::default();
     let mut open: BTreeMap<i32, Sleep> = BTreeMap::new();
     let mut reclaims: BTreeMap<i32, i64> = BTreeMap::new();
+    let mut plugs: BTreeMap<i32, i64> = BTreeMap::new();
+    let mut throttled: BTreeSet<i32> = BTreeSet::new();
     for event in &recorded.events {
         match event.what {
             What::Switch { prev, next, waits } => {
@@ -35,7 +41,9 @@ pub fn of(recorded: &Recorded, tids: &[i32]) -> Threads {
                     threads.sleeps.entry(next).or_default().push(sleep);
                 }
                 if waits && tids.contains(&prev) {
-                    let sleep = Sleep { from_ns: event.at_ns, woken_ns: None, until_ns: event.at_ns, waker: None };
+                    let throttled = throttled.remove(&prev);
+                    let sleep =
+                        Sleep { from_ns: event.at_ns, woken_ns: None, until_ns: event.at_ns, waker: None, throttled };
                     open.insert(prev, sleep);
                 }
             }
@@ -52,6 +60,22 @@ pub fn of(recorded: &Recorded, tids: &[i32]) -> Threads {
                 if let Some(from_ns) = reclaims.remove(&event.tid) {
                     threads.reclaims.entry(event.tid).or_default().push((from_ns, event.at_ns));
                 }
+            }
+            // What is in an earlier plug stays there.
+            What::Plug => {
+                plugs.entry(event.tid).or_insert(event.at_ns);
+            }
+            What::Unplug => {
+                if let Some(from_ns) = plugs.remove(&event.tid) {
+                    threads.plugs.entry(event.tid).or_default().push((from_ns, event.at_ns));
+                }
+            }
+            What::DirtyThrottling => {
+                throttled.insert(event.tid);
+            }
+            // It did not sleep after all.
+            What::Queue(_) => {
+                throttled.remove(&event.tid);
             }
             _ => {}
         }

@@ -11,10 +11,10 @@ const OWN: i32 = 7;
 const JOURNAL: i32 = 9;
 
 fn sectors(sector: u64, sectors: u64) -> Extent {
-    Extent { sector, sectors, is_flush: false }
+    Extent { sector, sectors, is_flush: false, is_fua: false }
 }
 
-const FLUSH: Extent = Extent { sector: 0, sectors: 0, is_flush: true };
+const FLUSH: Extent = Extent { sector: 0, sectors: 0, is_flush: true, is_fua: false };
 
 fn event(at_ns: i64, tid: i32, what: What) -> Event {
     Event { at_ns, cpu: 0, tid, in_interrupt: false, what }
@@ -300,6 +300,11 @@ fn whats() -> impl Strategy<Value = What> {
         tid.clone().prop_map(|tid| What::Waking { tid }),
         (tid.clone(), tid, any::<bool>()).prop_map(|(prev, next, waits)| What::Switch { prev, next, waits }),
         Just(What::Interrupt { number: 36 }),
+        extents().prop_map(What::Get),
+        Just(What::BlockSoftirq),
+        Just(What::Plug),
+        Just(What::Unplug),
+        Just(What::DirtyThrottling),
         Just(What::ReclaimBegin),
         Just(What::ReclaimEnd),
     ]
@@ -346,4 +351,92 @@ proptest! {
         let cpus = [storage::CpuPages { cpu: 0, pages: &pages }];
         storage::account_of(&description, &cpus, &[Samples { thread: 0, samples: vec![(5, 7)] }]);
     }
+}
+
+fn named(account: &StorageAccount) -> Vec<(StorageCause, Option<i64>)> {
+    account.worst[0].causes.clone()
+}
+
+#[test]
+fn a_plug_is_named_for_the_time_that_it_held_the_request() {
+    let mut events = direct_write();
+    events.insert(2, event(1061, OWN, What::Plug));
+    events[3].at_ns = 1300;
+    events[4].at_ns = 1310;
+    events[5].at_ns = 1320;
+    events.insert(3, event(1290, OWN, What::Unplug));
+    assert_eq!(
+        named(&of(&description(), &events)),
+        [(StorageCause::Plug, Some(229)), (StorageCause::WakeUp, Some(70))]
+    );
+    events.remove(3);
+    let unproven = named(&of(&description(), &events));
+    assert!(unproven.iter().all(|(cause, _)| *cause != StorageCause::Plug), "a plug without an end: {unproven:?}");
+}
+
+#[test]
+fn a_sleep_before_the_request_waited_for_a_free_one() {
+    let whole = sectors(100, 8);
+    let events = [
+        event(1050, OWN, What::Queue(whole)),
+        sleep(1100),
+        interrupt(1390, What::Waking { tid: OWN }),
+        awake(1400),
+        event(1410, OWN, What::Get(whole)),
+        event(1450, OWN, What::Issue(whole)),
+        sleep(1460),
+        interrupt(1900, What::Complete(whole)),
+        interrupt(1905, What::Waking { tid: OWN }),
+        awake(1910),
+    ];
+    assert_eq!(named(&of(&description(), &events)), [(StorageCause::NoRequest, Some(300))]);
+}
+
+#[test]
+fn the_scheduler_is_named_unless_the_driver_gave_the_request_back() {
+    let mut events = direct_write();
+    events[3].at_ns = 1600;
+    events[4].at_ns = 1610;
+    let mut scheduled = description();
+    scheduled.device.scheduler = "mq-deadline".into();
+    assert_eq!(named(&of(&scheduled, &events))[0], (StorageCause::Scheduler, Some(530)));
+    assert_eq!(named(&of(&description(), &events))[0], (StorageCause::Queue, Some(530)));
+    let mut given_back = direct_write();
+    given_back.insert(5, event(1200, 3, What::Requeue(sectors(100, 8))));
+    given_back.insert(6, event(1500, 3, What::Issue(sectors(100, 8))));
+    assert_eq!(named(&of(&scheduled, &given_back))[0], (StorageCause::Queue, Some(330)));
+}
+
+#[test]
+fn a_write_through_the_cache_is_named_with_its_time_at_the_device() {
+    let fua = |event: &Event| {
+        let with = |extent: Extent| Extent { is_fua: true, ..extent };
+        let what = if let What::Queue(extent) = event.what { What::Queue(with(extent)) } else { event.what };
+        Event { what, ..*event }
+    };
+    let events: Vec<Event> = direct_write().iter().map(fua).collect();
+    assert_eq!(named(&of(&description(), &events))[0], (StorageCause::Fua, Some(600)));
+}
+
+#[test]
+fn a_softirq_is_named_only_between_the_interrupt_and_the_completion_on_its_cpu() {
+    let mut events = direct_write();
+    events[6].at_ns = 1790;
+    events[7].at_ns = 1795;
+    events.insert(6, interrupt(1760, What::BlockSoftirq));
+    assert!(named(&of(&description(), &events)).contains(&(StorageCause::Softirq, Some(90))));
+    events[6].cpu = 1;
+    assert!(named(&of(&description(), &events)).iter().all(|(cause, _)| *cause != StorageCause::Softirq));
+}
+
+#[test]
+fn a_sleep_after_the_kernel_throttled_the_thread_is_named() {
+    let throttled = event(1090, OWN, What::DirtyThrottling);
+    let slept = [sleep(1100), interrupt(1790, What::Waking { tid: OWN }), awake(1800)];
+    let events = [&[throttled][..], &slept].concat();
+    assert_eq!(named(&of(&description(), &events))[0], (StorageCause::DirtyThrottling, Some(700)));
+    let request_between = [&[throttled, event(1095, OWN, What::Queue(FLUSH))][..], &slept].concat();
+    assert!(
+        named(&of(&description(), &request_between)).iter().all(|(cause, _)| *cause != StorageCause::DirtyThrottling)
+    );
 }

@@ -30,6 +30,8 @@ const EVENTS: &[(&str, &str, Of)] = &[
     ("block", "block_bio_frontmerge", Of::Device),
     ("block", "block_split", Of::Device),
     ("block", "block_getrq", Of::Device),
+    ("block", "block_plug", Of::Running),
+    ("block", "block_unplug", Of::Running),
     ("block", "block_rq_insert", Of::Device),
     ("block", "block_rq_merge", Of::Device),
     ("block", "block_rq_issue", Of::Device),
@@ -41,6 +43,7 @@ const EVENTS: &[(&str, &str, Of)] = &[
     ("irq", "softirq_entry", Of::Anything("vec == 4")),
     ("vmscan", "mm_vmscan_direct_reclaim_begin", Of::Running),
     ("vmscan", "mm_vmscan_direct_reclaim_end", Of::Running),
+    ("writeback", "balance_dirty_pages", Of::Running),
 ];
 
 /// A device that only maps requests has no requests of its own: it completes bios.
