@@ -26,5 +26,6 @@ pub fn file_path(kind: FileKind) -> PathBuf {
         FileKind::AuditDescription => PathBuf::from("audit/description.json"),
         FileKind::StoragePages { cpu } => PathBuf::from(format!("storage/{cpu}.pages")),
         FileKind::StorageDescription => PathBuf::from("storage/description.json"),
+        FileKind::FioResult => PathBuf::from("storage/fio.json"),
     }
 }

@@ -97,6 +97,8 @@ pub enum FileKind {
     StoragePages { cpu: u32 },
     /// `storage/description.json`: what the pages need to be read.
     StorageDescription,
+    /// `storage/fio.json`: what fio reported of its jobs.
+    FioResult,
 }
 
 /// A message of the meter, unless stated otherwise.

@@ -176,6 +176,10 @@ pub struct RunSettings {
     #[serde(default, skip_serializing_if = "MethodRequest::is_default")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<MethodRequest>"))]
     pub method: MethodRequest,
+    /// Text of the job file that fio runs with the method `storage`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub fio_jobs: Option<String>,
 }
 
 impl Default for RunSettings {
@@ -203,14 +207,32 @@ impl Default for RunSettings {
             audit: None,
             counters: true,
             method: MethodRequest::default(),
+            fio_jobs: None,
         }
     }
 }
 
+/// Longest text of a job file in words.
+const JOBS_CHARACTERS_MAX: usize = 200;
+
 impl RunSettings {
+    /// The method with its options, and the jobs of fio on one line.
+    pub fn method_text(&self) -> String {
+        let method = self.method.text();
+        let Some(jobs) = &self.fio_jobs else { return method };
+        let lines: Vec<&str> = jobs.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let mut jobs = lines.join("; ");
+        if let Some((at, _)) = jobs.char_indices().nth(JOBS_CHARACTERS_MAX) {
+            jobs.truncate(at);
+            jobs.push('…');
+        }
+        format!("{method} ({jobs})")
+    }
+
     /// Whether the way of each block request is recorded.
     pub fn records_requests(&self) -> bool {
-        self.method.name == Method::Storage && self.method.value("phases") == Some("on") && self.watch.is_none()
+        let by_meter = self.method.name == Method::Storage && self.method.value("engine") != Some("fio");
+        by_meter && self.method.value("phases") == Some("on") && self.watch.is_none()
     }
 
     /// Whether every sample is sent: phases of a request are between the instants of its sample.

@@ -80,7 +80,7 @@ fn bytes_max(kind: FileKind) -> u64 {
         FileKind::LatencyTrace { .. } => TRACER_BYTES_MAX,
         FileKind::AuditPages { .. } | FileKind::AuditCalls | FileKind::StoragePages { .. } => PAGES_BYTES_MAX,
         FileKind::AuditDescription => DESCRIPTION_BYTES_MAX,
-        FileKind::StorageDescription => storage::DESCRIPTION_BYTES_MAX,
+        FileKind::StorageDescription | FileKind::FioResult => storage::DESCRIPTION_BYTES_MAX,
     }
 }
 

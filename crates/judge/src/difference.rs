@@ -106,7 +106,7 @@ fn settings(settings: Option<&RunSettings>) -> Vec<Property> {
     let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     vec![
         (DifferenceKind::Watched, of(&|settings| settings.watch.as_ref().map(WatchSettings::whom))),
-        (DifferenceKind::Method, of(&|settings| Some(settings.method.text()))),
+        (DifferenceKind::Method, of(&|settings| Some(settings.method_text()))),
         (DifferenceKind::Interval, of(&|settings| Some(settings.interval_ns.to_string()))),
         (DifferenceKind::Seed, of(&|settings| settings.dither_seed.map(|seed| seed.to_string()))),
         (DifferenceKind::Duration, of(&|settings| settings.duration_ns.map(|ns| ns.to_string()))),

@@ -57,6 +57,8 @@ pub enum MeterProblem {
     RequestsNotRecorded(TraceError),
     #[error("the file system is on no block device, so its requests are not divided into phases")]
     NoBlockDevice,
+    #[error("{why}")]
+    FioFailed { why: String },
     #[error("no interception: {0}")]
     NotIntercepted(#[from] InterceptionError),
     #[error("measuring without tracing, so no spike can be explained: {0}")]
@@ -232,6 +234,8 @@ problem_codes! { MeterProblem of Load, Tracer, Method:
         "run as root; mount -t tracefs nodev /sys/kernel/tracing; or add the option phases=off to the method";
     NoBlockDevice => "meter.no-block-device", "The file to measure is not on a block device, as on tmpfs or a network. Its requests have no phases.",
         "choose a directory on a disk with directory=, or add the option phases=off to the method";
+    FioFailed => "meter.fio-failed", "fio ended with an error, so the run has no samples of its requests, or not all.",
+        "run the same job with fio alone; storage/fio.json in the archive has what it reported";
     NotIntercepted => "meter.not-intercepted", "The meter could not read the memory in which the intercepted program records its calls.", "audit with --by trace";
     Untraced => "meter.untraced", "The kernel could not be traced. The figures stand; late wake-ups are not explained.",
         "give access to tracefs (run as root), or say --trace off to measure without it";

@@ -43,7 +43,7 @@ pub fn method(summary: &RunSummary) -> Option<String> {
     if settings.audit.is_some() {
         return Some("audit".into());
     }
-    (!settings.method.is_default()).then(|| settings.method.text())
+    (!settings.method.is_default()).then(|| settings.method_text())
 }
 
 /// The loads of a run by their names.

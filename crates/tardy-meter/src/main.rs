@@ -5,6 +5,7 @@ mod defect;
 use meter::journal::restore::{self, Leftovers};
 use meter::journal::{applied_directory, journal_directory};
 use meter::methods::interrupt::keeper;
+use meter::methods::storage::fio::process as fio;
 use meter::{apply, facts};
 use std::io::Write;
 use std::path::Path;
@@ -24,6 +25,8 @@ usage:
   tardy-meter spool ...      measure and keep the stream until the host has fetched it (`tardy run` on a board does this)
   tardy-meter console DIR    answer questions on a console that the kernel writes to as well (so does that)
   tardy-meter keep-rtc HZ    switch a clock's interrupt off once the meter has ended (the method rtc starts it)
+  tardy-meter end-with-meter COMMAND
+                             become a program that ends with the meter (the method storage starts fio so)
   tardy-meter start COMMAND  become a command once the watch that waits for it lets it go on (`tardy watch` does this)
   tardy-meter --version
 ";
@@ -56,6 +59,7 @@ fn run(program: &str, arguments: &[String]) -> i32 {
         "spool" => meter::spool::run(rest),
         "console" => meter::console::run(rest),
         keeper::COMMAND => keeper::run(rest),
+        fio::COMMAND => fio::become_program(rest),
         "start" => meter::watch::start::become_command(rest),
         "--version" | "-V" => {
             println!("tardy-meter {}", env!("CARGO_PKG_VERSION"));

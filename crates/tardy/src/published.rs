@@ -70,7 +70,7 @@ impl PublishedResult {
             clock_mhz: None,
             kernel: environment.map(|machine| machine.kernel_release.clone()),
             preemption: environment.and_then(|machine| machine.preemption.clone()),
-            method: settings.map(|settings| settings.method.text()),
+            method: settings.map(|settings| settings.method_text()),
             load: Some(if loads.is_empty() { "none".to_owned() } else { loads.join(", ") }),
             duration: summary.measured_ns.map(|ns| format!("{} s", ns / 1_000_000_000)),
             min_us: us(summary.all_cpus.min.map(|ns| ns as f64)),

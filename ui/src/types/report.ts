@@ -697,7 +697,11 @@ counters: boolean,
 /**
  * What a sample measures; a timer in archives that do not say.
  */
-method?: MethodRequest, };
+method?: MethodRequest, 
+/**
+ * Text of the job file that fio runs with the method `storage`.
+ */
+fio_jobs?: string, };
 
 /**
  * State of the run as the host knows it.

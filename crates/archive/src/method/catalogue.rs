@@ -369,6 +369,21 @@ pub static METHODS: [MethodDefinition; 21] = [
         stimulus: Stimulus::OwnCall,
         needs: "a directory to make a file in, on a file system on a block device, or a block device",
         options: &[
+            MethodOption {
+                key: "engine",
+                values: Values::OneOf(&["builtin", "fio"]),
+                what: "what makes the requests: the measuring threads, or the program fio, which must be on the target",
+            },
+            MethodOption {
+                key: "ioengine",
+                values: Values::Text,
+                what: "engine=fio: how fio makes them, such as psync (default), libaio or io_uring",
+            },
+            MethodOption {
+                key: "iodepth",
+                values: Values::Number { least: 1, most: 4096, default: 1 },
+                what: "engine=fio: requests of a thread that are under way at a time",
+            },
             MethodOption { key: "op", values: Values::OneOf(&["read", "write"]), what: "the requests" },
             MethodOption {
                 key: "mode",

@@ -43,7 +43,7 @@ pub fn scenario(summary: &RunSummary) -> String {
         words.push("emulated".into());
     }
     if !settings.method.is_default() {
-        words.push(format!("method {}", settings.method.text()));
+        words.push(format!("method {}", settings.method_text()));
     }
     words.push(format!("every {}", time(settings.interval_ns as f64)));
     words.push(format!("{:?} {}", settings.policy, settings.priority).to_uppercase());

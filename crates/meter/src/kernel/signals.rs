@@ -52,6 +52,17 @@ pub fn block_in_thread(signal: i32) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(answer)) }
 }
 
+/// Unblocks every signal in the calling thread, for a program that it is about to become.
+///
+/// # Errors
+/// Those of pthread_sigmask(3).
+pub fn unblock_all() -> io::Result<()> {
+    let none = empty_set();
+    // SAFETY: `none` is an initialised set; a null third argument asks for no old mask.
+    let answer = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut()) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(answer)) }
+}
+
 /// The next signal that arrived at a descriptor of this module; `None` when none is waiting.
 pub fn taken(watched: &OwnedFd) -> Option<i32> {
     let mut record = [0; size_of::<libc::signalfd_siginfo>()];

@@ -56,6 +56,8 @@ pub struct WaiterCounts {
     pub unstamped: AtomicU64,
     /// Times that a sound card ran out of frames, or of room for them.
     pub xruns: AtomicU64,
+    /// Requests of fio that its log lacks.
+    pub unlogged: AtomicU64,
 }
 
 impl WaiterCounts {

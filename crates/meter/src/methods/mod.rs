@@ -113,6 +113,8 @@ pub struct Station {
     pub partners: Vec<Partner>,
     /// Ends a wait that would last for ever; called repeatedly while the run ends.
     pub release: Option<Release>,
+    /// Set where fio makes the requests of this thread.
+    pub fio: Option<Arc<storage::fio::Conduct>>,
 }
 
 impl Station {
@@ -126,6 +128,7 @@ impl Station {
             counts: Arc::default(),
             partners: Vec::new(),
             release: None,
+            fio: None,
         }
     }
 }

@@ -314,6 +314,9 @@ impl<'a> Session<'a> {
         }
         self.drain(link);
         std::mem::take(&mut self.samples).close(link);
+        if let Some((kind, bytes)) = self.source.take_file() {
+            link.file(kind, &bytes);
+        }
         if let Some(audit) = self.equipment.audit.take() {
             audit.close(link);
         }

@@ -15,10 +15,11 @@ use crate::measure::dither::Dither;
 use crate::measure::start_instant::StartInstant;
 use crate::measure::thread::{self, Measured, ThreadContext, ThreadRequest};
 use crate::methods::Station;
+use crate::methods::storage::fio::Conduct;
 use crate::problem::{MeterProblem, refused, severity_of_refusal};
 use crate::trace::capture::MeasuredThread;
 use crate::trace::snapshotter::Armed;
-use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
+use archive::message::{FileKind, Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::method::Stimulus;
 use archive::settings::{EffectiveThread, Policy, RunSettings};
 use std::io::Write;
@@ -37,6 +38,8 @@ const WHOLE_NS: i64 = 100_000_000;
 const STOP_TIME: Duration = Duration::from_secs(5);
 /// A measuring thread that is still asleep this long after the end will not wake.
 const OVERDUE_NS: i64 = 10_000_000_000;
+/// The same where fio makes the requests.
+const FIO_ENDING_NS: i64 = 300_000_000_000;
 const CHECK_NS: i64 = 1_000_000_000;
 /// Without an end to spread them over, controls are taken this far apart.
 const CONTROL_EVERY_NS: i64 = 30_000_000_000;
@@ -51,6 +54,9 @@ pub struct OwnThreads<'a> {
     end_ns: i64,
     controls: usize,
     check: Every,
+    /// What was measured while the threads were waited for at the end.
+    late: Batch,
+    fio: Option<Arc<Conduct>>,
 }
 
 impl<'a> OwnThreads<'a> {
@@ -69,8 +75,20 @@ impl<'a> OwnThreads<'a> {
         let stop = Arc::new(AtomicBool::new(false));
         let snapshotter_busy: Arc<AtomicBool> = Arc::default();
         let (mut threads, mut partners, count) = (Vec::new(), Partners::default(), stations.len());
+        let mut fio = None;
         for (at, station) in stations.into_iter().enumerate() {
-            let Station { cpu, pinned, scheduling, together, waiter, counts, partners: of_station, release } = station;
+            let Station {
+                cpu,
+                pinned,
+                scheduling,
+                together,
+                waiter,
+                counts,
+                partners: of_station,
+                release,
+                fio: conduct,
+            } = station;
+            fio = conduct.or(fio);
             let books = Arc::new(Books::beside(samples_capacity(settings), snapshotter_busy.clone()));
             let marker = match snapshotter {
                 Some(armed) if armed.snapshotter.needs_marker() => {
@@ -133,6 +151,8 @@ impl<'a> OwnThreads<'a> {
             end_ns: i64::MAX,
             controls: 0,
             check: Every::new(CHECK_NS),
+            late: Batch::default(),
+            fio,
         })
     }
 
@@ -170,16 +190,34 @@ impl<'a> OwnThreads<'a> {
         unfinished.filter_map(|thread| thread.release.as_ref()).for_each(|release| release());
     }
 
-    fn all_finished_within(&self, time: Duration) -> bool {
+    /// What they still measure is kept: it may be more than their rings hold.
+    fn all_finished_within(&mut self, time: Duration) -> bool {
         let until_ns = clock::monotonic_ns() + time.as_nanos() as i64;
         while !self.all_finished() {
             self.release();
+            let mut late = std::mem::take(&mut self.late);
+            self.drain_books(&mut late);
+            self.late = late;
             if clock::monotonic_ns() > until_ns {
                 return false;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         true
+    }
+}
+
+impl OwnThreads<'_> {
+    fn drain_books(&self, batch: &mut Batch) {
+        for OwnThread { thread, books, .. } in &self.threads {
+            batch.seconds.extend(std::iter::from_fn(|| books.take_second(*thread)));
+            batch.add_samples(*thread, std::iter::from_fn(|| books.take_sample()));
+        }
+    }
+
+    /// How long threads may take to end. fio first writes its logs, and then they are read.
+    fn ending_ns(&self) -> i64 {
+        if self.fio.is_some() { FIO_ENDING_NS } else { OVERDUE_NS }
     }
 }
 
@@ -213,10 +251,8 @@ impl SampleSource for OwnThreads<'_> {
     }
 
     fn drain(&mut self, batch: &mut Batch) {
-        for OwnThread { thread, books, .. } in &self.threads {
-            batch.seconds.extend(std::iter::from_fn(|| books.take_second(*thread)));
-            batch.add_samples(*thread, std::iter::from_fn(|| books.take_sample()));
-        }
+        batch.append(&mut self.late);
+        self.drain_books(batch);
     }
 
     /// Another program may have changed or killed a thread meanwhile.
@@ -278,7 +314,7 @@ impl SampleSource for OwnThreads<'_> {
         if self.all_finished() {
             return Ok(true);
         }
-        let overdue_ns = self.end_ns.saturating_add(OVERDUE_NS + self.settings.interval_ns as i64);
+        let overdue_ns = self.end_ns.saturating_add(self.ending_ns() + self.settings.interval_ns as i64);
         // A number of cycles is no instant: there the end is overdue once nothing is counted any more.
         let stalled = self.settings.cycles.is_some() && self.are_stalled(now_ns);
         if now_ns > overdue_ns || stalled {
@@ -291,7 +327,8 @@ impl SampleSource for OwnThreads<'_> {
     fn stop(&mut self, _send: Send<'_>) -> Result<(), MeterProblem> {
         self.stop.store(true, Relaxed);
         let interval = Duration::from_nanos(self.settings.interval_ns);
-        match self.all_finished_within(STOP_TIME + interval) {
+        let time = if self.fio.is_some() { Duration::from_nanos(FIO_ENDING_NS as u64) } else { STOP_TIME };
+        match self.all_finished_within(time + interval) {
             true => Ok(()),
             false => Err(MeterProblem::NeverWoke { cpus: self.unfinished() }),
         }
@@ -306,20 +343,29 @@ impl SampleSource for OwnThreads<'_> {
             let stray = format!("on CPU {cpu}, to no stimulus or the second to one");
             let unstamped =
                 format!("of interrupts on CPU {cpu}: the kernel wrote none, so there is no latency of them");
+            let unlogged = "of requests that fio made and did not write to its log".to_owned();
             let xruns = "of the sound card: the thread came later than its buffer lasts".to_owned();
             [
                 loss(LossKind::Records, thread.books.totals().records_dropped, slow),
                 loss(LossKind::Answers, thread.counts.unanswered.load(Relaxed), silent),
                 loss(LossKind::StrayAnswers, thread.counts.stray.load(Relaxed), stray),
                 loss(LossKind::TimeStamps, thread.counts.unstamped.load(Relaxed), unstamped),
+                loss(LossKind::Records, thread.counts.unlogged.load(Relaxed), unlogged),
                 loss(LossKind::Xruns, thread.counts.xruns.load(Relaxed), xruns),
             ]
         };
         self.threads.iter().flat_map(losses).filter(|loss| loss.count > 0).collect()
     }
 
+    fn take_file(&mut self) -> Option<(FileKind, Vec<u8>)> {
+        Some((FileKind::FioResult, self.fio.as_ref()?.result()?))
+    }
+
     fn send_totals(&mut self, last: bool, send: Send<'_>) {
         let severity = severity_of_refusal(self.settings);
+        if last && let Some(why) = self.fio.as_ref().and_then(|conduct| conduct.failure()) {
+            send(Message::Problem(Problem::new(Severity::Invalid, &MeterProblem::FioFailed { why })));
+        }
         for thread in &mut self.threads {
             // One that hangs is not waited for: its totals are sent as far as they go.
             let joined = thread.handle.take_if(|handle| last && handle.is_finished()).map(JoinHandle::join);
@@ -329,7 +375,7 @@ impl SampleSource for OwnThreads<'_> {
                     send(Message::Problem(Problem::new(Severity::Invalid, &died)));
                     Measured::default()
                 });
-            if gone {
+            if gone && self.fio.is_none() {
                 let gone = MeterProblem::StimulusGone { cpu: thread.cpu };
                 send(Message::Problem(Problem::new(Severity::Invalid, &gone)));
             }

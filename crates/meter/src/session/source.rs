@@ -2,7 +2,7 @@
 
 use crate::gaps::Gaps;
 use crate::problem::MeterProblem;
-use archive::message::{Loss, Message, Problem, ThreadProgress};
+use archive::message::{FileKind, Loss, Message, Problem, ThreadProgress};
 use archive::sample::Second;
 use archive::settings::EffectiveThread;
 use std::collections::BTreeMap;
@@ -37,6 +37,14 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Moves what another batch has to the end of this one.
+    pub fn append(&mut self, other: &mut Self) {
+        self.seconds.append(&mut other.seconds);
+        for (thread, samples) in &mut other.samples {
+            self.samples.entry(*thread).or_default().append(samples);
+        }
+    }
+
     /// Adds samples of a thread as (due, latency) in ns.
     pub fn add_samples(&mut self, thread: u32, samples: impl Iterator<Item = (i64, i64)>) {
         let mut samples = samples.peekable();
@@ -101,6 +109,11 @@ pub trait SampleSource {
     /// # Errors
     /// A thread that does not end.
     fn stop(&mut self, send: Send<'_>) -> Result<(), MeterProblem>;
+
+    /// A file for the archive that is complete once its threads have ended.
+    fn take_file(&mut self) -> Option<(FileKind, Vec<u8>)> {
+        None
+    }
 
     /// Losses so far.
     fn losses(&self) -> Vec<Loss>;

@@ -17,9 +17,12 @@ use crate::exit::UsageError;
 use crate::options::quantity::{
     QuantityError, cpu_ranges, cpus, interval_ns, real_time_priority, time_ns, whole_microseconds_ns,
 };
-use archive::method::MethodRequest;
+use archive::method::{Method, MethodRequest};
 use archive::settings::{Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 use tracer::TracerArguments;
@@ -39,6 +42,9 @@ pub struct RunArguments {
     /// What a sample measures: a method with its options, like semaphore:kind=sysv; `tardy methods` lists them
     #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "timer", value_parser = MethodRequest::parse, help_heading = "Measurement")]
     method: MethodRequest,
+    /// Have fio on the target run the jobs of this job file: --method storage:engine=fio
+    #[arg(long, value_name = "FILE", help_heading = "Measurement")]
+    fio: Option<PathBuf>,
     /// Stop after N cycles per thread
     #[arg(short = 'l', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Measurement")]
     cycles: Option<u64>,
@@ -178,8 +184,25 @@ impl RunArguments {
             watch: None,
             audit: None,
             counters: !virtual_time && !self.no_counters,
-            method: self.method.clone(),
+            method: self.method_with_engine()?,
+            fio_jobs: self.fio.as_deref().map(fio_jobs).transpose()?,
         })
+    }
+
+    /// A job file is for fio.
+    fn method_with_engine(&self) -> Result<MethodRequest, UsageError> {
+        let mut method = self.method.clone();
+        if self.fio.is_none() {
+            return Ok(method);
+        }
+        if method.is_default() {
+            method = MethodRequest::from(Method::Storage);
+        }
+        if method.name != Method::Storage || method.options.get("engine").is_some_and(|engine| engine != "fio") {
+            return Err(UsageError("--fio is for --method storage:engine=fio; leave one of them out".into()));
+        }
+        method.options.insert("engine".into(), "fio".into());
+        Ok(method)
     }
 
     fn trace_settings(&self, virtual_time: bool) -> Result<TraceSettings, UsageError> {
@@ -191,6 +214,23 @@ impl RunArguments {
             auto: if virtual_time { SnapshotMode::Off } else { SnapshotMode::Auto },
         };
         Ok(TraceSettings { tracer: self.tracers.tracer()?, ..self.trace.settings(defaults) })
+    }
+}
+
+/// Longest job file of fio.
+const JOBS_BYTES_MAX: u64 = 64 << 10;
+
+/// The text of a job file.
+fn fio_jobs(path: &Path) -> Result<String, UsageError> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(JOBS_BYTES_MAX + 1).read_to_string(&mut text));
+    let refused = |why: String| Err(UsageError(format!("--fio {}: {why}", path.display())));
+    match read {
+        Err(error) => refused(format!("{error}; give the path of a job file of fio")),
+        Ok(bytes) if bytes as u64 > JOBS_BYTES_MAX => {
+            refused("it is longer than 64 KiB, and job files are short".into())
+        }
+        Ok(_) => Ok(text),
     }
 }
 
@@ -321,6 +361,21 @@ mod tests {
             ..RunSettings::default()
         };
         assert_eq!(settings(&words), expected);
+    }
+
+    #[test]
+    fn a_job_file_goes_to_fio() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.fio");
+        std::fs::write(&path, "[a]\nrw=randread\n").unwrap();
+        let path = path.to_str().unwrap();
+        let asked = settings(&["--fio", path, "--method", "storage:directory=/data"]);
+        assert_eq!(asked.method_text(), "storage:directory=/data,engine=fio ([a]; rw=randread)");
+        assert_eq!(settings(&["--fio", path]).fio_jobs.as_deref(), Some("[a]\nrw=randread\n"));
+        let line = Line::try_parse_from(["run", "--fio", "/nowhere/a.fio"]).unwrap();
+        assert!(line.arguments.settings(false).unwrap_err().to_string().contains("path of a job file"));
+        let line = Line::try_parse_from(["run", "--fio", path, "--method", "semaphore"]).unwrap();
+        assert!(line.arguments.settings(false).unwrap_err().to_string().contains("storage:engine=fio"));
     }
 
     #[test]

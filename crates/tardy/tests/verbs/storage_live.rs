@@ -2,7 +2,7 @@
 
 use crate::fake_meter::Ended;
 use crate::real_meter::real_meter;
-use prerequisites::Prerequisite::{Kernel, Tracefs};
+use prerequisites::Prerequisite::{Kernel, Program, Tracefs};
 use prerequisites::met;
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -43,4 +43,92 @@ fn the_phases_of_a_request_add_up_to_its_latency() {
     assert!(tardy(&folder, &["export", "run", "--format", "json", "-o", "run.json"]).status.success());
     let exported: Value = serde_json::from_slice(&std::fs::read(folder.path().join("run.json")).unwrap()).unwrap();
     assert_eq!(&exported["summary"]["storage"], account);
+}
+
+#[test]
+fn the_phases_of_ten_thousand_requests_add_up() {
+    use archive::reader::Run;
+    use archive::storage::{description, pages};
+    use storage::{CpuPages, Samples, requests_of};
+    let folder = tempfile::tempdir().unwrap();
+    let on_a_device = rustix::fs::major(rustix::fs::stat(folder.path()).unwrap().st_dev) != 0;
+    if real_meter().is_none() || !met(&[Tracefs, Kernel("a block device below the temporary directory", on_a_device)]) {
+        return;
+    }
+    let method = format!("storage:pace=back-to-back,size_mb=8,directory={}", folder.path().display());
+    let settings = ["--cpus", "0", "-l", "10000", "--settle", "100ms", "--policy", "other", "--beside-others"];
+    let words = [&["run", "--method", method.as_str(), "--out", "run", "--json"], &settings[..]].concat();
+    let ended = Ended::of(tardy(&folder, &words));
+    assert_eq!(ended.json()["valid"], true, "{}", ended.stderr);
+    let run = Run::open(folder.path().join("run")).unwrap();
+    let description = description(&run.directory).unwrap();
+    let pages = pages(&run.directory, &description).unwrap();
+    let cpus: Vec<CpuPages<'_>> = pages.iter().map(|(cpu, pages)| CpuPages { cpu: *cpu, pages }).collect();
+    let bytes = archive::samples_file::bytes(&run.directory, 0).unwrap();
+    let samples = archive::samples_file::records(&bytes).map(|sample| (sample.due_ns, sample.latency_ns)).collect();
+    let requests = requests_of(&description, &cpus, &[Samples { thread: 0, samples }]);
+    assert_eq!(requests.len(), 10_000);
+    for request in &requests {
+        let sum_ns: i64 = request.phases.iter().map(|(_, ns)| ns).sum();
+        assert_eq!(sum_ns, request.latency_ns, "{request:?}");
+    }
+    let divided = requests.iter().filter(|request| request.is_split()).count();
+    assert!(divided > 9_000, "{divided}");
+}
+
+fn cycles_of_threads(summary: &Value) -> Vec<u64> {
+    let threads = summary["cpus"].as_array().unwrap();
+    threads.iter().map(|thread| thread["cycles"].as_u64().unwrap()).collect()
+}
+
+/// Requests that fio counted, by thread.
+fn requests_of_fio(folder: &TempDir, run: &str) -> Vec<u64> {
+    let reported = std::fs::read(folder.path().join(run).join("storage/fio.json")).unwrap();
+    let from = reported.iter().position(|byte| *byte == b'{').unwrap();
+    let mut all = serde_json::Deserializer::from_slice(&reported[from..]).into_iter::<Value>();
+    let all = all.next().unwrap().unwrap();
+    let of = |job: &Value| ["read", "write"].iter().filter_map(|way| job[way]["total_ios"].as_u64()).sum();
+    all["jobs"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn each_thread_of_fio_has_its_samples() {
+    if real_meter().is_none() || !met(&[Program("fio")]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().display();
+    let method =
+        format!("storage:engine=fio,threads=3,pace=back-to-back,mode=buffered,size_mb=3,directory={directory}");
+    let settings = ["--cpus", "0", "-D", "1s", "--settle", "0", "--json", "--beside-others", "--trace", "off"];
+    let words = [&["run", "--method", method.as_str(), "--out", "short"], &settings[..]].concat();
+    let ended = Ended::of(tardy(&folder, &words));
+    let summary = ended.json();
+    assert_eq!(summary["valid"], true, "{}", ended.stderr);
+    let cycles = cycles_of_threads(&summary);
+    assert!(cycles.len() == 3 && cycles.iter().all(|cycles| *cycles > 100), "{summary}");
+    let made = requests_of_fio(&folder, "short");
+    // Those before the first instant of the run and after its last do not count; a log that lacks some would be a loss.
+    assert!(cycles.iter().zip(&made).all(|(cycles, made)| cycles <= made), "{cycles:?} of {made:?}");
+    assert_eq!(summary["losses"], serde_json::json!([]));
+
+    let jobs = folder.path().join("jobs.fio");
+    let text =
+        format!("[global]\nrw=randwrite\nsize=1m\nfilename={directory}/data\n[a]\nnumjobs=2\n[b]\nrw=read\nbs=64k\n");
+    std::fs::write(&jobs, text).unwrap();
+    let words = [&["run", "--fio", jobs.to_str().unwrap(), "--out", "jobs"], &settings[..]].concat();
+    let ended = Ended::of(tardy(&folder, &words));
+    let summary = ended.json();
+    assert_eq!(summary["valid"], true, "{}", ended.stderr);
+    let cycles = cycles_of_threads(&summary);
+    assert!(cycles.len() == 3 && cycles.iter().all(|cycles| *cycles > 10), "{summary}");
+
+    std::fs::write(&jobs, "[a]\nioengine=nonsense\n").unwrap();
+    let words = [&["run", "--fio", jobs.to_str().unwrap(), "--out", "failed"], &settings[..]].concat();
+    let failed = tardy(&folder, &words);
+    assert_eq!(failed.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("nonsense"), "{failed:?}");
+    let left = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("tardy-")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }

@@ -1,8 +1,9 @@
 //! `storage`: from the instant before a read or write until it is done, as fio measures with one request at a time.
 //!
 //! [`request`] is what a run asks for, [`target`] the file or device. Each thread has one request at a time, in its own
-//! part of the target.
+//! part of the target. With [`fio`] that program makes the requests.
 
+pub mod fio;
 mod request;
 mod target;
 
@@ -13,7 +14,7 @@ use crate::kernel::clock;
 use crate::measure::waiter::{Arrival, Waiter};
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, MethodRequest};
-use request::Mode;
+use request::{Engine, Mode};
 pub use request::{Place, Requests};
 use std::fs::File;
 use std::io;
@@ -159,15 +160,43 @@ fn obstacle(root: &Path, requests: &Requests, request: &MethodRequest) -> Option
     }
 }
 
+/// Why this engine cannot make the requests.
+fn engine_obstacle(root: &Path, requests: &Requests, request: &MethodRequest) -> Option<Obstacle> {
+    let missing = |kind, text: &str, fix: &str| Some(Obstacle { kind, text: text.into(), fix: fix.into() });
+    match &requests.engine {
+        Engine::Builtin if request.is_set("ioengine") || request.is_set("iodepth") => missing(
+            ObstacleKind::Device,
+            "ioengine and iodepth are options of fio",
+            "add engine=fio, or leave them out: the built-in engine makes one request at a time",
+        ),
+        Engine::Builtin => None,
+        Engine::Fio { .. } if !fio::is_installed(root) => missing(
+            ObstacleKind::Device,
+            "fio is not installed on the target",
+            "install fio there, or measure with engine=builtin, which needs no program",
+        ),
+        Engine::Fio { ioengine, .. }
+            if !ioengine.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)) =>
+        {
+            missing(ObstacleKind::Device, "ioengine is no name of an engine of fio", "`fio --enghelp` lists them")
+        }
+        Engine::Fio { .. } => None,
+    }
+}
+
 impl MeasuringMethod for Storage {
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
         let default = MethodRequest::from(Method::Storage);
         let request = request.unwrap_or(&default);
-        obstacle(root, &Requests::of(request), request).into_iter().collect()
+        let requests = Requests::of(request);
+        engine_obstacle(root, &requests, request).into_iter().chain(obstacle(root, &requests, request)).collect()
     }
 
     fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
         let requests = Requests::of(site.request());
+        if requests.engine != Engine::Builtin {
+            return fio::open(site, &requests, journal);
+        }
         let refused = |action| move |source| MethodError::Refused { method: Method::Storage, action, source };
         let path = match &requests.place {
             Place::Device(device) => device.clone(),
@@ -230,6 +259,20 @@ mod tests {
             assert!(obstacles("storage:op=write,device=/dev/loop0")[0].text.contains("destroy"));
             assert!(obstacles("storage:op=write,device=/dev/loop0,overwrite").is_empty());
         }
+    }
+
+    #[test]
+    fn an_engine_that_cannot_make_the_requests_is_named_with_what_to_do() {
+        let without_fio = tempfile::tempdir().unwrap();
+        std::fs::create_dir(without_fio.path().join("data")).unwrap();
+        let request = MethodRequest::parse("storage:engine=fio,directory=/data,size_mb=1").unwrap();
+        let missing = Storage.obstacles(without_fio.path(), Some(&request));
+        assert!(
+            missing[0].text.contains("fio is not installed") && missing[0].fix.contains("engine=builtin"),
+            "{missing:?}"
+        );
+        assert!(obstacles("storage:iodepth=4,directory=/")[0].fix.contains("engine=fio"));
+        assert!(obstacles("storage:ioengine=libaio,directory=/")[0].fix.contains("engine=fio"));
     }
 
     fn requester(directory: &Path, text: &str, blocks: u64) -> Requester {

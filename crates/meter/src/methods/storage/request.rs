@@ -23,9 +23,19 @@ pub enum Mode {
     Buffered,
 }
 
+/// What makes the requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Engine {
+    /// The measuring threads, with one request at a time.
+    Builtin,
+    /// The program fio, with its own engine and N requests of a thread at a time.
+    Fio { ioengine: String, iodepth: u64 },
+}
+
 /// The requests of all threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requests {
+    pub engine: Engine,
     pub writes: bool,
     pub mode: Mode,
     pub block_bytes: usize,
@@ -59,7 +69,15 @@ impl Requests {
             Some(device) => Place::Device(device.into()),
             None => Place::FileIn(request.value("directory").unwrap_or(DIRECTORY).into()),
         };
+        let engine = match request.value("engine") {
+            Some("fio") => Engine::Fio {
+                ioengine: request.value("ioengine").unwrap_or("psync").to_owned(),
+                iodepth: request.number("iodepth"),
+            },
+            _ => Engine::Builtin,
+        };
         Self {
+            engine,
             writes: request.value("op") == Some("write"),
             mode,
             block_bytes: bytes(request.value("block").unwrap_or_default()),

@@ -215,8 +215,10 @@ mod tests {
     #[test]
     fn every_option_of_run_has_a_key_or_a_reason_to_have_none() {
         use clap::Args;
-        // A plan sets these in another way, or they apply only to virtual time, to a single process or to a command.
+        // A plan sets these in another way, or they apply only to virtual time, to a single process or to a command, or take
+        // a file.
         let without = [
+            "fio",
             "load",
             "load-cmd",
             "load-once",

@@ -18,6 +18,8 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("uio:", "a device"),
     ("audio:", "a sound card"),
     ("storage:device=", "a device"),
+    ("engine=fio", "fio"),
+    ("--fio", "fio"),
     ("directory=/data", "a directory of the user"),
     ("--every 12h", "half a day"),
     ("overnight", "a night"),
