@@ -57,6 +57,9 @@ async function keep(page, name) {
   writeFileSync(join(screenshots, `lab-${name}.png`), await page.screenshot());
 }
 
+/** Ends what a page follows: a browser has six connections to a server, and a run in progress takes one. */
+const leave = (page) => page.send("Page.navigate", { url: "about:blank" });
+
 async function run() {
   const runs = await (await fetch(`${year.address}/api/v1/runs?count=1000`)).json();
   return runs.find((run) => run.board === "imx8mp-evk" && run.spikes > 0);
@@ -96,6 +99,7 @@ test("every page opens without an error and requests nothing from elsewhere", as
     assert.deepEqual(errors, [], name);
     assert.ok(page.requests.every((request) => request.startsWith(year.address) || request.startsWith("data:")), `${name}: ${page.requests}`);
     await keep(page, name);
+    await leave(page);
   }
 });
 
@@ -108,6 +112,7 @@ for (const dark of [false, true]) {
         assert.ok((await page.run("document.documentElement.scrollWidth")) <= width, `${name} is ${await page.run("document.documentElement.scrollWidth")} px wide`);
         for (const { id, at } of await barriers(page)) barred.push(`${name}: ${id}: ${at.join("; ")}`);
         await keep(page, `${name}-${width}-${dark ? "dark" : "light"}`);
+        await leave(page);
       }
       assert.deepEqual(barred, []);
     });
@@ -155,8 +160,8 @@ test("planted changes stand on the axis of time with the kernel that brought the
 
 test("a drift over a year is seen on the page of its board, and no kernel is blamed for it", async () => {
   const page = await open("/boards/nuc-13");
-  assert.match(await page.run("document.querySelector('main').textContent"), /as those of a drifting machine do/);
-  assert.equal(await page.run("document.querySelectorAll('.change').length"), 0);
+  assert.ok((await page.run("document.querySelectorAll('[data-picture=heat] .change-line').length")) >= 1);
+  assert.ok(!(await page.run("[...document.querySelectorAll('.change .differences ins')].some((change) => /^6[.]/.test(change.textContent))")));
   const low = (row) => page.run(`parseFloat(document.querySelector('tr[data-part="${row}"]').cells[3].textContent)`);
   const last = await page.run("[...document.querySelectorAll('tr[data-part]')].filter((row) => row.cells[1].textContent !== '0').at(-1).dataset.part");
   assert.ok((await low(last)) > 1.25 * (await low(0)), `${await low(0)} µs became ${await low(last)} µs`);
@@ -248,6 +253,7 @@ test("a run in progress grows on its page as events arrive", async () => {
   assert.equal(page.requests.filter((request) => request.includes("/events")).length, 1, "the page was not loaded again");
   assert.match(await page.run("document.querySelector('#live').textContent"), /180/);
   await keep(page, "live-390-events");
+  await leave(page);
 });
 
 test("a plan that waits is on the page of the queue until its button cancels it", async () => {
