@@ -58,6 +58,16 @@ pub struct Occasions {
     pub within_s: u32,
     /// Stretches of this length do not correlate with their neighbours.
     pub independent_s: u32,
+    /// Periods that were never served. They count as later than any limit.
+    #[serde(default)]
+    pub missed: u64,
+    /// Whether a wake-up was later than the limit; if not, all occasions are missed periods.
+    #[serde(default = "yes")]
+    pub late: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The counts and bounds of one CPU.

@@ -143,6 +143,20 @@ fn missed_periods_are_judged_like_late_wake_ups() {
 }
 
 #[test]
+fn a_limit_that_only_missed_periods_exceed_is_not_said_to_be_exceeded_by_wake_ups() {
+    let unserved = run(HOUR, 1, |_, second| (50_000, 0, u32::from(second % 300 == 7)));
+    let failed = judged(&unserved, "latency < 10000us", "1/h");
+    assert_eq!(failed.verdict, Verdict::Fail);
+    let expected =
+        "FAIL: periods that were never served, and so are later than 10.00 ms, came on 6 occasions in 60 min";
+    assert!(failed.sentence.starts_with(expected), "{}", failed.sentence);
+    let both = run(HOUR, 1, |_, second| (if second == 8 { 20_000_000 } else { 1 }, 0, u32::from(second % 300 == 7)));
+    let failed = judged(&both, "latency < 10000us", "1/h");
+    let expected = "FAIL: wake-ups later than 10.00 ms or periods that were never served came on 6 occasions";
+    assert!(failed.sentence.starts_with(expected), "{}", failed.sentence);
+}
+
+#[test]
 fn quantiles_are_judged_by_stretches_of_time() {
     // One sample over in every tenth second: 1e-4 of all.
     let spread = |hours: u32| run(hours * HOUR, 1, |_, second| (200_000, u32::from(second % 10 == 0), 0));

@@ -28,6 +28,8 @@ const SHARE_BLOCKS: usize = 20;
 /// The largest latency of a thread, and whether it is late.
 struct Known {
     late: SecondState,
+    /// Whether it is late, or may be, without the missed periods.
+    woke_late: bool,
     /// Whether it is later than any second's record shows.
     unplaced: bool,
 }
@@ -59,6 +61,7 @@ pub fn judge_rate(
         ..Second::default()
     };
     let late = state(&whole);
+    let woke_late = state(&Second { missed_periods: 0, ..whole.clone() }) != SecondState::Good;
     if late == SecondState::Bad && allow.per_hour == 0.0 {
         return Ok(refuted(summary, thread));
     }
@@ -72,7 +75,7 @@ pub fn judge_rate(
     }
     let seconds = Seconds::of(&thread.seconds, length, gaps_are_normal(summary), state);
     let unplaced = seconds.states.iter().all(|placed| *placed < late);
-    let mut judged = of_seconds(&seconds, thread, &Known { late, unplaced }, allow, levels);
+    let mut judged = of_seconds(&seconds, thread, &Known { late, woke_late, unplaced }, allow, levels);
     if judged.verdict == Verdict::Pass && !missed_known {
         judged.verdict = Verdict::NoVerdict;
         judged.because = Some(Remark::new(&Refusal::MissedUnknown));
@@ -137,7 +140,13 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
         low,
         high,
         blocks: Some(blocks),
-        occasions: Some(Occasions { count, within_s, independent_s: independent_s.unwrap_or(0) as u32 }),
+        occasions: Some(Occasions {
+            count,
+            within_s,
+            independent_s: independent_s.unwrap_or(0) as u32,
+            missed: thread.totals.missed_periods,
+            late: known.woke_late,
+        }),
         hours_needed: needed
             .filter(|needed| verdict == Verdict::NotEnoughData && *needed > 0.0 && independent_s.is_some()),
         because: because.as_ref().map(Remark::new),

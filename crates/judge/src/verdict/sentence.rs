@@ -1,6 +1,6 @@
 //! Renders a verdict with its evidence and assumptions.
 
-use super::{CpuJudgement, Judgement, Verdict};
+use super::{CpuJudgement, Judgement, Occasions, Verdict};
 use crate::limit::{Limit, Rate, Requirement};
 use words::amounts::{hours, hours_more, percent, rough, time};
 use words::figures::counted;
@@ -49,12 +49,20 @@ fn place(decisive: &[&CpuJudgement], all: usize) -> String {
     }
 }
 
-fn late(limit: &Limit) -> String {
-    match &limit.requirement {
-        Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
-            format!("wake-ups later than {}", time(*latest_ns as f64 + 0.5))
+/// What an occasion is. A reader who sees a maximum below the limit must learn which periods were late.
+fn late(limit: &Limit, occasions: Option<Occasions>) -> String {
+    let (Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. }) = &limit.requirement else {
+        return "missed periods".into();
+    };
+    let latest = time(*latest_ns as f64 + 0.5);
+    match occasions {
+        Some(Occasions { missed: 1.., late: false, .. }) => {
+            format!("periods that were never served, and so are later than {latest},")
         }
-        Requirement::Missed => "missed periods".into(),
+        Some(Occasions { missed: 1.., .. }) => {
+            format!("wake-ups later than {latest} or periods that were never served")
+        }
+        _ => format!("wake-ups later than {latest}"),
     }
 }
 
@@ -67,7 +75,7 @@ fn of_pass(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: 
     format!(
         "PASS: {where_}{} come on fewer occasions than {}, with {sure} confidence, under the conditions of this run ({} of {} \
          stretches of {} have one). Assumed: those within {} are one occasion, and occasions are independent.",
-        late(limit),
+        late(limit, cpu.occasions),
         allow.text,
         blocks.bad + blocks.unknown,
         blocks.count,
@@ -85,7 +93,7 @@ fn of_fail(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: 
     };
     format!(
         "FAIL: {where_}{} came on {} in {}, in {} of {} stretches of {}: {against}.",
-        late(limit),
+        late(limit, cpu.occasions),
         counted(occasions.count, "occasion"),
         hours(cpu.hours),
         blocks.bad,
@@ -106,7 +114,7 @@ fn of_not_enough(
     let count = worst.occasions.map_or(0, |occasions| occasions.count);
     let begin = format!(
         "NOT ENOUGH DATA: {where_}{} came on {} in {}",
-        late(limit),
+        late(limit, worst.occasions),
         if count == 0 { "no occasion".to_owned() } else { counted(count, "occasion") },
         hours(measured)
     );
