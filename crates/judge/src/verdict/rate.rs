@@ -61,7 +61,7 @@ pub fn judge_rate(
         ..Second::default()
     };
     let late = state(&whole);
-    let woke_late = state(&Second { missed_periods: 0, ..whole.clone() }) != SecondState::Good;
+    let woke_late = state(&Second { missed_periods: 0, ..whole }) != SecondState::Good;
     if late == SecondState::Bad && allow.per_hour == 0.0 {
         return Ok(refuted(summary, thread));
     }

@@ -1,6 +1,6 @@
 //! The measuring loop makes exactly the intended system calls and allocations.
 
-use crate::process::{Finished, Meter, cycles, short};
+use crate::process::{Finished, Meter, cycles};
 use archive::message::{Ending, Severity};
 use archive::settings::{Policy, RunSettings};
 use meter::kernel::sleep::timer;
