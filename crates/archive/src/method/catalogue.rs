@@ -461,6 +461,12 @@ pub static METHODS: [MethodDefinition; 21] = [
             MethodOption {
                 key: "device",
                 values: Values::Text,
+            MethodOption {
+                key: "refill",
+                values: Values::OneOf(&["all", "period"]),
+                what: "sample=period: transfer all that the card has room or data for at its interrupt, or exactly one period, \
+                       as latencytest's blocking write does",
+            },
                 what: "the stream; /dev/snd/pcmC0D0p or pcmC0D0c by default",
             },
             MethodOption {

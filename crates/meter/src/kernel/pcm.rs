@@ -266,7 +266,7 @@ impl Stream {
         match self.shape.direction {
             Direction::Capture => self.order(START),
             // A full buffer starts it.
-            Direction::Playback => self.transfer().map(|_| ()),
+            Direction::Playback => self.transfer(usize::MAX).map(|_| ()),
         }
     }
 
@@ -298,14 +298,14 @@ impl Stream {
         }
     }
 
-    /// Plays or captures as many frames as the card has room or data for; returns how many.
+    /// Plays or captures as many frames as the card has room or data for, up to a number; returns how many.
     ///
     /// # Errors
     /// EPIPE after an xrun, EBADFD if the stream was not started.
     #[inline]
-    pub fn transfer(&mut self) -> io::Result<usize> {
+    pub fn transfer(&mut self, at_most: usize) -> io::Result<usize> {
         let number = if self.shape.direction == Direction::Playback { WRITE } else { READ };
-        let frames = (self.frames.len() / CHANNELS_COUNT) as libc::c_ulong;
+        let frames = at_most.min(self.frames.len() / CHANNELS_COUNT) as libc::c_ulong;
         let mut transfer = Transfer { result: 0, buffer: self.frames.as_mut_ptr().cast(), frames };
         // SAFETY: the request reads or writes at most `frames` frames at `buffer`, which has room for as many.
         match unsafe { libc::ioctl(self.device.as_raw_fd(), number as _, &raw mut transfer) } {

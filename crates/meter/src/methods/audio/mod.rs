@@ -19,6 +19,7 @@ use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, MethodRequest};
 use std::fs::OpenOptions;
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,6 +55,11 @@ impl Measured {
     }
 }
 
+fn refill(request: &MethodRequest) -> Refill {
+    let is_whole = request.value("refill") == Some("period") && Measured::of(request) == Measured::Period;
+    if is_whole { Refill::Period } else { Refill::All }
+}
+
 fn direction(request: &MethodRequest) -> Direction {
     let captures = request.value("direction") == Some("capture") && Measured::of(request) != Measured::Loop;
     if captures { Direction::Capture } else { Direction::Playback }
@@ -80,16 +86,33 @@ fn period_ns(shape: Shape) -> i64 {
     i64::from(shape.period) * 1_000_000_000 / i64::from(shape.rate.max(1))
 }
 
+/// The frames of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refill {
+    /// Those for which the card has room or data at the interrupt.
+    All,
+    /// Those of one period, for which the thread waits: the original's blocking write.
+    Period,
+}
+
+/// How the transfer of a period ended.
+enum Transferred {
+    Whole,
+    /// The card is silent.
+    Not,
+}
+
 /// The thread that refills a card or empties it at the interrupt of each period.
 struct Periods {
     stream: Stream,
     measured: Measured,
+    refill: Refill,
     period_ns: i64,
     /// Work of the thread in each period.
     work_ns: i64,
     /// When the thread saw the last period; `None` while the stream is not running.
     last_seen_ns: Option<i64>,
-    /// When the kernel handled the interrupt of the last period.
+    /// When the kernel handled the interrupt of the last period; with whole periods, when the last one was transferred.
     last_interrupt_ns: Option<i64>,
     /// Periods lost to an xrun since the last sample.
     lost: u64,
@@ -119,6 +142,40 @@ impl Periods {
     fn xrun(&mut self) -> Arrival {
         self.counts.count_xrun();
         self.start()
+    }
+
+    /// Plays or captures one period, as soon as the card has room or data for all of it.
+    fn transfer_period(&mut self) -> io::Result<Transferred> {
+        let mut left = self.stream.shape().period as usize;
+        loop {
+            left = left.saturating_sub(self.stream.transfer(left)?);
+            if left == 0 {
+                return Ok(Transferred::Whole);
+            }
+            if !self.stream.wait(SILENCE) {
+                return Ok(Transferred::Not);
+            }
+        }
+    }
+
+    /// From one transfer of a whole period to the next.
+    fn wait_for_transfer(&mut self, last_ns: i64) -> Arrival {
+        match self.transfer_period() {
+            Err(_) => return self.xrun(),
+            Ok(Transferred::Not) => {
+                self.last_seen_ns = None;
+                return Arrival::NoSignal;
+            }
+            Ok(Transferred::Whole) => {}
+        }
+        let seen_ns = clock::monotonic_ns();
+        self.last_seen_ns = Some(seen_ns);
+        let lost = std::mem::take(&mut self.lost);
+        if self.last_interrupt_ns.replace(seen_ns).is_none() {
+            self.lost = lost + periods_in(seen_ns - last_ns, self.period_ns);
+            return Arrival::Undisturbed { until_ns: seen_ns };
+        }
+        deviation(last_ns, seen_ns, self.period_ns, lost)
     }
 
     /// Works until this instant, or until the run ends.
@@ -157,13 +214,16 @@ impl Waiter for Periods {
         }
         let Some(last_ns) = self.last_seen_ns else { return self.start() };
         self.work();
+        if self.refill == Refill::Period {
+            return self.wait_for_transfer(last_ns);
+        }
         if !self.stream.wait(SILENCE) {
             self.last_seen_ns = None;
             return Arrival::NoSignal;
         }
         let seen_ns = clock::monotonic_ns();
         let Ok(interrupt_ns) = self.stream.interrupt_ns() else { return self.xrun() };
-        if self.stream.transfer().is_err() {
+        if self.stream.transfer(usize::MAX).is_err() {
             return self.xrun();
         }
         self.last_seen_ns = Some(seen_ns);
@@ -241,6 +301,7 @@ fn station(site: &Site, cpu: u32) -> Result<Station, MethodError> {
             let periods = Periods {
                 stream,
                 measured: Measured::of(request),
+                refill: refill(request),
                 period_ns,
                 work_ns: period_ns * request.number("work") as i64 / 100,
                 last_seen_ns: None,

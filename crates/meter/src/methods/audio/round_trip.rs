@@ -42,7 +42,7 @@ impl Impulses {
 
     /// Reads what was captured; whether an impulse starts in it.
     fn listen(&mut self) -> io::Result<bool> {
-        let frames = self.capture.transfer()?;
+        let frames = self.capture.transfer(usize::MAX)?;
         let samples = &self.capture.frames()[..frames * CHANNELS_COUNT];
         Ok(starts(&mut self.is_loud, is_heard(samples)))
     }
@@ -54,7 +54,7 @@ impl Impulses {
             self.playback.frames()[..BURST_FRAMES * CHANNELS_COUNT].fill(LEVEL);
         }
         let now_ns = clock::monotonic_ns();
-        let played = self.playback.transfer()?;
+        let played = self.playback.transfer(usize::MAX)?;
         if impulse {
             self.playback.frames()[..BURST_FRAMES * CHANNELS_COUNT].fill(0);
             if played >= BURST_FRAMES {
