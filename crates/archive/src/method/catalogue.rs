@@ -216,12 +216,14 @@ pub static METHODS: [MethodDefinition; 21] = [
         to: "the handler in user space reads the clock",
         original: "ULDD",
         stimulus: Stimulus::Thread,
-        needs: "a PCI device that may be used, the module uio_pci_generic; sample=handler: the right to use perf",
+        needs: "a PCI device that may be used, the module uio_pci_generic or, for kind=ivshmem, vfio_pci and an IOMMU; \
+                sample=handler: the right to use perf",
         options: &[
             MethodOption {
                 key: "kind",
-                values: Values::OneOf(&["uart", "edu"]),
-                what: "a PCI card with a 16550 serial port, in loopback, or QEMU's device edu",
+                values: Values::OneOf(&["uart", "edu", "ivshmem"]),
+                what: "a PCI card with a 16550 serial port, in loopback; QEMU's device edu; or, over VFIO and with \
+                       message-signalled interrupts, QEMU's ivshmem-doorbell",
             },
             MethodOption {
                 key: "sample",

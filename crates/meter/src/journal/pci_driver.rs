@@ -4,8 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The kernel's driver for drivers in user space.
+/// The kernel's drivers for drivers in user space: for devices with an interrupt line, and with messages.
 pub const UIO: &str = "uio_pci_generic";
+pub const VFIO: &str = "vfio-pci";
 
 /// Directory of a device in sysfs; `None` if the text is no address such as `0000:00:04.0`.
 pub fn device_directory(sys: &Path, address: &str) -> Option<PathBuf> {
@@ -26,23 +27,24 @@ fn no_address() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "no address of a PCI device")
 }
 
-/// Gives a device to the driver for user space.
+/// Gives a device to a driver for user space.
 ///
 /// # Errors
 /// What sysfs answers; the device may then have no driver.
-pub fn give_to_user_space(sys: &Path, address: &str) -> io::Result<()> {
+pub fn give_to_user_space(sys: &Path, address: &str, driver: &str) -> io::Result<()> {
     let device = device_directory(sys, address).ok_or_else(no_address)?;
-    if driver_of(&device).as_deref() == Some(UIO) {
+    if driver_of(&device).as_deref() == Some(driver) {
         return Ok(());
     }
-    fs::write(device.join("driver_override"), format!("{UIO}\n"))?;
+    fs::write(device.join("driver_override"), format!("{driver}\n"))?;
     if driver_of(&device).is_some() {
         fs::write(device.join("driver/unbind"), address)?;
     }
     fs::write(sys.join("bus/pci/drivers_probe"), address)?;
     match driver_of(&device).as_deref() {
-        Some(UIO) => Ok(()),
-        _ => Err(io::Error::other("the driver refused the device: it needs an interrupt line (INTx)")),
+        Some(bound) if bound == driver => Ok(()),
+        _ if driver == UIO => Err(io::Error::other("the driver refused the device: it needs an interrupt line (INTx)")),
+        _ => Err(io::Error::other("the driver refused the device")),
     }
 }
 
@@ -52,15 +54,18 @@ pub fn give_to_user_space(sys: &Path, address: &str) -> io::Result<()> {
 /// What sysfs answers.
 pub fn give_back(sys: &Path, address: &str, before: Option<&str>) -> io::Result<bool> {
     let device = device_directory(sys, address).ok_or_else(no_address)?;
-    if before == Some(UIO) || !device.exists() {
+    let bound = driver_of(&device);
+    let for_user_space = |driver: Option<&str>| matches!(driver, Some(UIO | VFIO));
+    if (for_user_space(before) && bound.as_deref() == before) || !device.exists() {
         return Ok(false);
     }
     let wanted = fs::read_to_string(device.join("driver_override")).unwrap_or_default();
-    let ours = wanted.trim() == UIO;
-    let bound = driver_of(&device);
+    let ours = for_user_space(Some(wanted.trim()));
     if ours {
-        fs::write(device.join("driver_override"), "\n")?;
-        if bound.as_deref() == Some(UIO) {
+        // A driver for user space takes a device only where this names it.
+        let next = before.filter(|_| for_user_space(before)).unwrap_or_default();
+        fs::write(device.join("driver_override"), format!("{next}\n"))?;
+        if for_user_space(bound.as_deref()) {
             fs::write(device.join("driver/unbind"), address)?;
         }
     }

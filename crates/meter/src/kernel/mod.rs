@@ -26,4 +26,5 @@ pub mod sleep;
 pub mod thread_signal;
 pub mod ticks;
 pub mod trace_mount;
+pub mod vfio;
 pub mod wake_up_mark;

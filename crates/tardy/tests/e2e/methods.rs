@@ -8,12 +8,15 @@ mod devices;
 mod responses;
 mod rtc_endings;
 
+mod vfio;
 use crate::lab::{Lab, assert_ledgers_add_up};
 use archive::loss::LossKind;
 use archive::reader::Run;
 use archive::spike::SpikeReason;
 use std::ops::RangeInclusive;
 
+use std::path::Path;
+use std::process::Child;
 /// What a median may be of the reference, as a factor either way.
 const FACTOR: f64 = 2.0;
 /// Median of a timer's wake-up in the machine of the reference.
@@ -37,6 +40,18 @@ pub struct Case {
     /// Words for `tardy run` beside method and duration.
     pub run: &'static [&'static str],
 }
+    /// Starts what a device of the machine needs beside it, in the directory of the test.
+    pub beside: Option<fn(&Path) -> Child>,
+}
+
+/// A program that does not outlive its test.
+struct Beside(Child);
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 
 impl Default for Case {
     fn default() -> Self {
@@ -49,6 +64,7 @@ impl Default for Case {
             machine: &[],
             run: &[],
         }
+            beside: None,
     }
 }
 
@@ -90,6 +106,7 @@ fn expected_us(case: &Case, slowness: f64) -> RangeInclusive<f64> {
 fn failures(case: &Case) -> Vec<String> {
     let lab = lab(case);
     let slowness = if case.method == "timer" { 1.0 } else { slowness(&lab) };
+    let _beside = case.beside.map(|start| Beside(start(&lab.path(""))));
     let expected_us = expected_us(case, slowness);
     let duration = format!("{}s", seconds(case));
     let words = [&["--method", case.method, "--duration", &duration][..], case.run].concat();

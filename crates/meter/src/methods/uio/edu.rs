@@ -1,6 +1,6 @@
 //! The device edu of QEMU, which raises an interrupt when a register asks for one.
 
-use super::Driver;
+use super::line::Registers;
 use crate::kernel::pci_window::PciWindow;
 use std::io;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn bit(number: u8) -> u32 {
     1 << (number % 32)
 }
 
-impl Driver for Edu {
+impl Registers for Edu {
     #[inline]
     fn raise(&self, number: u8) {
         self.0.write(RAISE, bit(number));

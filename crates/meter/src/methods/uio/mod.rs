@@ -1,32 +1,33 @@
-//! `uio`: from the kernel's interrupt handler to the handler in user space, through /dev/uioN. ULDD's method.
+//! `uio`: from the kernel's interrupt handler to the handler in user space, through /dev/uioN or VFIO. ULDD's method.
 //!
 //! ```text
 //! partner            sleeps · · writes a register, which raises an interrupt
 //! kernel                          |== handler: masks the interrupt, wakes ─┐
-//! measuring thread   waits in /dev/uioN · · · · · · · · · · · · · · · · · ·└─ switch ==| reads the clock · handles the device
+//! measuring thread   waits for the device · · · · · · · · · · · · · · · · ·└─ switch ==| reads the clock · handles the device
 //! ```
 //!
-//! [`edu`] and [`uart`] are drivers in user space: they raise an interrupt, and handle it. uio_pci_generic masks the
-//! interrupt line at every interrupt; the measuring thread unmasks it when it has handled the device.
+//! [`edu`], [`uart`] and [`ivshmem`] are drivers in user space: they raise an interrupt, and handle it. The first two have an
+//! interrupt [`line`] and belong to uio_pci_generic, the last one has messages and belongs to vfio-pci.
 
 mod edu;
+mod ivshmem;
+mod line;
 mod uart;
 
 use super::error::MethodError;
 use super::interrupt;
 use super::stimulus::{self, Exchange, PartnerPlace, Post, Receive, Received};
 use super::{MeasuringMethod, Site, Station};
-use crate::journal::pci_driver::{self, UIO};
+use crate::journal::pci_driver::{self, UIO, VFIO};
 use crate::journal::{Entry, Journal};
 use crate::kernel::clock;
 use crate::kernel::descriptors::is_readable_within;
 use crate::kernel::event_stamps::{EventStamps, Point};
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, MethodRequest};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
-use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
+use std::fs;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,17 +36,22 @@ pub struct Uio;
 
 /// How long a wait lasts at most.
 const WAIT: Duration = Duration::from_millis(100);
-/// Offset of the command word in the configuration of a PCI device, and its bit that masks the interrupt line.
-const COMMAND: u64 = 4;
-const INTERRUPT_MASKED: u16 = 0x400;
 
 /// A driver in user space.
 trait Driver: Send + Sync {
+    /// Can be read when an interrupt came.
+    fn interrupt(&self) -> BorrowedFd<'_>;
+
+    /// Lets the first interrupt come.
+    fn prepare(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Makes the device raise an interrupt. What the device does not take is lost: it shows as no answer.
     fn raise(&self, number: u8);
 
-    /// Handles the interrupt of a stimulus, so that the device does not raise it any more.
-    fn handle(&self, number: u8);
+    /// Handles the interrupt of a stimulus and lets the next one come.
+    fn handle(&self, number: u8) -> io::Result<()>;
 }
 
 /// A kind of device with a driver here.
@@ -53,17 +59,32 @@ trait Driver: Send + Sync {
 enum Kind {
     Uart,
     Edu,
+    Ivshmem,
 }
 
 impl Kind {
     fn of(request: Option<&MethodRequest>) -> Self {
-        if request.and_then(|request| request.value("kind")) == Some("edu") { Self::Edu } else { Self::Uart }
+        match request.and_then(|request| request.value("kind")) {
+            Some("edu") => Self::Edu,
+            Some("ivshmem") => Self::Ivshmem,
+            _ => Self::Uart,
+        }
+    }
+
+    /// The kernel's driver that gives it to user space.
+    fn driver(self) -> &'static str {
+        if self == Self::Ivshmem { VFIO } else { UIO }
+    }
+
+    fn module(self) -> &'static str {
+        if self == Self::Ivshmem { "vfio_pci" } else { UIO }
     }
 
     fn words(self) -> &'static str {
         match self {
             Self::Uart => "PCI card with a 16550 serial port",
             Self::Edu => "device edu of QEMU",
+            Self::Ivshmem => "device ivshmem-doorbell of QEMU",
         }
     }
 
@@ -74,6 +95,7 @@ impl Kind {
             // A serial controller that is compatible with 16450 or 16550.
             Self::Uart => matches!(text("class").as_str(), "0x070000" | "0x070002"),
             Self::Edu => (text("vendor").as_str(), text("device").as_str()) == ("0x1234", "0x11e8"),
+            Self::Ivshmem => (text("vendor").as_str(), text("device").as_str()) == ("0x1af4", "0x1110"),
         }
     }
 }
@@ -95,7 +117,7 @@ fn address_of(sys: &Path, request: Option<&MethodRequest>) -> Result<String, Obs
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|device| kind.fits(device)).collect();
     found.sort();
     let name = |device: &PathBuf| device.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let free = |device: &&PathBuf| pci_driver::driver_of(device).is_none_or(|driver| driver == UIO);
+    let free = |device: &&PathBuf| pci_driver::driver_of(device).is_none_or(|driver| driver == kind.driver());
     match (found.iter().find(free), found.first()) {
         (Some(device), _) => Ok(name(device)),
         (None, Some(device)) => {
@@ -110,10 +132,10 @@ fn address_of(sys: &Path, request: Option<&MethodRequest>) -> Result<String, Obs
     }
 }
 
-/// The device file of a device that uio_pci_generic has.
-fn device_file(device: &Path) -> io::Result<File> {
-    let entry = fs::read_dir(device.join("uio"))?.next().ok_or(io::ErrorKind::NotFound)??;
-    OpenOptions::new().read(true).write(true).open(Path::new("/dev").join(entry.file_name()))
+/// The group of a device among those that the IOMMU separates; `None` without an IOMMU.
+fn group_of(device: &Path) -> Option<String> {
+    let group = fs::read_link(device.join("iommu_group")).ok()?;
+    Some(group.file_name()?.to_str()?.to_owned())
 }
 
 struct Raising {
@@ -134,8 +156,6 @@ impl Post for Raising {
 
 /// The measuring thread's side.
 struct Handling {
-    uio: File,
-    configuration: File,
     driver: Arc<dyn Driver>,
     exchange: Arc<Exchange>,
     /// Of the kernel's handler; `None`: a sample starts at the stimulus.
@@ -145,35 +165,19 @@ struct Handling {
     open: Option<u8>,
 }
 
-impl Handling {
-    fn unmask(&self) -> io::Result<()> {
-        let mut command = [0; 2];
-        self.configuration.read_exact_at(&mut command, COMMAND)?;
-        let unmasked = u16::from_le_bytes(command) & !INTERRUPT_MASKED;
-        self.configuration.write_all_at(&unmasked.to_le_bytes(), COMMAND)
-    }
-
-    /// Handles the device and lets the next interrupt come.
-    fn handle(&mut self, number: u8) -> io::Result<()> {
-        (&self.uio).read_exact(&mut [0; 4])?;
-        self.driver.handle(number);
-        self.unmask()
-    }
-}
-
 impl Receive for Handling {
     fn prepare(&mut self) -> io::Result<()> {
-        self.unmask()
+        self.driver.prepare()
     }
 
     #[inline]
     fn receive(&mut self) -> Received {
         if let Some(number) = self.open.take()
-            && self.handle(number).is_err()
+            && self.driver.handle(number).is_err()
         {
             return Received::Broken;
         }
-        if !is_readable_within(self.uio.as_fd(), WAIT) {
+        if !is_readable_within(self.driver.interrupt(), WAIT) {
             return Received::Idle;
         }
         let seen_ns = clock::monotonic_ns();
@@ -185,29 +189,62 @@ impl Receive for Handling {
     }
 }
 
+/// What a device lacks for its driver in user space.
+fn obstacle_of(kind: Kind, device: &Path, address: &str) -> Option<Obstacle> {
+    if kind == Kind::Ivshmem {
+        return group_of(device).is_none().then(|| Obstacle {
+            kind: ObstacleKind::Kernel,
+            text: format!("no IOMMU separates {address} from the memory of others"),
+            fix: "boot with intel_iommu=on or amd_iommu=on; a virtual machine needs QEMU's -device intel-iommu".into(),
+        });
+    }
+    let line = fs::read_to_string(device.join("irq"));
+    line.is_ok_and(|line| line.trim() == "0").then(|| Obstacle {
+        kind: ObstacleKind::Wiring,
+        text: format!("{address} has no interrupt line (INTx)"),
+        fix: "use another device: uio_pci_generic knows no message-signalled interrupts".into(),
+    })
+}
+
+/// The name that the kernel gives to the interrupt of a device.
+fn interrupt_name(kind: Kind, address: &str) -> String {
+    if kind == Kind::Ivshmem { format!("vfio-msix[0]({address})") } else { UIO.into() }
+}
+
+/// The driver in user space of a device that the kernel gave away.
+fn open_driver(kind: Kind, device: &Path, address: &str) -> Result<Arc<dyn Driver>, MethodError> {
+    let refused = |action| move |source| MethodError::Refused { method: Method::Uio, action, source };
+    Ok(match kind {
+        Kind::Edu => {
+            let edu = edu::Edu::open(device).map_err(refused("map the device's registers"))?;
+            Arc::new(line::Line::open(device, edu).map_err(refused("open the device's files"))?)
+        }
+        Kind::Uart => {
+            let uart = uart::Uart::open(device).map_err(refused("set the serial port up"))?;
+            Arc::new(line::Line::open(device, uart).map_err(refused("open the device's files"))?)
+        }
+        Kind::Ivshmem => {
+            let group = group_of(device).unwrap_or_default();
+            Arc::new(ivshmem::Ivshmem::open(&group, address).map_err(refused("take the device through VFIO"))?)
+        }
+    })
+}
+
 impl MeasuringMethod for Uio {
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        let sys = root.join("sys");
+        let (sys, kind) = (root.join("sys"), Kind::of(request));
         let mut obstacles = Vec::new();
-        if !sys.join("bus/pci/drivers").join(UIO).exists() {
+        if !sys.join("bus/pci/drivers").join(kind.driver()).exists() {
+            let module = kind.module();
             obstacles.push(Obstacle {
                 kind: ObstacleKind::Module,
-                text: format!("the module {UIO} is not loaded"),
-                fix: format!("as root: modprobe {UIO}"),
+                text: format!("the module {module} is not loaded"),
+                fix: format!("as root: modprobe {module}"),
             });
         }
         match address_of(&sys, request) {
             Err(obstacle) => obstacles.push(obstacle),
-            Ok(address) => {
-                let line = fs::read_to_string(sys.join("bus/pci/devices").join(&address).join("irq"));
-                if line.is_ok_and(|line| line.trim() == "0") {
-                    obstacles.push(Obstacle {
-                        kind: ObstacleKind::Wiring,
-                        text: format!("{address} has no interrupt line (INTx)"),
-                        fix: "use another device: uio_pci_generic knows no message-signalled interrupts".into(),
-                    });
-                }
-            }
+            Ok(address) => obstacles.extend(obstacle_of(kind, &sys.join("bus/pci/devices").join(&address), &address)),
         }
         obstacles
     }
@@ -221,29 +258,21 @@ impl MeasuringMethod for Uio {
         let address = address_of(sys, Some(request)).map_err(impossible)?;
         let device = sys.join("bus/pci/devices").join(&address);
         journal.note(Entry::PciDriver { address: address.clone(), before: pci_driver::driver_of(&device) })?;
-        pci_driver::give_to_user_space(sys, &address).map_err(refused("give the device to uio_pci_generic"))?;
-        let uio = device_file(&device).map_err(refused("open the device's file in /dev"))?;
-        let configuration = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(device.join("config"))
-            .map_err(refused("open the device's configuration"))?;
-        let driver: Arc<dyn Driver> = match Kind::of(Some(request)) {
-            Kind::Edu => Arc::new(edu::Edu::open(&device).map_err(refused("map the device's registers"))?),
-            Kind::Uart => Arc::new(uart::Uart::open(&device).map_err(refused("set the serial port up"))?),
-        };
+        let kind = Kind::of(Some(request));
+        pci_driver::give_to_user_space(sys, &address, kind.driver())
+            .map_err(refused("give the device to the kernel's driver for user space"))?;
+        let driver = open_driver(kind, &device, &address)?;
         let stamps = match request.value("sample") {
             Some("stimulus") => None,
             _ => {
-                let point = Point::InterruptHandler(UIO.into());
+                let point = Point::InterruptHandler(interrupt_name(kind, &address));
                 Some(interrupt::stamps(&point).map_err(refused("record the event irq_handler_entry"))?)
             }
         };
         let exchange = Arc::<Exchange>::default();
         let place = PartnerPlace::of(site, *cpu);
         let post = Arc::new(Raising { driver: driver.clone(), exchange: exchange.clone() });
-        let receive =
-            Handling { uio, configuration, driver, exchange: exchange.clone(), stamps, after_ns: i64::MIN, open: None };
+        let receive = Handling { driver, exchange: exchange.clone(), stamps, after_ns: i64::MIN, open: None };
         Ok(vec![stimulus::station_with(exchange, *cpu, place, post, receive)])
     }
 }
@@ -283,5 +312,22 @@ mod tests {
         assert_eq!(kinds("uio"), []);
         fs::write(root.path().join("sys/bus/pci/devices/0000:00:05.0/irq"), "0\n").unwrap();
         assert_eq!(kinds("uio"), [ObstacleKind::Wiring]);
+    }
+    #[test]
+    fn a_device_with_messages_needs_vfio_and_an_iommu() {
+        let root = tempfile::tempdir().unwrap();
+        let kinds = || -> Vec<ObstacleKind> {
+            let request = MethodRequest::parse("uio:kind=ivshmem").unwrap();
+            Uio.obstacles(root.path(), Some(&request)).into_iter().map(|one| one.kind).collect()
+        };
+        assert_eq!(kinds(), [ObstacleKind::Module, ObstacleKind::Device]);
+        fs::create_dir_all(root.path().join("sys/bus/pci/drivers").join(VFIO)).unwrap();
+        device(root.path(), "0000:00:06.0", "0x050000", None);
+        let found = root.path().join("sys/bus/pci/devices/0000:00:06.0");
+        fs::write(found.join("vendor"), "0x1af4\n").unwrap();
+        fs::write(found.join("device"), "0x1110\n").unwrap();
+        assert_eq!(kinds(), [ObstacleKind::Kernel]);
+        symlink("../../../../kernel/iommu_groups/4", found.join("iommu_group")).unwrap();
+        assert_eq!((kinds(), group_of(&found).as_deref()), (vec![], Some("4")));
     }
 }

@@ -1,6 +1,6 @@
 //! A serial port of the 16550 kind on a PCI card, in loopback: a byte that is sent is received at once, without a wire.
 
-use super::Driver;
+use super::line::Registers;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -56,7 +56,7 @@ impl Uart {
     }
 }
 
-impl Driver for Uart {
+impl Registers for Uart {
     #[inline]
     fn raise(&self, number: u8) {
         let _ = self.write(DATA, number);
