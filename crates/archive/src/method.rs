@@ -2,11 +2,13 @@
 //!
 //! [`METHODS`] lists them for people, [`MethodRequest`] is what a run asks for, [`state`] what a machine lacks for one.
 
+mod busy_thread;
 mod catalogue;
 mod options;
 pub mod state;
 mod words;
 
+pub use busy_thread::{BusyThread, PeriodicWork};
 pub use catalogue::METHODS;
 pub use words::MethodWordsError;
 
@@ -156,11 +158,15 @@ pub struct MethodRequest {
     pub name: Method,
     /// Values by key; one that is a flag has an empty value.
     pub options: BTreeMap<String, String>,
+    /// The threads of `map` that the host read from the file of its option `file`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<BusyThread>>"))]
+    pub threads: Vec<BusyThread>,
 }
 
 impl From<Method> for MethodRequest {
     fn from(name: Method) -> Self {
-        Self { name, options: BTreeMap::new() }
+        Self { name, ..Self::default() }
     }
 }
 
@@ -168,6 +174,12 @@ impl MethodRequest {
     /// Whether it is what a run measures without being asked.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The value of `--method`, and the threads that it names by a file.
+    pub fn words(&self) -> String {
+        let threads = self.threads.iter().map(|thread| format!("; {thread}"));
+        self.text() + &threads.collect::<String>()
     }
 
     /// What starts the stretch that a sample of this request measures.

@@ -216,9 +216,9 @@ impl Default for RunSettings {
 const JOBS_CHARACTERS_MAX: usize = 200;
 
 impl RunSettings {
-    /// The method with its options, and the jobs of fio on one line.
+    /// The method with its options, the threads of `map`, and the jobs of fio on one line.
     pub fn method_text(&self) -> String {
-        let method = self.method.text();
+        let method = self.method.words();
         let Some(jobs) = &self.fio_jobs else { return method };
         let lines: Vec<&str> = jobs.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let mut jobs = lines.join("; ");

@@ -152,6 +152,12 @@ pub static METHODS: [MethodDefinition; 21] = [
                 what: "busy threads on each measured CPU",
             },
             MethodOption {
+                key: "file",
+                values: Values::Text,
+                what: "a TOML file with the threads, each with its own CPU, policy, period and work, in place of threads=, policy=, \
+                       priority= and work=",
+            },
+            MethodOption {
                 key: "policy",
                 values: Values::OneOf(&["other", "fifo", "rr"]),
                 what: "their scheduling policy, in place of the run's",
@@ -456,6 +462,12 @@ pub static METHODS: [MethodDefinition; 21] = [
                        interrupt; or from writing an impulse to reading it",
             },
             MethodOption {
+                key: "refill",
+                values: Values::OneOf(&["all", "period"]),
+                what: "sample=period: transfer all that the card has room or data for at its interrupt, or exactly one period, \
+                       as latencytest's blocking write does",
+            },
+            MethodOption {
                 key: "direction",
                 values: Values::OneOf(&["playback", "capture"]),
                 what: "what the card does, except with sample=loop",
@@ -463,12 +475,6 @@ pub static METHODS: [MethodDefinition; 21] = [
             MethodOption {
                 key: "device",
                 values: Values::Text,
-            MethodOption {
-                key: "refill",
-                values: Values::OneOf(&["all", "period"]),
-                what: "sample=period: transfer all that the card has room or data for at its interrupt, or exactly one period, \
-                       as latencytest's blocking write does",
-            },
                 what: "the stream; /dev/snd/pcmC0D0p or pcmC0D0c by default",
             },
             MethodOption {

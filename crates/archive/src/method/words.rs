@@ -48,7 +48,7 @@ impl MethodRequest {
                 return Err(MethodWordsError::Twice { method: name, key: key.into() });
             }
         }
-        Ok(Self { name, options })
+        Ok(Self { name, options, threads: Vec::new() })
     }
 
     /// The value of `--method` for this request.

@@ -1,17 +1,22 @@
-//! The execution map of a run of the method `map` as a picture (SVG): when each busy thread was kept from its CPU.
+//! The execution map of a run of the method `map` as a picture (SVG): when each busy thread was kept from its CPU, and beside it
+//! what the kernel's trace says of the same thread, where there is one.
+
+mod switches;
 
 use archive::method::Method;
 use archive::reader::Run;
 use archive::samples_file::{self, SampleRecord};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::{self, Read};
+use switches::{Preemptions, agreement, preemptions};
 
 /// Stretch that is drawn, around the worst gap: a whole run would be a grey bar.
 const WINDOW_NS: i64 = 40_000_000;
 const WIDTH: i64 = 1000;
-const LEFT: i64 = 150;
+const LEFT: i64 = 190;
 const LANE: i64 = 24;
-const TOP: i64 = 40;
+const TOP: i64 = 58;
 const TICKS: i64 = 8;
 
 /// Why there is no picture.
@@ -26,10 +31,13 @@ pub enum ExecutionMapError {
 }
 
 /// The stretches in which a thread wanted its CPU and did not have it, in ns of CLOCK_MONOTONIC.
+#[derive(Debug, Default)]
 struct Lane {
-    thread: u32,
-    cpu: u32,
+    label: String,
+    /// As the thread saw them.
     gaps: Vec<(i64, i64)>,
+    /// As traces show them.
+    preemptions: Preemptions,
 }
 
 /// The picture of 40 ms around the worst gap.
@@ -38,23 +46,63 @@ struct Lane {
 /// [`ExecutionMapError`].
 pub fn svg(run: &Run) -> Result<String, ExecutionMapError> {
     let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
-    if settings.is_none_or(|settings| settings.method.name != Method::Map) {
+    let Some(settings) = settings.filter(|settings| settings.method.name == Method::Map) else {
         return Err(ExecutionMapError::OtherMethod);
-    }
-    let mut lanes = Vec::new();
+    };
+    let mut lanes = BTreeMap::new();
     for thread in run.threads.values() {
         let Ok(mut file) = samples_file::open(&run.directory, thread.thread) else { continue };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        let gap = |sample: SampleRecord| (sample.due_ns, sample.due_ns + sample.latency_ns);
+        let gap = |sample: SampleRecord| (sample.due_ns, sample.due_ns.saturating_add(sample.latency_ns));
         let gaps = samples_file::records(&bytes).map(gap).collect();
-        lanes.push(Lane { thread: thread.thread, cpu: thread.cpu, gaps });
+        // Thread N of the run is the Nth of the file.
+        let described = settings.method.threads.get(thread.thread as usize);
+        let name = described.map_or_else(|| format!("thread {}", thread.thread), |described| described.name.clone());
+        let label = format!("{name} on CPU {}", thread.cpu);
+        lanes.insert((thread.cpu, thread.thread), Lane { label, gaps, preemptions: Preemptions::new() });
     }
-    lanes.sort_by_key(|lane| (lane.cpu, lane.thread));
+    add_preemptions(run, &mut lanes);
+    let lanes: Vec<Lane> = lanes.into_values().collect();
     let worst = lanes.iter().flat_map(|lane| &lane.gaps).max_by_key(|(from_ns, until_ns)| until_ns - from_ns);
     let Some((from_ns, until_ns)) = worst else { return Err(ExecutionMapError::NoSamples) };
     let start_ns = from_ns + (until_ns - from_ns) / 2 - WINDOW_NS / 2;
     Ok(draw(&lanes, start_ns, start_ns + WINDOW_NS))
+}
+
+/// What the traces of all spikes show of the threads.
+fn add_preemptions(run: &Run, lanes: &mut BTreeMap<(u32, u32), Lane>) {
+    let tid_of = |number: u32| {
+        let threads = run.effective.as_ref().map_or(&[][..], |effective| &effective.threads);
+        threads.iter().find(|thread| thread.thread == number).map_or(-1, |thread| thread.tid)
+    };
+    let tids: Vec<i32> = lanes.keys().map(|(_, number)| tid_of(*number)).collect();
+    for spike in run.spikes.iter().filter(|spike| spike.snapshot.is_some()) {
+        let Ok(trace) = run.spike_trace(spike.number) else { continue };
+        for (lane, found) in lanes.values_mut().zip(preemptions(trace.as_slice(), &tids)) {
+            lane.preemptions.extend(found);
+        }
+    }
+    // Traces overlap.
+    for lane in lanes.values_mut() {
+        lane.preemptions.sort_unstable();
+        lane.preemptions.dedup();
+    }
+}
+
+/// Whether the kernel's trace and the threads agree.
+fn agreement_words(lanes: &[Lane]) -> String {
+    let all: usize = lanes.iter().map(|lane| lane.preemptions.len()).sum();
+    if all == 0 {
+        return "no trace of a late sample shows these threads".into();
+    }
+    let each = lanes.iter().map(|lane| agreement(&lane.preemptions, &lane.gaps));
+    let (within, longer_ns) = each.fold((0, 0), |all, of| (all.0 + of.0, all.1.max(of.1)));
+    format!(
+        "blue: sched_switch in the traces of late samples; {within} of {all} preemptions are within a gap that the thread saw, \
+         which is at most {:.1} us longer",
+        longer_ns as f64 / 1000.0
+    )
 }
 
 /// Place of an instant on the page.
@@ -68,24 +116,29 @@ fn draw(lanes: &[Lane], start_ns: i64, end_ns: i64) -> String {
     let mut page = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-         <text x=\"4\" y=\"18\">dark: the thread wanted its CPU and did not have it; light: it ran, or slept by itself</text>\n",
-        WIDTH + 20
+         <text x=\"4\" y=\"18\">dark: the thread wanted its CPU and did not have it; light: it ran, or slept by itself</text>\n\
+         <text x=\"4\" y=\"36\">{}</text>\n",
+        WIDTH + 20,
+        agreement_words(lanes)
     );
     for (at, lane) in lanes.iter().enumerate() {
         let y = TOP + at as i64 * LANE;
-        let _ = writeln!(page, "<text x=\"4\" y=\"{}\">thread {} on CPU {}</text>", y + 14, lane.thread, lane.cpu);
+        let _ = writeln!(page, "<text x=\"4\" y=\"{}\">{}</text>", y + 14, escaped(&lane.label));
         let _ =
             writeln!(page, "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{}\" height=\"18\" fill=\"#cfe3cf\"/>", WIDTH - LEFT);
-        for &(from_ns, until_ns) in lane.gaps.iter().filter(|gap| gap.0 < end_ns && gap.1 > start_ns) {
-            let (left, right) = (from_ns.max(start_ns), until_ns.min(end_ns));
-            // A gap of a few microseconds is narrower than a pixel.
-            let width = (x(right, start_ns, end_ns) - x(left, start_ns, end_ns)).max(0.5);
-            let _ = writeln!(
-                page,
-                "<rect x=\"{:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"18\" fill=\"#333\"><title>{:.1} us from {from_ns} ns</title></rect>",
-                x(left, start_ns, end_ns),
-                (until_ns - from_ns) as f64 / 1000.0,
-            );
+        for (stretches, top, height, colour) in [(&lane.gaps, y, 18, "#333"), (&lane.preemptions, y + 13, 5, "#4a90d9")]
+        {
+            for &(from_ns, until_ns) in stretches.iter().filter(|gap| gap.0 < end_ns && gap.1 > start_ns) {
+                let (left, right) = (from_ns.max(start_ns), until_ns.min(end_ns));
+                // A gap of a few microseconds is narrower than a pixel.
+                let width = (x(right, start_ns, end_ns) - x(left, start_ns, end_ns)).max(0.5);
+                let _ = writeln!(
+                    page,
+                    "<rect x=\"{:.2}\" y=\"{top}\" width=\"{width:.2}\" height=\"{height}\" fill=\"{colour}\"><title>{:.1} us from {from_ns} ns</title></rect>",
+                    x(left, start_ns, end_ns),
+                    (until_ns - from_ns) as f64 / 1000.0,
+                );
+            }
         }
     }
     for tick in 0..=TICKS {
@@ -98,6 +151,17 @@ fn draw(lanes: &[Lane], start_ns: i64, end_ns: i64) -> String {
     page + "</svg>\n"
 }
 
+/// A name from an archive as text of the picture.
+fn escaped(text: &str) -> String {
+    let escape = |letter: char| match letter {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        letter if letter.is_control() => "?".to_owned(),
+        letter => letter.to_string(),
+    };
+    text.chars().map(escape).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,14 +169,22 @@ mod tests {
     #[test]
     fn gaps_are_where_they_were_and_what_is_outside_is_cut() {
         let lanes = [
-            Lane { thread: 0, cpu: 1, gaps: vec![(-500, 100), (400, 600)] },
-            Lane { thread: 1, cpu: 1, gaps: vec![(2_000, 3_000)] },
+            Lane {
+                label: "a<b on CPU 1".into(),
+                gaps: vec![(-500, 100), (400, 600)],
+                preemptions: vec![(410, 590), (650, 700)],
+            },
+            Lane { label: "c on CPU 1".into(), gaps: vec![(2_000, 3_000)], ..Lane::default() },
         ];
         let page = draw(&lanes, 0, 1_000);
         let dark: Vec<&str> = page.lines().filter(|line| line.contains("#333")).collect();
         assert_eq!(dark.len(), 2, "{page}");
-        assert!(dark[0].starts_with("<rect x=\"150.00\"") && dark[0].contains("width=\"85.00\""), "{}", dark[0]);
-        assert!(dark[1].starts_with("<rect x=\"490.00\"") && dark[1].contains("width=\"170.00\""), "{}", dark[1]);
-        assert!(page.contains("thread 1 on CPU 1") && page.ends_with("</svg>\n"));
+        assert!(dark[0].starts_with("<rect x=\"190.00\"") && dark[0].contains("width=\"81.00\""), "{}", dark[0]);
+        assert!(dark[1].starts_with("<rect x=\"514.00\"") && dark[1].contains("width=\"162.00\""), "{}", dark[1]);
+        assert_eq!(page.lines().filter(|line| line.contains("#4a90d9")).count(), 2);
+        assert!(
+            page.contains("1 of 2 preemptions are within a gap that the thread saw, which is at most 0.0 us longer")
+        );
+        assert!(page.contains(">a&lt;b on CPU 1<") && page.ends_with("</svg>\n"), "{page}");
     }
 }

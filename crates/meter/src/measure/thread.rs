@@ -22,6 +22,8 @@ const STACK_BYTES: usize = 128 << 10;
 #[derive(Debug, Clone)]
 pub struct ThreadRequest {
     pub thread: u32,
+    /// Its name in the kernel.
+    pub name: String,
     /// CPUs to bind to; it is expected to run on the first. Not bound if `pinned` is false.
     pub cpus: Vec<u32>,
     pub pinned: bool,
@@ -93,8 +95,7 @@ pub fn spawn(
     mut context: ThreadContext,
     ready: Sender<Readiness>,
 ) -> std::io::Result<JoinHandle<Measured>> {
-    let name = format!("tardy-cpu{}", request.cpus.first().copied().unwrap_or(request.thread));
-    std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(move || {
+    std::thread::Builder::new().name(request.name.clone()).stack_size(STACK_BYTES).spawn(move || {
         let effective = set_up(&request, &mut *context.waiter);
         let failed = effective.is_err();
         let _ = ready.send((request.thread, effective));

@@ -10,8 +10,9 @@ use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::measure::waiter::{Arrival, Waiter};
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
+use archive::method::{BusyThread as Described, Method, MethodRequest};
 use archive::settings::Policy;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -25,19 +26,29 @@ const FULL_PERCENT: u64 = 95;
 
 pub struct Map;
 
-/// The work of every thread of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What one thread does.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Work {
-    threads: u64,
+    /// `None`: as for the other methods.
+    name: Option<String>,
+    cpu: u32,
     policy: Policy,
     priority: u8,
     gap_ns: i64,
-    /// Share of each period; 100: always busy.
-    percent: u64,
+    period_ns: i64,
+    /// CPU time from the start of each period on; `None`: it is always busy.
+    burst_ns: Option<i64>,
+    /// Part of its CPU that no thread without a real-time policy can have, in %.
+    real_time_percent: u64,
 }
 
 impl Work {
-    fn of(request: &MethodRequest) -> Self {
+    /// The threads of a run: those that a file describes, or equal ones on every measured CPU.
+    fn of(request: &MethodRequest, measured: &[u32], interval_ns: u64) -> Vec<Self> {
+        let gap_ns = request.number("gap_ns") as i64;
+        if !request.threads.is_empty() {
+            return request.threads.iter().map(|thread| Self::described(thread, gap_ns)).collect();
+        }
         let (threads, policy) = (request.number("threads"), request.value("policy"));
         let realtime = |policy| (policy, request.number("priority") as u8, REALTIME_SHARE_PERCENT / threads.max(1));
         let (policy, priority, default_percent) = match policy {
@@ -45,13 +56,43 @@ impl Work {
             Some("rr") => realtime(Policy::Rr),
             _ => (Policy::Other, 0, 100),
         };
-        let percent = if request.is_set("work") { request.number("work") } else { default_percent };
-        Self { threads, policy, priority, gap_ns: request.number("gap_ns") as i64, percent: percent.max(1) }
+        let percent = if request.is_set("work") { request.number("work") } else { default_percent }.max(1);
+        let period_ns = interval_ns as i64;
+        let on = |cpu| Self {
+            name: None,
+            cpu,
+            policy,
+            priority,
+            gap_ns,
+            period_ns,
+            burst_ns: (percent < 100).then(|| (period_ns * percent as i64 / 100).max(1)),
+            real_time_percent: if policy == Policy::Other { 0 } else { percent },
+        };
+        measured.iter().flat_map(|cpu| (0..threads).map(move |_| on(*cpu))).collect()
     }
 
-    fn fills_a_cpu(&self) -> bool {
-        self.policy != Policy::Other && self.threads * self.percent > FULL_PERCENT
+    fn described(thread: &Described, gap_ns: i64) -> Self {
+        let ns = |us: u64| i64::try_from(us.saturating_mul(1_000)).unwrap_or(i64::MAX).max(1);
+        Self {
+            name: Some(thread.name.clone()),
+            cpu: thread.cpu,
+            policy: thread.policy,
+            priority: thread.priority,
+            gap_ns,
+            period_ns: thread.periodic.map_or(1, |periodic| ns(periodic.period_us)),
+            burst_ns: thread.periodic.map(|periodic| ns(periodic.work_us)),
+            real_time_percent: thread.real_time_percent(),
+        }
     }
+}
+
+/// CPUs on which real-time threads leave no time for others, ascending.
+fn full_cpus(works: &[Work]) -> Vec<u32> {
+    let mut percent = BTreeMap::<u32, u64>::new();
+    for work in works {
+        *percent.entry(work.cpu).or_default() += work.real_time_percent;
+    }
+    percent.into_iter().filter(|(_, percent)| *percent > FULL_PERCENT).map(|(cpu, _)| cpu).collect()
 }
 
 /// One busy thread.
@@ -68,9 +109,9 @@ struct BusyThread {
 }
 
 impl BusyThread {
-    fn new(work: Work, period_ns: i64, over: Arc<AtomicBool>) -> Self {
-        let burst_ns = (work.percent < 100).then(|| (period_ns * work.percent as i64 / 100).max(1));
-        Self { gap_ns: work.gap_ns, burst_ns, period_ns, last_ns: None, period_start_ns: 0, worked_ns: 0, over }
+    fn new(work: &Work, over: Arc<AtomicBool>) -> Self {
+        let Work { gap_ns, burst_ns, period_ns, .. } = *work;
+        Self { gap_ns, burst_ns, period_ns, last_ns: None, period_start_ns: 0, worked_ns: 0, over }
     }
 
     /// Books one reading; returns what the loop has to do next.
@@ -145,50 +186,76 @@ impl MeasuringMethod for Map {
         Vec::new()
     }
 
+    /// Those of its most urgent thread: who may have them may have the others.
     fn scheduling(&self, request: &MethodRequest) -> Option<(Policy, u8)> {
-        let work = Work::of(request);
-        Some((work.policy, work.priority))
+        let works = Work::of(request, &[0], 0);
+        works.iter().map(|work| (work.policy, work.priority)).max_by_key(|(_, priority)| *priority)
     }
 
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let work = Work::of(site.request());
-        if work.fills_a_cpu() && site.measured.len() == site.allowed.len() {
-            return Err(MethodError::Impossible { method: Method::Map, obstacles: vec![no_cpu_left(work)] });
+        let works = Work::of(site.request(), site.measured, site.settings.interval_ns);
+        let obstacles = obstacles(site, &works);
+        if !obstacles.is_empty() {
+            return Err(MethodError::Impossible { method: Method::Map, obstacles });
         }
-        let period_ns = site.settings.interval_ns as i64;
-        let station = |cpu: u32| {
-            let over = Arc::<AtomicBool>::default();
-            let waiter = BusyThread::new(work, period_ns, over.clone());
-            let release: Release = Box::new(move || over.store(true, Relaxed));
-            Station {
-                scheduling: Some((work.policy, work.priority)),
-                pinned: Some(true),
-                release: Some(release),
-                ..Station::new(cpu, waiter)
-            }
-        };
-        Ok(site.measured.iter().flat_map(|cpu| (0..work.threads).map(move |_| *cpu)).map(station).collect())
+        Ok(works.into_iter().map(station).collect())
     }
 }
 
-fn no_cpu_left(work: Work) -> Obstacle {
+fn station(work: Work) -> Station {
+    let over = Arc::<AtomicBool>::default();
+    let waiter = BusyThread::new(&work, over.clone());
+    let release: Release = Box::new(move || over.store(true, Relaxed));
+    let station = Station::new(work.cpu, waiter);
+    Station {
+        name: work.name.unwrap_or_else(|| station.name.clone()),
+        scheduling: Some((work.policy, work.priority)),
+        pinned: Some(true),
+        release: Some(release),
+        ..station
+    }
+}
+
+/// What keeps these threads from running here.
+fn obstacles(site: &Site, works: &[Work]) -> Vec<Obstacle> {
+    let mut obstacles: Vec<Obstacle> =
+        works.iter().filter(|work| !site.measured.contains(&work.cpu)).map(|work| not_measured(work, site)).collect();
+    if site.allowed.iter().all(|cpu| full_cpus(works).contains(cpu)) {
+        obstacles.push(no_cpu_left());
+    }
+    obstacles
+}
+
+fn not_measured(work: &Work, site: &Site) -> Obstacle {
+    let measured: Vec<String> = site.measured.iter().map(u32::to_string).collect();
+    Obstacle {
+        kind: ObstacleKind::Cpus,
+        text: format!("{} is on CPU {}, which is not measured", work.name.as_deref().unwrap_or("a thread"), work.cpu),
+        fix: format!("set its cpu to one of {}, or change --cpus", measured.join(",")),
+    }
+}
+
+fn no_cpu_left() -> Obstacle {
     Obstacle {
         kind: ObstacleKind::Cpus,
         text: format!(
-            "{} real-time threads busy for {} % of the time leave no CPU for the meter and the machine",
-            work.threads, work.percent
+            "real-time threads busy for more than {FULL_PERCENT} % of the time on every CPU leave none for the meter and the machine"
         ),
-        fix: "leave a CPU out with --cpus, or set a smaller work=".into(),
+        fix: "leave a CPU out with --cpus or in the file, or let the threads work less".into(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::method::PeriodicWork;
+
+    fn works(request: &str, measured: &[u32]) -> Vec<Work> {
+        Work::of(&MethodRequest::parse(request).unwrap(), measured, 1_000_000)
+    }
 
     fn busy(request: &str) -> BusyThread {
-        let work = Work::of(&MethodRequest::parse(request).unwrap());
-        BusyThread { last_ns: Some(0), ..BusyThread::new(work, 1_000_000, Arc::default()) }
+        BusyThread { last_ns: Some(0), ..BusyThread::new(&works(request, &[0])[0], Arc::default()) }
     }
 
     #[test]
@@ -206,13 +273,45 @@ mod tests {
 
     #[test]
     fn real_time_threads_leave_time_to_others_unless_asked_otherwise() {
-        let work = |text: &str| Work::of(&MethodRequest::parse(text).unwrap());
-        assert_eq!(work("map").percent, 100);
-        assert_eq!(work("map:policy=fifo,threads=4").percent, 20);
-        assert!(!work("map").fills_a_cpu() && !work("map:policy=rr").fills_a_cpu());
-        assert!(
-            work("map:policy=rr,work=50").fills_a_cpu() && work("map:policy=fifo,threads=1,work=100").fills_a_cpu()
-        );
+        let full = |text: &str| full_cpus(&works(text, &[0, 2]));
+        assert_eq!(works("map", &[0, 2]).len(), 4);
+        assert_eq!(works("map", &[0])[0].burst_ns, None);
+        assert_eq!(works("map:policy=fifo,threads=4", &[0])[0].burst_ns, Some(200_000));
+        assert_eq!((full("map"), full("map:policy=rr")), (vec![], vec![]));
+        assert_eq!(full("map:policy=rr,work=50"), [0, 2]);
+        assert_eq!(full("map:policy=fifo,threads=1,work=100"), [0, 2]);
+    }
+
+    fn described(cpu: u32, policy: Policy, work_us: Option<u64>) -> Described {
+        let periodic = work_us.map(|work_us| PeriodicWork { period_us: 1_000, work_us });
+        let priority = if policy == Policy::Other { 0 } else { 10 };
+        Described { name: format!("on{cpu}"), cpu, policy, priority, periodic }
+    }
+
+    #[test]
+    fn described_threads_replace_the_equal_ones() {
+        let threads = vec![described(1, Policy::Fifo, Some(600)), described(1, Policy::Other, None)];
+        let request = MethodRequest { threads, ..MethodRequest::from(Method::Map) };
+        let works = Work::of(&request, &[0, 1], 5);
+        let of = |work: &Work| (work.cpu, work.policy, work.period_ns, work.burst_ns);
+        assert_eq!(of(&works[0]), (1, Policy::Fifo, 1_000_000, Some(600_000)));
+        assert_eq!((works.len(), works[1].burst_ns, works[1].name.as_deref()), (2, None, Some("on1")));
+        assert_eq!(Map.scheduling(&request), Some((Policy::Fifo, 10)));
+        assert_eq!(full_cpus(&works), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn threads_that_leave_no_cpu_or_have_none_are_refused() {
+        let settings = archive::settings::RunSettings::default();
+        let site = Site { settings: &settings, measured: &[0, 1], allowed: &[0, 1] };
+        let texts = |threads: Vec<Described>| -> Vec<String> {
+            let request = MethodRequest { threads, ..MethodRequest::from(Method::Map) };
+            obstacles(&site, &Work::of(&request, site.measured, 5)).into_iter().map(|one| one.text).collect()
+        };
+        let fifo = |cpu| described(cpu, Policy::Fifo, None);
+        assert_eq!(texts(vec![fifo(0), described(1, Policy::Other, None)]), [] as [&str; 0]);
+        assert!(texts(vec![fifo(0), fifo(1)])[0].contains("leave none for the meter"));
+        assert_eq!(texts(vec![described(3, Policy::Other, None)]), ["on3 is on CPU 3, which is not measured"]);
     }
 
     #[test]

@@ -103,6 +103,8 @@ pub type Release = Box<dyn Fn() + Send>;
 pub struct Station {
     /// The CPU that is measured, to which the thread is bound unless `pinned` is false.
     pub cpu: u32,
+    /// The thread's name in the trace.
+    pub name: String,
     /// Replaces the run's setting, if the method requires it.
     pub pinned: Option<bool>,
     pub scheduling: Option<(Policy, u8)>,
@@ -121,6 +123,7 @@ impl Station {
     pub fn new(cpu: u32, waiter: impl Waiter + 'static) -> Self {
         Self {
             cpu,
+            name: format!("tardy-cpu{cpu}"),
             pinned: None,
             scheduling: None,
             together: false,

@@ -79,6 +79,7 @@ impl<'a> OwnThreads<'a> {
         for (at, station) in stations.into_iter().enumerate() {
             let Station {
                 cpu,
+                name,
                 pinned,
                 scheduling,
                 together,
@@ -99,6 +100,7 @@ impl<'a> OwnThreads<'a> {
             let (policy, priority) = scheduling.unwrap_or((settings.policy, settings.priority));
             let request = ThreadRequest {
                 thread: at as u32,
+                name,
                 cpus: vec![cpu],
                 pinned: pinned.unwrap_or(plan.pinned),
                 policy,

@@ -29,6 +29,7 @@ fn requests() -> Vec<MethodRequest> {
             let set = |value| MethodRequest {
                 name: definition.method,
                 options: BTreeMap::from([(option.key.to_owned(), value)]),
+                ..MethodRequest::default()
             };
             requests.extend(values.into_iter().map(set));
         }

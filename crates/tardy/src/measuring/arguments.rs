@@ -4,6 +4,7 @@ mod extent;
 mod load;
 mod output;
 pub mod planned;
+mod thread_file;
 mod trace;
 mod tracer;
 pub mod words;
@@ -184,7 +185,7 @@ impl RunArguments {
             watch: None,
             audit: None,
             counters: !virtual_time && !self.no_counters,
-            method: self.method_with_engine()?,
+            method: thread_file::with_threads(&self.method_with_engine()?)?,
             fio_jobs: self.fio.as_deref().map(fio_jobs).transpose()?,
         })
     }

@@ -5,18 +5,19 @@
 //! wake-up takes longer than in the reference, the other medians may, too; both factors are printed.
 
 mod devices;
+mod execution_map;
 mod responses;
 mod rtc_endings;
-
 mod vfio;
+
 use crate::lab::{Lab, assert_ledgers_add_up};
 use archive::loss::LossKind;
 use archive::reader::Run;
 use archive::spike::SpikeReason;
 use std::ops::RangeInclusive;
-
 use std::path::Path;
 use std::process::Child;
+
 /// What a median may be of the reference, as a factor either way.
 const FACTOR: f64 = 2.0;
 /// Median of a timer's wake-up in the machine of the reference.
@@ -39,7 +40,6 @@ pub struct Case {
     pub machine: &'static [&'static str],
     /// Words for `tardy run` beside method and duration.
     pub run: &'static [&'static str],
-}
     /// Starts what a device of the machine needs beside it, in the directory of the test.
     pub beside: Option<fn(&Path) -> Child>,
 }
@@ -52,6 +52,7 @@ impl Drop for Beside {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
 
 impl Default for Case {
     fn default() -> Self {
@@ -63,8 +64,8 @@ impl Default for Case {
             is_periodic: true,
             machine: &[],
             run: &[],
-        }
             beside: None,
+        }
     }
 }
 
@@ -105,8 +106,8 @@ fn expected_us(case: &Case, slowness: f64) -> RangeInclusive<f64> {
 /// Boots the machine of a case, measures in it, prints a line and returns what is wrong.
 fn failures(case: &Case) -> Vec<String> {
     let lab = lab(case);
-    let slowness = if case.method == "timer" { 1.0 } else { slowness(&lab) };
     let _beside = case.beside.map(|start| Beside(start(&lab.path(""))));
+    let slowness = if case.method == "timer" { 1.0 } else { slowness(&lab) };
     let expected_us = expected_us(case, slowness);
     let duration = format!("{}s", seconds(case));
     let words = [&["--method", case.method, "--duration", &duration][..], case.run].concat();

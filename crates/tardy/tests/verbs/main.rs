@@ -9,6 +9,7 @@ mod check_live;
 mod compare;
 mod documents;
 mod emulator;
+mod execution_map_live;
 mod experiment;
 mod explain_bound;
 mod explain_diff;
