@@ -23,6 +23,27 @@ stacks: boolean,
 interception: string | null, };
 
 /**
+ * A thread that reads the clock while it has its CPU.
+ */
+export type BusyThread = { 
+/**
+ * Its name in the trace and in the execution map.
+ */
+name: string, 
+/**
+ * The CPU to which it is bound.
+ */
+cpu: number, policy: Policy, 
+/**
+ * 1 to 98 for FIFO and RR, otherwise 0.
+ */
+priority: number, 
+/**
+ * When it works; `None`: always.
+ */
+periodic?: PeriodicWork, };
+
+/**
  * How a chain of callers was recorded.
  */
 export type ChainSource = "entries" | "graph" | "stack";
@@ -539,7 +560,11 @@ export type MethodRequest = { name: Method,
 /**
  * Values by key; one that is a flag has an empty value.
  */
-options: { [key in string]: string }, };
+options: { [key in string]: string }, 
+/**
+ * The threads of `map` that the host read from the file of its option `file`.
+ */
+threads?: Array<BusyThread>, };
 
 /**
  * What occupied the CPU, and for how long.
@@ -567,6 +592,19 @@ minor: number,
  * Had to wait for I/O.
  */
 major: number, };
+
+/**
+ * The work of a thread that sleeps between its periods.
+ */
+export type PeriodicWork = { 
+/**
+ * Distance of two starts.
+ */
+period_us: number, 
+/**
+ * CPU time from each start on.
+ */
+work_us: number, };
 
 /**
  * One phase and its owners; `ns` is the sum of the owners.
