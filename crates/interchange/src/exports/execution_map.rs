@@ -62,7 +62,7 @@ pub fn svg(run: &Run) -> Result<String, ExecutionMapError> {
         let label = format!("{name} on CPU {}", thread.cpu);
         lanes.insert((thread.cpu, thread.thread), Lane { label, gaps, preemptions: Preemptions::new() });
     }
-    add_preemptions(run, &mut lanes);
+    add_preemptions(run, settings.method.number("gap_ns"), &mut lanes);
     let lanes: Vec<Lane> = lanes.into_values().collect();
     let worst = lanes.iter().flat_map(|lane| &lane.gaps).max_by_key(|(from_ns, until_ns)| until_ns - from_ns);
     let Some((from_ns, until_ns)) = worst else { return Err(ExecutionMapError::NoSamples) };
@@ -70,8 +70,8 @@ pub fn svg(run: &Run) -> Result<String, ExecutionMapError> {
     Ok(draw(&lanes, start_ns, start_ns + WINDOW_NS))
 }
 
-/// What the traces of all spikes show of the threads.
-fn add_preemptions(run: &Run, lanes: &mut BTreeMap<(u32, u32), Lane>) {
+/// What the traces of all spikes show of the threads; what is shorter than a gap is left out.
+fn add_preemptions(run: &Run, gap_ns: u64, lanes: &mut BTreeMap<(u32, u32), Lane>) {
     let tid_of = |number: u32| {
         let threads = run.effective.as_ref().map_or(&[][..], |effective| &effective.threads);
         threads.iter().find(|thread| thread.thread == number).map_or(-1, |thread| thread.tid)
@@ -85,6 +85,7 @@ fn add_preemptions(run: &Run, lanes: &mut BTreeMap<(u32, u32), Lane>) {
     }
     // Traces overlap.
     for lane in lanes.values_mut() {
+        lane.preemptions.retain(|(from_ns, until_ns)| from_ns.abs_diff(*until_ns) > gap_ns);
         lane.preemptions.sort_unstable();
         lane.preemptions.dedup();
     }

@@ -96,7 +96,7 @@ fn audio() {
         machine: CARD,
         ..Case::default()
     };
-    let dummy = Case { median_us: 157.0, machine: DUMMY, ..card };
+    let dummy = Case { method: "audio", median_us: 157.0, machine: DUMMY, ..card };
     measure(&[card, Case { kernel: STOCK, ..card }, dummy, Case { kernel: STOCK, ..dummy }]);
 }
 

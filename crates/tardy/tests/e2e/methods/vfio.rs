@@ -39,6 +39,6 @@ fn uio_over_vfio() {
         beside: Some(server),
         ..Case::default()
     };
-    // The reference has no figure of the stock kernel, nor of the stretch from the doorbell on.
-    measure(&[case, Case { kernel: "debian:6.1", ..case }]);
+    // The reference has no figure of the stock kernel, whose handler is no thread: this one was measured here.
+    measure(&[case, Case { kernel: "debian:6.1", median_us: 29.0, ..case }]);
 }
