@@ -60,7 +60,7 @@ fn bench_a_stop_of_50_ms() {
 
 #[test]
 fn status_is_printed_on_request_and_the_test_goes_on() {
-    let child = start("-t 2 -q -D 2 -i 2000");
+    let child = start("-t 2 -q -i 2000");
     wait_for_sleeps(&child, 2, 10);
     signal(&child, Signal::USR1);
     signal(&child, Signal::USR2);
@@ -70,6 +70,9 @@ fn status_is_printed_on_request_and_the_test_goes_on() {
         shared = std::fs::read_to_string(&name).unwrap();
         !shared.is_empty()
     });
+    let most = sleeps(&child).into_iter().max().unwrap();
+    wait_for_sleeps(&child, 2, most + 10);
+    signal(&child, Signal::INT);
     let ran = finish(child);
     for text in [&shared, &ran.stderr] {
         let mut lines = text.lines().skip_while(|line| !line.starts_with("#---"));
@@ -85,7 +88,7 @@ fn status_is_printed_on_request_and_the_test_goes_on() {
 
 #[test]
 fn a_signal_to_one_thread_harms_none() {
-    let child = start("-t 2 -q -D 2 -i 2000 -d 0");
+    let child = start("-t 2 -q -l 1000 -i 2000 -d 0");
     wait_for_sleeps(&child, 2, 10);
     let threads = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
     let process = child.id() as i32;
@@ -104,7 +107,9 @@ fn a_signal_to_one_thread_harms_none() {
             line.split_once("C:").unwrap().1.trim_start().split(' ').next().unwrap().parse::<u64>().unwrap()
         });
     let cycles: Vec<u64> = cycles.collect();
-    assert!(cycles.len() == 2 && cycles.iter().all(|cycles| *cycles > 300), "{cycles:?}");
+    // The first that reaches the end ends the test.
+    assert!(cycles.len() == 2 && cycles.iter().max() == Some(&1000), "{cycles:?}");
+    assert!(cycles.iter().all(|cycles| *cycles > 100), "{cycles:?}");
 }
 
 #[test]
@@ -162,15 +167,16 @@ fn a_slow_reader_of_samples_costs_samples_that_are_counted() {
 fn a_fifo_serves_every_reader_and_waits_for_none() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("status");
-    let child = start(&format!("-q -t 2 -D 3 -F {}", path.display()));
+    let child = start(&format!("-q -t 2 -F {}", path.display()));
     wait_for_sleeps(&child, 2, 10);
     for _ in 0..2 {
-        let read = Command::new("timeout").arg("2").arg("cat").arg(&path).output().unwrap();
+        let read = Command::new("timeout").arg("60").arg("cat").arg(&path).output().unwrap();
         let text = String::from_utf8(read.stdout).unwrap();
         assert!(text.starts_with("T: 0 (") && text.lines().count() >= 2, "{text:?}");
     }
-    // A reader that never reads does not delay the test.
+    // A reader that never reads does not delay the end of the test.
     let stalled = std::fs::OpenOptions::new().read(true).open(&path);
+    signal(&child, Signal::INT);
     let ran = finish(child);
     drop(stalled);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
