@@ -291,7 +291,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         code: "server.plan-refused",
         meaning: "A plan to queue has mistakes.",
-        fix: "correct what the message names; `tardy plan PLAN` checks a file",
+        fix: "correct what the message names; `tardy plan check PLAN` shows every wrong line",
     },
     Definition {
         code: "server.nothing-between",

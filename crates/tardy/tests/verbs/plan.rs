@@ -80,6 +80,7 @@ fn every_plan_that_comes_along_is_sound_and_documented() {
         ("osadl.toml", 1),
         ("overnight.toml", 4),
         ("smoke.toml", 1),
+        ("storage-study.toml", 16),
         ("three-kernels.toml", 3),
     ];
     assert_eq!(checked, expected.map(|(name, steps)| (name.to_owned(), steps)));
