@@ -17,6 +17,10 @@ MDBOOK := target/mdbook/bin/mdbook
 MDBOOK_VERSION := 0.5.4
 ZIG := target/zig/bin/python
 ZIG_VERSION := 0.13.0
+DUCKDB := target/duckdb/bin/python
+DUCKDB_VERSION := 2.0.1
+SPARK := target/spark/bin/python
+SPARK_VERSION := 4.3.0
 SKIPPED := target/skipped-tests
 TOOLS := target/tools
 BUSY_ROUNDS ?= 20
@@ -38,7 +42,7 @@ FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check deb-check-unit clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check deb-check-unit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -126,6 +130,14 @@ simulate-judge: ## check every claim of the judge on simulated machines with kno
 bench-cyclictest: build ## print paired runs of cyclictest and of tardy-meter under that name
 	python3 bench/cyclictest_front.py
 
+check-open-data: $(SPARK) build ## measure 1 s, export the lab, ask the questions of docs/how-to/open-data.md in Spark (downloads 500 MB once)
+	packaging/install-dependencies --open-data
+	@rm -rf target/open-data
+	$(TARDY) run --duration 1s --limit 50us --out target/open-data/runs/first || [ $$? = 1 ]
+	$(TARDY) store ingest target/open-data/runs/first --store target/open-data/runs
+	$(TARDY) store export --store target/open-data/runs --parquet target/open-data/export
+	$(SPARK) crates/store/tests/open_data/ask.py spark docs/how-to/open-data.md target/open-data/export
+
 check-perfetto: build ## measure 3 s, export, and load the file with Perfetto's trace processor (downloads 15 MB once)
 	crates/tardy/tests/perfetto/check $(RUN)
 
@@ -162,7 +174,7 @@ test-machine: # where CI is set, fail at once on a machine that cannot trace, an
 
 # A test that the machine cannot run is neither a failure nor a success: it is counted and listed. With CI set it fails.
 # More tests at a time than CPUs: most of the time of most tests is spent waiting for slow lines and running loads.
-test-rust: $(UI) $(METER) $(TOOLS)
+test-rust: $(UI) $(METER) $(TOOLS) $(DUCKDB)
 	@mkdir -p target; : > $(SKIPPED)
 	status=0; TARDY_SKIPPED_TESTS=$(CURDIR)/$(SKIPPED) $(TOOLS)/bin/cargo-nextest nextest run --workspace --all-features --test-threads $$(($$(nproc) + 2)) || status=$$?; \
 	  echo "tests that this machine could not run: $$(wc -l < $(SKIPPED))"; sort $(SKIPPED) | sed 's/^/  /'; exit $$status
@@ -243,6 +255,16 @@ $(MDBOOK): Makefile
 $(ZIG): Makefile
 	python3 -m venv --clear target/zig
 	target/zig/bin/python -m pip install --quiet --disable-pip-version-check ziglang==$(ZIG_VERSION)
+	@touch $@
+
+$(DUCKDB): Makefile
+	python3 -m venv --clear target/duckdb
+	$@ -m pip install --quiet --disable-pip-version-check duckdb==$(DUCKDB_VERSION)
+	@touch $@
+
+$(SPARK): Makefile
+	python3 -m venv --clear target/spark
+	$@ -m pip install --quiet --disable-pip-version-check pyspark==$(SPARK_VERSION)
 	@touch $@
 
 $(LABGRID)/requirements.txt: crates/tardy/tests/boards/requirements-labgrid.txt

@@ -1,6 +1,7 @@
 //! Where an index and its archives are.
 
 use crate::error::StoreError;
+use crate::objects::ObjectsAddress;
 use std::path::{Path, PathBuf};
 
 /// Name of the index beside the archives.
@@ -10,6 +11,8 @@ const INDEX_FILE: &str = "index.sqlite";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     pub archives: PathBuf,
+    /// The object store that has the archives, if there is one: the directory has copies then.
+    pub objects: Option<ObjectsAddress>,
     index: Index,
 }
 
@@ -29,7 +32,7 @@ impl Address {
     /// [`StoreError::Address`] for a URL of another kind.
     pub fn parse(text: &str, archives: &Path) -> Result<Self, StoreError> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return Ok(Self { index: Index::Server(text.to_owned()), archives: archives.to_owned() });
+            return Ok(Self { index: Index::Server(text.to_owned()), archives: archives.to_owned(), objects: None });
         }
         if text.contains("://") || text.is_empty() {
             return Err(StoreError::Address(text.to_owned()));
@@ -39,7 +42,7 @@ impl Address {
 
     /// The index in a directory of archives.
     pub fn directory(archives: &Path) -> Self {
-        Self { index: Index::File, archives: archives.to_owned() }
+        Self { index: Index::File, archives: archives.to_owned(), objects: None }
     }
 
     /// The URL of the index, if `root` is the absolute path of the directory of archives, without `..`.

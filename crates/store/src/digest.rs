@@ -40,7 +40,7 @@ pub struct Contents {
 impl Contents {
     /// Reads every recorded file of an archive.
     pub fn of(archive: &ArchiveDirectory) -> io::Result<Self> {
-        let files = names(archive)?.into_iter().map(|name| summed(archive, name));
+        let files = names(archive)?.into_iter().map(|name| recorded_file(archive, name));
         Ok(Self { files: files.collect::<io::Result<_>>()? })
     }
 
@@ -109,7 +109,8 @@ fn inside(archive: &ArchiveDirectory, folder: &Path) -> io::Result<Vec<String>> 
     }
 }
 
-fn summed(archive: &ArchiveDirectory, name: String) -> io::Result<RecordedFile> {
+/// A file with its length and checksum.
+pub fn recorded_file(archive: &ArchiveDirectory, name: String) -> io::Result<RecordedFile> {
     let mut file = archive.file(&name)?;
     let (mut sum, mut buffer) = (Sum::default(), vec![0; 256 << 10]);
     loop {

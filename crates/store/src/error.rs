@@ -14,6 +14,10 @@ const CONFLICTS: [&str; 3] = ["40001", "40P01", "23505"];
 pub enum StoreError {
     #[error("`{0}` is no address of an index; write a directory, or postgres://USER@HOST/DATABASE")]
     Address(String),
+    #[error("no address of an object store: {0}")]
+    ObjectsAddress(String),
+    #[error("failed to use the object store {store}: {source}")]
+    Objects { store: String, source: object_store::Error },
     #[error("failed to use the index: {0}")]
     Database(#[from] sqlx::Error),
     #[error("failed to update the schema of the index: {0}; a newer tardy may have made it")]

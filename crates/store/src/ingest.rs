@@ -78,16 +78,17 @@ impl Store {
     ) -> Result<Ingested, StoreError> {
         let (store, path) = (self.clone(), archive.to_owned());
         let (digest, kept) = tokio::task::spawn_blocking(move || store.kept(&path)).await??;
+        // Before its rows: a run of the index has its archive.
+        self.send_to_objects(&digest, &self.artefacts.path(&kept.location)).await?;
         let mut again = again;
         if !again && let Some(known) = self.known(&digest).await? {
-            if known.location == kept.location
-                || Run::open_without_seconds(self.artefacts.path(&known.location)).is_ok()
-            {
+            if known.location == kept.location || self.is_kept(&digest, &known.location).await? {
                 return Ok(known);
             }
             // Its archive was removed, or moved to here.
             again = true;
         }
+        let kept = Kept { pins: self.pins_beside(&digest, kept.pins).await?, ..kept };
         let store = self.clone();
         let prepared = tokio::task::spawn_blocking(move || store.prepared(digest, kept, &*assess)).await??;
         self.record(&prepared, again).await

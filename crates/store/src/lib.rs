@@ -5,6 +5,7 @@
 //! this machine in it; pages and `--json` show it as it is.
 //!
 //! * [`Address`] names an index and its archives; [`Store::open`] opens both and updates the schema.
+//! * [`ObjectsAddress`] names an object store that has the archives; the directory is a copy then.
 //! * [`Store::ingest`] adds an archive. Adding it twice, at once or after a crash leaves it there once.
 //! * [`PackedArchive`] is an archive to send, [`Store::receive`] takes one from a stream.
 //! * [`queries`] answers what pages ask: fleet, history of a board, a run, series, culprits.
@@ -27,6 +28,9 @@ mod ingest;
 pub mod kernel_line;
 mod label;
 mod migrations;
+mod objects;
+#[cfg(feature = "parquet")]
+pub mod open_data;
 mod outline;
 mod packing;
 mod pins;
@@ -45,6 +49,7 @@ pub use address::Address;
 pub use assessment::{Assess, Assessment};
 pub use error::StoreError;
 pub use ingest::{Ingested, Outcome};
+pub use objects::ObjectsAddress;
 pub use outline::{Bar, Outline};
 pub use packing::PackedArchive;
 pub use pins::Pin;
@@ -56,6 +61,7 @@ pub use standing::Standing;
 
 use artefacts::Artefacts;
 use database::Database;
+use objects::Objects;
 use std::path::Path;
 
 /// An open index with its archives. Clones share their connections.
@@ -63,10 +69,12 @@ use std::path::Path;
 pub struct Store {
     database: Database,
     artefacts: Artefacts,
+    objects: Option<Objects>,
 }
 
 impl Store {
-    /// Opens the index at an address, makes it if it is a file that is missing, and updates its schema.
+    /// Opens the index at an address, makes it if it is a file that is missing, and updates its schema. An object
+    /// store is not asked until an archive is added or needed.
     ///
     /// # Errors
     /// [`StoreError::Database`] if the database cannot be opened, [`StoreError::Io`] if the directory of archives cannot be
@@ -75,7 +83,8 @@ impl Store {
         let artefacts = Artefacts::open(&address.archives)?;
         let database = Database::open(&address.url(artefacts.root())).await?;
         migrations::run(&database).await?;
-        Ok(Self { database, artefacts })
+        let objects = address.objects.as_ref().map(Objects::open).transpose()?;
+        Ok(Self { database, artefacts, objects })
     }
 
     /// The clock of the index in ns since 1970: that of the database server, if there is one.

@@ -1,6 +1,6 @@
 //! Every version of the schema, in order. A released one never changes: its checksum is in each database.
 
-use crate::database::Database;
+use crate::database::{Database, Engine};
 use crate::error::StoreError;
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
@@ -14,11 +14,23 @@ const ALL: [(i64, &str, &str); 6] = [
     (6, "triggers", include_str!("../migrations/0006_triggers.sql")),
 ];
 
+/// Views for programs outside: dates and figures as each database reads them.
+fn views(engine: Engine) -> (i64, &'static str, &'static str) {
+    let sql = match engine {
+        Engine::Sqlite => include_str!("../migrations/0007_views.sqlite.sql"),
+        Engine::Postgres => include_str!("../migrations/0007_views.postgres.sql"),
+    };
+    (7, "views", sql)
+}
+
 /// Brings a database to the newest version. Of several processes that start at once, one does it.
 pub async fn run(database: &Database) -> Result<(), StoreError> {
-    let migrations = ALL.map(|(version, name, sql)| {
-        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
-    });
+    let all = ALL.into_iter().chain([views(database.engine())]);
+    let migrations: Vec<Migration> = all
+        .map(|(version, name, sql)| {
+            Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+        })
+        .collect();
     let _alone = database.alone().await;
-    Ok(Migrator::with_migrations(migrations.into()).run(database.pool()).await?)
+    Ok(Migrator::with_migrations(migrations).run(database.pool()).await?)
 }

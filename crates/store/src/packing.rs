@@ -1,8 +1,9 @@
 //! An archive to send to the store of another host.
 
-use crate::digest::Contents;
+use crate::digest::{Contents, recorded_file};
 use crate::error::StoreError;
-use crate::pruning::PrunedContents;
+use crate::objects::Form;
+use crate::pruning::{CONTENTS_FILE, PrunedContents};
 use crate::receiving::{Refused, check_finished};
 use archive::directory::ArchiveDirectory;
 use archive::packed::{PackedError, PackedFile, PackedWriter, packed_bytes};
@@ -34,6 +35,26 @@ impl PackedArchive {
             Some(pruned) if pruned.contents != contents => Err(Refused::Pruned.into()),
             _ => Ok(Self { archive, contents }),
         }
+    }
+
+    /// An archive in the form in which an object store has it: whole, or as it is after its raw traces were removed.
+    pub(crate) fn for_objects(path: &Path) -> Result<(Form, Self), StoreError> {
+        let archive = ArchiveDirectory::open(path).map_err(StoreError::io(path))?;
+        let contents = Contents::of(&archive).map_err(StoreError::io(path))?;
+        match PrunedContents::read(&archive, &contents).map_err(StoreError::io(path))? {
+            Some(pruned) if pruned.contents != contents => Ok((Form::Pruned, Self::without_raw(path)?)),
+            _ => Ok((Form::Whole, Self { archive, contents })),
+        }
+    }
+
+    /// An archive without its raw traces, with the list of what it contained.
+    pub(crate) fn without_raw(path: &Path) -> Result<Self, StoreError> {
+        let archive = ArchiveDirectory::open(path).map_err(StoreError::io(path))?;
+        let mut contents = Contents::of(&archive).map_err(StoreError::io(path))?;
+        contents.files.retain(|file| !file.name.contains('/'));
+        contents.files.push(recorded_file(&archive, CONTENTS_FILE.to_owned()).map_err(StoreError::io(path))?);
+        contents.files.sort();
+        Ok(Self { archive, contents })
     }
 
     /// Its address: SHA-256 in hexadecimal.

@@ -31,12 +31,16 @@ impl Pins {
     /// Those of an archive. A file that cannot be understood counts as a pin: losing traces is worse than keeping them.
     pub fn read(archive: &ArchiveDirectory) -> io::Result<Self> {
         match archive.read(PINS_FILE, PINS_BYTES_MAX) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes).unwrap_or_else(|_| Self {
-                pins: vec![Pin { reason: format!("{PINS_FILE} cannot be read"), pinned_unix_ns: 0 }],
-            })),
+            Ok(bytes) => Ok(Self::parse(&bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(error),
         }
+    }
+
+    fn parse(json: &[u8]) -> Self {
+        serde_json::from_slice(json).unwrap_or_else(|_| Self {
+            pins: vec![Pin { reason: format!("{PINS_FILE} cannot be read"), pinned_unix_ns: 0 }],
+        })
     }
 
     pub async fn write_rows(&self, writing: &mut Writing<'_>, digest: &str) -> Result<(), StoreError> {
@@ -76,6 +80,12 @@ impl Store {
         self.change_pins(digest, |pins| pins.retain(|known| known.reason != reason)).await
     }
 
+    /// The pins of an archive: those of the object store, which every host sees, or else those beside the copy of this host.
+    pub(crate) async fn pins_beside(&self, digest: &str, here: Pins) -> Result<Pins, StoreError> {
+        let Some(objects) = &self.objects else { return Ok(here) };
+        Ok(objects.pins(digest, PINS_BYTES_MAX).await?.map_or(here, |json| Pins::parse(&json)))
+    }
+
     /// The row of the run is locked first, so that pruning and other changes of its pins wait.
     async fn change_pins(&self, digest: &str, change: impl FnOnce(&mut Vec<Pin>)) -> Result<Option<bool>, StoreError> {
         let mut writing = self.database.write().await?;
@@ -85,12 +95,16 @@ impl Store {
         let found: Option<(String, Option<i64>)> =
             sqlx::query_as(sql).bind(digest).fetch_optional(&mut *writing.transaction).await?;
         let Some((location, pruned)) = found else { return Ok(None) };
-        let path = self.artefacts.path(&location);
+        let path = self.here(digest, &location).await?;
         let archive = ArchiveDirectory::open(&path).map_err(StoreError::io(&path))?;
-        let mut pins = Pins::read(&archive).map_err(StoreError::io(&path))?;
+        let beside = Pins::read(&archive).map_err(StoreError::io(&path))?;
+        let mut pins = self.pins_beside(digest, beside).await?;
         change(&mut pins.pins);
         let json = serde_json::to_vec(&pins).expect("pins have only string keys");
         archive.replace(PINS_FILE, &json).map_err(StoreError::io(path.join(PINS_FILE)))?;
+        if let Some(objects) = &self.objects {
+            objects.put_pins(digest, json).await?;
+        }
         let sql = "DELETE FROM pins WHERE digest = $1";
         sqlx::query(sql).bind(digest).execute(&mut *writing.transaction).await?;
         pins.write_rows(&mut writing, digest).await?;

@@ -10,7 +10,7 @@ use archive::directory::ArchiveDirectory;
 use serde::{Deserialize, Serialize};
 use std::io;
 
-const CONTENTS_FILE: &str = "contents.json";
+pub(crate) const CONTENTS_FILE: &str = "contents.json";
 const CONTENTS_BYTES_MAX: u64 = 64 << 20;
 
 /// What was removed from a run.
@@ -49,9 +49,9 @@ impl Store {
     /// again completes it.
     ///
     /// # Errors
-    /// Those of the database and of the disk.
+    /// Those of the database, the disk and the object store.
     pub async fn prune(&self, run: &Prunable) -> Result<Option<Pruned>, StoreError> {
-        let path = self.artefacts.path(&run.location);
+        let path = self.here(&run.digest, &run.location).await?;
         let archive = ArchiveDirectory::open(&path).map_err(StoreError::io(&path))?;
         let present = Contents::of(&archive).map_err(StoreError::io(&path))?;
         let mut writing = self.database.write().await?;
@@ -59,7 +59,8 @@ impl Store {
         let sql = "UPDATE runs SET pruned_unix_ns = $2 WHERE digest = $1 AND pinned = 0";
         let marked = sqlx::query(sql).bind(&run.digest).bind(now).execute(&mut *writing.transaction).await?;
         // A pin beside the archive that this index has not read yet.
-        let pinned = !Pins::read(&archive).map_err(StoreError::io(&path))?.pins.is_empty();
+        let pins = Pins::read(&archive).map_err(StoreError::io(&path))?;
+        let pinned = !self.pins_beside(&run.digest, pins).await?.pins.is_empty();
         if marked.rows_affected() == 0 || pinned {
             return Ok(None);
         }
@@ -73,6 +74,7 @@ impl Store {
             archive.replace(CONTENTS_FILE, &json).map_err(StoreError::io(path.join(CONTENTS_FILE)))?;
             archive.sync_names().map_err(StoreError::io(&path))?;
         }
+        self.prune_objects(&run.digest, &path).await?;
         let mut pruned = Pruned::default();
         for file in present.raw() {
             archive.remove(&file.name).map_err(StoreError::io(path.join(&file.name)))?;

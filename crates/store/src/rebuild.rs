@@ -32,7 +32,7 @@ impl Store {
     /// The index answers all the while. Calls `progress` with the number of archives read.
     ///
     /// # Errors
-    /// Those of the database. An archive that cannot be read is left out.
+    /// Those of the database and of the object store. An archive that cannot be read is left out.
     pub async fn rebuild(
         &self,
         archives: Vec<PathBuf>,
@@ -45,12 +45,15 @@ impl Store {
             progress(number);
             match self.add(archive, Arc::clone(&assess), true).await {
                 Ok(ingested) => drop(found.insert(ingested.digest)),
-                Err(error @ (StoreError::Database(_) | StoreError::Thread(_))) => return Err(error),
+                Err(error @ (StoreError::Database(_) | StoreError::Thread(_) | StoreError::Objects { .. })) => {
+                    return Err(error);
+                }
                 Err(error) => rebuilt
                     .left_out
                     .push(LeftOut { archive: archive.display().to_string(), because: error.to_string() }),
             }
         }
+        self.rebuild_from_objects(&assess, &mut found, &mut rebuilt).await?;
         rebuilt.runs = found.len() as u64;
         let known: Vec<(String,)> = sqlx::query_as("SELECT digest FROM runs").fetch_all(self.database.pool()).await?;
         for (digest,) in known.into_iter().filter(|(digest,)| !found.contains(digest)) {
@@ -59,5 +62,33 @@ impl Store {
             writing.commit().await?;
         }
         Ok(rebuilt)
+    }
+
+    /// Adds the archives that only the object store has. Without a list of these nothing is removed.
+    async fn rebuild_from_objects(
+        &self,
+        assess: &Arc<dyn Assess>,
+        found: &mut BTreeSet<String>,
+        rebuilt: &mut Rebuilt,
+    ) -> Result<(), StoreError> {
+        let Some(objects) = &self.objects else { return Ok(()) };
+        for digest in objects.digests().await? {
+            if found.contains(&digest) {
+                continue;
+            }
+            let added = match self.fetched(objects, &digest).await {
+                Ok(Some(path)) => self.add(&path, Arc::clone(assess), true).await,
+                Ok(None) => continue,
+                Err(error) => Err(error),
+            };
+            match added {
+                Ok(ingested) => drop(found.insert(ingested.digest)),
+                Err(error @ (StoreError::Database(_) | StoreError::Thread(_) | StoreError::Objects { .. })) => {
+                    return Err(error);
+                }
+                Err(error) => rebuilt.left_out.push(LeftOut { archive: digest, because: error.to_string() }),
+            }
+        }
+        Ok(())
     }
 }

@@ -10,7 +10,8 @@ use crate::assessment::Assess;
 use crate::digest::{Contents, Sum, is_recorded};
 use crate::error::StoreError;
 use crate::ingest::{Ingested, Outcome};
-use crate::pruning::PrunedContents;
+use crate::objects::Form;
+use crate::pruning::{CONTENTS_FILE, PrunedContents};
 use archive::directory::{ArchiveDirectory, make_directories};
 use archive::manifest::RunState;
 use archive::packed::{PackedError, PackedLimits, PackedReader};
@@ -62,9 +63,7 @@ impl Store {
     pub async fn acknowledged(&self, digest: &str) -> Result<Option<Ingested>, StoreError> {
         check_address(digest)?;
         let Some(known) = self.known(digest).await? else { return Ok(None) };
-        let path = self.artefacts.path(&known.location);
-        let opens = tokio::task::spawn_blocking(move || Run::open_without_seconds(path).is_ok()).await?;
-        Ok(opens.then_some(known))
+        Ok(self.is_kept(digest, &known.location).await?.then_some(known))
     }
 
     /// Takes an archive with this address from a stream as [`archive::packed`] describes it. It is acknowledged when this
@@ -85,7 +84,7 @@ impl Store {
         }
         let has_row = self.known(digest).await?.is_some();
         let (store, of) = (self.clone(), digest.to_owned());
-        let (kept, put) = tokio::task::spawn_blocking(move || store.taken(&of, source, limits)).await??;
+        let (kept, put) = tokio::task::spawn_blocking(move || store.taken(&of, source, limits, Form::Whole)).await??;
         let ingested = self.ingest(&kept, assess).await?;
         // A server that follows the directory may have added it first.
         let outcome = if put && !has_row { Outcome::Added } else { ingested.outcome };
@@ -114,14 +113,20 @@ impl Store {
     }
 
     /// Where the archive is kept, once it is, and whether it was put there.
-    fn taken(&self, digest: &str, source: impl Read, limits: PackedLimits) -> Result<(PathBuf, bool), StoreError> {
+    pub(crate) fn taken(
+        &self,
+        digest: &str,
+        source: impl Read,
+        limits: PackedLimits,
+        form: Form,
+    ) -> Result<(PathBuf, bool), StoreError> {
         self.remove_abandoned_uploads()?;
         let kept = self.artefacts.path(&kept_location(digest));
         if is_whole(&kept, digest) {
             return Ok((kept, false));
         }
         let arriving = self.new_arriving(digest)?;
-        let made = received(digest, source, limits, &arriving).and_then(|()| self.put(&arriving, &kept, digest));
+        let made = received(digest, source, limits, form, &arriving).and_then(|()| self.put(&arriving, &kept, digest));
         if made.is_err() {
             let _ = fs::remove_dir_all(&arriving);
         }
@@ -158,8 +163,11 @@ impl Store {
 
 /// Checks that a text is a SHA-256 in hexadecimal.
 fn check_address(digest: &str) -> Result<(), Refused> {
-    let hexadecimal = digest.bytes().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'f'));
-    if digest.len() == DIGEST_LETTERS && hexadecimal { Ok(()) } else { Err(Refused::Address(digest.to_owned())) }
+    if is_address(digest) { Ok(()) } else { Err(Refused::Address(digest.to_owned())) }
+}
+
+pub(crate) fn is_address(digest: &str) -> bool {
+    digest.len() == DIGEST_LETTERS && digest.bytes().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Whether a directory has the archive with this address, with or without its raw traces.
@@ -174,14 +182,21 @@ fn is_whole(kept: &Path, digest: &str) -> bool {
 }
 
 /// Writes the archive into an empty directory, on the disk, if it is the one with this address.
-fn received(digest: &str, source: impl Read, limits: PackedLimits, arriving: &Path) -> Result<(), StoreError> {
+fn received(
+    digest: &str,
+    source: impl Read,
+    limits: PackedLimits,
+    form: Form,
+    arriving: &Path,
+) -> Result<(), StoreError> {
     let archive = ArchiveDirectory::open(arriving).map_err(StoreError::io(arriving))?;
-    let contents = unpacked(source, limits, &archive)?;
+    let contents = unpacked(source, limits, form, &archive)?;
     let found = contents.digest();
-    if found != digest {
+    if found != digest && !(form == Form::Pruned && is_whole(arriving, digest)) {
         return Err(Refused::OtherContents { found }.into());
     }
     check_finished(&Run::open_without_seconds(arriving).map_err(|_| Refused::Unreadable)?)?;
+    // A list of what it contained is beside these.
     let names = contents.files.iter().map(|file| file.name.as_str());
     sync_names(&archive, names).map_err(StoreError::io(arriving))
 }
@@ -195,12 +210,18 @@ pub fn check_finished(run: &Run) -> Result<(), Refused> {
     }
 }
 
-fn unpacked(source: impl Read, limits: PackedLimits, into: &ArchiveDirectory) -> Result<Contents, StoreError> {
+fn unpacked(
+    source: impl Read,
+    limits: PackedLimits,
+    form: Form,
+    into: &ArchiveDirectory,
+) -> Result<Contents, StoreError> {
     let mut reader = PackedReader::new(source, limits);
     let (mut contents, mut buffer) = (Contents::default(), vec![0; 256 << 10]);
     while let Some(file) = reader.next_file().map_err(Refused::Stream)? {
         let name = file.name;
-        if !is_recorded(&name) {
+        let is_list = form == Form::Pruned && name == CONTENTS_FILE;
+        if !is_recorded(&name) && !is_list {
             return Err(Refused::NotRecorded(name).into());
         }
         let failed = || StoreError::io(into.path().join(&name));
@@ -216,7 +237,9 @@ fn unpacked(source: impl Read, limits: PackedLimits, into: &ArchiveDirectory) ->
             }
         }
         written.sync_all().map_err(failed())?;
-        contents.files.push(sum.of(name));
+        if !is_list {
+            contents.files.push(sum.of(name));
+        }
     }
     Ok(contents)
 }

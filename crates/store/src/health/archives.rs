@@ -18,17 +18,23 @@ const NAMED: usize = 3;
 
 impl Store {
     pub(super) async fn archive_health(&self, archives: &[PathBuf]) -> Result<(u64, Vec<Finding>), StoreError> {
-        let rows: Vec<(String,)> =
-            sqlx::query_as("SELECT location FROM runs ORDER BY location").fetch_all(self.database.pool()).await?;
+        let rows: Vec<(String, String)> = sqlx::query_as("SELECT location, digest FROM runs ORDER BY location")
+            .fetch_all(self.database.pool())
+            .await?;
+        let of_objects = self.object_health(rows.iter().map(|(_, digest)| digest)).await;
         let (store, archives) = (self.clone(), archives.to_vec());
         let looked = tokio::task::spawn_blocking(move || {
-            let known: BTreeSet<String> = rows.into_iter().map(|(location,)| location).collect();
+            let known: BTreeSet<String> = rows.into_iter().map(|(location, _)| location).collect();
             let mut findings = store.directory_health();
-            findings.extend(store.missing(&known));
+            // With an object store the directory has copies alone.
+            if store.objects.is_none() {
+                findings.extend(store.missing(&known));
+            }
             findings.extend(store.unknown(&known, &archives));
             (free_bytes(store.archives()), findings)
         });
         let (free_bytes, mut findings) = looked.await?;
+        findings.extend(of_objects);
         if free_bytes < FREE_MIN_BYTES {
             let detail = format!("{} MB are free in {}", free_bytes >> 20, self.archives().display());
             findings.push(Finding::new(
@@ -62,6 +68,21 @@ impl Store {
             findings.push(Finding::new("tokens-readable", "other users can read the hashes of the tokens", fix));
         }
         findings
+    }
+
+    /// Rows whose archive the object store does not have.
+    async fn object_health(&self, digests: impl Iterator<Item = &String>) -> Option<Finding> {
+        let there = match self.objects.as_ref()?.digests().await {
+            Ok(there) => there,
+            Err(error) => {
+                let fix = "check the server, AWS_ENDPOINT_URL, the keys and the name of the bucket";
+                return Some(Finding::new("objects-unreachable", error.to_string(), fix));
+            }
+        };
+        let missing: Vec<&String> = digests.filter(|digest| !there.contains(*digest)).collect();
+        let detail = format!("{} not in the object store: {}", amount(missing.len(), "run"), some(&missing));
+        let fix = "`tardy store ingest DIR` on the host that has them";
+        (!missing.is_empty()).then(|| Finding::new("objects-missing", detail, fix))
     }
 
     /// Rows whose archive is gone.

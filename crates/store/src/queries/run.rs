@@ -194,13 +194,17 @@ impl Store {
     }
 
     /// The archive of a run, to open through `archive`'s reader; `None` if the index does not have it.
+    /// One that only the object store has is fetched first.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Those of the database and of the object store.
     pub async fn archive_of(&self, digest: &str) -> Result<Option<PathBuf>, StoreError> {
         let sql = "SELECT location FROM runs WHERE digest = $1";
         let found: Option<(String,)> = sqlx::query_as(sql).bind(digest).fetch_optional(self.database.pool()).await?;
-        Ok(found.map(|(location,)| self.artefacts.path(&location)))
+        match found {
+            Some((location,)) => self.here(digest, &location).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     async fn causes_of(&self, digest: &str) -> Result<Vec<RunCause>, StoreError> {

@@ -2,7 +2,7 @@
 
 use crate::postgres::Server;
 use crate::promises::{self, Lab};
-use crate::{changes, health, queue, retention, triggers, uploads};
+use crate::{backup, changes, health, objects, open_data, queue, retention, schema, triggers, uploads};
 use prerequisites::require;
 use std::future::Future;
 
@@ -79,6 +79,19 @@ promises!(
     received_at_once_by_many_it_is_there_once,
     what_a_crash_left_of_an_upload_is_completed_or_removed,
     a_received_archive_that_was_damaged_is_taken_again;
+    objects:
+    what_is_acknowledged_is_whole_in_the_object_store,
+    a_connection_that_breaks_leaves_nothing_half_visible,
+    an_object_that_was_changed_is_refused_and_replaced,
+    removed_traces_and_pins_are_the_same_on_every_host,
+    archives_that_the_object_store_lost_are_found;
+    backup:
+    a_backup_restores_what_only_the_index_has;
+    schema:
+    an_index_of_an_earlier_schema_is_updated_and_keeps_its_runs;
+    open_data:
+    an_export_has_every_run_in_its_partition,
+    views_have_the_figures_of_the_runs;
     changes:
     a_step_a_second_mode_and_a_drift_are_found_with_their_kernels,
     scatter_is_no_change,

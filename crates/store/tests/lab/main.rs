@@ -1,12 +1,17 @@
 //! The store on SQLite and on PostgreSQL: one body of tests for both.
 
+mod backup;
 mod both;
 mod changes;
 mod health;
 mod killed;
+mod objects;
+mod open_data;
 mod postgres;
 mod promises;
 mod queue;
 mod retention;
+mod s3;
+mod schema;
 mod triggers;
 mod uploads;

@@ -7,6 +7,7 @@ use judge::step::StepVerdict;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use store::{Address, Assess, Assessment, Outcome, Outline, Standing, Store, StoreError};
 use synthetic_run::SyntheticRun;
 
@@ -39,11 +40,61 @@ impl Lab {
         &self.address
     }
 
+    /// From the next time that it is opened, the archives are in an object store.
+    pub fn keep_in(&mut self, objects: store::ObjectsAddress) {
+        self.address.objects = Some(objects);
+    }
+
     /// Changes rows behind the store's back.
     pub async fn execute(&self, sql: &'static str) {
-        let root = fs::canonicalize(self.folder.path()).unwrap();
-        let pool = sqlx::AnyPool::connect(&self.address.url(&root)).await.unwrap();
-        sqlx::query(sql).execute(&pool).await.unwrap();
+        sqlx::query(sql).execute(&self.pool().await).await.unwrap();
+    }
+
+    pub fn is_sqlite(&self) -> bool {
+        self.url().starts_with("sqlite:")
+    }
+
+    fn url(&self) -> String {
+        self.address.url(&fs::canonicalize(self.folder.path()).unwrap())
+    }
+
+    /// Replaces index and archives by empty ones.
+    pub async fn renew(&mut self) {
+        let url = self.url();
+        self.folder = tempfile::tempdir().unwrap();
+        self.address = match self.is_sqlite() {
+            true => Address::directory(self.folder.path()),
+            false => Address::parse(&new_database(&url).await, self.folder.path()).unwrap(),
+        };
+    }
+
+    /// Backs up the index as docs/how-to/lab.md says, and restores it for the same archives under another address.
+    pub async fn backup(&self) -> Address {
+        let (file, url) = (self.outside("backup"), self.url());
+        if self.is_sqlite() {
+            let sql = sqlx::AssertSqlSafe(format!("VACUUM INTO '{}'", file.display()));
+            sqlx::query(sql).execute(&self.pool().await).await.unwrap();
+            let elsewhere = self.outside("restored");
+            fs::create_dir(&elsewhere).unwrap();
+            fs::rename(file, elsewhere.join("index.sqlite")).unwrap();
+            return Address::directory(&elsewhere);
+        }
+        let programs = crate::postgres::programs().unwrap();
+        let run = |program: &str, arguments: &[&str]| {
+            let done = std::process::Command::new(programs.join(program)).args(arguments).output().unwrap();
+            assert!(done.status.success(), "{program}: {}", String::from_utf8_lossy(&done.stderr));
+        };
+        let elsewhere = new_database(&url).await;
+        let file = file.to_str().unwrap();
+        run("pg_dump", &["--format=custom", "--file", file, &url]);
+        run("pg_restore", &["--exit-on-error", "--dbname", &elsewhere, file]);
+        Address::parse(&elsewhere, self.folder.path()).unwrap()
+    }
+
+    /// The database itself.
+    pub async fn pool(&self) -> sqlx::AnyPool {
+        sqlx::any::install_default_drivers();
+        sqlx::AnyPool::connect(&self.url()).await.unwrap()
     }
 
     /// Writes runs outside the directory of archives.
@@ -72,6 +123,16 @@ impl Lab {
         run.write(&self.inside(name));
         store.ingest(&self.inside(name), assess()).await.unwrap()
     }
+}
+
+/// Makes an empty database on the server of another one.
+async fn new_database(url: &str) -> String {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let name = format!("more{}", MADE.fetch_add(1, Ordering::Relaxed));
+    let pool = sqlx::AnyPool::connect(url).await.unwrap();
+    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&pool).await.unwrap();
+    let (before, options) = url.split_once('?').unwrap();
+    format!("{}/{name}?{options}", before.rsplit_once('/').unwrap().0)
 }
 
 /// Judges as the limit of the run says, with the explanations that the archive has.

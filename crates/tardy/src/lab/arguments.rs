@@ -4,7 +4,7 @@ use crate::archives::RUNS;
 use crate::exit::UsageError;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use store::{Address, Store, StoreError};
+use store::{Address, ObjectsAddress, Store, StoreError};
 
 /// Where the index is.
 #[derive(Debug, Clone, Args)]
@@ -15,6 +15,9 @@ pub struct StoreOption {
     /// Directory of archives, if the index is not in it
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     archives: PathBuf,
+    /// Keep the archives in an S3-compatible object store, s3://BUCKET/PREFIX; DIR has copies then
+    #[arg(long, value_name = "URL")]
+    artefacts: Option<String>,
 }
 
 /// What every verb of the index takes.
@@ -33,18 +36,24 @@ impl StoreOption {
     /// # Errors
     /// A [`UsageError`] for an address of another kind; otherwise those of the database.
     pub async fn open(&self) -> anyhow::Result<Store> {
-        let address = address(&self.store, &self.archives)?;
+        let address = address(&self.store, &self.archives, self.artefacts.as_deref())?;
         Ok(Store::open(&address).await?)
     }
 }
 
-/// The index that a command line names, of the archives in a directory.
+/// The index that a command line names, of the archives in a directory, and of those in an object store.
 ///
 /// # Errors
-/// A [`UsageError`] for an address of another kind.
-pub fn address(store: &str, archives: &Path) -> anyhow::Result<Address> {
-    Address::parse(store, archives).map_err(|error| match error {
-        StoreError::Address(_) => UsageError(error.to_string()).into(),
-        other => other.into(),
-    })
+/// A [`UsageError`] for an address of another kind, and for an object store whose keys are not in the environment.
+pub fn address(store: &str, archives: &Path, artefacts: Option<&str>) -> anyhow::Result<Address> {
+    let parsed = Address::parse(store, archives).and_then(|mut address| {
+        address.objects = objects(artefacts)?;
+        Ok(address)
+    });
+    parsed.map_err(|error| UsageError(error.to_string()).into())
+}
+
+/// The object store that a command line names.
+fn objects(artefacts: Option<&str>) -> Result<Option<ObjectsAddress>, StoreError> {
+    artefacts.map(|url| ObjectsAddress::parse(url, |name| std::env::var(name).ok())).transpose()
 }

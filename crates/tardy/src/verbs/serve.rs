@@ -32,6 +32,7 @@ Examples:
   tardy serve
   tardy serve lab/ --listen 127.0.0.1:9000
   tardy serve /srv/archives --store postgres://lab@db/tardy
+  tardy serve /srv/copies --store postgres://lab@db/tardy --artefacts s3://lab/archives
   tardy serve lab/ --add-token read:grafana
   tardy serve lab/ --listen 0.0.0.0:8700 --host lab.example
   tardy serve lab/ --proxy 127.0.0.1 --proxy-groups X-Forwarded-Groups --proxy-role lab=run --proxy-role '*=read'
@@ -52,6 +53,9 @@ pub struct ServeArguments {
     /// The index, if it is not in DIR: postgres://USER@HOST/DATABASE
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
+    /// Keep the archives in an S3-compatible object store, s3://BUCKET/PREFIX; DIR has copies then
+    #[arg(long, value_name = "URL")]
+    artefacts: Option<String>,
     /// Address to listen on; port 0 takes any free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
     listen: SocketAddr,
@@ -87,11 +91,13 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
         return add_token(&file, wanted);
     }
     let mut lab = Lab::of(directory.clone(), Arc::new(OfThisHost));
-    if let Some(store) = &arguments.store {
-        lab.index = address(store, directory)?;
-        if lab.index.archives != *directory {
-            return Err(UsageError(format!("--store {store} is a directory; write tardy serve {store}")).into());
-        }
+    // Without --store the index is in the directory.
+    let store = arguments.store.clone().unwrap_or_else(|| directory.display().to_string());
+    if arguments.store.is_some() || arguments.artefacts.is_some() {
+        lab.index = address(&store, directory, arguments.artefacts.as_deref())?;
+    }
+    if lab.index.archives != *directory {
+        return Err(UsageError(format!("--store {store} is a directory; write tardy serve {store}")).into());
     }
     lab.tokens = Tokens::read(&file)?;
     lab.proxy = arguments.proxy.map(|address| proxy(address, arguments)).transpose()?;

@@ -2,6 +2,8 @@
 
 mod changes;
 mod doctor;
+#[cfg(feature = "parquet")]
+mod export;
 mod page;
 mod push;
 
@@ -29,13 +31,14 @@ Examples:
   tardy store rebuild --store postgres://lab@db/tardy --archives /srv/archives
   tardy store prune --dry-run --older-than 30d
   tardy store push http://localhost:8700 nightly/ --token-file lab.token
-  tardy store doctor
+  tardy store doctor --store postgres://lab@db/tardy --artefacts s3://lab/archives
+  tardy store export --parquet lab-2026-11
   tardy store changes --notify 'mail -s change lab@example.org'
 
 `rebuild` makes what the index says of runs again from the archives; queued plans, triage and the log are in the index alone.
 `push` speaks plain HTTP: reach a server on another host through a tunnel, `ssh -N -L 8700:localhost:8700 HOST`.
 Exit codes: 0 done, 1 some archives were left out, a message was not sent, or the doctor found something, 2 wrong usage,
-3 the index or the disk failed.";
+3 the index, the disk or the object store failed.";
 
 /// Index the archives of a lab, and remove traces that nothing needs
 #[derive(Debug, Args)]
@@ -57,6 +60,9 @@ enum StoreVerb {
     Push(push::PushArguments),
     /// Remove raw traces that nothing needs; histograms, figures and verdicts stay
     Prune(PruneArguments),
+    /// Write the runs, histograms, causes and changes of the index as Parquet
+    #[cfg(feature = "parquet")]
+    Export(export::ExportArguments),
     /// Check the index, its archives, the queue and the workers; change nothing
     Doctor(IndexArguments),
     /// Look for changes of figures, and report each once
@@ -115,6 +121,8 @@ pub fn run(arguments: &StoreArguments) -> anyhow::Result<Exit> {
         StoreVerb::List(arguments) => finish(list(arguments)),
         StoreVerb::Push(arguments) => finish(push::push(arguments)),
         StoreVerb::Prune(arguments) => finish(prune(arguments)),
+        #[cfg(feature = "parquet")]
+        StoreVerb::Export(arguments) => finish(export::export(arguments)),
         StoreVerb::Doctor(arguments) => finish(doctor::doctor(arguments)),
         StoreVerb::Changes(arguments) => finish(changes::changes(arguments)),
         StoreVerb::Triage(arguments) => finish(changes::triage(arguments)),

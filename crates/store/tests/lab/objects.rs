@@ -1,0 +1,158 @@
+//! Archives in an object store, whatever database the store uses.
+
+use crate::promises::{Lab, assess};
+use crate::s3::{Fault, S3};
+use archive::reader::Run;
+use std::fs;
+use std::path::Path;
+use store::{Ingested, Outcome, Retention, Store, StoreError};
+use synthetic_run::SyntheticRun;
+
+/// Longer than one part of an upload.
+const TRACE_BYTES: usize = 20 << 20;
+
+/// Writes a run outside of the directory, with a trace of this length.
+fn write(lab: &Lab, name: &str, number: i64, trace_bytes: usize) -> std::path::PathBuf {
+    let path = lab.outside(name);
+    SyntheticRun { spikes: vec![(90_000, None)], ..SyntheticRun::of("pi", "6.1.0", number) }.write(&path);
+    fs::create_dir_all(path.join("spikes/0001")).unwrap();
+    fs::write(path.join("spikes/0001/trace.dat"), vec![7; trace_bytes]).unwrap();
+    path
+}
+
+async fn ingest(store: &Store, path: &Path) -> Result<Ingested, StoreError> {
+    store.ingest(path, assess()).await
+}
+
+fn whole(digest: &str) -> String {
+    format!("tardy/archives/{}/{digest}.tar", &digest[..2])
+}
+
+/// Forgets every archive of this host: what another host sees.
+fn empty(lab: &Lab) {
+    fs::remove_dir_all(lab.inside("kept")).unwrap();
+}
+
+pub async fn what_is_acknowledged_is_whole_in_the_object_store(mut lab: Lab) {
+    let s3 = S3::start();
+    lab.keep_in(s3.address());
+    let store = lab.open().await;
+    let (small, large) = (write(&lab, "small", 1, 10), write(&lab, "large", 2, TRACE_BYTES));
+    let first = ingest(&store, &small).await.unwrap();
+    let second = ingest(&store, &large).await.unwrap();
+    let objects = s3.objects();
+    assert_eq!(objects.len(), 2);
+    assert!(objects[&whole(&second.digest)] > TRACE_BYTES && objects[&whole(&first.digest)] < TRACE_BYTES);
+    let before = s3.requests();
+    assert_eq!(ingest(&store, &large).await.unwrap().outcome, Outcome::Known);
+    assert_eq!((s3.requests() - before, s3.unfinished()), (1, 0), "what is there is not sent again");
+    empty(&lab);
+    for (digest, bytes) in [(&first.digest, 10), (&second.digest, TRACE_BYTES)] {
+        assert!(store.acknowledged(digest).await.unwrap().is_some());
+        let path = store.archive_of(digest).await.unwrap().unwrap();
+        assert_eq!(fs::read(path.join("spikes/0001/trace.dat")).unwrap(), vec![7; bytes]);
+        assert_eq!(Run::open(&path).unwrap().threads[&0].totals.cycles, 1001);
+        assert_eq!(ingest(&store, &path).await.unwrap().outcome, Outcome::Known, "a fetched archive is no new one");
+    }
+    assert_eq!(store.runs(None, 10).await.unwrap().len(), 2);
+}
+
+pub async fn a_connection_that_breaks_leaves_nothing_half_visible(mut lab: Lab) {
+    let s3 = S3::start();
+    lab.keep_in(s3.address());
+    let store = lab.open().await;
+    let path = write(&lab, "run", 1, TRACE_BYTES);
+    // Every attempt of the client fails, and then the lab has neither object nor row.
+    s3.fail(Fault::CutUpload, 1000);
+    let error = ingest(&store, &path).await.unwrap_err();
+    assert!(matches!(error, StoreError::Objects { .. }), "{error}");
+    assert!(!error.to_string().contains("\"test\""), "no secret in {error}");
+    assert!(s3.objects().is_empty() && store.runs(None, 10).await.unwrap().is_empty());
+    s3.fail(Fault::CutUpload, 1);
+    let added = ingest(&store, &path).await.unwrap();
+    assert_eq!((added.outcome, s3.objects().len(), store.runs(None, 10).await.unwrap().len()), (Outcome::Added, 1, 1));
+    empty(&lab);
+    s3.fail(Fault::CutDownload, 1);
+    let kept = store.archive_of(&added.digest).await.unwrap().unwrap();
+    assert_eq!(fs::read(kept.join("spikes/0001/trace.dat")).unwrap().len(), TRACE_BYTES);
+    empty(&lab);
+    s3.fail(Fault::Busy, 2);
+    assert!(Run::open(store.archive_of(&added.digest).await.unwrap().unwrap()).is_ok());
+}
+
+pub async fn an_object_that_was_changed_is_refused_and_replaced(mut lab: Lab) {
+    let s3 = S3::start();
+    lab.keep_in(s3.address());
+    let store = lab.open().await;
+    let path = write(&lab, "run", 1, 1000);
+    let added = ingest(&store, &path).await.unwrap();
+    let original = s3.objects()[&whole(&added.digest)];
+    empty(&lab);
+    for change in [
+        |bytes: &mut Vec<u8>| *bytes.iter_mut().rev().find(|byte| **byte == 7).unwrap() = 8,
+        |bytes: &mut Vec<u8>| bytes.truncate(3000),
+        |bytes: &mut Vec<u8>| bytes.resize(40 << 20, 0),
+        |bytes: &mut Vec<u8>| bytes[0..10].copy_from_slice(b"../../etc/"),
+    ] {
+        let before = s3.objects().len();
+        s3.change(&whole(&added.digest), change);
+        let error = store.archive_of(&added.digest).await.unwrap_err();
+        assert!(matches!(error, StoreError::Refused(_)), "{error}");
+        assert_eq!((fs::read_dir(lab.inside(".receiving")).unwrap().count(), s3.objects().len()), (0, before));
+        assert!(!lab.inside("kept").join(&added.digest[..2]).join(&added.digest).exists());
+    }
+    ingest(&store, &path).await.unwrap();
+    assert_eq!(s3.objects()[&whole(&added.digest)], original, "a host that has the archive puts it back");
+}
+
+pub async fn removed_traces_and_pins_are_the_same_on_every_host(mut lab: Lab) {
+    let s3 = S3::start();
+    lab.keep_in(s3.address());
+    let store = lab.open().await;
+    let paths = [write(&lab, "first", 1, 1000), write(&lab, "later", 2, 1000), write(&lab, "latest", 3, 1000)];
+    for path in &paths {
+        ingest(&store, path).await.unwrap();
+    }
+    let rules = Retention { everything_since_unix_ns: i64::MAX };
+    let (prunable, _) = store.prunable(rules).await.unwrap();
+    let [goes, stays] = <[_; 2]>::try_from(prunable).unwrap();
+    empty(&lab);
+    assert_eq!(store.pin(&stays.digest, "INC-7").await.unwrap(), Some(true));
+    assert_eq!((store.prune(&stays).await.unwrap(), store.prune(&goes).await.unwrap().unwrap().files), (None, 1));
+    let objects = s3.objects();
+    assert!(!objects.contains_key(&whole(&goes.digest)) && objects.contains_key(&whole(&stays.digest)));
+    // Another host, with another index: it learns everything from the object store.
+    empty(&lab);
+    lab.execute("DELETE FROM causes").await;
+    lab.execute("DELETE FROM pins").await;
+    lab.execute("DELETE FROM runs").await;
+    lab.execute("DELETE FROM coverage").await;
+    let rebuilt = store.rebuild(Vec::new(), assess(), &mut |_| {}).await.unwrap();
+    assert_eq!((rebuilt.runs, rebuilt.left_out), (3, vec![]));
+    assert_eq!(store.pins(&stays.digest).await.unwrap()[0].reason, "INC-7");
+    let (prunable, _) = store.prunable(rules).await.unwrap();
+    assert!(prunable.is_empty(), "one is pinned and one has no traces any more");
+    let path = store.archive_of(&goes.digest).await.unwrap().unwrap();
+    assert!(
+        !path.join("spikes/0001/trace.dat").exists() && Run::open(&path).unwrap().threads[&0].totals.cycles == 1001
+    );
+    // The host that still has the traces does not bring them back.
+    ingest(&store, &paths[1]).await.unwrap();
+    assert!(!s3.objects().contains_key(&whole(&goes.digest)));
+    assert!(store.health(&[]).await.unwrap().findings.iter().all(|found| !found.finding.starts_with("objects")));
+}
+
+pub async fn archives_that_the_object_store_lost_are_found(mut lab: Lab) {
+    let plain = lab.open().await;
+    let path = write(&lab, "run", 1, 10);
+    let added = ingest(&plain, &path).await.unwrap();
+    let s3 = S3::start();
+    lab.keep_in(s3.address());
+    let store = lab.open().await;
+    let found = store.health(&[]).await.unwrap().findings;
+    assert!(found.iter().any(|found| found.finding == "objects-missing"), "{found:?}");
+    // Adding it again puts it there: so a lab moves to an object store.
+    assert_eq!(ingest(&store, &path).await.unwrap().outcome, Outcome::Known);
+    assert!(s3.objects().contains_key(&whole(&added.digest)));
+    assert_eq!(store.health(&[]).await.unwrap().findings.len(), found.len() - 1);
+}
