@@ -114,7 +114,7 @@ fn a_machine_that_goes_away_makes_the_run_invalid() {
     require!(Root);
     let finished = beside("stimulus", |mut line| {
         let mut number = [0];
-        for _ in 0..5 {
+        for _ in 0..50 {
             line.read_exact(&mut number).unwrap();
             line.write_all(&number).unwrap();
         }
