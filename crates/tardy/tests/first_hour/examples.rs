@@ -5,17 +5,21 @@ pub mod found;
 mod table;
 
 use crate::desk::{Desk, Ended};
-use found::{examples, root};
+use found::{TomlFile, examples, root, toml_files};
 use std::time::Duration;
 use table::{NEEDS, PROMISES, Promise, SHORTER};
 
-/// What the examples find: two runs later than their limit, results of other tools, a plan, a thread that sleeps, a program
-/// with a loop.
+/// What the examples find: two runs later than their limit, an execution map and the file of its threads, results of other
+/// tools, a plan, a thread that sleeps, a program with a loop.
 fn prepare(desk: &Desk) {
+    let threads = toml_files(TomlFile::Threads);
+    assert_eq!(threads.len(), 1, "{threads:?}");
+    std::fs::write(desk.path("threads.toml"), &threads[0].1).unwrap();
     let corpus = root().join("corpus/imports").display().to_string();
     let prepared = desk.shell(&format!(
         "tardy run -q -D 2s --limit 1us --beside-others --out runs/before; \
          tardy run -q -D 2s --limit 1us --beside-others --out runs/after; \
+         tardy run -q -D 1s --method map:file=threads.toml --every-sample --beside-others --out runs/map; \
          mkdir nightly; cp -r runs/before runs/after nightly/; cp -r {}/plans . ; \
          cp {corpus}/cyclictest-2.10/histogram.json cyclictest.json; cp {corpus}/cyclictest-2.4/nanoseconds.txt . ; \
          tardy plan new lathe.toml; tardy check --format accepted > known.txt; \

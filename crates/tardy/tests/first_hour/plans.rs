@@ -2,7 +2,7 @@
 //! measure runs, shortened.
 
 use crate::desk::Desk;
-use crate::examples::found::{root, toml_files};
+use crate::examples::found::{TomlFile, root, toml_files};
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -10,15 +10,11 @@ use toml::{Table, Value};
 /// Kinds of machines and loads that a shortened plan leaves out, because this machine or a test lacks them.
 const LEFT_OUT: [&str; 3] = ["targets", "kernels", "limits"];
 
-fn is_target_file(text: &str) -> bool {
-    text.parse::<Table>().unwrap().contains_key("power")
-}
-
 /// The plans of the documents and of `plans/`, with the place of each.
 fn plans() -> Vec<(PathBuf, String)> {
     let files = fs::read_dir(root().join("plans")).unwrap().flatten().map(|entry| entry.path());
     let files = files.map(|path| (path.clone(), fs::read_to_string(&path).unwrap()));
-    files.chain(toml_files().into_iter().filter(|(_, text)| !is_target_file(text))).collect()
+    files.chain(toml_files(TomlFile::Plan)).collect()
 }
 
 fn place(desk: &Desk, name: &str, text: &str) {
@@ -42,7 +38,7 @@ fn every_plan_of_the_documents_is_sound() {
 #[test]
 fn every_target_file_of_the_documents_is_one() {
     let desk = Desk::without_a_meter();
-    let files: Vec<_> = toml_files().into_iter().filter(|(_, text)| is_target_file(text)).collect();
+    let files = toml_files(TomlFile::Target);
     assert!(!files.is_empty());
     for (page, text) in files {
         assert_eq!(desk.shell("tardy target add board --ssh root@192.0.2.1").code, Some(0));

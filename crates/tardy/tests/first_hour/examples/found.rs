@@ -59,14 +59,34 @@ fn pages() -> Vec<PathBuf> {
     pages.chain([root().join("README.md")]).collect()
 }
 
-/// The TOML files in the blocks of the pages, each with the name of its page.
-pub fn toml_files() -> Vec<(PathBuf, String)> {
+/// What a TOML file in a document describes, shown by a key that only files of its kind have.
+#[derive(Clone, Copy, PartialEq)]
+pub enum TomlFile {
+    Plan,
+    Target,
+    /// The threads of the execution map.
+    Threads,
+}
+
+impl TomlFile {
+    fn of(text: &str) -> Self {
+        let keys = text.parse::<toml::Table>().unwrap();
+        match () {
+            () if keys.contains_key("power") => Self::Target,
+            () if keys.contains_key("thread") => Self::Threads,
+            () => Self::Plan,
+        }
+    }
+}
+
+/// The TOML files of a kind in the blocks of the pages, each with the name of its page.
+pub fn toml_files(kind: TomlFile) -> Vec<(PathBuf, String)> {
     let blocks = |page: PathBuf| {
         let text = fs::read_to_string(&page).unwrap();
         let blocks = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
         blocks.map(|block| (page.clone(), block.to_owned())).collect::<Vec<_>>()
     };
-    pages().into_iter().flat_map(blocks).collect()
+    pages().into_iter().flat_map(blocks).filter(|(_, text)| TomlFile::of(text) == kind).collect()
 }
 
 /// The commands in the blocks of a page.

@@ -152,6 +152,7 @@ pub const SHORTER: &[(&str, &str)] = &[
     ("runs/a runs/b", "runs/before runs/after"),
     ("--out before", "--out runs/before-2"),
     ("--out after", "--out runs/after-2"),
+    ("--out runs/map", "--out runs/map-2"),
     ("import cyclictest.json", "import cyclictest.json --out runs/imported"),
     ("import results.json", "import cyclictest.json --out runs/imported-2"),
     ("import old/*.json", "import cyclictest.json"),
