@@ -89,7 +89,8 @@ struct Run<'a> {
 
 impl AnyEvent {
     fn event(&self) -> Event {
-        let extent = Extent { sector: self.sector, sectors: self.sectors, is_flush: self.is_flush, is_fua: self.in_interrupt };
+        let extent =
+            Extent { sector: self.sector, sectors: self.sectors, is_flush: self.is_flush, is_fua: self.in_interrupt };
         let what = match self.kind % 19 {
             0 => What::Queue(extent),
             1 => What::Merge(extent),

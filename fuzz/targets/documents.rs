@@ -1,10 +1,12 @@
 //! A sound archive whose manifest, explanations and samples are damaged: every document of it can be made.
 #![no_main]
 
+use archive::method::Method;
 use archive::reader::Run;
 use archive::samples_file;
 use archive::summary::{ReportData, RunSummary};
-use interchange::exports::comma_separated;
+use interchange::exports::perfetto::PerfettoTrace;
+use interchange::exports::{comma_separated, execution_map};
 use interchange::results::prometheus::{self, Measured};
 use interchange::results::tap::{self, Dialect};
 use interchange::results::{RunResults, fuego, junit, lava, markdown, squad};
@@ -35,9 +37,8 @@ enum Change<'a> {
 
 /// Replaces the numbers of a JSON text: damage of bytes leaves few texts that can be read.
 fn with_number(text: &[u8], which: u16, number: i64) -> Vec<u8> {
-    let starts: Vec<usize> = (1..text.len())
-        .filter(|at| text[*at].is_ascii_digit() && matches!(text[at - 1], b':' | b'-'))
-        .collect();
+    let starts: Vec<usize> =
+        (1..text.len()).filter(|at| text[*at].is_ascii_digit() && matches!(text[at - 1], b':' | b'-')).collect();
     let Some(start) = starts.get(usize::from(which) % starts.len().max(1)) else { return text.to_vec() };
     let digits = text[*start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let start = start - usize::from(text[start - 1] == b'-');
@@ -70,10 +71,15 @@ fuzz_target!(|input: Input| {
     }
     within_budget(STREAM.len() + manifest.len() + explanations.len() + input.samples.len(), || {
         samples_file::records(input.samples).for_each(drop);
-        let Ok(run) = Run::open(&*DIRECTORY) else { return };
+        let Ok(mut run) = Run::open(&*DIRECTORY) else { return };
         let explanations = run.explanations().unwrap_or_default();
         let results = RunResults::of(RunSummary::of(&run, &explanations), run.planned.as_ref(), Vec::new());
-        report::render_html(&ReportData::of(&run, &explanations));
+        let data = ReportData::of(&run, &explanations);
+        report::render_html(&data);
+        let mut trace = PerfettoTrace::new(&data.summary);
+        trace.add_seconds(&data.summary, &data.seconds);
+        run.threads.values().for_each(|thread| trace.add_worst(thread.cpu, &thread.worst));
+        trace.finish();
         let results = [results];
         junit::document(&results);
         tap::document(&results, Dialect::Tap13);
@@ -84,6 +90,12 @@ fuzz_target!(|input: Input| {
         assert!(markdown::document(&results).chars().all(|letter| letter == '\n' || !letter.is_control()));
         for text in [comma_separated::histogram(&run), comma_separated::worst(&run), comma_separated::seconds(&run)] {
             assert!(text.chars().all(|letter| letter == '\n' || !letter.is_control()));
+        }
+        if let Some(settings) = run.manifest.as_mut().and_then(|manifest| manifest.settings.as_mut()) {
+            settings.method.name = Method::Map;
+            if let Ok(picture) = execution_map::svg(&run) {
+                assert!(picture.chars().all(|letter| letter == '\n' || !letter.is_control()));
+            }
         }
     });
 });

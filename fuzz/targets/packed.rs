@@ -12,9 +12,16 @@ const BLOCK: usize = 512;
 
 #[derive(Debug, arbitrary::Arbitrary)]
 enum Part {
-    File { name: String, contents: Vec<u8> },
+    File {
+        name: String,
+        contents: Vec<u8>,
+    },
     /// A header with changed bytes, whose checksum is right.
-    Changed { name: String, contents: Vec<u8>, changes: Vec<(u16, u8)> },
+    Changed {
+        name: String,
+        contents: Vec<u8>,
+        changes: Vec<(u16, u8)>,
+    },
     Bytes(Vec<u8>),
     Zeros(u8),
 }

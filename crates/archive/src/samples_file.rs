@@ -4,7 +4,7 @@ use crate::directory::{ArchiveDirectory, Refusal, read_inside};
 use crate::layout::{SAMPLES_BYTES_MAX, file_path};
 use crate::message::FileKind;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Bytes of one sample in the file.
@@ -50,6 +50,22 @@ pub fn records(bytes: &[u8]) -> impl Iterator<Item = SampleRecord> + '_ {
         .map(move |record| SampleRecord { due_ns: number(&record[..8]), latency_ns: number(&record[8..]) })
 }
 
+/// Samples in a piece: 16 MiB of the file.
+pub const PIECE_SAMPLES: usize = 1 << 20;
+
+/// The samples of an open file in pieces, because a file may be larger than any memory. After an error there is none.
+pub fn pieces(mut file: impl Read) -> impl Iterator<Item = io::Result<Vec<SampleRecord>>> {
+    let mut failed = false;
+    std::iter::from_fn(move || {
+        let mut bytes = Vec::new();
+        let read =
+            (!failed).then(|| (&mut file).take((PIECE_SAMPLES * RECORD_BYTES) as u64).read_to_end(&mut bytes))?;
+        failed = read.is_err();
+        let piece = read.map(|_| records(&bytes).collect::<Vec<_>>());
+        piece.as_ref().map_or(true, |piece| !piece.is_empty()).then_some(piece)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +76,23 @@ mod tests {
         bytes.extend([0; 15]);
         let expected = [SampleRecord { due_ns: 1, latency_ns: 2 }, SampleRecord { due_ns: 3, latency_ns: -4 }];
         assert_eq!(records(&bytes).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn pieces_are_the_whole_file_and_end_with_an_error() {
+        let count = PIECE_SAMPLES as i64 + 3;
+        let bytes: Vec<u8> = (0..count).flat_map(|at| [at, 7]).flat_map(i64::to_le_bytes).collect();
+        let read: Vec<Vec<SampleRecord>> = pieces(&bytes[..]).map(Result::unwrap).collect();
+        assert_eq!(read.iter().map(Vec::len).collect::<Vec<_>>(), [PIECE_SAMPLES, 3]);
+        assert!(read.concat().into_iter().eq(records(&bytes)));
+
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("the disk is broken"))
+            }
+        }
+        let read: Vec<bool> = pieces(Broken).map(|piece| piece.is_err()).collect();
+        assert_eq!(read, [true]);
     }
 }

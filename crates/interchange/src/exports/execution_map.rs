@@ -1,15 +1,16 @@
 //! The execution map of a run of the method `map` as a picture (SVG): when each busy thread was kept from its CPU, and beside it
 //! what the kernel's trace says of the same thread, where there is one.
 
+mod gaps;
 mod switches;
 
 use archive::method::Method;
 use archive::reader::Run;
-use archive::samples_file::{self, SampleRecord};
+use gaps::{Stretch, each_gap};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::io::{self, Read};
-use switches::{Preemptions, agreement, preemptions};
+use std::io;
+use switches::{Agreement, Preemptions, preemptions};
 
 /// Stretch that is drawn, around the worst gap: a whole run would be a grey bar.
 const WINDOW_NS: i64 = 40_000_000;
@@ -30,14 +31,19 @@ pub enum ExecutionMapError {
     Samples(#[from] io::Error),
 }
 
-/// The stretches in which a thread wanted its CPU and did not have it, in ns of CLOCK_MONOTONIC.
+/// Gaps of a thread that are drawn: ten for each pixel.
+const DRAWN_MAX: usize = 10 * WIDTH as usize;
+
+/// The stretches in which a thread wanted its CPU and did not have it.
 #[derive(Debug, Default)]
 struct Lane {
     label: String,
-    /// As the thread saw them.
-    gaps: Vec<(i64, i64)>,
+    /// As the thread saw them, within the picture.
+    gaps: Vec<Stretch>,
     /// As traces show them.
     preemptions: Preemptions,
+    /// Between the two.
+    agreement: Agreement,
 }
 
 /// The picture of 40 ms around the worst gap.
@@ -50,24 +56,38 @@ pub fn svg(run: &Run) -> Result<String, ExecutionMapError> {
         return Err(ExecutionMapError::OtherMethod);
     };
     let mut lanes = BTreeMap::new();
+    let mut worst: Option<Stretch> = None;
+    let length = |stretch: Option<Stretch>| stretch.map_or(0, |(from_ns, until_ns)| until_ns - from_ns);
     for thread in run.threads.values() {
-        let Ok(mut file) = samples_file::open(&run.directory, thread.thread) else { continue };
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let gap = |sample: SampleRecord| (sample.due_ns, sample.due_ns.saturating_add(sample.latency_ns));
-        let gaps = samples_file::records(&bytes).map(gap).collect();
+        let kept = each_gap(run, thread.thread, |gap| {
+            if length(Some(gap)) > length(worst) {
+                worst = Some(gap);
+            }
+        })?;
+        if !kept {
+            continue;
+        }
         // Thread N of the run is the Nth of the file.
         let described = settings.method.threads.get(thread.thread as usize);
         let name = described.map_or_else(|| format!("thread {}", thread.thread), |described| described.name.clone());
         let label = format!("{name} on CPU {}", thread.cpu);
-        lanes.insert((thread.cpu, thread.thread), Lane { label, gaps, preemptions: Preemptions::new() });
+        lanes.insert((thread.cpu, thread.thread), Lane { label, ..Lane::default() });
     }
-    add_preemptions(run, settings.method.number("gap_ns"), &mut lanes);
-    let lanes: Vec<Lane> = lanes.into_values().collect();
-    let worst = lanes.iter().flat_map(|lane| &lane.gaps).max_by_key(|(from_ns, until_ns)| until_ns - from_ns);
     let Some((from_ns, until_ns)) = worst else { return Err(ExecutionMapError::NoSamples) };
     let start_ns = from_ns + (until_ns - from_ns) / 2 - WINDOW_NS / 2;
-    Ok(draw(&lanes, start_ns, start_ns + WINDOW_NS))
+    let end_ns = start_ns + WINDOW_NS;
+    add_preemptions(run, settings.method.number("gap_ns"), &mut lanes);
+    for ((_, thread), lane) in &mut lanes {
+        let (gaps, agreement) = (&mut lane.gaps, &mut lane.agreement);
+        each_gap(run, *thread, |gap| {
+            agreement.compare(&lane.preemptions, gap);
+            if gap.0 < end_ns && gap.1 > start_ns && gaps.len() < DRAWN_MAX {
+                gaps.push(gap);
+            }
+        })?;
+    }
+    let lanes: Vec<Lane> = lanes.into_values().collect();
+    Ok(draw(&lanes, start_ns, end_ns))
 }
 
 /// What the traces of all spikes show of the threads; what is shorter than a gap is left out.
@@ -97,8 +117,8 @@ fn agreement_words(lanes: &[Lane]) -> String {
     if all == 0 {
         return "no trace of a late sample shows these threads".into();
     }
-    let each = lanes.iter().map(|lane| agreement(&lane.preemptions, &lane.gaps));
-    let (within, longer_ns) = each.fold((0, 0), |all, of| (all.0 + of.0, all.1.max(of.1)));
+    let within: usize = lanes.iter().map(|lane| lane.agreement.within).sum();
+    let longer_ns = lanes.iter().map(|lane| lane.agreement.longer_ns).max().unwrap_or(0);
     format!(
         "blue: sched_switch in the traces of late samples; {within} of {all} preemptions are within a gap that the thread saw, \
          which is at most {:.1} us longer",
@@ -174,6 +194,7 @@ mod tests {
                 label: "a<b on CPU 1".into(),
                 gaps: vec![(-500, 100), (400, 600)],
                 preemptions: vec![(410, 590), (650, 700)],
+                agreement: Agreement { within: 1, longer_ns: 20, ..Agreement::default() },
             },
             Lane { label: "c on CPU 1".into(), gaps: vec![(2_000, 3_000)], ..Lane::default() },
         ];

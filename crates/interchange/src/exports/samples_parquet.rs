@@ -1,10 +1,10 @@
 //! Every sample of a run as Parquet, one row per wake-up, for DuckDB, pandas, Polars.
 //!
 //! Columns: `thread` and `cpu` (32 bits, the CPU that the thread was pinned to or started on), `due_ns` and
-//! `latency_ns` (64 bits, CLOCK_MONOTONIC of the target). Each row group contains samples of one thread.
+//! `latency_ns` (64 bits, CLOCK_MONOTONIC of the target). Each row group is a piece of the file of one thread.
 
 use archive::reader::Run;
-use archive::samples_file::{self, RECORD_BYTES};
+use archive::samples_file;
 use parquet::basic::{Compression, Repetition, Type as PhysicalType};
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -12,11 +12,8 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
-
-/// Rows per row group.
-const ROWS: usize = 1 << 20;
 
 /// Why there is no file.
 #[derive(Debug, thiserror::Error)]
@@ -53,14 +50,9 @@ pub fn samples<W: Write + Send>(run: &Run, notes: &[(&str, String)], out: W) -> 
     let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
     let mut rows = 0;
     for thread in run.threads.values() {
-        let Ok(mut file) = samples_file::open(&run.directory, thread.thread) else { continue };
-        loop {
-            let mut bytes = Vec::new();
-            (&mut file).take((ROWS * RECORD_BYTES) as u64).read_to_end(&mut bytes)?;
-            let stretch: Vec<_> = samples_file::records(&bytes).collect();
-            if stretch.is_empty() {
-                break;
-            }
+        let Ok(file) = samples_file::open(&run.directory, thread.thread) else { continue };
+        for stretch in samples_file::pieces(file) {
+            let stretch = stretch?;
             rows += stretch.len();
             let number = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
             let mut group = writer.next_row_group()?;

@@ -52,6 +52,7 @@ pub fn explain_arrived(run: &Run, trace: Vec<u8>) -> Option<Explanation> {
 }
 
 /// Explains one spike of a run that may still go on; `None` without the spike or its trace.
+#[cfg(feature = "lab")]
 pub fn explain_one(run: &Run, number: u32) -> Option<Explanation> {
     let spike = run.spikes.iter().find(|spike| spike.number == number)?;
     let trace = SpikeTrace::open(run, number).ok()?;

@@ -1,12 +1,13 @@
 //! When the kernel says that a thread that wanted its CPU did not have it, from sched_switch.
 
+use super::gaps::Stretch;
 use crate::recorded::{RecordedItem, Recording, Source};
 
 /// Bits of `prev_state` that say why a task left its CPU by itself; without them it was preempted.
 const SLEEPS: i64 = 0xff;
 
 /// From a switch away from a thread that wanted its CPU until the switch back to it, in ns of the trace clock, ascending.
-pub type Preemptions = Vec<(i64, i64)>;
+pub type Preemptions = Vec<Stretch>;
 
 /// Of each of these threads, those of which a trace has both ends.
 pub fn preemptions<'a>(trace: impl Into<Source<'a>>, threads: &[i32]) -> Vec<Preemptions> {
@@ -41,14 +42,29 @@ pub fn preemptions<'a>(trace: impl Into<Source<'a>>, threads: &[i32]) -> Vec<Pre
     found
 }
 
-/// How many of the stretches are within one of the gaps, and the largest time by which such a gap is longer.
-pub fn agreement(preemptions: &[(i64, i64)], gaps: &[(i64, i64)]) -> (usize, i64) {
-    let around = |stretch: &(i64, i64)| {
-        let gap = gaps.iter().find(|gap| gap.0 <= stretch.0 && stretch.1 <= gap.1)?;
-        Some((gap.1 - gap.0) - (stretch.1 - stretch.0))
-    };
-    let longer: Vec<i64> = preemptions.iter().filter_map(around).collect();
-    (longer.len(), longer.iter().copied().max().unwrap_or(0))
+/// How well what traces show agrees with what a thread saw.
+#[derive(Debug, Default)]
+pub struct Agreement {
+    /// Preemptions within a gap.
+    pub within: usize,
+    /// The largest time by which such a gap is longer.
+    pub longer_ns: i64,
+    /// The first preemption that no gap so far reached.
+    pub next: usize,
+}
+
+impl Agreement {
+    /// Takes the next gap of the thread; both gaps and preemptions come in the order of time.
+    pub fn compare(&mut self, preemptions: &[Stretch], gap: Stretch) {
+        let reached = preemptions[self.next..].iter().take_while(|preemption| preemption.0 < gap.1).count();
+        for preemption in &preemptions[self.next..self.next + reached] {
+            if gap.0 <= preemption.0 && preemption.1 <= gap.1 {
+                self.within += 1;
+                self.longer_ns = self.longer_ns.max((gap.1 - gap.0) - (preemption.1 - preemption.0));
+            }
+        }
+        self.next += reached;
+    }
 }
 
 #[cfg(test)]
@@ -57,8 +73,13 @@ mod tests {
 
     #[test]
     fn a_switch_away_is_within_the_gap_that_its_thread_saw() {
-        let gaps = [(100, 200), (300, 420)];
-        assert_eq!(agreement(&[(110, 195), (310, 400)], &gaps), (2, 30));
-        assert_eq!(agreement(&[(90, 195), (210, 220)], &gaps), (0, 0));
+        let compared = |preemptions: &[Stretch]| {
+            let mut agreement = Agreement::default();
+            [(100, 200), (300, 420)].into_iter().for_each(|gap| agreement.compare(preemptions, gap));
+            (agreement.within, agreement.longer_ns)
+        };
+        assert_eq!(compared(&[(110, 195), (310, 400)]), (2, 30));
+        assert_eq!(compared(&[(90, 195), (210, 220)]), (0, 0));
+        assert_eq!(compared(&[(110, 120), (130, 190), (190, 310), (310, 420)]), (3, 90));
     }
 }
