@@ -312,6 +312,7 @@ fn small_buffers_under_load_show_what_they_overwrote_and_the_largest_spike_stays
     settings.trace.snapshots_max = 2;
     settings.loads = vec![LoadRequest::Builtin { name: "messaging".into(), workers: 1 }];
     let finished = Meter::start(&settings, state.path()).finish();
+    assert_eq!(finished.ending(), Some(Ending::Complete), "{:?}", finished.problems(Severity::Notice));
     let dropped: Vec<u32> = finished
         .messages
         .iter()
