@@ -2,7 +2,7 @@
 //!
 //! A thread reads the clock continuously. Two readings further apart than the option `gap_ns` form a gap: the thread
 //! was runnable and did not have the CPU. Readings continue during bookkeeping too, so that no gap is lost there; only
-//! the time in which the meter marks a spike is left out.
+//! the few microseconds in which the meter marks a spike are left out.
 
 use super::error::MethodError;
 use super::{MeasuringMethod, Release, Site, Station};
@@ -105,13 +105,15 @@ struct BusyThread {
     last_ns: Option<i64>,
     period_start_ns: i64,
     worked_ns: i64,
+    /// The shortest time from a reading to the end of a mark in the trace.
+    mark_ns: i64,
     over: Arc<AtomicBool>,
 }
 
 impl BusyThread {
     fn new(work: &Work, over: Arc<AtomicBool>) -> Self {
         let Work { gap_ns, burst_ns, period_ns, .. } = *work;
-        Self { gap_ns, burst_ns, period_ns, last_ns: None, period_start_ns: 0, worked_ns: 0, over }
+        Self { gap_ns, burst_ns, period_ns, last_ns: None, period_start_ns: 0, worked_ns: 0, mark_ns: i64::MAX, over }
     }
 
     /// Books one reading; returns what the loop has to do next.
@@ -169,8 +171,14 @@ impl Waiter for BusyThread {
         }
     }
 
+    /// A mark is no gap, but what keeps the thread from its CPU meanwhile is: the next reading shows it.
     fn marked(&mut self) {
-        self.last_ns = Some(clock::monotonic_ns());
+        let now_ns = clock::monotonic_ns();
+        let took_ns = now_ns - self.last_ns.unwrap_or(now_ns);
+        self.mark_ns = self.mark_ns.min(took_ns);
+        if took_ns - self.mark_ns <= self.gap_ns {
+            self.last_ns = Some(now_ns);
+        }
     }
 }
 
@@ -319,6 +327,22 @@ mod tests {
         assert_eq!(next_period_ns(0, 1_000, 400), 1_000);
         assert_eq!(next_period_ns(0, 1_000, 1_000), 1_000);
         assert_eq!(next_period_ns(0, 1_000, 3_250), 3_000);
+    }
+
+    #[test]
+    fn what_keeps_a_thread_from_its_cpu_during_a_mark_is_a_gap_and_the_mark_is_not() {
+        let mut thread = busy("map:gap_ns=1000000");
+        let marked_for = |thread: &mut BusyThread, ns: i64| {
+            let read_ns = clock::monotonic_ns() - ns;
+            thread.last_ns = Some(read_ns);
+            thread.marked();
+            thread.last_ns == Some(read_ns)
+        };
+        assert!(!marked_for(&mut thread, 5_000));
+        // Ten seconds are more than any test machine adds.
+        assert!(marked_for(&mut thread, 10_000_000_000));
+        thread.gap_ns = 60_000_000_000;
+        assert!(!marked_for(&mut thread, 10_000_000_000));
     }
 
     #[test]
