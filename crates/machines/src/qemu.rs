@@ -19,6 +19,7 @@ mod lifeline;
 mod machine;
 pub mod machine_file;
 mod modules;
+mod package;
 mod platform;
 mod process;
 mod saved_state;

@@ -4,6 +4,7 @@ use super::apt::{Apt, output};
 use super::error::FileError;
 use super::kernel::{KernelError, ProgramError};
 use super::modules::Modules;
+use super::package::{KernelPackages, Package};
 use super::platform::Platform;
 use super::{unpack, vmlinux};
 use std::cmp::Ordering;
@@ -17,8 +18,10 @@ pub const RELEASE: &str = "release";
 
 /// The files of a package that are unpacked: the kernel, the line to the host, and the drivers of the devices that methods
 /// measure with. A whole package takes 300 MB.
-const UNPACKED: [&str; 16] = [
+const UNPACKED: [&str; 18] = [
     "./boot/*",
+    "*/modules/*/vmlinu*",
+    "*/modules/*/config",
     "*/modules/*/modules.*",
     "*/kernel/drivers/virtio/*",
     "*/kernel/drivers/char/*",
@@ -83,41 +86,11 @@ fn by_numbers(left: &str, right: &str) -> Ordering {
     numbers(left).cmp(&numbers(right))
 }
 
-/// One version of one package.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Package {
-    pub name: String,
-    pub version: String,
-    /// Hexadecimal, from apt's lists, which are signed.
-    pub sha256: String,
-    pub bytes: u64,
-}
-
-impl Package {
-    /// `name=version`, as used by apt and in target files.
-    pub fn pin(&self) -> String {
-        format!("{}={}", self.name, self.version)
-    }
-
-    /// The first version that `apt-cache show` lists, which is the one that apt would install.
-    fn of_description(answer: &str) -> Option<Self> {
-        let first = answer.split("\n\n").next()?;
-        let field =
-            |name: &str| first.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned());
-        Some(Self {
-            name: field("Package:")?,
-            version: field("Version:")?,
-            sha256: field("SHA256:")?,
-            bytes: field("Size:")?.parse().ok()?,
-        })
-    }
-}
-
-/// The package that a series currently resolves to.
+/// The packages that a series currently resolves to.
 ///
 /// # Errors
 /// What is missing.
-pub fn resolve(apt: &Apt, platform: &Platform, series: &Series) -> Result<Package, KernelError> {
+pub fn resolve(apt: &Apt, platform: &Platform, series: &Series) -> Result<KernelPackages, KernelError> {
     let pattern = format!("^{PREFIX}{}", series.version.replace('.', "\\."));
     let answer = apt.ask("apt-cache", &["search", "--names-only", &pattern])?;
     let name = series.newest(platform, &answer).ok_or_else(|| KernelError::NoneOfSeries {
@@ -125,24 +98,15 @@ pub fn resolve(apt: &Apt, platform: &Platform, series: &Series) -> Result<Packag
         real_time: series.real_time,
         architecture: platform.debian,
     })?;
-    describe(apt, &name)
+    KernelPackages::describe(apt, &name)
 }
 
-/// Looks a package up, `name` or `name=version`.
-///
-/// # Errors
-/// What is missing.
-pub fn describe(apt: &Apt, pin: &str) -> Result<Package, KernelError> {
-    let answer = apt.ask("apt-cache", &["show", pin])?;
-    Package::of_description(&answer).ok_or_else(|| KernelError::NoChecksum { pin: pin.into() })
-}
-
-/// Directory of a package in the cache; `pin` is [`Package::pin`].
+/// Directory of a kernel in the cache; `pin` is [`KernelPackages::pin`].
 pub fn directory(cache: &Path, pin: &str) -> PathBuf {
     cache.join(pin.replace('=', "_").replace(['/', ':'], "-"))
 }
 
-/// Whether the cache has a package with these modules and those that they need, which an earlier version of this program may
+/// Whether the cache has a kernel with these modules and those that they need, which an earlier version of this program may
 /// not have unpacked.
 pub fn has(cache: &Path, pin: &str, modules: &[&str]) -> bool {
     let directory = directory(cache, pin);
@@ -150,30 +114,35 @@ pub fn has(cache: &Path, pin: &str, modules: &[&str]) -> bool {
     directory.is_dir() && (modules.is_empty() || Modules::below(&directory.join("modules")).is_ok_and(complete))
 }
 
-/// Downloads, verifies and unpacks a package unless the cache has it with these modules. Returns its directory, with
+/// Downloads, verifies and unpacks the packages of a kernel unless the cache has it with these modules. Returns its directory, with
 /// `vmlinuz`, `config`, `modules`, [`RELEASE`], and `vmlinux` if a faster-booting image can be extracted.
 ///
 /// # Errors
 /// The step that failed; the cache then contains what it did before.
 pub fn fetch(
     apt: &Apt,
-    package: &Package,
+    packages: &KernelPackages,
     modules: &[&str],
     cache: &Path,
     report: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, KernelError> {
-    let directory = directory(cache, &package.pin());
-    if has(cache, &package.pin(), modules) {
+    let directory = directory(cache, &packages.pin());
+    if has(cache, &packages.pin(), modules) {
         return Ok(directory);
     }
     let partial = cache.join(format!("partial-{}", std::process::id()));
     let result = (|| {
         fs::create_dir_all(&partial).map_err(FileError::of("make", &partial))?;
-        report(&format!("downloading {} ({} MB)", package.pin(), package.bytes / 1_000_000));
-        let archive = download(apt, package, &partial)?;
-        verify(package, &archive)?;
+        report(&format!("downloading {} ({} MB)", packages.pin(), packages.bytes() / 1_000_000));
+        let tree = partial.join("tree");
+        fs::create_dir_all(&tree).map_err(FileError::of("make", &tree))?;
+        for (number, package) in packages.all().enumerate() {
+            let archive = download(apt, package, &partial.join(number.to_string()))?;
+            verify(package, &archive)?;
+            unpack_package(&archive, &tree)?;
+        }
         report("unpacking it");
-        unpack_package(&archive, &partial)?;
+        arrange(&tree, &partial.join("kernel"))?;
         let moving = || FileError::of("move the kernel to", &directory);
         if directory.is_dir() {
             // Only the modules can differ.
@@ -190,6 +159,7 @@ pub fn fetch(
 }
 
 fn download(apt: &Apt, package: &Package, into: &Path) -> Result<PathBuf, KernelError> {
+    fs::create_dir_all(into).map_err(FileError::of("make", into))?;
     output(apt.command("apt-get").args(["-q", "download", &package.pin()]).current_dir(into))?;
     let files = fs::read_dir(into).map_err(FileError::of("list", into))?;
     let found =
@@ -208,14 +178,12 @@ fn verify(package: &Package, archive: &Path) -> Result<(), KernelError> {
     Err(KernelError::Checksum { pin: package.pin(), found, wanted })
 }
 
-/// Extracts the kernel, its configuration and the modules that a virtual machine may need: `kernel/` below `into`.
-fn unpack_package(archive: &Path, into: &Path) -> Result<(), KernelError> {
-    let tree = into.join("tree");
+/// Extracts the kernel, its configuration and the modules that a virtual machine may need, as far as this package has them.
+fn unpack_package(archive: &Path, tree: &Path) -> Result<(), KernelError> {
     let not_started = |program: &str| {
         let program = program.to_owned();
         |source| ProgramError::NotStarted { program, source }
     };
-    fs::create_dir_all(&tree).map_err(FileError::of("make", &tree))?;
     let mut reader = Command::new("dpkg-deb")
         .arg("--fsys-tarfile")
         .arg(archive)
@@ -224,7 +192,7 @@ fn unpack_package(archive: &Path, into: &Path) -> Result<(), KernelError> {
         .map_err(not_started("dpkg-deb"))?;
     let tar = reader.stdout.take().map_or(Stdio::null(), Stdio::from);
     let mut writer = Command::new("tar");
-    writer.arg("-x").arg("-C").arg(&tree).arg("--no-same-owner").arg("--wildcards").args(UNPACKED).stdin(tar);
+    writer.arg("-x").arg("-C").arg(tree).arg("--no-same-owner").arg("--wildcards").args(UNPACKED).stdin(tar);
     // A kernel with all of these built in has no such directories; missing modules are detected when they are used.
     writer.stderr(Stdio::null());
     writer.status().map_err(not_started("tar"))?;
@@ -233,10 +201,10 @@ fn unpack_package(archive: &Path, into: &Path) -> Result<(), KernelError> {
     if !status.success() {
         return Err(ProgramError::Failed { program: program(), status, lines: Vec::new() }.into());
     }
-    arrange(&tree, &into.join("kernel"))
+    Ok(())
 }
 
-/// Moves the parts of an unpacked package to where [`fetch`] documents them.
+/// Moves the parts of the unpacked packages to where [`fetch`] documents them.
 fn arrange(tree: &Path, kernel: &Path) -> Result<(), KernelError> {
     let moving = |part: &str| FileError::of("move", kernel.join(part));
     let begins = |directory: &Path, prefix: &str| -> Option<PathBuf> {
@@ -244,8 +212,16 @@ fn arrange(tree: &Path, kernel: &Path) -> Result<(), KernelError> {
         entries.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)))
     };
     fs::create_dir_all(kernel).map_err(FileError::of("make", kernel))?;
+    // Since Debian 13 they are below /usr.
+    let modules = ["lib/modules", "usr/lib/modules"].into_iter().find_map(|place| begins(&tree.join(place), ""));
+    let modules = modules.ok_or(KernelError::Incomplete { part: "modules" })?;
+    // Since Linux 7.2 image and configuration are beside the modules.
+    let file = |of_boot: &str, beside: &str| {
+        let beside = modules.join(beside);
+        begins(&tree.join("boot"), of_boot).or_else(|| beside.is_file().then_some(beside))
+    };
     // On some architectures an uncompressed image is named vmlinux.
-    let image = ["vmlinuz-", "vmlinux-"].into_iter().find_map(|prefix| begins(&tree.join("boot"), prefix));
+    let image = file("vmlinuz-", "vmlinuz").or_else(|| file("vmlinux-", "vmlinux"));
     let image = image.ok_or(KernelError::Incomplete { part: "kernel" })?;
     let bytes = fs::read(&image).map_err(FileError::reading(&image))?;
     // Without the uncompressed kernel the image boots just as well, only slower.
@@ -253,12 +229,9 @@ fn arrange(tree: &Path, kernel: &Path) -> Result<(), KernelError> {
         fs::write(kernel.join("vmlinux"), kernel_proper).map_err(FileError::writing(kernel.join("vmlinux")))?;
     }
     fs::rename(image, kernel.join("vmlinuz")).map_err(moving("vmlinuz"))?;
-    if let Some(config) = begins(&tree.join("boot"), "config-") {
+    if let Some(config) = file("config-", "config") {
         fs::rename(config, kernel.join("config")).map_err(moving("config"))?;
     }
-    // Since Debian 13 they are below /usr.
-    let modules = ["lib/modules", "usr/lib/modules"].into_iter().find_map(|place| begins(&tree.join(place), ""));
-    let modules = modules.ok_or(KernelError::Incomplete { part: "modules" })?;
     let release = modules.file_name().unwrap_or_default().as_encoded_bytes();
     fs::write(kernel.join(RELEASE), release).map_err(FileError::writing(kernel.join(RELEASE)))?;
     fs::rename(modules, kernel.join("modules")).map_err(moving("modules"))?;
@@ -320,15 +293,28 @@ linux-image-6.12.117+deb12-cloud-arm64 - Linux 6.12 for arm64 cloud (signed)
     }
 
     #[test]
-    fn the_first_version_that_apt_shows_is_taken() {
-        let answer = "Package: linux-image-6.1.0-56-rt-amd64\nVersion: 6.1.192-2\nDepends: kmod\nSize: 70533964\n\
-                      SHA256: e97e7f\n\nPackage: linux-image-6.1.0-56-rt-amd64\nVersion: 6.1.1-1\nSize: 1\nSHA256: 00\n";
-        let package = Package::of_description(answer).unwrap();
-        assert_eq!(package.pin(), "linux-image-6.1.0-56-rt-amd64=6.1.192-2");
-        assert_eq!((package.sha256.as_str(), package.bytes), ("e97e7f", 70_533_964));
-        assert_eq!(Package::of_description("Package: x\nVersion: 1\n"), None);
+    fn a_pin_is_one_directory_of_the_cache() {
         let inside = directory(Path::new("/cache"), "a/../b=1:2");
         assert_eq!(inside, Path::new("/cache/a-..-b_1-2"));
+    }
+
+    #[test]
+    fn image_and_configuration_are_found_in_boot_and_beside_the_modules() {
+        let old = ["boot/vmlinuz-6.1", "boot/config-6.1", "lib/modules/6.1/modules.order"];
+        let new = ["usr/lib/modules/7.3/vmlinuz", "usr/lib/modules/7.3/config", "usr/lib/modules/7.3/modules.order"];
+        for (files, release) in [(old, "6.1"), (new, "7.3")] {
+            let folder = tempfile::tempdir().unwrap();
+            for file in files {
+                let path = folder.path().join("tree").join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, file).unwrap();
+            }
+            let kernel = folder.path().join("kernel");
+            arrange(&folder.path().join("tree"), &kernel).unwrap();
+            let read = |name: &str| fs::read_to_string(kernel.join(name)).unwrap();
+            assert_eq!(["vmlinuz", "config", "modules/modules.order"].map(read), files);
+            assert_eq!(read(RELEASE), release);
+        }
     }
 
     #[test]
@@ -337,7 +323,8 @@ linux-image-6.12.117+deb12-cloud-arm64 - Linux 6.12 for arm64 cloud (signed)
         let archive = folder.path().join("x.deb");
         fs::write(&archive, b"hello").unwrap();
         let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
-        let mut package = Package { name: "x".into(), version: "1".into(), sha256: sha256.into(), bytes: 5 };
+        let mut package =
+            Package { name: "x".into(), version: "1".into(), sha256: sha256.into(), bytes: 5, parts: Vec::new() };
         verify(&package, &archive).unwrap();
         package.sha256.replace_range(0..1, "3");
         assert!(matches!(verify(&package, &archive), Err(KernelError::Checksum { .. })));

@@ -7,6 +7,7 @@ use super::debian::{self, Series};
 use super::image;
 use super::machine_file::VirtualMachine;
 use super::modules::{Modules, WANTED};
+use super::package::KernelPackages;
 use super::platform::Platform;
 use super::unpack;
 use super::vmlinux;
@@ -64,12 +65,12 @@ pub fn obtain(machine: &mut VirtualMachine, cache: &Path, report: &mut dyn FnMut
     }
     let platform = Platform::of(machine.architecture);
     let apt = Apt::of(platform, cache, report)?;
-    let package = match &machine.package {
-        Some(pin) => debian::describe(&apt, pin)?,
+    let packages = match &machine.package {
+        Some(pin) => KernelPackages::describe(&apt, pin)?,
         None => debian::resolve(&apt, platform, &series)?,
     };
-    debian::fetch(&apt, &package, &modules, cache, report)?;
-    machine.package = Some(package.pin());
+    debian::fetch(&apt, &packages, &modules, cache, report)?;
+    machine.package = Some(packages.pin());
     own_modules(machine, cache).map(drop)
 }
 
