@@ -5,11 +5,13 @@
 mod busy_thread;
 mod catalogue;
 mod options;
+mod path;
 pub mod state;
 mod words;
 
 pub use busy_thread::{BusyThread, PeriodicWork};
 pub use catalogue::METHODS;
+pub use path::OtherPath;
 pub use words::MethodWordsError;
 
 use serde::{Deserialize, Serialize};
@@ -112,10 +114,12 @@ pub struct MethodOption {
 pub struct MethodDefinition {
     pub method: Method,
     pub name: &'static str,
-    /// The instant at which a sample starts.
+    /// The instant at which a sample starts, with the default options.
     pub from: &'static str,
     /// The instant at which it ends.
     pub to: &'static str,
+    /// The same with other options; the first that fits counts.
+    pub others: &'static [OtherPath],
     /// The program whose method it is.
     pub original: &'static str,
     pub stimulus: Stimulus,

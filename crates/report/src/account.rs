@@ -76,18 +76,17 @@ pub fn verdict(summary: &RunSummary) -> String {
     let latest_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
     let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
     let (threads, samples, latest) = (summary.cpus.len() as u64, count(cycles), latency(latest_ns));
-    let method = summary.settings.as_ref().map_or(Method::Timer, |settings| settings.method.name);
-    text.push_str(&match method {
+    let method = summary.settings.as_ref().map(|settings| settings.method.clone()).unwrap_or_default();
+    let (from, to) = method.path();
+    text.push_str(&match method.name {
         Method::Timer => format!(
             "{} woke up {samples} times{within}; the latest wake-up came {latest} late, on CPU {latest_cpu}.",
             counted(threads, "CPU")
         ),
         method => format!(
             "{samples} samples of the method {method} in {}{within}; the longest took {latest}, on CPU {latest_cpu}. \
-             From: {}. To: {}.",
+             From: {from}. To: {to}.",
             counted(threads, "thread"),
-            method.definition().from,
-            method.definition().to,
         ),
     });
     push_judgement(summary, &mut text);

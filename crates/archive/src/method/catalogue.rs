@@ -1,7 +1,7 @@
 //! Every method, in the order to show them.
 
 use super::options::{CACHES, DELAY, DEVICE, HOPS, HZ, PARTNER, PROTOCOL, ROLE, WIRED_ROLE, port};
-use super::{Method, MethodDefinition, MethodOption, Stimulus, Values};
+use super::{Method, MethodDefinition, MethodOption, OtherPath, Stimulus, Values};
 
 const RUNS: &str = "the thread that waits for it reads the clock";
 
@@ -13,7 +13,7 @@ const fn hand_over(
     needs: &'static str,
     options: &'static [MethodOption],
 ) -> MethodDefinition {
-    MethodDefinition { method, name, from, to: RUNS, original, stimulus: Stimulus::Thread, needs, options }
+    MethodDefinition { method, name, from, to: RUNS, others: &[], original, stimulus: Stimulus::Thread, needs, options }
 }
 
 /// Every method.
@@ -23,6 +23,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "timer",
         from: "instant at which a timer is due",
         to: "the thread that waits for it reads the clock",
+        others: &[],
         original: "cyclictest",
         stimulus: Stimulus::Timer,
         needs: "",
@@ -73,6 +74,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "inversion",
         from: "a thread asks for a mutex that a less urgent one holds, while a third wants the CPU",
         to: "it has the mutex and reads the clock",
+        others: &[],
         original: "pi_stress",
         stimulus: Stimulus::Thread,
         needs: "",
@@ -90,6 +92,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "migrate",
         from: "instant at which one thread more than there are CPUs wakes",
         to: "each of the most urgent threads, one per CPU, reads the clock",
+        others: &[],
         original: "rt-migrate-test",
         stimulus: Stimulus::Timer,
         needs: "",
@@ -104,6 +107,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "deadline",
         from: "start of a period of a SCHED_DEADLINE thread; its length is --interval",
         to: "the thread reads the clock",
+        others: &[],
         original: "cyclicdeadline",
         stimulus: Stimulus::Timer,
         needs: "a kernel with SCHED_DEADLINE, with room in sched_rt_runtime_us",
@@ -114,6 +118,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "noise",
         from: "a thread that does nothing else reads the clock",
         to: "it reads the clock again",
+        others: &[],
         original: "oslat",
         stimulus: Stimulus::Busy,
         needs: "",
@@ -128,6 +133,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "hardware",
         from: "start of the largest gap between two reads of the clock in a part of each period",
         to: "its end",
+        others: &[],
         original: "hwlat tracer (hwlatdetect)",
         stimulus: Stimulus::Busy,
         needs: "",
@@ -142,6 +148,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "map",
         from: "a busy thread reads the clock for the last time before it loses the CPU",
         to: "it reads the clock again",
+        others: &[],
         original: "Hourglass",
         stimulus: Stimulus::Busy,
         needs: "",
@@ -182,8 +189,13 @@ pub static METHODS: [MethodDefinition; 21] = [
     MethodDefinition {
         method: Method::Rtc,
         name: "rtc",
-        from: "instant at which a periodic interrupt of the real-time clock is due, or its handler",
+        from: "instant at which a periodic interrupt of the real-time clock is due",
         to: "the thread that reads the device reads the clock",
+        others: &[OtherPath {
+            options: &[("sample", "interrupt")],
+            from: "the kernel enters the handler of the real-time clock's interrupt",
+            to: "the thread that reads the device reads the clock",
+        }],
         original: "RealFeel; sample=interrupt: RealFeel-ETRI",
         stimulus: Stimulus::Device,
         needs: "a real-time clock with a periodic interrupt; sample=interrupt: CONFIG_KPROBE_EVENTS and the right to use perf",
@@ -200,8 +212,13 @@ pub static METHODS: [MethodDefinition; 21] = [
     MethodDefinition {
         method: Method::Hpet,
         name: "hpet",
-        from: "the kernel enters the handler of the HPET's interrupt, or the instant at which the HPET raised it",
+        from: "the kernel enters the handler of the HPET's interrupt",
         to: "the thread that reads the device reads the clock",
+        others: &[OtherPath {
+            options: &[("sample", "expiry")],
+            from: "the HPET raises its interrupt, by its own time stamp",
+            to: "the thread that reads the device reads the clock",
+        }],
         original: "RealFeel, with an interrupt of hardware",
         stimulus: Stimulus::Device,
         needs: "an HPET that the kernel does not use itself; sample=interrupt: the right to use perf; sample=expiry: hpet_mmap=1",
@@ -220,6 +237,11 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "uio",
         from: "the kernel enters the handler of the device's interrupt",
         to: "the handler in user space reads the clock",
+        others: &[OtherPath {
+            options: &[("sample", "stimulus")],
+            from: "a thread is about to make the device interrupt",
+            to: "the handler in user space reads the clock",
+        }],
         original: "ULDD",
         stimulus: Stimulus::Thread,
         needs: "a PCI device that may be used, the module uio_pci_generic or, for kind=ivshmem, vfio_pci and an IOMMU; \
@@ -249,6 +271,11 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "udp",
         from: "a thread is about to send a datagram",
         to: "the thread that waits for the answer reads the clock",
+        others: &[OtherPath {
+            options: &[("sample", "arrival")],
+            from: "the kernel receives the answer, by its time stamp",
+            to: "the thread that waits for the answer reads the clock",
+        }],
         original: "lpptest, over a network",
         stimulus: Stimulus::Thread,
         needs: "a kernel with IPv4",
@@ -268,6 +295,11 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "serial",
         from: "a thread is about to write a byte to a serial line",
         to: "the thread that waits for the answer reads the clock",
+        others: &[OtherPath {
+            options: &[("role", "answer")],
+            from: "a thread has read a byte from the serial line",
+            to: "the answer is written",
+        }],
         original: "the Woerner test",
         stimulus: Stimulus::Thread,
         needs: "role=both: pseudo-terminals (/dev/ptmx); otherwise a serial port with another machine behind it",
@@ -287,8 +319,25 @@ pub static METHODS: [MethodDefinition; 21] = [
     MethodDefinition {
         method: Method::Ethernet,
         name: "ethernet",
-        from: "a thread is about to send a raw frame; role=answer: the kernel receives one",
-        to: "the thread that waits for the answer reads the clock; role=answer: the answer is sent",
+        from: "a thread is about to send a raw frame",
+        to: "the thread that waits for the answer reads the clock",
+        others: &[
+            OtherPath {
+                options: &[("role", "answer")],
+                from: "the kernel receives a frame, by its time stamp",
+                to: "the answer is sent",
+            },
+            OtherPath {
+                options: &[("sample", "arrival")],
+                from: "the kernel receives the answer, by its time stamp",
+                to: "the thread that waits for the answer reads the clock",
+            },
+            OtherPath {
+                options: &[("sample", "one-way")],
+                from: "a thread is about to send a raw frame",
+                to: "the thread that receives it reads the clock",
+            },
+        ],
         original: "lpptest, over Ethernet",
         stimulus: Stimulus::Thread,
         needs: "CAP_NET_RAW, the module af_packet, and a link; without interface= the loop-back interface",
@@ -319,8 +368,20 @@ pub static METHODS: [MethodDefinition; 21] = [
     MethodDefinition {
         method: Method::Gpio,
         name: "gpio",
-        from: "role=answer: the kernel sees an edge on a line; role=stimulus: a thread is about to change a line",
-        to: "role=answer: the answering line has changed; role=stimulus: the thread that waits for the edge reads the clock",
+        from: "the kernel sees an edge on a line",
+        to: "the answering line has changed",
+        others: &[
+            OtherPath {
+                options: &[("role", "stimulus"), ("sample", "arrival")],
+                from: "the kernel sees the edge that answers",
+                to: "the thread that waits for the edge reads the clock",
+            },
+            OtherPath {
+                options: &[("role", "stimulus")],
+                from: "a thread is about to change a line",
+                to: "the thread that waits for the edge reads the clock",
+            },
+        ],
         original: "lpptest and LRTBF, by GPIO",
         stimulus: Stimulus::Thread,
         needs: "a GPIO character device (/dev/gpiochip0), two lines and what is wired to them",
@@ -350,8 +411,13 @@ pub static METHODS: [MethodDefinition; 21] = [
     MethodDefinition {
         method: Method::Parallel,
         name: "parallel",
-        from: "role=answer: the thread has read an interrupt; role=stimulus: a thread is about to give a strobe",
-        to: "role=answer: the strobe is given; role=stimulus: the thread that waits for the interrupt reads the clock",
+        from: "the thread has read an interrupt",
+        to: "the strobe is given",
+        others: &[OtherPath {
+            options: &[("role", "stimulus")],
+            from: "a thread is about to give a strobe",
+            to: "the thread that waits for the interrupt reads the clock",
+        }],
         original: "lpptest",
         stimulus: Stimulus::Thread,
         needs: "a parallel port with an interrupt (/dev/parport0), the modules parport_pc and ppdev, and what is wired to it",
@@ -373,6 +439,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         name: "storage",
         from: "a thread is about to read or write a block",
         to: "the data is read or written as the mode requires, and the thread reads the clock",
+        others: &[],
         original: "fio, with one request at a time",
         stimulus: Stimulus::OwnCall,
         needs: "a directory to make a file in, on a file system on a block device, or a block device",
@@ -447,9 +514,20 @@ pub static METHODS: [MethodDefinition; 21] = [
     MethodDefinition {
         method: Method::Audio,
         name: "audio",
-        from: "instant at which a period of a sound card should be over, the kernel's handler of its interrupt, or a thread is about \
-               to write an impulse",
-        to: "the thread that plays or captures reads the clock; sample=loop: it has captured the impulse",
+        from: "instant at which a period of a sound card should be over",
+        to: "the thread that plays or captures reads the clock",
+        others: &[
+            OtherPath {
+                options: &[("sample", "interrupt")],
+                from: "the kernel enters the handler of the sound card's interrupt",
+                to: "the thread that plays or captures reads the clock",
+            },
+            OtherPath {
+                options: &[("sample", "loop")],
+                from: "a thread is about to write an impulse",
+                to: "it has captured the impulse",
+            },
+        ],
         original: "the Senoner test (latencytest)",
         stimulus: Stimulus::Device,
         needs: "a sound card (/dev/snd/pcmC0D0p) that no other program uses; sample=loop: a cable from its output to its input, or \

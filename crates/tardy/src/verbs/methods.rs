@@ -8,7 +8,7 @@ use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use archive::facts::Facts;
 use archive::method::state::{MethodState, Obstacle};
-use archive::method::{METHODS, MethodDefinition, MethodOption, Values};
+use archive::method::{METHODS, MethodDefinition, MethodOption, OtherPath, Values};
 use clap::Args;
 use machines::meter_places::MeterPlaces;
 use serde::Serialize;
@@ -46,12 +46,22 @@ struct Listed {
     /// The stretch that a sample measures.
     from: &'static str,
     to: &'static str,
+    /// The same with other options.
+    others: Vec<ListedPath>,
     original: &'static str,
     needs: &'static str,
     options: Vec<ListedOption>,
     /// Absent if the meter of the target does not support this method.
     runs: Option<bool>,
     missing: Vec<Obstacle>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedPath {
+    /// As they are written behind the name of the method.
+    options: String,
+    from: &'static str,
+    to: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -109,12 +119,18 @@ fn listed(definition: &'static MethodDefinition, states: &[MethodState]) -> List
         name: definition.name,
         from: definition.from,
         to: definition.to,
+        others: definition.others.iter().map(other).collect(),
         original: definition.original,
         needs: definition.needs,
         options: definition.options.iter().map(option).collect(),
         runs: state.map(|state| state.obstacles.is_empty()),
         missing: state.map_or_else(Vec::new, |state| state.obstacles.clone()),
     }
+}
+
+fn other(path: &OtherPath) -> ListedPath {
+    let options = path.options.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>();
+    ListedPath { options: options.join(","), from: path.from, to: path.to }
 }
 
 fn option(option: &MethodOption) -> ListedOption {
@@ -150,6 +166,11 @@ fn lay_out(method: &Listed, page: &mut Page) {
     page.heading(&format!("{}: {}", method.name, state(method)));
     page.wrapped("  from  ", method.from);
     page.wrapped("  to    ", method.to);
+    for path in &method.others {
+        page.wrapped("  ", &format!("{}:", path.options));
+        page.wrapped("    from  ", path.from);
+        page.wrapped("    to    ", path.to);
+    }
     page.wrapped("  like  ", method.original);
     if !method.needs.is_empty() {
         page.wrapped("  ", &format!("needs: {}", method.needs));
