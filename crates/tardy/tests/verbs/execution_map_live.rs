@@ -7,23 +7,7 @@ use prerequisites::met;
 use std::path::Path;
 use std::process::Command;
 
-const FILE: &str = r#"
-[[thread]]
-name = "control"
-cpu = 0
-policy = "fifo"
-priority = 20
-period_us = 10000
-work_us = 3000
-
-[[thread]]
-name = "first"
-cpu = 0
-
-[[thread]]
-name = "second"
-cpu = 0
-"#;
+const FILE: &str = include_str!("../programs/threads.toml");
 
 fn tardy(folder: &Path, meter: &Path, words: &[&str]) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));

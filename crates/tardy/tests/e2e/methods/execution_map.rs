@@ -2,23 +2,7 @@
 
 use super::{Case, lab};
 
-const FILE: &str = r#"
-[[thread]]
-name = "control"
-cpu = 0
-policy = "fifo"
-priority = 20
-period_us = 10000
-work_us = 3000
-
-[[thread]]
-name = "first"
-cpu = 0
-
-[[thread]]
-name = "second"
-cpu = 0
-"#;
+const FILE: &str = include_str!("../../programs/threads.toml");
 
 #[test]
 #[ignore = "boots virtual machines: make e2e-methods"]
