@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 MUSL := x86_64-unknown-linux-musl
+METER_RUST := 1.88
 METER := dist/bin/tardy-meter
 METERS := dist/bin/meters/tardy-meter
 STATIC_TARDY := dist/bin/static/tardy
@@ -42,7 +43,7 @@ FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize advisories dist dist-check deb deb-check deb-check-unit clean
+.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -207,6 +208,9 @@ miri: ## interpret the modules that share memory between threads (needs a nightl
 sanitize: ## run the tests of the meter's modules under ThreadSanitizer; a data race fails (needs a nightly toolchain with rust-src)
 	RUSTFLAGS=-Zsanitizer=thread TSAN_OPTIONS=halt_on_error=1:exitcode=66 cargo +nightly test -Zbuild-std \
 	  --target x86_64-unknown-linux-gnu --target-dir target/sanitize --package meter --lib --test scripted_clock
+
+check-meter-rust: ## compile the meter with the oldest compiler that its crates ask for (needs that toolchain)
+	cargo +$(METER_RUST).0 check --target-dir target/oldest --package tardy-meter
 
 advisories: $(TOOLS) ## check the packages in use against the RustSec advisory database (downloads it)
 	$(TOOLS)/bin/cargo-deny check advisories

@@ -24,8 +24,10 @@ use crate::spike::{Spike, SpikeReason};
 use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
 use crate::write_error::WriteError;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use thiserror::Error;
@@ -195,7 +197,7 @@ impl Run {
             Err(error) => return self.note(&Damage::StreamUnreadable { error: error.to_string() }),
         };
         // The writer holds a lock for its lifetime; this lock is released with the file.
-        self.goes_on = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+        self.goes_on = flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK);
         let mut buffer = vec![0; 256 << 10];
         let (mut bytes, mut damaged) = (0, 0);
         loop {

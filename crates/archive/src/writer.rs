@@ -21,8 +21,10 @@ use crate::recorded_pages::PAGES_BYTES_MAX;
 use crate::storage;
 use crate::write_error::WriteError;
 use held::Held;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -418,7 +420,9 @@ pub fn give_up(directory: &Path, problem: Problem, ended_unix_ns: i64) -> Result
 fn claim(stream: &File) {
     for _ in 0..CLAIMS_MAX {
         // A reader that checks holds the lock for an instant.
-        let Err(TryLockError::WouldBlock) = stream.try_lock() else { return };
+        if flock(stream, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK) {
+            return;
+        }
         thread::sleep(CLAIM_AGAIN_AFTER);
     }
 }

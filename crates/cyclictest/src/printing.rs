@@ -239,7 +239,8 @@ pub fn print(text: &mut String, signals: &OwnedFd) -> std::io::Result<()> {
         });
     }
     // A character that was written partially is written again completely.
-    text.drain(..text.floor_char_boundary(done));
+    let whole = (0..=done).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text.drain(..whole);
     answer
 }
 

@@ -16,7 +16,9 @@ pub fn exit_code_of(program: impl FnOnce() -> i32 + UnwindSafe) -> i32 {
 }
 
 fn line_of(panic: &PanicHookInfo) -> String {
-    let message = panic.payload_as_str().unwrap_or("no message").replace('\n', " ");
+    let payload = panic.payload();
+    let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let message = text.unwrap_or("no message").replace('\n', " ");
     let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
     let version = env!("CARGO_PKG_VERSION");
     format!("tardy-meter {version}: a defect{place}: {message}; please report this line to the authors of tardy")

@@ -15,7 +15,7 @@ fn drawn() -> Arrows {
 }
 
 /// Dependencies between the members of the built workspace, without those of tests.
-fn cargo() -> Arrows {
+pub fn cargo() -> Arrows {
     let packages = packages("Cargo.toml");
     let name = |package: &serde_json::Value| package["name"].as_str().unwrap().to_owned();
     let members: BTreeSet<String> = packages.iter().map(name).collect();

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod commands;
+mod compilers;
 mod dependencies;
 mod documents;
 mod layers;
