@@ -11,6 +11,7 @@
 
 mod account;
 pub mod caveat;
+pub mod corpus_case;
 mod cut;
 mod decide;
 mod read;

@@ -2,11 +2,8 @@
 //! events in `events.txt`, from which `trace.dat` is built. `UPDATE_GOLDEN=1` rewrites the derived files.
 
 use crate::trace_builder;
-use archive::absence::Absence;
-use archive::environment::Environment;
 use archive::explanation::{Explanation, ExplanationStatus};
-use archive::method::Method;
-use archive::spike::Spike;
+use explain::corpus_case::CorpusCase;
 use explain::culprits::{CATALOGUE, Proof};
 use explain::{Source, SpikeInput, confidence_word, evidence_window, explain_spike};
 use std::fmt::Write;
@@ -14,28 +11,6 @@ use std::path::{Path, PathBuf};
 
 /// Largest `trace.dat` of a case.
 const TRACE_BYTES_MAX: usize = 60_000;
-
-/// Content of `spike.json`.
-#[derive(serde::Deserialize)]
-struct CaseFile {
-    spike: Spike,
-    median_ns: i64,
-    interval_ns: u64,
-    measuring_tids: Vec<(u32, i32)>,
-    #[serde(default)]
-    own_prio: Option<i32>,
-    #[serde(default)]
-    tool_tids: Vec<i32>,
-    environment: Option<Environment>,
-    #[serde(default)]
-    absences: Vec<Absence>,
-    #[serde(default)]
-    in_turns: bool,
-    #[serde(default)]
-    method: Method,
-    #[serde(default)]
-    controls: Vec<Explanation>,
-}
 
 pub fn cases() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/explain");
@@ -78,27 +53,14 @@ pub struct Explained {
 
 pub fn run(directory: &Path) -> Result<Explained, String> {
     let text = std::fs::read_to_string(directory.join("spike.json")).map_err(|error| format!("spike.json: {error}"))?;
-    let case: CaseFile = serde_json::from_str(&text).map_err(|error| format!("spike.json: {error}"))?;
+    let case: CorpusCase = serde_json::from_str(&text).map_err(|error| format!("spike.json: {error}"))?;
     let events = std::fs::read_to_string(directory.join("events.txt")).ok();
     let built = events.map(|events| trace_builder::trace_dat(&trace_builder::parse(&events, case.spike.sample.due_ns)));
     let trace = match &built {
         Some(built) => built.clone(),
         None => std::fs::read(directory.join("trace.dat")).map_err(|error| format!("trace.dat: {error}"))?,
     };
-    let input = SpikeInput {
-        spike: &case.spike,
-        trace: (&trace).into(),
-        median_ns: case.median_ns,
-        interval_ns: case.interval_ns,
-        measuring_tids: &case.measuring_tids,
-        own_prio: case.own_prio,
-        tool_tids: &case.tool_tids,
-        environment: case.environment.as_ref(),
-        absences: &case.absences,
-        in_turns: case.in_turns,
-        stimulus: case.method.stimulus(),
-        controls: &case.controls,
-    };
+    let input = case.input((&trace).into());
     let explanation = explain_spike(&input);
     let window = evidence_window(&input);
     let from_file = SpikeInput { trace: Source::Reader(&trace), ..input };

@@ -59,6 +59,14 @@ pub fn explain_one(run: &Run, number: u32) -> Option<Explanation> {
     Some(explain_spike(&Context::of(run).input(spike, trace.source(), &[])))
 }
 
+/// The spike of a case in the corpus, whose `spike.json` is `text`, and its explanation.
+#[cfg(test)]
+pub fn explain_case(text: &str, trace: &[u8]) -> (Spike, Explanation) {
+    let case: explain::corpus_case::CorpusCase = serde_json::from_str(text).expect("it describes a case");
+    let explanation = explain_spike(&case.input(trace.into()));
+    (case.spike, explanation)
+}
+
 /// What the spikes of a run have in common.
 pub fn causes_of(run: &Run, explanations: &[Explanation]) -> RunCauses {
     let worst: Vec<(u32, Sample)> =

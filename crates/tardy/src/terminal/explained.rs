@@ -4,6 +4,8 @@ pub mod account;
 pub mod causes;
 mod document;
 mod functions;
+#[cfg(test)]
+mod gallery;
 pub mod timeline;
 
 use super::json;
