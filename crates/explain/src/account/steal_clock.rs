@@ -250,7 +250,9 @@ fn place(
         let limits = |since_ns: i64| {
             ns >= LIMIT_NS_MIN && ns * 100 >= since_ns * LIMIT_PERCENT && since_ns * 100 >= ns * LIMIT_PERCENT
         };
-        let last_read = last_read_ns(end_ns).into_iter().flatten();
+        // A charge that begins in the silence was begun by another CPU, whatever other CPUs did since.
+        let begun = Some(charged.start_ns).filter(|at_ns| *at_ns > silence.start_ns);
+        let last_read = last_read_ns(end_ns).into_iter().chain([begun]).flatten();
         let limited = end_ns == silence.end_ns && last_read.into_iter().any(|at_ns| limits(end_ns - at_ns));
         if limited && start_ns > silence.start_ns && silence.ends_interrupted {
             let cause = AbsenceCause::StealClock { charged: *charged, more: true };
