@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 pub use capabilities::Capabilities;
 pub use error::{Action, TracefsError};
-pub use foreign::ForeignTracing;
+pub use foreign::{ForeignTracing, Written};
 pub use instance::Instance;
 pub use raw_pages::RawPages;
 

@@ -7,6 +7,7 @@
 mod reading;
 mod tables;
 
+use crate::gaps::Gaps;
 use crate::kernel::clock;
 use archive::counters::{CounterSecond, CpuCount, NamedCount, Pressure};
 use reading::Reading;
@@ -21,18 +22,19 @@ const COST_SHARE: i64 = 100;
 /// Reads the counters of the machine.
 pub struct Counters {
     reading: Reading,
+    gaps: Gaps,
     last: Look,
     looked_at_ns: i64,
     next_at_ns: i64,
 }
 
 impl Counters {
-    /// Takes the first reading. `threads` are those whose own switches are counted.
-    pub fn begin(threads: &[i32]) -> Self {
+    /// Takes the first reading. `threads` are those whose own switches are counted. Reads in these gaps.
+    pub fn begin(threads: &[i32], gaps: &Gaps) -> Self {
         let mut reading = Reading::open(threads);
         let looked_at_ns = clock::monotonic_ns();
-        let last = reading.look();
-        Self { reading, last, looked_at_ns, next_at_ns: looked_at_ns + INTERVAL_NS }
+        let (last, _) = reading.look(gaps);
+        Self { reading, gaps: gaps.clone(), last, looked_at_ns, next_at_ns: looked_at_ns + INTERVAL_NS }
     }
 
     /// The counts since the last reading, if another one is due.
@@ -49,8 +51,8 @@ impl Counters {
     pub fn look(&mut self) -> CounterSecond {
         let from_ns = self.looked_at_ns;
         let until_ns = clock::monotonic_ns();
-        let look = self.reading.look();
-        let cost_ns = clock::monotonic_ns() - until_ns;
+        let (look, waited_ns) = self.reading.look(&self.gaps);
+        let cost_ns = clock::monotonic_ns() - until_ns - waited_ns;
         let second = difference(&self.last, &look);
         self.last = look;
         self.looked_at_ns = until_ns;
@@ -100,7 +102,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "reads the files of this machine, and how long a tick is")]
     fn this_machine_counts() {
-        let mut counters = Counters::begin(&[rustix::thread::gettid().as_raw_pid()]);
+        let mut counters = Counters::begin(&[rustix::thread::gettid().as_raw_pid()], &Gaps::default());
         assert_eq!(counters.look_when_due(0), None);
         std::thread::sleep(std::time::Duration::from_millis(5));
         let second = counters.look();

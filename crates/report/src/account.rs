@@ -2,7 +2,7 @@
 
 use crate::kernel_tracers::uncovered;
 use crate::watched;
-use archive::explanation::{Explanation, ExplanationStatus, OwnerKind, PhaseName};
+use archive::explanation::{Explanation, ExplanationStatus, OwnerKind};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
 use archive::method::Method;
@@ -11,32 +11,35 @@ use archive::summary::{RunSummary, VirtualSpeed};
 use words::figures::{count, counted, duration, latency};
 use words::vocabulary::confidence_phrase;
 
-/// In how many of the late spikes a thread of this tool other than the measuring ones ran on the late CPU, and how long at
-/// most; `None` without a traced one. Time in which a hypervisor did not execute the CPU is not the thread's.
+/// Name of the cause.
+const OWN_TOOL: &str = "own-tool";
+
+/// How many of the late spikes threads of this tool other than the measuring ones delayed, and how long at most; `None`
+/// without a traced one. A thread that the timer interrupt only found on the CPU is counted apart: like any other task it is
+/// interrupted, and a hypervisor may have stopped the CPU meanwhile.
 pub fn own_share(summary: &RunSummary) -> Option<String> {
     let traced: Vec<&Explanation> = summary
         .late_spikes()
         .filter_map(|entry| entry.explanation.as_ref())
         .filter(|explanation| explanation.status != ExplanationStatus::NoTrace)
         .collect();
-    let own_ns = |explanation: &Explanation, counts: fn(PhaseName) -> bool| -> i64 {
-        let phases = explanation.phases.iter().filter(|phase| counts(phase.name));
-        let owners = phases.flat_map(|phase| &phase.owners);
-        owners.filter(|owner| owner.kind == OwnerKind::Tool).map(|owner| owner.ns).sum()
+    let delayed_ns = |explanation: &Explanation| {
+        let own = explanation.findings.iter().filter(|finding| finding.culprit == OWN_TOOL);
+        own.map(|finding| finding.ns).max()
     };
-    let own: Vec<&&Explanation> = traced.iter().filter(|explanation| own_ns(explanation, |_| true) > 0).collect();
-    let longest = own.iter().map(|explanation| own_ns(explanation, |_| true)).max();
-    let longest = longest.map(|ns| format!(", for at most {}", latency(ns))).unwrap_or_default();
-    // There it need not have delayed anything: it is interrupted like any other thread.
-    let early =
-        own.iter().filter(|explanation| own_ns(explanation, |phase| phase != PhaseName::TimerDelay) == 0).count();
-    let early = match early {
+    let had_cpu = |explanation: &Explanation| {
+        let mut owners = explanation.phases.iter().flat_map(|phase| &phase.owners);
+        owners.any(|owner| owner.kind == OwnerKind::Tool)
+    };
+    let delayed: Vec<i64> = traced.iter().filter_map(|explanation| delayed_ns(explanation)).collect();
+    let found = traced.iter().filter(|explanation| delayed_ns(explanation).is_none() && had_cpu(explanation)).count();
+    let longest = delayed.iter().max().map(|ns| format!(", by at most {}", latency(*ns))).unwrap_or_default();
+    let found = match found {
         0 => String::new(),
-        early => format!(", in {early} of them only before the timer interrupt came"),
+        found => format!("; in {found} more, the timer interrupt came while one of them ran"),
     };
     let spikes = counted(traced.len() as u64, "late spike");
-    (!traced.is_empty())
-        .then(|| format!("tardy's own threads had the CPU in {} of {spikes}{longest}{early}.", own.len()))
+    (!traced.is_empty()).then(|| format!("tardy's own threads delayed {} of {spikes}{longest}{found}.", delayed.len()))
 }
 
 /// Speed of a machine in virtual time.
@@ -210,13 +213,16 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn own_threads_before_the_timer_interrupt_are_counted_apart() {
+    fn own_threads_that_were_only_interrupted_are_counted_apart() {
         let run = Run::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1")).unwrap();
-        let summary = RunSummary::of(&run, &run.explanations().unwrap());
+        let mut explanations = run.explanations().unwrap();
+        let share = |explanations: &[Explanation]| own_share(&RunSummary::of(&run, explanations)).unwrap();
+        assert_eq!(share(&explanations), "tardy's own threads delayed 2 of 3 late spikes, by at most 86.7 µs.");
+        let longest = |explanation: &&mut Explanation| explanation.findings.iter().any(|found| found.ns == 86_669);
+        explanations.iter_mut().filter(longest).for_each(|explanation| explanation.findings.clear());
         assert_eq!(
-            own_share(&summary).unwrap(),
-            "tardy's own threads had the CPU in 2 of 3 late spikes, for at most 86.7 µs, in 1 of them only before the timer \
-             interrupt came."
+            share(&explanations),
+            "tardy's own threads delayed 1 of 3 late spikes, by at most 29.7 µs; in 1 more, the timer interrupt came while one of them ran."
         );
     }
 }

@@ -4,6 +4,7 @@ mod defect;
 
 use meter::journal::restore::{self, Leftovers};
 use meter::journal::{applied_directory, journal_directory};
+use meter::kernel::kept_memory::KeptMemory;
 use meter::methods::interrupt::keeper;
 use meter::methods::storage::fio::process as fio;
 use meter::{apply, facts};
@@ -30,6 +31,9 @@ usage:
   tardy-meter start COMMAND  become a command once the watch that waits for it lets it go on (`tardy watch` does this)
   tardy-meter --version
 ";
+
+#[global_allocator]
+static MEMORY: KeptMemory = KeptMemory::new();
 
 fn main() {
     defect::print_panics_as_lines();

@@ -14,9 +14,10 @@ pub(super) fn read(path: &Path) -> Result<String, TracefsError> {
 }
 
 /// `events/header_page` returns its text on the first read only, however small that read is; `std::fs::read` starts
-/// with 32 bytes and would lose the rest.
+/// with 32 bytes and would lose the rest. The kernel returns a page at a time at most, and a larger buffer costs a run that
+/// looks at these files time.
 fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
-    const READ_SIZE: usize = 64 << 10;
+    const READ_SIZE: usize = 4 << 10;
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
     loop {

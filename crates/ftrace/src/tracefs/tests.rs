@@ -96,6 +96,28 @@ fn finds_tracing_of_others_and_leaves_out_our_own() {
 }
 
 #[test]
+fn events_of_others_are_looked_for_where_records_are_new() {
+    let (folder, tracefs) = tree();
+    let stats = |entries: u64| {
+        let text = format!("entries: {entries}\noverrun: 0\nread events: 1\n");
+        write(folder.path(), "instances/theirs/per_cpu/cpu0/stats", &text);
+    };
+    write(folder.path(), "instances/theirs/tracing_on", "1");
+    write(folder.path(), "instances/theirs/current_tracer", "nop");
+    write(folder.path(), "instances/theirs/set_event", "");
+    stats(0);
+    let mut written = Written::default();
+    let mut look = || tracefs.foreign_tracing_since("ours_", &mut written, &|| ()).len();
+    assert_eq!(look(), 0);
+    write(folder.path(), "instances/theirs/set_event", "sched:sched_switch\n");
+    assert_eq!(look(), 0, "it has recorded nothing yet");
+    stats(5);
+    assert_eq!(look(), 1);
+    write(folder.path(), "instances/theirs/current_tracer", "function\n");
+    assert_eq!(look(), 1, "a tracer costs time whether it records or not");
+}
+
+#[test]
 fn instances_are_made_listed_and_removed_but_never_taken_over() {
     let (_folder, tracefs) = tree();
     let made = tracefs.create_instance("ours_1").unwrap();

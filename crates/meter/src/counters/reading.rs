@@ -1,6 +1,8 @@
 //! The files of the counters, opened once and read repeatedly.
 
 use super::tables::{self, Look};
+use crate::gaps::Gaps;
+use crate::kernel::clock;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -36,28 +38,40 @@ impl Reading {
         }
     }
 
-    /// All current values.
-    pub fn look(&mut self) -> Look {
+    /// All current values, and the ns for which it waited for gaps: the kernel writes each file in one go.
+    pub fn look(&mut self, gaps: &Gaps) -> (Look, i64) {
         let Self { stat, interrupts, softirqs, memory, pressure, threads, ticks_per_second, buffer } = self;
         let mut look = Look::default();
+        let mut waited_ns = 0;
+        let mut await_gap = || {
+            let since_ns = clock::monotonic_ns();
+            gaps.wait();
+            waited_ns += clock::monotonic_ns() - since_ns;
+        };
+        await_gap();
         if let Some(text) = stat.as_ref().and_then(|file| read(file, buffer)) {
             tables::stat(text, *ticks_per_second, &mut look);
         }
+        await_gap();
         if let Some(text) = interrupts.as_ref().and_then(|file| read(file, buffer)) {
             look.interrupts = tables::interrupts(text);
         }
+        await_gap();
         if let Some(text) = softirqs.as_ref().and_then(|file| read(file, buffer)) {
             look.softirqs = tables::softirqs(text);
         }
+        await_gap();
         if let Some(text) = memory.as_ref().and_then(|file| read(file, buffer)) {
             tables::memory(text, &mut look);
         }
         for (resource, file) in pressure {
+            await_gap();
             if let Some(waits) = read(file, buffer).and_then(tables::pressure) {
                 look.pressure_us.insert(*resource, waits);
             }
         }
         for file in threads {
+            await_gap();
             match read(file, buffer) {
                 Some(text) => tables::switches(text, &mut look),
                 // A sum without one of them would look like a decrease.
@@ -67,7 +81,7 @@ impl Reading {
                 }
             }
         }
-        look
+        (look, waited_ns)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Entries of a directory are read in pieces of this size: without preemption the kernel occupies the CPU meanwhile, in
 /// /proc some µs for every process.
-const ENTRIES_BYTES: usize = 1 << 10;
+const ENTRIES_BYTES: usize = 1 << 9;
 
 /// A running machine's file system, or a saved part of it.
 pub struct Tree {

@@ -8,6 +8,7 @@ pub mod dma_latency;
 pub mod event_stamps;
 pub mod gpio;
 pub mod hpet;
+pub mod kept_memory;
 pub mod memory;
 pub mod message_queue;
 pub mod mutex;

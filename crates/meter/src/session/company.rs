@@ -9,7 +9,7 @@ use crate::journal::restore::other_meters;
 use crate::problem::MeterProblem;
 use crate::trace::snapshotter::INSTANCE_PREFIX;
 use archive::message::Severity;
-use ftrace::tracefs::{ForeignTracing, Tracefs};
+use ftrace::tracefs::{ForeignTracing, Tracefs, Written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,8 @@ pub struct Company {
     meters: BTreeSet<i32>,
     /// Buffers that others record into, by the names of their instances.
     traced: BTreeSet<Option<String>>,
+    /// What others have recorded so far.
+    written: Written,
     /// Processes, with their names and how often their descriptors were looked at.
     processes: BTreeMap<u32, (String, u8)>,
     profilers: BTreeSet<u32>,
@@ -46,6 +48,7 @@ impl Company {
             tracefs,
             meters: BTreeSet::new(),
             traced: BTreeSet::new(),
+            written: Written::default(),
             processes: BTreeMap::new(),
             profilers: BTreeSet::new(),
             looks: 0,
@@ -68,6 +71,9 @@ impl Company {
         if !last && self.looks % LOOKS_FOR_ALL != 1 {
             return found;
         }
+        if last {
+            self.written = Written::default();
+        }
         for tracing in self.tracing(gaps) {
             if self.traced.insert(tracing.instance.clone()) {
                 found.push((Severity::Degraded, MeterProblem::TracedMeanwhile { others: tracing.to_string() }));
@@ -78,9 +84,9 @@ impl Company {
         found
     }
 
-    fn tracing(&self, gaps: &Gaps) -> Vec<ForeignTracing> {
-        let found = |tracefs: &Tracefs| tracefs.foreign_tracing_in_pieces(INSTANCE_PREFIX, &|| gaps.wait());
-        self.tracefs.as_ref().map(found).unwrap_or_default()
+    fn tracing(&mut self, gaps: &Gaps) -> Vec<ForeignTracing> {
+        let Some(tracefs) = &self.tracefs else { return Vec::new() };
+        tracefs.foreign_tracing_since(INSTANCE_PREFIX, &mut self.written, &|| gaps.wait())
     }
 
     fn new_profilers(&mut self, last: bool, gaps: &Gaps) -> Vec<(u32, String)> {

@@ -226,7 +226,7 @@ impl<'a> Session<'a> {
         self.measuring = true;
         link.gaps().wait();
         let threads: Vec<i32> = self.source.threads().iter().map(|thread| thread.tid).collect();
-        self.counters = self.settings.counters.then(|| Counters::begin(&threads));
+        self.counters = self.settings.counters.then(|| Counters::begin(&threads, link.gaps()));
         link.send(&Message::Phase { phase: RunPhase::Measure, monotonic_ns: span.count_from_ns });
     }
 
