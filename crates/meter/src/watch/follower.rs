@@ -14,6 +14,7 @@ use crate::journal::{Entry, Journal};
 use crate::kernel::{clock, scheduling};
 use crate::measure::books::SpikeSignal;
 use crate::measure::thread::MARKER;
+use crate::session::source::Span;
 use crate::trace::announced_until::AnnouncedUntil;
 use crate::trace::capture::Announced;
 use crate::trace::error::TraceError;
@@ -61,6 +62,11 @@ pub struct Followed {
 impl Followed {
     pub fn new(wakeups: Wakeups, terms: Terms) -> Self {
         Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms }
+    }
+
+    /// From now on, wake-ups that are due in this span count.
+    pub fn count_in(&mut self, span: Span) {
+        (self.terms.count_from_ns, self.terms.end_ns) = (span.count_from_ns, span.end_ns);
     }
 
     /// Wake-ups that were due in the run and had not occurred when following ended.

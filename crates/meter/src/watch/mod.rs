@@ -25,7 +25,6 @@ use crate::link::Link;
 use crate::measure::start_instant::StartInstant;
 use crate::problem::MeterProblem;
 use crate::session::plan::Plan;
-use crate::session::source::Span;
 use crate::trace::announced_until::AnnouncedUntil;
 use crate::trace::capture::Announcements;
 use crate::trace::capturing::{Capturing, Place, Spikes};
@@ -43,13 +42,13 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use targets::ThreadFound;
-use threads::Following;
 pub use threads::WatchedThreads;
+use threads::{Beginning, Following};
 use wakeups::Wakeups;
 
-/// Time between arming and the first counted instant.
+/// Time between arming and the first counted instant, where the kernel looks for maxima.
 const LEAD_NS: i64 = 5_000_000;
 
 /// Arms everything that measures the threads of a request; they are not measured before the session starts. Also
@@ -70,17 +69,15 @@ pub fn assemble<'a, W: Write>(
     let threads = find(request, pattern.as_ref())?;
     let tracefs = trace_mount::find_or_mount().map_err(|error| MeterProblem::WatchNeedsTracing(error.into()))?;
     let follower = Follower::arm(&tracefs, journal).map_err(MeterProblem::WatchNeedsTracing)?;
-    let count_from_ns = clock::monotonic_ns() + LEAD_NS;
+    let soon_ns = clock::monotonic_ns() + LEAD_NS;
     let duration_ns = settings.duration_ns.map_or(i64::MAX, |ns| ns.min(i64::MAX as u64) as i64);
-    start.choose(count_from_ns);
-    let span = Span { start_ns: count_from_ns, count_from_ns, end_ns: count_from_ns.saturating_add(duration_ns) };
 
     let mut wakeups = Wakeups::new(pattern.clone(), follower.functions);
     wakeups.releaser = Some(scheduling::thread_id());
     threads.iter().for_each(|found| wakeups.add(found.tid, found.name.as_bytes()));
     let terms = Terms {
-        count_from_ns,
-        end_ns: span.end_ns,
+        count_from_ns: i64::MAX,
+        end_ns: i64::MAX,
         limit_ns: settings.limit_ns.unwrap_or(i64::MAX),
         cycle_limit_ns: request.cycle_limit_ns.unwrap_or(i64::MAX),
         spike_threshold_ns: settings.trace.threshold_ns,
@@ -91,10 +88,14 @@ pub fn assemble<'a, W: Write>(
     let followed = Arc::new(Mutex::new(Followed::new(wakeups, terms)));
     let tids: Vec<i32> = threads.iter().map(|found| found.tid).collect();
     let cpus = housekeeping(plan, &tids);
-    let lateness =
-        Lateness { from_ns: count_from_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };
+    let lateness = Lateness { from_ns: soon_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };
     let recording = Recording::of(snapshotter.as_mut(), &follower.functions, &tids, lateness, journal)
         .map_err(MeterProblem::WatchNeedsTracing)?;
+    let count_from_ns = Some(soon_ns).filter(|_| recording.finds_maxima() && !request.ours);
+    let beginning = Beginning { count_from_ns, duration_ns, start: start.clone() };
+    if let Some(count_from_ns) = count_from_ns {
+        followed.lock().unwrap_or_else(PoisonError::into_inner).count_in(beginning.span(count_from_ns));
+    }
     let (capturing, announcer) = start_capturing(settings, snapshotter, &cpus, start.clone())?;
 
     let mute_cpus = follower.mute_cpus.clone();
@@ -109,7 +110,7 @@ pub fn assemble<'a, W: Write>(
     report_mute(&mute_cpus, link);
     report_faults(capturing.as_ref(), link);
     let following = Following { handle, tid, followed, stop, additions, recording };
-    Ok((WatchedThreads::new(request, pattern, span, following, threads), capturing))
+    Ok((WatchedThreads::new(request, pattern, beginning, following, threads), capturing))
 }
 
 /// Arms the recording of what the threads of a request ask of the kernel; the session starts it.

@@ -84,6 +84,11 @@ impl Recording {
         })
     }
 
+    /// Whether the kernel itself detects maxima.
+    pub fn finds_maxima(&self) -> bool {
+        self.maxima.is_some()
+    }
+
     /// Sets the current threads.
     pub fn only(&mut self, tids: &[i32]) {
         let mut tids = tids.to_vec();

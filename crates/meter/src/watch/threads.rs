@@ -9,6 +9,7 @@ use super::targets::{self, ThreadFound};
 use crate::cadence::Every;
 use crate::compact;
 use crate::kernel::{clock, scheduling};
+use crate::measure::start_instant::StartInstant;
 use crate::problem::MeterProblem;
 use crate::session::source::{Batch, ControlPace, SampleSource, Send, Span};
 use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
@@ -46,11 +47,29 @@ pub struct Following {
     pub recording: Recording,
 }
 
+/// When counting begins and how long it lasts.
+pub struct Beginning {
+    /// Known before the session starts where the kernel has looked for maxima since: it does not forget them. Otherwise on
+    /// a busy machine arming would take time from a command that is held back.
+    pub count_from_ns: Option<i64>,
+    pub duration_ns: i64,
+    pub start: Arc<StartInstant>,
+}
+
+impl Beginning {
+    /// The span that starts at this instant.
+    pub fn span(&self, count_from_ns: i64) -> Span {
+        Span { start_ns: count_from_ns, count_from_ns, end_ns: count_from_ns.saturating_add(self.duration_ns) }
+    }
+}
+
 /// Threads of another program.
 pub struct WatchedThreads<'a> {
     request: &'a WatchSettings,
     pattern: Option<Pattern>,
-    span: Span,
+    beginning: Beginning,
+    /// Of the run, once it has begun.
+    end_ns: i64,
     followed: Arc<Mutex<Followed>>,
     following: Option<JoinHandle<()>>,
     follower_tid: i32,
@@ -67,7 +86,7 @@ impl<'a> WatchedThreads<'a> {
     pub fn new(
         request: &'a WatchSettings,
         pattern: Option<Pattern>,
-        span: Span,
+        beginning: Beginning,
         following: Following,
         threads: Vec<ThreadFound>,
     ) -> Self {
@@ -75,7 +94,8 @@ impl<'a> WatchedThreads<'a> {
         Self {
             request,
             pattern,
-            span,
+            beginning,
+            end_ns: i64::MAX,
             followed,
             following: Some(handle),
             follower_tid: tid,
@@ -133,11 +153,16 @@ impl SampleSource for WatchedThreads<'_> {
     }
 
     fn start(&mut self) -> Span {
-        clock::sleep_until_ns(self.span.count_from_ns);
+        let known_ns = self.beginning.count_from_ns;
+        known_ns.into_iter().for_each(clock::sleep_until_ns);
+        let span = self.beginning.span(known_ns.unwrap_or_else(clock::monotonic_ns));
+        self.end_ns = span.end_ns;
+        lock(&self.followed).count_in(span);
+        self.beginning.start.choose(span.count_from_ns);
         if let Some(pid) = self.request.pid.filter(|_| self.request.ours) {
             start::release(pid);
         }
-        self.span
+        span
     }
 
     fn drain(&mut self, batch: &mut Batch) {
@@ -190,7 +215,7 @@ impl SampleSource for WatchedThreads<'_> {
             targets::state_of(pid).is_none()
                 && (self.request.ours || lock(&self.followed).wakeups.living().next().is_none())
         };
-        Ok(now_ns >= self.span.end_ns || self.request.pid.is_some_and(gone))
+        Ok(now_ns >= self.end_ns || self.request.pid.is_some_and(gone))
     }
 
     fn stop(&mut self, send: Send<'_>) -> Result<(), MeterProblem> {

@@ -2,6 +2,8 @@
 
 use crate::fake_meter::Ended;
 use crate::real_meter::real_meter;
+use archive::message::RunPhase;
+use archive::reader::Run;
 use prerequisites::Prerequisite::{Program, Tracefs};
 use prerequisites::met;
 use std::path::{Path, PathBuf};
@@ -43,6 +45,24 @@ fn blames(summary: &serde_json::Value, thread: &str, culprit: &str) -> bool {
             .iter()
             .any(|finding| finding["culprit"] == culprit && finding["confidence"] != "hint")
     })
+}
+
+/// The instant at which a phase of the run began.
+fn began(run: &Run, wanted: RunPhase) -> i64 {
+    let found = run.phases.iter().find(|(phase, _)| *phase == wanted);
+    found.unwrap_or_else(|| panic!("no {wanted:?}: {:?}", run.phases)).1
+}
+
+#[test]
+fn preparing_a_watch_takes_no_time_from_its_command() {
+    let Some(meter) = meter() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--duration", "300ms", "--out", "run", "--", "sh", "-c", "while sleep 0.01; do :; done"];
+    let ended = watch(&meter, &folder, &words);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let run = Run::open(&folder.path().join("run")).unwrap();
+    let (ready, measured) = (began(&run, RunPhase::Settle), began(&run, RunPhase::Measure));
+    assert!(measured >= ready, "counted for {} ns before everything was ready", ready - measured);
 }
 
 fn is_blamed(name: &str, cycles: &str, cycle_limit: &str, thread: &str, culprit: &str) {
