@@ -3,7 +3,6 @@ import "./styles/colours.css";
 import "./styles/picture.css";
 import "./styles/page.css";
 import "./styles/live.css";
-import { preparePrinting } from "./pictures/frame";
 import { histogram } from "./pictures/histogram";
 import { latency } from "./pictures/latency";
 import { spike } from "./pictures/spike";
@@ -26,7 +25,6 @@ function openTarget(): void {
 function start(): void {
   scrollers();
   schemeButton();
-  addEventListener("beforeprint", preparePrinting);
   addEventListener("hashchange", openTarget);
   openTarget();
   const data = JSON.parse(document.querySelector("#tardy-data")?.textContent ?? "null") as ReportData | null;

@@ -8,10 +8,6 @@ export interface Frame {
   redraw(): void;
 }
 
-const printed: (() => void)[] = [];
-/** Width of a picture that is drawn while it is collapsed. */
-const foldedWidth = 900;
-
 export interface Options {
   /** How to use the picture. */
   hint: string;
@@ -38,22 +34,11 @@ export function frame(figure: HTMLElement, { hint, spoken }: Options, draw: (wid
     width = now;
     redraw();
   }).observe(place);
-  printed.push(() => {
-    if (width > 0) return;
-    width = foldedWidth;
-    redraw();
-  });
   figure.classList.add("live");
   figure.insertBefore(controls, place);
   place.after(readout);
   say();
   return { controls, say, redraw };
-}
-
-/** Opens every account and draws all pictures, for printing. */
-export function preparePrinting(): void {
-  for (const details of document.querySelectorAll<HTMLDetailsElement>("details")) details.open = true;
-  for (const draw of printed) draw();
 }
 
 /** A pair of mutually exclusive choices. */

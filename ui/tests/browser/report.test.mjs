@@ -212,14 +212,20 @@ test("a phone shows answer, maximum, cause and conditions first, and the largest
   }
 });
 
-test("on paper everything is open, drawn and light", async () => {
+test("paper has the answer on its first page, a line for each late wake-up, the open accounts, and few pages", async () => {
   const page = await open("forty-spikes", { width: 800, dark: true });
   await page.media("print", true);
-  await page.run("dispatchEvent(new Event('beforeprint'))");
-  assert.equal(await page.run("document.querySelectorAll('details:not([open])').length"), 0);
-  assert.equal(await page.run("[...document.querySelectorAll('figure')].filter((figure) => !figure.querySelector('svg.plot')).length"), 0);
+  const visible = (selector) => page.run(`[...document.querySelectorAll('${selector}')].filter((element) => element.checkVisibility()).length`);
+  assert.equal(await visible("details.spike"), await page.run("document.querySelectorAll('details.spike[open]').length"));
+  assert.equal(await visible(".on-paper tbody tr"), await page.run("document.querySelectorAll('details.spike:not(.on-screen *)').length"));
+  assert.equal(await visible(".on-screen"), 0);
   assert.equal(await page.run("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)");
   await keep(page, "forty-spikes-print");
+  const { data } = await page.send("Page.printToPDF", { preferCSSPageSize: true });
+  const pages = Buffer.from(data, "base64").toString("latin1").match(/\/Type\s*\/Page\b(?!s)/g).length;
+  assert.ok(pages > 1 && pages <= 16, `${pages} pages`);
+  await page.media("screen", true);
+  assert.equal(await visible(".on-paper"), 0);
 });
 
 test("without a script numbers and still pictures are there", async () => {

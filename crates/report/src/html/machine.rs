@@ -52,7 +52,7 @@ fn fingerprint(summary: &RunSummary, e: &archive::environment::Environment) -> M
             ("CPUs online", option(&e.cpus_online)),
             ("CPUs isolated", option(&e.cpus_isolated)),
             ("CPUs without tick (nohz_full)", option(&e.cpus_nohz_full)),
-            ("Simultaneous multithreading", option(&e.smt)),
+            ("Simultaneous multithreading", e.smt.as_deref().map(multithreading)),
             ("Memory", e.memory_total_kb.map(|kb| html! { (number::grouped(kb / 1024)) " MiB" })),
             ("Kernel", text(&e.kernel_release)),
             ("Kernel build", text(&e.kernel_version)),
@@ -111,5 +111,15 @@ fn rt_throttling(runtime_us: Option<i64>, period_us: Option<i64>) -> Option<Mark
         _ if runtime_us < 0 => html! { "off" },
         Some(period_us) => html! { (micros(runtime_us)) " of each " (micros(period_us)) },
         None => html! { (micros(runtime_us)) " of each period" },
+    })
+}
+
+/// Whether threads of a core run at the same time: the kernel's word for it, in words.
+fn multithreading(state: &str) -> Markup {
+    said(match state {
+        "notsupported" => "not supported by the processor",
+        "notimplemented" => "not known to the kernel",
+        "forceoff" => "off until the next boot",
+        other => other,
     })
 }

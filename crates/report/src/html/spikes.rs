@@ -10,7 +10,8 @@ use archive::summary::{RunSummary, SpikeSummary};
 use maud::{Markup, PreEscaped, html};
 use words::vocabulary;
 
-/// Number of accounts that are initially open, the worst of each cause; the others open on demand and in print.
+/// Number of accounts that are initially open, the worst of each cause; the others open on demand. Paper shows the open ones,
+/// and all in a table.
 const OPEN: usize = 3;
 
 pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
@@ -26,12 +27,15 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
                      clock. Times are relative to due. The picture shows every CPU; the ledger gives each nanosecond of the \
                      late CPU to exactly one owner."
                 }
+                (on_paper(summary, &spikes))
                 @for (spike, open) in spikes.iter().zip(opened(&spikes)) { (account(summary, spike, open, plots)) }
             }
             @if !controls.is_empty() {
-                h3 { "Ordinary wake-ups, for comparison" }
-                p { "What always runs also shows here. What shows above only is a suspect." }
-                @for control in &controls { (account(summary, control, false, plots)) }
+                div.on-screen {
+                    h3 { "Ordinary wake-ups, for comparison" }
+                    p { "What always runs also shows here. What shows above only is a suspect." }
+                    @for control in &controls { (account(summary, control, false, plots)) }
+                }
             }
         }
     }
@@ -56,17 +60,66 @@ fn opened(spikes: &[&SpikeSummary]) -> Vec<bool> {
     open.collect()
 }
 
+/// One line for each account, where those that are closed cannot be opened.
+fn on_paper(summary: &RunSummary, spikes: &[&SpikeSummary]) -> Markup {
+    html! {
+        div.on-paper {
+            p { "Paper has each late wake-up as a line, and the accounts of those that were open on the screen. The file has all." }
+            table {
+                caption { "Late wake-ups with a trace" }
+                thead {
+                    tr {
+                        th.number scope="col" { "µs" }
+                        th scope="col" { "CPU" }
+                        th.number scope="col" { "at" }
+                        th scope="col" { "Cause" }
+                    }
+                }
+                tbody {
+                    @for entry in spikes {
+                        tr {
+                            th.number scope="row" { (number::micros(entry.latency_ns)) }
+                            td { (entry.spike.sample.cpu) }
+                            td.number { @if let Some(at) = instant(summary, entry) { (number::duration(at)) } }
+                            td { (in_a_line(entry)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn in_a_line(entry: &SpikeSummary) -> Markup {
+    let Some(explanation) = &entry.explanation else { return html! { "not examined" } };
+    let best = explanation.findings.first();
+    html! {
+        @match (explanation.status, best) {
+            (ExplanationStatus::Explained, Some(finding)) => {
+                (said(&finding.sentence)) " (" (vocabulary::confidence(finding.confidence)) ")"
+            },
+            (ExplanationStatus::NotExplained, Some(finding)) => { "not explained; best hint: " (said(&finding.sentence)) },
+            (status, _) => (vocabulary::status(status)),
+        }
+    }
+}
+
+/// When the wake-up was due, from the beginning of the run.
+fn instant(summary: &RunSummary, entry: &SpikeSummary) -> Option<i64> {
+    let start_ns = summary.measure_start_ns?;
+    Some(entry.spike.sample.due_ns.saturating_sub(start_ns)).filter(|at| *at >= 0)
+}
+
 fn account(summary: &RunSummary, entry: &SpikeSummary, open: bool, plots: &Plots) -> Markup {
     let spike = &entry.spike;
     let explanation = entry.explanation.as_ref();
-    let at = summary.measure_start_ns.map(|start| spike.sample.due_ns.saturating_sub(start)).filter(|at| *at >= 0);
     html! {
         details.spike id={ "spike-" (spike.number) } open[open] {
             summary {
                 h3 {
                     span.size { (number::micros_unit(entry.latency_ns)) }
                     " on CPU " (spike.sample.cpu)
-                    @if let Some(at) = at { span.when { " at " (number::duration(at)) } }
+                    @if let Some(at) = instant(summary, entry) { span.when { " at " (number::duration(at)) } }
                 }
                 @if let Some(explanation) = explanation { " " (headline(explanation)) }
             }
