@@ -12,6 +12,7 @@ use archive::directory::{ArchiveDirectory, make_directories, read_inside, replac
 use archive::layout::{MANIFEST, MANIFEST_BYTES_MAX, STREAM};
 use archive::manifest::{Manifest, RunState};
 use archive::reader::{OpenError, Run};
+use archive::summary::RunSummary;
 use archive::write_error::WriteError;
 use runner::run::RECEIVED_FILE;
 use std::fs;
@@ -139,21 +140,33 @@ fn latest(directory: &Path) -> Result<PathBuf, UsageError> {
     }
     let passed_over = count - archives.len();
     let Some(path) = archives.pop() else {
-        let failed = if count == 0 { String::new() } else { format!(" that did not fail ({count} did)") };
+        let failed = if count == 0 { String::new() } else { format!(" that measured anything ({count} did not)") };
         let text = format!("failed to find the latest run: there is no run below {}/{failed}", directory.display());
         return Err(UsageError(text));
     };
     let over = match passed_over {
         0 => String::new(),
-        number => format!("; passed over {} that failed", counted(number as u64, "newer run")),
+        number => format!("; passed over {} that measured nothing", counted(number as u64, "newer run")),
     };
     complain!("tardy: latest is {}{over}", printable(&path.display().to_string()));
     Ok(path)
 }
 
-/// Whether a run failed for good: a run whose rest `tardy collect` can still fetch may turn out complete.
+/// Whether a run failed for good, or ended without a figure, as the watch of a program that never waited: a run whose rest
+/// `tardy collect` can still fetch may turn out complete.
 fn measured_nothing(path: &Path) -> bool {
-    manifest(path).is_some_and(|manifest| manifest.state == RunState::Failed) && !has_rest(path)
+    let Some(Manifest { state, .. }) = manifest(path) else { return false };
+    let ended = matches!(state, RunState::Complete | RunState::Interrupted);
+    (state == RunState::Failed || ended && has_no_figures(path)) && !has_rest(path)
+}
+
+fn has_no_figures(path: &Path) -> bool {
+    let Ok(run) = Run::open(path) else { return false };
+    let summary = RunSummary::of(&run, &[]);
+    let measured = summary.cpus.iter().any(|cpu| cpu.cycles > 0) || !summary.spikes.is_empty();
+    let found = !summary.kernel_series.is_empty() || !summary.latency_traces.is_empty();
+    let audited = summary.settings.is_some_and(|settings| settings.audit.is_some());
+    !(measured || found || audited)
 }
 
 fn manifest(path: &Path) -> Option<Manifest> {

@@ -1,7 +1,7 @@
 //! The verbs on saved archives: complete, cut at any byte, foreign and missing ones.
 
 use crate::fake_meter::*;
-use archive::message::RunPhase;
+use archive::message::{Ending, RunPhase};
 use archive::spike::SpikeReason;
 use std::fs;
 
@@ -121,7 +121,20 @@ fn latest_sees_into_series_and_passes_over_runs_that_failed() {
     assert!(bench.path("runs/broken").is_dir(), "it measured before it died");
     let ended = bench.run(&["explain", "--json"]);
     assert_eq!(ended.json()["archive"], "runs/series/one/a");
-    assert!(ended.stderr.contains("passed over 1 newer run that failed"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("passed over 1 newer run that measured nothing"), "{}", ended.stderr);
+}
+
+#[test]
+fn latest_passes_over_a_run_that_ended_without_a_figure() {
+    let bench = ending_well(measuring());
+    assert_eq!(bench.run(&["run", "--quiet", "--out", "runs/first"]).code, Some(0));
+    let (measure, collect) = (phase(RunPhase::Measure, 2_000_000_000), phase(RunPhase::Collect, 4_000_000_000));
+    let bench = bench.again().says(&[hello(), measure, collect, end(Ending::Complete)]);
+    assert_eq!(bench.run(&["run", "--quiet", "--out", "runs/without-figures"]).code, Some(3));
+    assert!(bench.path("runs/without-figures").is_dir());
+    let ended = bench.run(&["explain", "--json"]);
+    assert_eq!(ended.json()["archive"], "runs/first");
+    assert!(ended.stderr.contains("passed over 1 newer run that measured nothing"), "{}", ended.stderr);
 }
 
 fn measuring_then_dying(bench: Bench) -> Bench {

@@ -132,9 +132,10 @@ fn marks(explanation: &Explanation, slices: &Slices, letters: &Letters, page: &m
 fn legend(seen: &mut Vec<OwnerKind>, letters: &Letters, page: &mut Page) {
     seen.sort_unstable();
     seen.dedup();
+    let name = |kind: OwnerKind| owner_before_name(kind).trim_end_matches(':');
     let entries: Vec<String> =
-        seen.iter().map(|kind| format!("{0}{0} {1}", letters.fill(*kind), owner_before_name(*kind))).collect();
-    page.wrapped("  ", &letters.plain(&entries.join("   ").replace(": ", " ")));
+        seen.iter().map(|kind| format!("{0}{0} {1}", letters.fill(*kind), name(*kind))).collect();
+    page.wrapped("  ", &letters.plain(&entries.join("   ")));
 }
 
 #[cfg(test)]
