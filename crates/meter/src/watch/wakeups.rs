@@ -159,7 +159,8 @@ impl Wakeups {
         let TimedEvent { ts_ns, cpu, event } = *event;
         let before = finished.len();
         if let Some(tid) = event.proves_running()
-            && let Some(thread) = self.threads.get_mut(&tid).filter(|thread| !thread.running && thread.woken.is_some())
+            && let Some(thread) =
+                self.threads.get_mut(&tid).filter(|thread| !thread.running && thread.was_to_wake(ts_ns))
         {
             thread.ran_unseen();
             self.unseen += 1;
@@ -256,7 +257,8 @@ impl Wakeups {
                 late_arm: false,
             });
         }
-        thread.timers.retain(|known| known.timer != timer);
+        // A thread sleeps once at a time. The kernel may have the timers of two sleeps at different addresses of the stack.
+        thread.timers.retain(|known| known.timer != timer && !(sleep && known.sleep));
         if thread.timers.len() < TIMERS_MAX {
             thread.timers.push(Timer { timer, due_ns, armed_ns: ts_ns, sleep });
         }
@@ -296,6 +298,11 @@ impl Thread {
         // Only a timer of a sleep proves that its thread still waits for it.
         let sleeps = self.timers.iter().filter(|timer| timer.sleep && !self.running).map(|timer| timer.due_ns);
         woken.into_iter().chain(sleeps).any(|due_ns| due.contains(&due_ns))
+    }
+
+    /// It was woken, or its sleep was over: the kernel may have recorded neither the wake-up nor the switch.
+    fn was_to_wake(&self, ts_ns: i64) -> bool {
+        self.woken.is_some() || self.timers.iter().any(|timer| timer.sleep && timer.due_ns <= ts_ns)
     }
 
     /// It is running, but the kernel did not record when it was switched in.

@@ -114,6 +114,25 @@ fn a_switch_that_is_not_recorded_is_counted_and_a_return_stands_in_for_it() {
 }
 
 #[test]
+fn a_wake_up_of_which_nothing_is_recorded_is_counted_and_does_not_lengthen_the_next_one() {
+    let mut story = Story::new(None);
+    let sleep = |timer, due_ns| ThreadEvent::Arm { tid: ME, timer, function: 1, soft_ns: due_ns, hard_ns: due_ns + 50 };
+    story.at(100, sleep(0x100, 1000)).leaves(110);
+    // Neither the wake-up at 1000 nor the switch; the next sleep has its timer elsewhere on the stack.
+    story.at(1500, sleep(0x180, 2000)).leaves(1510).wakes(2005).runs(2020);
+    assert_eq!((story.samples(), story.wakeups.unseen), (vec![(ByTimer, 2000, 2020)], 1));
+}
+
+#[test]
+fn a_sleep_that_ended_early_leaves_no_timer() {
+    let mut story = Story::new(None);
+    let sleep = |timer, due_ns| ThreadEvent::Arm { tid: ME, timer, function: 1, soft_ns: due_ns, hard_ns: due_ns + 50 };
+    story.at(100, sleep(0x100, 1000)).leaves(110);
+    story.at(500, sleep(0x180, 2000)).leaves(510).wakes(2005).runs(2020);
+    assert_eq!(story.samples(), vec![(ByTimer, 2000, 2020)]);
+}
+
+#[test]
 fn the_first_return_that_is_recorded_may_be_one_of_a_later_call() {
     let mut story = Story::new(None);
     story.arm(100, 1, 1000).leaves(110).wakes(1005);
