@@ -130,6 +130,8 @@ impl RunningLoads {
     /// Starts prepared loads at an instant of CLOCK_MONOTONIC, in ns; at once if it has passed.
     pub fn start_at(&mut self, instant_ns: i64) {
         let instant_ns = instant_ns.max(0).to_le_bytes();
+        // A busy machine may have taken longer to prepare the run than a load may stand still.
+        self.loads.iter_mut().for_each(|load| load.stall = StallDetector::new(Instant::now()));
         for control in self.loads.iter_mut().filter_map(|load| load.control.as_mut()) {
             // A supervisor that does not read has died, which the first report shows.
             let _ = control.write_all(&instant_ns);
