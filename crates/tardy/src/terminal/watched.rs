@@ -14,6 +14,13 @@ use words::vocabulary::confidence_phrase;
 const SERIES_SHOWN: usize = 12;
 const FINDINGS_SHOWN: usize = 3;
 const LINES_SHOWN: usize = 5;
+/// Columns of a table, and of a table of wake-ups by timers only.
+const HEADS: [&str; 9] = ["thread", "runs as", "count", "overran", "min", "mean", "p50", "p99", "max µs"];
+const OVERRAN: usize = 3;
+/// Columns that a terminal narrower than this does not show.
+const IN_WIDE: [usize; 3] = [4, 5, 6];
+const WIDE: usize = 80;
+
 /// A table for each kind; if there are many threads, those with the largest maxima.
 pub fn tables(summary: &RunSummary, page: &mut Page) {
     for kind in KINDS {
@@ -26,21 +33,17 @@ pub fn tables(summary: &RunSummary, page: &mut Page) {
         rows.truncate(SERIES_SHOWN);
         page.blank();
         page.heading(&upper_first(meaning(kind)));
-        let mut table = Table::new(&[
-            Align::Left,
-            Align::Left,
-            Align::Right,
-            Align::Right,
-            Align::Right,
-            Align::Right,
-            Align::Right,
-            Align::Right,
-            Align::Right,
-        ]);
-        let overran = if kind == WatchedKind::Timer { "overran" } else { "" };
-        table.row(["thread", "runs as", "count", overran, "min", "mean", "p50", "p99", "max µs"]);
+        let shown: Vec<usize> = (0..HEADS.len())
+            .filter(|column| *column != OVERRAN || kind == WatchedKind::Timer)
+            .filter(|column| page.columns() >= WIDE || !IN_WIDE.contains(column))
+            .collect();
+        let aligns: Vec<Align> =
+            shown.iter().map(|column| if *column < 2 { Align::Left } else { Align::Right }).collect();
+        let mut table = Table::new(&aligns);
+        table.row(shown.iter().map(|column| HEADS[*column]));
         for (cpu, watched) in rows {
-            table.row(row(cpu, watched));
+            let row = row(cpu, watched);
+            table.row(shown.iter().map(|column| &row[*column]));
         }
         page.table(&table);
         if unshown > 0 {
@@ -57,12 +60,11 @@ fn upper_first(text: &str) -> String {
 
 fn row(cpu: &CpuSummary, watched: &WatchedSeries) -> [String; 9] {
     let figures = &cpu.latency_ns;
-    let overran = if watched.kind == WatchedKind::Timer { watched.late_arms.to_string() } else { String::new() };
     [
         thread_name(watched),
         runs_as(watched),
         cpu.cycles.to_string(),
-        overran,
+        watched.late_arms.to_string(),
         microseconds_rough(figures.min),
         figures.mean.map_or("-".into(), |mean| format!("{:.1}", mean / 1e3)),
         microseconds_rough(figures.p50),

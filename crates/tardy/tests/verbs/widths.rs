@@ -48,7 +48,7 @@ const COMMANDS: &str = "
     |judge imported --limit latency<1us --allow never|judge watched --limit latency<100us|judge watched --limit p99<50us
     |compare v1 again|compare v1 imported|history .|plan new lathe.toml|plan check lathe.toml|plan show lathe.toml
     |plan check nowhere.toml|collect nowhere|run -i 200|run --nonsense|run -t5|run -p 100|run --target nowhere
-    |watch --pid 999999999|audit|bisect nowhere|--help|run --help|judge --help|import RESULTS --out second";
+    |watch --pid 999999999|watch --pid 1 --duration 2s --limit 100us|audit|bisect nowhere|--help|run --help|judge --help|import RESULTS --out second";
 
 /// The lines of a command on a terminal.
 fn shown(bench: &Bench, words: &[&str], columns: u16) -> Vec<String> {
