@@ -363,3 +363,24 @@ impl Running {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn the_time_in_which_a_run_is_prepared_is_no_stall() {
+        let folder = tempfile::tempdir().unwrap();
+        // Waits for the start, and for the end.
+        let supervisor = folder.path().join("supervisor");
+        std::fs::write(&supervisor, "#!/bin/sh\nexec cat > /dev/null\n").unwrap();
+        std::fs::set_permissions(&supervisor, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let request = LoadRequest::Command { line: "true".into(), once: false };
+        let mut loads = RunningLoads::prepare_with(&supervisor, &[request]).unwrap();
+        loads.loads[0].stall = StallDetector::new(Instant::now() - PATIENCE);
+        assert!(matches!(loads.sample()[0].failure, Some(Failure::Stalled { .. })));
+        loads.start_at(0);
+        assert_eq!(loads.sample()[0].failure, None);
+    }
+}

@@ -238,6 +238,27 @@ mod tests {
         }
     }
 
+    /// The last verbs of a command, each with its line.
+    fn leaves(command: &clap::Command, line: &str) -> Vec<(String, bool)> {
+        let below = command.get_subcommands().filter(|verb| verb.get_name() != "help");
+        let below: Vec<_> = below.flat_map(|verb| leaves(verb, &format!("{line} {}", verb.get_name()))).collect();
+        let has_json = command.get_arguments().any(|argument| argument.get_long() == Some("json"));
+        if below.is_empty() { vec![(line.to_owned(), has_json)] } else { below }
+    }
+
+    #[test]
+    fn every_verb_that_ends_with_a_result_has_json() {
+        let without: Vec<String> = leaves(&definition(), "tardy")
+            .into_iter()
+            .filter(|(_, has_json)| !has_json)
+            .map(|(line, _)| line)
+            .collect();
+        // README.md says the same of the first four; the last one prints what cyclictest prints.
+        let known = ["completions", "man", "serve", "worker", "cyclictest"];
+        let unknown = |line: &&String| !known.contains(&line.trim_start_matches("tardy "));
+        assert_eq!(without.iter().filter(unknown).collect::<Vec<_>>(), Vec::<&String>::new());
+    }
+
     #[test]
     fn the_definition_is_consistent() {
         definition().debug_assert();

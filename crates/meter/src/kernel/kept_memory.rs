@@ -87,8 +87,9 @@ impl Default for KeptMemory {
 unsafe impl GlobalAlloc for KeptMemory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match class_of(layout) {
-            // SAFETY: the layouts have a size above zero.
+            // SAFETY: the layout has a size above zero.
             Some(class) => self.take(class).unwrap_or_else(|| unsafe { System.alloc(layout_of(class)) }),
+            // SAFETY: as promised by the caller.
             None => unsafe { System.alloc(layout) },
         }
     }

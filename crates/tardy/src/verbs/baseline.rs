@@ -7,6 +7,7 @@ use crate::measuring::machine::is_in_virtual_time;
 use crate::measuring::signals::Signals;
 use crate::measuring::variant::Variant;
 use crate::options::quantity::time_ns;
+use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::virtual_time::baseline::{drift, file};
 use crate::virtual_time::laboratory::Laboratory;
@@ -62,6 +63,9 @@ struct WriteArguments {
     /// Show nothing while it goes on
     #[arg(short, long)]
     quiet: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
     /// Options of `tardy run`
     #[arg(last = true, value_name = "RUN OPTIONS")]
     options: Vec<String>,
@@ -97,7 +101,7 @@ fn write_baseline(write: &WriteArguments, command: &[String]) -> anyhow::Result<
         seeds: write.seeds,
         first_seed: None,
         out: write.out.as_deref(),
-        quiet: write.quiet,
+        quiet: write.quiet || write.json,
     };
     let (runs, directory) = asked.measure(command)?;
     let idle_tolerance_ns = i64::try_from(write.idle_tolerance).unwrap_or(i64::MAX);
@@ -105,6 +109,10 @@ fn write_baseline(write: &WriteArguments, command: &[String]) -> anyhow::Result<
         Baseline::of(&all_seed_runs(&runs), &write.target, &write.options, write.tolerance, idle_tolerance_ns);
     baseline.check().map_err(|error| UsageError(error.to_string()))?;
     file::write(&write.file, &baseline)?;
+    if write.json {
+        json::print(&serde_json::json!({ "written": write.file, "archives": directory }))?;
+        return Ok(Exit::Measured);
+    }
     let mut page = Page::for_stdout();
     page.wrapped(
         "",

@@ -70,13 +70,16 @@ struct NewArguments {
     /// File to write
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<Exit> {
     match &arguments.verb {
         PlanVerb::Check(check) => check_plans(check),
         PlanVerb::Show(show) => show_plan(show),
-        PlanVerb::New(new) => new_plan(&new.plan),
+        PlanVerb::New(new) => new_plan(&new.plan, new.json),
     }
 }
 
@@ -116,7 +119,7 @@ fn show_plan(arguments: &ShowArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-fn new_plan(path: &Path) -> anyhow::Result<Exit> {
+fn new_plan(path: &Path, json: bool) -> anyhow::Result<Exit> {
     let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -125,6 +128,10 @@ fn new_plan(path: &Path) -> anyhow::Result<Exit> {
         Err(error) => return Err(error).with_context(|| format!("failed to write {}", path.display())),
     };
     file.write_all(TEMPLATE.as_bytes()).with_context(|| format!("failed to write {}", path.display()))?;
+    if json {
+        json::print(&serde_json::json!({ "written": path }))?;
+        return Ok(Exit::Measured);
+    }
     let mut page = Page::for_stdout();
     let path = crate::terminal::summary::quoted(&path.display().to_string());
     page.record(0, &format!("{path} is a plan of two steps on this machine; change it, then"));
