@@ -60,7 +60,7 @@ fn preparing_a_watch_takes_no_time_from_its_command() {
     let words = ["--duration", "300ms", "--out", "run", "--", "sh", "-c", "while sleep 0.01; do :; done"];
     let ended = watch(&meter, &folder, &words);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let run = Run::open(&folder.path().join("run")).unwrap();
+    let run = Run::open(folder.path().join("run")).unwrap();
     let (ready, measured) = (began(&run, RunPhase::Settle), began(&run, RunPhase::Measure));
     assert!(measured >= ready, "counted for {} ns before everything was ready", ready - measured);
 }
