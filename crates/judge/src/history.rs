@@ -3,6 +3,7 @@
 //!
 //! Maxima are not analysed: their scatter hides any change, and a detector would report chance.
 
+mod drift;
 mod scenario;
 mod split;
 
@@ -12,6 +13,7 @@ use crate::figure_name::FigureName;
 use crate::unit::Unit;
 use archive::reader::Run;
 use archive::summary::RunSummary;
+use drift::{Drift, drifts};
 use serde::{Deserialize, Serialize};
 use split::{Residuals, least_p};
 use std::collections::BTreeMap;
@@ -70,8 +72,11 @@ pub struct Point {
 /// A place where the level of a series changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChangePoint {
-    /// Index of the first run after it.
+    /// Index of the first run after it, or after the start of a drift.
     pub at: usize,
+    /// Index of the first run after a drift: one ramp explains what would be several changes. `None` for a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift_until: Option<usize>,
     /// Level from the previous change to this one, and from this one to the next: geometric means; arithmetic means for
     /// rates.
     pub before: f64,
@@ -179,6 +184,7 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
             let ratio = (before > 0.0 && after > 0.0).then_some(after / before);
             let mut change_point = ChangePoint {
                 at: *at,
+                drift_until: None,
                 before,
                 after,
                 ratio,
@@ -189,8 +195,26 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
             change_point.sentence = change_sentence(&change_point, &metric, &points, autocorrelation);
             change_point
         })
-        .filter(|found| found.ratio.is_none_or(|ratio| !(RATIO_MIN.recip()..RATIO_MIN).contains(&ratio)))
         .collect();
+    let changes = with_drifts(changes, &scaled, |drift: &Drift, replaced| {
+        let value = |scaled: f64| if metric.scale == Scale::Ratio { scaled.exp() } else { scaled.max(0.0).powi(2) };
+        let (before, after) = (value(drift.before), value(drift.after));
+        let mut change_point = ChangePoint {
+            at: drift.from + 1,
+            drift_until: Some(drift.until),
+            before,
+            after,
+            ratio: (before > 0.0 && after > 0.0).then_some(after / before),
+            p_value: replaced.iter().map(|change| change.p_value).fold(0.0, f64::max),
+            differences: differences(&group[drift.from].summary, &group[drift.until].summary),
+            sentence: String::new(),
+        };
+        change_point.sentence = change_sentence(&change_point, &metric, &points, autocorrelation);
+        change_point
+    });
+    let is_large =
+        |found: &ChangePoint| found.ratio.is_none_or(|ratio| !(RATIO_MIN.recip()..RATIO_MIN).contains(&ratio));
+    let changes: Vec<ChangePoint> = changes.into_iter().filter(is_large).collect();
     let too_few = least_p(points.len()) > risk;
     let detectable = residuals.detectable().filter(|_| autocorrelation.is_none() && !too_few);
     let detectable = detectable.and_then(|size| match metric.scale {
@@ -202,6 +226,21 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
     });
     let sentence = sentence(points.len(), changes.len(), risk, detectable, autocorrelation);
     Series { scenario, metric, too_few, points, changes, detectable, autocorrelation, sentence }
+}
+
+/// The changes with those that are one drift replaced by it.
+fn with_drifts(
+    changes: Vec<ChangePoint>,
+    scaled: &[f64],
+    one: impl Fn(&Drift, &[ChangePoint]) -> ChangePoint,
+) -> Vec<ChangePoint> {
+    let places: Vec<usize> = changes.iter().map(|change| change.at).collect();
+    let mut left = changes;
+    for drift in drifts(scaled, &places).into_iter().rev() {
+        let replacement = one(&drift, &left[drift.changes.clone()]);
+        left.splice(drift.changes, [replacement]);
+    }
+    left
 }
 
 fn sentence(runs: usize, changes: usize, risk: f64, detectable: Option<f64>, autocorrelation: Option<f64>) -> String {
@@ -235,13 +274,14 @@ fn change_sentence(found: &ChangePoint, metric: &Metric, points: &[Point], autoc
     let relative = found.ratio.map_or(String::new(), |ratio| format!(" ({})", change(ratio)));
     // How rare it is depends on the correlation of runs, which few runs show only roughly.
     let rare = autocorrelation.map_or(p_value(found.p_value), |_| "p unknown: runs resemble their neighbours".into());
+    let (verb, until) = found.drift_until.map_or(("went", found.at), |until| ("drifted", until));
     format!(
-        "{} went from {} to {}{relative} between {} and {}, {rare}.",
+        "{} {verb} from {} to {}{relative} between {} and {}, {rare}.",
         metric.name,
         amount(found.before),
         amount(found.after),
         points[found.at - 1].id,
-        points[found.at].id
+        points[until].id
     )
 }
 

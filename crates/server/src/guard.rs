@@ -10,7 +10,7 @@ mod signature;
 pub use identity::{Identity, cookie, no_cookie};
 pub use proxy::{Proxy, ProxyError};
 pub use rate::Rates;
-pub use signature::{is_signed, sign};
+pub use signature::is_signed;
 
 use crate::api::archives::is_upload;
 use crate::api::hooks;
@@ -73,15 +73,17 @@ impl Asked {
 fn admitted(site: &Site, request: &Request) -> Result<Identity, Refusal> {
     let now = Instant::now();
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
-    if let Some(peer) = peer {
-        site.rates().request(peer, now, site.limits())?;
+    let client_of = |peer| site.lab.proxy.as_ref().map_or(peer, |proxy| proxy.client_of(request.headers(), peer));
+    let client = peer.map(client_of);
+    if let Some(client) = client {
+        site.rates().request(client, now, site.limits())?;
     }
     host::check(request, &site.lab.hosts)?;
     let identity = identity::of(request, site.tokens(), site.lab.proxy.as_ref(), peer);
     if identity == Err(Refusal::TokenUnknown)
-        && let Some(peer) = peer
+        && let Some(client) = client
     {
-        site.rates().wrong_token(peer, now, site.limits())?;
+        site.rates().wrong_token(client, now, site.limits())?;
     }
     if !identity::is_public(request.uri().path()) {
         let role = identity.clone()?.role.ok_or(Refusal::TokenMissing)?;

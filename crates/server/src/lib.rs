@@ -20,7 +20,7 @@ mod site;
 
 pub use api::{open_api, router};
 pub use follow::look;
-pub use guard::{Peer, Proxy, ProxyError, sign};
+pub use guard::{Peer, Proxy, ProxyError};
 pub use limits::Limits;
 pub use listen::{ListenError, Listener};
 pub use site::{Archives, Lab, ReadError, Site};

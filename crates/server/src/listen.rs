@@ -4,7 +4,7 @@ mod stalling;
 
 use crate::access::AccessError;
 use crate::follow::follow;
-use crate::guard::Peer;
+use crate::guard::{Peer, Proxy};
 use crate::limits::Limits;
 use crate::site::{Lab, Site};
 use axum::Router;
@@ -85,8 +85,10 @@ impl Listener {
             let listener = TcpListener::from_std(self.listener).map_err(ListenError::Threads)?;
             let limits = *self.site.limits();
             let following = tokio::spawn(follow(Arc::clone(&self.site)));
+            // Its connections are those of many clients.
+            let proxy = self.site.lab.proxy.clone().filter(|proxy| proxy.client.is_some());
             let router = crate::api::router(self.site);
-            accept(listener, &router, &limits, async {
+            accept(listener, &router, &limits, proxy.as_ref(), async {
                 tokio::select! { () = until => {}, () = interrupted() => {} }
             })
             .await;
@@ -108,7 +110,13 @@ async fn interrupted() {
     tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
 }
 
-async fn accept(listener: TcpListener, router: &Router, limits: &Limits, until: impl Future<Output = ()>) {
+async fn accept(
+    listener: TcpListener,
+    router: &Router,
+    limits: &Limits,
+    proxy: Option<&Proxy>,
+    until: impl Future<Output = ()>,
+) {
     let all = Arc::new(Semaphore::new(limits.connections));
     let open = Arc::new(Open::default());
     let ending = GracefulShutdown::new();
@@ -127,7 +135,9 @@ async fn accept(listener: TcpListener, router: &Router, limits: &Limits, until: 
             tokio::time::sleep(RETRY).await;
             continue;
         };
-        let Some(counted) = Open::enter(&open, from.ip(), limits.connections_of_one) else { continue };
+        let is_proxy = proxy.is_some_and(|proxy| proxy.is(from.ip()));
+        let connections = if is_proxy { limits.connections } else { limits.connections_of_one };
+        let Some(counted) = Open::enter(&open, from.ip(), connections) else { continue };
         let connection = ending.watch(connection(stream, from, router.clone(), limits));
         tokio::spawn(async move {
             // A client that breaks off is its own affair.

@@ -62,3 +62,21 @@ async fn two_users_are_none() {
     let both = queued(&lab, &[("x-user", "ada"), ("x-user", "root"), ("x-groups", "admins")]).await;
     assert_eq!((both.status(), code(both).await.as_str()), (StatusCode::BAD_REQUEST, "server.proxy-headers"));
 }
+
+#[tokio::test]
+async fn limits_of_rate_count_the_clients_of_a_proxy_that_names_them() {
+    let proxy = Proxy::parse([127, 0, 0, 1].into(), "X-User", None, &[]).unwrap();
+    let proxy = proxy.with_client("X-Forwarded-For").unwrap();
+    let limits = server::Limits { requests_at_once: 3, requests_per_s: 1, ..server::Limits::default() };
+    let lab = Lab::set_up(&[Role::Read], limits, Some(proxy)).await;
+    let mut of_one = Vec::new();
+    for client in ["192.0.2.1"; 5].into_iter().chain(["192.0.2.2"]) {
+        let request = lab.request(Method::GET, "/api/v1/fleet").header("x-user", "ada");
+        // What the client claims counts for nothing: it cannot choose another address for each request.
+        let claimed = format!("203.0.113.{}, {client}", of_one.len());
+        of_one.push(lab.send(request.header("x-forwarded-for", claimed)).await.status());
+    }
+    assert_eq!(of_one[..3], [StatusCode::OK; 3]);
+    assert!(of_one[3..5].contains(&StatusCode::TOO_MANY_REQUESTS), "{of_one:?}");
+    assert_eq!(of_one[5], StatusCode::OK, "another client");
+}

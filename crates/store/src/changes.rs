@@ -65,6 +65,9 @@ pub struct Change {
     /// The last run before and the first run after it.
     pub before_digest: String,
     pub after_digest: String,
+    /// The first run at the level after a drift; `None` where the figure changed in one step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_digest: Option<String>,
     /// Mean levels, in the unit of the figure: ns for quantiles, events an hour for counts.
     pub level_before: f64,
     pub level_after: f64,
@@ -212,6 +215,7 @@ fn found(scenario: &str, series: &Series, now_unix_ns: i64) -> Vec<Change> {
             figure: figure.clone(),
             before_digest: before.clone(),
             after_digest: after.clone(),
+            until_digest: change.drift_until.map(|until| series.points[until].archive.clone()),
             level_before: change.before,
             level_after: change.after,
             p_value: change.p_value,
@@ -233,11 +237,12 @@ async fn known(writing: &mut Writing<'_>, scenario: &str) -> Result<Vec<Change>,
 
 async fn write(writing: &mut Writing<'_>, change: &Change) -> Result<(), StoreError> {
     let sql = "INSERT INTO changes (change, scenario, figure, before_digest, after_digest, level_before, level_after, p_value, \
-               differences, sentence, triage, found_unix_ns) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+               differences, sentence, triage, found_unix_ns, until_digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, \
+               $11, $12, $13) \
                ON CONFLICT (change) DO UPDATE SET before_digest = excluded.before_digest, \
                after_digest = excluded.after_digest, level_before = excluded.level_before, \
                level_after = excluded.level_after, p_value = excluded.p_value, differences = excluded.differences, \
-               sentence = excluded.sentence";
+               sentence = excluded.sentence, until_digest = excluded.until_digest";
     let differences = serde_json::to_string(&change.differences).expect("differences have only string keys");
     sqlx::query(sql)
         .bind(&change.change)
@@ -252,12 +257,18 @@ async fn write(writing: &mut Writing<'_>, change: &Change) -> Result<(), StoreEr
         .bind(&change.sentence)
         .bind(change.triage.word())
         .bind(change.found_unix_ns)
+        .bind(&change.until_digest)
         .execute(&mut *writing.transaction)
         .await?;
     Ok(())
 }
 
 impl Change {
+    /// The first run at the level after it.
+    pub fn reached(&self) -> &str {
+        self.until_digest.as_deref().unwrap_or(&self.after_digest)
+    }
+
     fn of(row: &AnyRow) -> Result<Self, StoreError> {
         Ok(Self {
             change: get(row, "change")?,
@@ -265,6 +276,7 @@ impl Change {
             figure: get(row, "figure")?,
             before_digest: get(row, "before_digest")?,
             after_digest: get(row, "after_digest")?,
+            until_digest: get(row, "until_digest")?,
             level_before: get(row, "level_before")?,
             level_after: get(row, "level_after")?,
             p_value: get(row, "p_value")?,

@@ -32,6 +32,8 @@ pub enum StoreError {
     Refused(#[from] Refused),
     #[error("failed to read the row of run {0}: it is damaged; `tardy store rebuild` makes the index again")]
     Row(String),
+    #[error("failed to change what is beside run {0}: another process has been changing it for two minutes; try again")]
+    Held(String),
     #[error("failed to wait for a thread: {0}")]
     Thread(#[from] tokio::task::JoinError),
 }

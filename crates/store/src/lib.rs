@@ -24,6 +24,8 @@ mod database;
 mod digest;
 mod error;
 pub mod health;
+pub mod hmac;
+mod holds;
 mod ingest;
 pub mod kernel_line;
 mod label;

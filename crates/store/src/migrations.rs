@@ -5,7 +5,7 @@ use crate::error::StoreError;
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
-const ALL: [(i64, &str, &str); 6] = [
+const BEFORE_VIEWS: [(i64, &str, &str); 6] = [
     (1, "runs", include_str!("../migrations/0001_runs.sql")),
     (2, "retention", include_str!("../migrations/0002_retention.sql")),
     (3, "queue", include_str!("../migrations/0003_queue.sql")),
@@ -23,9 +23,14 @@ fn views(engine: Engine) -> (i64, &'static str, &'static str) {
     (7, "views", sql)
 }
 
+const AFTER_VIEWS: [(i64, &str, &str); 2] = [
+    (8, "holds", include_str!("../migrations/0008_holds.sql")),
+    (9, "drifts", include_str!("../migrations/0009_drifts.sql")),
+];
+
 /// Brings a database to the newest version. Of several processes that start at once, one does it.
 pub async fn run(database: &Database) -> Result<(), StoreError> {
-    let all = ALL.into_iter().chain([views(database.engine())]);
+    let all = BEFORE_VIEWS.into_iter().chain([views(database.engine())]).chain(AFTER_VIEWS);
     let migrations: Vec<Migration> = all
         .map(|(version, name, sql)| {
             Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)

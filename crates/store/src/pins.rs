@@ -8,6 +8,7 @@ use crate::label::label;
 use archive::directory::ArchiveDirectory;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::path::Path;
 
 const PINS_FILE: &str = "pins.json";
 const PINS_BYTES_MAX: u64 = 1 << 20;
@@ -86,18 +87,43 @@ impl Store {
         Ok(objects.pins(digest, PINS_BYTES_MAX).await?.map_or(here, |json| Pins::parse(&json)))
     }
 
-    /// The row of the run is locked first, so that pruning and other changes of its pins wait.
+    /// The run is held first, so that pruning and other changes of its pins wait; rows wait for no object store.
     async fn change_pins(&self, digest: &str, change: impl FnOnce(&mut Vec<Pin>)) -> Result<Option<bool>, StoreError> {
-        let mut writing = self.database.write().await?;
-        let sql = "UPDATE runs SET pinned = pinned WHERE digest = $1";
-        sqlx::query(sql).bind(digest).execute(&mut *writing.transaction).await?;
-        let sql = "SELECT location, pruned_unix_ns FROM runs WHERE digest = $1";
-        let found: Option<(String, Option<i64>)> =
-            sqlx::query_as(sql).bind(digest).fetch_optional(&mut *writing.transaction).await?;
-        let Some((location, pruned)) = found else { return Ok(None) };
+        let sql = "SELECT location FROM runs WHERE digest = $1";
+        let found: Option<(String,)> = sqlx::query_as(sql).bind(digest).fetch_optional(self.database.pool()).await?;
+        let Some((location,)) = found else { return Ok(None) };
         let path = self.here(digest, &location).await?;
-        let archive = ArchiveDirectory::open(&path).map_err(StoreError::io(&path))?;
-        let beside = Pins::read(&archive).map_err(StoreError::io(&path))?;
+        let hold = self.hold(digest).await?;
+        let changed = self.change_held_pins(digest, &path, change).await;
+        let pins = match changed {
+            Ok(pins) => pins,
+            Err(error) => {
+                hold.release().await?;
+                return Err(error);
+            }
+        };
+        let mut writing = self.database.write().await?;
+        if !hold.end_in(&mut writing).await? {
+            return Err(StoreError::Held(digest.to_owned()));
+        }
+        sqlx::query("DELETE FROM pins WHERE digest = $1").bind(digest).execute(&mut *writing.transaction).await?;
+        pins.write_rows(&mut writing, digest).await?;
+        let sql = "SELECT pruned_unix_ns FROM runs WHERE digest = $1";
+        let pruned: Option<(Option<i64>,)> =
+            sqlx::query_as(sql).bind(digest).fetch_optional(&mut *writing.transaction).await?;
+        writing.commit().await?;
+        Ok(pruned.map(|(pruned,)| pruned.is_none()))
+    }
+
+    /// Changes the pins beside an archive, here and in the object store.
+    async fn change_held_pins(
+        &self,
+        digest: &str,
+        path: &Path,
+        change: impl FnOnce(&mut Vec<Pin>),
+    ) -> Result<Pins, StoreError> {
+        let archive = ArchiveDirectory::open(path).map_err(StoreError::io(path))?;
+        let beside = Pins::read(&archive).map_err(StoreError::io(path))?;
         let mut pins = self.pins_beside(digest, beside).await?;
         change(&mut pins.pins);
         let json = serde_json::to_vec(&pins).expect("pins have only string keys");
@@ -105,11 +131,7 @@ impl Store {
         if let Some(objects) = &self.objects {
             objects.put_pins(digest, json).await?;
         }
-        let sql = "DELETE FROM pins WHERE digest = $1";
-        sqlx::query(sql).bind(digest).execute(&mut *writing.transaction).await?;
-        pins.write_rows(&mut writing, digest).await?;
-        writing.commit().await?;
-        Ok(Some(pruned.is_none()))
+        Ok(pins)
     }
 
     /// Why the raw traces of a run are kept, oldest first.

@@ -4,11 +4,13 @@ use crate::Store;
 use crate::database::now_unix_ns;
 use crate::digest::Contents;
 use crate::error::StoreError;
+use crate::holds::Hold;
 use crate::pins::Pins;
 use crate::retention::Prunable;
 use archive::directory::ArchiveDirectory;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::path::Path;
 
 pub(crate) const CONTENTS_FILE: &str = "contents.json";
 const CONTENTS_BYTES_MAX: u64 = 64 << 20;
@@ -46,43 +48,62 @@ impl PrunedContents {
 
 impl Store {
     /// Removes the raw traces of a run, unless it was pinned meanwhile: then returns `None`. After a crash, removing them
-    /// again completes it.
+    /// again completes it. The run is held meanwhile, so that pins wait; rows wait for no object store.
     ///
     /// # Errors
     /// Those of the database, the disk and the object store.
     pub async fn prune(&self, run: &Prunable) -> Result<Option<Pruned>, StoreError> {
         let path = self.here(&run.digest, &run.location).await?;
-        let archive = ArchiveDirectory::open(&path).map_err(StoreError::io(&path))?;
-        let present = Contents::of(&archive).map_err(StoreError::io(&path))?;
+        let hold = self.hold(&run.digest).await?;
+        let (pruned, at_unix_ns) = match self.prune_held(run, &path, &hold).await {
+            Ok(Some(pruned)) => pruned,
+            other => {
+                hold.release().await?;
+                return other.map(|_| None);
+            }
+        };
         let mut writing = self.database.write().await?;
-        let now = now_unix_ns();
-        let sql = "UPDATE runs SET pruned_unix_ns = $2 WHERE digest = $1 AND pinned = 0";
-        let marked = sqlx::query(sql).bind(&run.digest).bind(now).execute(&mut *writing.transaction).await?;
-        // A pin beside the archive that this index has not read yet.
-        let pins = Pins::read(&archive).map_err(StoreError::io(&path))?;
-        let pinned = !self.pins_beside(&run.digest, pins).await?.pins.is_empty();
-        if marked.rows_affected() == 0 || pinned {
+        let sql = "UPDATE runs SET pruned_unix_ns = $2 WHERE digest = $1";
+        let query = sqlx::query(sql).bind(&run.digest).bind(at_unix_ns);
+        query.execute(&mut *writing.transaction).await?;
+        hold.end_in(&mut writing).await?;
+        writing.commit().await?;
+        Ok(Some(pruned))
+    }
+
+    /// What was removed, and the instant that the list beside the archive has for it.
+    async fn prune_held(&self, run: &Prunable, path: &Path, hold: &Hold) -> Result<Option<(Pruned, i64)>, StoreError> {
+        let archive = ArchiveDirectory::open(path).map_err(StoreError::io(path))?;
+        let present = Contents::of(&archive).map_err(StoreError::io(path))?;
+        // A pin beside the archive that this index has not read yet counts as well.
+        let beside = Pins::read(&archive).map_err(StoreError::io(path))?;
+        let sql = "SELECT COUNT(*) FROM runs WHERE digest = $1 AND pinned = 0";
+        let (unpinned,): (i64,) = sqlx::query_as(sql).bind(&run.digest).fetch_one(self.database.pool()).await?;
+        if unpinned == 0 || !self.pins_beside(&run.digest, beside).await?.pins.is_empty() {
             return Ok(None);
         }
-        if PrunedContents::read(&archive, &present).map_err(StoreError::io(&path))?.is_none() {
+        let listed = PrunedContents::read(&archive, &present).map_err(StoreError::io(path))?;
+        let at_unix_ns = listed.as_ref().map_or_else(now_unix_ns, |list| list.pruned_unix_ns);
+        if listed.is_none() {
             // Other files are at its place than when it was added.
             if present.digest() != run.digest {
                 return Ok(None);
             }
-            let list = PrunedContents { pruned_unix_ns: now, contents: present.clone() };
+            let list = PrunedContents { pruned_unix_ns: at_unix_ns, contents: present.clone() };
             let json = serde_json::to_vec(&list).expect("a list has only string keys");
             archive.replace(CONTENTS_FILE, &json).map_err(StoreError::io(path.join(CONTENTS_FILE)))?;
-            archive.sync_names().map_err(StoreError::io(&path))?;
+            archive.sync_names().map_err(StoreError::io(path))?;
         }
-        self.prune_objects(&run.digest, &path).await?;
+        self.prune_objects(&run.digest, path, hold).await?;
+        if !hold.still().await? {
+            return Err(StoreError::Held(run.digest.clone()));
+        }
         let mut pruned = Pruned::default();
         for file in present.raw() {
             archive.remove(&file.name).map_err(StoreError::io(path.join(&file.name)))?;
             pruned.files += 1;
             pruned.bytes += file.bytes;
         }
-        // Until here a pin waits for this row.
-        writing.commit().await?;
-        Ok(Some(pruned))
+        Ok(Some((pruned, at_unix_ns)))
     }
 }

@@ -66,7 +66,8 @@ impl Store {
     ) -> Result<(Vec<Prunable>, BTreeMap<KeptBecause, u64>), StoreError> {
         let sql = "SELECT r.digest, r.id, s.board, r.location, r.bytes, r.started_unix_ns, r.scenario, r.kernel_line, \
                    r.latency_max_ns, r.valid, r.verdict, r.standing, r.pinned, r.pruned_unix_ns, \
-                   CASE WHEN EXISTS (SELECT 1 FROM changes c WHERE c.before_digest = r.digest OR c.after_digest = r.digest) \
+                   CASE WHEN EXISTS (SELECT 1 FROM changes c WHERE c.before_digest = r.digest OR c.after_digest = r.digest \
+                   OR c.until_digest = r.digest) \
                    THEN 1 ELSE 0 END AS changed \
                    FROM runs r JOIN scenarios s ON s.scenario = r.scenario ORDER BY r.started_unix_ns, r.digest";
         let mut maxima: BTreeMap<(String, String), i64> = BTreeMap::new();

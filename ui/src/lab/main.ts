@@ -5,6 +5,7 @@ import "../styles/page.css";
 import "../styles/live.css";
 import "./lab.css";
 import { schemeButton } from "../scheme";
+import { again } from "./again";
 import { fleetFilter } from "./filter";
 import { columns } from "./columns";
 import { live } from "./live";
@@ -12,6 +13,13 @@ import { scrollers } from "../scrollers";
 
 schemeButton("tardy-scheme");
 scrollers();
-fleetFilter();
 live();
-for (const figure of document.querySelectorAll<HTMLElement>("figure[data-picture=heat]")) columns(figure);
+
+/** What a script adds to the content of a page. */
+function enhance(): void {
+  fleetFilter();
+  for (const figure of document.querySelectorAll<HTMLElement>("figure[data-picture=heat]")) columns(figure);
+}
+
+enhance();
+again(enhance);

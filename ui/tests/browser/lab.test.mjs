@@ -256,6 +256,48 @@ test("a run in progress grows on its page as events arrive", async () => {
   await leave(page);
 });
 
+test("tabs that nobody sees leave the connections to the others and follow again when they are seen", async () => {
+  const path = await inProgress();
+  const samples = (page) => page.run("Number(document.querySelector('.live-figures dd').textContent.replace(/[^0-9]/g, ''))");
+  const see = (page, hidden) => page.run(`(() => { Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true }); document.dispatchEvent(new Event("visibilitychange")); })()`);
+  const pages = [];
+  // One more than the connections that a browser has to a server.
+  for (let count = 0; count < 7; count += 1) {
+    const page = await open(path);
+    await see(page, true);
+    pages.push(page);
+  }
+  const [first, last] = [pages[0], pages.at(-1)];
+  const before = await samples(first);
+  await see(last, false);
+  await until(async () => (await samples(last)) > before, "the state for the tab that is seen");
+  assert.equal(await samples(first), before, "a hidden tab follows nothing");
+  await see(last, true);
+  await see(first, false);
+  await until(async () => (await samples(first)) > before, "the state for the tab that is seen again");
+  for (const page of pages) await leave(page);
+});
+
+test("a page that is still being made renews its content, keeps the reader's place and has no barrier", async () => {
+  const page = await open("/boards/pi-4");
+  // As the server sends it while the index looks for changes: marked before the page's script runs.
+  const source = `document.addEventListener("readystatechange", () => {
+    if (document.readyState !== "interactive") return;
+    document.querySelector("#content").setAttribute("data-again", "");
+    document.querySelector("#changes").insertAdjacentHTML("afterend", '<p class="pending" role="status">Looking for changes …</p>');
+  })`;
+  await page.send("Page.addScriptToEvaluateOnNewDocument", { source });
+  const loaded = browser.event("Page.loadEventFired", page.sessionId);
+  await page.send("Page.reload");
+  await loaded;
+  await until(() => page.run("document.querySelector('#content[data-again] .pending') !== null && document.readyState === 'complete'"), "the page that is being made");
+  assert.deepEqual(await barriers(page), []);
+  await until(() => page.run("document.querySelector('.pending') === null && !document.querySelector('#content').hasAttribute('data-again')"), "its content");
+  await page.run("document.querySelector('[data-picture=heat] .plot').focus()");
+  await page.press("ArrowRight");
+  assert.equal(await page.run("document.querySelectorAll('.part.lit').length"), 1, "what a script adds is there again");
+});
+
 test("a plan that waits is on the page of the queue until its button cancels it", async () => {
   const body = JSON.stringify({ boards: ["pi-4"], plan_name: "smoke", plan: "x" });
   const [job] = await (await fetch(`${year.address}/api/v1/jobs`, { method: "POST", headers: { "content-type": "application/json" }, body })).json();

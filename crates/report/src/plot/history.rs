@@ -53,10 +53,16 @@ pub fn draw(series: &Series) -> Option<Drawing> {
     for (number, change) in series.changes.iter().enumerate() {
         let between = x.at(change.at as f64 - 0.5);
         drawing.line("limit", between, TOP, between, BOTTOM);
-        let begin = number.checked_sub(1).map_or(LEFT, |before| x.at(series.changes[before].at as f64 - 0.5));
+        // A drift reaches its level at its end.
+        let until = change.drift_until.map_or(between, |until| x.at(until as f64 - 0.5));
+        let begin = number.checked_sub(1).map_or(LEFT, |before| {
+            let before = &series.changes[before];
+            x.at(before.drift_until.unwrap_or(before.at) as f64 - 0.5)
+        });
         let end = series.changes.get(number + 1).map_or(RIGHT, |next| x.at(next.at as f64 - 0.5));
         drawing.line("instant", begin, y.at(change.before), between, y.at(change.before));
-        drawing.line("instant", between, y.at(change.after), end, y.at(change.after));
+        drawing.line("instant", between, y.at(change.before), until, y.at(change.after));
+        drawing.line("instant", until, y.at(change.after), end, y.at(change.after));
     }
     Some(drawing)
 }

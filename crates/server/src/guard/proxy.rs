@@ -3,7 +3,7 @@
 use crate::access::Role;
 use crate::problem::Refusal;
 use axum::http::{HeaderMap, HeaderName};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -20,6 +20,8 @@ pub struct Proxy {
     pub user: HeaderName,
     /// Header with the groups of the user, separated by commas.
     pub groups: Option<HeaderName>,
+    /// Header to which the proxy appends the address of its client.
+    pub client: Option<HeaderName>,
     /// The role of each group; `*` is everyone.
     pub roles: Vec<(String, Role)>,
 }
@@ -54,7 +56,31 @@ impl Proxy {
         if groups.is_none() && roles.iter().any(|(group, _)| group != EVERYONE) {
             return Err(ProxyError::NoGroups);
         }
-        Ok(Self { address, user, groups, roles })
+        Ok(Self { address, user, groups, client: None, roles })
+    }
+
+    /// The proxy with a header to which it appends the address of its client, like X-Forwarded-For.
+    ///
+    /// # Errors
+    /// If that is no name of a header.
+    pub fn with_client(self, header: &str) -> Result<Self, ProxyError> {
+        let client = HeaderName::from_str(header).map_err(|_| ProxyError::Header(header.to_owned()))?;
+        Ok(Self { client: Some(client), ..self })
+    }
+
+    /// Whether this address is the proxy's.
+    pub fn is(&self, peer: IpAddr) -> bool {
+        peer.to_canonical() == self.address.to_canonical()
+    }
+
+    /// Whose request it is: of the proxy's client, or of the peer itself. Of several addresses the proxy wrote the last one;
+    /// those before it are what its client claims.
+    pub fn client_of(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
+        let Some(name) = self.client.as_ref().filter(|_| self.is(peer)) else { return peer };
+        let last = headers.get_all(name).iter().next_back().and_then(|value| value.to_str().ok());
+        let last = last.and_then(|value| value.rsplit(',').next()).map(str::trim).unwrap_or_default();
+        let with_port = || last.parse::<SocketAddr>().ok().map(|address| address.ip());
+        last.parse().ok().or_else(with_port).unwrap_or(peer)
     }
 
     /// The user that a request names, with the highest role of the user's groups; `None` if it names none.
@@ -67,7 +93,7 @@ impl Proxy {
         if !named && !grouped {
             return Ok(None);
         }
-        if peer.map(|peer| peer.to_canonical()) != Some(self.address.to_canonical()) {
+        if !peer.is_some_and(|peer| self.is(peer)) {
             return Err(Refusal::NotTheProxy);
         }
         let user = one(headers, &self.user).filter(|user| is_name(user)).ok_or(Refusal::ProxyHeaders)?;
@@ -139,6 +165,24 @@ mod tests {
         }
         let strict = Proxy { roles: vec![("lab".into(), Role::Run)], ..proxy() };
         assert_eq!(strict.user_of(&headers(&[("x-user", "me")]), from), Err(Refusal::NoRole));
+    }
+
+    #[test]
+    fn a_request_is_of_the_client_that_the_proxy_appended_and_of_no_other() {
+        let named = proxy().with_client("X-Forwarded-For").unwrap();
+        let (proxy_itself, other): (IpAddr, IpAddr) = ([10, 0, 0, 2].into(), [10, 0, 0, 3].into());
+        let of = |value: &str, peer| named.client_of(&headers(&[("x-forwarded-for", value)]), peer);
+        assert_eq!(of("192.0.2.7", proxy_itself), IpAddr::from([192, 0, 2, 7]));
+        assert_eq!(of("1.1.1.1, 192.0.2.8:4711", proxy_itself), IpAddr::from([192, 0, 2, 8]), "the first is a claim");
+        assert_eq!(of("[2001:db8::1]:80", proxy_itself), "2001:db8::1".parse::<IpAddr>().unwrap());
+        assert_eq!(of("192.0.2.7", other), other, "another address names no client");
+        for nonsense in ["", "unknown", "192.0.2.7, "] {
+            assert_eq!(of(nonsense, proxy_itself), proxy_itself, "{nonsense:?}");
+        }
+        let twice = headers(&[("x-forwarded-for", "1.1.1.1"), ("x-forwarded-for", "192.0.2.9")]);
+        assert_eq!(named.client_of(&twice, proxy_itself), IpAddr::from([192, 0, 2, 9]));
+        assert_eq!(proxy().client_of(&twice, proxy_itself), proxy_itself, "no header is believed unless it is named");
+        assert_eq!(proxy().with_client("a b"), Err(ProxyError::Header("a b".into())));
     }
 
     #[test]

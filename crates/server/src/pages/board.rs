@@ -161,7 +161,7 @@ fn changes(view: &BoardView<'_>) -> Markup {
 
 fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
     let Some(first) = found.first() else { return html! {} };
-    let (before, after) = (&first.change.before_digest, &first.change.after_digest);
+    let Change { before_digest: before, after_digest: after, until_digest: until, .. } = &first.change;
     html! {
         li.change #{ "change-" (first.number) } value=(first.number) {
             @for found in found {
@@ -171,8 +171,13 @@ fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
             p.links {
                 (utc(first.at_unix_ns)) " · "
                 a href=(run_address(before)) { "last before" } " · "
-                a href=(run_address(after)) { "first after" } " · "
-                a href={ "/compare?a=" (before) "&b=" (after) } { "compare" }
+                @if let Some(until) = until {
+                    a href=(run_address(after)) { "first of the drift" } " · "
+                    a href=(run_address(until)) { "first after" } " · "
+                } @else {
+                    a href=(run_address(after)) { "first after" } " · "
+                }
+                a href={ "/compare?a=" (before) "&b=" (first.change.reached()) } { "compare" }
             }
             @if let Some(kernels) = view.between.get(&first.change.change) { (backfill(&first.change, *kernels)) }
             @if !first.change.differences.is_empty() {

@@ -20,16 +20,16 @@ pub struct Page<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refresh {
     Never,
-    /// Part of it is still being made, or changes.
-    Always,
+    /// Part of it is still being made: a script looks for the content again until it is.
+    Content,
     /// A script keeps it up to date.
     WithoutScript,
 }
 
 impl Refresh {
-    /// Always while part of a page is still being made.
+    /// While part of a page is still being made.
     pub fn while_making(making: bool) -> Self {
-        if making { Self::Always } else { Self::Never }
+        if making { Self::Content } else { Self::Never }
     }
 }
 
@@ -45,8 +45,8 @@ impl Page<'_> {
                     meta name="color-scheme" content="light dark";
                     @match self.refresh {
                         Refresh::Never => {},
-                        Refresh::Always => { meta http-equiv="refresh" content="3"; },
-                        Refresh::WithoutScript => { noscript { meta http-equiv="refresh" content="3"; } },
+                        // A script replaces the content: a page that loads again by itself loses the reader's place.
+                        Refresh::Content | Refresh::WithoutScript => { noscript { meta http-equiv="refresh" content="3"; } },
                     }
                     title { (self.title) " – tardy" }
                     link rel="icon" href="data:,";
@@ -73,7 +73,7 @@ impl Page<'_> {
                             }
                         }
                     }
-                    main #content tabindex="-1" { (content) }
+                    main #content tabindex="-1" data-again=[(self.refresh == Refresh::Content).then_some("")] { (content) }
                     footer.page {
                         p {
                             "tardy " (env!("CARGO_PKG_VERSION")) " · "

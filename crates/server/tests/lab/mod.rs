@@ -104,7 +104,7 @@ impl Lab {
         Self::set_up(roles, Limits::default(), Some(proxy)).await
     }
 
-    async fn set_up(roles: &[Role], limits: Limits, proxy: Option<server::Proxy>) -> Self {
+    pub async fn set_up(roles: &[Role], limits: Limits, proxy: Option<server::Proxy>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("tokens");
         let tokens = roles.iter().map(|role| (*role, Tokens::add(&file, *role, &role.to_string()).unwrap())).collect();

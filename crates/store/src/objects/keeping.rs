@@ -5,6 +5,7 @@ use super::{Form, Objects};
 use crate::Store;
 use crate::artefacts::kept_location;
 use crate::error::StoreError;
+use crate::holds::Hold;
 use crate::packing::PackedArchive;
 use archive::packed::PackedLimits;
 use archive::reader::Run;
@@ -29,11 +30,14 @@ impl Store {
     }
 
     /// Replaces an archive whose raw traces are about to be removed.
-    pub(crate) async fn prune_objects(&self, digest: &str, archive: &Path) -> Result<(), StoreError> {
+    pub(crate) async fn prune_objects(&self, digest: &str, archive: &Path, hold: &Hold) -> Result<(), StoreError> {
         let Some(objects) = &self.objects else { return Ok(()) };
         let path = archive.to_owned();
         let packed = tokio::task::spawn_blocking(move || PackedArchive::without_raw(&path)).await??;
         objects.send(Form::Pruned, digest, packed).await?;
+        if !hold.still().await? {
+            return Err(StoreError::Held(digest.to_owned()));
+        }
         objects.remove(Form::Whole, digest).await
     }
 

@@ -84,7 +84,7 @@ impl Store {
         candidates: &[String],
     ) -> Result<Option<Suspects>, StoreError> {
         let Some((change, board)) = self.change(change).await? else { return Ok(None) };
-        let (before, after) = (self.run(&change.before_digest).await?, self.run(&change.after_digest).await?);
+        let (before, after) = (self.run(&change.before_digest).await?, self.run(change.reached()).await?);
         let Some((before, after)) = before.zip(after) else { return Ok(None) };
         let (before, after) = (of_run(before.run), of_run(after.run));
         let candidates = if before.kernel == after.kernel { &[] } else { candidates };

@@ -84,6 +84,8 @@ promises!(
     a_connection_that_breaks_leaves_nothing_half_visible,
     an_object_that_was_changed_is_refused_and_replaced,
     removed_traces_and_pins_are_the_same_on_every_host,
+    a_pin_that_waits_for_the_object_store_keeps_traces_and_holds_nobody_up,
+    many_pins_at_once_are_all_kept,
     archives_that_the_object_store_lost_are_found;
     backup:
     a_backup_restores_what_only_the_index_has;

@@ -91,6 +91,11 @@ pub async fn a_step_a_second_mode_and_a_drift_are_found_with_their_kernels(lab: 
         found.iter().any(|change| change.figure == "p50" && change.level_after > change.level_before),
         "{found:#?}"
     );
+    let of_median: Vec<&Change> = found.iter().filter(|change| change.figure == "p50").collect();
+    assert_eq!((of_median.len(), of_median[0].until_digest.is_some()), (1, true), "one drift: {found:#?}");
+    assert!(of_median[0].sentence.starts_with("p50 drifted from "), "{}", of_median[0].sentence);
+    let reached = store.run(of_median[0].reached()).await.unwrap().unwrap().run.kernel;
+    assert!(["6.1.9", "6.1.10", "6.1.11"].contains(&&*reached), "{reached}");
     for kernel in kernels(&store, &found, "p50").await {
         let number: i64 = kernel.trim_start_matches("6.1.").parse().unwrap();
         assert!((3..=10).contains(&number), "{kernel}");

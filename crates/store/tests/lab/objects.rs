@@ -5,6 +5,7 @@ use crate::s3::{Fault, S3};
 use archive::reader::Run;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 use store::{Ingested, Outcome, Retention, Store, StoreError};
 use synthetic_run::SyntheticRun;
 
@@ -140,6 +141,55 @@ pub async fn removed_traces_and_pins_are_the_same_on_every_host(mut lab: Lab) {
     ingest(&store, &paths[1]).await.unwrap();
     assert!(!s3.objects().contains_key(&whole(&goes.digest)));
     assert!(store.health(&[]).await.unwrap().findings.iter().all(|found| !found.finding.starts_with("objects")));
+}
+
+pub async fn a_pin_that_waits_for_the_object_store_keeps_traces_and_holds_nobody_up(mut lab: Lab) {
+    let s3 = S3::start();
+    lab.keep_in(s3.address());
+    let store = lab.open().await;
+    for (name, number) in [("first", 1), ("later", 2)] {
+        ingest(&store, &write(&lab, name, number, 1000)).await.unwrap();
+    }
+    let rules = Retention { everything_since_unix_ns: i64::MAX };
+    let run = store.prunable(rules).await.unwrap().0.remove(0);
+    s3.wait(true);
+    let before = s3.requests();
+    let (of, digest) = (store.clone(), run.digest.clone());
+    let pinning = tokio::spawn(async move { of.pin(&digest, "INC-7").await });
+    while s3.requests() == before {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // Other writers of the index do not wait for the object store.
+    let writes = store.record_action("me", "look", "index", "");
+    tokio::time::timeout(Duration::from_secs(20), writes).await.expect("the index is free").unwrap();
+    let (of, same) = (store.clone(), run.clone());
+    let pruning = tokio::spawn(async move { of.prune(&same).await });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!pinning.is_finished() && !pruning.is_finished());
+    s3.wait(false);
+    assert_eq!(pinning.await.unwrap().unwrap(), Some(true));
+    assert_eq!(pruning.await.unwrap().unwrap(), None, "the pin was first");
+    assert!(s3.objects().contains_key(&whole(&run.digest)));
+    let holds: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM holds").fetch_one(&lab.pool().await).await.unwrap();
+    assert_eq!(holds.0, 0);
+}
+
+pub async fn many_pins_at_once_are_all_kept(mut lab: Lab) {
+    let s3 = S3::start();
+    lab.keep_in(s3.address());
+    let store = lab.open().await;
+    let added = ingest(&store, &write(&lab, "run", 1, 10)).await.unwrap();
+    let pin = |number: usize| {
+        let (store, digest) = (store.clone(), added.digest.clone());
+        tokio::spawn(async move { store.pin(&digest, &format!("INC-{number}")).await })
+    };
+    let pinning: Vec<_> = (0..8).map(pin).collect();
+    for pinned in pinning {
+        assert_eq!(pinned.await.unwrap().unwrap(), Some(true));
+    }
+    assert_eq!(store.pins(&added.digest).await.unwrap().len(), 8);
+    let rebuilt = store.rebuild(Vec::new(), assess(), &mut |_| {}).await.unwrap();
+    assert_eq!((rebuilt.runs, store.pins(&added.digest).await.unwrap().len()), (1, 8), "beside the archive as well");
 }
 
 pub async fn archives_that_the_object_store_lost_are_found(mut lab: Lab) {

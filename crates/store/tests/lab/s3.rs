@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 use store::ObjectsAddress;
 
 const BUCKET: &str = "lab";
@@ -27,6 +28,8 @@ struct State {
     uploads: BTreeMap<String, BTreeMap<usize, Vec<u8>>>,
     faults: Vec<Fault>,
     requests: usize,
+    /// No request is answered until this is false.
+    waits: bool,
 }
 
 #[derive(Clone)]
@@ -90,6 +93,11 @@ impl S3 {
         change(self.state.lock().unwrap().objects.get_mut(name).unwrap());
     }
 
+    /// Leaves every request without an answer, until it is called with `false`.
+    pub fn wait(&self, waits: bool) {
+        self.state.lock().unwrap().waits = waits;
+    }
+
     fn takes(&self, fault: Fault) -> bool {
         let faults = &mut self.state.lock().unwrap().faults;
         let takes = faults.last() == Some(&fault);
@@ -103,12 +111,15 @@ impl S3 {
     fn answer(&self, stream: &TcpStream) -> Option<()> {
         let mut request = self.read(stream)?;
         let sent = std::mem::take(&mut request.body);
+        self.state.lock().unwrap().requests += 1;
+        while self.state.lock().unwrap().waits {
+            thread::sleep(Duration::from_millis(5));
+        }
         let mut out = stream;
         if self.takes(Fault::Busy) {
             return respond(&mut out, "503 Slow Down", "", b"<Error><Code>SlowDown</Code></Error>", request.is_head());
         }
         let mut state = self.state.lock().unwrap();
-        state.requests += 1;
         let name = request.path.strip_prefix(&format!("/{BUCKET}/")).unwrap_or("").to_owned();
         let upload = request.query.get("uploadId").cloned();
         let (status, body) = match (request.method.as_str(), upload) {

@@ -115,7 +115,7 @@ fn lay_out(all: &[Series], runs: &[HistoryRun], mut page: Page) -> Page {
             page.wrapped("  * ", &change.sentence);
             differences(&change.differences, &mut page);
             let side = |index: usize| runs.iter().find(|run| run.archive == series.points[index].archive);
-            if let (Some(before), Some(after)) = (side(change.at - 1), side(change.at)) {
+            if let (Some(before), Some(after)) = (side(change.at - 1), side(change.drift_until.unwrap_or(change.at))) {
                 page.line("    To prove or refute it:");
                 page.line(&format!("      {}", experiment_command(&before.summary, &after.summary)));
             }

@@ -74,6 +74,9 @@ pub struct ServeArguments {
     /// Header in which the proxy lists the user's groups, with commas
     #[arg(long, value_name = "HEADER", requires = "proxy")]
     proxy_groups: Option<String>,
+    /// Header to which the proxy appends the address of its client; limits of rate then count clients
+    #[arg(long, value_name = "HEADER", requires = "proxy")]
+    proxy_client: Option<String>,
     /// Role of a group, or of everyone ('*=read', the default); may be repeated
     #[arg(long = "proxy-role", value_name = "GROUP=ROLE", requires = "proxy")]
     proxy_roles: Vec<String>,
@@ -115,6 +118,8 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
 fn proxy(address: IpAddr, arguments: &ServeArguments) -> Result<Proxy, UsageError> {
     let groups = arguments.proxy_groups.as_deref();
     let proxy = Proxy::parse(address, &arguments.proxy_user, groups, &arguments.proxy_roles);
+    let client = arguments.proxy_client.as_deref();
+    let proxy = proxy.and_then(|proxy| client.map_or(Ok(proxy.clone()), |header| proxy.with_client(header)));
     proxy.map_err(|error| UsageError(error.to_string()))
 }
 

@@ -45,6 +45,7 @@ mod tests {
         let point = |value: f64| Point { archive: String::new(), id: String::new(), started_unix_ns: None, value };
         let change = ChangePoint {
             at: 2,
+            drift_until: None,
             before: 1.0,
             after: 2.0,
             ratio: None,
