@@ -33,16 +33,19 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// The commands of a document: lines of code blocks and of comments, and code spans.
+/// The commands of a document: lines of code blocks and of comments, and code spans. A block of `text` shows output alone.
 fn printed_in(path: &Path) -> Vec<Printed> {
     let text = fs::read_to_string(path).unwrap().replace("\\\n", " ");
     let plan = path.extension().is_some_and(|ending| ending == "toml");
     let mut found = Vec::new();
-    let mut in_block = false;
+    let (mut in_block, mut is_output) = (false, false);
     for (number, line) in text.lines().enumerate() {
         let place = format!("{}:{}: {line}", path.file_name().unwrap().display(), number + 1);
         if line.trim_start().starts_with("```") {
             in_block = !in_block;
+            is_output = line.trim() == "```text";
+        } else if is_output {
+            continue;
         } else if in_block || (plan && !line.contains('`')) {
             found.extend(commands_of(line).into_iter().map(|words| Printed {
                 place: place.clone(),

@@ -33,8 +33,8 @@ fn with_accounts(document: &str) -> (String, Vec<String>) {
     for part in parts {
         let (case, rest) = part.split_once(" -->\n").expect("a mark names a case");
         let rest =
-            rest.strip_prefix("```\n").map_or(rest, |block| block.split_once("\n```\n").expect("a block ends").1);
-        text += &format!("{MARK}{case} -->\n```\n{}\n```\n{rest}", account(case));
+            rest.strip_prefix("```text\n").map_or(rest, |block| block.split_once("\n```\n").expect("a block ends").1);
+        text += &format!("{MARK}{case} -->\n```text\n{}\n```\n{rest}", account(case));
         cases.push(case.to_owned());
     }
     (text, cases)

@@ -94,12 +94,13 @@ pub fn in_page(page: &Path) -> Vec<String> {
     lines_of_blocks(page).iter().filter_map(|line| command(line)).collect()
 }
 
-/// The lines of its blocks.
+/// The lines of its blocks, except those of `text`, which show output alone.
 pub fn lines_of_blocks(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap().replace("\\\n", " ");
     text.split("```")
         .skip(1)
         .step_by(2)
+        .filter(|block| !block.starts_with("text\n"))
         .flat_map(str::lines)
         .filter(|line| !line.is_empty())
         .map(str::to_owned)
