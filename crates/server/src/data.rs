@@ -91,7 +91,7 @@ struct Look {
 }
 
 /// Has the index look for changes: once for the same runs, also while several pages wait for it.
-async fn look(site: &Arc<Site>, scenario: &str) -> Result<Arc<Sentences>, Refusal> {
+pub async fn look(site: &Arc<Site>, scenario: &str) -> Result<Arc<Sentences>, Refusal> {
     let runs = site.store().runs_of(scenario).await.map_err(Refusal::of_store)?;
     let mut said = started(site, scenario, runs);
     loop {
@@ -116,7 +116,9 @@ fn started(site: &Arc<Site>, scenario: &str, runs: RunsOf) -> tokio::sync::watch
     looks.insert(scenario.to_owned(), Look { at: runs, said: said.clone() });
     let (site, scenario) = (Arc::clone(site), scenario.to_owned());
     tokio::spawn(async move {
-        let found = site.working(site.store().find_changes(&scenario, now_unix_ns())).await;
+        // The clock of the index decides whether a destination of messages was known before.
+        let now = site.store().now_unix_ns().await.unwrap_or_else(|_| now_unix_ns());
+        let found = site.working(site.store().find_changes(&scenario, now)).await;
         if let Ok(Ok(sentences)) = found {
             // Kept alive: a receiver whose sender is gone would start another look.
             let _ = done.send(Some(Arc::new(sentences)));

@@ -5,6 +5,7 @@
 //! tokens or behind a proxy that logs people in.
 
 pub mod access;
+mod alerting;
 mod api;
 mod changes;
 mod data;
@@ -18,6 +19,7 @@ mod pages;
 pub mod problem;
 mod site;
 
+pub use alerting::alert;
 pub use api::{open_api, router};
 pub use follow::look;
 pub use guard::{Peer, Proxy, ProxyError};

@@ -3,6 +3,7 @@
 mod stalling;
 
 use crate::access::AccessError;
+use crate::alerting::alerting;
 use crate::follow::follow;
 use crate::guard::{Peer, Proxy};
 use crate::limits::Limits;
@@ -85,6 +86,7 @@ impl Listener {
             let listener = TcpListener::from_std(self.listener).map_err(ListenError::Threads)?;
             let limits = *self.site.limits();
             let following = tokio::spawn(follow(Arc::clone(&self.site)));
+            let alerting = tokio::spawn(alerting(Arc::clone(&self.site)));
             // Its connections are those of many clients.
             let proxy = self.site.lab.proxy.clone().filter(|proxy| proxy.client.is_some());
             let router = crate::api::router(self.site);
@@ -93,6 +95,7 @@ impl Listener {
             })
             .await;
             following.abort();
+            alerting.abort();
             Ok(())
         });
         // A report in the making is not waited for.

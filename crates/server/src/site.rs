@@ -72,6 +72,8 @@ pub struct Lab {
     pub tokens: Tokens,
     /// A proxy that logs people in.
     pub proxy: Option<Proxy>,
+    /// Which changes are reported where.
+    pub alerts: Option<alerts::Settings>,
     /// Names under which clients may address the server, beside addresses and `localhost`.
     pub hosts: Vec<String>,
     pub limits: Limits,
@@ -82,7 +84,7 @@ impl Lab {
     pub fn of(directory: PathBuf, archives: Arc<dyn Archives>) -> Self {
         let index = Address::directory(&directory);
         let (tokens, hosts, limits) = (Tokens::default(), Vec::new(), Limits::default());
-        Self { directory, index, archives, tokens, proxy: None, hosts, limits }
+        Self { directory, index, archives, tokens, proxy: None, alerts: None, hosts, limits }
     }
 }
 

@@ -20,9 +20,9 @@ pub struct Action {
     pub at_unix_ns: i64,
     /// Name of the token, or `USER@HOST` of a command line.
     pub who: String,
-    /// `triage`, `upload`, `queue`, `cancel` or `trigger`.
+    /// `triage`, `upload`, `queue`, `cancel`, `trigger` or `alert`.
     pub what: String,
-    /// Name of the change, the job or the trigger, or address of the archive.
+    /// Name of the change, the job, the trigger or the message, or address of the archive.
     pub subject: String,
     /// Such as the new triage.
     pub detail: String,

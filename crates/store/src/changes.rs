@@ -1,4 +1,4 @@
-//! Where a figure of a scenario changed its level: found by `judge`, kept with its triage, reported once.
+//! Where a figure of a scenario changed its level: found by `judge`, kept with its triage.
 //!
 //! With each new run the place of a change may move by a few runs; it stays the same change, with the state that people gave it.
 

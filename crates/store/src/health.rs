@@ -1,5 +1,6 @@
 //! Whether a lab is in order: the database, its rows, the archives, the queue, the workers. Nothing is changed.
 
+mod alerts;
 mod archives;
 mod database;
 mod queue;
@@ -49,6 +50,7 @@ impl Store {
         let (free_bytes, of_archives) = self.archive_health(archives).await?;
         findings.extend(of_archives);
         findings.extend(self.queue_health(now_unix_ns).await?);
+        findings.extend(self.alert_health(now_unix_ns).await?);
         let runs = self.counts().await?.runs;
         Ok(Health { database, runs, archives: archives.len() as u64, free_bytes, findings })
     }

@@ -10,13 +10,15 @@
 //! * [`PackedArchive`] is an archive to send, [`Store::receive`] takes one from a stream.
 //! * [`queries`] answers what pages ask: fleet, history of a board, a run, series, culprits.
 //! * [`queue`] has plans to run on boards, and the leases of the workers that run them.
-//! * [`changes`] are places where a figure changed its level, with their triage, each reported once.
+//! * [`changes`] are places where a figure changed its level, with their triage.
+//! * [`alerts`] are the messages about them, each sent once.
 //! * [`Store::prunable`] lists runs whose raw traces nothing needs, [`Store::prune`] removes these, [`Store::pin`] keeps them.
 //!
 //! It judges and explains nothing: an [`Assess`] of the caller supplies verdict and explanations.
 
 pub mod actions;
 mod address;
+pub mod alerts;
 mod artefacts;
 mod assessment;
 pub mod changes;

@@ -23,9 +23,10 @@ fn views(engine: Engine) -> (i64, &'static str, &'static str) {
     (7, "views", sql)
 }
 
-const AFTER_VIEWS: [(i64, &str, &str); 2] = [
+const AFTER_VIEWS: [(i64, &str, &str); 3] = [
     (8, "holds", include_str!("../migrations/0008_holds.sql")),
     (9, "drifts", include_str!("../migrations/0009_drifts.sql")),
+    (10, "alerts", include_str!("../migrations/0010_alerts.sql")),
 ];
 
 /// Brings a database to the newest version. Of several processes that start at once, one does it.

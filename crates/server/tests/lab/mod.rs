@@ -104,13 +104,22 @@ impl Lab {
         Self::set_up(roles, Limits::default(), Some(proxy)).await
     }
 
+    /// A lab that sends messages about changes.
+    pub async fn with_alerts(settings: alerts::Settings) -> Self {
+        Self::described(&[], |lab| lab.alerts = Some(settings)).await
+    }
+
     pub async fn set_up(roles: &[Role], limits: Limits, proxy: Option<server::Proxy>) -> Self {
+        Self::described(roles, |lab| (lab.limits, lab.proxy) = (limits, proxy)).await
+    }
+
+    async fn described(roles: &[Role], describe: impl FnOnce(&mut server::Lab)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("tokens");
         let tokens = roles.iter().map(|role| (*role, Tokens::add(&file, *role, &role.to_string()).unwrap())).collect();
         let mut lab = server::Lab::of(directory.path().to_owned(), Arc::new(AsStored));
         lab.tokens = Tokens::read(&file).unwrap();
-        (lab.limits, lab.proxy) = (limits, proxy);
+        describe(&mut lab);
         let site = Arc::new(Site::open(lab).await.unwrap());
         Self { router: server::router(Arc::clone(&site)), site, directory, tokens }
     }

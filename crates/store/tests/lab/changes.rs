@@ -1,11 +1,14 @@
 //! What is found in a year of runs, whatever database it uses.
 
 use crate::promises::Lab;
+use std::time::Duration;
 use store::Store;
+use store::alerts::{Attempt, Due};
 use store::changes::{Change, Triage};
 use synthetic_run::SyntheticRun;
 
 const DAY_NS: i64 = 86_400_000_000_000;
+const LEASE: Duration = Duration::from_secs(60);
 
 /// Values that scatter, from a fixed sequence: the same on both databases.
 struct Scatter(u64);
@@ -137,27 +140,31 @@ pub async fn a_change_keeps_its_triage_and_is_reported_once(lab: Lab) {
         "what changed nothing is not in the log"
     );
     assert!(!log[1].who.contains('\n') && log[1].who.starts_with("alice"), "{:?}", log[1].who);
-    let mut refused = 0;
-    let sent = store
-        .report_changes(2, &mut |_| {
-            refused += 1;
-            false
-        })
-        .await
-        .unwrap();
-    assert_eq!((sent, refused), (0, found.len() - 1), "what is known is not reported");
-    let mut reports = Vec::new();
-    for now in 3..5 {
-        store
-            .report_changes(now, &mut |report| {
-                reports.push(report.clone());
-                true
-            })
-            .await
-            .unwrap();
+    assert_eq!(store.queue_alerts("unknown", &|_| true, 2).await.unwrap(), 0, "a destination is made known first");
+    store.add_destination("hook", 1).await.unwrap();
+    store.add_destination("late", 2).await.unwrap();
+    let wanted = |report: &store::changes::ChangeReport| report.first.kernel == "6.1.2";
+    let queued = store.queue_alerts("hook", &wanted, 2).await.unwrap();
+    assert_eq!(queued as usize, found.len() - 1, "what is known is not reported");
+    assert_eq!(store.queue_alerts("hook", &wanted, 2).await.unwrap(), 0, "once");
+    assert_eq!(store.queue_alerts("late", &wanted, 2).await.unwrap(), 0, "it was found before");
+    assert_eq!(store.queue_alerts("hook", &|_| false, 2).await.unwrap(), 0);
+    let hook = ["hook".to_owned()];
+    let claim = |now: i64| store.claim_alert(&hook, Due::InTime, LEASE, now);
+    let first = claim(3).await.unwrap().unwrap();
+    assert!(first.report.words.starts_with("pi, ") && first.report.last_before.as_ref().unwrap().kernel == "6.1.1");
+    let failed = Attempt::Failed { because: "no answer".into(), pause: None };
+    assert!(store.end_alert(&first, &failed, 4).await.unwrap());
+    assert!(!store.end_alert(&first, &failed, 4).await.unwrap(), "it ended");
+    let minute = LEASE.as_nanos() as i64;
+    let mut sent = 0;
+    while let Some(claim) = claim(5 + minute).await.unwrap() {
+        assert!(store.end_alert(&claim, &Attempt::Sent("there".into()), 6 + minute).await.unwrap());
+        sent += 1;
     }
-    assert_eq!(reports.len(), found.len() - 1);
-    assert!(reports.iter().all(|report| report.first.kernel == "6.1.2" && report.words.starts_with("pi, ")));
+    assert_eq!(sent, queued);
+    let reported = store.changes(Some(&scenario)).await.unwrap();
+    assert_eq!(reported.iter().filter(|change| change.reported_unix_ns.is_some()).count() as u64, queued);
     // New runs move nothing and add nothing.
     for day in 40..50 {
         lab.add(&store, &format!("a{day}"), &scatter.run("pi", &kernel(day), day, 40_000.0, 0.0)).await;

@@ -10,6 +10,7 @@ use crate::lab::assessing::assessing;
 use crate::measuring::machine::is_board;
 use crate::plans::checked::{CheckedPlan, Overrides};
 use crate::plans::described;
+use alerts::Settings;
 use anyhow::Context;
 use archive::explanation::Explanation;
 use archive::reader::Run;
@@ -35,6 +36,7 @@ Examples:
   tardy serve /srv/copies --store postgres://lab@db/tardy --artefacts s3://lab/archives
   tardy serve lab/ --add-token read:grafana
   tardy serve lab/ --listen 0.0.0.0:8700 --host lab.example
+  tardy serve lab/ --alerts alerts.toml
   tardy serve lab/ --proxy 127.0.0.1 --proxy-groups X-Forwarded-Groups --proxy-role lab=run --proxy-role '*=read'
 
 On loopback nobody logs in. On another address the server starts only with tokens or --proxy; a token of \
@@ -80,6 +82,9 @@ pub struct ServeArguments {
     /// Role of a group, or of everyone ('*=read', the default); may be repeated
     #[arg(long = "proxy-role", value_name = "GROUP=ROLE", requires = "proxy")]
     proxy_roles: Vec<String>,
+    /// Look for changes and send messages as this file says: to webhooks, by mail, as issues or comments
+    #[arg(long, value_name = "FILE")]
+    alerts: Option<PathBuf>,
     /// Make a token, print it, and end; ROLE is read, run or admin
     #[arg(long, value_name = "ROLE:NAME")]
     add_token: Option<String>,
@@ -104,6 +109,8 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     }
     lab.tokens = Tokens::read(&file)?;
     lab.proxy = arguments.proxy.map(|address| proxy(address, arguments)).transpose()?;
+    let settings = arguments.alerts.as_deref().map(Settings::read).transpose();
+    lab.alerts = settings.map_err(|error| UsageError(error.to_string()))?;
     lab.hosts.clone_from(&arguments.hosts);
     let listener = Listener::bind(arguments.listen, lab).map_err(|error| match error {
         ListenError::Open(_) => UsageError(error.to_string()).into(),

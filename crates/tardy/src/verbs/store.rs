@@ -1,5 +1,6 @@
 //! `tardy store`: the index of a lab over its archives.
 
+mod alerts;
 mod changes;
 mod doctor;
 #[cfg(feature = "parquet")]
@@ -34,10 +35,12 @@ Examples:
   tardy store doctor --store postgres://lab@db/tardy --artefacts s3://lab/archives
   tardy store export --parquet lab-2026-11
   tardy store changes --notify 'mail -s change lab@example.org'
+  tardy store changes --alerts alerts.toml
+  tardy store alerts
 
 `rebuild` makes what the index says of runs again from the archives; queued plans, triage and the log are in the index alone.
 `push` speaks plain HTTP: reach a server on another host through a tunnel, `ssh -N -L 8700:localhost:8700 HOST`.
-Exit codes: 0 done, 1 some archives were left out, a message was not sent, or the doctor found something, 2 wrong usage,
+Exit codes: 0 done, 1 some archives were left out, a message was not sent or given up, or the doctor found something, 2 wrong usage,
 3 the index, the disk or the object store failed.";
 
 /// Index the archives of a lab, and remove traces that nothing needs
@@ -67,6 +70,8 @@ enum StoreVerb {
     Doctor(IndexArguments),
     /// Look for changes of figures, and report each once
     Changes(changes::ChangesArguments),
+    /// List messages about changes; send one again that was given up
+    Alerts(alerts::AlertsArguments),
     /// Record what a change is: known, fixed, noise, or new again
     Triage(changes::TriageArguments),
     /// Keep the raw traces of a run, with a reason
@@ -125,6 +130,7 @@ pub fn run(arguments: &StoreArguments) -> anyhow::Result<Exit> {
         StoreVerb::Export(arguments) => finish(export::export(arguments)),
         StoreVerb::Doctor(arguments) => finish(doctor::doctor(arguments)),
         StoreVerb::Changes(arguments) => finish(changes::changes(arguments)),
+        StoreVerb::Alerts(arguments) => finish(alerts::alerts(arguments)),
         StoreVerb::Triage(arguments) => finish(changes::triage(arguments)),
         StoreVerb::Pin(arguments) => finish(pin(arguments, true)),
         StoreVerb::Unpin(arguments) => finish(pin(arguments, false)),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Verbs whose documents do not depend on the machine that prints them.
-const VERBS: [&[&str]; 14] = [
+const VERBS: [&[&str]; 15] = [
     &["compare", "v1", "again"],
     &["explain", "v1"],
     &["explain", "v1", "--bound"],
@@ -24,6 +24,7 @@ const VERBS: [&[&str]; 14] = [
     &["store", "list"],
     &["store", "doctor"],
     &["store", "changes"],
+    &["store", "alerts"],
     &["queue", "list"],
     &["queue", "trigger", "list"],
 ];

@@ -193,9 +193,44 @@ fn a_change_is_reported_once_with_its_first_run() {
     let changes = document(&bench, &["store", "changes"])["changes"].as_array().unwrap().clone();
     assert_eq!((reports.len(), changes.is_empty()), (changes.len(), false), "{messages}");
     assert_eq!(reports[0]["first"]["digest"], reports[0]["change"]["after_digest"]);
+    let alerts = document(&bench, &["store", "alerts"]);
+    let sent = |alert: &Value| (&alert["state"], &alert["destination"]) == (&"sent".into(), &"command".into());
+    assert!(alerts["alerts"].as_array().unwrap().iter().all(sent) && alerts["dead"] == 0, "{alerts}");
+    assert_eq!(alerts["alerts"].as_array().unwrap().len(), changes.len());
+    let listed = bench.run(&["store", "alerts"]);
+    assert!(
+        listed.stdout.contains("command") && listed.stdout.contains("2 attempts: the command took it"),
+        "{}",
+        listed.stdout
+    );
+    assert_eq!(bench.run(&["store", "alerts", "--retry", "none-such"]).code, Some(2));
     let name = changes[0]["change"].as_str().unwrap();
     assert_eq!(document(&bench, &["store", "triage", name, "noise"])["change"]["triage"], "noise");
     assert_eq!(bench.run(&["store", "triage", "none-such", "noise"]).code, Some(2));
+}
+
+#[test]
+fn mistakes_in_settings_of_alerts_are_named_before_anything_is_sent() {
+    let bench = Bench::new();
+    let hook = "[destination.hook]\nkind = \"webhook\"\nurl = \"http://localhost:9/\"\n";
+    fs::write(bench.path("good.toml"), format!("[[rule]]\nto = [\"hook\"]\n{hook}")).unwrap();
+    fs::write(bench.path("bad.toml"), format!("[[rule]]\nto = [\"hok\"]\n{hook}")).unwrap();
+    let checked = document(&bench, &["store", "alerts", "--check", "good.toml"]);
+    assert_eq!((&checked["rules"], &checked["destinations"][0]), (&1.into(), &"hook".into()));
+    for words in [
+        &["store", "alerts", "--check", "bad.toml"][..],
+        &["store", "changes", "--alerts", "bad.toml"],
+        &["serve", "--alerts", "bad.toml"],
+    ] {
+        let refused = bench.run(words);
+        assert_eq!(refused.code, Some(2), "{words:?}");
+        assert!(
+            refused.stderr.contains("bad.toml: a rule names the destination hok, which is not there"),
+            "{}",
+            refused.stderr
+        );
+    }
+    assert!(!bench.path("runs/index.sqlite").exists(), "nothing was begun");
 }
 
 #[test]

@@ -1,25 +1,35 @@
 //! `tardy store changes`: where figures changed, and one message for each.
 
 use super::STORE_VERSION;
+use super::alerts::settings_of;
 use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::IndexArguments;
 use crate::lab::user::this_user;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use ::alerts::{Program, Settings};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::alerts::Due;
 use store::changes::{Change, ChangeReport, Triage};
 use words::printable::printable;
 
-/// A command that takes longer has failed; other changes of the index wait for it.
+/// A command that takes longer has failed.
 const NOTIFY_MAX: Duration = Duration::from_secs(10);
+/// Name of the command among the destinations of messages.
+const COMMAND: &str = "command";
 const POLL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Args)]
 pub struct ChangesArguments {
+    /// Send messages as this file says: to webhooks, by mail, as issues or comments
+    #[arg(long, value_name = "FILE")]
+    alerts: Option<PathBuf>,
     /// Run this shell command for each change that was never reported, with a JSON document on its standard input; it was
     /// reported if the command succeeds within 10 s
     #[arg(long, value_name = "COMMAND")]
@@ -45,20 +55,29 @@ fn triage_words() -> impl TypedValueParser<Value = Triage> {
 }
 
 pub async fn changes(arguments: &ChangesArguments) -> anyhow::Result<Exit> {
+    let settings = arguments.alerts.as_deref().map(settings_of).transpose()?;
     let store = arguments.common.store.open().await?;
     let now = store.now_unix_ns().await?;
     for scenario in store.scenario_keys().await? {
         store.find_changes(&scenario, now).await?;
     }
-    let (mut sent, mut failed) = (0, 0u64);
-    if let Some(command) = &arguments.notify {
-        let mut send = |report: &ChangeReport| {
-            let was_sent = notified(command, report);
-            failed += u64::from(!was_sent);
-            was_sent
-        };
-        sent = store.report_changes(now, &mut send).await?;
+    // A destination that is new gets what later looks find: the changes of a year would be a flood.
+    let now = store.now_unix_ns().await?;
+    let command = arguments.notify.clone();
+    let of_command = command.map(|command| {
+        let program = Program(Arc::new(move |report: &ChangeReport| notified(&command, report)));
+        Settings::of_program(COMMAND, program)
+    });
+    let (mut sent, mut failed) = (0, Vec::new());
+    for settings in settings.iter().chain(&of_command) {
+        let delivered = ::alerts::deliver(&store, settings, Due::NotTriedSince(now), now).await?;
+        sent += delivered.sent;
+        failed.extend(delivered.failed);
     }
+    for (destination, because) in &failed {
+        complain!("tardy: a message to {destination} was not sent: {}", printable(because));
+    }
+    let failed = failed.len();
     let all = store.changes(None).await?;
     if arguments.common.json {
         json::print(&serde_json::json!({

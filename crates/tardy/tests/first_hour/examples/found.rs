@@ -66,6 +66,8 @@ pub enum TomlFile {
     Target,
     /// The threads of the execution map.
     Threads,
+    /// Where a lab sends messages; the crate `alerts` reads the one of the documents.
+    Alerts,
 }
 
 impl TomlFile {
@@ -74,6 +76,7 @@ impl TomlFile {
         match () {
             () if keys.contains_key("power") => Self::Target,
             () if keys.contains_key("thread") => Self::Threads,
+            () if keys.contains_key("rule") => Self::Alerts,
             () => Self::Plan,
         }
     }

@@ -55,6 +55,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("'pipewire*'", "a session with PipeWire"),
     ("tardy serve", "a browser"),
     ("store push", "a server; serve.rs runs it"),
+    ("alerts.toml", "receivers of messages; the tests of the crate `alerts` play them"),
     ("postgres:", "a PostgreSQL server"),
     ("--board pi", "a board"),
     ("backfill", "kernels"),

@@ -1,0 +1,52 @@
+//! A webhook: the message as JSON, signed as GitHub, Gitea and Forgejo sign theirs.
+
+use super::{Channel, Failure};
+use crate::http::{Address, Body, Client};
+use crate::message::Message;
+use crate::secret::{Secret, SecretPlace};
+use crate::tls::Roots;
+use serde::Deserialize;
+use std::path::Path;
+use store::hmac::signature;
+
+/// A webhook as the settings describe it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Webhook {
+    /// Where messages go; or, if that is a secret, where it is.
+    url: Option<String>,
+    url_secret: Option<SecretPlace>,
+    /// The key of signatures.
+    secret: Option<SecretPlace>,
+}
+
+#[derive(Debug, Clone)]
+pub struct WebhookChannel {
+    client: Client,
+    address: Address,
+    secret: Option<Secret>,
+}
+
+impl Webhook {
+    pub fn channel(self, folder: &Path, roots: &Roots) -> Result<Channel, String> {
+        let address = match (self.url, self.url_secret) {
+            (Some(url), None) => Address::parse(&url)?,
+            (None, Some(place)) => Address::parse(place.read(folder)?.shown())?,
+            _ => return Err("write either `url` or `url_secret`".into()),
+        };
+        let secret = self.secret.map(|place| place.read(folder)).transpose()?;
+        Ok(Channel::Webhook(WebhookChannel { client: Client::new(roots), address, secret }))
+    }
+}
+
+impl WebhookChannel {
+    pub async fn send(&self, message: &Message) -> Result<String, Failure> {
+        let json = message.json();
+        let mut headers = vec![("x-tardy-alert", message.alert.clone())];
+        if let Some(secret) = &self.secret {
+            headers.push(("x-hub-signature-256", signature(secret.shown(), json.as_bytes())));
+        }
+        let answer = self.client.send("POST", &self.address, "", &headers, Body::Json(json)).await?;
+        answer.succeeded().map(|_| format!("{} took it", self.address.host()))
+    }
+}

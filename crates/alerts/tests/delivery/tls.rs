@@ -1,0 +1,79 @@
+//! Encrypted receivers: believed with a certificate of a known authority only.
+
+use crate::both::finish;
+use crate::lab::{Lab, MINUTE_NS, START};
+use crate::receiver::read;
+use alerts::deliver;
+use prerequisites::require;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use store::alerts::Due;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned, crypto};
+
+/// An authority, `ca.pem`, and its certificate for `localhost`, `cert.pem` with `key.pem`.
+fn certify(folder: &Path) {
+    let openssl = |words: &str| {
+        let made = Command::new("openssl").current_dir(folder).args(words.split(' ')).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    };
+    let new = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
+    openssl(&format!("{new} -subj /CN=authority -keyout ca-key.pem -out ca.pem"));
+    let leaf = "-addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE";
+    openssl(&format!("{new} -subj /CN=localhost {leaf} -CA ca.pem -CAkey ca-key.pem -keyout key.pem -out cert.pem"));
+}
+
+fn serve(folder: &Path) -> SocketAddr {
+    let certificate = CertificateDer::from_pem_file(folder.join("cert.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(folder.join("key.pem")).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let config = Arc::new(config.with_single_cert(vec![certificate], key).unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream);
+            if read(&mut stream).is_some() {
+                let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
+                stream.conn.send_close_notify();
+                let _ = stream.flush();
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn an_encrypted_receiver_needs_a_certificate_of_a_known_authority() {
+    require!(Program("openssl"));
+    finish(async {
+        let (lab, folder) = (Lab::on_sqlite(), tempfile::tempdir().unwrap());
+        certify(folder.path());
+        let port = serve(folder.path()).port();
+        let store = lab.open().await;
+        lab.add_change(&store, "change-1", "pi").await;
+        let rule = |name: &str| format!("[[rule]]\nto = [\"{name}\"]\n[destination.{name}]\nkind = \"webhook\"\n");
+        let unknown = lab.parsed(&format!("{}url = \"https://localhost:{port}/hook\"\n", rule("unknown")));
+        lab.known(&store, &unknown).await;
+        let refused = deliver(&store, &unknown, Due::InTime, START + 2 * MINUTE_NS).await.unwrap();
+        assert_eq!((refused.sent, refused.failed.len()), (0, 1));
+        let file = folder.path().join("ca.pem");
+        let known =
+            format!("ca_file = \"{}\"\n{}url = \"https://localhost:{port}/hook\"\n", file.display(), rule("known"));
+        let known = lab.parsed(&known);
+        lab.known(&store, &known).await;
+        let sent = deliver(&store, &known, Due::InTime, START + 2 * MINUTE_NS).await.unwrap();
+        assert_eq!((sent.sent, sent.failed), (1, vec![]));
+        // Of another name.
+        let other =
+            format!("ca_file = \"{}\"\n{}url = \"https://127.0.0.1:{port}/hook\"\n", file.display(), rule("other"));
+        let other = lab.parsed(&other);
+        lab.known(&store, &other).await;
+        assert_eq!(deliver(&store, &other, Due::InTime, START + 2 * MINUTE_NS).await.unwrap().sent, 0);
+    });
+}

@@ -1,0 +1,80 @@
+//! Messages about changes that wait to be sent: one for each change and destination, however many look and how often. The index has
+//! names of destinations, and nothing of their addresses and secrets.
+//!
+//! Instants come from the caller, as in [`crate::queue`].
+
+mod attempt;
+mod outbox;
+
+pub use attempt::{AlertClaim, Attempt, Due};
+
+use crate::Store;
+use crate::error::StoreError;
+use crate::row::{count, get, worded};
+use serde::{Deserialize, Serialize};
+use sqlx::any::AnyRow;
+
+/// Attempts after which a message is given up: with the pauses between them, after about a day and a half.
+pub const ATTEMPTS_MAX: u64 = 10;
+/// Messages that a list has at most.
+pub const ALERTS_MAX: i64 = 1000;
+
+/// What becomes of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AlertState {
+    /// It is sent when it is due.
+    Waiting,
+    /// An attempt is under way.
+    Sending,
+    Sent,
+    /// Every attempt failed; nothing sends it until a user asks for it.
+    Dead,
+}
+
+/// A message about a change, to one destination.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Alert {
+    /// Its name; every attempt sends the same one, so that a receiver recognises a repetition.
+    pub alert: String,
+    pub change: String,
+    pub destination: String,
+    pub state: AlertState,
+    pub attempts: u64,
+    pub queued_unix_ns: i64,
+    /// When it is sent next, if it waits.
+    pub next_unix_ns: i64,
+    pub sent_unix_ns: Option<i64>,
+    /// Where it is, or why the last attempt failed.
+    pub message: String,
+}
+
+impl Alert {
+    fn of(row: &AnyRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            alert: get(row, "alert")?,
+            change: get(row, "change")?,
+            destination: get(row, "destination")?,
+            state: worded(row, "state")?,
+            attempts: count(row, "attempts")?,
+            queued_unix_ns: get(row, "queued_unix_ns")?,
+            next_unix_ns: get(row, "next_unix_ns")?,
+            sent_unix_ns: get(row, "sent_unix_ns")?,
+            message: get(row, "message")?,
+        })
+    }
+}
+
+impl Store {
+    /// The newest messages, newest first; at most [`ALERTS_MAX`].
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn alerts(&self, count: i64) -> Result<Vec<Alert>, StoreError> {
+        let sql = "SELECT *, alert AS digest FROM alerts ORDER BY queued_unix_ns DESC, alert LIMIT $1";
+        let query = sqlx::query(sql).bind(count.clamp(0, ALERTS_MAX));
+        query.fetch_all(self.database.pool()).await?.iter().map(Alert::of).collect()
+    }
+}
