@@ -14,6 +14,7 @@ struct Mount {
 
 const MOUNTS: &[Mount] = &[
     Mount { at: "/dev", kind: "devtmpfs", optional: false },
+    Mount { at: "/dev/pts", kind: "devpts", optional: true },
     Mount { at: "/proc", kind: "proc", optional: false },
     Mount { at: "/sys", kind: "sysfs", optional: false },
     Mount { at: "/sys/kernel/tracing", kind: "tracefs", optional: true },
