@@ -4,6 +4,7 @@
 use serde::Serialize;
 use store::changes::{Change, ChangeReport};
 use store::queries::run::RunRow;
+use words::address::path_segment;
 use words::amounts::{change as relative, rough, time};
 use words::calendar::utc;
 use words::figures::latency;
@@ -93,12 +94,13 @@ impl Message {
     fn links(&self) -> Vec<(&'static str, String)> {
         let Some(link) = &self.link else { return Vec::new() };
         let ChangeReport { change, first, .. } = &self.report;
-        let (before, reached) = (encoded(&change.before_digest), encoded(change.reached()));
-        let board = format!("{link}/boards/{}?scenario={}#changes", encoded(&first.board), encoded(&change.scenario));
+        let (before, reached) = (path_segment(&change.before_digest), path_segment(change.reached()));
+        let board =
+            format!("{link}/boards/{}?scenario={}#changes", path_segment(&first.board), path_segment(&change.scenario));
         vec![
             ("Board", board),
             ("Compare", format!("{link}/compare?a={before}&b={reached}")),
-            ("Report", format!("{link}/runs/{}", encoded(&first.digest))),
+            ("Report", format!("{link}/runs/{}", path_segment(&first.digest))),
         ]
     }
 
@@ -169,18 +171,6 @@ fn code(text: &str) -> String {
     format!("{fence}{edge}{text}{edge}{fence}")
 }
 
-/// A text as one segment of an address.
-fn encoded(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut segment, byte| {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' => segment.push(char::from(byte)),
-            b'.' if text.bytes().any(|byte| byte != b'.') => segment.push('.'),
-            other => segment.push_str(&format!("%{other:02X}")),
-        }
-        segment
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,11 +182,5 @@ mod tests {
         assert_eq!(code("`@all`"), "`` `@all` ``");
         assert_eq!(code("a\n\n/close\n"), "`a\\n\\n/close\\n`");
         assert_eq!(code(&"x".repeat(10_000)).chars().count(), TEXT_LETTERS_MAX + 3);
-    }
-
-    #[test]
-    fn an_address_has_no_text_outside_of_its_segment() {
-        assert_eq!(encoded("a/b?c#d>(x) é"), "a%2Fb%3Fc%23d%3E%28x%29%20%C3%A9");
-        assert_eq!(encoded(".."), "%2E%2E");
     }
 }

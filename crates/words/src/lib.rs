@@ -1,5 +1,6 @@
 //! Formats figures, instants and the archive's terms for users; the same in sentences, on terminals and on pages.
 
+pub mod address;
 pub mod amounts;
 pub mod calendar;
 pub mod figures;
