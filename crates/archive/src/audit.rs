@@ -90,6 +90,9 @@ pub struct OpenFile {
 pub struct AuditedProcess {
     pub pid: i32,
     pub program: String,
+    /// A program with 32-bit addresses on a 64-bit machine, whose calls have numbers of their own: `i386` or `arm`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// Locked memory and memory in all at the last look, in KiB.
     pub locked_kb: u64,
     pub size_kb: u64,

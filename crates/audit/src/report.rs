@@ -129,7 +129,7 @@ pub fn judge(
     let mut frames = Frames { function, known: BTreeMap::new(), bytes_left: FRAMES_BYTES_MAX };
     let (findings, more) =
         rules::check(description, &subjects, &audited, &mut |subject, stack| frames.of(subject, stack));
-    let threads = audited.iter().map(|subject| thread(description, subject, &mut frames)).collect();
+    let threads = audited.iter().map(|subject| thread(subject, &mut frames)).collect();
     let events_absent = description.recorded.events_absent.clone();
     let interception = description.interception.as_ref().map(|recorded| intercepted(&known, recorded, &mut frames));
     AuditReport {
@@ -192,11 +192,12 @@ impl<'a> Known<'a> {
             _ => {}
         }
         let places = self.places.get(&known.pid).cloned().unwrap_or_else(Places::unknown);
-        Subject { thread: known, activity, cycles: cycles::find(activity, settle_ns), places, machine: self.machine }
+        let machine = places.process().and_then(|process| process.machine.as_deref()).unwrap_or(self.machine);
+        Subject { thread: known, activity, cycles: cycles::find(activity, settle_ns), places, machine }
     }
 }
 
-fn thread(description: &AuditDescription, subject: &Subject<'_>, frames: &mut Frames<'_>) -> ThreadReport {
+fn thread(subject: &Subject<'_>, frames: &mut Frames<'_>) -> ThreadReport {
     let mut by_number: BTreeMap<i64, Vec<&Call>> = BTreeMap::new();
     subject.calls().for_each(|call| by_number.entry(call.number).or_default().push(call));
     let mut calls: Vec<CallCount> = by_number
@@ -206,7 +207,7 @@ fn thread(description: &AuditDescription, subject: &Subject<'_>, frames: &mut Fr
         .filter_map(|(number, calls)| {
             let worst = calls.iter().max_by_key(|call| call.duration_ns())?;
             Some(CallCount {
-                name: name(&description.machine, number).map_or_else(|| format!("call {number}"), str::to_owned),
+                name: name(subject.machine, number).map_or_else(|| format!("call {number}"), str::to_owned),
                 count: calls.len() as u64,
                 total_ns: calls.iter().fold(0, |sum, call| call.duration_ns().saturating_add(sum)),
                 worst_ns: worst.duration_ns(),

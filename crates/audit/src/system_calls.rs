@@ -1,6 +1,8 @@
 //! Names of system calls by architecture, and which of them do what.
 
-use syscalls::{aarch64, arm, riscv64, x86_64};
+use archive::audit::AuditDescription;
+use std::collections::BTreeMap;
+use syscalls::{aarch64, arm, riscv64, x86, x86_64};
 
 /// The name of a call on a machine, as uname(2) names it; `None` for an unknown number or machine.
 pub fn name(machine: &str, number: i64) -> Option<&'static str> {
@@ -9,9 +11,17 @@ pub fn name(machine: &str, number: i64) -> Option<&'static str> {
         "x86_64" => x86_64::Sysno::new(index).map(|call| call.name()),
         "aarch64" => aarch64::Sysno::new(index).map(|call| call.name()),
         "riscv64" => riscv64::Sysno::new(index).map(|call| call.name()),
+        "i386" | "i486" | "i586" | "i686" => x86::Sysno::new(index).map(|call| call.name()),
         machine if machine.starts_with("arm") => arm::Sysno::new(index).map(|call| call.name()),
         _ => None,
     }
+}
+
+/// Threads whose calls have the numbers of another machine than that of the audit, and which.
+pub fn of_other_machines(description: &AuditDescription) -> BTreeMap<i32, &str> {
+    let others = description.processes.iter().filter_map(|process| Some((process.pid, process.machine.as_deref()?)));
+    let others: BTreeMap<i32, &str> = others.collect();
+    description.threads.iter().filter_map(|thread| Some((thread.tid, *others.get(&thread.pid)?))).collect()
 }
 
 /// Calls that change the address space. Each takes the process's memory lock, and new pages fault at their first use.
@@ -99,6 +109,7 @@ mod tests {
             (name("x86_64", 1), name("aarch64", 64), name("riscv64", 64)),
             (Some("write"), Some("write"), Some("write"))
         );
+        assert_eq!((name("i386", 4), name("i686", 407)), (Some("write"), Some("clock_nanosleep_time64")));
         assert_eq!((name("armv7l", 4), name("x86_64", 230)), (Some("write"), Some("clock_nanosleep")));
         assert_eq!((name("x86_64", -1), name("x86_64", 99_999), name("vax", 1)), (None, None, None));
     }

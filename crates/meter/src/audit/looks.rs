@@ -7,6 +7,7 @@ use archive::settings::Policy;
 use load::task_stat::TaskStat;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
 
 /// Most mappings and open files of one process.
 const LISTED_MAX: usize = 10_000;
@@ -21,6 +22,7 @@ pub struct Looks {
 #[derive(Default)]
 struct Seen {
     program: String,
+    machine: Option<String>,
     locked_kb: u64,
     size_kb: u64,
     mappings: BTreeSet<Mapping>,
@@ -61,6 +63,7 @@ impl Looks {
             .map(|(pid, seen)| AuditedProcess {
                 pid,
                 program: seen.program,
+                machine: seen.machine,
                 locked_kb: seen.locked_kb,
                 size_kb: seen.size_kb,
                 mappings: seen.mappings.into_iter().collect(),
@@ -104,6 +107,7 @@ fn faults(stat: &[u8]) -> Option<u64> {
 fn see_process(pid: i32, seen: &mut Seen) {
     if let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) {
         seen.program = program.to_string_lossy().into_owned();
+        seen.machine = fs::File::open(format!("/proc/{pid}/exe")).ok().and_then(narrow_machine);
     }
     if let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) {
         let kb = |name: &str| {
@@ -125,6 +129,19 @@ fn see_process(pid: i32, seen: &mut Seen) {
             let target = fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
             Some(OpenFile { number, target })
         }));
+    }
+}
+
+/// The machine of an ELF executable with 32-bit addresses, as the kernel of a 64-bit one runs it.
+fn narrow_machine(mut executable: impl Read) -> Option<String> {
+    let mut head = [0; 20];
+    executable.read_exact(&mut head).ok()?;
+    let (magic, class, machine) = (&head[..4], head[4], u16::from_le_bytes([head[18], head[19]]));
+    let is_narrow = magic == b"\x7fELF" && class == 1 && cfg!(target_pointer_width = "64");
+    match machine {
+        3 if is_narrow => Some("i386".into()),
+        40 if is_narrow => Some("arm".into()),
+        _ => None,
     }
 }
 
@@ -163,6 +180,17 @@ mod tests {
         assert_eq!((read.rights.as_str(), read.name.as_str()), ("r-xp", "/usr/lib/a b.so"));
         assert_eq!(mapping("10-20 rw-p 00000000 00:00 0 ").unwrap().name, "");
         assert_eq!(mapping("nonsense"), None);
+    }
+
+    #[test]
+    fn only_a_program_with_32_bit_addresses_has_other_calls_than_the_machine() {
+        let mut head = *b"\x7fELF\x01\x01\0\0\0\0\0\0\0\0\0\0\x02\0\x03\0";
+        assert_eq!(narrow_machine(&head[..]).as_deref(), Some("i386"));
+        head[18] = 40;
+        assert_eq!(narrow_machine(&head[..]).as_deref(), Some("arm"));
+        head[4] = 2;
+        assert_eq!(narrow_machine(&head[..]), None);
+        assert_eq!(narrow_machine(&head[..19]), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A command that is started in order to be measured: found on this machine, sent to a virtual one, or held back here.
 
-mod interpreter;
+mod executable;
+pub mod preloading;
 mod reading;
 mod started;
 
@@ -12,6 +13,7 @@ use crate::exit::{ProgramError, UsageError};
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use archive::watched::WatchSettings;
+use executable::Executable;
 use machines::{Target, local};
 use runner::run::{CountedOutput, RunError, RunOutcome};
 use std::env;
@@ -56,26 +58,6 @@ pub fn check(target: &str, pid: Option<i32>, comm: Option<&str>, command: &[Stri
         Some(program) => Ok(find(program)?),
         None => Ok(()),
     }
-}
-
-/// Whether a program of this machine loads libraries that are made for glibc. One that is linked with musl would not even
-/// start with such a library in its environment.
-pub fn loads_libraries(program: &str) -> bool {
-    let loader = |program: &str| {
-        let path = places(program).into_iter().find(|path| path.is_file())?;
-        interpreter::of(&path).ok()?
-    };
-    let Some(found) = loader(program) else { return false };
-    // A script names a program, and that one its loader.
-    let words = found.split_whitespace().next().unwrap_or_default();
-    let loader = if is_glibc(words) { Some(found) } else { loader(words) };
-    loader.is_some_and(|loader| is_glibc(&loader))
-}
-
-/// The loaders of glibc have such names on every architecture.
-fn is_glibc(loader: &str) -> bool {
-    let name = Path::new(loader).file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("ld-linux") || name.starts_with("ld64.so") || name.starts_with("ld.so")
 }
 
 fn places(program: &str) -> Vec<PathBuf> {
@@ -126,7 +108,7 @@ pub fn prepare(
     }
     // A virtual machine has no files except those sent to it, and mounts its own file systems over some directories.
     let path = fs::canonicalize(program)?;
-    if let Some(interpreter) = interpreter::of(&path)? {
+    if let Some(interpreter) = Executable::read(&path)?.interpreter() {
         let text = format!(
             "{} needs {interpreter}, and the virtual machine {name} has no files but those it is sent; link the program \
              statically (gcc -static, or a musl target in Rust)",

@@ -10,7 +10,7 @@ pub use arguments::{AuditArguments, own_help};
 
 use crate::archives;
 use crate::exit::{Exit, UsageError};
-use crate::measuring::command;
+use crate::measuring::command::{self, preloading};
 use crate::measuring::ending::measured;
 use crate::measuring::machine;
 use crate::measuring::request::new_request;
@@ -126,10 +126,10 @@ fn memory(arguments: &AuditArguments) -> anyhow::Result<Option<CallMemory>> {
         };
     }
     arguments.check_interception()?;
-    if !arguments.program().is_some_and(command::loads_libraries) {
-        let why = "the program is linked statically or without glibc, and cannot load the library";
+    if let Some(obstacle) = arguments.program().and_then(preloading::obstacle) {
+        let why = printable(&obstacle.to_string());
         if !arguments.inject.is_empty() {
-            return Err(UsageError(format!("{why}, so nothing can be injected; link it dynamically")).into());
+            return Err(UsageError(format!("{why}, so nothing can be injected; {}", obstacle.fix())).into());
         }
         complain!("tardy: {why}; trace events record its calls instead");
         return Ok(None);

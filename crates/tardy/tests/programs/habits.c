@@ -118,18 +118,25 @@ static void *loop(void *unused)
 	return NULL;
 }
 
-/* An ordinary thread that takes the lock as well: for long, so that the other one waits. */
+/* A less urgent thread that takes the lock as well: for long, so that the other one waits. */
 static void *neighbour(void *unused)
 {
 	struct timespec moment = { 0, 3000000 };
 
 	(void)unused;
+	(void)moment;
 	pthread_setname_np(pthread_self(), "neighbour");
 	while (!finished) {
 		pthread_mutex_lock(&mutex);
 		work(2000000);
 		pthread_mutex_unlock(&mutex);
+#ifdef BAD
 		nanosleep(&moment, NULL);
+#else
+		clock_gettime(CLOCK_MONOTONIC, &moment);
+		add(&moment, 3000000);
+		sleep_until(CLOCK_MONOTONIC, &moment);
+#endif
 	}
 	return NULL;
 }
@@ -139,7 +146,7 @@ int main(void)
 	pthread_mutexattr_t attributes;
 	pthread_attr_t real_time;
 	struct sched_param priority = { .sched_priority = 40 };
-	pthread_t ordinary;
+	pthread_t other;
 
 	pthread_mutexattr_init(&attributes);
 #ifdef BAD
@@ -156,11 +163,20 @@ int main(void)
 	pthread_attr_setinheritsched(&real_time, PTHREAD_EXPLICIT_SCHED);
 	pthread_attr_setschedpolicy(&real_time, SCHED_FIFO);
 	pthread_attr_setschedparam(&real_time, &priority);
+	/* That of musl is smaller than the deepest frame here. */
+	pthread_attr_setstacksize(&real_time, 1 << 20);
 	if (pthread_create(&urgent, &real_time, loop, NULL) != 0)
 		return 3;
-	pthread_create(&ordinary, NULL, neighbour, NULL);
+	priority.sched_priority = 10;
+	pthread_attr_setschedparam(&real_time, &priority);
+#ifdef BAD
+	pthread_create(&other, NULL, neighbour, NULL);
+#else
+	if (pthread_create(&other, &real_time, neighbour, NULL) != 0)
+		return 4;
+#endif
 	pthread_join(urgent, NULL);
-	pthread_join(ordinary, NULL);
+	pthread_join(other, NULL);
 	unlink("/var/tmp/tardy-habits");
 	return 0;
 }

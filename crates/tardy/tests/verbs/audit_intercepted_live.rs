@@ -9,7 +9,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The meter and the library, if this machine can run both.
-fn prepared() -> Option<(PathBuf, PathBuf)> {
+pub fn prepared() -> Option<(PathBuf, PathBuf)> {
     let event = Path::new("/sys/kernel/tracing/events/raw_syscalls/sys_enter");
     let calls = Kernel("the event raw_syscalls:sys_enter", event.exists());
     let folder = Path::new(env!("CARGO_BIN_EXE_tardy")).parent().unwrap();
@@ -20,7 +20,7 @@ fn prepared() -> Option<(PathBuf, PathBuf)> {
     real_meter().filter(|_| met(&[Tracefs, Program("cc"), calls, x86_64, built])).zip(library)
 }
 
-fn program(folder: &TempDir, source: &str, options: &[&str]) -> String {
+pub fn program(folder: &TempDir, source: &str, options: &[&str]) -> String {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
     let binary = folder.path().join(source.file_stem().unwrap());
     let mut compiler = Command::new("cc");
@@ -29,7 +29,7 @@ fn program(folder: &TempDir, source: &str, options: &[&str]) -> String {
     binary.display().to_string()
 }
 
-fn audit(tools: &(PathBuf, PathBuf), folder: &TempDir, words: &[&str]) -> Ended {
+pub fn audit(tools: &(PathBuf, PathBuf), folder: &TempDir, words: &[&str]) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
     command.arg("audit").args(words).current_dir(folder.path());
     command.env("TARDY_METER", &tools.0).env("TARDY_INTERCEPTION_LIBRARY", &tools.1);
