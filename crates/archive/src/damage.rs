@@ -46,6 +46,8 @@ pub enum Damage {
     TracerTextMissing {
         number: u32,
     },
+    /// The archive was made anonymous for others.
+    Published,
     /// More spikes than a reader keeps at a time.
     SpikesLeftOut {
         count: u64,
@@ -100,6 +102,9 @@ impl fmt::Display for Damage {
             Self::NoTotals => out.write_str("stream.tardy: no thread left any totals"),
             Self::TraceMissing { spike } => write!(out, "spikes/{spike:04}/trace.dat: missing"),
             Self::TracerTextMissing { number } => write!(out, "tracer/{number:04}.txt: missing"),
+            Self::Published => {
+                out.write_str("published: it has no raw traces, and its explanations are those of who published it")
+            }
             Self::SpikesLeftOut { count } => {
                 write!(out, "stream.tardy: more than {SPIKES_MAX} spikes; {count} of them are left out")
             }
@@ -129,6 +134,7 @@ impl ProblemKind for Damage {
             Self::NoTotals => "archive.no-totals",
             Self::TraceMissing { .. } => "archive.trace-missing",
             Self::TracerTextMissing { .. } => "archive.tracer-text-missing",
+            Self::Published => "archive.published",
             Self::SpikesLeftOut { .. } => "archive.spikes-left-out",
             Self::RunFailed => "archive.run-failed",
             Self::MeterFailed => "archive.meter-failed",
@@ -215,6 +221,11 @@ pub const DEFINITIONS: &[Definition] = &[
         fix: COPY_AGAIN,
     },
     Definition {
+        code: "archive.published",
+        meaning: "The archive was made anonymous for others with `tardy publish`: raw traces and texts of the target were left out.",
+        fix: "Ask who published it for what is missing; figures and explanations are there.",
+    },
+    Definition {
         code: "archive.spikes-left-out",
         meaning: "The stream holds more late wake-ups at a time than are shown and explained. The histograms count all of them.",
         fix: "Keep fewer: `--snapshots` of `tardy run`.",
@@ -268,6 +279,7 @@ mod tests {
             Damage::NoTotals,
             Damage::TraceMissing { spike: 1 },
             Damage::TracerTextMissing { number: 1 },
+            Damage::Published,
             Damage::SpikesLeftOut { count: 1 },
             Damage::RunFailed,
             Damage::MeterFailed,

@@ -46,6 +46,15 @@ pub struct ImportedFrom {
     pub stated: Vec<String>,
 }
 
+/// An archive that was made anonymous for others: it has no raw traces, and its explanations are those of who published it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Published {
+    /// Version of the rules by which names were replaced.
+    pub rules_version: u32,
+}
+
 /// The first file to be written and the last to be rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -80,6 +89,10 @@ pub struct Manifest {
     /// `None` if this tool measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedFrom>,
+    /// `None` if the archive is as it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub published: Option<Published>,
 }
 
 fn problem_or_its_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Problem>, D::Error> {

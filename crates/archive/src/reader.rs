@@ -318,6 +318,9 @@ impl Run {
         if self.spikes_left_out > 0 {
             self.note(&Damage::SpikesLeftOut { count: self.spikes_left_out });
         }
+        if self.is_published() {
+            return self.note(&Damage::Published);
+        }
         let absent = |kind| !inside.has(file_path(kind));
         let traces = self.spikes.iter().filter(|spike| spike.snapshot.is_some()).map(|spike| spike.number);
         let traces = traces.filter(|spike| absent(FileKind::SpikeTrace { spike: *spike }));
@@ -328,6 +331,11 @@ impl Run {
             .chain(texts.map(|number| Damage::TracerTextMissing { number }))
             .collect();
         missing.iter().for_each(|damage| self.note(damage));
+    }
+
+    /// Whether the archive was made anonymous for others: its explanations cannot be made again.
+    pub fn is_published(&self) -> bool {
+        self.manifest.as_ref().is_some_and(|manifest| manifest.published.is_some())
     }
 
     fn note(&mut self, damage: &Damage) {

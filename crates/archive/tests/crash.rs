@@ -30,6 +30,7 @@ fn manifest() -> Manifest {
         problem: None,
         settings: Some(RunSettings::default()),
         imported: None,
+        published: None,
     }
 }
 

@@ -51,6 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         problem: None,
         settings: Some(RunSettings::default()),
         imported: None,
+        published: None,
     };
     let mut writer = RunWriter::create(&out, manifest)?;
     for (number, case) in (1..=count).zip(cases.iter().cycle()) {

@@ -306,6 +306,7 @@ fn manifest(target: &str, request: &RunRequest) -> Manifest {
         problem: None,
         settings: Some(request.settings.clone()),
         imported: None,
+        published: None,
     }
 }
 

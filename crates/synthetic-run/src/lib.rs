@@ -107,6 +107,7 @@ impl SyntheticRun {
             problem: None,
             settings: Some(settings),
             imported: None,
+            published: None,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::verbs::{
     watch,
 };
 #[cfg(feature = "lab")]
-use crate::verbs::{queue, store, worker};
+use crate::verbs::{publish, queue, store, verify_publication, worker};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -52,6 +52,10 @@ enum Verb {
     Report(report::ReportArguments),
     Export(export::ExportArguments),
     Import(import::ImportArguments),
+    #[cfg(feature = "lab")]
+    Publish(publish::PublishArguments),
+    #[cfg(feature = "lab")]
+    Verify(verify_publication::VerifyPublicationArguments),
     #[cfg(feature = "lab")]
     Serve(serve::ServeArguments),
     #[cfg(feature = "lab")]
@@ -179,6 +183,10 @@ fn start(verb: Verb, command: Vec<String>) -> anyhow::Result<Exit> {
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Export(arguments) => export::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
+        #[cfg(feature = "lab")]
+        Verb::Publish(arguments) => publish::run(&arguments),
+        #[cfg(feature = "lab")]
+        Verb::Verify(arguments) => verify_publication::run(&arguments),
         #[cfg(feature = "lab")]
         Verb::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "lab")]

@@ -98,6 +98,8 @@ fn code_of(error: &anyhow::Error) -> Code {
         (Some(OpenError::Io { .. }), _) => "host.archive-unreadable",
         (None, Some(WriteError::Exists(_))) => "usage.archive-exists",
         (None, Some(WriteError::Io { .. })) => "host.archive-not-written",
+        #[cfg(feature = "lab")]
+        (None, None) if error.is::<publication::verification::VerificationError>() => "host.publication-refused",
         (None, None) if error.is::<UsageError>() || error.is::<ProgramError>() => "usage.refused",
         (None, None) => "host.failed",
     })
@@ -129,6 +131,11 @@ pub const DEFINITIONS: &[Definition] = &[
         code: "usage.archive-exists",
         meaning: "The directory for the archive exists and is not empty. Nothing is overwritten.",
         fix: "Choose another --out, or remove the directory.",
+    },
+    Definition {
+        code: "host.publication-refused",
+        meaning: "A publication is not as a trusted key signed it: changed, cut, extended, signed by another key, or something else.",
+        fix: "Get the file, or the public key, from its publisher again.",
     },
     Definition {
         code: "host.archive-unreadable",

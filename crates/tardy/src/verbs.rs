@@ -21,6 +21,8 @@ pub mod methods;
 pub mod observe;
 pub mod plan;
 #[cfg(feature = "lab")]
+pub mod publish;
+#[cfg(feature = "lab")]
 pub mod queue;
 pub mod record;
 pub mod replay;
@@ -33,6 +35,8 @@ pub mod serve;
 pub mod store;
 pub mod target;
 pub mod verify;
+#[cfg(feature = "lab")]
+pub mod verify_publication;
 pub mod watch;
 #[cfg(feature = "lab")]
 pub mod worker;

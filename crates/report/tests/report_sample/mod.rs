@@ -275,6 +275,7 @@ fn manifest(shape: &Shape) -> Manifest {
             ..RunSettings::default()
         }),
         imported: None,
+        published: None,
     }
 }
 

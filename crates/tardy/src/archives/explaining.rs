@@ -26,6 +26,9 @@ const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
 /// Explains all spikes, the control samples first because the others are compared with them. Calls `progress` with the
 /// number of explained spikes and their total.
 pub fn explain_run(run: &Run, progress: &mut dyn FnMut(usize, usize)) -> Vec<Explanation> {
+    if run.is_published() {
+        return published_explanations(run);
+    }
     let (controls, others): (Vec<&Spike>, Vec<&Spike>) =
         run.spikes.iter().partition(|spike| spike.reason == SpikeReason::Control);
     let context = Context::of(run);
@@ -40,6 +43,20 @@ pub fn explain_run(run: &Run, progress: &mut dyn FnMut(usize, usize)) -> Vec<Exp
         progress(explanations.len(), total);
         explanations.push(context.explain(spike, &explained_controls));
     }
+    explanations.sort_by_key(|explanation| explanation.spike);
+    explanations
+}
+
+/// The explanations that a publication has: without its traces they cannot be made again.
+fn published_explanations(run: &Run) -> Vec<Explanation> {
+    let stored = run.explanations().unwrap_or_default();
+    let mut stored: BTreeMap<u32, Explanation> = stored.into_iter().map(|stored| (stored.spike, stored)).collect();
+    let context = Context::of(run);
+    let of = |spike: &Spike| {
+        let explained = stored.remove(&spike.number).filter(|stored| stored.latency_ns == spike.sample.latency_ns);
+        explained.unwrap_or_else(|| explain_without_trace(spike, context.median_ns(spike)))
+    };
+    let mut explanations: Vec<Explanation> = run.spikes.iter().map(of).collect();
     explanations.sort_by_key(|explanation| explanation.spike);
     explanations
 }

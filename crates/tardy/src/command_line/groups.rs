@@ -39,7 +39,7 @@ const GROUPS: &[Group] = &[
     Group { title: "Lab", verbs: &["serve", "store", "queue", "worker"], example: "tardy serve runs" },
     Group {
         title: "Exchange",
-        verbs: &["import", "export", "completions", "man"],
+        verbs: &["import", "export", "publish", "verify", "completions", "man"],
         example: "tardy export latest --format perfetto",
     },
 ];

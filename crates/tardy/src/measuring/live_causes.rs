@@ -115,6 +115,7 @@ impl LiveCauses {
             problem: None,
             settings: Some(settings),
             imported: None,
+            published: None,
         };
         Self {
             target: target.into(),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Verbs whose documents do not depend on the machine that prints them.
-const VERBS: [&[&str]; 15] = [
+const VERBS: [&[&str]; 17] = [
     &["compare", "v1", "again"],
     &["explain", "v1"],
     &["explain", "v1", "--bound"],
@@ -20,6 +20,8 @@ const VERBS: [&[&str]; 15] = [
     &["judge", "v1", "--limit", "latency < 100us"],
     &["list", "."],
     &["load", "list"],
+    &["publish", "v1", "--key", "key", "--new-key"],
+    &["verify", "publication.tar", "--key", "key.pub"],
     &["store", "ingest", "v1"],
     &["store", "list"],
     &["store", "doctor"],

@@ -33,6 +33,8 @@ mod perfetto_reader;
 mod plan;
 mod pseudo_terminal;
 #[cfg(feature = "lab")]
+mod publish;
+#[cfg(feature = "lab")]
 mod push;
 mod real_meter;
 mod results;

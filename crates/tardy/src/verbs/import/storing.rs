@@ -73,6 +73,7 @@ pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<Path
         problem: None,
         settings: None,
         imported: Some(imported_from(source, &file_name, imported_unix_ns)),
+        published: None,
     };
     let mut writer = RunWriter::create(&partial, manifest)?;
     for message in messages(source) {
