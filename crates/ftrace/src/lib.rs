@@ -46,5 +46,6 @@ pub mod metadata;
 pub mod page;
 pub mod print_fmt;
 pub mod printk_formats;
+pub mod stack;
 pub mod trace_dat;
 pub mod tracefs;

@@ -12,6 +12,7 @@ mod value;
 
 use crate::format::{EventFormat, Storage};
 use crate::metadata::Metadata;
+use crate::stack::StackFields;
 use crate::trace_dat::Record;
 
 use self::conversion::Piece;
@@ -38,7 +39,7 @@ enum Template {
     /// The message alone; a marker is always written from the same kernel function.
     Marker,
     /// One line per caller.
-    Stack,
+    Stack(StackFields),
 }
 
 impl<'m> EventPrinter<'m> {
@@ -75,10 +76,11 @@ impl<'m> EventPrinter<'m> {
 
 impl Template {
     fn of(format: &EventFormat) -> Template {
-        match (format.system.as_str(), format.name.as_str()) {
-            ("ftrace", "print") if format.field("buf").is_some() => return Template::Marker,
-            ("ftrace", "kernel_stack" | "user_stack") if format.field("caller").is_some() => return Template::Stack,
-            _ => {}
+        if (format.system.as_str(), format.name.as_str()) == ("ftrace", "print") && format.field("buf").is_some() {
+            return Template::Marker;
+        }
+        if let Some(stack) = StackFields::of(format) {
+            return Template::Stack(stack);
         }
         let understood = parser::parse(&format.print_fmt, format).and_then(|(text, arguments)| {
             let pieces = conversion::parse(&text)?;
@@ -103,7 +105,7 @@ impl Template {
                 let text = format.field("buf").and_then(|field| field.text(context.payload)).unwrap_or_default();
                 out.push_str(text.trim_end_matches('\n'));
             }
-            Template::Stack => print_stack(format, context, out),
+            Template::Stack(stack) => print_stack(stack, context, out),
         }
     }
 }
@@ -142,20 +144,10 @@ fn print_bytes(bytes: Option<&[u8]>, out: &mut String) {
     }
 }
 
-fn print_stack(format: &EventFormat, context: Context<'_>, out: &mut String) {
-    let Some(callers) = format.field("caller") else { return };
-    let size = if callers.element_size == 4 { 4 } else { 8 };
-    let bytes = context.payload.get(callers.offset..).unwrap_or(&[]);
-    let count = format.field("size").and_then(|field| field.uint(context.payload)).unwrap_or(u64::MAX);
-    let order = context.metadata.layout.byte_order;
-    for caller in bytes.chunks_exact(size).take(usize::try_from(count).unwrap_or(usize::MAX)) {
-        let address = order.uint_at(caller, 0, size).unwrap_or(0);
-        // In some versions the kernel ends short stacks with an address of all ones.
-        if address == u64::MAX >> (64 - 8 * size) {
-            break;
-        }
+fn print_stack(stack: &StackFields, context: Context<'_>, out: &mut String) {
+    for caller in stack.callers(context.payload) {
         out.push_str("\n => ");
-        context.print_address(address, true, out);
+        context.print_address(caller, true, out);
     }
 }
 

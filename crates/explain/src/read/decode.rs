@@ -7,6 +7,7 @@ use crate::read::names::Names;
 use ftrace::byte_order::{ByteOrder, sign_extend};
 use ftrace::format::{EventFormat, Field};
 use ftrace::metadata::Metadata;
+use ftrace::stack::StackFields;
 use ftrace::trace_dat::Record;
 
 /// Position of an integer in a record.
@@ -79,6 +80,7 @@ struct Recipe {
 pub struct Decoder {
     byte_order: ByteOrder,
     by_id: Vec<Option<Recipe>>,
+    stack: Option<StackFields>,
 }
 
 impl Decoder {
@@ -91,7 +93,8 @@ impl Decoder {
             }
             by_id[index] = Recipe::of(format);
         }
-        Self { byte_order: metadata.layout.byte_order, by_id }
+        let stack = metadata.formats.find("ftrace", "kernel_stack").and_then(StackFields::of);
+        Self { byte_order: metadata.layout.byte_order, by_id, stack }
     }
 
     /// The record as an event. A field reads as 0 if the format lacks it or the record is too short for it.
@@ -163,19 +166,8 @@ impl Decoder {
 
     /// Addresses in a stack trace, innermost first; empty for any other event.
     pub fn callers(&self, event: &Event) -> Vec<u64> {
-        let recipe = self.recipe(event.id).filter(|recipe| recipe.kind == Kind::Stack);
-        let Some((recipe, field)) = recipe.and_then(|recipe| Some((recipe, recipe.texts[0].as_ref()?))) else {
-            return Vec::new();
-        };
-        // The declared length of the array is that of the shortest trace; it extends to the end of the record.
-        let size = field.element_size.clamp(1, 8);
-        let there = event.payload.get(field.offset..).unwrap_or(&[]);
-        let stated = usize::try_from(self.read(recipe.slots[0], event.payload)).unwrap_or(0);
-        let count = there.len() / size;
-        let callers = (0..count.min(if stated == 0 { count } else { stated }))
-            .filter_map(|index| self.byte_order.uint_at(there, index * size, size));
-        // Short traces of some kernels end with an address of all ones.
-        callers.take_while(|&caller| caller != 0 && caller != u64::MAX >> (64 - 8 * size)).take(STACK_MAX).collect()
+        let stack = self.stack.as_ref().filter(|_| event.what == EventKind::Stack);
+        stack.map_or_else(Vec::new, |stack| stack.callers(event.payload).take(STACK_MAX).collect())
     }
 
     #[inline]
@@ -298,7 +290,7 @@ impl Recipe {
             ("ftrace", "function") => (Kind::Function, &["ip", "parent_ip"], &[]),
             ("ftrace", "funcgraph_entry") => (Kind::GraphEntry, &["func", "depth"], &[]),
             ("ftrace", "funcgraph_exit") => (Kind::GraphExit, &["func", "depth"], &[]),
-            ("ftrace", "kernel_stack") => (Kind::Stack, &["size"], &["caller"]),
+            ("ftrace", "kernel_stack") => (Kind::Stack, &[], &[]),
             ("ftrace", "print" | "raw_data" | "bprint" | "bputs") => (Kind::Marker, &[], &[]),
             ("irq_vectors" | "ipi", name) => {
                 let (vector, entry) = match name.strip_suffix("_entry") {

@@ -114,6 +114,19 @@ impl Field {
         self.byte_order.uint_at(bytes, index.checked_mul(self.element_size)?, self.element_size)
     }
 
+    /// The elements of an array field and those behind it, up to the end of the record: for arrays that are longer than
+    /// declared.
+    pub fn elements_to_end<'a>(&'a self, payload: &'a [u8]) -> impl Iterator<Item = u64> + 'a {
+        let bytes = payload.get(self.offset..).unwrap_or(&[]);
+        let element = |bytes: &[u8]| self.byte_order.uint_at(bytes, 0, self.element_size);
+        bytes.chunks_exact(self.element_size.max(1)).map_while(element)
+    }
+
+    /// The largest value of an element.
+    pub fn element_max(&self) -> u64 {
+        u64::MAX >> (64 - 8 * self.element_size.clamp(1, 8))
+    }
+
     /// Whether the field contains characters rather than numbers; the kernel declares bytes that are not text as
     /// `unsigned char`.
     pub fn is_text(&self) -> bool {
