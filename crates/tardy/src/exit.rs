@@ -45,6 +45,9 @@ impl Exit {
             Some(ProgramError::NotExecutable(_)) => return Self::NotExecutable,
             None => {}
         }
+        if let Some(code) = error.downcast_ref::<NothingMeasured>().and_then(|nothing| nothing.command) {
+            return Self::Command(code);
+        }
         let refused = error.downcast_ref().is_some_and(NothingMeasured::is_usage);
         if wrong_path || taken || refused || error.is::<UsageError>() { Self::Usage } else { Self::NotMeasured }
     }

@@ -1,7 +1,7 @@
 //! Why a verb did nothing, as a value: the code, the words and the fix that `--json` prints.
 
 use crate::exit::{ProgramError, UsageError, in_words};
-use archive::problem::{Code, Definition, Problem, Severity};
+use archive::problem::{Code, Definition, Problem, ProblemKind, Severity};
 use archive::reader::OpenError;
 use archive::write_error::WriteError;
 use machines::TargetError;
@@ -22,6 +22,8 @@ pub struct NothingMeasured {
     pub problem: Problem,
     /// Where the console of the machine was kept, as the end of the sentence.
     pub kept: String,
+    /// The code with which the command to measure failed by itself.
+    pub command: Option<u8>,
 }
 
 fn with_fix(problem: &Problem) -> String {
@@ -45,6 +47,21 @@ const OF_THE_COMMAND_LINE: [&str; 10] = [
 impl NothingMeasured {
     pub fn is_usage(&self) -> bool {
         OF_THE_COMMAND_LINE.iter().any(|code| self.problem.code == *code)
+    }
+}
+
+/// A watched program that ended too early.
+#[derive(Debug, Error)]
+#[error("no thread of the program slept and woke up while it was watched")]
+pub struct NothingWoke;
+
+impl ProblemKind for NothingWoke {
+    fn code(&self) -> Code {
+        Code::new("host.nothing-woke")
+    }
+
+    fn fix(&self) -> String {
+        String::new()
     }
 }
 
@@ -148,6 +165,11 @@ pub const DEFINITIONS: &[Definition] = &[
         fix: "Free some space, or choose another --out.",
     },
     Definition {
+        code: "host.nothing-woke",
+        meaning: "The program that was watched ended before one of its threads had slept and woken up, so there is nothing to measure.",
+        fix: "Watch a program that runs for longer, or one that waits in a loop.",
+    },
+    Definition {
         code: "host.defect",
         meaning: "tardy panicked. The archive that it was writing is closed as failed.",
         fix: "Please report the line that tardy printed.",
@@ -191,7 +213,7 @@ mod tests {
             text: "CPU 7 is not there".into(),
             fix: "choose 0 or 1".into(),
         };
-        let error = NothingMeasured { problem, kept: String::new() };
+        let error = NothingMeasured { problem, kept: String::new(), command: None };
         assert!(error.is_usage());
         let text = error.to_string();
         assert_eq!(text, "CPU 7 is not there; choose 0 or 1; nothing was measured, so there is no archive");

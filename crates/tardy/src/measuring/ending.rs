@@ -6,7 +6,7 @@ use crate::archives::block_requests;
 use crate::archives::explaining::explain_run;
 use crate::exit::Exit;
 use crate::measuring::signals::Signals;
-use crate::refusal::NothingMeasured;
+use crate::refusal::{NothingMeasured, NothingWoke};
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::progress::Progress;
@@ -31,6 +31,10 @@ pub fn conclude(
     showing: Showing,
 ) -> anyhow::Result<Exit> {
     let (outcome, run) = measured(outcome, signals, progress)?;
+    if watched_nothing(&run) {
+        progress.clear();
+        return Err(discarded(&outcome, Problem::new(Severity::Invalid, &NothingWoke)).into());
+    }
     let explanations = explain_run(&run, &mut |done, total| progress.explaining(done, total));
     progress.clear();
     if let Err(error) = run.save_explanations(&explanations) {
@@ -72,13 +76,23 @@ pub fn measured(
 fn discard_unmeasured(outcome: &RunOutcome, run: &Run) -> Option<NothingMeasured> {
     let began = run.phases.iter().any(|(phase, _)| *phase == RunPhase::Measure);
     let measured = began || run.threads.values().any(|thread| thread.totals.cycles > 0);
-    let directory = &outcome.directory;
     let (Some(problem), RunState::Failed, false) = (&outcome.problem, outcome.state, measured) else { return None };
-    if directory.join(RECEIVED_FILE).exists() {
+    if outcome.directory.join(RECEIVED_FILE).exists() {
         return None;
     }
     // The reason is more useful than the fact that it ended the meter.
     let reason = run.problems.iter().find(|problem| problem.severity == Severity::Invalid).unwrap_or(problem);
+    Some(discarded(outcome, reason.clone()))
+}
+
+/// Whether the program ended before one of its threads had woken up.
+fn watched_nothing(run: &Run) -> bool {
+    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
+    settings.is_some_and(|settings| settings.watch.is_some()) && run.threads.is_empty() && run.spikes.is_empty()
+}
+
+fn discarded(outcome: &RunOutcome, problem: Problem) -> NothingMeasured {
+    let directory = &outcome.directory;
     let console = directory.join(CONSOLE_FILE);
     let kept = directory.with_extension("console.log");
     let kept = match fs::rename(&console, &kept) {
@@ -88,7 +102,7 @@ fn discard_unmeasured(outcome: &RunOutcome, run: &Run) -> Option<NothingMeasured
     if let Err(error) = fs::remove_dir_all(directory) {
         complain!("tardy: failed to remove {}: {error}", printable(&directory.display().to_string()));
     }
-    Some(NothingMeasured { problem: reason.clone(), kept })
+    NothingMeasured { problem, kept, command: None }
 }
 
 /// Prints the result; problems that the summary does not show go to standard error. `shown`: how the run failed, which

@@ -109,7 +109,7 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
     let failure = outcome.problem.as_ref().filter(|_| outcome.state == RunState::Failed);
     if let Some(problem) = reason.or(failure) {
         let kept = format!("; what was recorded is in {}", outcome.directory.display());
-        return Err(NothingMeasured { problem: problem.clone(), kept }.into());
+        return Err(NothingMeasured { problem: problem.clone(), kept, command: None }.into());
     }
     Ok(run)
 }

@@ -10,6 +10,7 @@ use crate::measuring::ending::conclude;
 use crate::measuring::machine;
 use crate::measuring::request::new_request;
 use crate::measuring::signals::Signals;
+use crate::refusal::NothingMeasured;
 use crate::terminal::progress::{Progress, View};
 use archive::message::RunPhase;
 use machines::meter_places::MeterPlaces;
@@ -61,10 +62,14 @@ pub fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exi
     let ended = started.as_mut().map(Started::end);
     let own_failure =
         started.as_ref().and_then(|command| command.own_failure(command::asked_to_end(&signals, &outcome)));
-    let exit = conclude(outcome, &signals, &mut progress, output.showing())?;
+    let exit = conclude(outcome, &signals, &mut progress, output.showing());
     if let Some(how) = ended.filter(|how| !how.is_success()) {
         complain!("tardy: the command {how}");
     }
+    let exit = exit.map_err(|error| match error.downcast::<NothingMeasured>() {
+        Ok(nothing) => NothingMeasured { command: own_failure, ..nothing }.into(),
+        Err(other) => other,
+    })?;
     Ok(match (exit, own_failure, failed_there) {
         (Exit::Measured, Some(code), _) => Exit::Command(code),
         (Exit::Measured, None, true) => Exit::NotMeasured,

@@ -69,6 +69,11 @@ fn the_exit_code_of_a_watched_command_is_passed_on() {
     assert!(ended.stderr.contains("the command ended with exit status 7"), "{}", ended.stderr);
     let ended = desk.shell("tardy watch --beside-others --duration 2s -- sh -c 'while :; do sleep 0.1; done'");
     assert_eq!(ended.code, Some(0), "the watch ended this one: {}", ended.shown());
+    // Too short for most wake-ups: where there was none, the code is still the command's.
+    let ended = desk.shell("tardy watch --beside-others --out at-once -- sh -c 'exit 7'");
+    assert_eq!(ended.code, Some(7), "{}", ended.shown());
+    let measured_nothing = ended.stderr.contains("no thread of the program slept and woke up");
+    assert_ne!(measured_nothing, desk.path("at-once").exists(), "{}", ended.shown());
 }
 
 #[test]
