@@ -254,7 +254,7 @@ def ledger(found, own, due, seen):
 
 
 def ledger_of(explanation):
-    """tardy's ledger in the same terms: what was silent or stolen counts for the context it interrupted."""
+    """tardy's ledger in the same terms: what was silent, stolen or spent on a stack trace counts for the context it interrupted."""
     sums = {}
     for phase in explanation["phases"]:
         for owner in phase["owners"]:
@@ -262,6 +262,9 @@ def ledger_of(explanation):
             if kind in ("steal", "silence_this_cpu", "silence_all_cpus"):
                 name = re.sub(r"^(not executed by the hypervisor, in|interrupt not delivered to|stood still in|"
                               r"no CPU recorded anything, this one was in) ", "", name)
+                kind = kind_of(name)
+            if kind == "tool" and name.startswith("stack trace in "):
+                name = name.removeprefix("stack trace in ")
                 kind = kind_of(name)
             name = re.sub(r" \([^()]*\)$", "", name)
             if kind in ("task", "rt_task", "own", "tool"):

@@ -23,6 +23,8 @@ pub enum Answer {
     /// The hypervisor did not execute this CPU, according to its host or the steal clock; the context that would have
     /// run.
     NotExecuted(Context),
+    /// The tool recorded a stack trace in this context.
+    StackRecorded(Context),
 }
 
 impl Answer {
@@ -32,7 +34,8 @@ impl Answer {
             | Self::SilenceThisCpu(context)
             | Self::SilenceAllCpus(context)
             | Self::StoodStill(context)
-            | Self::NotExecuted(context) => context,
+            | Self::NotExecuted(context)
+            | Self::StackRecorded(context) => context,
         }
     }
 
@@ -41,6 +44,7 @@ impl Answer {
             Self::Held(context) => tool_threads.kind(context, names),
             Self::SilenceThisCpu(_) | Self::StoodStill(_) => OwnerKind::SilenceThisCpu,
             Self::NotExecuted(_) => OwnerKind::Steal,
+            Self::StackRecorded(_) => OwnerKind::Tool,
             Self::SilenceAllCpus(_) => OwnerKind::SilenceAllCpus,
         }
     }
@@ -51,6 +55,7 @@ impl Answer {
             Self::SilenceThisCpu(context) => format!("interrupt not delivered to {}", context.name(names)),
             Self::StoodStill(context) => format!("stood still in {}", context.name(names)),
             Self::NotExecuted(context) => format!("not executed by the hypervisor, in {}", context.name(names)),
+            Self::StackRecorded(context) => format!("stack trace in {}", context.name(names)),
             Self::SilenceAllCpus(context) => {
                 format!("no CPU recorded anything, this one was in {}", context.name(names))
             }

@@ -2,11 +2,13 @@
 
 mod charges;
 pub mod event_list;
+pub mod interrupted_code;
 pub mod key_events;
 pub mod lanes;
 pub mod ledger;
 pub mod other_cpus;
 pub mod round_robin;
+mod stack_recording;
 pub mod stalls;
 pub mod steal_clock;
 pub mod stretches;
@@ -105,6 +107,7 @@ impl<'a> Account<'a> {
             true => pieces,
             false => stalls::attribute(vcpu_absences::attribute(pieces, &absences), trace),
         };
+        let pieces = stack_recording::attribute(pieces, trace);
         Self { anchors, tool_threads, life, spans, thread_states, absences, absences_refused, steal_clock, pieces }
     }
 }

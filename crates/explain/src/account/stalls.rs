@@ -1,12 +1,14 @@
 //! Stretches in which a CPU recorded nothing although something should have happened.
 //!
 //! Three proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
-//! interrupt was not masked, it was not delivered. (2) No CPU recorded anything, and on another busy CPU a timer was
+//! interrupt was not masked, it was not delivered; or its stack trace shows that it came in in the middle of code that
+//! masks none. (2) No CPU recorded anything, and on another busy CPU a timer was
 //! due meanwhile and also came only afterwards. (3) The CPU was in the middle of code that never takes this long: the
 //! timer interrupt itself, the path from an interrupt to its softirqs, the switch from one thread to the next, or a
 //! request to the interrupt controller. The silence of a busy CPU alone proves nothing: threads that cause many events
 //! stop causing them when they begin to compute. Without proof, a stretch stays with the context that held the CPU.
 
+use crate::account::interrupted_code::InterruptedCode;
 use crate::account::ledger::{Answer, Piece};
 use crate::read::event::{Event, EventKind, Vector, flag};
 use crate::replay::context::Context;
@@ -159,6 +161,8 @@ fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
             })
             .map(|event| event.ts_ns)
     });
+    let broken_into = trace.cpu(cpu).and_then(|activity| InterruptedCode::find(activity, trace, to_ns));
+    let proof_ns = if broken_into.is_some_and(|code| code.was_unmasked()) { Some(to_ns) } else { proof_ns };
     let Some(proof_ns) = proof_ns.filter(|proof_ns| proof_ns - from_ns >= SILENCE_NS_MIN) else { return pieces };
     let mut attributed = Vec::with_capacity(pieces.len() + 1);
     for piece in pieces {

@@ -8,4 +8,5 @@ pub mod function_table;
 pub mod names;
 pub mod priority;
 pub mod recording;
+pub mod unwinding;
 pub mod window;

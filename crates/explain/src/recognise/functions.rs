@@ -7,18 +7,17 @@ mod masked;
 mod path_tree;
 mod per_thread;
 mod running;
-mod unwinding;
 
 pub use masked::{Masked, Masking};
 
 use crate::account::ledger::Piece;
+use crate::read::unwinding::{self, Role};
 use crate::recognise::case::{Case, held};
 use crate::replay::context::Context;
 use crate::replay::trace::{CpuActivity, Stack};
 use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, HeldLock, MaskedStretch};
 use calls::Level;
 use std::cell::OnceCell;
-use unwinding::Role;
 use words::figures::latency;
 
 /// Maximum number of owners with a call chain.

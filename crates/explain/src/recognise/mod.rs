@@ -5,3 +5,4 @@ pub mod controls;
 pub mod culprits;
 pub mod functions;
 pub mod in_kernel;
+pub mod masked_section;

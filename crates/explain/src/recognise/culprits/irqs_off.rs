@@ -2,21 +2,24 @@
 //!
 //! A lock still held where the interrupt finally came in supports it. The interrupt flag of the events in between
 //! proves nothing, because the scheduler's and the timers' own events are always recorded with interrupts off. The flag
-//! of functions does: a function tracer proves it. In a guest nothing else does: a lock only shows that the interrupt
-//! came in inside a critical section, and a task that was charged for all of the time need not have run all of it.
+//! of functions does: a function tracer proves it. So does, almost, a stack trace or a row of wake-ups, see
+//! [`crate::recognise::masked_section`]: a host can only have lengthened such a section. In a guest nothing else does: a
+//! lock only shows that the interrupt came in inside a critical section, and a task that was charged for all of the time
+//! need not have run all of it.
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
 use crate::read::event_text::relative;
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::functions::proves_masked;
+use crate::recognise::masked_section::MaskedSection;
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
 use words::figures::latency;
 
 pub const ABOUT: About = About {
-    recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions show it, and on bare metal with a lock still held where it comes in",
-    confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
+    recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions, a stack trace (--stack) or a row of wake-ups show that interrupts were masked, and on bare metal with a lock still held where it comes in",
+    confirm: "the irqsoff tracer where the kernel has it; tardy run --stack",
     fix: "report the function, where it is known, to its maintainers; keep the task off the CPU (cpuset, taskset, isolcpus)",
     reading: &["ftrace - Function Tracer", "Lock types and their rules"],
     proof: Proof::Real,
@@ -34,6 +37,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let charged = case.charged_in_full(&pieces);
     let who = case.culprits(&pieces);
     let share = case.share(&pieces);
+    let section = MaskedSection::find(case, &pieces);
     let (confidence, why) = match case.virtualised() {
         host if proves_masked(case, &pieces) => (
             // A hypervisor could still have delayed an interrupt during a short moment with interrupts enabled.
@@ -44,6 +48,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             Confidence::Certain,
             "it had interrupts masked: where the clock counts instructions, nothing else delays one".to_owned(),
         ),
+        _ if let Some(section) = section.filter(|_| charged.is_some() || case.bare_metal()) => {
+            (Confidence::Likely, section.words())
+        }
         None if case.bare_metal() && locked => {
             (Confidence::Likely, "it held a lock, most likely with interrupts masked".to_owned())
         }
@@ -83,14 +90,25 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             latency(charged.end_ns - charged.start_ns)
         )
     });
-    let report = if confidence > Confidence::Hint { "report the function to its maintainers; " } else { "" };
+    let remedy = match section {
+        Some(MaskedSection::WokeInARow(_)) => {
+            "let fewer threads wait for the same event (EPOLLEXCLUSIVE, or a wait queue for each); "
+        }
+        _ if confidence > Confidence::Hint => "report the function to its maintainers; ",
+        _ => "",
+    };
     Some(Claim {
         pieces,
         confidence,
         sentence: format!("the timer interrupt was late while {who} ran ({share}): {why}"),
         events: entry.into_iter().collect(),
         evidence: lock.into_iter().chain(charged).chain(case.steal_line()).collect(),
-        confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry shows where the kernel enabled interrupts again".into(),
-        fix: format!("{report}keep the task off this CPU (cpuset, taskset, isolcpus)"),
+        confirm: match section {
+            Some(MaskedSection::EnabledAgain) => "the irqsoff tracer where the kernel has it".into(),
+            _ => {
+                "tardy run --stack shows where the interrupt came in; the irqsoff tracer where the kernel has it".into()
+            }
+        },
+        fix: format!("{remedy}keep the task off this CPU (cpuset, taskset, isolcpus)"),
     })
 }

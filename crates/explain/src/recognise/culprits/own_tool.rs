@@ -1,16 +1,16 @@
 //! Another thread of this tool had the CPU while the measuring thread was runnable.
 //!
 //! A late timer interrupt during such a thread is judged like one during any task: the thread may have masked it, or
-//! the hypervisor may have delayed it.
+//! the hypervisor may have delayed it. The stack traces that `--stack` records take their time in the timer interrupt.
 
 use super::about::{About, Proof};
-use crate::account::ledger::Piece;
+use crate::account::ledger::{Answer, Piece};
 use crate::recognise::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::method::Stimulus;
 
 pub const ABOUT: About = About {
-    recognised: "a thread of this tool has the CPU while the measuring thread could run",
+    recognised: "a thread of this tool has the CPU while the measuring thread could run, or its stack trace is recorded in the timer interrupt",
     confirm: "measure once with --trace off",
     fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have a CPU of their own; take fewer snapshots (--snapshots, --controls)",
     reading: &["ftrace - Function Tracer"],
@@ -30,13 +30,23 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {
         case.kind(piece) == OwnerKind::Tool && piece.phase != PhaseName::TimerDelay && !gives_stimulus(piece)
     })?;
+    let records_a_stack = |index: &&usize| matches!(case.pieces[**index].answer, Answer::StackRecorded(_));
+    let stacks: Vec<usize> = pieces.iter().filter(records_a_stack).copied().collect();
+    let share = case.share(&pieces);
+    let (what, fix) = match case.ns(&stacks) * 2 > case.ns(&pieces) {
+        true => (format!("it recorded a stack trace in the timer interrupt ({share})"), "measure without --stack"),
+        false => (
+            format!("{} ran ({share})", case.culprits(&pieces)),
+            "measure on fewer CPUs (--cpus), so that the tool's other threads have a CPU of their own; take fewer snapshots (--snapshots, --controls)",
+        ),
+    };
     Some(Claim {
         confidence: Confidence::Certain,
-        sentence: format!("this tool disturbed its own measurement: {} ran ({})", case.culprits(&pieces), case.share(&pieces)),
+        sentence: format!("this tool disturbed its own measurement: {what}"),
         events: Vec::new(),
         evidence: Vec::new(),
         confirm: "measure once without tracing (--trace off)".into(),
-        fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have a CPU of their own; take fewer snapshots (--snapshots, --controls)".into(),
+        fix: fix.into(),
         pieces,
     })
 }

@@ -1,6 +1,7 @@
 //! Time in which the kernel was provably not executed: the hypervisor or the firmware had the CPU.
 
 use super::about::{About, Proof};
+use crate::account::interrupted_code::InterruptedCode;
 use crate::account::ledger::{Answer, Piece};
 use crate::account::stalls::{Request, leads_to_a_switch, overdue_elsewhere, request};
 use crate::recognise::case::{Case, Claim};
@@ -9,7 +10,7 @@ use archive::explanation::Confidence;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
-    recognised: "the timer was due with interrupts enabled and its interrupt did not come; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or in the scheduler from the charge of a thread that falls asleep to the switch away from it, or while it sent an interrupt to another CPU or set the timer of its sleep, with interrupts masked, or for longer than a tick on its way from an interrupt to its softirqs",
+    recognised: "the timer was due with interrupts enabled and its interrupt did not come, as events or a stack trace of that interrupt (--stack) show; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or in the scheduler from the charge of a thread that falls asleep to the switch away from it, or while it sent an interrupt to another CPU or set the timer of its sleep, with interrupts masked, or for longer than a tick on its way from an interrupt to its softirqs",
     confirm: "bare metal: rdmsr 0x34 before and after (Intel counts system management interrupts there), the hwlat tracer; guest: kvm:kvm_exit and kvm:kvm_entry on the host",
     fix: "bare metal: BIOS settings for legacy USB, error polling, power capping and fan control; guest: virtual CPUs pinned one to one on isolated CPUs",
     reading: &["Hardware Latency Detector", "OSNOISE Tracer"],
@@ -52,6 +53,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             latency(still_elsewhere_ns)
         ));
     }
+    evidence.extend(broken_into(case, &pieces));
     evidence.extend(case.steal_line());
     // Where a steal clock counts, what others had is not silent but stolen.
     let stolen = steal_ns.is_some_and(|steal_ns| steal_ns > 0) && !case.has_steal_clock();
@@ -94,6 +96,21 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
     };
     Some(Claim { pieces, confidence, sentence, events: Vec::new(), evidence, confirm: confirm.into(), fix: fix.into() })
+}
+
+/// Where the late interrupt came in, if that shows that interrupts were enabled.
+fn broken_into(case: &Case, pieces: &[usize]) -> Option<String> {
+    let not_delivered = |&index: &usize| matches!(case.pieces[index].answer, Answer::SilenceThisCpu(_));
+    let entry = case.wake_interrupt_entry().filter(|_| pieces.iter().any(not_delivered))?;
+    match InterruptedCode::find(case.trace.cpu(entry.cpu)?, case.trace, entry.ts_ns)? {
+        InterruptedCode::UserSpace => {
+            Some("a stack trace shows that the interrupt came in in user space, where no interrupt is masked".into())
+        }
+        InterruptedCode::Neutral(function) => {
+            Some(format!("a stack trace shows that the interrupt came in inside `{function}`, which does not mask interrupts"))
+        }
+        InterruptedCode::Enabling(_) => None,
+    }
 }
 
 fn while_it(request: Request) -> &'static str {

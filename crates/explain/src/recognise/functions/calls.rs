@@ -8,9 +8,9 @@
 use super::path_tree::{PathTree, TOP};
 use super::per_thread::{PerThread, Reset};
 use super::running::{Continuity, Running};
-use super::unwinding::{Role, thread_part};
 use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::Names;
+use crate::read::unwinding::{Role, thread_part};
 use crate::replay::trace::CpuActivity;
 use archive::functions::ChainSource;
 use std::collections::HashMap;

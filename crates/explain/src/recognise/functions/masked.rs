@@ -6,9 +6,9 @@
 //! never masked, although the last record before it and the first after it are made with interrupts off.
 
 use super::running::{Continuity, Running};
-use super::unwinding::Roles;
 use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::Names;
+use crate::read::unwinding::Roles;
 use crate::replay::trace::CpuActivity;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

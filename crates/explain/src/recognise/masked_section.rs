@@ -1,0 +1,118 @@
+//! What shows, without traced functions, that a thread had interrupts masked while a timer was overdue.
+//!
+//! (1) A stack trace of the late interrupt: it came in where a lock was released and interrupts were enabled again, so it
+//! had been pending. (2) Wake-ups one after another: the thread woke the waiters of one wait queue, whose lock masks
+//! interrupts until all of them are woken. Between two such wake-ups there is no time to return from one system call
+//! and to enter the next.
+
+use crate::account::interrupted_code::InterruptedCode;
+use crate::account::ledger::Piece;
+use crate::read::event::{Event, EventKind, flag};
+use crate::recognise::case::Case;
+
+/// Fewer wake-ups may follow each other by chance.
+const IN_A_ROW_MIN: usize = 3;
+/// Part of the delay that the wake-ups have to cover.
+const COVERED_PERCENT_MIN: i64 = 80;
+
+/// Why a thread must have had interrupts masked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaskedSection {
+    /// The interrupt came in where they were enabled again.
+    EnabledAgain,
+    /// It woke that many threads under the lock of their wait queue.
+    WokeInARow(usize),
+}
+
+impl MaskedSection {
+    /// Of the thread that had the CPU in these pieces, which are the delay of a timer.
+    pub fn find(case: &Case, pieces: &[usize]) -> Option<Self> {
+        if ends_with_interrupts_enabled(case) {
+            return Some(Self::EnabledAgain);
+        }
+        let (first, last) = (&case.pieces[*pieces.first()?], &case.pieces[*pieces.last()?]);
+        // With PREEMPT_RT the lock of a wait queue does not mask interrupts.
+        let masks = case.preempt_rt() == Some(false);
+        masks.then(|| woken_in_a_row(case, first, last)).flatten().map(Self::WokeInARow)
+    }
+
+    pub fn words(self) -> String {
+        match self {
+            Self::EnabledAgain => {
+                "it had interrupts masked: the pending interrupt came in where a lock was released and they were enabled again"
+                    .into()
+            }
+            Self::WokeInARow(count) => {
+                format!("it woke {count} threads in a row, with interrupts masked by the lock of the wait queue")
+            }
+        }
+    }
+}
+
+fn ends_with_interrupts_enabled(case: &Case) -> bool {
+    let broken_into = case
+        .wake_interrupt_entry()
+        .and_then(|entry| InterruptedCode::find(case.trace.cpu(entry.cpu)?, case.trace, entry.ts_ns));
+    matches!(broken_into, Some(InterruptedCode::Enabling(_)))
+}
+
+/// A wake-up that a thread made.
+#[derive(Debug, Clone, Copy)]
+struct WakeUp {
+    start_ns: i64,
+    end_ns: i64,
+}
+
+/// How many threads the thread on the CPU woke while the timer was overdue, one after another and under one lock.
+fn woken_in_a_row(case: &Case, first: &Piece, last: &Piece) -> Option<usize> {
+    let entry = case.wake_interrupt_entry().filter(|entry| entry.cpu == first.cpu && entry.cpu == last.cpu)?;
+    let activity = case.trace.cpu(entry.cpu)?;
+    let wake_ups = wake_ups(activity.events_between(i64::MIN, entry.ts_ns - 1), entry.tid, own_depth(case, &entry)?);
+    let mut durations: Vec<i64> = wake_ups.iter().map(|wake_up| wake_up.end_ns - wake_up.start_ns).collect();
+    durations.sort_unstable();
+    let gap_ns_max = durations.get(durations.len() / 2)? / 2;
+    let follows = |pair: &[WakeUp]| pair[1].start_ns - pair[0].end_ns <= gap_ns_max;
+    let before_the_row = wake_ups.windows(2).rposition(|pair| !follows(pair)).map_or(0, |at| at + 1);
+    let row = &wake_ups[before_the_row..];
+    let late = row.iter().filter(|wake_up| wake_up.end_ns > first.start_ns).count();
+    let covered_ns = row.last()?.end_ns.min(last.end_ns) - row.first()?.start_ns.max(first.start_ns);
+    let enough = covered_ns.saturating_mul(100) >= (last.end_ns - first.start_ns).saturating_mul(COVERED_PERCENT_MIN);
+    (late >= IN_A_ROW_MIN && enough).then_some(late)
+}
+
+/// How much deeper preemption is disabled in a wake-up than around it: by the wake-up of the measuring thread in the
+/// interrupt.
+fn own_depth(case: &Case, entry: &Event) -> Option<u8> {
+    let waking = case.anchors.waking.filter(|waking| waking.cpu == entry.cpu)?;
+    let at_once = case.trace.cpu(entry.cpu)?.events_between(waking.ts_ns, waking.ts_ns);
+    let own = at_once.iter().find(|event| {
+        matches!(event.what, EventKind::Waking { tid, .. } if tid == case.input.spike.tid)
+            && event.flags & flag::HARDIRQ != 0
+    })?;
+    (own.depth & 0x0f).checked_sub(entry.depth & 0x0f).filter(|&depth| depth > 0)
+}
+
+/// The whole wake-ups by a thread since its last event that was no part of one, each with a lock held around it.
+fn wake_ups(events: &[Event], by: i32, own_depth: u8) -> Vec<WakeUp> {
+    let mut found = Vec::new();
+    let mut open: Option<(i32, i64)> = None;
+    for event in events {
+        let locked = event.tid == by
+            && event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) == 0
+            && event.flags & flag::IRQS_OFF != 0
+            && event.depth & 0x0f > own_depth;
+        match event.what {
+            EventKind::Waking { tid, .. } if locked && open.is_none() => open = Some((tid, event.ts_ns)),
+            EventKind::Wakeup { tid, .. } if locked && open.is_some_and(|(woken, _)| woken == tid) => {
+                found.extend(open.take().map(|(_, start_ns)| WakeUp { start_ns, end_ns: event.ts_ns }));
+            }
+            // Charges, migrations and interrupts that are sent belong to a wake-up.
+            _ if locked && open.is_some() => {}
+            _ => {
+                found.clear();
+                open = None;
+            }
+        }
+    }
+    found
+}
