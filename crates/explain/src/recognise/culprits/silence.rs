@@ -106,9 +106,9 @@ fn broken_into(case: &Case, pieces: &[usize]) -> Option<String> {
         InterruptedCode::UserSpace => {
             Some("a stack trace shows that the interrupt came in in user space, where no interrupt is masked".into())
         }
-        InterruptedCode::Neutral(function) => {
-            Some(format!("a stack trace shows that the interrupt came in inside `{function}`, which does not mask interrupts"))
-        }
+        InterruptedCode::Neutral(function) => Some(format!(
+            "a stack trace shows that the interrupt came in inside `{function}`, which does not mask interrupts"
+        )),
         InterruptedCode::Enabling(_) => None,
     }
 }
