@@ -5,6 +5,7 @@ use crate::terminal::page::COLUMNS;
 use crate::terminal::screen::{self, Size};
 use crate::terminal::table::{Align, Table};
 use archive::message::{LoadReport, RunPhase, ThreadProgress};
+use archive::spike::SpikeReason;
 use runner::event::Event;
 use runner::run::phase_title;
 use std::collections::BTreeMap;
@@ -71,6 +72,8 @@ impl Status {
                 self.histograms.insert(*thread, histogram::octaves(histogram));
                 self.histograms_at = in_phase;
             }
+            // An ordinary wake-up, kept for comparison.
+            Event::Spike(spike) if spike.reason == SpikeReason::Control => {}
             Event::Spike(spike) => {
                 self.spikes += 1;
                 let (number, cpu) = (spike.number, spike.sample.cpu);
@@ -288,6 +291,22 @@ mod tests {
         assert_eq!(status.spike_lines(), ["last spike #2: CPU 0, 1.0 ms late", "  kworker/0:1 kept the CPU (certain)"]);
         status.last_spike = Some((5, "last spike #5: CPU 0, 2.0 ms late".into()));
         assert_eq!(status.spike_lines()[1], "  #2: kworker/0:1 kept the CPU (certain)");
+    }
+
+    #[test]
+    fn an_ordinary_wake_up_kept_for_comparison_is_no_spike() {
+        let event = |number: u32, reason: &str| {
+            let sample = serde_json::json!({"cpu": 0, "cycle": 1, "due_ns": 1, "latency_ns": 23_000});
+            let spike = serde_json::json!({
+                "number": number, "thread": 0, "tid": 1, "sample": sample, "reason": reason,
+                "previous_seen_ns": null, "snapshot": null, "snapshot_missing": null,
+            });
+            Event::Spike(Box::new(serde_json::from_value(spike).unwrap()))
+        };
+        let mut status = Status::new(None);
+        status.take(&event(1, "new_maximum"), Duration::ZERO);
+        status.take(&event(2, "control"), Duration::ZERO);
+        assert_eq!(status.spike_lines(), ["last spike #1: CPU 0, 23.0 µs late"]);
     }
 
     #[test]
