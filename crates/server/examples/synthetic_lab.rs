@@ -4,6 +4,9 @@
 #[path = "../tests/lab/growing.rs"]
 #[allow(dead_code)]
 mod growing;
+#[path = "../tests/lab/tried.rs"]
+#[allow(dead_code)]
+mod tried;
 #[path = "../tests/lab/year.rs"]
 #[allow(dead_code)]
 mod year;
@@ -14,13 +17,16 @@ use archive::summary::ReportData;
 use judge::compare::{Comparison, Side, compare};
 use judge::step::StepVerdict;
 use server::access::{Role, Tokens};
-use server::{Archives, Lab, Listener, ReadError};
+use server::{Archives, ExperimentSeries, Lab, Listener, ReadError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Assess, Assessment};
 
-struct AsStored;
+struct AsStored {
+    /// Runs of each board and load; none in an empty lab.
+    runs: usize,
+}
 
 fn open(archive: &Path) -> Result<(Run, Vec<Explanation>), ReadError> {
     let run = Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
@@ -32,6 +38,10 @@ impl Archives for AsStored {
     fn below(&self, directory: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).filter(|path| path.join("manifest.json").is_file()).collect()
+    }
+
+    fn experiments(&self, directory: &Path) -> Vec<ExperimentSeries> {
+        if self.runs == 0 { Vec::new() } else { tried::all(directory, self.runs, now()) }
     }
 
     fn assess(&self) -> Arc<dyn Assess> {
@@ -68,19 +78,21 @@ impl Archives for AsStored {
     }
 }
 
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let directory = PathBuf::from(words.first().expect("a directory"));
     std::fs::create_dir_all(&directory).unwrap();
-    let days = words.get(1).and_then(|days| days.parse().ok());
-    if let Some(days) = days.filter(|days| *days > 0.0) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-        year::write(&directory, now, days);
+    let days = words.get(1).and_then(|days| days.parse().ok()).filter(|days| *days > 0.0);
+    if let Some(days) = days {
+        year::write(&directory, now(), days);
     }
     // A run in progress, which the browser test follows.
     if std::env::var_os("TARDY_LAB_LIVE").is_some() {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-        let mut run = growing::Growing::start(&directory.join("live"), "bench-7", now);
+        let mut run = growing::Growing::start(&directory.join("live"), "bench-7", now());
         run.grow(40_000, Some(180_000));
         std::thread::spawn(move || {
             loop {
@@ -90,7 +102,8 @@ fn main() {
         });
     }
     let address = words.get(2).map_or("127.0.0.1:0", String::as_str).parse().unwrap();
-    let mut lab = Lab::of(directory.clone(), Arc::new(AsStored));
+    let mut lab =
+        Lab::of(directory.clone(), Arc::new(AsStored { runs: days.map_or(0, |days| (365.0 / days) as usize) }));
     // A third word of that kind starts a lab that asks for a token.
     if std::env::var_os("TARDY_LAB_TOKEN").is_some() {
         let file = directory.join("tokens");

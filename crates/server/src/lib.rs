@@ -9,6 +9,7 @@ mod alerting;
 mod api;
 mod changes;
 mod data;
+mod experiments;
 mod follow;
 mod guard;
 mod limits;
@@ -21,6 +22,7 @@ mod site;
 
 pub use alerting::alert;
 pub use api::{open_api, router};
+pub use experiments::{ExperimentSeries, SeriesState, Side};
 pub use follow::look;
 pub use guard::{Peer, Proxy, ProxyError};
 pub use limits::Limits;

@@ -10,6 +10,7 @@ mod culprits;
 mod decision;
 mod empty;
 mod error;
+mod experiment;
 mod fleet;
 mod lab;
 mod layout;
@@ -41,6 +42,7 @@ pub fn router() -> Router<Arc<Site>> {
         .merge(decision::router())
         .merge(queue::router())
         .merge(live::router())
+        .merge(experiment::router())
         .route("/assets/{name}", get(assets::asset))
 }
 

@@ -21,6 +21,8 @@ pub enum Refusal {
     NoSuchPage(String),
     #[error("there is no run {}", shown(.0))]
     NoSuchRun(String),
+    #[error("there is no experiment {}", shown(.0))]
+    NoSuchExperiment(String),
     #[error("there is no board {}", shown(.0))]
     NoSuchBoard(String),
     #[error("there is no change {}", shown(.0))]
@@ -99,7 +101,7 @@ impl Refusal {
             Self::NoSuchPage(_) | Self::NoSuchRun(_) | Self::NoSuchBoard(_) | Self::NoSuchChange(_) => {
                 StatusCode::NOT_FOUND
             }
-            Self::NoSuchJob(_) | Self::NotRunning(_) => StatusCode::NOT_FOUND,
+            Self::NoSuchJob(_) | Self::NoSuchExperiment(_) | Self::NotRunning(_) => StatusCode::NOT_FOUND,
             Self::JobNotQueued { .. } | Self::NothingBetween(_) => StatusCode::CONFLICT,
             Self::PlanRefused(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::NotSigned => StatusCode::UNAUTHORIZED,
@@ -170,6 +172,7 @@ impl ProblemKind for Refusal {
         Code::new(match self {
             Self::NoSuchPage(_) => "server.no-such-page",
             Self::NoSuchRun(_) => "server.no-such-run",
+            Self::NoSuchExperiment(_) => "server.no-such-experiment",
             Self::NoSuchBoard(_) => "server.no-such-board",
             Self::NoSuchChange(_) => "server.no-such-change",
             Self::NoSuchJob(_) => "server.no-such-job",
@@ -267,6 +270,11 @@ pub const DEFINITIONS: &[Definition] = &[
         code: "server.no-such-run",
         meaning: "The index has no run of this id.",
         fix: "search the run on the page of its board; `tardy store ingest` adds archives",
+    },
+    Definition {
+        code: "server.no-such-experiment",
+        meaning: "The directory of the server has no experiment of this name, or it was moved.",
+        fix: "choose one on the page Experiments; `tardy experiment` makes one",
     },
     Definition {
         code: "server.no-such-board",
@@ -439,6 +447,7 @@ mod tests {
         vec![
             Refusal::NoSuchPage(text()),
             Refusal::NoSuchRun(text()),
+            Refusal::NoSuchExperiment(text()),
             Refusal::NoSuchBoard(text()),
             Refusal::NoSuchChange(text()),
             Refusal::NoSuchJob(text()),

@@ -2,6 +2,7 @@
 
 use crate::access::Tokens;
 use crate::data::Looks;
+use crate::experiments::ExperimentSeries;
 use crate::follow::Followed;
 use crate::guard::{Proxy, Rates};
 use crate::limits::Limits;
@@ -34,6 +35,11 @@ pub trait Archives: Send + Sync + 'static {
 
     /// Judges and explains runs for the index.
     fn assess(&self) -> Arc<dyn Assess>;
+
+    /// The experiments below a directory, newest first.
+    fn experiments(&self, _: &Path) -> Vec<ExperimentSeries> {
+        Vec::new()
+    }
 
     /// Everything the report of an archive shows. It may take seconds, for traces that are not explained yet.
     ///

@@ -287,3 +287,24 @@ fn every_zero_stands_beside_what_it_is_a_zero_of(fleet: &str) {
     assert_eq!(covered.len(), over.len());
     assert!(covered.iter().all(|cell| cell.contains(" wake-ups, ") && cell.contains(" run")), "{covered:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_experiment_leads_with_the_worst_figure_that_is_proven() {
+    let lab = Lab::of_a_year().await;
+    let list = page(&lab, "/experiments").await;
+    assert!(list.contains("B is worse") && list.contains("B is better") && !list.contains("<img"), "{list}");
+    let of = |name: &str| {
+        let before = list.split(&format!("\"><bdi>{name}")).next().unwrap();
+        before.rsplit("href=\"").next().unwrap().to_owned()
+    };
+    let worse = page(&lab, &of("kernels/6.6-6.12")).await;
+    let headline = worse.split("class=\"headline\"").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(headline.contains("B is worse") && headline.contains("p99 "), "{headline}");
+    assert!(worse.contains("The figure chosen beforehand") && worse.contains("1 round void"), "{worse}");
+    assert!(worse.contains("6.6.30-rt30, ") && worse.contains("6.12.8-rt5, "), "kernels of the rounds");
+    assert_eq!(worse.matches("href=\"/compare?a=").count(), 11, "each round whose runs are in the index");
+    let hostile = page(&lab, &of("&lt;img")).await;
+    assert!(hostile.contains("&lt;b&gt;3 rounds in a row failed") && !hostile.contains("<script>alert"), "{hostile}");
+    let missing = lab.api("/experiments/0000").await;
+    assert_eq!(missing.status(), StatusCode::NOT_FOUND);
+}

@@ -53,6 +53,7 @@ pub use address::Address;
 pub use assessment::{Assess, Assessment};
 pub use error::StoreError;
 pub use ingest::{Ingested, Outcome};
+pub use label::label;
 pub use objects::ObjectsAddress;
 pub use outline::{Bar, Outline};
 pub use packing::PackedArchive;

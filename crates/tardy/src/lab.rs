@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod assessing;
 pub mod child;
+pub mod experiments;
 pub mod user;
 
 use std::future::Future;

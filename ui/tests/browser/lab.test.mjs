@@ -65,6 +65,12 @@ async function run() {
   return runs.find((run) => run.board === "imx8mp-evk" && run.spikes > 0);
 }
 
+/** The page of the experiment whose B is worse. */
+async function worseExperiment() {
+  const [, address] = (await fetched("/experiments")).match(/href="(\/experiments\/[0-9a-f]+)"><bdi>kernels\/6\.6-6\.12/);
+  return address;
+}
+
 /** The page of the run in progress. */
 async function inProgress() {
   let runs = [];
@@ -90,7 +96,7 @@ after(async () => {
   }
 });
 
-const places = async () => ({ live: await inProgress(), runs: "/live", fleet: "/", board: "/boards/pi-4", second: "/boards/beagleplay", culprits: "/culprits", queue: "/queue", error: "/boards/nowhere", run: `/runs/${(await run()).digest}` });
+const places = async () => ({ live: await inProgress(), runs: "/live", fleet: "/", board: "/boards/pi-4", second: "/boards/beagleplay", culprits: "/culprits", experiments: "/experiments", experiment: await worseExperiment(), queue: "/queue", error: "/boards/nowhere", run: `/runs/${(await run()).digest}` });
 
 test("every page opens without an error and requests nothing from elsewhere", async () => {
   for (const [name, path] of Object.entries(await places())) {
@@ -166,6 +172,30 @@ test("a drift over a year is seen on the page of its board, and no kernel is bla
   const last = await page.run("[...document.querySelectorAll('tr[data-part]')].filter((row) => row.cells[1].textContent !== '0').at(-1).dataset.part");
   assert.ok((await low(last)) > 1.25 * (await low(0)), `${await low(0)} µs became ${await low(last)} µs`);
   await keep(page, "drift-1280");
+});
+
+test("an experiment leads with the worst figure that is proven, and with the kernels of its rounds", async () => {
+  const list = await open("/experiments", { width: 390, height: 900 });
+  assert.deepEqual(await list.run("[...document.querySelectorAll('.experiments .state')].map((state) => state.textContent)"), ["B is worse", "B is better", "no difference shown", "no difference shown"]);
+  assert.equal(await list.run("document.querySelectorAll('main img, main script').length"), 0);
+  const page = await open(await worseExperiment(), { width: 390, height: 900 });
+  assert.deepEqual(page.errors, []);
+  assert.match(await page.run("document.querySelector('.headline').textContent"), /^B is worse.*p99/);
+  assert.deepEqual(await page.run("(({ cells }) => [cells[0].textContent, cells[6].textContent])(document.querySelector('tr.proven'))"), ["p99", "worse"]);
+  assert.deepEqual(await page.run("[...document.querySelectorAll('.sides tr')].at(-1).textContent.match(/6[.]\\d+[.]\\d+-rt\\d+/g)"), ["6.6.30-rt30", "6.12.8-rt5"]);
+  assert.ok((await page.run("document.documentElement.scrollWidth")) <= 390);
+  assert.deepEqual(await barriers(page), []);
+  const compared = await open(await page.run("document.querySelector('a[href^=\"/compare\"]').getAttribute('href')"));
+  assert.match(await compared.run("document.querySelector('main').textContent"), /6.6.30-rt30.*6.12.8-rt5/s);
+});
+
+test("an experiment is readable without a script", async () => {
+  const page = await open(await worseExperiment(), { script: false });
+  const { root } = await page.send("DOM.getDocument", { depth: 0 });
+  const { outerHTML } = await page.send("DOM.getOuterHTML", { nodeId: root.nodeId });
+  for (const number of ["21.0 µs", "irq-off-section", "95 %", "12"]) assert.ok(outerHTML.includes(number), number);
+  assert.equal(outerHTML.match(/class="interval"/g).length, 4);
+  await keep(page, "experiment-without-script");
 });
 
 test("two runs are compared from a change", async () => {
@@ -314,7 +344,7 @@ test("a plan that waits is on the page of the queue until its button cancels it"
 });
 
 test("headings descend in steps, tables and pictures are named, ids are unique", async () => {
-  for (const path of ["/", "/boards/pi-4", "/culprits", "/queue"]) {
+  for (const path of ["/", "/boards/pi-4", "/culprits", "/experiments", await worseExperiment(), "/queue"]) {
     const page = await open(path);
     const levels = await page.run("[...document.querySelectorAll('h1, h2, h3, h4')].map((heading) => Number(heading.tagName[1]))");
     assert.equal(levels.filter((level) => level === 1).length, 1, path);

@@ -5,7 +5,13 @@ use crate::guard::Identity;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Pages in the navigation.
-const PLACES: [(&str, &str); 4] = [("/", "Fleet"), ("/live", "Live"), ("/culprits", "Culprits"), ("/queue", "Queue")];
+const PLACES: [(&str, &str); 5] = [
+    ("/", "Fleet"),
+    ("/live", "Live"),
+    ("/culprits", "Culprits"),
+    ("/experiments", "Experiments"),
+    ("/queue", "Queue"),
+];
 
 /// What the frame says about the page.
 pub struct Page<'a> {

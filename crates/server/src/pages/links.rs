@@ -12,6 +12,11 @@ pub fn run_address(digest: &str) -> String {
     format!("/runs/{}", path_segment(digest))
 }
 
+/// The page of an experiment.
+pub fn experiment_address(key: &str) -> String {
+    format!("/experiments/{}", path_segment(key))
+}
+
 /// Where a decision about a change is sent.
 pub fn decision_address(change: &str) -> String {
     format!("/changes/{}/triage", path_segment(change))

@@ -3,6 +3,7 @@
 
 pub mod growing;
 pub mod running;
+pub mod tried;
 pub mod year;
 
 use archive::summary::ReportData;
@@ -25,6 +26,9 @@ use store::{Assess, Assessment};
 use tempfile::TempDir;
 use tower::ServiceExt;
 
+/// Between two runs of the year.
+const YEAR_DAYS: f64 = 9.0;
+
 pub struct Lab {
     pub directory: TempDir,
     pub site: Arc<Site>,
@@ -39,6 +43,10 @@ impl Archives for AsStored {
     fn below(&self, directory: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).filter(|path| path.join("manifest.json").is_file()).collect()
+    }
+
+    fn experiments(&self, directory: &Path) -> Vec<server::ExperimentSeries> {
+        tried::all(directory, (365.0 / YEAR_DAYS) as usize, 1_790_000_000_000_000_000)
     }
 
     fn assess(&self) -> Arc<dyn Assess> {
@@ -86,7 +94,7 @@ impl Lab {
     /// Writes a year of runs until now, and looks at them.
     pub async fn add_year(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-        year::write(self.directory.path(), now, 9.0);
+        year::write(self.directory.path(), now, YEAR_DAYS);
         server::look(&self.site).await;
     }
 

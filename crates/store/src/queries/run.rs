@@ -12,7 +12,7 @@ use archive::summary::{LatencyFigures, RunSummary};
 use judge::step::StepVerdict;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs that a list has at most.
 pub const RUNS_MAX: i64 = 1000;
@@ -205,6 +205,21 @@ impl Store {
             Some((location,)) => self.here(digest, &location).await.map(Some),
             None => Ok(None),
         }
+    }
+
+    /// The run of an archive in the store's directory; `None` for another archive, and for one that the index does not have yet.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn run_at(&self, archive: &Path) -> Result<Option<RunRow>, StoreError> {
+        let Some(location) = self.artefacts.location(archive) else { return Ok(None) };
+        let sql = concat!(
+            "SELECT ",
+            run_columns!(),
+            " FROM runs r JOIN scenarios s ON s.scenario = r.scenario WHERE r.location = $1"
+        );
+        let found = sqlx::query(sql).bind(location).fetch_optional(self.database.pool()).await?;
+        found.as_ref().map(RunRow::of).transpose()
     }
 
     async fn causes_of(&self, digest: &str) -> Result<Vec<RunCause>, StoreError> {

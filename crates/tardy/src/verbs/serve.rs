@@ -7,6 +7,7 @@ use crate::archives::{RUNS, all_below};
 use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::address;
 use crate::lab::assessing::assessing;
+use crate::lab::experiments::experiments_below;
 use crate::measuring::machine::is_board;
 use crate::plans::checked::{CheckedPlan, Overrides};
 use crate::plans::described;
@@ -18,7 +19,7 @@ use archive::summary::ReportData;
 use clap::Args;
 use judge::compare::Comparison;
 use server::access::{AccessError, Tokens};
-use server::{Archives, Lab, ListenError, Listener, Proxy, ReadError};
+use server::{Archives, ExperimentSeries, Lab, ListenError, Listener, Proxy, ReadError};
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -157,6 +158,10 @@ struct OfThisHost;
 impl Archives for OfThisHost {
     fn below(&self, directory: &Path) -> Vec<PathBuf> {
         all_below(directory)
+    }
+
+    fn experiments(&self, directory: &Path) -> Vec<ExperimentSeries> {
+        experiments_below(directory)
     }
 
     fn assess(&self) -> Arc<dyn Assess> {

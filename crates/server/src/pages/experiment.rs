@@ -1,0 +1,250 @@
+//! Experiments: which figures two ways to run differ in, the worst proven one first, with the rounds behind them.
+
+mod figures;
+
+use super::amounts::figure;
+use super::as_html;
+use super::layout::{Page, Refresh};
+use super::links::{experiment_address, run_address};
+use crate::experiments::{ExperimentSeries, SeriesState, Side};
+use crate::guard::Identity;
+use crate::problem::Refusal;
+use crate::site::Site;
+use axum::Router;
+use axum::extract::{Extension, Path, State};
+use axum::response::Response;
+use axum::routing::get;
+use maud::{Markup, html};
+use std::sync::Arc;
+use store::queries::run::RunRow;
+use words::amounts::percent;
+use words::calendar::utc;
+use words::figures::{count, counted};
+
+/// Rounds that a page links; an experiment has a few dozen at most.
+const ROUNDS_SHOWN: usize = 100;
+const ADDRESS: &str = "/experiments";
+
+/// Both runs of a round, as far as the index has them.
+type Round = [Option<RunRow>; 2];
+
+pub fn router() -> Router<Arc<Site>> {
+    Router::new().route(ADDRESS, get(show_all)).route("/experiments/{key}", get(show_one))
+}
+
+async fn all(site: &Arc<Site>) -> Result<Vec<ExperimentSeries>, Refusal> {
+    let reader = Arc::clone(site);
+    site.at_work(move || reader.archives().experiments(reader.directory())).await
+}
+
+async fn show_all(
+    State(site): State<Arc<Site>>,
+    Extension(identity): Extension<Identity>,
+) -> Result<Response, Refusal> {
+    let found = all(&site).await?;
+    let page = Page { title: "Experiments", here: ADDRESS, identity: &identity, refresh: Refresh::Never };
+    Ok(as_html(&page.around(list(&found))))
+}
+
+async fn show_one(
+    State(site): State<Arc<Site>>,
+    Extension(identity): Extension<Identity>,
+    Path(key): Path<String>,
+) -> Result<Response, Refusal> {
+    let found = all(&site).await?.into_iter().find(|series| series.key == key);
+    let series = found.ok_or(Refusal::NoSuchExperiment(key))?;
+    let mut rounds = Vec::new();
+    for [a, b] in series.rounds.iter().take(ROUNDS_SHOWN) {
+        rounds.push([run_at(&site, a).await?, run_at(&site, b).await?]);
+    }
+    let page = Page { title: &series.name, here: ADDRESS, identity: &identity, refresh: Refresh::Never };
+    Ok(as_html(&page.around(content(&series, &rounds))))
+}
+
+async fn run_at(site: &Arc<Site>, archive: &std::path::Path) -> Result<Option<RunRow>, Refusal> {
+    site.store().run_at(archive).await.map_err(Refusal::of_store)
+}
+
+fn list(found: &[ExperimentSeries]) -> Markup {
+    html! {
+        h1 { "Experiments" }
+        p.lead { "Two ways to run, measured in turns in random order: is B worse than A?" }
+        @if found.is_empty() {
+            p.empty { "There is no experiment in this lab's directory. One that compares two kernels of virtual machines:" }
+            pre.command tabindex="0" { code { "tardy experiment --a '--target old' --b '--target new' -- --duration 60s --load messaging" } }
+        } @else {
+            div.scroll {
+                table.figures.experiments {
+                    caption.unseen { "Experiments, newest first" }
+                    thead {
+                        tr {
+                            th.text scope="col" { "Experiment" }
+                            th.text scope="col" { "Verdict" }
+                            th.text scope="col" { "A" }
+                            th.text scope="col" { "B" }
+                            th scope="col" { "Rounds" }
+                        }
+                    }
+                    tbody { @for series in found { (listed(series)) } }
+                }
+            }
+        }
+    }
+}
+
+fn listed(series: &ExperimentSeries) -> Markup {
+    let (words, state) = series.verdict();
+    let complete = series.result.as_ref().map_or(0, |result| result.rounds);
+    html! {
+        tr {
+            th.text scope="row" {
+                a href=(experiment_address(&series.key)) { bdi { (series.name) } }
+                span.beside { (utc(series.started_unix_ns)) }
+            }
+            td.text {
+                span.state data-state=(state) { (words) }
+                @if let Some(sentence) = series.proof() { span.beside { bdi { (sentence) } } }
+            }
+            td.text { (options(&series.a)) }
+            td.text { (options(&series.b)) }
+            td { (complete) " of " (series.rounds_asked) }
+        }
+    }
+}
+
+fn options(side: &Side) -> Markup {
+    html! { @if side.options.is_empty() { span.beside { "as both" } } @else { code { bdi { (side.options) } } } }
+}
+
+fn content(series: &ExperimentSeries, rounds: &[Round]) -> Markup {
+    let (words, state) = series.verdict();
+    let result = series.result.as_ref();
+    let worst = series.worst();
+    html! {
+        p.trail { a href=(ADDRESS) { "Experiments" } }
+        h1 { bdi { (series.name) } }
+        p.headline {
+            span.state data-state=(state) { (words) }
+            @if let Some(result) = result { " " bdi { (series.proof().unwrap_or(&result.sentence)) } }
+        }
+        @if let (Some(result), Some(worst)) = (result, worst) {
+            @if worst.metric != result.primary.metric { p { "The figure chosen beforehand: " bdi { (result.primary.sentence) } } }
+        }
+        (cautions(series))
+        h2 { "A and B" }
+        div.scroll {
+            table.sides {
+                caption.unseen { "The two ways to run" }
+                thead { tr { td {} th scope="col" { "A" } th scope="col" { "B" } } }
+                tbody {
+                    tr { th scope="row" { "Options" } td { (options(&series.a)) } td { (options(&series.b)) } }
+                    @if series.a.before.is_some() || series.b.before.is_some() {
+                        tr { th scope="row" { "Before each run" } td { (before(&series.a)) } td { (before(&series.b)) } }
+                    }
+                    tr { th scope="row" { "Target" } td { bdi { (series.a.target) } } td { bdi { (series.b.target) } } }
+                    tr { th scope="row" { "Kernel" } td { (kernels(rounds, 0)) } td { (kernels(rounds, 1)) } }
+                }
+            }
+        }
+        @if let Some(result) = result {
+            (figures::content(result, worst))
+            (causes(result))
+        }
+        h2 { "Rounds" }
+        @if rounds.is_empty() { p.empty { "No round is complete yet." } } @else { (rounds_table(rounds)) }
+        @if series.rounds.len() > rounds.len() { p.beside { "and " (counted((series.rounds.len() - rounds.len()) as u64, "more round")) } }
+    }
+}
+
+/// What limits the verdict.
+fn cautions(series: &ExperimentSeries) -> Markup {
+    html! {
+        @match (series.virtual_time, series.emulated) {
+            (true, _) => p.caution { strong { "Virtual time: " } "the clock counted instructions, so latencies are not those of a real machine." },
+            (false, true) => p.caution { strong { "Emulated: " } "latencies of an emulated machine mean nothing as real-time figures." },
+            (false, false) => {},
+        }
+        @match series.state {
+            SeriesState::Complete => {},
+            SeriesState::Running => p.caution { "The rounds are not complete: they go on, or were cut off." },
+            SeriesState::Interrupted => p.caution { "Stopped early; " code { "tardy experiment --resume" } " continues it." },
+            SeriesState::Failed => p.caution { strong { "Failed: " } bdi { (series.problem.as_deref().unwrap_or("unknown")) } },
+        }
+        @if series.voids > 0 {
+            p { (counted(series.voids, "round")) " void and not counted" @if let Some(why) = &series.void_because { "; the last one: " bdi { (why) } } "." }
+        }
+    }
+}
+
+fn before(side: &Side) -> Markup {
+    html! { @match &side.before { Some(command) => code { bdi { (command) } }, None => span.beside { "–" } } }
+}
+
+/// The kernels that one side ran on, by the index.
+fn kernels(rounds: &[Round], side: usize) -> Markup {
+    let mut found: Vec<String> = Vec::new();
+    for run in rounds.iter().filter_map(|round| round[side].as_ref()) {
+        let kernel = format!("{}, {}", run.kernel, run.preemption);
+        if !found.contains(&kernel) {
+            found.push(kernel);
+        }
+    }
+    html! {
+        @if found.is_empty() { span.beside { "not in the index yet" } }
+        @for (at, kernel) in found.iter().enumerate() { @if at > 0 { "; " } bdi { (kernel) } }
+    }
+}
+
+fn causes(result: &judge::experiment::ExperimentResult) -> Markup {
+    html! {
+        h2 { "Causes of late wake-ups" }
+        @if result.culprits.is_empty() { p.empty { "No explained spike in any round." } } @else {
+            p.beside { "Runs in which each cause occurred, of " (count(result.rounds.into())) " of each way." }
+            div.scroll {
+                table.figures {
+                    caption.unseen { "Runs with each cause" }
+                    thead { tr { th scope="col" { "Cause" } th scope="col" { "A" } th scope="col" { "B" } th.text scope="col" { "Verdict" } } }
+                    tbody {
+                        @for culprit in &result.culprits {
+                            tr {
+                                th scope="row" { bdi { (culprit.culprit) } }
+                                td { (culprit.a) }
+                                td { (culprit.b) }
+                                td.text { @if culprit.differs { "differs at " (percent(result.confidence)) " confidence" } @else { span.beside { "not shown to differ" } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn rounds_table(rounds: &[Round]) -> Markup {
+    html! {
+        div.scroll {
+            table.figures {
+                caption.unseen { "The largest latency of each run" }
+                thead { tr { th scope="col" { "Round" } th scope="col" { "A, largest" } th scope="col" { "B, largest" } th.text scope="col" { span.unseen { "Comparison" } } } }
+                tbody {
+                    @for (index, round) in rounds.iter().enumerate() {
+                        tr {
+                            th scope="row" { (index + 1) }
+                            @for run in round {
+                                td {
+                                    @match run {
+                                        Some(run) => a href=(run_address(&run.digest)) { (figure(run.latency_max_ns)) },
+                                        None => span.beside { "not in the index yet" },
+                                    }
+                                }
+                            }
+                            td.text {
+                                @if let [Some(a), Some(b)] = round { a href={ "/compare?a=" (a.digest) "&b=" (b.digest) } { "compare" span.unseen { " the runs of round " (index + 1) } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
