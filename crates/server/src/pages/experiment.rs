@@ -225,7 +225,7 @@ fn rounds_table(rounds: &[Round]) -> Markup {
         div.scroll {
             table.figures {
                 caption.unseen { "The largest latency of each run" }
-                thead { tr { th scope="col" { "Round" } th scope="col" { "A, largest" } th scope="col" { "B, largest" } th.text scope="col" { span.unseen { "Comparison" } } } }
+                thead { tr { th scope="col" { "Round" } th scope="col" { "A, largest" } th scope="col" { "B, largest" } th.text scope="col" aria-label="Comparison" {} } }
                 tbody {
                     @for (index, round) in rounds.iter().enumerate() {
                         tr {
@@ -239,7 +239,7 @@ fn rounds_table(rounds: &[Round]) -> Markup {
                                 }
                             }
                             td.text {
-                                @if let [Some(a), Some(b)] = round { a href={ "/compare?a=" (a.digest) "&b=" (b.digest) } { "compare" span.unseen { " the runs of round " (index + 1) } } }
+                                @if let [Some(a), Some(b)] = round { a href={ "/compare?a=" (a.digest) "&b=" (b.digest) } aria-label={ "Compare the runs of round " (index + 1) } { "compare" } }
                             }
                         }
                     }
