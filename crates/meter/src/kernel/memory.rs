@@ -1,11 +1,13 @@
 //! Memory that never faults while measuring.
 
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, MlockAllFlags, ProtFlags, mlockall, mmap_anonymous, munlockall, munmap};
 use std::io;
 
 /// Memory that a run maps after locking: independent of the measuring threads, and per measuring thread.
 const ROOM_BYTES: usize = 16 << 20;
 const ROOM_BYTES_PER_CPU: usize = 8 << 20;
+const ALL: MlockAllFlags = MlockAllFlags::CURRENT.union(MlockAllFlags::FUTURE);
 
 /// Locks all current and future memory.
 ///
@@ -13,21 +15,32 @@ const ROOM_BYTES_PER_CPU: usize = 8 << 20;
 /// EPERM or ENOMEM without CAP_IPC_LOCK, or if RLIMIT_MEMLOCK is too small for future memory: nothing is locked then,
 /// because a later allocation would fail, which ends the process.
 pub fn lock_all() -> io::Result<()> {
-    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
+    mlockall(ALL)?;
+    check_room()
+}
+
+/// Whether this process may lock all its memory. Touches no page of it, and unlocks all of it again.
+///
+/// # Errors
+/// Those of [`lock_all`].
+pub fn try_to_lock_all() -> io::Result<()> {
+    match mlockall(ALL | MlockAllFlags::ONFAULT) {
+        // Kernels before 4.4.
+        Err(Errno::INVAL) => mlockall(ALL)?,
+        tried => tried?,
+    }
+    check_room()?;
+    Ok(munlockall()?)
+}
+
+/// Unlocks all memory if what a run maps later could not be locked.
+fn check_room() -> io::Result<()> {
     let cpus = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count() as usize);
     if let Err(error) = try_to_map(ROOM_BYTES + ROOM_BYTES_PER_CPU * cpus) {
         munlockall()?;
         return Err(error);
     }
     Ok(())
-}
-
-/// Unlocks all memory, and locks no future memory.
-///
-/// # Errors
-/// None that Linux documents.
-pub fn unlock_all() -> io::Result<()> {
-    Ok(munlockall()?)
 }
 
 /// Whether this much more memory can be mapped and locked. Inaccessible memory counts, and costs nothing.

@@ -21,8 +21,7 @@ pub fn missing(settings: &RunSettings, memory: Option<&Obstacle>) -> Vec<Obstacl
 
 /// The right to lock memory. Unlocks all memory of this process.
 pub fn of_locked_memory() -> Option<Obstacle> {
-    let tried = memory::lock_all().and_then(|()| memory::unlock_all());
-    tried.err().map(|error| Obstacle {
+    memory::try_to_lock_all().err().map(|error| Obstacle {
         kind: ObstacleKind::Right,
         text: format!("the right to lock memory (mlockall: {error})"),
         fix: FIX.into(),
