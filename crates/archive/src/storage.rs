@@ -31,6 +31,12 @@ pub struct StorageDevice {
     pub scheduler: String,
     /// Numbers of its interrupts.
     pub interrupts: Vec<u32>,
+    /// Requests that it takes at a time; 0 if unknown.
+    pub requests_max: u32,
+    /// The block layer may hold writes of files back so that reads stay fast (wbt).
+    pub throttles_writeback: bool,
+    /// Limits for it on the cgroup of the measuring threads: `/background: wiops=200`. Empty without.
+    pub cgroup_limits: String,
 }
 
 /// Everything that the pages of a run need to be read.
@@ -137,6 +143,12 @@ pub enum StorageCause {
     Plug,
     /// The thread slept between its bio and a request for it: all were in use, or the kernel throttled it.
     NoRequest,
+    /// The thread slept between its bio and a request for it: all of the device were in use.
+    AllInUse,
+    /// The same, though requests were free, on a device with writeback throttling.
+    WritebackThrottling,
+    /// A limit of its cgroup held it back: the thread slept, and the kernel submitted for it later.
+    CgroupLimit,
     /// The thread slept because too many pages of files were dirty.
     DirtyThrottling,
     /// The device wrote through its cache.
@@ -165,6 +177,9 @@ impl StorageCause {
             Self::Scheduler => "held by the I/O scheduler",
             Self::Plug => "held in the plug of its thread",
             Self::NoRequest => "waited for a free request (all in use, or throttled)",
+            Self::AllInUse => "waited for a free request: all of the device were in use",
+            Self::WritebackThrottling => "held back by writeback throttling (wbt): requests were free",
+            Self::CgroupLimit => "held back by a limit of its cgroup (io.max)",
             Self::DirtyThrottling => "throttled: too many dirty pages (balance_dirty_pages)",
             Self::Fua => "the device wrote through its cache (FUA)",
             Self::Softirq => "completed in a softirq after the interrupt",

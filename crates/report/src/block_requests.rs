@@ -46,6 +46,9 @@ pub fn remarks(account: &StorageAccount) -> Vec<String> {
     if account.device.maps {
         remarks.push("the device maps requests to others: its time includes the block layer below it".to_owned());
     }
+    if !account.device.cgroup_limits.is_empty() {
+        remarks.push(format!("limits of the cgroup for the device: {}", printable(&account.device.cgroup_limits)));
+    }
     let parts = [
         (account.merged, "merged with others"),
         (account.split_by_kernel, "made by splits of the kernel"),

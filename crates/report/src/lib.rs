@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod block_requests;
+pub mod block_shares;
 pub mod conditions;
 pub mod counted;
 mod html;

@@ -5,8 +5,9 @@ use crate::parts::{Followed, Part, Stage, by_thread, follow};
 use crate::phases::{Clip, Way, divide};
 use crate::read::Recorded;
 use crate::sleeps::{self, Sleep, Threads};
+use crate::throttling::{InUse, submitted_later};
 use archive::storage::{
-    StorageAccount, StorageCause, StorageDescription, StoragePhase, StoragePhaseFigures, StorageRequest,
+    StorageAccount, StorageCause, StorageDescription, StorageDevice, StoragePhase, StoragePhaseFigures, StorageRequest,
 };
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -31,9 +32,16 @@ struct Run<'a> {
     parts: BTreeMap<i32, Vec<&'a Part>>,
     /// The first and last instant of what was followed of the trace.
     span: Option<(i64, i64)>,
-    /// The device has an I/O scheduler.
-    scheduled: bool,
+    device: &'a StorageDevice,
+    in_use: InUse,
     looks_left: Cell<u64>,
+}
+
+/// Stretches in which a thread slept for something else than the device.
+#[derive(Debug, Default)]
+struct Held {
+    by_journal: Vec<(i64, i64)>,
+    by_cgroup: Vec<(i64, i64)>,
 }
 
 /// The account of a run.
@@ -90,7 +98,8 @@ fn requests_within(
             .first()
             .zip(recorded.events.last())
             .map(|(first, last)| (first.at_ns, last.at_ns.min(followed_until_ns))),
-        scheduled: !description.device.scheduler.is_empty(),
+        device: &description.device,
+        in_use: InUse::of(parts),
         looks_left: Cell::new(looks_max),
     };
     let mut requests: Vec<StorageRequest> = Vec::new();
@@ -131,8 +140,18 @@ impl Run<'_> {
         if parts.iter().any(|(part, _)| part.done_ns().is_none()) {
             return whole(StoragePhase::NotSplit);
         }
-        let mut for_journal: Vec<(i64, i64)> = Vec::new();
+        let mut held = Held::default();
+        let has_none = parts.is_empty();
         for sleep in sleeps {
+            if has_none && !self.device.cgroup_limits.is_empty() {
+                let may_look = |looks| self.may_look(looks);
+                let later = submitted_later(&self.parts, &self.recorded.names, sleep, &may_look);
+                if let Some((part, until_ns)) = later.zip(sleep.woken_ns) {
+                    parts.push((part, Clip { from_ns: sleep.from_ns, until_ns }));
+                    held.by_cgroup.push((sleep.from_ns, part.start_ns()));
+                    continue;
+                }
+            }
             let (Some(waker), Some(woken_ns)) = (sleep.waker, sleep.woken_ns) else { continue };
             let clip = Clip { from_ns: sleep.from_ns, until_ns: woken_ns };
             let of_waker = self.submitted(waker, i64::MIN, woken_ns);
@@ -144,7 +163,7 @@ impl Run<'_> {
             parts.extend(while_asleep.map(|part| (part, clip)));
             let is_journal = self.recorded.names.get(&waker).is_some_and(|name| name.starts_with("jbd2/"));
             if is_journal && parts.len() > before {
-                for_journal.push((sleep.from_ns, woken_ns));
+                held.by_journal.push((sleep.from_ns, woken_ns));
             }
         }
         // Dividing looks at every part at each of its own instants and at those of the sleeps.
@@ -154,7 +173,7 @@ impl Run<'_> {
         }
         let phases = divide(Way { from_ns: due_ns, until_ns, parts: &parts, sleeps });
         let mut request = StorageRequest { thread, due_ns, latency_ns, phases, causes: Vec::new() };
-        request.causes = self.causes(tid, &request, &parts, sleeps, &for_journal);
+        request.causes = self.causes(tid, &request, &parts, sleeps, &held);
         request
     }
 
@@ -175,7 +194,7 @@ impl Run<'_> {
     /// What holds requests before the device has them: a scheduler, unless the driver gave some back.
     fn queue_cause(&self, parts: &[(&Part, Clip)]) -> StorageCause {
         let given_back = parts.iter().any(|(part, _)| part.requeued > 0);
-        if self.scheduled && !given_back { StorageCause::Scheduler } else { StorageCause::Queue }
+        if !self.device.scheduler.is_empty() && !given_back { StorageCause::Scheduler } else { StorageCause::Queue }
     }
 
     fn may_look(&self, looks: u64) -> bool {
@@ -208,7 +227,7 @@ impl Run<'_> {
         request: &StorageRequest,
         parts: &[(&Part, Clip)],
         sleeps: &[Sleep],
-        for_journal: &[(i64, i64)],
+        held: &Held,
     ) -> Vec<(StorageCause, Option<i64>)> {
         let until_ns = request.due_ns.saturating_add(request.latency_ns);
         let inside = |stretches: &mut dyn Iterator<Item = (i64, i64)>| {
@@ -227,17 +246,24 @@ impl Run<'_> {
         let before_request = own().filter_map(|part| Some((part.start_ns(), part.got_ns?)));
         let asleep: Vec<(i64, i64)> = sleeps.iter().map(|sleep| (sleep.from_ns, sleep.until_ns)).collect();
         let without_request = overlap(&union(before_request), &asleep);
+        let before_requests = |wanted: StorageCause| {
+            let caused = move |from_ns: i64| self.in_use.cause_of_sleep(self.device, from_ns) == wanted;
+            without_request.iter().copied().filter(move |(from_ns, _)| caused(*from_ns))
+        };
         let mut throttled = sleeps.iter().filter(|sleep| sleep.throttled).map(|sleep| (sleep.from_ns, sleep.until_ns));
         let mut written_through = own().filter(|part| part.extent.is_fua).filter_map(at_device_ns);
         let mut in_softirq =
             own().filter_map(|part| part.softirq_ns.zip(part.interrupted_until_ns()).map(|(_, whole)| whole));
         let timed = [
-            (StorageCause::JournalCommit, inside(&mut for_journal.iter().copied())),
+            (StorageCause::JournalCommit, inside(&mut held.by_journal.iter().copied())),
+            (StorageCause::CgroupLimit, inside(&mut held.by_cgroup.iter().copied())),
             (StorageCause::Flush, inside(&mut flushes)),
             (StorageCause::WakeUp, inside(&mut runnable)),
             (StorageCause::Reclaim, inside(&mut reclaims.iter().copied())),
             (StorageCause::Plug, inside(&mut plugged.into_iter())),
-            (StorageCause::NoRequest, inside(&mut without_request.into_iter())),
+            (StorageCause::NoRequest, inside(&mut before_requests(StorageCause::NoRequest))),
+            (StorageCause::AllInUse, inside(&mut before_requests(StorageCause::AllInUse))),
+            (StorageCause::WritebackThrottling, inside(&mut before_requests(StorageCause::WritebackThrottling))),
             (StorageCause::DirtyThrottling, inside(&mut throttled)),
             (StorageCause::Fua, inside(&mut written_through)),
             (StorageCause::Softirq, inside(&mut in_softirq)),

@@ -1,8 +1,8 @@
 //! From the events of the block layer to where the time of each request went.
 //!
 //! [`read`] decodes the recorded pages, [`parts`] follows each part of a request from the block layer to its completion,
-//! [`sleeps`] when the measuring threads slept and what woke them, [`phases`] divides a sample at these instants, and
-//! [`account`] condenses all of them.
+//! [`sleeps`] when the measuring threads slept and what woke them, [`throttling`] what held them back before they had a request,
+//! [`phases`] divides a sample at these instants, and [`account`] condenses all of them.
 //!
 //! Nothing here reads a clock or a file, and no function fails because of what a target recorded.
 
@@ -13,6 +13,7 @@ pub mod parts;
 pub mod phases;
 pub mod read;
 pub mod sleeps;
+pub mod throttling;
 
 use archive::storage::{StorageAccount, StorageDescription, StorageRequest};
 pub use read::CpuPages;

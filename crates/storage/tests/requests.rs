@@ -440,3 +440,73 @@ fn a_sleep_after_the_kernel_throttled_the_thread_is_named() {
         named(&of(&description(), &request_between)).iter().all(|(cause, _)| *cause != StorageCause::DirtyThrottling)
     );
 }
+
+/// A thread that sleeps for 300 between its bio and its request, while others use that many requests.
+fn without_request(in_use: u64) -> Vec<Event> {
+    let whole = sectors(100, 8);
+    let others = (0..in_use).flat_map(|number| {
+        let other = sectors(10_000 + 100 * number, 8);
+        [(900, What::Queue(other)), (901, What::Get(other)), (902, What::Issue(other)), (2500, What::Complete(other))]
+    });
+    let mut events: Vec<Event> = others.map(|(at_ns, what)| event(at_ns, 50, what)).collect();
+    events.extend([
+        event(1050, OWN, What::Queue(whole)),
+        sleep(1100),
+        interrupt(1390, What::Waking { tid: OWN }),
+        awake(1400),
+        event(1410, OWN, What::Get(whole)),
+        event(1450, OWN, What::Issue(whole)),
+        sleep(1460),
+        interrupt(1900, What::Complete(whole)),
+        interrupt(1905, What::Waking { tid: OWN }),
+        awake(1910),
+    ]);
+    events.sort_by_key(|event| event.at_ns);
+    events
+}
+
+#[test]
+fn requests_in_use_distinguish_writeback_throttling_from_a_lack_of_requests() {
+    let of_device = |requests_max, throttles_writeback, in_use| {
+        let mut description = description();
+        (description.device.requests_max, description.device.throttles_writeback) = (requests_max, throttles_writeback);
+        named(&of(&description, &without_request(in_use)))[0]
+    };
+    assert_eq!(of_device(4, true, 3), (StorageCause::WritebackThrottling, Some(300)));
+    assert_eq!(of_device(4, false, 4), (StorageCause::AllInUse, Some(300)));
+    // Both are possible, or neither; the last is an archive of an earlier version.
+    assert_eq!(of_device(4, true, 4), (StorageCause::NoRequest, Some(300)));
+    assert_eq!(of_device(4, false, 3), (StorageCause::NoRequest, Some(300)));
+    assert_eq!(of_device(0, false, 3), (StorageCause::NoRequest, Some(300)));
+}
+
+#[test]
+fn a_request_that_a_limit_of_the_cgroup_held_back_is_submitted_by_a_thread_of_the_kernel() {
+    use StoragePhase::*;
+    let whole = sectors(100, 8);
+    let events = [
+        sleep(1050),
+        event(1600, 20, What::Queue(whole)),
+        event(1610, 20, What::Get(whole)),
+        event(1650, 20, What::Issue(whole)),
+        interrupt(1900, What::Complete(whole)),
+        interrupt(1905, What::Waking { tid: OWN }),
+        awake(1910),
+    ];
+    let account_of = |limits: &str, submitter: &str| {
+        let mut description = description();
+        description.device.cgroup_limits = limits.into();
+        let mut recorded = Recorded { events: events.to_vec(), ..Recorded::default() };
+        recorded.events.insert(0, event(0, 1, What::BlockSoftirq));
+        recorded.events.push(event(3000, 1, What::BlockSoftirq));
+        recorded.names.insert(20, submitter.into());
+        account(&description, &recorded, &[Samples { thread: 0, samples: vec![(1000, 1000)] }])
+    };
+    let held = account_of("/slow: wiops=200", "kworker/0:1");
+    assert_eq!(named(&held)[0], (StorageCause::CgroupLimit, Some(550)));
+    assert!(phases(&held).contains(&(Device, 250)) && phases(&held).contains(&(WithoutRequest, 600)), "{held:?}");
+    for other in [account_of("", "kworker/0:1"), account_of("/slow: wiops=200", "other")] {
+        assert!(named(&other).iter().all(|(cause, _)| *cause != StorageCause::CgroupLimit), "{other:?}");
+        assert_eq!(phases(&other)[0].0, WithoutRequest);
+    }
+}

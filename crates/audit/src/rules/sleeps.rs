@@ -13,7 +13,7 @@ pub const WALL_CLOCK: Rule = Rule {
 pub const RELATIVE: Rule = Rule {
     name: "relative-sleep",
     title: "sleeps for a time and not until an instant",
-    why: "Each cycle starts later by what the one before took: the period drifts, and a late wake-up delays all that follow.",
+    why: "A period counted from the end of the work drifts by what the work took. Where the rest of the period is computed, the time from reading the clock to the call, and all that preempts the thread meanwhile, makes the wake-up late.",
     instead: "Add the period to the last due instant and sleep with clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME).",
 };
 

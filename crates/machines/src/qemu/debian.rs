@@ -18,11 +18,14 @@ pub const RELEASE: &str = "release";
 
 /// The files of a package that are unpacked: the kernel, the line to the host, and the drivers of the devices that methods
 /// measure with. A whole package takes 300 MB.
-const UNPACKED: [&str; 18] = [
+const UNPACKED: [&str; 22] = [
     "./boot/*",
     "*/modules/*/vmlinu*",
     "*/modules/*/config",
     "*/modules/*/modules.*",
+    "*/kernel/drivers/block/loop*",
+    "*/kernel/drivers/block/null_blk/*",
+    "*/kernel/drivers/block/virtio_blk*",
     "*/kernel/drivers/virtio/*",
     "*/kernel/drivers/char/*",
     "*/kernel/drivers/gpio/*",
@@ -33,6 +36,7 @@ const UNPACKED: [&str; 18] = [
     "*/kernel/drivers/parport/*",
     "*/kernel/drivers/uio/*",
     "*/kernel/drivers/vfio/*",
+    "*/kernel/fs/configfs/*",
     "*/kernel/net/core/*",
     "*/kernel/net/packet/*",
     "*/kernel/sound/*",

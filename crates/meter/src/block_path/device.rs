@@ -1,5 +1,6 @@
 //! The block device that serves a file.
 
+use super::cgroup_limits;
 use archive::storage::StorageDevice;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -37,6 +38,8 @@ fn described(sys: &Path, major: u32, minor: u32) -> Option<StorageDevice> {
     let disk = if is_partition { directory.parent()?.to_owned() } else { directory.clone() };
     let number_of = |directory: &Path| event_number(&fs::read_to_string(directory.join("dev")).ok()?);
     let scheduler = fs::read_to_string(disk.join("queue/scheduler")).unwrap_or_default();
+    let of_queue = |file: &str| fs::read_to_string(disk.join("queue").join(file)).ok()?.trim().parse::<u64>().ok();
+    let number_text = fs::read_to_string(disk.join("dev")).unwrap_or_default();
     let chosen = scheduler.split(['[', ']']).nth(1).unwrap_or_default();
     Some(StorageDevice {
         number: number_of(&disk)?,
@@ -45,6 +48,9 @@ fn described(sys: &Path, major: u32, minor: u32) -> Option<StorageDevice> {
         maps: disk.join("dm").exists() || disk.join("md").exists(),
         scheduler: if chosen == "none" { String::new() } else { chosen.to_owned() },
         interrupts: interrupts(&disk),
+        requests_max: of_queue("nr_requests").and_then(|most| u32::try_from(most).ok()).unwrap_or(0),
+        throttles_writeback: of_queue("wbt_lat_usec").is_some_and(|goal_us| goal_us > 0),
+        cgroup_limits: cgroup_limits::of_this_process(number_text.trim()),
     })
 }
 
@@ -79,11 +85,14 @@ mod tests {
         fs::create_dir_all(root.path().join("dev/block")).unwrap();
         fs::write(disk.join("dev"), "8:0\n").unwrap();
         fs::write(disk.join("queue/scheduler"), "none [mq-deadline] bfq\n").unwrap();
+        fs::write(disk.join("queue/nr_requests"), "64\n").unwrap();
+        fs::write(disk.join("queue/wbt_lat_usec"), "75000\n").unwrap();
         fs::write(disk.join("sda1/dev"), "8:1\n").unwrap();
         fs::write(disk.join("sda1/partition"), "1\n").unwrap();
         std::os::unix::fs::symlink(disk.join("sda1"), root.path().join("dev/block/8:1")).unwrap();
         let device = described(root.path(), 8, 1).unwrap();
         assert_eq!((device.number, device.partition, device.name.as_str()), (8 << 20, Some(8 << 20 | 1), "sda1"));
         assert_eq!((device.scheduler.as_str(), device.maps), ("mq-deadline", false));
+        assert_eq!((device.requests_max, device.throttles_writeback), (64, true));
     }
 }

@@ -3,6 +3,7 @@
 //! [`device`] finds the block device below the file, [`recording`] is the trace instance, which records that device and the
 //! measuring threads alone.
 
+mod cgroup_limits;
 pub mod device;
 pub mod recording;
 

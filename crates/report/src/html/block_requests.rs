@@ -1,6 +1,7 @@
 //! Where the time of block requests went.
 
 use super::super::block_requests::{causes, headline, permille, remarks};
+use super::super::block_shares::colour;
 use super::super::number;
 use super::said;
 use archive::storage::{StorageAccount, StoragePhase};
@@ -54,21 +55,6 @@ fn picture(account: &StorageAccount) -> Markup {
 /// A square in the colour of a phase; the policy of the page forbids inline styles.
 fn swatch(phase: StoragePhase) -> Markup {
     html! { svg.swatch viewBox="0 0 10 10" aria-hidden="true" { rect width="10" height="10" fill=(colour(phase)) {} } }
-}
-
-/// Distinguishable from each other, on light and dark ground, and without colour vision by lightness.
-fn colour(phase: StoragePhase) -> &'static str {
-    match phase {
-        StoragePhase::Submission => "#4477aa",
-        StoragePhase::BioToRequest => "#66ccee",
-        StoragePhase::RequestToDevice => "#228833",
-        StoragePhase::Device => "#999999",
-        StoragePhase::InterruptToCompletion => "#ccbb44",
-        StoragePhase::CompletionToWakeUp => "#ee7733",
-        StoragePhase::WakeUpToUser => "#aa3377",
-        StoragePhase::WithoutRequest => "#bb9977",
-        StoragePhase::NotSplit => "#777777",
-    }
 }
 
 fn table(account: &StorageAccount) -> Markup {

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod calls_page;
+mod function_names;
 mod functions;
 mod interception;
 mod page;

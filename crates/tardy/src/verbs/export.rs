@@ -14,6 +14,7 @@ use archive::summary::RunSummary;
 use clap::{Args, ValueEnum};
 use interchange::exports::perfetto::{PerfettoTrace, SpikeView};
 use interchange::exports::{comma_separated, execution_map};
+use report::block_shares::{Row, svg};
 use source::Source;
 use std::path::{Path, PathBuf};
 
@@ -75,6 +76,8 @@ enum Format {
     CountersCsv,
     /// The execution map around the worst gap as a picture (of --method map with --every-sample)
     MapSvg,
+    /// The share of software in storage latency, a bar for each run (of --method storage)
+    StorageSvg,
     /// Every sample, for DuckDB, pandas and Polars (of a run with --every-sample)
     Parquet,
     /// JUnit XML: Jenkins, GitLab and most others
@@ -162,6 +165,7 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         Format::SecondsCsv => ("seconds.csv".into(), comma_separated::seconds(run).into_bytes()),
         Format::CountersCsv => ("counters.csv".into(), comma_separated::counters(run).into_bytes()),
         Format::MapSvg => ("map.svg".into(), execution_map::svg(run)?.into_bytes()),
+        Format::StorageSvg => ("storage.svg".into(), storage_shares(&runs)?.into_bytes()),
         Format::Parquet => ("samples.parquet".into(), results::samples(run)?),
         Format::ResultsTable | Format::ResultsJson => published(&runs, arguments)?,
         format => results::of(&sources, format, arguments)?,
@@ -195,6 +199,26 @@ fn published(runs: &[&Run], arguments: &ExportArguments) -> anyhow::Result<(Stri
         Format::ResultsJson => ("results.json".into(), json::indented(&rows)?),
         _ => ("results.md".into(), published::markdown(&rows).into_bytes()),
     })
+}
+
+/// Where the time of the requests of each run went.
+fn storage_shares(runs: &[&Run]) -> anyhow::Result<String> {
+    let row = |run: &&Run| {
+        let account = archives::block_requests::account_of(run)?;
+        let variant = run.planned.as_ref().and_then(|planned| planned.variant.clone());
+        let directory = || run.directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Some(Row { label: variant.unwrap_or_else(directory), account })
+    };
+    let rows: Vec<Row> = runs.iter().filter_map(row).collect();
+    anyhow::ensure!(
+        !rows.is_empty(),
+        "failed to draw storage latency: no block requests are recorded; measure with --method storage"
+    );
+    let left_out = match runs.len() - rows.len() {
+        0 => String::new(),
+        number => format!("{} without recorded block requests left out", words::figures::counted(number as u64, "run")),
+    };
+    Ok(svg(&rows, &left_out))
 }
 
 /// One trace with all requested spikes, one after the other.

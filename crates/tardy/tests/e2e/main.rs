@@ -17,6 +17,7 @@ mod recorded;
 mod replayed;
 mod saved_state;
 mod serial;
+mod storage;
 mod traced;
 mod tracers;
 mod virtual_compare;

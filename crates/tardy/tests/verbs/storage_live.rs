@@ -5,6 +5,7 @@ use crate::real_meter::real_meter;
 use prerequisites::Prerequisite::{Kernel, Program, Tracefs};
 use prerequisites::met;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
@@ -40,6 +41,10 @@ fn the_phases_of_a_request_add_up_to_its_latency() {
         let sum: i64 = phases.iter().filter_map(|phase| phase[1].as_i64()).sum();
         assert_eq!(Some(sum), request["latency_ns"].as_i64(), "{request}");
     }
+    let picture = Ended::of(tardy(&folder, &["export", "run", "--format", "storage-svg", "-o", "-"])).stdout;
+    let document = roxmltree::Document::parse(&picture).unwrap();
+    let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).collect();
+    assert!(texts.contains(&"run") && texts.contains(&"device") && texts.contains(&"software"), "{texts:?}");
     assert!(tardy(&folder, &["export", "run", "--format", "json", "-o", "run.json"]).status.success());
     let exported: Value = serde_json::from_slice(&std::fs::read(folder.path().join("run.json")).unwrap()).unwrap();
     assert_eq!(&exported["summary"]["storage"], account);
@@ -131,4 +136,79 @@ fn each_thread_of_fio_has_its_samples() {
     let left = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name());
     let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("tardy-")).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// A cgroup whose processes may write 200 times a second to a device, and its file of processes.
+struct Slow(PathBuf);
+
+impl Slow {
+    /// `None` where this kernel has no such limits, or version 2 is mounted without them.
+    fn new(device: &str) -> Option<Self> {
+        let directory =
+            |below: &str| Path::new("/sys/fs/cgroup").join(below).join(format!("tardy-{}", std::process::id()));
+        let kinds = [
+            (directory("blkio"), "blkio.throttle.write_iops_device", format!("{device} 200")),
+            (directory(""), "io.max", format!("{device} wiops=200")),
+        ];
+        kinds.into_iter().find_map(|(directory, file, limit)| {
+            std::fs::create_dir(&directory).ok()?;
+            let slow = Self(directory);
+            let is_limited = slow.0.join(file).is_file() && std::fs::write(slow.0.join(file), limit).is_ok();
+            is_limited.then_some(slow)
+        })
+    }
+}
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn time_in_which_a_limit_of_the_cgroup_holds_a_write_back_is_software_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let number = rustix::fs::stat(folder.path()).unwrap().st_dev;
+    let device = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+    // The limit is one of a whole device.
+    let is_disk = Path::new("/sys/dev/block").join(&device).join("queue").is_dir();
+    let Some(meter) = real_meter().filter(|_| met(&[Tracefs, Kernel("a disk below the temporary directory", is_disk)]))
+    else {
+        return;
+    };
+    let slow = Slow::new(&device);
+    if !met(&[Kernel("limits of cgroups for block devices", slow.is_some())]) {
+        return;
+    }
+    let slow = slow.unwrap();
+    let method = format!("storage:op=write,pace=back-to-back,size_mb=8,directory={}", folder.path().display());
+    let line = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", slow.0.display());
+    let mut command = Command::new("sh");
+    command.args([
+        "-c",
+        &line,
+        "sh",
+        env!("CARGO_BIN_EXE_tardy"),
+        "run",
+        "--method",
+        &method,
+        "--out",
+        "run",
+        "--json",
+    ]);
+    command.args(["--cpus", "0", "-D", "2s", "--settle", "100ms", "--policy", "other", "--beside-others"]);
+    command.current_dir(folder.path()).env("TARDY_METER", meter).env("TARDY_STATE_DIR", folder.path().join("state"));
+    let ended = Ended::of(command.output().unwrap());
+    let summary = ended.json();
+    assert_eq!(summary["valid"], true, "{}", ended.stderr);
+    let account = &summary["storage"];
+    assert!(account["device"]["cgroup_limits"].as_str().unwrap().ends_with(": wiops=200"), "{account}");
+    assert!(account["software_permille"].as_u64() > Some(800), "{account}");
+    let worst = &account["worst"][0];
+    let of = |list: &Value, name: &str| {
+        let found = list.as_array().unwrap().iter().find(|one| one[0] == name).cloned();
+        found.and_then(|one| one[1].as_i64()).unwrap_or(0)
+    };
+    let held_ns = of(&worst["causes"], "cgroup_limit");
+    assert!(held_ns > 1_000_000 && held_ns <= of(&worst["phases"], "without_request"), "{worst}");
 }

@@ -57,8 +57,8 @@ fn every_format_of_export_says_virtual_time() {
     let listed = refused.split("[possible values: ").nth(1).and_then(|rest| rest.split(']').next());
     let formats: Vec<&str> = listed.unwrap_or_else(|| panic!("{refused}")).split(", ").collect();
     assert!(formats.contains(&"junit"), "{refused}");
-    // A trace.dat is the kernel's record of one spike; it has no place for text, and no figure. A map is of another method.
-    for format in formats.into_iter().filter(|format| !matches!(*format, "trace-dat" | "map-svg")) {
+    // A trace.dat is the kernel's record of one spike; it has no place for text, and no figure. Maps and shares of storage latency are of other methods.
+    for format in formats.into_iter().filter(|format| !matches!(*format, "trace-dat" | "map-svg" | "storage-svg")) {
         let words = ["export", "one", "--format", format, "--limit", "latency < 1ms", "-o", "exported"];
         let ended = bench.run(&words);
         assert_eq!(ended.code, Some(0), "{format}: {}", ended.stderr);

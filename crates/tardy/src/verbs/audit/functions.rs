@@ -3,6 +3,7 @@
 //! The names of the files come from the archive, which may come from elsewhere: a file may be a pipe, a device, one that
 //! the kernel makes up while it is read, or a hostile executable beside the archive.
 
+use super::function_names::readable;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use rustix::fs::{OFlags, fstatfs};
 use std::collections::HashMap;
@@ -95,7 +96,7 @@ impl Symbols {
         let (at, bytes, name) = self.functions[..before].last()?;
         // Functions written in assembly have no size.
         let inside = *bytes == 0 || address - at < *bytes;
-        inside.then(|| format!("{:#}", rustc_demangle::demangle(name)))
+        inside.then(|| readable(name))
     }
 }
 
@@ -173,7 +174,7 @@ mod tests {
         let (start, _, base) =
             symbols.segments.iter().find(|(_, length, base)| (*base..base + length).contains(at)).unwrap();
         let offset = at - base + start;
-        let expected = format!("{:#}", rustc_demangle::demangle(name));
+        let expected = readable(name);
         let mut functions = Functions::default();
         assert_eq!(functions.find(&this.display().to_string(), offset + 1), Some(expected));
         assert_eq!(functions.find("/etc/passwd", 1), None);

@@ -31,13 +31,14 @@ pub fn is_of_results(format: Format) -> bool {
             | Format::SecondsCsv
             | Format::CountersCsv
             | Format::MapSvg
+            | Format::StorageSvg
             | Format::Parquet
     )
 }
 
 /// Whether one document can hold several runs.
 pub fn takes_several(format: Format) -> bool {
-    is_of_results(format) && format != Format::Fuego
+    format == Format::StorageSvg || is_of_results(format) && format != Format::Fuego
 }
 
 /// Every sample of a run.
