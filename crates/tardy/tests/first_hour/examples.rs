@@ -10,7 +10,7 @@ use std::time::Duration;
 use table::{NEEDS, PROMISES, Promise, SHORTER};
 
 /// What the examples find: two runs later than their limit, an execution map and the file of its threads, results of other
-/// tools, a plan, a thread that sleeps, a program with a loop.
+/// tools, a plan, a key, a thread that sleeps, a program with a loop.
 fn prepare(desk: &Desk) {
     let threads = toml_files(TomlFile::Threads);
     assert_eq!(threads.len(), 1, "{threads:?}");
@@ -20,7 +20,7 @@ fn prepare(desk: &Desk) {
         "tardy run -q -D 2s --limit 1us --beside-others --out runs/before; \
          tardy run -q -D 2s --limit 1us --beside-others --out runs/after; \
          tardy run -q -D 1s --method map:file=threads.toml --every-sample --beside-others --out runs/map; \
-         mkdir nightly; cp -r runs/before runs/after nightly/; cp -r {}/plans . ; \
+         tardy publish before --key lab-key --new-key --out first.tar; mkdir nightly; cp -r runs/before runs/after nightly/; cp -r {}/plans . ; \
          cp {corpus}/cyclictest-2.10/histogram.json cyclictest.json; cp {corpus}/cyclictest-2.4/nanoseconds.txt . ; \
          tardy plan new lathe.toml; tardy check --format accepted > known.txt; \
          cp \"$(command -v bash)\" sleeping; mkfifo never; \

@@ -24,6 +24,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("--every 12h", "half a day"),
     ("overnight", "a night"),
     ("export night", "a night"),
+    ("export study", "the runs of a study; storage_live.rs draws one"),
     ("--horizon", "a day's run"),
     ("-vm", "two virtual machines"),
     ("vm-", "two virtual machines"),
