@@ -376,20 +376,7 @@ fn a_plug_is_named_for_the_time_that_it_held_the_request() {
 
 #[test]
 fn a_sleep_before_the_request_waited_for_a_free_one() {
-    let whole = sectors(100, 8);
-    let events = [
-        event(1050, OWN, What::Queue(whole)),
-        sleep(1100),
-        interrupt(1390, What::Waking { tid: OWN }),
-        awake(1400),
-        event(1410, OWN, What::Get(whole)),
-        event(1450, OWN, What::Issue(whole)),
-        sleep(1460),
-        interrupt(1900, What::Complete(whole)),
-        interrupt(1905, What::Waking { tid: OWN }),
-        awake(1910),
-    ];
-    assert_eq!(named(&of(&description(), &events)), [(StorageCause::NoRequest, Some(300))]);
+    assert_eq!(named(&of(&description(), &without_request(0))), [(StorageCause::NoRequest, Some(300))]);
 }
 
 #[test]

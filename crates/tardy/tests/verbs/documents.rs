@@ -3,6 +3,7 @@
 //! docs/reference/schemas/documents.txt has each field of each document of an example, with its type. To write it again:
 //! UPDATE_SCHEMAS=1 cargo test -p tardy --all-features --test verbs documents
 
+use crate::copied::copy;
 use crate::fake_meter::Ended;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,18 +36,6 @@ type Fields = BTreeMap<String, BTreeSet<&'static str>>;
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if from.is_dir() {
-            copy(&from, &to);
-        } else {
-            fs::copy(from, to).unwrap();
-        }
-    }
 }
 
 /// Adds every field below the value: `/name` in an object, `/*` in an array.

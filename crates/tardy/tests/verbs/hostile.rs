@@ -5,6 +5,7 @@ mod audits;
 mod crowds;
 mod samples;
 
+use crate::copied::copy;
 use archive::frame::{Decoder, Encoder, Item};
 use archive::message::Message;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -40,18 +41,6 @@ static FORMATS: LazyLock<Vec<&str>> = LazyLock::new(|| {
 struct Place {
     folder: TempDir,
     outside: TempDir,
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let place = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &place);
-        } else {
-            fs::copy(entry.path(), place).unwrap();
-        }
-    }
 }
 
 impl Place {

@@ -1,5 +1,6 @@
 //! `tardy store`, `tardy queue` and `tardy worker` with an index in a directory, and a fake meter.
 
+use crate::copied::copy;
 use crate::fake_meter::*;
 use serde_json::Value;
 use std::fs;
@@ -9,18 +10,6 @@ use std::time::{Duration, Instant};
 
 const WAIT_MAX: Duration = Duration::from_secs(60);
 const PLAN: &str = "loads = [\"none\"]\n[measurement]\nduration = \"2s\"\n";
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), to).unwrap();
-        }
-    }
-}
 
 /// A bench with the archive of the corpus outside its directory of archives.
 fn with_archive() -> Bench {

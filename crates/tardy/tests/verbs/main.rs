@@ -8,6 +8,7 @@ mod bisect;
 mod check;
 mod check_live;
 mod compare;
+mod copied;
 mod documents;
 mod emulator;
 mod execution_map_live;

@@ -2,6 +2,7 @@
 
 mod planted;
 
+use crate::copied::copy;
 use crate::fake_meter::*;
 use prerequisites::require;
 use serde_json::Value;
@@ -12,18 +13,6 @@ use std::process::Command;
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), to).unwrap();
-        }
-    }
 }
 
 /// A bench with the archive of the corpus and the key `key`.
