@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "preempt_rt": environment.preempt_rt,
             "clocksource": environment.clocksource,
             "steal_clock": environment.steal_clock,
-            "config": environment.config.iter().filter(|line| line.contains("_TIME_ACCOUNTING") || line.starts_with("CONFIG_HZ=")).collect::<Vec<_>>(),
+            "config": environment.config.iter().filter(|line| ["_TIME_ACCOUNTING", "CONFIG_HZ=", "CONFIG_RT_GROUP_SCHED="].iter().any(|part| line.contains(part))).collect::<Vec<_>>(),
             "virtualisation": if virtual_time { Some(VIRTUAL_TIME) } else { environment.virtualisation.as_deref() },
         })
     });

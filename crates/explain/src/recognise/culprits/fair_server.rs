@@ -15,10 +15,12 @@ pub const ABOUT: About = About {
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let found = PassedOver::find(case)?;
-    let mechanism = match found.is_throttling(case) {
+    let (mechanism, confidence) = match found.is_throttling(case) {
         Some(true) => return None,
-        Some(false) => "the fair server",
-        None => "the fair server or real-time throttling",
+        Some(false) => ("the fair server", Confidence::Likely),
+        // The end of the wait shows which: a new period of throttling, or the fair server's own decision. Here it can have been both.
+        None if found.period_began_meanwhile(case) => ("the fair server or real-time throttling", Confidence::Hint),
+        None => ("the fair server or real-time throttling", Confidence::Likely),
     };
     let spender = found.spender(case).map(|tid| {
         format!(
@@ -32,7 +34,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         evidence.extend(environment.fair_server_runtime.iter().take(2).map(|line| format!("fair server: {line}")));
     }
     Some(Claim {
-        confidence: Confidence::Likely,
+        confidence,
         sentence: format!(
             "the scheduler gave {} the CPU although the measuring thread could run ({}): {mechanism}",
             found.preferred(case),

@@ -18,6 +18,9 @@ const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 /// A thread with a new budget is given the CPU this soon.
 const FOLLOWS_NS: i64 = 500_000;
 
+/// The kernel's timers that begin a period of throttling.
+const PERIOD_TIMERS: &[&str] = &["sched_rt_period_timer"];
+
 /// What the scheduler preferred, and until when.
 pub struct PassedOver<'c> {
     /// The event that shows its decision.
@@ -111,7 +114,8 @@ impl<'c> PassedOver<'c> {
             return Some(false);
         }
         let environment = case.input.environment?;
-        let groups = environment.config.iter().any(|line| line == "CONFIG_RT_GROUP_SCHED=y");
+        let groups =
+            environment.config.is_empty() || environment.config.iter().any(|line| line == "CONFIG_RT_GROUP_SCHED=y");
         let server = !environment.fair_server_runtime.is_empty();
         match release(&environment.kernel_release) {
             Some(release) if release < FAIR_SERVER_SINCE && !server => Some(true),
@@ -125,7 +129,22 @@ impl<'c> PassedOver<'c> {
     pub fn period_began(&self, case: &Case<'c>) -> Option<Event<'c>> {
         let last = self.pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.end_ns)?;
         let delay = delay_around(case, last.end_ns)?;
-        period_began(case, &["sched_rt_period_timer"], (delay.end_ns - FOLLOWS_NS, delay.end_ns))
+        period_began(case, PERIOD_TIMERS, (delay.end_ns - FOLLOWS_NS, delay.end_ns))
+    }
+
+    /// Whether a period of throttling began after the last decision for another task, which kept the CPU for longer than a thread
+    /// with a new budget waits: either the budget came back and the task could not be preempted, or the period has nothing to do
+    /// with it.
+    pub fn period_began_meanwhile(&self, case: &Case<'c>) -> bool {
+        let last_ns = self.pieces.iter().map(|&index| case.pieces[index].end_ns).max();
+        let Some(delay) = last_ns.and_then(|last_ns| delay_around(case, last_ns)) else { return false };
+        let Some(period) = period_began(case, PERIOD_TIMERS, (self.from_ns, delay.end_ns)) else { return false };
+        let decided = |event: &Event| {
+            event.cpu == case.cpu()
+                && (period.ts_ns + 1..delay.end_ns).contains(&event.ts_ns)
+                && matches!(event.what, EventKind::Switch { .. })
+        };
+        case.event(decided).is_none()
     }
 
     /// All pieces in which the thread was kept from running up to an instant, regardless of which task had the CPU and of whether
