@@ -202,12 +202,14 @@ impl<'c> Case<'c> {
         (sums.into_iter().next().map_or_else(String::new, |(name, _)| name), others)
     }
 
-    /// The same as words: `hackbench-4711` or `hackbench-4711 and 2 others`.
+    /// The same as words: `hackbench-4711` or `hackbench-4711 and 2 others`. A task that executes two functions is one.
     pub fn culprits(&self, pieces: &[usize]) -> String {
-        match self.largest(pieces, |case, piece| piece.answer.context().name(case.names())) {
-            (name, 0) => name,
-            (name, 1) => format!("{name} and one other"),
-            (name, others) => format!("{name} and {others} others"),
+        let (name, _) = self.largest(pieces, |case, piece| piece.answer.context().name(case.names()));
+        let (_, others) = self.largest(pieces, |case, piece| piece.answer.context().holder().name(case.names()));
+        match others {
+            0 => name,
+            1 => format!("{name} and one other"),
+            _ => format!("{name} and {others} others"),
         }
     }
 

@@ -69,6 +69,19 @@ impl Context {
         }
     }
 
+    /// The same without the function it executes.
+    #[must_use]
+    pub fn holder(mut self) -> Self {
+        match &mut self {
+            Self::Vector { function, .. }
+            | Self::Irq { function, .. }
+            | Self::Softirq { function, .. }
+            | Self::Task { function, .. } => *function = 0,
+            Self::Nmi { .. } | Self::Idle { .. } | Self::Untraced => {}
+        }
+        self
+    }
+
     pub fn name(self, names: &Names) -> String {
         let with = |name: String, function: u64| match function {
             0 => name,

@@ -30,7 +30,7 @@ pub struct Interval {
 struct Pending {
     softirq: Option<(u32, u64)>,
     work: u64,
-    /// Function requested by another CPU, executed in the thread itself.
+    /// Function of an SMP call (`smp_call_function`), executed in the thread itself.
     csd: u64,
 }
 
@@ -272,8 +272,8 @@ impl Replay {
                 self.execute(function);
             }
             EventKind::HrtimerExpireExit { .. } | EventKind::TimerExpireExit => self.execute(0),
-            EventKind::CsdEntry { function } => self.execute_for_another_cpu(function),
-            EventKind::CsdExit => self.execute_for_another_cpu(0),
+            EventKind::CsdEntry { function } => self.execute_smp_call(function),
+            EventKind::CsdExit => self.execute_smp_call(0),
             EventKind::WorkStart { function } => self.current.work = function,
             EventKind::WorkEnd => self.current.work = 0,
             EventKind::Idle { state } => self.idle_state = state,
@@ -305,7 +305,7 @@ impl Replay {
         }
     }
 
-    fn execute_for_another_cpu(&mut self, address: u64) {
+    fn execute_smp_call(&mut self, address: u64) {
         if self.irqs.is_empty() && self.current.softirq.is_none() {
             self.current.csd = address;
         } else {

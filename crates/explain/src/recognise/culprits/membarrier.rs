@@ -15,5 +15,5 @@ pub const ABOUT: About = About {
 const NAMED: Named = Named { functions: &["ipi_mb", "ipi_sync_core", "ipi_rseq", "ipi_sync_rq_state"], ..NOTHING };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "another process requested a memory barrier")
+    NAMED.look_at_requests(case, &ABOUT, "another process requested a memory barrier")
 }

@@ -62,6 +62,14 @@ impl Named {
         let pieces = case.claim(|piece| self.holds(case, piece))?;
         Some(claim(case, pieces, about, what))
     }
+
+    /// The same for functions that another CPU requested. A task that runs one without an interrupt requested it itself: the kernel
+    /// calls it on the CPU of the request, too.
+    pub fn look_at_requests<'c>(&self, case: &Case<'c>, about: &About, what: &str) -> Option<Claim<'c>> {
+        let requested = |piece: &Piece| !matches!(held(piece), Some(Context::Task { .. }));
+        let pieces = case.claim(|piece| requested(piece) && self.holds(case, piece))?;
+        Some(claim(case, pieces, about, what))
+    }
 }
 
 /// A claim on pieces that are enclosed by events, with the culprit's general advice.

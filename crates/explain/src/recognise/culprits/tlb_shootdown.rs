@@ -18,5 +18,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "another CPU changed an address space, and this one had to flush its TLB")
+    NAMED.look_at_requests(case, &ABOUT, "another CPU changed an address space, and this one had to flush its TLB")
 }
