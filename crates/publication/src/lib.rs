@@ -23,6 +23,7 @@ pub use changes::{Change, Changes};
 pub use description::{PUBLICATION_VERSION, Publication};
 pub use pseudonym::PseudonymKey;
 pub use text::Names;
+pub use vocabulary::functions::names as kernel_functions;
 pub use vocabulary::words_of;
 
 /// Namespace of the signatures, as `ssh-keygen -Y verify -n` takes it.

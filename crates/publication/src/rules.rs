@@ -4,7 +4,7 @@
 //! version adds, or a target fills with something else, reveals nothing.
 
 /// Version of the rules; a publication says by which it was made.
-pub const RULES_VERSION: u32 = 1;
+pub const RULES_VERSION: u32 = 2;
 
 /// What happens to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

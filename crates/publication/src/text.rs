@@ -7,7 +7,7 @@ use crate::changes::Changes;
 use crate::pattern;
 use crate::pseudonym::PseudonymKey;
 use crate::rules::RELEASES;
-use crate::vocabulary::{in_word, is_known, words_of};
+use crate::vocabulary::{in_word, is_known, is_public, words_of};
 use archive::load::BUILTIN_LOADS;
 use kernel_thread::kernel_thread;
 use std::collections::{BTreeSet, HashMap};
@@ -86,7 +86,7 @@ impl Anonymiser<'_> {
         while let Some(letter) = text[at..].chars().next() {
             let starts = !before.is_some_and(in_word);
             let found = if starts { self.names.longest_at(&text[at..]) } else { None };
-            match found.filter(|(name, ..)| has_tid(&text[at + name.len()..]) || !self.stays(name)) {
+            match found.filter(|(name, ..)| has_tid(&text[at + name.len()..]) || !self.stays(name, is_known)) {
                 Some((name, prefix, kind)) => {
                     shown += &self.words(&text[from..at]);
                     shown += &match kind {
@@ -116,7 +116,7 @@ impl Anonymiser<'_> {
         for piece in text.split_inclusive(char::is_whitespace) {
             let word = piece.trim_end_matches(char::is_whitespace);
             let core = word.trim_matches(|letter: char| !in_word(letter));
-            if core.is_empty() || is_flags(word) || self.stays(core) {
+            if core.is_empty() || is_flags(word) || self.stays(core, is_public) {
                 shown += piece;
                 continue;
             }
@@ -142,19 +142,24 @@ impl Anonymiser<'_> {
     fn shown_thread(&mut self, thread: &kernel_thread::KernelThread<'_>) -> String {
         let tail = match thread.tail {
             "" => String::new(),
-            tail if self.stays(tail) => tail.into(),
+            tail if self.stays(tail, is_public) => tail.into(),
             tail => self.pseudonym("name", TASKS, tail),
         };
         format!("{}{tail}{}", thread.head, thread.tid)
     }
 
-    fn stays(&self, core: &str) -> bool {
+    /// Whether a word stays, by the words that `is_word` lists. A known name of a thread or host stays only where it is a word of tardy: a user
+    /// may have called a thread like a function.
+    fn stays(&self, core: &str, is_word: fn(&str) -> bool) -> bool {
         // `NAME-TID`: a thread that is called like known words is one still.
         let thread = core.rsplit_once('-').filter(|(name, tid)| is_digits(tid) && name.contains(char::is_alphabetic));
         if let Some((name, _)) = thread {
             return is_own(name) || self.is_kept(name);
         }
-        is_number(core) || is_known(core) || is_version(core) || self.is_kept(core) || is_compound(core)
+        if let Some((name, value)) = core.split_once('=') {
+            return [name, value].into_iter().all(|side| self.stays(side, is_word));
+        }
+        is_number(core) || is_word(core) || is_version(core) || self.is_kept(core) || is_compound(core, is_word)
     }
 }
 
@@ -211,12 +216,12 @@ fn is_flags(text: &str) -> bool {
 }
 
 /// Known words and numbers with signs between them, `kvm:kvm_exit`, `0-3,5`; not an address of a network.
-fn is_compound(text: &str) -> bool {
+fn is_compound(text: &str, is_word: fn(&str) -> bool) -> bool {
     let parts: Vec<&str> = text.split(|letter| !in_word(letter)).filter(|part| !part.is_empty()).collect();
     let numbers = parts.iter().filter(|part| is_digits(part)).count();
     let is_address = (text.contains(':') || text.contains('.')) && (numbers >= 3 || parts.len() > 3);
     let stays =
-        |part: &&str| is_known(part) || is_digits(part) || is_offset(part) || !text.contains(':') && is_number(part);
+        |part: &&str| is_word(part) || is_digits(part) || is_offset(part) || !text.contains(':') && is_number(part);
     parts.len() > 1 && !is_address && parts.iter().all(stays)
 }
 

@@ -79,6 +79,73 @@ fn threads_of_the_kernel_keep_what_the_kernel_chose() {
 }
 
 #[test]
+fn what_every_linux_has_stays() {
+    for text in [
+        "interrupts were masked in ext4_end_io_rsv_work, called by process_one_work",
+        "callsite=nvme_irq+0x1c/0x40 callback=nvme_pci_complete_rq.isra.0",
+        "workqueue:workqueue_execute_start function=btrfs_work_helper",
+        "block_rq_complete nvme0n1p2 on mmcblk0, ext4 and xfs on sda1",
+        "kworker/u8:2-ext4-rsv-conversion-31 ran do_writepages",
+        "irq/45-nvme0q1-88 ran",
+        "kworker/0:1-31 (blk_mq_run_work_fn) [nvme_core]",
+        "__x64_sys_futex < do_syscall_64 < entry_SYSCALL_64_after_hwframe",
+    ] {
+        assert_eq!(shown(text, &[], &[]), text);
+    }
+}
+
+#[test]
+fn what_only_resembles_the_kernels_names_does_not() {
+    let secrets = [
+        // Functions of a module that Linux does not have.
+        "acme_isr",
+        "acme_isr+0x1c/0x40",
+        "acme_isr.isra.0",
+        "acme_isr.constprop.0+0x1c",
+        "nvme_irq_acme",
+        "acme:acme_event",
+        "[acme_motor]",
+        // Threads that a user called like those of the kernel.
+        "kworker/0:1-acme",
+        "kworker/acme",
+        "kworker/u8:2-acme_work-31",
+        "ksoftirqd/acme",
+        "irq/45-acme",
+        "jbd2/acme-8",
+        "migration/0acme",
+        "nvme_irq-77",
+        "ext4-31",
+        "sda-31",
+        // Devices, addresses and numbers.
+        "nvme49301234567",
+        "sdacme",
+        "mmcblk0acme",
+        "nvme_irq.10.0.0.1",
+        "kworker/192.168.17.20",
+        "kswapd4930123456",
+    ];
+    for secret in secrets {
+        for text in [secret.to_owned(), format!("interrupts were masked in {secret}, late"), format!("by={secret};")] {
+            let shown = shown(&text, &[], &[]);
+            assert!(!shown.contains(secret) && !shown.contains("acme"), "{text} became {shown}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_is_called_like_a_function_or_device_is_replaced_wherever_it_stands() {
+    let key = PseudonymKey::from_secret(b"of the test");
+    for name in ["nvme_irq", "squashfs", "nvme0n1p2", "futex_wait_queue"] {
+        let task = key.pseudonym("task", name);
+        let text = format!("switch to {name}-41; {name} held the CPU in ({name}:{name}) [{name}]");
+        let expected = format!("switch to {task}-41; {task} held the CPU in ({task}:{task}) [{task}]");
+        assert_eq!(shown(&text, &[name], &[]), expected);
+        assert!(!shown(&format!("in {name}+0x1c"), &[name], &[]).contains(name));
+        assert_eq!(shown(&format!("in {name}+0x1c"), &[], &[]), format!("in {name}+0x1c"));
+    }
+}
+
+#[test]
 fn a_release_keeps_its_version_and_loses_the_name_of_its_builder() {
     let mut names = Names::default();
     names.add("6.12.8-rt5-acme-robot", "kernel", RELEASES);

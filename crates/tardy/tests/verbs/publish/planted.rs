@@ -84,12 +84,20 @@ impl Planter {
     /// A text that has a secret, in one of the forms in which targets write them.
     fn secret(&mut self, place: &str) -> String {
         let number = self.secrets.len();
-        let (secret, text) = match number % 6 {
+        let (secret, text) = match number % 10 {
             0 => (format!("zq{number}alice"), format!("zq{number}alice")),
             1 => (format!("10.{}.{}.77", 100 + number / 200, 1 + number % 200), String::new()),
             2 => (format!("zq{number}robot"), format!("task zq{number}robot-41 held the CPU")),
             3 => (format!("srv/zq{number}/motor"), format!("/srv/zq{number}/motor")),
             4 => (format!("02:42:ac:{:02x}:{:02x}:99", number / 200, number % 200), String::new()),
+            // A module that Linux does not have, and threads that a user called like those of the kernel.
+            5 => (
+                format!("zq{number}_isr"),
+                format!("masked in zq{number}_isr.isra.0+0x1c/0x40, called by do_writepages"),
+            ),
+            6 => (format!("zq{number}drv"), format!("handle_irq_event [zq{number}drv]")),
+            7 => (format!("zq{number}work"), format!("kworker/u8:2-zq{number}work")),
+            8 => (format!("zq{number}axis"), format!("irq/45-zq{number}axis-88")),
             _ => (format!("zq{number}\u{fc}ber"), format!("(zq{number}\u{fc}ber): late")),
         };
         let text = if text.is_empty() { secret.clone() } else { text };
