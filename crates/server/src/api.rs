@@ -2,6 +2,7 @@
 
 pub mod archives;
 pub mod changes;
+pub mod experiments;
 pub mod hooks;
 pub mod jobs;
 pub mod lab;
@@ -61,6 +62,7 @@ fn documented() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(health))
         .merge(lab::routes())
         .merge(changes::routes())
+        .merge(experiments::routes())
         .merge(jobs::routes())
         .merge(live::routes())
         .merge(hooks::routes())

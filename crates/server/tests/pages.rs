@@ -1,11 +1,15 @@
 //! The pages and the API of a lab with a year of runs: what is planted in it is shown, and hostile names do no harm.
 
 mod lab;
+#[allow(dead_code)]
+#[path = "../../store/tests/lab/postgres.rs"]
+mod postgres;
 
 use axum::body::Body;
 use axum::http::{Method, StatusCode};
 use lab::year::{self, BOARDS, Kind};
 use lab::{Lab, text};
+use prerequisites::require;
 use serde_json::Value;
 use server::access::Role;
 use store::changes::Triage;
@@ -290,21 +294,54 @@ fn every_zero_stands_beside_what_it_is_a_zero_of(fleet: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_experiment_leads_with_the_worst_figure_that_is_proven() {
-    let lab = Lab::of_a_year().await;
-    let list = page(&lab, "/experiments").await;
+    shows_experiments(&Lab::of_a_year().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn experiments_are_the_same_with_an_index_in_postgres() {
+    require!(Prepared("PostgreSQL's initdb (Debian: postgresql)", postgres::programs().is_some()));
+    let server = postgres::Server::start();
+    let lab = Lab::with_index(|archives| store::Address::parse(&server.database(), archives).unwrap()).await;
+    lab.add_year().await;
+    shows_experiments(&lab).await;
+}
+
+/// The pages of experiments, and the same as JSON.
+async fn shows_experiments(lab: &Lab) {
+    let list = page(lab, "/experiments").await;
     assert!(list.contains("B is worse") && list.contains("B is better") && !list.contains("<img"), "{list}");
     let of = |name: &str| {
         let before = list.split(&format!("\"><bdi>{name}")).next().unwrap();
         before.rsplit("href=\"").next().unwrap().to_owned()
     };
-    let worse = page(&lab, &of("kernels/6.6-6.12")).await;
+    let worse = page(lab, &of("kernels/6.6-6.12")).await;
     let headline = worse.split("class=\"headline\"").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(headline.contains("B is worse") && headline.contains("p99 "), "{headline}");
     assert!(worse.contains("The figure chosen beforehand") && worse.contains("1 round void"), "{worse}");
     assert!(worse.contains("6.6.30-rt30, ") && worse.contains("6.12.8-rt5, "), "kernels of the rounds");
     assert_eq!(worse.matches("href=\"/compare?a=").count(), 11, "each round whose runs are in the index");
-    let hostile = page(&lab, &of("&lt;img")).await;
+    let hostile = page(lab, &of("&lt;img")).await;
     assert!(hostile.contains("&lt;b&gt;3 rounds in a row failed") && !hostile.contains("<script>alert"), "{hostile}");
     let missing = lab.api("/experiments/0000").await;
     assert_eq!(missing.status(), StatusCode::NOT_FOUND);
+
+    // The same as JSON.
+    let all = json(lab, "/api/v1/experiments").await;
+    let found = |name: &str| all.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap().clone();
+    let (bad, good) = (found("kernels/6.6-6.12"), found("cpuidle"));
+    assert_eq!((&bad["outcome"], &bad["worst"], &bad["rounds"]), (&"worse".into(), &"p99".into(), &12.into()), "{bad}");
+    assert_eq!((&good["outcome"], &good["worst"]), (&"better".into(), &Value::Null), "{good}");
+    assert_eq!(bad["b"]["options"], "--target 6.12.8-rt5");
+    let one = json(lab, &format!("/api/v1/experiments/{}", bad["key"].as_str().unwrap())).await;
+    assert_eq!((&one["sentence"], &one["void_rounds"]), (&bad["sentence"], &1.into()), "{one}");
+    assert!(headline.contains(one["sentence"].as_str().unwrap()), "the page says the same");
+    let kernels =
+        |side: &str| one["runs"].as_array().unwrap().iter().filter(|round| round[side]["kernel"].is_string()).count();
+    assert_eq!((kernels("a"), kernels("b")), (12, 11), "the last run is not in the index");
+    assert!(one["result"]["secondary"].as_array().unwrap().len() > 2, "{one}");
+    let failed = found("<img src=x onerror=document.title='owned'>");
+    assert_eq!(failed["state"], "failed");
+    let missing = lab.api("/api/v1/experiments/0000").await;
+    assert_eq!(missing.status(), StatusCode::NOT_FOUND);
+    assert!(text(missing).await.contains("server.no-such-experiment"));
 }

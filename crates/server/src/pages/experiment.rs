@@ -6,7 +6,7 @@ use super::amounts::figure;
 use super::as_html;
 use super::layout::{Page, Refresh};
 use super::links::{experiment_address, run_address};
-use crate::experiments::{ExperimentSeries, SeriesState, Side};
+use crate::experiments::{ExperimentSeries, Round, SeriesState, Side, all, rounds_in_index, with_key};
 use crate::guard::Identity;
 use crate::problem::Refusal;
 use crate::site::Site;
@@ -16,25 +16,14 @@ use axum::response::Response;
 use axum::routing::get;
 use maud::{Markup, html};
 use std::sync::Arc;
-use store::queries::run::RunRow;
 use words::amounts::percent;
 use words::calendar::utc;
 use words::figures::{count, counted};
 
-/// Rounds that a page links; an experiment has a few dozen at most.
-const ROUNDS_SHOWN: usize = 100;
 const ADDRESS: &str = "/experiments";
-
-/// Both runs of a round, as far as the index has them.
-type Round = [Option<RunRow>; 2];
 
 pub fn router() -> Router<Arc<Site>> {
     Router::new().route(ADDRESS, get(show_all)).route("/experiments/{key}", get(show_one))
-}
-
-async fn all(site: &Arc<Site>) -> Result<Vec<ExperimentSeries>, Refusal> {
-    let reader = Arc::clone(site);
-    site.at_work(move || reader.archives().experiments(reader.directory())).await
 }
 
 async fn show_all(
@@ -51,18 +40,10 @@ async fn show_one(
     Extension(identity): Extension<Identity>,
     Path(key): Path<String>,
 ) -> Result<Response, Refusal> {
-    let found = all(&site).await?.into_iter().find(|series| series.key == key);
-    let series = found.ok_or(Refusal::NoSuchExperiment(key))?;
-    let mut rounds = Vec::new();
-    for [a, b] in series.rounds.iter().take(ROUNDS_SHOWN) {
-        rounds.push([run_at(&site, a).await?, run_at(&site, b).await?]);
-    }
+    let series = with_key(&site, key).await?;
+    let rounds = rounds_in_index(&site, &series).await?;
     let page = Page { title: &series.name, here: ADDRESS, identity: &identity, refresh: Refresh::Never };
     Ok(as_html(&page.around(content(&series, &rounds))))
-}
-
-async fn run_at(site: &Arc<Site>, archive: &std::path::Path) -> Result<Option<RunRow>, Refusal> {
-    site.store().run_at(archive).await.map_err(Refusal::of_store)
 }
 
 fn list(found: &[ExperimentSeries]) -> Markup {

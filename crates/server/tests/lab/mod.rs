@@ -121,6 +121,11 @@ impl Lab {
         Self::described(roles, |lab| (lab.limits, lab.proxy) = (limits, proxy)).await
     }
 
+    /// A lab with its index in another database.
+    pub async fn with_index(index: impl FnOnce(&Path) -> store::Address) -> Self {
+        Self::described(&[], |lab| lab.index = index(&lab.directory)).await
+    }
+
     async fn described(roles: &[Role], describe: impl FnOnce(&mut server::Lab)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("tokens");
