@@ -58,6 +58,7 @@ impl<'a> Account<'a> {
         let cpu = input.spike.sample.cpu;
         let life = trace.own_life(own_tid, cpu);
         anchors.replenished(&life);
+        anchors.without_a_switch(trace, &life, own_tid);
         let first = trace.cpu(cpu).and_then(|activity| activity.intervals.first());
         let facts = SampleFacts {
             cpu,

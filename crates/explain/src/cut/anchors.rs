@@ -32,6 +32,8 @@ pub struct Anchors {
     pub woken: Option<Anchor>,
     /// The thread was given the CPU.
     pub switched: Option<Anchor>,
+    /// Where the switch to the thread was not recorded: the last record of another thread on the CPU where it was runnable.
+    pub last_waiting: Option<Anchor>,
 }
 
 impl Anchors {
@@ -98,6 +100,21 @@ impl Anchors {
         if life.iter().any(|span| waits(&span)) {
             self.woken = Some(expired);
         }
+    }
+}
+
+impl Anchors {
+    /// Looks for the end of the wait for the CPU where the switch that ended it was not recorded: some kernels do not record the
+    /// switch away from their idle task. While another thread has the CPU that the thread is runnable on, it waits.
+    pub fn without_a_switch(&mut self, trace: &Trace, life: &[LifeSpan], tid: i32) {
+        let Some(woken) = self.woken.filter(|_| self.switched.is_none()) else { return };
+        let waits = life.iter().filter(|span| span.state == LifeState::Runnable && span.end_ns > woken.ts_ns);
+        let shows = waits.filter_map(|span| {
+            let activity = trace.cpu(span.cpu)?;
+            let events = activity.events_between(span.start_ns.max(woken.ts_ns), span.end_ns.min(trace.window.seen_ns));
+            events.iter().rfind(|event| event.tid != tid && !event.is_function()).map(Anchor::of)
+        });
+        self.last_waiting = shows.max_by_key(|anchor| anchor.ts_ns);
     }
 }
 

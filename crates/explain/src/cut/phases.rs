@@ -59,6 +59,15 @@ impl Cutter<'_> {
         }
         self.cut(phase, to_ns, cpu);
     }
+
+    /// The rest, where the switch to the thread was not recorded: it waited for as long as another thread is seen on its CPU. When
+    /// it was given the CPU afterwards is unknown.
+    fn cut_without_a_switch(&mut self, anchors: &Anchors, window: Window, cpu: u32) {
+        if let Some(last) = anchors.last_waiting {
+            self.cut_by_life(PhaseName::SchedulingDelay, last.ts_ns, last.cpu);
+        }
+        self.cut(PhaseName::Untraced, window.seen_ns, anchors.last_waiting.map_or(cpu, |last| last.cpu));
+    }
 }
 
 /// A phase that depends on the thread itself, on the CPUs where it was.
@@ -120,7 +129,7 @@ pub fn cut(anchors: &Anchors, window: Window, facts: SampleFacts, life: &[LifeSp
             cutter.cut(PhaseName::Untraced, switched.ts_ns, switched.cpu);
             cutter.cut_by_life(PhaseName::ReturnToUser, window.seen_ns, home);
         }
-        (woken, None) => cutter.cut(PhaseName::Untraced, window.seen_ns, cpu(woken)),
+        (woken, None) => cutter.cut_without_a_switch(anchors, window, cpu(woken)),
     }
     cutter.spans
 }
@@ -146,7 +155,7 @@ pub fn cut_from_stimulus(anchors: &Anchors, window: Window, facts: SampleFacts, 
             cutter.cut_by_life(PhaseName::SchedulingDelay, switched.ts_ns, switched.cpu);
             cutter.cut_by_life(PhaseName::ReturnToUser, window.seen_ns, home);
         }
-        None => cutter.cut(PhaseName::Untraced, window.seen_ns, woken.cpu),
+        None => cutter.cut_without_a_switch(anchors, window, woken.cpu),
     }
     cutter.spans
 }
@@ -174,6 +183,16 @@ mod tests {
     }
 
     #[test]
+    fn without_the_switch_the_wait_ends_with_the_last_record_of_another_thread() {
+        use PhaseName::*;
+        let anchors = Anchors { expired: at(1200), woken: at(1250), last_waiting: at(1700), ..Anchors::default() };
+        assert_eq!(
+            lengths(&anchors, HOME),
+            [(TimerDelay, 200), (WakePath, 50), (SchedulingDelay, 450), (Untraced, 300)]
+        );
+    }
+
+    #[test]
     fn all_anchors_give_all_phases() {
         use PhaseName::*;
         let anchors = Anchors {
@@ -183,6 +202,7 @@ mod tests {
             waking: at(1360),
             woken: at(1400),
             switched: at(1700),
+            last_waiting: None,
         };
         let expected = [
             (LateArm, 100),
@@ -280,6 +300,7 @@ mod tests {
             waking: at(99999),
             woken: at(-5),
             switched: at(1001),
+            last_waiting: None,
         };
         lengths(&anchors, HOME);
     }

@@ -5,7 +5,7 @@
 //! ordinary tasks a share. The fair server never gives the CPU to nobody.
 
 use crate::account::ledger::Piece;
-use crate::read::event::{Event, EventKind, IDLE_EXIT, flag};
+use crate::read::event::{Event, EventKind, IDLE_EXIT};
 use crate::recognise::case::{Case, held};
 use crate::replay::context::Context;
 use crate::replay::thread_life::{LifeSpan, LifeState};
@@ -253,11 +253,8 @@ fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool) -> Op
                 next != own && next_prio >= 100 && (waits(event.ts_ns) || (prev == own && prev_state & 0xff == 0))
             }
             EventKind::Idle { state } => state != IDLE_EXIT && waits(event.ts_ns),
-            // Idle that is interrupted on its way to the scheduler has decided nothing.
             _ => {
-                let interrupted = event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) != 0;
                 waits(event.ts_ns)
-                    && !(interrupted && event.tid == 0)
                     && event.tid != own
                     && !case.names().is_rt(event.tid)
                     && asked_later(event)

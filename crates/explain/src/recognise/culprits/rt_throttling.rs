@@ -46,7 +46,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     }
     let spender = found.spender(case).map(|tid| case.names().task(tid));
     let spent = match &spender {
-        Some(name) => format!("{name} had used up their budget"),
+        Some(name) => format!("{name} had used up the budget"),
         None => "the budget was used up before the trace starts".into(),
     };
     if period.is_some() {
