@@ -42,6 +42,24 @@ struct LineValues {
 
 /// Bytes of `struct gpio_v2_line_event`.
 const EVENT_BYTES: usize = 48;
+/// Its `id` of a rising edge.
+const RISING_EDGE: u32 = 1;
+
+/// An edge as the kernel saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineEdge {
+    /// In ns of CLOCK_MONOTONIC.
+    pub at_ns: i64,
+    pub rising: bool,
+}
+
+impl LineEdge {
+    fn of(event: &[u8; EVENT_BYTES]) -> Self {
+        let [a, b, c, d, e, f, g, h, kind @ ..] = *event;
+        let kind = u32::from_ne_bytes([kind[0], kind[1], kind[2], kind[3]]);
+        Self { at_ns: u64::from_ne_bytes([a, b, c, d, e, f, g, h]) as i64, rising: kind == RISING_EDGE }
+    }
+}
 
 /// The request `_IOWR(0xb4, number, size)` in the encoding of most architectures.
 const fn request(number: u32, size: usize) -> u32 {
@@ -100,21 +118,36 @@ impl Line {
         }
     }
 
-    /// Waits for an edge; when the kernel saw it, in ns of CLOCK_MONOTONIC.
+    /// Waits for an edge.
     ///
     /// # Errors
     /// Those of read(2).
     #[inline]
-    pub fn edge_ns(&self) -> io::Result<i64> {
+    pub fn edge(&self) -> io::Result<LineEdge> {
         let mut event = [0u8; EVENT_BYTES];
         let count = (&self.0).read(&mut event)?;
         if count != EVENT_BYTES {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(u64::from_ne_bytes(event[..8].try_into().unwrap_or_default()) as i64)
+        Ok(LineEdge::of(&event))
     }
 
     pub fn file(&self) -> &File {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_has_its_time_stamp_and_its_direction() {
+        let mut event = [0xff; EVENT_BYTES];
+        event[..8].copy_from_slice(&7_000_000_001_u64.to_ne_bytes());
+        event[8..12].copy_from_slice(&1_u32.to_ne_bytes());
+        assert_eq!(LineEdge::of(&event), LineEdge { at_ns: 7_000_000_001, rising: true });
+        event[8..12].copy_from_slice(&2_u32.to_ne_bytes());
+        assert!(!LineEdge::of(&event).rising);
     }
 }

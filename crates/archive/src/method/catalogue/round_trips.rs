@@ -139,6 +139,12 @@ pub const GPIO: MethodDefinition = MethodDefinition {
             what: "line that changes with each stimulus or answer",
         },
         MethodOption {
+            key: "edge",
+            values: Values::OneOf(&["both", "falling", "rising"]),
+            what: "role=answer: the edges that are a stimulus; with one direction the answer is a rising edge, which the \
+                   opposite edge takes back",
+        },
+        MethodOption {
             key: "sample",
             values: Values::OneOf(&["round-trip", "arrival"]),
             what: "role=stimulus: the round trip, or from the kernel's time stamp of the answer to the thread",

@@ -11,19 +11,51 @@ use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, MethodRequest};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const CHIP: &str = "/dev/gpiochip0";
 
 pub struct Gpio;
 
-impl Edges for Line {
+/// What a line that answers needs; a test has no GPIO chip.
+trait Level: Send + Sync {
+    fn set(&self, high: bool);
+}
+
+impl Level for Line {
+    fn set(&self, high: bool) {
+        // A line that does not change shows as no answer.
+        let _ = Line::set(self, high);
+    }
+}
+
+/// A line on which every change is an edge, or only the changes in one direction.
+struct Watched {
+    line: Line,
+    direction: Option<OneDirection>,
+}
+
+/// The edge that is a stimulus. The opposite one ends the pulse of the other machine, and with it the answer.
+struct OneDirection {
+    rising: bool,
+    answer: Arc<Pulsed<Line>>,
+}
+
+impl Edges for Watched {
     #[inline]
     fn wait(&mut self) -> Edge {
-        if let Some(without) = readable(self.file()) {
+        if let Some(without) = readable(self.line.file()) {
             return without;
         }
-        self.edge_ns().map_or(Edge::Closed, |at_ns| Edge::Seen { at_ns: Some(at_ns) })
+        let Ok(edge) = self.line.edge() else { return Edge::Closed };
+        match &self.direction {
+            Some(one) if one.rising != edge.rising => {
+                one.answer.end();
+                Edge::Nothing
+            }
+            _ => Edge::Seen { at_ns: Some(edge.at_ns) },
+        }
     }
 }
 
@@ -36,8 +68,30 @@ struct Toggled {
 impl Pulses for Toggled {
     fn pulse(&self, _number: u8) {
         let high = !self.high.fetch_xor(true, Relaxed);
-        // A line that does not change shows as no answer.
-        let _ = self.line.set(high);
+        Level::set(&self.line, high);
+    }
+}
+
+/// Only the rising edges of the line are answers.
+struct Pulsed<L> {
+    line: L,
+    high: AtomicBool,
+}
+
+impl<L: Level> Pulsed<L> {
+    fn end(&self) {
+        if self.high.swap(false, Relaxed) {
+            self.line.set(false);
+        }
+    }
+}
+
+impl<L: Level> Pulses for Arc<Pulsed<L>> {
+    fn pulse(&self, _number: u8) {
+        // An answer that came after the end of the other machine's pulse is still there.
+        self.end();
+        self.high.store(true, Relaxed);
+        self.line.set(true);
     }
 }
 
@@ -48,12 +102,25 @@ fn chip(request: &MethodRequest) -> &str {
 fn station(site: &Site, cpu: u32) -> io::Result<Station> {
     let request = site.request();
     let chip = Path::new(chip(request));
-    let edges = Line::input(chip, request.number("in") as u32)?;
-    let toggled = Toggled { line: Line::output(chip, request.number("out") as u32)?, high: AtomicBool::new(false) };
+    let line = Line::input(chip, request.number("in") as u32)?;
+    let (answer, high) = (Line::output(chip, request.number("out") as u32)?, AtomicBool::new(false));
+    let rising = match request.value("edge") {
+        Some("rising") => Some(true),
+        Some("falling") => Some(false),
+        _ => None,
+    };
     if Role::of(request) == Role::Answer {
-        let (input, output) = unnumbered::answering(edges, toggled);
+        let (input, output) = match rising {
+            None => unnumbered::answering(Watched { line, direction: None }, Toggled { line: answer, high }),
+            Some(rising) => {
+                let answer = Arc::new(Pulsed { line: answer, high });
+                let direction = Some(OneDirection { rising, answer: answer.clone() });
+                unnumbered::answering(Watched { line, direction }, answer)
+            }
+        };
         return answering::station(site, cpu, input, output);
     }
+    let (edges, toggled) = (Watched { line, direction: None }, Toggled { line: answer, high });
     let stretch = match request.value("sample") {
         Some("arrival") => Stretch::Arrival,
         _ => Stretch::RoundTrip,
@@ -76,6 +143,10 @@ impl MeasuringMethod for Gpio {
         }
         // Which lines are wired is known to the user alone.
         let wired = |request: &MethodRequest| request.is_set("in") && request.is_set("out");
+        if request.is_some_and(|request| request.is_set("edge") && Role::of(request) != Role::Answer) {
+            let text = "edge= is for role=answer".to_owned();
+            return obstacle(ObstacleKind::Wiring, text, "leave out edge=, or answer with role=answer");
+        }
         if request.is_some_and(wired) {
             return Vec::new();
         }
@@ -106,6 +177,27 @@ mod tests {
         std::fs::write(root.path().join("dev/gpiochip0"), "").unwrap();
         assert_eq!(kinds("gpio:in=0"), [ObstacleKind::Wiring]);
         assert_eq!(kinds("gpio:in=0,out=1"), []);
+        assert_eq!(kinds("gpio:in=0,out=1,edge=falling"), []);
+        assert_eq!(kinds("gpio:in=0,out=1,edge=falling,role=stimulus"), [ObstacleKind::Wiring]);
         assert_eq!(kinds("gpio:in=0,out=1,chip=/dev/gpiochip1"), [ObstacleKind::Device]);
+    }
+
+    impl Level for std::sync::Mutex<Vec<bool>> {
+        fn set(&self, high: bool) {
+            self.lock().unwrap().push(high);
+        }
+    }
+
+    #[test]
+    fn every_answer_to_one_direction_is_a_rising_edge() {
+        let line = Arc::new(Pulsed { line: std::sync::Mutex::default(), high: AtomicBool::new(false) });
+        line.end();
+        line.pulse(1);
+        line.end();
+        line.end();
+        // The answer to 3 comes while that to 2 still stands.
+        line.pulse(2);
+        line.pulse(3);
+        assert_eq!(*line.line.lock().unwrap(), [true, false, true, false, true]);
     }
 }
