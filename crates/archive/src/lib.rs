@@ -39,6 +39,7 @@ pub mod sample;
 pub mod samples_file;
 pub mod settings;
 pub mod spike;
+pub mod stimulus;
 pub mod storage;
 pub mod summary;
 pub mod tracer;

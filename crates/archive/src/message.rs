@@ -13,6 +13,7 @@ pub use crate::problem::{Problem, Severity};
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
+use crate::stimulus::StimulusBoard;
 use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
 use serde::{Deserialize, Serialize};
@@ -164,6 +165,8 @@ pub enum Message {
     Watched(Vec<WatchedSeries>),
     /// Said by the host that started the watched command and reads what it prints.
     OutputCounts(OutputCounts),
+    /// Said by the host, which asks the board; a later message replaces an earlier one.
+    StimulusBoard(Box<StimulusBoard>),
     Loss(Loss),
     Problem(Problem),
     End {

@@ -21,6 +21,7 @@ use crate::recorded::{FlightRecording, RECORDED_FILE, RECORDED_VERSION, Recorded
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::{Spike, SpikeReason};
+use crate::stimulus::StimulusBoard;
 use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
 use crate::write_error::WriteError;
@@ -91,6 +92,8 @@ pub struct Run {
     pub watched: BTreeMap<u32, WatchedSeries>,
     /// Lines of the watched command's output that were to be counted.
     pub output: OutputCounts,
+    /// What an external board measured that gave the stimuli.
+    pub stimulus_board: Option<StimulusBoard>,
     /// In chronological order, without dropped ones; those recorded afterwards come last. At most [`SPIKES_MAX`].
     pub spikes: Vec<Spike>,
     /// Spikes that were left out because there were too many.
@@ -293,6 +296,7 @@ impl Run {
                 let room = LINES_KEPT_MAX - self.output.lines.len();
                 self.output.lines.extend(counts.lines.into_iter().take(room));
             }
+            Message::StimulusBoard(board) => self.stimulus_board = Some(board.normalised()),
             Message::Loss(loss) => self.losses.push(loss),
             Message::Problem(problem) => self.problems.push(problem),
             Message::End { ending, monotonic_ns } => self.ending = Some((ending, monotonic_ns)),

@@ -2,6 +2,7 @@
 
 use crate::audit::AuditSettings;
 use crate::method::{Method, MethodRequest};
+use crate::stimulus::StimulusRequest;
 use crate::tracer::{KernelSource, TracerSettings};
 use crate::watched::WatchSettings;
 use serde::{Deserialize, Serialize};
@@ -180,6 +181,10 @@ pub struct RunSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub fio_jobs: Option<String>,
+    /// The external board that gives the stimuli of `method`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub stimulus: Option<StimulusRequest>,
 }
 
 impl Default for RunSettings {
@@ -208,6 +213,7 @@ impl Default for RunSettings {
             counters: true,
             method: MethodRequest::default(),
             fio_jobs: None,
+            stimulus: None,
         }
     }
 }

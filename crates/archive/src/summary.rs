@@ -3,10 +3,12 @@
 mod bars;
 mod counted;
 mod figures;
+mod stimulus;
 
 pub use bars::{CpuHistogram, HistogramBar};
 pub use counted::{BESIDE_NS, CountedText, PrintedLine, SpikeBeside};
 pub use figures::LatencyFigures;
+pub use stimulus::StimulusBoardSummary;
 
 use crate::causes::RunCauses;
 use crate::counters::{CounterSecond, CounterSummary, condensed};
@@ -184,6 +186,10 @@ pub struct RunSummary {
     /// Texts that were counted in the output of a watched command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<CountedText>,
+    /// What an external board measured that gave the stimuli.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub stimulus_board: Option<StimulusBoardSummary>,
     /// What the kernel counted, over the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterSummary>,
@@ -281,6 +287,7 @@ impl RunSummary {
             spikes: spike_summaries(run, explanations),
             loads: run.loads.clone(),
             counted: counted::counted(run, start),
+            stimulus_board: run.stimulus_board.as_ref().map(StimulusBoardSummary::of),
             counters: condensed(&run.counters),
             kernel_series: kernel_series(run),
             latency_traces: latency_traces(run),

@@ -132,6 +132,12 @@ pub const RULES: &[Rule] = &[
         reason: "a plan has notes, contacts and commands; lines of output can have anything",
     },
     Rule {
+        kind: "stimulus boards",
+        action: Action::Name("board"),
+        fields: &["StimulusRequest.address", "StimulusBoard.address"],
+        reason: "the address of a board names a network",
+    },
+    Rule {
         kind: "fio jobs",
         action: Action::Absent,
         fields: &["RunSettings.fio_jobs"],

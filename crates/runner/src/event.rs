@@ -121,6 +121,7 @@ impl Event {
             | Message::Counters(_)
             | Message::Watched(_)
             | Message::OutputCounts(_)
+            | Message::StimulusBoard(_)
             | Message::LatencyTrace(_)
             | Message::KernelSeries(_)
             | Message::SpikeDropped { .. }

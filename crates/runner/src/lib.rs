@@ -10,3 +10,4 @@ pub mod plan;
 pub mod problem;
 pub mod restore;
 pub mod run;
+pub mod stimulus;

@@ -13,6 +13,7 @@ pub use received::RECEIVED_FILE;
 use crate::event::Event;
 use crate::problem::RunProblem;
 use crate::restore::{RestoreError, restore};
+use crate::stimulus::{Board, connect};
 use archive::ARCHIVE_VERSION;
 use archive::manifest::{Manifest, RunState};
 use archive::message::{Message, Problem, RunPhase, Severity};
@@ -27,7 +28,7 @@ use received::Received;
 use session::Session;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
 /// File of the archive with the target's console output.
@@ -118,6 +119,12 @@ struct Extras<'a> {
     counted: Option<&'a CountedOutput>,
 }
 
+/// What the host follows beside the meter.
+struct Beside<'a> {
+    counted: Option<&'a CountedOutput>,
+    board: Option<Board>,
+}
+
 fn run_with(
     target: &mut dyn Target,
     request: &RunRequest,
@@ -146,7 +153,20 @@ fn run_with(
     if target.keeps_output() {
         received = Some(Received::create(&request.directory)?);
     }
-    let facts = match measure(target, request, stop, &mut writer, (received.as_mut(), counted), watch) {
+    // Before anything happens on the target: without its stimuli there is nothing to measure.
+    let board = request.settings.stimulus.as_ref().map(|asked| connect(asked, request.settings.interval_ns, stop));
+    let beside = match board.transpose() {
+        Ok(board) => Ok(Beside { counted, board }),
+        Err(problem) => Err(Problem::new(Severity::Invalid, &problem)),
+    };
+    let measured = match beside {
+        Ok(beside) => measure(target, request, stop, &mut writer, (received.as_mut(), beside), watch),
+        Err(problem) => {
+            let stop_requests = usize::from(stop.count() > 0);
+            Ok(Facts { start_failure: Some(problem), stop_requests, ..Facts::default() })
+        }
+    };
+    let facts = match measured {
         Ok(facts) => facts,
         Err(error) => {
             let stopped = matches!(error, TargetError::Stopped { .. });
@@ -247,7 +267,7 @@ fn measure(
     request: &RunRequest,
     stop: &StopRequests,
     writer: &mut RunWriter,
-    (received, counted): (Option<&mut Received>, Option<&CountedOutput>),
+    (received, beside): (Option<&mut Received>, Beside<'_>),
     watch: &mut dyn FnMut(Event),
 ) -> Result<Facts, TargetError> {
     let meter = Command { program: request.meter.clone(), arguments: vec!["measure".into()] };
@@ -263,7 +283,8 @@ fn measure(
     Ok(Session::new(command, writer, &limits, stop, watch)
         .storing_afterwards(target.is_this_machine() && is_short(&request.settings))
         .keeping(received)
-        .counting(counted)
+        .counting(beside.counted)
+        .stimulated_by(beside.board, request.settings.duration_ns.map(Duration::from_nanos))
         .follow())
 }
 

@@ -18,6 +18,7 @@ pub mod kernel_tracers;
 pub mod page;
 pub mod progress;
 pub mod screen;
+pub mod stimulus;
 pub mod summary;
 pub mod table;
 pub mod watched;

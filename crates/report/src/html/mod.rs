@@ -15,6 +15,7 @@ mod ledger;
 mod machine;
 mod settings;
 mod spikes;
+mod stimulus;
 
 use super::number;
 use super::plot::{self, Plots};
@@ -53,6 +54,7 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
                     li { a href="#answer" { "The answer" } }
                     li { a href="#distribution" { "How often, how late" } }
                     li { a href="#time" { "When" } }
+                    @if summary.stimulus_board.is_some() { li { a href="#stimulus-board" { (crate::stimulus::TITLE) } } }
                     @if summary.storage.is_some() { li { a href="#block-requests" { "Where the time went" } } }
                     @if plots.counters.is_some() { li { a href="#counters" { "What the machine did" } } }
                     @if !summary.counted.is_empty() { li { a href="#counted" { (crate::counted::TITLE) } } }
@@ -80,6 +82,7 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
                 "The latest wake-up of each second on each CPU. A mark shows a wake-up whose trace was kept; it leads to its \
                  account below. Equal distances between the peaks suggest a periodic cause."
             }))
+            (stimulus::section(summary, plots))
             (block_requests::section(summary))
             (counters::section(summary, plots))
             (counted::section(summary))

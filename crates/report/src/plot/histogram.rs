@@ -1,10 +1,11 @@
-//! Latency histogram, one outline per CPU: logarithmic counts over logarithmic latency.
+//! Latency histogram, one outline per CPU or of a stimulus board: logarithmic counts over logarithmic latency.
 
 use super::axis::Axis;
 use super::bins::binned;
 use super::drawing::{Anchor, Drawing};
 use crate::number;
-use archive::summary::{HistogramBar, ReportData};
+use archive::stimulus::CELL_NS;
+use archive::summary::{HistogramBar, ReportData, StimulusBoardSummary};
 use std::fmt::Write;
 use words::vocabulary;
 
@@ -17,24 +18,67 @@ const BOTTOM: f64 = 312.0;
 /// A count of one must be above the base line.
 const BASE: f64 = 0.5;
 
+/// What a picture shows.
+struct Content<'a> {
+    histograms: Vec<&'a [HistogramBar]>,
+    names: Vec<String>,
+    limit: Option<i64>,
+    label: String,
+    /// What is counted, and what its latency is.
+    axes: (&'static str, &'static str),
+}
+
 pub fn draw(data: &ReportData) -> Option<Drawing> {
-    let bars = || data.histograms.iter().flat_map(|histogram| &histogram.bars);
+    let names = data.histograms.iter().map(|histogram| vocabulary::series_of_thread(&data.summary, histogram.thread));
+    draw_content(&Content {
+        histograms: data.histograms.iter().map(|histogram| histogram.bars.as_slice()).collect(),
+        names: names.collect(),
+        limit: data.summary.settings.as_ref().and_then(|settings| settings.limit_ns),
+        label: label(data),
+        axes: ("wake-ups", vocabulary::latency_axis(&data.summary)),
+    })
+}
+
+/// The cells that a stimulus board sent.
+pub fn draw_board(board: &StimulusBoardSummary) -> Option<Drawing> {
+    let bars = board_bars(board);
+    draw_content(&Content {
+        histograms: vec![&bars],
+        names: vec![board.board.protocol.to_string()],
+        limit: None,
+        label: "Histogram of the answers that the stimulus board measured.".into(),
+        axes: ("answers", "from the board's edge to the answer"),
+    })
+}
+
+/// The last cell also has what is longer.
+fn board_bars(board: &StimulusBoardSummary) -> Vec<HistogramBar> {
+    let cells = &board.board.cells;
+    let bar = |(cell, count): (usize, &u32)| {
+        let low_ns = cell as i64 * CELL_NS;
+        let inside = low_ns + CELL_NS - 1;
+        let high_ns = if cell + 1 == cells.len() { board.latency_ns.max.unwrap_or(0).max(inside) } else { inside };
+        HistogramBar { low_ns, high_ns, count: u64::from(*count) }
+    };
+    cells.iter().enumerate().filter(|(_, count)| **count > 0).map(bar).collect()
+}
+
+fn draw_content(content: &Content) -> Option<Drawing> {
+    let bars = || content.histograms.iter().copied().flatten();
     let low = bars().map(|bar| bar.low_ns).min()?.max(1) as f64;
-    let limit = data.summary.settings.as_ref().and_then(|settings| settings.limit_ns);
+    let limit = content.limit;
     let high = bars().map(|bar| bar.high_ns).chain(limit).max()?.max(2) as f64;
     let x = Axis::logarithmic(low * 0.9, high * 1.15, LEFT, RIGHT);
     let octaves = (x.high / x.low).log2();
-    let lines: Vec<_> =
-        data.histograms.iter().map(|histogram| binned(&histogram.bars, octaves, RIGHT - LEFT)).collect();
+    let lines: Vec<_> = content.histograms.iter().map(|bars| binned(bars, octaves, RIGHT - LEFT)).collect();
     let most = lines.iter().flatten().map(|(_, bin)| bin.count).max()? as f64;
     let y = Axis::logarithmic(BASE, most.max(1.0) * 1.6, BOTTOM, TOP);
-    let mut drawing = Drawing::new(WIDTH, HEIGHT, label(data));
-    grid(&mut drawing, &x, &y, vocabulary::latency_axis(&data.summary));
+    let mut drawing = Drawing::new(WIDTH, HEIGHT, content.label.clone());
+    grid(&mut drawing, &x, &y, content.axes);
     for (index, bins) in lines.iter().enumerate() {
         drawing.path(&format!("series series-{}", index % 8), &outline(bins, &x, &y));
     }
-    let names = data.histograms.iter().map(|histogram| vocabulary::series_of_thread(&data.summary, histogram.thread));
-    legend(&mut drawing, &names.collect::<Vec<_>>());
+    legend(&mut drawing, &content.names);
     if let Some(limit) = limit {
         let at = x.at(limit as f64);
         drawing.line("limit", at, TOP, at, BOTTOM);
@@ -61,7 +105,7 @@ fn label(data: &ReportData) -> String {
     )
 }
 
-fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis, title: &str) {
+fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis, (counted, title): (&str, &str)) {
     for tick in y.ticks(5) {
         drawing.line("grid", LEFT, y.at(tick), RIGHT, y.at(tick));
         drawing.text("tick", LEFT - 8.0, y.at(tick) + 4.0, Anchor::End, &number::axis_count(tick));
@@ -71,7 +115,7 @@ fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis, title: &str) {
         drawing.text("tick", x.at(tick), BOTTOM + 18.0, Anchor::Middle, &number::axis_time(tick));
     }
     drawing.line("axis", LEFT, BOTTOM, RIGHT, BOTTOM);
-    drawing.text("axis-title", LEFT, TOP - 24.0, Anchor::Start, "wake-ups");
+    drawing.text("axis-title", LEFT, TOP - 24.0, Anchor::Start, counted);
     drawing.text("axis-title", RIGHT, BOTTOM + 38.0, Anchor::End, title);
 }
 

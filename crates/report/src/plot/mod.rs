@@ -28,6 +28,8 @@ pub struct Plots {
     pub histogram: Option<String>,
     pub latency: Option<String>,
     pub counters: Option<String>,
+    /// Of the stimulus board.
+    pub board: Option<String>,
     /// By spike number. Empty for those that only the script draws.
     pub spikes: BTreeMap<u32, String>,
 }
@@ -50,6 +52,7 @@ impl Plots {
             histogram: histogram::draw(data).map(|drawing| drawing.inline()),
             latency: latency::draw(data).map(|drawing| drawing.inline()),
             counters: counters::draw(data).map(|drawing| drawing.inline()),
+            board: data.summary.stimulus_board.as_ref().and_then(histogram::draw_board).map(|drawing| drawing.inline()),
             spikes,
         }
     }
@@ -61,6 +64,8 @@ pub fn drawings(data: &ReportData) -> Vec<(String, Drawing)> {
     drawings.extend(histogram::draw(data).map(|drawing| ("histogram.png".to_owned(), drawing)));
     drawings.extend(latency::draw(data).map(|drawing| ("latency.png".to_owned(), drawing)));
     drawings.extend(counters::draw(data).map(|drawing| ("counters.png".to_owned(), drawing)));
+    let board = data.summary.stimulus_board.as_ref().and_then(histogram::draw_board);
+    drawings.extend(board.map(|drawing| ("stimulus-board.png".to_owned(), drawing)));
     for entry in data.summary.late_spikes() {
         let file = format!("spike-{:04}.png", entry.spike.number);
         drawings.extend(spike::draw(entry, data.summary.virtual_time).map(|drawing| (file, drawing)));

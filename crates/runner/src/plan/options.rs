@@ -8,6 +8,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextKey {
     Method,
+    Stimulus,
     Duration,
     Cycles,
     Interval,
@@ -58,6 +59,7 @@ pub enum Key {
 /// `[measurement]`
 pub const MEASUREMENT: &[(&str, Key)] = &[
     ("method", Key::Text(TextKey::Method)),
+    ("stimulus", Key::Text(TextKey::Stimulus)),
     ("duration", Key::Text(TextKey::Duration)),
     ("cycles", Key::Text(TextKey::Cycles)),
     ("interval", Key::Text(TextKey::Interval)),

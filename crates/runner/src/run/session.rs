@@ -6,6 +6,7 @@ use super::ending::{Facts, Stuck};
 use super::limits::TimeLimits;
 use super::received::Received;
 use crate::event::{Event, StopReason};
+use crate::stimulus::Board;
 use archive::STREAM_VERSION;
 use archive::absence::SpikeAbsences;
 use archive::frame::{Decoder, Item};
@@ -35,6 +36,11 @@ pub struct Session<'a> {
     decoder: Decoder,
     received: Option<&'a mut Received>,
     counted: Option<&'a CountedOutput>,
+    board: Option<Board>,
+    /// Length of the measurement that the board is asked for.
+    measured: Option<Duration>,
+    /// The user's request to stop waits until the board has ended.
+    holds_request: bool,
     stores_afterwards: bool,
     phase: Option<RunPhase>,
     /// Time that counts against the limits, and the host's clock when it was last advanced.
@@ -65,6 +71,9 @@ impl<'a> Session<'a> {
             decoder: Decoder::default(),
             received: None,
             counted: None,
+            board: None,
+            measured: None,
+            holds_request: false,
             stores_afterwards: false,
             phase: None,
             listened: Duration::ZERO,
@@ -95,6 +104,13 @@ impl<'a> Session<'a> {
         self
     }
 
+    /// Has an external board give stimuli during the measurement.
+    pub fn stimulated_by(mut self, board: Option<Board>, measured: Option<Duration>) -> Self {
+        self.board = board;
+        self.measured = measured;
+        self
+    }
+
     /// Processes the bytes received before the connection was lost.
     pub fn resuming(mut self, before: &[u8]) -> Self {
         let items = self.decoder.push(before);
@@ -118,6 +134,7 @@ impl<'a> Session<'a> {
             }
             self.report_what_was_said();
             self.keep_what_was_counted();
+            self.follow_board();
             self.report_what_the_host_saw(false);
             if !self.heed_requests() || !self.heed_limits() {
                 self.command.kill();
@@ -154,6 +171,7 @@ impl<'a> Session<'a> {
         self.hold_files(false);
         self.report_what_was_said();
         self.keep_what_was_counted();
+        self.finish_board();
         self.report_what_the_host_saw(true);
         self.facts.phase = self.phase;
         self.facts.diagnostics = self.command.diagnostics();
@@ -177,6 +195,46 @@ impl<'a> Session<'a> {
         while let Some(counts) = self.counted.and_then(CountedOutput::take) {
             // If the archive cannot be written, the next frame shows it.
             let _ = self.writer.append(&Message::OutputCounts(counts));
+        }
+    }
+
+    fn follow_board(&mut self) {
+        let now = self.listened;
+        let Some(board) = &mut self.board else { return };
+        board.advance(now);
+        let is_over = board.is_over();
+        self.keep_what_the_board_measured();
+        if is_over && std::mem::take(&mut self.holds_request) {
+            self.ask_to_stop(StopReason::Requested);
+        }
+    }
+
+    fn finish_board(&mut self) {
+        if let Some(board) = &mut self.board {
+            board.finish(self.listened);
+            self.keep_what_the_board_measured();
+        }
+    }
+
+    fn keep_what_the_board_measured(&mut self) {
+        let Some(board) = &mut self.board else { return };
+        if let Some(figures) = board.figures(self.listened) {
+            // If the archive cannot be written, the next frame shows it.
+            let _ = self.writer.append(&Message::StimulusBoard(Box::new(figures)));
+        }
+        if let Some(problem) = board.problem() {
+            let _ = self.writer.append(&Message::Problem(problem.clone()));
+            (self.watch)(Event::Problem(problem));
+        }
+    }
+
+    /// The board measures as long as the target does.
+    fn conduct_board(&mut self, phase: RunPhase) {
+        let Some(board) = &mut self.board else { return };
+        match phase {
+            RunPhase::Measure => board.start(self.listened, self.measured),
+            RunPhase::Collect | RunPhase::Restore => board.stop(self.listened),
+            _ => {}
         }
     }
 
@@ -236,6 +294,7 @@ impl<'a> Session<'a> {
             Item::Message(Message::Phase { phase, .. }) => {
                 self.phase = Some(*phase);
                 self.phase_since = self.listened;
+                self.conduct_board(*phase);
             }
             Item::Message(Message::Problem(problem)) if problem.severity == Severity::Invalid => {
                 self.facts.invalid = Some(problem.clone());
@@ -291,6 +350,14 @@ impl<'a> Session<'a> {
         }
         let first = self.facts.stop_requests == 0;
         self.facts.stop_requests = requests;
+        if first && requests == 1 && self.board.as_ref().is_some_and(Board::is_measuring) {
+            // Stimuli that the target no longer answers would count as lost.
+            self.holds_request = true;
+            if let Some(board) = &mut self.board {
+                board.stop(self.listened);
+            }
+            return true;
+        }
         if first && requests == 1 {
             self.ask_to_stop(StopReason::Requested);
             return true;

@@ -4,6 +4,7 @@ mod extent;
 mod load;
 mod output;
 pub mod planned;
+mod stimulus;
 mod thread_file;
 mod trace;
 mod tracer;
@@ -20,6 +21,7 @@ use crate::options::quantity::{
 };
 use archive::method::{Method, MethodRequest};
 use archive::settings::{Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
+use archive::stimulus::StimulusRequest;
 use clap::{Args, ValueEnum};
 use std::fs::File;
 use std::io::Read;
@@ -43,6 +45,9 @@ pub struct RunArguments {
     /// What a sample measures: a method with its options, like semaphore:kind=sysv; `tardy methods` lists them
     #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "timer", value_parser = MethodRequest::parse, help_heading = "Measurement")]
     method: MethodRequest,
+    /// Have an external board give the stimuli of --method gpio and measure the answers, too: latmon:ADDRESS
+    #[arg(long, value_name = "latmon:ADDRESS", value_parser = StimulusRequest::parse, help_heading = "Measurement")]
+    stimulus: Option<StimulusRequest>,
     /// Have fio on the target run the jobs of this job file: --method storage:engine=fio
     #[arg(long, value_name = "FILE", help_heading = "Measurement")]
     fio: Option<PathBuf>,
@@ -158,9 +163,10 @@ impl RunArguments {
 
     /// The settings for the meter. A machine in virtual time keeps every sample and is traced only on request.
     pub fn settings(&self, virtual_time: bool) -> Result<RunSettings, UsageError> {
+        let duration_ns = self.extent.duration.or(if self.cycles.is_some() { None } else { Some(DURATION_NS_DEFAULT) });
         Ok(RunSettings {
             interval_ns: self.interval,
-            duration_ns: self.extent.duration.or(if self.cycles.is_some() { None } else { Some(DURATION_NS_DEFAULT) }),
+            duration_ns,
             cycles: self.cycles,
             settle_ns: self.settle,
             cpus: self.cpus.clone().map(|CpuList(cpus)| cpus),
@@ -185,8 +191,9 @@ impl RunArguments {
             watch: None,
             audit: None,
             counters: !virtual_time && !self.no_counters,
-            method: thread_file::with_threads(&self.method_with_engine()?)?,
+            method: self.with_edges(thread_file::with_threads(&self.method_with_engine()?)?),
             fio_jobs: self.fio.as_deref().map(fio_jobs).transpose()?,
+            stimulus: self.checked_stimulus(duration_ns)?,
         })
     }
 

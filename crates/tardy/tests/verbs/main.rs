@@ -41,6 +41,7 @@ mod real_meter;
 mod results;
 mod run;
 mod saved;
+mod stimulus_board;
 mod storage_live;
 mod target;
 mod tutorial;

@@ -10,6 +10,7 @@ use crate::options::quantity::{
 use archive::load::LoadWordsError;
 use archive::method::{MethodRequest, MethodWordsError};
 use archive::settings::LoadRequest;
+use archive::stimulus::{StimulusRequest, StimulusWordsError};
 use clap::ValueEnum;
 use runner::plan::LoadChoice;
 use runner::plan::document::{Problem, Written};
@@ -28,6 +29,8 @@ pub enum ValueError {
     Load(#[from] LoadWordsError),
     #[error(transparent)]
     Method(#[from] MethodWordsError),
+    #[error(transparent)]
+    Stimulus(#[from] StimulusWordsError),
     #[error("`{value}` is not one of {}", .names.join(", "))]
     Name { value: String, names: Vec<String> },
     #[error("`{value}` is not a whole number of at least {least}")]
@@ -68,6 +71,7 @@ impl RunArguments {
     fn set_text(&mut self, key: TextKey, value: &str) -> Result<(), ValueError> {
         match key {
             TextKey::Method => self.method = MethodRequest::parse(value)?,
+            TextKey::Stimulus => self.stimulus = Some(StimulusRequest::parse(value)?),
             TextKey::Duration => self.extent.duration = Some(positive_time_ns(value)?),
             TextKey::Cycles => self.cycles = Some(number(value, 1)?),
             TextKey::Interval => self.interval = interval_ns(value)?,
@@ -152,8 +156,9 @@ mod tests {
     use runner::plan::options::{MEASUREMENT, TRACE};
 
     /// Each key of a plan with a value, and the equivalent words of the command line.
-    const SAME: [(&str, &str, &str, &str); 29] = [
+    const SAME: [(&str, &str, &str, &str); 30] = [
         ("measurement", "method", "\"semaphore:kind=sysv\"", "--method semaphore:kind=sysv"),
+        ("measurement", "stimulus", "\"latmon:10.0.0.7\"", "--stimulus latmon:10.0.0.7"),
         ("measurement", "duration", "\"2s\"", "--duration 2s"),
         ("measurement", "cycles", "7", "--cycles 7"),
         ("measurement", "interval", "\"250us\"", "--interval 250us"),

@@ -1,0 +1,62 @@
+//! Sentences about what an external board measured that gave the stimuli.
+
+use archive::summary::StimulusBoardSummary;
+use words::figures::latency;
+
+/// Title of the section.
+pub const TITLE: &str = "Measured by the stimulus board";
+
+/// Who measured from where to where, and with which clock.
+pub fn whose(board: &StimulusBoardSummary) -> String {
+    format!(
+        "{} at {}, by the board's own clock: from each edge that it gave, {} after the answer before, until it saw the answering \
+         edge.",
+        board.board.protocol,
+        board.board.address,
+        latency(i64::from(board.board.period_us) * 1000),
+    )
+}
+
+/// What the other figures of the run are.
+pub const OTHERS: &str = "The figures of the CPUs are the target's own, by the target's clock: they start when its kernel sees the \
+                          edge.";
+
+/// What is not in the figures.
+pub fn reservation(board: &StimulusBoardSummary) -> Option<&'static str> {
+    (!board.board.complete)
+        .then_some("The board did not end its measurement, so its last answers and its histogram are missing.")
+}
+
+/// What an overrun is.
+pub const OVERRUNS: &str =
+    "An overrun is a stimulus without an answer in time, or a further period that a late answer took.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::stimulus::{StimulusBoard, StimulusProtocol};
+    use archive::summary::LatencyFigures;
+
+    #[test]
+    fn it_says_whose_clock_measured_and_what_is_missing() {
+        let board = StimulusBoard {
+            protocol: StimulusProtocol::Latmon,
+            address: "192.168.1.58:2306".into(),
+            period_us: 1000,
+            records: 0,
+            answers: 0,
+            overruns: 0,
+            latency_ns_min: None,
+            latency_ns_max: None,
+            latency_ns_sum: 0,
+            cells: Vec::new(),
+            complete: false,
+        };
+        let mut summary = StimulusBoardSummary { board, latency_ns: LatencyFigures::default() };
+        let said = whose(&summary);
+        assert!(said.starts_with("latmon at 192.168.1.58:2306, by the board's own clock"), "{said}");
+        assert!(reservation(&summary).is_some_and(|said| said.contains("histogram")));
+        summary.board.complete = true;
+        assert_eq!(reservation(&summary), None);
+    }
+}

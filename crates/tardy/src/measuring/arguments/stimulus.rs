@@ -1,0 +1,87 @@
+//! `--stimulus`: what a run needs whose stimuli an external board gives.
+
+use super::RunArguments;
+use crate::exit::UsageError;
+use archive::method::{Method, MethodRequest};
+use archive::stimulus::StimulusRequest;
+
+/// The longest period that a board accepts.
+const INTERVAL_NS_MAX: u64 = 1_000_000_000;
+/// A board warms up for a second, then sends a record each second, and ends before the target does.
+const DURATION_NS_MIN: u64 = 5_000_000_000;
+
+impl RunArguments {
+    /// The board, where everything else of the run fits it.
+    pub(super) fn checked_stimulus(&self, duration_ns: Option<u64>) -> Result<Option<StimulusRequest>, UsageError> {
+        let Some(asked) = &self.stimulus else { return Ok(None) };
+        let refused = |why: &str| Err(UsageError(format!("--stimulus: {why}")));
+        if !is_answer_by_gpio(&self.method) {
+            return refused(
+                "the target must answer on GPIO lines: --method gpio:in=LINE,out=LINE; `tardy methods gpio` says more",
+            );
+        }
+        if self.cycles.is_some() || self.stop_at_limit {
+            return refused(
+                "the board ends before the target does, so the run needs a --duration; leave out --cycles and \
+                 --stop-at-limit",
+            );
+        }
+        if self.seed.is_some() {
+            return refused("the board gives its stimuli at equal intervals; leave out --seed");
+        }
+        if self.interval > INTERVAL_NS_MAX || !self.interval.is_multiple_of(1000) {
+            return refused("the board takes an --interval of at most 1 s, in whole microseconds");
+        }
+        if duration_ns.is_some_and(|ns| ns < DURATION_NS_MIN) {
+            return refused("the board warms up for a second and reports once a second; --duration 5s is the least");
+        }
+        Ok(Some(asked.clone()))
+    }
+
+    /// The method, with the edges that a board gives where the user names none: a latmon board gives falling edges and waits
+    /// for a rising one.
+    pub(super) fn with_edges(&self, mut method: MethodRequest) -> MethodRequest {
+        if self.stimulus.is_some() && is_answer_by_gpio(&method) {
+            method.options.entry("edge".into()).or_insert_with(|| "falling".into());
+        }
+        method
+    }
+}
+
+fn is_answer_by_gpio(method: &MethodRequest) -> bool {
+    method.name == Method::Gpio && method.value("role") == Some("answer")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::settings::RunSettings;
+
+    fn settings(words: &str) -> Result<RunSettings, String> {
+        let words = format!("--stimulus latmon:board {words}");
+        let arguments = RunArguments::of_words(words.split_whitespace()).unwrap();
+        arguments.settings(false).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_board_needs_a_target_that_answers_long_enough() {
+        let asked = settings("--method gpio:in=1,out=2 -D 10s").unwrap();
+        assert_eq!(asked.stimulus.map(|board| board.to_string()).as_deref(), Some("latmon:board:2306"));
+        assert_eq!(asked.method.text(), "gpio:edge=falling,in=1,out=2");
+        let both = settings("--method gpio:in=1,out=2,edge=both -D 10s").unwrap();
+        assert_eq!(both.method.value("edge"), Some("both"));
+        for (words, named) in [
+            ("-D 10s", "--method gpio"),
+            ("--method gpio:in=1,out=2,role=stimulus", "must answer"),
+            ("--method gpio:in=1,out=2 -l 9", "--cycles"),
+            ("--method gpio:in=1,out=2 --limit 1ms --stop-at-limit", "--stop-at-limit"),
+            ("--method gpio:in=1,out=2 -i 2s", "at most 1 s"),
+            ("--method gpio:in=1,out=2 -i 100500ns", "whole microseconds"),
+            ("--method gpio:in=1,out=2 -D 4s", "--duration 5s"),
+            ("--method gpio:in=1,out=2 --seed 1", "--seed"),
+        ] {
+            let refused = settings(words).unwrap_err();
+            assert!(refused.contains(named), "{words}: {refused}");
+        }
+    }
+}
