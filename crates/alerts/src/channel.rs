@@ -46,6 +46,11 @@ pub enum Channel {
 }
 
 impl Channel {
+    /// Whether it gets the changes of a run in one message: a command gets each on its own.
+    pub fn takes_several(&self) -> bool {
+        !matches!(self, Self::Program(_))
+    }
+
     /// Sends a message; returns in words where it is. `since_unix_ns` is when the first attempt began, of one that is not the
     /// first.
     pub async fn send(&self, message: &Message, since_unix_ns: Option<i64>) -> Result<String, Failure> {

@@ -3,7 +3,7 @@
 use crate::message::Message;
 use crate::settings::Settings;
 use std::time::{Duration, Instant};
-use store::alerts::{Attempt, Due};
+use store::alerts::{Attempt, Due, Receiver};
 use store::changes::ChangeReport;
 use store::{Store, StoreError};
 use tokio::time::timeout;
@@ -30,7 +30,7 @@ pub async fn deliver(store: &Store, settings: &Settings, due: Due, now_unix_ns: 
     let start = Instant::now();
     let now = || now_unix_ns.saturating_add(i64::try_from(start.elapsed().as_nanos()).unwrap_or(i64::MAX));
     let mut delivered = Delivered::default();
-    let mut names = Vec::new();
+    let mut receivers = Vec::new();
     settings.announce(store, now_unix_ns).await?;
     for destination in &settings.destinations {
         let name = &destination.name;
@@ -40,11 +40,12 @@ pub async fn deliver(store: &Store, settings: &Settings, due: Due, now_unix_ns: 
             !was_reported && settings.wants(name, report)
         };
         delivered.queued += store.queue_alerts(name, &wants, now()).await?;
-        names.push(name.clone());
+        receivers.push(Receiver { destination: name, takes_several: destination.channel.takes_several() });
     }
-    while let Some(claim) = store.claim_alert(&names, due, LEASE, now()).await? {
+    while let Some(claim) = store.claim_alert(&receivers, due, LEASE, now()).await? {
         let Some(to) = settings.destinations.iter().find(|to| to.name == claim.alert.destination) else { break };
-        let message = Message::of(&claim.alert.alert, claim.report.clone(), settings.link.as_deref());
+        let report = claim.report.clone();
+        let message = Message::of(&claim.alert.alert, report, claim.also.clone(), settings.link.as_deref());
         let since = (claim.alert.attempts > 1).then_some(claim.first_attempt_unix_ns);
         let sent = timeout(ATTEMPT_MAX, to.channel.send(&message, since)).await;
         let attempt = match sent {

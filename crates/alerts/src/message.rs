@@ -12,6 +12,7 @@ use words::printable::printable;
 
 /// Version of the document that webhooks get.
 const ALERT_VERSION: u32 = 1;
+const RECORD: &str = "To record that it is known (or fixed, or noise):";
 const DIFFERENCES_SHOWN: usize = 8;
 const TEXT_LETTERS_MAX: usize = 200;
 
@@ -20,7 +21,10 @@ const TEXT_LETTERS_MAX: usize = 200;
 pub struct Message {
     /// Its name: the same in every attempt.
     pub alert: String,
+    /// Of the figure that changed most.
     pub report: ChangeReport,
+    /// Changes of other figures that the same run showed first, largest first.
+    also: Vec<Change>,
     link: Option<String>,
 }
 
@@ -34,28 +38,32 @@ struct Document<'a> {
     link: Option<String>,
     #[serde(flatten)]
     report: &'a ChangeReport,
+    also: &'a [Change],
 }
 
 impl Message {
     /// The message with this name; `link` is the address of the server of the lab.
-    pub fn of(alert: &str, report: ChangeReport, link: Option<&str>) -> Self {
-        Self { alert: alert.to_owned(), report, link: link.map(str::to_owned) }
+    pub fn of(alert: &str, mut report: ChangeReport, also: Vec<Change>, link: Option<&str>) -> Self {
+        let mut changes = also;
+        changes.push(report.change);
+        changes.sort_by(|one, other| extent(other).total_cmp(&extent(one)).then_with(|| one.figure.cmp(&other.figure)));
+        report.change = changes.remove(0);
+        Self { alert: alert.to_owned(), report, also: changes, link: link.map(str::to_owned) }
     }
 
     /// One line, of printable letters.
     pub fn subject(&self) -> String {
-        let Change { figure, .. } = &self.report.change;
-        shown(&format!("{}: {figure} {}", self.report.first.board, self.moved()))
+        let figures: Vec<&str> = self.also.iter().map(|change| change.figure.as_str()).collect();
+        let also = match figures.split_last() {
+            None => String::new(),
+            Some((last, [])) => format!("; {last} changed too"),
+            Some((last, before)) => format!("; {} and {last} changed too", before.join(", ")),
+        };
+        shown(&format!("{}: {}{also}", self.report.first.board, moved(&self.report.change)))
     }
 
-    fn moved(&self) -> String {
-        let change = &self.report.change;
-        let amount =
-            |value: f64| if change.figure.starts_with('p') { time(value) } else { format!("{} an hour", rough(value)) };
-        let verb = if change.until_digest.is_some() { "drifted" } else { "went" };
-        let ratio = change.level_after / change.level_before;
-        let ratio = if ratio.is_finite() && ratio > 0.0 { format!(" ({})", relative(ratio)) } else { String::new() };
-        format!("{verb} from {} to {}{ratio}", amount(change.level_before), amount(change.level_after))
+    fn changes(&self) -> impl Iterator<Item = &Change> {
+        std::iter::once(&self.report.change).chain(&self.also)
     }
 
     /// What there is to say, each with its name; texts are as the index has them.
@@ -63,30 +71,27 @@ impl Message {
         let ChangeReport { change, words, first, last_before } = &self.report;
         let is_worse = change.level_after > change.level_before;
         let [before, after] = if is_worse { ["Last good", "First bad"] } else { ["Last before", "First after"] };
-        let run = |run: &RunRow| format!("Linux {}, run {} of {}", run.kernel, run.id, utc(run.started_unix_ns));
+        let run = |run: &RunRow| format!("Linux {}, {}, run {}", run.kernel, utc(run.started_unix_ns), run.id);
         let cause = match (&first.worst_cause, first.latency_max_ns) {
             (Some(cause), Some(largest)) => {
-                format!("{cause}, of the largest latency of that run, {}", latency(largest))
+                format!("{cause} (largest latency of that run: {})", latency(largest))
             }
             (Some(cause), None) => cause.clone(),
-            (None, _) => "none known: no late wake-up of that run has a trace".into(),
+            (None, _) => "not known: that run has no trace of a late wake-up".into(),
         };
         let mut facts = vec![("Measured", words.clone())];
+        facts.extend(self.changes().map(|change| ("Change", change.sentence.clone())));
         facts.extend(last_before.as_ref().map(|last| (before, run(last))));
         facts.push((after, run(first)));
         facts.push(("Cause", cause));
         for difference in change.differences.iter().take(DIFFERENCES_SHOWN) {
             let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
-            facts.push((
-                "Changed too",
-                format!("{}: {} -> {}", difference.what, side(&difference.a), side(&difference.b)),
-            ));
+            facts.push(("Differs", format!("{}: {} -> {}", difference.what, side(&difference.a), side(&difference.b))));
         }
         let more = change.differences.len().saturating_sub(DIFFERENCES_SHOWN);
         if more > 0 {
-            facts.push(("Changed too", format!("and {more} more")));
+            facts.push(("Differs", format!("and {more} more")));
         }
-        facts.push(("Statistics", change.sentence.clone()));
         facts
     }
 
@@ -104,8 +109,9 @@ impl Message {
         ]
     }
 
-    fn command(&self) -> String {
-        format!("tardy store triage {} known", shown(&self.report.change.change))
+    /// What records that the changes are known.
+    fn commands(&self) -> impl Iterator<Item = String> {
+        self.changes().map(|change| format!("tardy store triage {} known", shown(&change.change)))
     }
 
     /// As plain text. No line starts with a text of a target.
@@ -118,7 +124,10 @@ impl Message {
         for (name, address) in self.links() {
             text.push_str(&format!("{:13}{address}\n", format!("{name}:")));
         }
-        text.push_str(&format!("\nTo record what it is: {}\n", self.command()));
+        text.push_str(&format!("\n{RECORD}\n"));
+        for command in self.commands() {
+            text.push_str(&format!("  {command}\n"));
+        }
         text
     }
 
@@ -134,7 +143,8 @@ impl Message {
         if !links.is_empty() {
             text.push_str(&format!("\n{}\n", links.join(" · ")));
         }
-        text.push_str(&format!("\nTo record what it is: {}\n\n{}\n", code(&self.command()), code(&self.mark())));
+        let commands: Vec<String> = self.commands().map(|command| code(&command)).collect();
+        text.push_str(&format!("\n{RECORD} {}\n\n{}\n", commands.join(", "), code(&self.mark())));
         text
     }
 
@@ -147,10 +157,33 @@ impl Message {
     pub fn json(&self) -> String {
         let link = self.links().into_iter().next().map(|(_, address)| address);
         let (subject, message) = (self.subject(), self.plain());
-        let document =
-            Document { alert_version: ALERT_VERSION, alert: &self.alert, subject, message, link, report: &self.report };
+        let document = Document {
+            alert_version: ALERT_VERSION,
+            alert: &self.alert,
+            subject,
+            message,
+            link,
+            report: &self.report,
+            also: &self.also,
+        };
         serde_json::to_string(&document).unwrap_or_default()
     }
+}
+
+/// By what factor a figure changed, as a logarithm.
+fn extent(change: &Change) -> f64 {
+    let extent = (change.level_after / change.level_before).ln().abs();
+    if extent.is_nan() { 0.0 } else { extent }
+}
+
+/// What a figure did.
+fn moved(change: &Change) -> String {
+    let figure = &change.figure;
+    let amount = |value: f64| if figure.starts_with('p') { time(value) } else { format!("{} an hour", rough(value)) };
+    let verb = if change.until_digest.is_some() { "drifted" } else { "went" };
+    let ratio = change.level_after / change.level_before;
+    let ratio = if ratio.is_finite() && ratio > 0.0 { format!(" ({})", relative(ratio)) } else { String::new() };
+    format!("{figure} {verb} from {} to {}{ratio}", amount(change.level_before), amount(change.level_after))
 }
 
 /// Printable and not longer than a line may be.

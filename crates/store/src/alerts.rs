@@ -1,4 +1,5 @@
-//! Messages about changes that wait to be sent: one for each change and destination, however many look and how often. The index has
+//! Messages about changes that wait to be sent: a row for each change and destination, however many look and how often; changes of one run
+//! are sent together. The index has
 //! names of destinations, and nothing of their addresses and secrets.
 //!
 //! Instants come from the caller, as in [`crate::queue`].
@@ -6,7 +7,7 @@
 mod attempt;
 mod outbox;
 
-pub use attempt::{AlertClaim, Attempt, Due};
+pub use attempt::{AlertClaim, Attempt, Due, Receiver};
 
 use crate::Store;
 use crate::error::StoreError;
@@ -47,6 +48,9 @@ pub struct Alert {
     /// When it is sent next, if it waits.
     pub next_unix_ns: i64,
     pub sent_unix_ns: Option<i64>,
+    /// The message in which it is sent with other changes of the same run; `None` for one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<String>,
     /// Where it is, or why the last attempt failed.
     pub message: String,
 }
@@ -62,6 +66,7 @@ impl Alert {
             queued_unix_ns: get(row, "queued_unix_ns")?,
             next_unix_ns: get(row, "next_unix_ns")?,
             sent_unix_ns: get(row, "sent_unix_ns")?,
+            part_of: get(row, "part_of")?,
             message: get(row, "message")?,
         })
     }

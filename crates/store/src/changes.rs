@@ -269,7 +269,7 @@ impl Change {
         self.until_digest.as_deref().unwrap_or(&self.after_digest)
     }
 
-    fn of(row: &AnyRow) -> Result<Self, StoreError> {
+    pub(crate) fn of(row: &AnyRow) -> Result<Self, StoreError> {
         Ok(Self {
             change: get(row, "change")?,
             scenario: get(row, "scenario")?,

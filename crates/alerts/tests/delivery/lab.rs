@@ -93,4 +93,14 @@ impl Lab {
         query.bind(START + MINUTE_NS).execute(&self.pool().await).await.unwrap();
         name.to_owned()
     }
+
+    /// A change of another figure that the same run shows first.
+    pub async fn add_figure(&self, change: &str, name: &str, figure: &str, levels_ns: [f64; 2]) {
+        let sql = "INSERT INTO changes (change, scenario, figure, before_digest, after_digest, level_before, level_after, p_value, \
+                   differences, sentence, triage, found_unix_ns) SELECT $1, scenario, $2, before_digest, after_digest, $3, $4, p_value, \
+                   differences, $5, triage, found_unix_ns FROM changes WHERE change = $6";
+        let query = sqlx::query(sql).bind(name).bind(figure).bind(levels_ns[0]).bind(levels_ns[1]);
+        let query = query.bind(format!("{figure} changed")).bind(change);
+        assert_eq!(query.execute(&self.pool().await).await.unwrap().rows_affected(), 1);
+    }
 }

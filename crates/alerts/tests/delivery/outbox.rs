@@ -110,3 +110,41 @@ pub async fn no_secret_reaches_the_index_or_an_error(lab: Lab) {
     let stored = format!("{:?} {:?}", delivered, store.alerts(10).await.unwrap());
     assert!(!stored.contains("s3cret") && stored.contains("the token may be wrong"), "{stored}");
 }
+
+pub async fn the_changes_of_a_run_come_in_one_message(lab: Lab) {
+    let (receiver, store) = (Receiver::start(), lab.open().await);
+    let settings = lab.settings(&hook(&receiver.url()));
+    lab.known(&store, &settings).await;
+    lab.add_change(&store, "of-amd", "amd").await;
+    lab.add_change(&store, "change-1", "pi").await;
+    lab.add_figure("change-1", "change-2", "p50", [10_000.0, 11_000.0]).await;
+    lab.add_figure("change-1", "change-3", "p99", [30_000.0, 90_000.0]).await;
+    lab.add_figure("change-1", "change-4", "missed periods", [2.0, 3.0]).await;
+    receiver.refuse(Some("500 Internal Server Error"));
+    let failed = deliver(&store, &settings, Due::InTime, START + 2 * MINUTE_NS).await.unwrap();
+    assert_eq!((failed.queued, failed.failed.len(), receiver.posts().len()), (5, 2, 2), "one attempt for each run");
+    receiver.refuse(None);
+    // What is known meanwhile is left out; the others come under the same name.
+    assert!(store.triage("change-4", Triage::Known, "me").await.unwrap());
+    let sent = deliver(&store, &settings, Due::InTime, START + 200 * MINUTE_NS).await.unwrap();
+    assert_eq!((sent.sent, sent.failed), (2, vec![]));
+    let of_pi = |post: &&crate::receiver::Request| post.json()["first"]["board"] == "pi";
+    let posts: Vec<_> = receiver.posts().iter().filter(of_pi).cloned().collect();
+    assert_eq!((posts.len(), &posts[0].head["x-tardy-alert"]), (2, &posts[1].head["x-tardy-alert"]));
+    let json = posts[1].json();
+    let also: Vec<&str> = json["also"].as_array().unwrap().iter().map(|one| one["figure"].as_str().unwrap()).collect();
+    assert_eq!((&json["change"]["figure"], also), (&"p99".into(), vec!["p99.9", "p50"]), "the largest first");
+    assert_eq!(json["subject"], "pi: p99 went from 30.0 µs to 90.0 µs (+200.0 %); p99.9 and p50 changed too");
+    let text = json["message"].as_str().unwrap();
+    for line in ["Change:      p50 changed\n", "\n  tardy store triage change-2 known\n"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let is_reported = async |change: &str| store.change(change).await.unwrap().unwrap().0.reported_unix_ns.is_some();
+    assert!(is_reported("change-1").await && is_reported("change-2").await && !is_reported("change-4").await);
+    // A figure that is found later has a message of its own.
+    lab.add_figure("change-1", "change-5", "p99.99", [60_000.0, 99_000.0]).await;
+    let later = deliver(&store, &settings, Due::InTime, START + 300 * MINUTE_NS).await.unwrap();
+    assert_eq!((later.queued, later.sent, store.alerts(10).await.unwrap().len()), (1, 1, 5));
+    let alone = receiver.posts().last().unwrap().json();
+    assert_eq!((&alone["change"]["change"], alone["also"].as_array().unwrap().len()), (&"change-5".into(), 0));
+}

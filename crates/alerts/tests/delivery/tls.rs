@@ -2,6 +2,7 @@
 
 use crate::both::finish;
 use crate::lab::{Lab, MINUTE_NS, START};
+use crate::mail::{Encryption, MailServer};
 use crate::receiver::read;
 use alerts::deliver;
 use prerequisites::require;
@@ -27,12 +28,16 @@ fn certify(folder: &Path) {
     openssl(&format!("{new} -subj /CN=localhost {leaf} -CA ca.pem -CAkey ca-key.pem -keyout key.pem -out cert.pem"));
 }
 
-fn serve(folder: &Path) -> SocketAddr {
+fn config(folder: &Path) -> Arc<ServerConfig> {
     let certificate = CertificateDer::from_pem_file(folder.join("cert.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_file(folder.join("key.pem")).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-    let config = Arc::new(config.with_single_cert(vec![certificate], key).unwrap());
+    Arc::new(config.with_single_cert(vec![certificate], key).unwrap())
+}
+
+fn serve(folder: &Path) -> SocketAddr {
+    let config = config(folder);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -75,5 +80,54 @@ fn an_encrypted_receiver_needs_a_certificate_of_a_known_authority() {
         let other = lab.parsed(&other);
         lab.known(&store, &other).await;
         assert_eq!(deliver(&store, &other, Due::InTime, START + 2 * MINUTE_NS).await.unwrap().sent, 0);
+    });
+}
+
+/// Settings of a mail server on `localhost` with a login, the last of which trusts the authority.
+fn mail_to(server: &MailServer, name: &str, security: &str, authority: Option<&Path>) -> String {
+    let trusted = authority.map(|file| format!("ca_file = \"{}\"\n", file.display())).unwrap_or_default();
+    format!(
+        "{trusted}[[rule]]\nto = [\"{name}\"]\n[destination.{name}]\nkind = \"mail\"\nserver = \"localhost:{}\"\nsecurity = \"{security}\"\n\
+         from = \"a@b.org\"\nto = [\"c@d.org\"]\nuser = \"lab\"\npassword = {{ file = \"password\" }}\n",
+        server.address().port()
+    )
+}
+
+#[test]
+fn a_mail_and_its_password_are_sent_encrypted_or_not_at_all() {
+    require!(Program("openssl"));
+    finish(async {
+        let (lab, folder) = (Lab::on_sqlite(), tempfile::tempdir().unwrap());
+        certify(folder.path());
+        let authority = folder.path().join("ca.pem");
+        lab.file("password", "mail-password");
+        let store = lab.open().await;
+        lab.add_change(&store, "change-1", "pi").await;
+        let sent = async |text: String| {
+            let settings = lab.parsed(&text);
+            lab.known(&store, &settings).await;
+            deliver(&store, &settings, Due::InTime, START + 2 * MINUTE_NS).await.unwrap()
+        };
+        let upgraded = MailServer::with(Encryption::Starttls(config(folder.path())));
+        assert_eq!(sent(mail_to(&upgraded, "starttls", "starttls", Some(&authority))).await.sent, 1);
+        assert!(upgraded.mails()[0].login.as_ref().unwrap().starts_with("AUTH PLAIN "));
+        let (clear, encrypted) = upgraded.commands();
+        assert_eq!(clear, ["EHLO", "STARTTLS"]);
+        assert_eq!(encrypted[..5], ["EHLO", "AUTH", "MAIL", "RCPT", "DATA"]);
+        let whole = MailServer::with(Encryption::FromTheStart(config(folder.path())));
+        assert_eq!(sent(mail_to(&whole, "tls", "tls", Some(&authority))).await.sent, 1);
+        assert_eq!((whole.mails().len(), whole.commands().0), (1, vec![]));
+
+        // Not without encryption, not to a certificate of an unknown authority: no password and no mail goes out.
+        let clear = MailServer::start();
+        let unknown = MailServer::with(Encryption::Starttls(config(folder.path())));
+        for (server, name, authority) in [(&clear, "clear", Some(authority.as_path())), (&unknown, "unknown", None)] {
+            let refused = sent(mail_to(server, name, "starttls", authority)).await;
+            assert_eq!((refused.sent, refused.failed.len()), (0, 1), "{name}");
+            let (clear, encrypted) = server.commands();
+            let commands = [clear, encrypted].concat();
+            assert!(server.mails().is_empty() && !commands.contains(&"AUTH".to_owned()), "{name}: {commands:?}");
+            eprintln!("{name}: {}", refused.failed[0].1);
+        }
     });
 }

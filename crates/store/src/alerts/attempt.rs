@@ -2,7 +2,8 @@
 
 use super::{ATTEMPTS_MAX, Alert, AlertState};
 use crate::Store;
-use crate::changes::{ChangeReport, Triage};
+use crate::changes::{Change, ChangeReport, Triage};
+use crate::database::Writing;
 use crate::error::StoreError;
 use crate::label::label;
 use crate::queue::unique;
@@ -25,11 +26,21 @@ pub enum Due {
     NotTriedSince(i64),
 }
 
+/// A destination to send to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receiver<'a> {
+    pub destination: &'a str,
+    /// Changes of one run come together in one message.
+    pub takes_several: bool,
+}
+
 /// A message to send now. Until the lease ends no other process sends it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlertClaim {
     pub alert: Alert,
     pub report: ChangeReport,
+    /// Further changes that the same run showed first, of other figures.
+    pub also: Vec<Change>,
     /// When the first attempt began: a message of an earlier attempt whose end is unknown is not older.
     pub first_attempt_unix_ns: i64,
     lease: String,
@@ -51,20 +62,20 @@ impl Store {
     /// Those of the database.
     pub async fn claim_alert(
         &self,
-        destinations: &[String],
+        receivers: &[Receiver<'_>],
         due: Due,
         lease: Duration,
         now_unix_ns: i64,
     ) -> Result<Option<AlertClaim>, StoreError> {
         self.expire_alerts(now_unix_ns).await?;
-        for destination in destinations {
-            while let Some(alert) = self.next_alert(&label(destination), due, now_unix_ns).await? {
+        for receiver in receivers {
+            while let Some(alert) = self.next_alert(&label(receiver.destination), due, now_unix_ns).await? {
                 let report = self.change_report(&alert.change).await?;
                 let Some(report) = report.filter(|report| report.change.triage == Triage::New) else {
                     self.drop_alert(&alert.alert).await?;
                     continue;
                 };
-                if let Some(claim) = self.claim_this(alert, report, lease, now_unix_ns).await? {
+                if let Some(claim) = self.claim_this(alert, report, receiver.takes_several, lease, now_unix_ns).await? {
                     return Ok(Some(claim));
                 }
             }
@@ -77,8 +88,10 @@ impl Store {
             Due::InTime => (now_unix_ns, i64::MAX),
             Due::NotTriedSince(tried) => (i64::MAX, tried),
         };
-        let sql = "SELECT *, alert AS digest FROM alerts WHERE destination = $1 AND state = 'waiting' AND next_unix_ns <= $2 \
-                   AND COALESCE(last_attempt_unix_ns, $4) < $3 ORDER BY next_unix_ns, alert LIMIT 1";
+        // A part goes with its message as long as that is to be sent.
+        let sql = "SELECT *, alert AS digest FROM alerts a WHERE destination = $1 AND state = 'waiting' AND next_unix_ns <= $2 \
+                   AND COALESCE(last_attempt_unix_ns, $4) < $3 AND NOT EXISTS (SELECT 1 FROM alerts m WHERE m.alert = a.part_of \
+                   AND m.state IN ('waiting', 'sending')) ORDER BY next_unix_ns, alert LIMIT 1";
         let query = sqlx::query(sql).bind(destination).bind(due_unix_ns).bind(tried_unix_ns).bind(i64::MIN);
         query.fetch_optional(self.database.pool()).await?.as_ref().map(Alert::of).transpose()
     }
@@ -86,6 +99,9 @@ impl Store {
     async fn drop_alert(&self, alert: &str) -> Result<(), StoreError> {
         let mut writing = self.database.write().await?;
         let query = sqlx::query("DELETE FROM alerts WHERE alert = $1 AND state = 'waiting'").bind(alert);
+        query.execute(&mut *writing.transaction).await?;
+        // What was to be sent with it waits for a message of its own.
+        let query = sqlx::query("UPDATE alerts SET part_of = NULL, attempts = 0 WHERE part_of = $1").bind(alert);
         query.execute(&mut *writing.transaction).await?;
         writing.commit().await
     }
@@ -95,6 +111,7 @@ impl Store {
         &self,
         alert: Alert,
         report: ChangeReport,
+        takes_several: bool,
         lease: Duration,
         now_unix_ns: i64,
     ) -> Result<Option<AlertClaim>, StoreError> {
@@ -103,6 +120,8 @@ impl Store {
                    last_attempt_unix_ns = $4, first_attempt_unix_ns = COALESCE(first_attempt_unix_ns, $4) \
                    WHERE alert = $1 AND state = 'waiting' AND attempts = $5";
         let mut writing = self.database.write().await?;
+        // Two processes that begin with different changes of a run take turns.
+        self.database.lock_scenario(&mut writing, &report.change.scenario).await?;
         let query = sqlx::query(sql).bind(&alert.alert).bind(&name).bind(until).bind(now_unix_ns);
         let query = query.bind(i64::try_from(alert.attempts).unwrap_or(i64::MAX));
         if query.execute(&mut *writing.transaction).await?.rows_affected() == 0 {
@@ -111,9 +130,13 @@ impl Store {
         let sql = "SELECT first_attempt_unix_ns, alert AS digest FROM alerts WHERE alert = $1";
         let row = sqlx::query(sql).bind(&alert.alert).fetch_one(&mut *writing.transaction).await?;
         let first_attempt_unix_ns = get(&row, "first_attempt_unix_ns")?;
-        writing.commit().await?;
         let alert = Alert { state: AlertState::Sending, attempts: alert.attempts + 1, ..alert };
-        Ok(Some(AlertClaim { alert, report, first_attempt_unix_ns, lease: name }))
+        let mut claim = AlertClaim { alert, report, also: Vec::new(), first_attempt_unix_ns, lease: name };
+        if takes_several {
+            claim.also = join(&mut writing, &claim, until, now_unix_ns).await?;
+        }
+        writing.commit().await?;
+        Ok(Some(claim))
     }
 
     /// Records how an attempt ended. `false`: its lease ran out before, and another attempt may be under way.
@@ -132,15 +155,18 @@ impl Store {
             }
         };
         let sql = "UPDATE alerts SET state = $3, message = $4, next_unix_ns = $5, sent_unix_ns = $6, lease = NULL, \
-                   lease_until_unix_ns = NULL WHERE alert = $1 AND lease = $2";
+                   lease_until_unix_ns = NULL WHERE (alert = $1 OR part_of = $1) AND lease = $2";
         let mut writing = self.database.write().await?;
+        self.lock_lease(&mut writing, &claim.lease).await?;
         let query = sqlx::query(sql).bind(&claim.alert.alert).bind(&claim.lease).bind(word(&state));
         let query = query.bind(label(message)).bind(next).bind(sent);
         let mine = query.execute(&mut *writing.transaction).await?.rows_affected() > 0;
         if mine && sent.is_some() {
             let sql = "UPDATE changes SET reported_unix_ns = COALESCE(reported_unix_ns, $2) WHERE change = $1";
-            let query = sqlx::query(sql).bind(&claim.alert.change).bind(now_unix_ns);
-            query.execute(&mut *writing.transaction).await?;
+            let also = claim.also.iter().map(|change| &change.change);
+            for change in also.chain([&claim.alert.change]) {
+                sqlx::query(sql).bind(change).bind(now_unix_ns).execute(&mut *writing.transaction).await?;
+            }
         }
         writing.commit().await?;
         Ok(mine)
@@ -148,19 +174,53 @@ impl Store {
 
     /// Lets messages be tried again whose lease ran out, or gives them up after their last attempt.
     async fn expire_alerts(&self, now_unix_ns: i64) -> Result<(), StoreError> {
-        let sql = "SELECT COUNT(*) FROM alerts WHERE state = 'sending' AND lease_until_unix_ns <= $1";
-        let (late,): (i64,) = sqlx::query_as(sql).bind(now_unix_ns).fetch_one(self.database.pool()).await?;
-        if late == 0 {
-            return Ok(());
+        let sql = "SELECT DISTINCT lease FROM alerts WHERE state = 'sending' AND lease_until_unix_ns <= $1";
+        let late: Vec<(String,)> = sqlx::query_as(sql).bind(now_unix_ns).fetch_all(self.database.pool()).await?;
+        for (lease,) in late {
+            let sql = "UPDATE alerts SET state = CASE WHEN attempts >= $2 THEN 'dead' ELSE 'waiting' END, lease = NULL, \
+                       lease_until_unix_ns = NULL, next_unix_ns = $1, message = 'the process that sent it ended before it knew how' \
+                       WHERE lease = $3 AND state = 'sending' AND lease_until_unix_ns <= $1";
+            let mut writing = self.database.write().await?;
+            self.lock_lease(&mut writing, &lease).await?;
+            let query = sqlx::query(sql).bind(now_unix_ns).bind(ATTEMPTS_MAX as i64).bind(lease);
+            query.execute(&mut *writing.transaction).await?;
+            writing.commit().await?;
         }
-        let sql = "UPDATE alerts SET state = CASE WHEN attempts >= $2 THEN 'dead' ELSE 'waiting' END, lease = NULL, \
-                   lease_until_unix_ns = NULL, next_unix_ns = $1, message = 'the process that sent it ended before it knew how' \
-                   WHERE state = 'sending' AND lease_until_unix_ns <= $1";
-        let mut writing = self.database.write().await?;
-        let query = sqlx::query(sql).bind(now_unix_ns).bind(ATTEMPTS_MAX as i64);
-        query.execute(&mut *writing.transaction).await?;
-        writing.commit().await
+        Ok(())
     }
+
+    /// Holds the rows of a lease, in the same order in every transaction.
+    async fn lock_lease(&self, writing: &mut Writing<'_>, lease: &str) -> Result<(), StoreError> {
+        let sql = self.database.either(
+            // The transaction has the whole database.
+            "SELECT alert FROM alerts WHERE lease = $1",
+            "SELECT alert FROM alerts WHERE lease = $1 ORDER BY alert FOR UPDATE",
+        );
+        sqlx::query(sql).bind(lease).execute(&mut *writing.transaction).await?;
+        Ok(())
+    }
+}
+
+/// Has the changes that the same run showed first sent in the same message: those that were part of it before, and those that were never
+/// tried.
+async fn join(
+    writing: &mut Writing<'_>,
+    claim: &AlertClaim,
+    until_unix_ns: i64,
+    now_unix_ns: i64,
+) -> Result<Vec<Change>, StoreError> {
+    let (alert, change) = (&claim.alert, &claim.report.change);
+    let sql = "UPDATE alerts SET state = 'sending', attempts = $5, part_of = $1, lease = $2, lease_until_unix_ns = $3, \
+               last_attempt_unix_ns = $4, first_attempt_unix_ns = COALESCE(first_attempt_unix_ns, $4) \
+               WHERE destination = $6 AND state = 'waiting' AND (part_of = $1 OR part_of IS NULL AND attempts = 0) \
+               AND change IN (SELECT change FROM changes WHERE scenario = $7 AND after_digest = $8 AND triage = 'new')";
+    let query = sqlx::query(sql).bind(&alert.alert).bind(&claim.lease).bind(until_unix_ns).bind(now_unix_ns);
+    let query = query.bind(i64::try_from(alert.attempts).unwrap_or(i64::MAX)).bind(&alert.destination);
+    query.bind(&change.scenario).bind(&change.after_digest).execute(&mut *writing.transaction).await?;
+    let sql = "SELECT c.*, c.change AS digest FROM changes c JOIN alerts a ON a.change = c.change \
+               WHERE a.part_of = $1 AND a.lease = $2 ORDER BY c.figure, c.change";
+    let rows = sqlx::query(sql).bind(&alert.alert).bind(&claim.lease).fetch_all(&mut *writing.transaction).await?;
+    rows.iter().map(Change::of).collect()
 }
 
 fn pause_after(attempts: u64) -> Duration {

@@ -55,14 +55,13 @@ impl Store {
         Ok(queued)
     }
 
-    /// Sends a message again that was given up, at once, and records who asked for it. `false`: there is no such message, or
+    /// Sends a message again that was given up, at once and with its parts, and records who asked for it. `false`: there is no such message, or
     /// it was not given up.
     ///
     /// # Errors
     /// Those of the database.
     pub async fn retry_alert(&self, alert: &str, who: &str, now_unix_ns: i64) -> Result<bool, StoreError> {
-        let sql =
-            "UPDATE alerts SET state = 'waiting', attempts = 0, next_unix_ns = $2 WHERE alert = $1 AND state = 'dead'";
+        let sql = "UPDATE alerts SET state = 'waiting', attempts = 0, next_unix_ns = $2 WHERE (alert = $1 OR part_of = $1) AND state = 'dead'";
         let mut writing = self.database.write().await?;
         let query = sqlx::query(sql).bind(alert).bind(now_unix_ns);
         let again = query.execute(&mut *writing.transaction).await?.rows_affected() > 0;

@@ -3,7 +3,7 @@
 use crate::promises::Lab;
 use std::time::Duration;
 use store::Store;
-use store::alerts::{Attempt, Due};
+use store::alerts::{Attempt, Due, Receiver};
 use store::changes::{Change, Triage};
 use synthetic_run::SyntheticRun;
 
@@ -149,20 +149,22 @@ pub async fn a_change_keeps_its_triage_and_is_reported_once(lab: Lab) {
     assert_eq!(store.queue_alerts("hook", &wanted, 2).await.unwrap(), 0, "once");
     assert_eq!(store.queue_alerts("late", &wanted, 2).await.unwrap(), 0, "it was found before");
     assert_eq!(store.queue_alerts("hook", &|_| false, 2).await.unwrap(), 0);
-    let hook = ["hook".to_owned()];
+    let hook = [Receiver { destination: "hook", takes_several: true }];
     let claim = |now: i64| store.claim_alert(&hook, Due::InTime, LEASE, now);
     let first = claim(3).await.unwrap().unwrap();
+    assert_eq!(first.also, [], "the change of the other figure is known");
     assert!(first.report.words.starts_with("pi, ") && first.report.last_before.as_ref().unwrap().kernel == "6.1.1");
     let failed = Attempt::Failed { because: "no answer".into(), pause: None };
     assert!(store.end_alert(&first, &failed, 4).await.unwrap());
     assert!(!store.end_alert(&first, &failed, 4).await.unwrap(), "it ended");
     let minute = LEASE.as_nanos() as i64;
-    let mut sent = 0;
+    let (mut sent, mut messages) = (0, 0);
     while let Some(claim) = claim(5 + minute).await.unwrap() {
         assert!(store.end_alert(&claim, &Attempt::Sent("there".into()), 6 + minute).await.unwrap());
-        sent += 1;
+        sent += 1 + claim.also.len() as u64;
+        messages += 1;
     }
-    assert_eq!(sent, queued);
+    assert_eq!((sent, messages), (queued, 1));
     let reported = store.changes(Some(&scenario)).await.unwrap();
     assert_eq!(reported.iter().filter(|change| change.reported_unix_ns.is_some()).count() as u64, queued);
     // New runs move nothing and add nothing.
