@@ -8,6 +8,7 @@ mod devices;
 mod execution_map;
 mod responses;
 mod rtc_endings;
+mod stimulus_board;
 mod vfio;
 
 use crate::lab::{Lab, assert_ledgers_add_up};

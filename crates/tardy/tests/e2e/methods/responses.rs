@@ -43,7 +43,7 @@ impl Wire for Serial {
 }
 
 /// QEMU's interface for tests, through which the host drives interrupt lines.
-struct Qtest(BufReader<UnixStream>);
+pub struct Qtest(BufReader<UnixStream>);
 
 impl Qtest {
     fn send(&mut self, line: &str) {
@@ -51,7 +51,7 @@ impl Qtest {
     }
 
     /// The next line that starts with these words.
-    fn line(&mut self, start: &str) -> Option<String> {
+    pub fn line(&mut self, start: &str) -> Option<String> {
         loop {
             let mut line = String::new();
             match self.0.read_line(&mut line) {
@@ -84,14 +84,14 @@ impl Wire for Parallel {
 }
 
 /// Line 0 of a PL061 in, line 1 out.
-struct Gpio {
-    qtest: Qtest,
+pub struct Gpio {
+    pub qtest: Qtest,
     chip: String,
     high: bool,
 }
 
 impl Gpio {
-    fn connect(lab: &Path) -> Self {
+    pub fn connect(lab: &Path) -> Self {
         let mut monitor = BufReader::new(socket(&lab.join("qmp")));
         let mut ask = |text: &str| {
             writeln!(monitor.get_mut(), "{text}").unwrap();
@@ -115,10 +115,17 @@ impl Gpio {
     }
 }
 
+impl Gpio {
+    /// Sets the line that comes in.
+    pub fn set(&mut self, high: bool) {
+        self.high = high;
+        self.qtest.send(&format!("set_irq_in {} unnamed-gpio-in 0 {}", self.chip, i32::from(high)));
+    }
+}
+
 impl Wire for Gpio {
     fn stimulate(&mut self, _number: u8) {
-        self.high = !self.high;
-        self.qtest.send(&format!("set_irq_in {} unnamed-gpio-in 0 {}", self.chip, i32::from(self.high)));
+        self.set(!self.high);
     }
 
     fn is_answered(&mut self, _number: u8) -> bool {
@@ -174,7 +181,7 @@ fn round_trips(wire: &mut dyn Wire, count: u64) -> (Vec<Duration>, u64) {
 }
 
 /// Nothing of the host delays this process but what has a higher real-time priority.
-fn in_front(pid: &str) {
+pub fn in_front(pid: &str) {
     let _ = Command::new("chrt").args(["-a", "-f", "-p", "1", pid]).status();
 }
 
@@ -287,7 +294,7 @@ fn parallel() {
     measure(&[on("debian:6.1-rt", 271.0), on("debian:6.1", 260.0)], to_parallel);
 }
 
-const GPIO: &[&str] = &[
+pub const GPIO: &[&str] = &[
     "--arch=arm64",
     "--qemu-arg=-qmp",
     "--qemu-arg=unix:{lab}/qmp,server=on,wait=off",
