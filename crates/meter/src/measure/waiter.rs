@@ -41,7 +41,7 @@ pub trait Waiter: Send {
     /// Waits once. `due_ns` is when the thread's schedule wants the next sample; a method with its own pace ignores it.
     fn wait(&mut self, due_ns: i64) -> Arrival;
 
-    /// A spike was just marked in the trace; the time this took belongs to no sample.
+    /// A spike was just marked in the trace; what the mark itself cost is in no sample.
     fn marked(&mut self) {}
 }
 

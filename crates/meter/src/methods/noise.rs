@@ -14,6 +14,26 @@ pub struct Noise;
 
 struct Busy {
     last_ns: Option<i64>,
+    /// The shortest mark in the trace so far: what one costs by itself.
+    mark_ns: i64,
+}
+
+impl Default for Busy {
+    fn default() -> Self {
+        Self { last_ns: None, mark_ns: i64::MAX }
+    }
+}
+
+impl Busy {
+    /// A mark is no noise, but what interrupts it is: the next sample has it, without what the mark cost. A mark in cold caches
+    /// takes longer, too, so up to twice the shortest one is no interruption.
+    fn resume(&mut self, now_ns: i64) {
+        let from_ns = self.last_ns.unwrap_or(now_ns);
+        let took_ns = now_ns - from_ns;
+        self.mark_ns = self.mark_ns.min(took_ns);
+        let is_interrupted = took_ns > self.mark_ns.saturating_mul(2);
+        self.last_ns = Some(if is_interrupted { from_ns + self.mark_ns } else { now_ns });
+    }
 }
 
 impl Waiter for Busy {
@@ -33,7 +53,7 @@ impl Waiter for Busy {
     }
 
     fn marked(&mut self) {
-        self.last_ns = Some(clock::monotonic_ns());
+        self.resume(clock::monotonic_ns());
     }
 }
 
@@ -56,10 +76,28 @@ impl MeasuringMethod for Noise {
             };
             return Err(MethodError::Impossible { method: Method::Noise, obstacles: vec![obstacle] });
         }
-        let station = |cpu: &u32| Station {
-            scheduling: self.scheduling(site.request()),
-            ..Station::new(*cpu, Busy { last_ns: None })
-        };
+        let station =
+            |cpu: &u32| Station { scheduling: self.scheduling(site.request()), ..Station::new(*cpu, Busy::default()) };
         Ok(site.measured.iter().map(station).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_interrupts_a_mark_is_in_the_next_sample_and_the_mark_is_not() {
+        let mut busy = Busy { last_ns: Some(1_000_000), ..Busy::default() };
+        let mut from_ns_after = |marked_ns: i64| {
+            busy.last_ns = Some(1_000_000);
+            busy.resume(1_000_000 + marked_ns);
+            busy.last_ns.unwrap() - 1_000_000
+        };
+        assert_eq!(from_ns_after(9_000), 9_000, "the first one shows what a mark costs");
+        assert_eq!(from_ns_after(5_000), 5_000);
+        assert_eq!(from_ns_after(10_000), 10_000, "cold caches");
+        assert_eq!(from_ns_after(250_000), 5_000, "an interruption of 245 us");
+        assert_eq!(Busy::default().mark_ns, i64::MAX);
     }
 }
