@@ -198,6 +198,7 @@ torture: $(UI) ## kill host and meter 1000 times, cut the power, run 512 CPUs an
 	TORTURE_KILLS=$(TORTURE_KILLS) TORTURE_SEED=$(TORTURE_SEED) \
 	  cargo test --all-features --package tardy --test torture --test verbs torture -- --ignored --nocapture --test-threads=1
 	LAB_KILLS=200 cargo test --all-features --package store --test lab -- --nocapture --test-threads=1 killed
+	LAB_KILLS=200 cargo test --all-features --package tardy --test verbs -- --nocapture --test-threads=1 lab_killed
 	$(MAKE) --no-print-directory fuzz
 
 miri: ## interpret the modules that share memory between threads (needs a nightly toolchain with miri and rust-src)

@@ -30,6 +30,9 @@ struct State {
     requests: usize,
     /// No request is answered until this is false.
     waits: bool,
+    /// Number of the process that serves: of an earlier one no request is stored or answered. `None` while there is none.
+    process: Option<usize>,
+    processes: usize,
 }
 
 #[derive(Clone)]
@@ -50,20 +53,44 @@ impl S3 {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Self { address: listener.local_addr().unwrap(), state: Arc::default() };
+        server.begin();
         let of = server.clone();
         // It ends with the process of the test.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let of = of.clone();
-                thread::spawn(move || while of.answer(&stream).is_some() {});
+                let (of, process) = (of.clone(), of.process());
+                thread::spawn(move || while process.is_some() && of.answer(&stream, process).is_some() {});
             }
         });
         server
     }
 
+    fn process(&self) -> Option<usize> {
+        self.state.lock().unwrap().process
+    }
+
+    fn begin(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.processes += 1;
+        state.process = Some(state.processes);
+    }
+
+    /// Ends in the middle of every request, and begins again with what it stored: a request has an effect and no answer, or neither.
+    // The tests of `tardy` use it.
+    #[allow(dead_code)]
+    pub fn crash(&self, pause: Duration) {
+        self.state.lock().unwrap().process = None;
+        thread::sleep(pause);
+        self.begin();
+    }
+
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     pub fn address(&self) -> ObjectsAddress {
         let variable = |name: &str| match name {
-            "AWS_ENDPOINT_URL" => Some(format!("http://{}", self.address)),
+            "AWS_ENDPOINT_URL" => Some(self.endpoint()),
             "AWS_ACCESS_KEY_ID" | "AWS_SECRET_ACCESS_KEY" => Some("test".to_owned()),
             _ => None,
         };
@@ -108,7 +135,7 @@ impl S3 {
     }
 
     /// Answers a request; `None` at the end of the connection.
-    fn answer(&self, stream: &TcpStream) -> Option<()> {
+    fn answer(&self, stream: &TcpStream, process: Option<usize>) -> Option<()> {
         let mut request = self.read(stream)?;
         let sent = std::mem::take(&mut request.body);
         self.state.lock().unwrap().requests += 1;
@@ -120,6 +147,9 @@ impl S3 {
             return respond(&mut out, "503 Slow Down", "", b"<Error><Code>SlowDown</Code></Error>", request.is_head());
         }
         let mut state = self.state.lock().unwrap();
+        if state.process != process {
+            return None;
+        }
         let name = request.path.strip_prefix(&format!("/{BUCKET}/")).unwrap_or("").to_owned();
         let upload = request.query.get("uploadId").cloned();
         let (status, body) = match (request.method.as_str(), upload) {
@@ -161,6 +191,9 @@ impl S3 {
             },
         };
         drop(state);
+        if self.process() != process {
+            return None;
+        }
         if request.method == "GET" && status.starts_with("200") && !request.path.ends_with(BUCKET) {
             if let Some(from) = request.head.get("range").and_then(|range| range.strip_prefix("bytes=")) {
                 let from: usize = from.split('-').next()?.parse().ok()?;

@@ -24,6 +24,8 @@ mod hostile;
 mod judge;
 #[cfg(feature = "lab")]
 mod lab;
+#[cfg(feature = "lab")]
+mod lab_killed;
 mod labgrid;
 mod large;
 mod live_view;
@@ -32,6 +34,10 @@ mod methods_live;
 mod observe;
 mod perfetto_reader;
 mod plan;
+#[cfg(feature = "lab")]
+#[allow(dead_code)]
+#[path = "../../../store/tests/lab/postgres.rs"]
+mod postgres;
 mod pseudo_terminal;
 #[cfg(feature = "lab")]
 mod publish;
@@ -40,6 +46,10 @@ mod push;
 mod real_meter;
 mod results;
 mod run;
+#[cfg(feature = "lab")]
+#[allow(dead_code)]
+#[path = "../../../store/tests/lab/s3.rs"]
+mod s3;
 mod saved;
 mod stimulus_board;
 mod storage_live;
