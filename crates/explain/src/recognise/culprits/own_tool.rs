@@ -4,6 +4,7 @@
 //! the hypervisor may have delayed it. The stack traces that `--stack` records take their time in the timer interrupt.
 
 use super::about::{About, Proof};
+use super::passed_over::PassedOver;
 use crate::account::ledger::{Answer, Piece};
 use crate::recognise::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
@@ -27,8 +28,13 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         PhaseName::SchedulingDelay => giver.is_some() && piece.answer.context().tid() == giver,
         _ => false,
     };
+    let throttled = PassedOver::find(case).filter(|found| found.is_throttling(case) == Some(true));
+    let has_no_budget = |piece: &Piece| throttled.as_ref().is_some_and(|found| found.has_no_budget(case, piece));
     let pieces = case.claim(|piece| {
-        case.kind(piece) == OwnerKind::Tool && piece.phase != PhaseName::TimerDelay && !gives_stimulus(piece)
+        case.kind(piece) == OwnerKind::Tool
+            && piece.phase != PhaseName::TimerDelay
+            && !gives_stimulus(piece)
+            && !has_no_budget(piece)
     })?;
     let records_a_stack = |index: &&usize| matches!(case.pieces[**index].answer, Answer::StackRecorded(_));
     let stacks: Vec<usize> = pieces.iter().filter(records_a_stack).copied().collect();

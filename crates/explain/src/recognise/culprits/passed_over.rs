@@ -158,6 +158,12 @@ impl<'c> PassedOver<'c> {
         })
     }
 
+    /// Whether the thread had no budget in a piece: whatever had the CPU made no difference.
+    pub fn has_no_budget(&self, case: &Case<'c>, piece: &Piece) -> bool {
+        let until_ns = self.period_began(case).map_or(i64::MAX, |period| period.ts_ns);
+        case.kept_off(piece) && (self.used_up_ns(case)..until_ns).contains(&piece.start_ns)
+    }
+
     /// Since when the budget was used up: only real-time tasks of this CPU use it, so a task that kept the CPU before the
     /// decision made no difference.
     fn used_up_ns(&self, case: &Case) -> i64 {

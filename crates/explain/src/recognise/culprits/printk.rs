@@ -14,7 +14,7 @@ use crate::replay::context::Context;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it; or a task had a message (printk:console), recorded nothing of its own after it, and the timer interrupt came late in the section that began there",
+    recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it; or a task had a message (printk:console), recorded nothing of its own after it, and the section that began there delayed the timer interrupt or kept the CPU from the thread",
     confirm: "dmesg has a line of that instant; its bytes times 10 divided by the baud rate is about the time it took",
     fix: "quiet or loglevel=3 on the kernel command line; a faster console or none (console=); stop the program that logs",
     reading: &["Message logging with printk", "The kernel's command-line parameters"],
@@ -28,15 +28,20 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     NAMED.look(case, &ABOUT, "the kernel wrote to a console").or_else(|| at_once(case))
 }
 
-/// A task that logged a message and wrote it, up to the interrupt that it had masked meanwhile.
+/// A task that logged a message and wrote it, up to the interrupt that it had masked meanwhile: the timer interrupt of the wake-up, or
+/// the next one, where the wake-up came between the message and the writing.
 fn at_once<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| message_before(case, piece).is_some())?;
     let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
     let message = message_before(case, &case.pieces[*longest])?;
+    let did = match is_late_in_task(&case.pieces[*longest]) {
+        true => "delayed the timer interrupt",
+        false => "kept the CPU",
+    };
     Some(Claim {
         confidence: Confidence::Likely,
         sentence: format!(
-            "the kernel wrote to a console: {} logged a message and delayed the timer interrupt from then on ({})",
+            "the kernel wrote to a console: {} logged a message and {did} from then on ({})",
             case.culprits(&pieces),
             case.share(&pieces)
         ),
@@ -53,7 +58,8 @@ fn at_once<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
 
 /// The message that was written in a piece: the last event of its task before the late interrupt at its end.
 fn message_before<'c>(case: &Case<'c>, piece: &Piece) -> Option<Event<'c>> {
-    let tid = held(piece).filter(|_| is_late_in_task(piece)).and_then(Context::tid)?;
+    let delays = is_late_in_task(piece) || matches!(held(piece), Some(Context::Task { .. })) && case.kept_off(piece);
+    let tid = held(piece).filter(|_| delays).and_then(Context::tid)?;
     let activity = case.trace.cpu(piece.cpu)?;
     let next = activity.events.partition_point(|event| event.ts_ns < piece.end_ns);
     let entry = activity.events.get(next)?;
