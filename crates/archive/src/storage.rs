@@ -155,6 +155,8 @@ pub enum StorageCause {
     Fua,
     /// The block layer completed it in a softirq after the interrupt.
     Softirq,
+    /// The thread that completed it, of the interrupt or ksoftirqd, was runnable and another one had its CPU.
+    CompletionWait,
     /// The thread was runnable and another one had its CPU.
     WakeUp,
     /// The thread reclaimed memory in the call.
@@ -183,6 +185,7 @@ impl StorageCause {
             Self::DirtyThrottling => "throttled: too many dirty pages (balance_dirty_pages)",
             Self::Fua => "the device wrote through its cache (FUA)",
             Self::Softirq => "completed in a softirq after the interrupt",
+            Self::CompletionWait => "its completion waited for a CPU (thread of the interrupt, or ksoftirqd)",
             Self::WakeUp => "runnable without a CPU",
             Self::Reclaim => "reclaimed memory in the call",
             Self::Merged => "merged with another request",

@@ -11,7 +11,7 @@ use archive::storage::{
 };
 use std::cell::Cell;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const WORST_KEPT: usize = 10;
 /// A device that takes more than this many times its median is slow with a request.
@@ -89,9 +89,10 @@ fn requests_within(
 ) -> Vec<StorageRequest> {
     let tids: Vec<i32> = description.threads.iter().map(|(_, tid)| *tid).collect();
     let followed_until_ns = given_up_ns.map_or(i64::MAX, |given_up_ns| given_up_ns.saturating_sub(1));
+    let completers: BTreeSet<i32> = parts.iter().filter_map(|part| part.completed_by).collect();
     let run = Run {
         recorded,
-        threads: sleeps::of(recorded, &tids),
+        threads: sleeps::of(recorded, &tids, &completers),
         parts: by_thread(parts),
         span: recorded
             .events
@@ -221,6 +222,18 @@ impl Run<'_> {
         parts[from.min(until)..until].iter().copied()
     }
 
+    /// When the thread that completed a part was runnable without a CPU, since the interrupt.
+    fn completion_waits(&self, part: &Part) -> Vec<(i64, i64)> {
+        let whole = part.interrupted_until_ns();
+        let Some((tid, (from_ns, until_ns))) = part.completed_by.zip(whole) else { return Vec::new() };
+        let sleeps = within(self.threads.sleeps.get(&tid).map_or(&[][..], Vec::as_slice), from_ns, until_ns);
+        if !self.may_look(sleeps.len() as u64) {
+            return Vec::new();
+        }
+        let runnable = sleeps.iter().filter_map(|sleep| Some((sleep.woken_ns?, sleep.until_ns)));
+        runnable.map(|(woken_ns, given_ns)| (woken_ns.max(from_ns), given_ns.min(until_ns))).collect()
+    }
+
     fn causes(
         &self,
         tid: i32,
@@ -254,6 +267,7 @@ impl Run<'_> {
         let mut written_through = own().filter(|part| part.extent.is_fua).filter_map(at_device_ns);
         let mut in_softirq =
             own().filter_map(|part| part.softirq_ns.zip(part.interrupted_until_ns()).map(|(_, whole)| whole));
+        let completions: Vec<(i64, i64)> = own().flat_map(|part| self.completion_waits(part)).collect();
         let timed = [
             (StorageCause::JournalCommit, inside(&mut held.by_journal.iter().copied())),
             (StorageCause::CgroupLimit, inside(&mut held.by_cgroup.iter().copied())),
@@ -267,6 +281,7 @@ impl Run<'_> {
             (StorageCause::DirtyThrottling, inside(&mut throttled)),
             (StorageCause::Fua, inside(&mut written_through)),
             (StorageCause::Softirq, inside(&mut in_softirq)),
+            (StorageCause::CompletionWait, inside(&mut completions.into_iter())),
             (self.queue_cause(parts), request.ns(StoragePhase::RequestToDevice)),
         ];
         let large = timed.into_iter().filter(|(_, ns)| *ns > 0 && ns.saturating_mul(LEAST_PART) >= request.latency_ns);

@@ -35,6 +35,8 @@ pub struct Part {
     pub got_ns: Option<i64>,
     /// Start of the softirq in which it was completed, if one was seen between interrupt and completion.
     pub softirq_ns: Option<i64>,
+    /// The thread that completed it, unless an interrupt did.
+    pub completed_by: Option<i32>,
 }
 
 impl Part {
@@ -206,6 +208,7 @@ impl Following<'_> {
                     requeued: 0,
                     got_ns: None,
                     softirq_ns: None,
+                    completed_by: None,
                 });
             }
             What::Split { sector, at } => self.split(sector, at),
@@ -305,6 +308,7 @@ impl Following<'_> {
                 let softirq_ns = self.softirqs.get(&event.cpu).copied();
                 self.parts[at].softirq_ns = softirq_ns.filter(|softirq_ns| *softirq_ns >= interrupt_ns);
             }
+            self.parts[at].completed_by = (!event.in_interrupt && event.tid > 0).then_some(event.tid);
             self.parts[at].enter(event.at_ns, Stage::Done);
             self.open.remove(self.parts[at].extent, at);
         }

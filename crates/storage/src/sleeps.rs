@@ -26,8 +26,8 @@ pub struct Threads {
     pub plugs: BTreeMap<i32, Vec<(i64, i64)>>,
 }
 
-/// What the events show of these threads.
-pub fn of(recorded: &Recorded, tids: &[i32]) -> Threads {
+/// What the events show of the measuring threads, and of those that complete requests.
+pub fn of(recorded: &Recorded, tids: &[i32], completers: &BTreeSet<i32>) -> Threads {
     let mut threads = Threads::default();
     let mut open: BTreeMap<i32, Sleep> = BTreeMap::new();
     let mut reclaims: BTreeMap<i32, i64> = BTreeMap::new();
@@ -40,7 +40,7 @@ pub fn of(recorded: &Recorded, tids: &[i32]) -> Threads {
                     sleep.until_ns = event.at_ns;
                     threads.sleeps.entry(next).or_default().push(sleep);
                 }
-                if waits && tids.contains(&prev) {
+                if waits && (tids.contains(&prev) || completers.contains(&prev)) {
                     let throttled = throttled.remove(&prev);
                     let sleep =
                         Sleep { from_ns: event.at_ns, woken_ns: None, until_ns: event.at_ns, waker: None, throttled };

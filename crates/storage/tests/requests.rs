@@ -88,6 +88,25 @@ fn a_request_goes_through_all_seven_phases() {
 }
 
 #[test]
+fn a_completion_whose_thread_has_no_cpu_says_so() {
+    const THREAD: i32 = 44;
+    let mut events = direct_write();
+    events.insert(0, event(900, THREAD, What::Switch { prev: THREAD, next: 0, waits: true }));
+    let at = events.iter().position(|event| matches!(event.what, What::Complete(_))).unwrap();
+    events[at] = event(1780, THREAD, What::Complete(sectors(100, 8)));
+    events[at + 1] = event(1785, THREAD, What::Waking { tid: OWN });
+    events.insert(at, event(1770, 50, What::Switch { prev: 50, next: THREAD, waits: false }));
+    events.insert(at, interrupt(1702, What::Waking { tid: THREAD }));
+    let account = of(&description(), &events);
+    assert!(phases(&account).contains(&(StoragePhase::InterruptToCompletion, 80)));
+    assert!(
+        account.worst[0].causes.contains(&(StorageCause::CompletionWait, Some(68))),
+        "{:?}",
+        account.worst[0].causes
+    );
+}
+
+#[test]
 fn an_interrupt_of_another_device_is_no_part_of_the_request() {
     let mut events = direct_write();
     events[5] = interrupt(1700, What::Interrupt { number: 5 });

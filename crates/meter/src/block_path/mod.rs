@@ -14,7 +14,7 @@ pub use recording::BlockPathRecording;
 enum Of {
     /// Whatever thread submitted the request.
     Device,
-    /// The measuring threads as the one that is woken.
+    /// The measuring threads, and those that may complete requests, as the one that is woken.
     Woken,
     /// As one of the two of a switch.
     Switched,

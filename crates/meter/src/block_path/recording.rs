@@ -15,6 +15,8 @@ use archive::storage::{DESCRIPTION_VERSION, StorageDescription, StorageDevice};
 use std::io::Write;
 
 const BUFFER_KB_PER_CPU: u32 = 8192;
+/// A filter that names more interrupts is as long as the kernel accepts.
+const INTERRUPTS_NAMED: usize = 16;
 
 /// An armed recording. The journal removes its instance.
 pub struct BlockPathRecording {
@@ -102,14 +104,27 @@ fn filter(of: Of, device: &StorageDevice, threads: &[EffectiveThread]) -> String
     let each = |fields: &[&str]| {
         any(threads.iter().flat_map(|thread| fields.iter().map(|field| format!("{field} == {}", thread.tid))).collect())
     };
+    // A kernel with threaded interrupts completes in the interrupt's thread; where softirqs are many, ksoftirqd does.
+    let completers = || match device.interrupts.len() {
+        ..=INTERRUPTS_NAMED => device.interrupts.iter().map(|number| format!("irq/{number}-*")).collect(),
+        _ => vec!["irq/*".to_owned()],
+    };
+    let with_completers = |fields: &[(&str, &str)]| {
+        let numbers: Vec<&str> = fields.iter().map(|(number, _)| *number).collect();
+        let mut conditions = vec![each(&numbers)];
+        for name in completers().iter().map(String::as_str).chain(["ksoftirqd/*"]) {
+            conditions.extend(fields.iter().map(|(_, field)| format!("{field} ~ \"{name}\"")));
+        }
+        any(conditions)
+    };
     match of {
         Of::Device => any([Some(device.number), device.partition]
             .iter()
             .flatten()
             .map(|number| format!("dev == {number}"))
             .collect()),
-        Of::Woken => each(&["pid"]),
-        Of::Switched => each(&["prev_pid", "next_pid"]),
+        Of::Woken => with_completers(&[("pid", "comm")]),
+        Of::Switched => with_completers(&[("prev_pid", "prev_comm"), ("next_pid", "next_comm")]),
         Of::Running => each(&["common_pid"]),
         Of::Anything(filter) => filter.to_owned(),
     }
