@@ -56,7 +56,7 @@ impl<'c> PassedOver<'c> {
         let from_ns = asked.map_or(decision.ts_ns, |event| event.ts_ns);
         let pieces = case.claim(|piece| {
             (case.kept_off(piece) || piece.phase == PhaseName::ReturnToUser)
-                && piece.start_ns >= from_ns
+                && is_mostly_after(piece, from_ns)
                 && is_of_the_less_urgent(case, piece)
         })?;
         // Without a budget its wake-up asks no CPU to decide.
@@ -234,6 +234,11 @@ pub fn period_began<'c>(case: &Case<'c>, functions: &[&str], (from_ns, to_ns): (
 
 fn is_of_the_less_urgent(case: &Case, piece: &Piece) -> bool {
     case.kind(piece) == OwnerKind::Task || held(piece).is_some_and(Context::is_idle)
+}
+
+/// Pieces end where the holder of the CPU changes, not where it was asked to yield.
+fn is_mostly_after(piece: &Piece, from_ns: i64) -> bool {
+    (from_ns - piece.start_ns).saturating_mul(2) <= piece.ns()
 }
 
 /// The last event before a decision in which the CPU was asked to decide.
