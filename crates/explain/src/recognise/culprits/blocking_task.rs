@@ -9,7 +9,7 @@ use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it; above a hint only where events after the wake-up carry the kernel's demand to yield (N) or functions are recorded, and certain in a guest only where the CPU recorded events throughout, likely where the task was charged for all of the time, went on after several interrupts with that demand, or the kernel has no steal clock; a hint where the scheduler chose the task meanwhile",
-    confirm: "the preemptoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
+    confirm: "tardy run --stack shows the function that the wake-up interrupted; the preemptoff tracer, where the kernel has it, the longest section",
     fix: "PREEMPT_RT or preempt=full; keep the task off the CPU (cpuset, taskset, isolcpus)",
     reading: &["Lock types and their rules", "ftrace - Function Tracer"],
     proof: Proof::Real,
@@ -99,7 +99,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         sentence,
         events,
         evidence,
-        confirm: "the preemptoff tracer where the kernel has it, or `stacktrace` as a trigger on timer/hrtimer_expire_entry, shows the function".into(),
+        confirm: "tardy run --stack shows the function that the wake-up interrupted; or the preemptoff tracer, where the kernel has it"
+            .into(),
         fix,
     })
 }
