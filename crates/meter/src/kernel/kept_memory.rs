@@ -1,15 +1,17 @@
-//! An allocator that keeps large blocks when they are freed, and hands them out again.
+//! An allocator that keeps blocks when they are freed, and hands them out again.
 //!
-//! The C library returns a large block to the kernel at once. Unmapping it takes a kernel without preemption 100 µs for a
-//! megabyte, in which no measuring thread wakes on that CPU, and the next such block faults on every page. The meter's
-//! threads convert and send traces while others measure, so they reuse what they freed.
+//! The C library returns freed pages to the kernel at once, those of small blocks, too. The kernel then interrupts every other CPU
+//! that has executed a thread of the meter (TLB shootdown), the measured ones, and waits for all of them with preemption disabled:
+//! no measuring thread wakes on that CPU meanwhile. Unmapping a megabyte takes it another 100 µs, and the next block faults on
+//! every page. The meter's threads convert and send traces while others measure, so they reuse what they freed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Smaller blocks share mappings, which the C library keeps.
-const SMALLEST: usize = 32 << 10;
+/// A free block has room for the address of the next one.
+const SMALLEST: usize = 16;
 /// Larger blocks are for buffers that last as long as the run.
 const LARGEST: usize = 2 << 20;
 const CLASSES: usize = (LARGEST / SMALLEST).ilog2() as usize + 1;
@@ -17,24 +19,25 @@ const CLASSES: usize = (LARGEST / SMALLEST).ilog2() as usize + 1;
 const KEPT_MAX: usize = 8 << 20;
 const ALIGN: usize = 16;
 
-/// Allocator that keeps freed blocks of some sizes.
+/// Allocator that keeps freed blocks. Each class has a list of its own, so that threads seldom meet at one.
 #[derive(Debug)]
-pub struct KeptMemory(Mutex<Kept>);
-
-/// Each class is a list of freed blocks; the first word of a block is the address of the next one.
-#[derive(Debug)]
-struct Kept {
-    first: [*mut u8; CLASSES],
-    bytes: usize,
+pub struct KeptMemory {
+    classes: [Mutex<Freed>; CLASSES],
+    /// In all lists together.
+    bytes: AtomicUsize,
 }
 
-// SAFETY: the blocks belong to no one else, and one thread at a time has the lists.
-unsafe impl Send for Kept {}
+/// A list of freed blocks; the first word of a block is the address of the next one.
+#[derive(Debug)]
+struct Freed(*mut u8);
+
+// SAFETY: the blocks belong to no one else, and one thread at a time has the list.
+unsafe impl Send for Freed {}
 
 /// The class of a request, by its size; `None` if such blocks are not kept.
 fn class_of(layout: Layout) -> Option<usize> {
-    let size = layout.size();
-    let kept = (SMALLEST..=LARGEST).contains(&size) && layout.align() <= ALIGN;
+    let size = layout.size().max(SMALLEST);
+    let kept = size <= LARGEST && layout.align() <= ALIGN;
     kept.then(|| (size.next_power_of_two() / SMALLEST).ilog2() as usize)
 }
 
@@ -46,32 +49,33 @@ fn layout_of(class: usize) -> Layout {
 
 impl KeptMemory {
     pub const fn new() -> Self {
-        Self(Mutex::new(Kept { first: [null_mut(); CLASSES], bytes: 0 }))
+        Self { classes: [const { Mutex::new(Freed(null_mut())) }; CLASSES], bytes: AtomicUsize::new(0) }
     }
 
     fn take(&self, class: usize) -> Option<*mut u8> {
         // Never waits: a thread that measures must not wait for another one, nor a child for a thread that it lacks.
-        let mut kept = self.0.try_lock().ok()?;
-        let block = kept.first[class];
+        let mut freed = self.classes[class].try_lock().ok()?;
+        let block = freed.0;
         if block.is_null() {
             return None;
         }
         // SAFETY: a block in a list is free, aligned to a word, and starts with the address that `keep` wrote.
-        kept.first[class] = unsafe { block.cast::<*mut u8>().read() };
-        kept.bytes -= SMALLEST << class;
+        freed.0 = unsafe { block.cast::<*mut u8>().read() };
+        self.bytes.fetch_sub(SMALLEST << class, Ordering::Relaxed);
         Some(block)
     }
 
     /// Returns whether it was kept.
     fn keep(&self, class: usize, block: *mut u8) -> bool {
-        let Ok(mut kept) = self.0.try_lock() else { return false };
-        if kept.bytes + (SMALLEST << class) > KEPT_MAX {
+        let Ok(mut freed) = self.classes[class].try_lock() else { return false };
+        let size = SMALLEST << class;
+        if self.bytes.fetch_add(size, Ordering::Relaxed) + size > KEPT_MAX {
+            self.bytes.fetch_sub(size, Ordering::Relaxed);
             return false;
         }
-        // SAFETY: the caller frees the block, which is aligned to a word and larger than one.
-        unsafe { block.cast::<*mut u8>().write(kept.first[class]) };
-        kept.first[class] = block;
-        kept.bytes += SMALLEST << class;
+        // SAFETY: the caller frees the block, which is aligned to a word and at least as large as one.
+        unsafe { block.cast::<*mut u8>().write(freed.0) };
+        freed.0 = block;
         true
     }
 }
@@ -167,6 +171,44 @@ mod tests {
     }
 
     #[test]
+    fn small_blocks_are_kept_as_well() {
+        let memory = KeptMemory::new();
+        // SAFETY: each block is freed once with its layout.
+        unsafe {
+            for size in [1, 16, 17, 48, 500, 5000] {
+                let first = memory.alloc(layout(size));
+                memory.dealloc(first, layout(size));
+                let second = memory.alloc(layout(size));
+                assert_eq!(second, first, "{size} bytes");
+                memory.dealloc(second, layout(size));
+            }
+        }
+    }
+
+    #[test]
+    fn threads_that_allocate_at_once_share_no_block() {
+        static MEMORY: KeptMemory = KeptMemory::new();
+        let rounds = if cfg!(miri) { 20 } else { 20_000 };
+        let threads = (1..=3_u8).map(|mark| {
+            std::thread::spawn(move || {
+                for round in 0..rounds {
+                    let size = 16 << (round % 4);
+                    // SAFETY: the block is used within its size, and freed once with its layout.
+                    unsafe {
+                        let block = MEMORY.alloc(layout(size));
+                        block.write_bytes(mark, size);
+                        std::hint::black_box(block);
+                        assert!(std::slice::from_raw_parts(block, size).iter().all(|byte| *byte == mark));
+                        MEMORY.dealloc(block, layout(size));
+                    }
+                }
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+
+    #[test]
     fn what_is_kept_is_bounded() {
         let memory = KeptMemory::new();
         // SAFETY: each block is freed once with its layout.
@@ -174,7 +216,7 @@ mod tests {
             let blocks: Vec<*mut u8> = (0..10).map(|_| memory.alloc(layout(LARGEST))).collect();
             blocks.into_iter().for_each(|block| memory.dealloc(block, layout(LARGEST)));
         }
-        assert_eq!(memory.0.lock().unwrap().bytes, KEPT_MAX);
+        assert_eq!(memory.bytes.load(Ordering::Relaxed), KEPT_MAX);
     }
 
     proptest! {
