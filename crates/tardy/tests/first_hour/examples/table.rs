@@ -16,6 +16,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("serial:", "a serial line"),
     ("--labgrid", "a lab"),
     ("uio:", "a device"),
+    ("--stimulus latmon", "an external board"),
     ("audio:", "a sound card"),
     ("storage:device=", "a device"),
     ("engine=fio", "fio"),
