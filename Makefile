@@ -218,12 +218,12 @@ advisories: $(TOOLS) ## check the packages in use against the RustSec advisory d
 
 dist: ## build the static programs for four architectures, and their archives with SBOM and checksums, in dist/release
 	packaging/install-dependencies --dist
-	$(MAKE) --no-print-directory $(ARCHITECTURES:%=$(STATIC_TARDY)-%)
+	$(MAKE) --no-print-directory $(ARCHITECTURES:%=$(METERS)-%) $(ARCHITECTURES:%=$(STATIC_TARDY)-%)
 	packaging/dist/assemble $(ARCHITECTURES)
 
 deb: ## build Debian packages of tardy and tardy-meter in dist/debian
 	packaging/install-dependencies --dist
-	$(MAKE) --no-print-directory $(ARCHITECTURES:%=$(STATIC_TARDY)-%)
+	$(MAKE) --no-print-directory $(ARCHITECTURES:%=$(METERS)-%) $(ARCHITECTURES:%=$(STATIC_TARDY)-%)
 	packaging/debian/build $(ARCHITECTURES)
 
 deb-check: ## check them with lintian; install, run, restore and purge them in a new Debian (downloads 60 MB once)
@@ -292,6 +292,8 @@ $(INJECTOR)-%: $(RUST_SOURCES)
 	@mkdir -p $(@D)
 	install -m 755 target/$(RUST_TARGET_$*)/release/tardy-injector $@
 
+# Archives and packages have them beside the programs that carry them.
+.SECONDARY: $(ARCHITECTURES:%=$(METERS)-%)
 $(METERS)-%: $(RUST_SOURCES)
 	packaging/reproducible-build $(RUST_TARGET_$*) --profile meter --package tardy-meter
 	@mkdir -p $(@D)
