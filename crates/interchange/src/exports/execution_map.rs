@@ -38,6 +38,8 @@ const DRAWN_MAX: usize = 10 * WIDTH as usize;
 #[derive(Debug, Default)]
 struct Lane {
     label: String,
+    /// When the first gap that the thread counted began.
+    first_gap_ns: Option<i64>,
     /// As the thread saw them, within the picture.
     gaps: Vec<Stretch>,
     /// As traces show them.
@@ -59,7 +61,9 @@ pub fn svg(run: &Run) -> Result<String, ExecutionMapError> {
     let mut worst: Option<Stretch> = None;
     let length = |stretch: Option<Stretch>| stretch.map_or(0, |(from_ns, until_ns)| until_ns - from_ns);
     for thread in run.threads.values() {
+        let mut first_gap_ns = None;
         let kept = each_gap(run, thread.thread, |gap| {
+            first_gap_ns.get_or_insert(gap.0);
             if length(Some(gap)) > length(worst) {
                 worst = Some(gap);
             }
@@ -71,7 +75,7 @@ pub fn svg(run: &Run) -> Result<String, ExecutionMapError> {
         let described = settings.method.threads.get(thread.thread as usize);
         let name = described.map_or_else(|| format!("thread {}", thread.thread), |described| described.name.clone());
         let label = format!("{name} on CPU {}", thread.cpu);
-        lanes.insert((thread.cpu, thread.thread), Lane { label, ..Lane::default() });
+        lanes.insert((thread.cpu, thread.thread), Lane { label, first_gap_ns, ..Lane::default() });
     }
     let Some((from_ns, until_ns)) = worst else { return Err(ExecutionMapError::NoSamples) };
     let start_ns = from_ns + (until_ns - from_ns) / 2 - WINDOW_NS / 2;
@@ -105,10 +109,17 @@ fn add_preemptions(run: &Run, gap_ns: u64, lanes: &mut BTreeMap<(u32, u32), Lane
     }
     // Traces overlap.
     for lane in lanes.values_mut() {
-        lane.preemptions.retain(|(from_ns, until_ns)| from_ns.abs_diff(*until_ns) > gap_ns);
+        let first_gap_ns = lane.first_gap_ns;
+        lane.preemptions.retain(|preemption| is_compared(*preemption, first_gap_ns, gap_ns));
         lane.preemptions.sort_unstable();
         lane.preemptions.dedup();
     }
+}
+
+/// Whether a thread can have seen a preemption as a gap: it is longer than one, and the thread counted already. The trace of an early
+/// spike begins before samples count.
+fn is_compared((from_ns, until_ns): Stretch, first_gap_ns: Option<i64>, gap_ns: u64) -> bool {
+    from_ns.abs_diff(until_ns) > gap_ns && first_gap_ns.is_none_or(|first_ns| first_ns <= from_ns)
 }
 
 /// Whether the kernel's trace and the threads agree.
@@ -188,10 +199,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_came_before_the_first_gap_that_counts_is_not_compared() {
+        assert!(is_compared((1000, 1200), Some(900), 100));
+        assert!(!is_compared((800, 1000), Some(900), 100), "before samples count");
+        assert!(!is_compared((1000, 1100), Some(900), 100), "no longer than a gap");
+        assert!(is_compared((800, 1000), None, 100), "a thread that saw nothing at all");
+    }
+
+    #[test]
     fn gaps_are_where_they_were_and_what_is_outside_is_cut() {
         let lanes = [
             Lane {
                 label: "a<b on CPU 1".into(),
+                first_gap_ns: None,
                 gaps: vec![(-500, 100), (400, 600)],
                 preemptions: vec![(410, 590), (650, 700)],
                 agreement: Agreement { within: 1, longer_ns: 20, ..Agreement::default() },

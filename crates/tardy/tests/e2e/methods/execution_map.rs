@@ -20,7 +20,7 @@ fn described_threads_see_what_the_trace_shows() {
         let all = rest.split(' ').next().unwrap();
         println!("map of described threads on {kernel}: {within} of {all} preemptions in the trace are in a gap");
         let number = |text: &str| text.parse::<u64>().unwrap();
-        // A preemption that the end of the run cuts, or the first mark of a thread, is in no gap.
+        // A preemption that the end of the run cuts is in no gap.
         assert!(number(all) > 0 && number(within) * 10 >= number(all) * 9, "{kernel}: {within} of {all}");
     }
 }
