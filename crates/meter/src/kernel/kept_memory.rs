@@ -80,6 +80,17 @@ impl KeptMemory {
     }
 }
 
+impl Drop for KeptMemory {
+    fn drop(&mut self) {
+        for class in 0..CLASSES {
+            while let Some(block) = self.take(class) {
+                // SAFETY: a block in a list is free, and was allocated with the layout of its class.
+                unsafe { System.dealloc(block, layout_of(class)) };
+            }
+        }
+    }
+}
+
 impl Default for KeptMemory {
     fn default() -> Self {
         Self::new()
