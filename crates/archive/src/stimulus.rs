@@ -122,6 +122,23 @@ pub struct StimulusBoard {
 }
 
 impl StimulusBoard {
+    /// A board that was asked for stimuli and has sent nothing yet.
+    pub fn without_answers(protocol: StimulusProtocol, address: String, period_us: u32) -> Self {
+        Self {
+            protocol,
+            address,
+            period_us,
+            records: 0,
+            answers: 0,
+            overruns: 0,
+            latency_ns_min: None,
+            latency_ns_max: None,
+            latency_ns_sum: 0,
+            cells: Vec::new(),
+            complete: false,
+        }
+    }
+
     /// Restores the invariants on external data.
     pub fn normalised(mut self) -> Self {
         self.cells.truncate(CELLS_MAX);

@@ -39,19 +39,7 @@ mod tests {
 
     #[test]
     fn it_says_whose_clock_measured_and_what_is_missing() {
-        let board = StimulusBoard {
-            protocol: StimulusProtocol::Latmon,
-            address: "192.168.1.58:2306".into(),
-            period_us: 1000,
-            records: 0,
-            answers: 0,
-            overruns: 0,
-            latency_ns_min: None,
-            latency_ns_max: None,
-            latency_ns_sum: 0,
-            cells: Vec::new(),
-            complete: false,
-        };
+        let board = StimulusBoard::without_answers(StimulusProtocol::Latmon, "192.168.1.58:2306".into(), 1000);
         let mut summary = StimulusBoardSummary { board, latency_ns: LatencyFigures::default() };
         let said = whose(&summary);
         assert!(said.starts_with("latmon at 192.168.1.58:2306, by the board's own clock"), "{said}");

@@ -15,6 +15,7 @@ pub mod explained;
 pub mod folded;
 pub mod json;
 pub mod kernel_tracers;
+pub mod latency_columns;
 pub mod page;
 pub mod progress;
 pub mod screen;

@@ -15,7 +15,7 @@ use archive::storage::{DESCRIPTION_VERSION, StorageDescription, StorageDevice};
 use std::io::Write;
 
 const BUFFER_KB_PER_CPU: u32 = 8192;
-/// A filter that names more interrupts is as long as the kernel accepts.
+/// Devices with more have one pattern for the threads of all interrupts: the kernel limits a filter to a page.
 const INTERRUPTS_NAMED: usize = 16;
 
 /// An armed recording. The journal removes its instance.

@@ -1,7 +1,7 @@
 //! What the kernel's own tracers measured and recorded during the run.
 
 use super::super::number;
-use super::said;
+use super::{latency_columns, said};
 use archive::summary::{KernelSeriesSummary, RunSummary};
 use archive::tracer::LatencyTrace;
 use maud::{Markup, html};
@@ -31,12 +31,7 @@ fn series_table(all: &[KernelSeriesSummary]) -> Markup {
                         th scope="col" { "CPU" }
                         th scope="col" { "values" }
                         th scope="col" { "lost" }
-                        th scope="col" { "min" }
-                        th scope="col" { "mean" }
-                        th scope="col" { "p50" }
-                        th scope="col" { "p99" }
-                        th scope="col" { "p99.9" }
-                        th scope="col" { "max" }
+                        (latency_columns::head())
                     }
                 }
                 tbody {
@@ -46,12 +41,7 @@ fn series_table(all: &[KernelSeriesSummary]) -> Markup {
                             td { (series.cpu) }
                             td { (number::grouped(series.count)) }
                             td.nonzero[series.records_lost > 0] { (number::grouped(series.records_lost)) }
-                            (cell(series.latency_ns.min))
-                            (cell(series.latency_ns.mean.map(|mean| mean.round() as i64)))
-                            (cell(series.latency_ns.p50))
-                            (cell(series.latency_ns.p99))
-                            (cell(series.latency_ns.p99_9))
-                            (cell(series.latency_ns.max))
+                            (latency_columns::cells(&series.latency_ns))
                         }
                     }
                 }
@@ -63,10 +53,6 @@ fn series_table(all: &[KernelSeriesSummary]) -> Markup {
              hwlat: gaps above the threshold while interrupts were off, within a pair of clock reads and between two pairs."
         }
     }
-}
-
-fn cell(ns: Option<i64>) -> Markup {
-    html! { td { (ns.map_or("–".into(), number::micros)) } }
 }
 
 fn latency_table(traces: &[LatencyTrace]) -> Markup {

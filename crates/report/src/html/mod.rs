@@ -11,6 +11,7 @@ mod counters;
 mod cpus;
 mod honesty;
 mod kernel_tracers;
+mod latency_columns;
 mod ledger;
 mod machine;
 mod settings;

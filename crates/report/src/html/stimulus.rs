@@ -1,7 +1,7 @@
 //! What an external board measured that gave the stimuli, beside the target's own figures.
 
 use super::super::number;
-use super::said;
+use super::{latency_columns, said};
 use crate::plot::Plots;
 use crate::stimulus::{OTHERS, OVERRUNS, TITLE, reservation, whose};
 use archive::summary::{RunSummary, StimulusBoardSummary};
@@ -33,7 +33,6 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
 }
 
 fn table(board: &StimulusBoardSummary) -> Markup {
-    let figures = &board.latency_ns;
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="stimulus-board-caption" {
             table.figures {
@@ -42,31 +41,17 @@ fn table(board: &StimulusBoardSummary) -> Markup {
                     tr {
                         th scope="col" { "answers" }
                         th scope="col" { "overruns" }
-                        th scope="col" { "min" }
-                        th scope="col" { "mean" }
-                        th scope="col" { "p50" }
-                        th scope="col" { "p99" }
-                        th scope="col" { "p99.9" }
-                        th scope="col" { "max" }
+                        (latency_columns::head())
                     }
                 }
                 tbody {
                     tr {
                         td { (number::grouped(board.board.answers)) }
                         td.nonzero[board.board.overruns > 0] { (number::grouped(board.board.overruns)) }
-                        (cell(figures.min))
-                        (cell(figures.mean.map(|mean| mean.round() as i64)))
-                        (cell(figures.p50))
-                        (cell(figures.p99))
-                        (cell(figures.p99_9))
-                        (cell(figures.max))
+                        (latency_columns::cells(&board.latency_ns))
                     }
                 }
             }
         }
     }
-}
-
-fn cell(ns: Option<i64>) -> Markup {
-    html! { td { (ns.map_or("–".into(), number::micros)) } }
 }

@@ -1,11 +1,12 @@
 //! Measurements and kept traces of the kernel's own tracers, on a page.
 
+use crate::terminal::latency_columns;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use archive::summary::KernelSeriesSummary;
 use archive::tracer::LatencyTrace;
 use report::kernel_tracers::latency_trace;
-use words::figures::{counted, microseconds_rough};
+use words::figures::counted;
 
 const TRACES_SHOWN: usize = 5;
 const COLUMNS: [Align; 9] = [
@@ -26,20 +27,10 @@ pub fn lay_out_series(all: &[KernelSeriesSummary], page: &mut Page) {
         return;
     }
     let mut table = Table::new(&COLUMNS);
-    table.row(["by the kernel", "CPU", "values", "min", "mean", "p50", "p99", "p99.9", "max µs"]);
+    table.row(["by the kernel", "CPU", "values"].into_iter().chain(latency_columns::HEAD));
     for series in all {
-        let figures = &series.latency_ns;
-        table.row([
-            series.name.clone(),
-            series.cpu.to_string(),
-            series.count.to_string(),
-            microseconds_rough(figures.min),
-            figures.mean.map_or("-".into(), |mean| format!("{:.1}", mean / 1e3)),
-            microseconds_rough(figures.p50),
-            microseconds_rough(figures.p99),
-            microseconds_rough(figures.p99_9),
-            microseconds_rough(figures.max),
-        ]);
+        let whose = [series.name.clone(), series.cpu.to_string(), series.count.to_string()];
+        table.row(whose.into_iter().chain(latency_columns::cells(&series.latency_ns)));
     }
     page.blank();
     page.headed_table(&table);
