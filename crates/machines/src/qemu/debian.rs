@@ -18,7 +18,7 @@ pub const RELEASE: &str = "release";
 
 /// The files of a package that are unpacked: the kernel, the line to the host, and the drivers of the devices that methods
 /// measure with. A whole package takes 300 MB.
-const UNPACKED: [&str; 22] = [
+const UNPACKED: [&str; 24] = [
     "./boot/*",
     "*/modules/*/vmlinu*",
     "*/modules/*/config",
@@ -29,6 +29,8 @@ const UNPACKED: [&str; 22] = [
     "*/kernel/drivers/virtio/*",
     "*/kernel/drivers/char/*",
     "*/kernel/drivers/gpio/*",
+    "*/kernel/drivers/md/dm-delay*",
+    "*/kernel/drivers/md/dm-mod*",
     "*/kernel/drivers/input/gameport/*",
     "*/kernel/drivers/net/*failover*",
     "*/kernel/drivers/net/virtio_net*",

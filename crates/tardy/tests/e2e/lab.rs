@@ -49,6 +49,15 @@ impl Lab {
         self.0.path().join(name)
     }
 
+    /// One of `tests/programs`, linked statically.
+    pub fn program(&self, name: &str) -> PathBuf {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
+        let binary = self.path(name);
+        let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&binary).arg(source).status();
+        assert!(compiled.is_ok_and(|status| status.success()), "cc is needed: apt install gcc libc6-dev");
+        binary
+    }
+
     /// `tardy` with these words, not yet started.
     pub fn tardy(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
@@ -81,15 +90,7 @@ impl Lab {
     /// latencies of an emulated machine are otherwise those of its host. Needs root; without, it is as busy as the host.
     pub fn measured_in_front(&self, verb: &str, words: &[&str]) -> (Run, String) {
         let child = self.begin_verb(verb, words);
-        let begun = Instant::now();
-        // More than once, because QEMU starts threads.
-        while begun.elapsed() < FIRST_THREADS {
-            thread::sleep(Duration::from_millis(300));
-            let qemu = children(child.id() as i32).into_iter().find(|pid| name(*pid).starts_with("qemu-system"));
-            if let Some(qemu) = qemu {
-                let _ = Command::new("chrt").args(["-a", "-f", "-p", "1", &qemu.to_string()]).status();
-            }
-        }
+        put_machine_in_front(child.id() as i32);
         self.ended_well(child, words)
     }
 
@@ -146,6 +147,19 @@ impl Lab {
         let problem = manifest.problem.clone().unwrap();
         assert!(problem.text.contains(reason), "{}", problem.text);
         assert!(!run.threads.is_empty(), "what was measured before is kept");
+    }
+}
+
+/// Gives the QEMU of a process a real-time priority while it starts.
+pub fn put_machine_in_front(parent: i32) {
+    let begun = Instant::now();
+    // More than once, because QEMU starts threads.
+    while begun.elapsed() < FIRST_THREADS {
+        thread::sleep(Duration::from_millis(300));
+        let qemu = children(parent).into_iter().find(|pid| name(*pid).starts_with("qemu-system"));
+        if let Some(qemu) = qemu {
+            let _ = Command::new("chrt").args(["-a", "-f", "-p", "1", &qemu.to_string()]).status();
+        }
     }
 }
 

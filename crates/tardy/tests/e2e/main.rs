@@ -13,6 +13,7 @@ mod methods;
 #[path = "../verbs/perfetto_reader.rs"]
 mod perfetto_reader;
 mod plans;
+mod prepared;
 mod recorded;
 mod replayed;
 mod saved_state;

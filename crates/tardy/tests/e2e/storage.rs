@@ -1,5 +1,8 @@
 //! The way of block requests in machines whose devices answer after a known time, and with a known disturbance of the software.
 
+mod planted;
+mod stacked;
+
 use crate::lab::Lab;
 use archive::reader::Run;
 use archive::storage::{StorageAccount, StorageCause, StoragePhase, description, pages};
@@ -33,15 +36,17 @@ const SLOW_DRIVER: &[&str] = &[
     "null_blk.irqmode=2 null_blk.completion_nsec=5000000 null_blk.gb=1 null_blk.nr_devices=1",
 ];
 
-/// The account of a run, and the shortest time of a request at the device.
+/// The account of a run, and the shortest time of a request at the device. The phases of every request must add up.
 fn account(run: &Run) -> (StorageAccount, i64) {
     let description = description(&run.directory).unwrap();
     let pages = pages(&run.directory, &description).unwrap();
     let cpus: Vec<CpuPages<'_>> = pages.iter().map(|(cpu, pages)| CpuPages { cpu: *cpu, pages }).collect();
-    let bytes = archive::samples_file::bytes(&run.directory, 0).unwrap();
-    let samples: Vec<(i64, i64)> =
-        archive::samples_file::records(&bytes).map(|sample| (sample.due_ns, sample.latency_ns)).collect();
-    let samples = [Samples { thread: 0, samples }];
+    let of_thread = |thread: &u32| {
+        let bytes = archive::samples_file::bytes(&run.directory, *thread).unwrap();
+        let samples = archive::samples_file::records(&bytes).map(|sample| (sample.due_ns, sample.latency_ns));
+        Samples { thread: *thread, samples: samples.collect() }
+    };
+    let samples: Vec<Samples> = run.threads.keys().map(of_thread).collect();
     let requests = storage::requests_of(&description, &cpus, &samples);
     for request in &requests {
         let sum_ns: i64 = request.phases.iter().map(|(_, ns)| ns).sum();
@@ -61,9 +66,14 @@ fn measured(kernel: &str, machine: &[&str], method: &str, more: &[&str]) -> (Sto
     let words = [&["--method", method, "--interval", "20ms", "--duration", "5s"], more].concat();
     let (run, _) = lab.measured_in_front("run", &words);
     assert!(RunSummary::of(&run, &[]).valid, "{kernel} {method}");
-    let (account, shortest_ns) = account(&run);
+    described(&format!("{kernel} {method}"), &run)
+}
+
+/// The account of a run, printed.
+fn described(name: &str, run: &Run) -> (StorageAccount, i64) {
+    let (account, shortest_ns) = account(run);
     println!(
-        "{kernel} {method}: {} requests, {} divided, device {:.3} ms, shortest {:.3} ms, software {:?} permille",
+        "{name}: {} requests, {} divided, device {:.3} ms, shortest {:.3} ms, software {:?} permille",
         account.requests,
         account.split,
         median_ns(&account, StoragePhase::Device) as f64 / 1e6,

@@ -4,22 +4,11 @@ use crate::lab::{KERNEL, Lab, assert_ledgers_add_up};
 use archive::reader::Run;
 use archive::settings::SnapshotMode;
 use archive::watched::WatchedKind;
-use std::path::Path;
-use std::process::Command;
-
-/// One of `tests/programs`, linked statically.
-fn program(lab: &Lab, name: &str) -> String {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
-    let binary = lab.path(name);
-    let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&binary).arg(source).status();
-    assert!(compiled.is_ok_and(|status| status.success()), "cc is needed: apt install gcc libc6-dev");
-    binary.display().to_string()
-}
 
 /// `cycle_limit`: a machine that is stopped occasionally has larger maxima than the cause of interest.
 fn names(name: &str, words: &[&str], cycle_limit: &str, thread: &str, culprit: &str) {
     let lab = Lab::with(KERNEL, &[]);
-    let program = program(&lab, name);
+    let program = lab.program(name).display().to_string();
     let words =
         [&["watch", "--target", "vm", "--out", "run", "--cycle-limit", cycle_limit, "--", &program], words].concat();
     let ended = lab.tardy(&words).output().unwrap();
@@ -62,7 +51,7 @@ fn page_faults_in_a_loop_are_named_in_a_virtual_machine() {
 #[ignore = "boots virtual machines: make e2e"]
 fn a_program_is_watched_in_virtual_time_and_the_same_twice() {
     let lab = Lab::with(KERNEL, &["--virtual-time"]);
-    let program = program(&lab, "fault");
+    let program = lab.program("fault").display().to_string();
     let watched = |out: &str| {
         let words = ["watch", "--target", "vm", "--out", out, "--json", "--", &program, "20", "20", "256"];
         let ended = lab.tardy(&words).output().unwrap();
