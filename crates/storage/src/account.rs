@@ -224,14 +224,15 @@ impl Run<'_> {
 
     /// When the thread that completed a part was runnable without a CPU, since the interrupt.
     fn completion_waits(&self, part: &Part) -> Vec<(i64, i64)> {
-        let whole = part.interrupted_until_ns();
-        let Some((tid, (from_ns, until_ns))) = part.completed_by.zip(whole) else { return Vec::new() };
+        let Some((tid, whole)) = part.completed_by.zip(part.interrupted_until_ns()) else { return Vec::new() };
+        let (from_ns, until_ns) = whole;
         let sleeps = within(self.threads.sleeps.get(&tid).map_or(&[][..], Vec::as_slice), from_ns, until_ns);
         if !self.may_look(sleeps.len() as u64) {
             return Vec::new();
         }
         let runnable = sleeps.iter().filter_map(|sleep| Some((sleep.woken_ns?, sleep.until_ns)));
-        runnable.map(|(woken_ns, given_ns)| (woken_ns.max(from_ns), given_ns.min(until_ns))).collect()
+        let preempted = self.of_stretch(&self.threads.preempted, tid, whole).iter().copied();
+        runnable.chain(preempted).map(|(since_ns, given_ns)| (since_ns.max(from_ns), given_ns.min(until_ns))).collect()
     }
 
     fn causes(
@@ -249,7 +250,9 @@ impl Run<'_> {
         let mut flushes = parts.iter().filter(|(part, _)| part.extent.is_flush).filter_map(|(part, clip)| {
             at_device_ns(part).map(|(from, to)| (from.max(clip.from_ns), to.min(clip.until_ns)))
         });
-        let mut runnable = sleeps.iter().filter_map(|sleep| Some((sleep.woken_ns?, sleep.until_ns)));
+        let preempted = self.of_stretch(&self.threads.preempted, tid, (request.due_ns, until_ns)).iter().copied();
+        let woken = sleeps.iter().filter_map(|sleep| Some((sleep.woken_ns?, sleep.until_ns)));
+        let mut runnable = woken.chain(preempted);
         let reclaims = self.of_stretch(&self.threads.reclaims, tid, (request.due_ns, until_ns));
         let plugs = self.of_stretch(&self.threads.plugs, tid, (request.due_ns, until_ns));
         let own = || parts.iter().filter(|(_, clip)| *clip == Clip::ALL).map(|(part, _)| *part);
@@ -265,9 +268,12 @@ impl Run<'_> {
         };
         let mut throttled = sleeps.iter().filter(|sleep| sleep.throttled).map(|sleep| (sleep.from_ns, sleep.until_ns));
         let mut written_through = own().filter(|part| part.extent.is_fua).filter_map(at_device_ns);
-        let mut in_softirq =
-            own().filter_map(|part| part.softirq_ns.zip(part.interrupted_until_ns()).map(|(_, whole)| whole));
-        let completions: Vec<(i64, i64)> = own().flat_map(|part| self.completion_waits(part)).collect();
+        let completions = union(own().flat_map(|part| self.completion_waits(part)));
+        let in_softirq =
+            union(own().filter_map(|part| part.softirq_ns.zip(part.interrupted_until_ns()).map(|(_, whole)| whole)));
+        // While its thread waits for a CPU, another cause has that time.
+        let waiting = overlap(&in_softirq, &completions);
+        let in_softirq_ns = inside(&mut in_softirq.into_iter()) - inside(&mut waiting.into_iter());
         let timed = [
             (StorageCause::JournalCommit, inside(&mut held.by_journal.iter().copied())),
             (StorageCause::CgroupLimit, inside(&mut held.by_cgroup.iter().copied())),
@@ -280,7 +286,7 @@ impl Run<'_> {
             (StorageCause::WritebackThrottling, inside(&mut before_requests(StorageCause::WritebackThrottling))),
             (StorageCause::DirtyThrottling, inside(&mut throttled)),
             (StorageCause::Fua, inside(&mut written_through)),
-            (StorageCause::Softirq, inside(&mut in_softirq)),
+            (StorageCause::Softirq, in_softirq_ns),
             (StorageCause::CompletionWait, inside(&mut completions.into_iter())),
             (self.queue_cause(parts), request.ns(StoragePhase::RequestToDevice)),
         ];

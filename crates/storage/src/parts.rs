@@ -257,9 +257,7 @@ impl Following<'_> {
                 let near = self.open.near(extent);
                 self.complete(event, near, |part| inside(part, extent) && part.stage() == Stage::Device)
             }
-            What::CompletePart(extent) => self.complete(event, self.open.all(), |part| {
-                part.extent.sector == extent.sector || (!part.extent.is_flush && part.extent.end() == extent.sector)
-            }),
+            What::CompletePart(extent) => self.complete(event, self.open.all(), |part| completes(part, extent)),
             What::Interrupt { number } => {
                 if self.device.interrupts.contains(&number) {
                     if self.interrupts.len() == INTERRUPTS_KEPT {
@@ -282,6 +280,14 @@ impl Following<'_> {
     }
 
     fn split(&mut self, sector: u64, at: u64) {
+        if self.device.maps {
+            // It completes once, when all of it is done.
+            for open in self.counted(self.open.all()) {
+                let extent = self.parts[open].extent;
+                self.parts[open].split |= extent.sector < at && at < extent.end();
+            }
+            return;
+        }
         let start = Extent { sector, sectors: 0, is_flush: false, is_fua: false };
         let found = self.counted(self.open.near(start)).into_iter().find(|open| {
             let part = &self.parts[*open];
@@ -335,6 +341,18 @@ fn inside(part: &Part, request: Extent) -> bool {
         return part.extent.is_flush && request.is_flush;
     }
     part.extent.sectors > 0 && request.sector <= part.extent.sector && part.extent.end() <= request.end()
+}
+
+/// Whether a part is done with this completion of a device without requests. Of a part that was split, the kernel has the rest.
+fn completes(part: &Part, done: Extent) -> bool {
+    if part.extent.is_flush || done.is_flush {
+        return part.extent.is_flush && done.is_flush;
+    }
+    let from_start = part.extent.sector == done.sector;
+    let is_rest = part.split && (part.extent.sector..part.extent.end()).contains(&done.sector);
+    // A device that worked through it sector by sector has none left.
+    let at_end = done.sectors == 0 && part.extent.end() == done.sector;
+    at_end || (from_start || is_rest) && part.extent.end() == done.end()
 }
 
 /// Parts by the thread that submitted them.

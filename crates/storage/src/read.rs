@@ -5,12 +5,15 @@ use ftrace::byte_order::ByteOrder;
 use ftrace::format::{EventFormats, Field};
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuRecords, Merged, Record, TraceItem};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A description from elsewhere may turn few bytes into many events.
 const EVENTS_MAX: usize = 8_000_000;
 /// `TRACE_FLAG_HARDIRQ` and `TRACE_FLAG_SOFTIRQ` of the kernel.
-const IN_INTERRUPT: u8 = 0x08 | 0x10;
+const IN_INTERRUPT: u8 = 0x08;
+const IN_SOFTIRQ: u8 = 0x10;
+/// Threads that execute softirqs and handlers of interrupts.
+const OF_INTERRUPTS: [&str; 2] = ["irq/", "ksoftirqd/"];
 
 /// Pages of one CPU, as they were recorded.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +88,7 @@ pub struct Event {
     pub cpu: u32,
     /// The thread that was running.
     pub tid: i32,
+    /// In an interrupt, or in a softirq that interrupted the thread; `false` in one that a thread of interrupts executes.
     pub in_interrupt: bool,
     pub what: What,
 }
@@ -128,6 +132,8 @@ struct Decoder {
     split: Option<(u16, Field, Field)>,
     waking: Option<(u16, Field)>,
     switch: Option<(u16, Field, Field, Field)>,
+    /// Numbers and names of the two threads of a switch.
+    switched: Vec<(Field, Field)>,
     interrupt: Option<(u16, Field)>,
     softirq: Option<u16>,
     reclaim_begin: Option<u16>,
@@ -177,11 +183,17 @@ impl Decoder {
             let of = |wanted: &str| field("sched", "sched_switch", wanted);
             Some((id("sched", "sched_switch")?, of("prev_pid")?, of("prev_state")?, of("next_pid")?))
         };
+        let switched = |number: &str, name: &str| {
+            let of = |wanted: &str| field("sched", "sched_switch", wanted);
+            Some((of(number)?, of(name)?))
+        };
+        let switched = [switched("prev_pid", "prev_comm"), switched("next_pid", "next_comm")];
         Self {
             of_sectors: of_sectors.collect(),
             split: split(),
             waking: id("sched", "sched_waking").zip(field("sched", "sched_waking", "pid")),
             switch: switch(),
+            switched: switched.into_iter().flatten().collect(),
             interrupt: id("irq", "irq_handler_entry").zip(field("irq", "irq_handler_entry", "irq")),
             softirq: id("irq", "softirq_entry"),
             reclaim_begin: id("vmscan", "mm_vmscan_direct_reclaim_begin"),
@@ -193,6 +205,20 @@ impl Decoder {
                 "balance_dirty_pages",
                 "pause",
             )),
+        }
+    }
+
+    /// Adds those of the two threads of a switch that handle interrupts.
+    fn note_threads_of_interrupts(&self, record: &Record<'_>, found: &mut BTreeSet<i32>) {
+        if self.switch.as_ref().is_none_or(|(own, ..)| *own != record.id) {
+            return;
+        }
+        for (number, name) in &self.switched {
+            let name = name.text(record.payload).unwrap_or_default();
+            let number = number.int(record.payload).and_then(|number| i32::try_from(number).ok());
+            if OF_INTERRUPTS.iter().any(|of| name.starts_with(of)) {
+                found.extend(number);
+            }
         }
     }
 
@@ -269,6 +295,7 @@ pub fn read(description: &StorageDescription, cpus: &[CpuPages<'_>]) -> Recorded
     let layout = metadata.layout.with_page_size(usize::try_from(description.recorded.page_bytes).unwrap_or(0));
     let decoder = Decoder::new(&metadata.formats);
     let mut recorded = Recorded::default();
+    let mut of_interrupts = BTreeSet::new();
     for item in Merged::new(cpus.iter().map(|cpu| CpuRecords::new(cpu.cpu, cpu.pages, &layout))) {
         match item {
             TraceItem::Gap(gap) => recorded.gaps.push(i64::try_from(gap.ts_ns).unwrap_or(i64::MAX)),
@@ -278,12 +305,14 @@ pub fn read(description: &StorageDescription, cpus: &[CpuPages<'_>]) -> Recorded
                     recorded.gaps.push(at_ns);
                     break;
                 }
+                decoder.note_threads_of_interrupts(&record, &mut of_interrupts);
                 let Some(what) = decoder.decode(&record, &mut recorded.names) else { continue };
                 recorded.events.push(Event {
                     at_ns,
                     cpu: record.cpu,
                     tid: record.common_pid,
-                    in_interrupt: record.common_flags & IN_INTERRUPT != 0,
+                    in_interrupt: record.common_flags & IN_INTERRUPT != 0
+                        || record.common_flags & IN_SOFTIRQ != 0 && !of_interrupts.contains(&record.common_pid),
                     what,
                 });
             }

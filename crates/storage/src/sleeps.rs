@@ -1,4 +1,4 @@
-//! When a measuring thread slept, what woke it, and when it was runnable without a CPU.
+//! When a measuring thread slept, what woke it, and when it or one that completes requests was runnable without a CPU.
 
 use crate::read::{Recorded, What};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,10 +17,12 @@ pub struct Sleep {
     pub throttled: bool,
 }
 
-/// The sleeps of each thread, ascending, and its reclaim of memory.
+/// What the events show of each thread, ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Threads {
     pub sleeps: BTreeMap<i32, Vec<Sleep>>,
+    /// When each was runnable and another thread had its CPU, after it had run.
+    pub preempted: BTreeMap<i32, Vec<(i64, i64)>>,
     pub reclaims: BTreeMap<i32, Vec<(i64, i64)>>,
     /// When each had a plug with requests in it.
     pub plugs: BTreeMap<i32, Vec<(i64, i64)>>,
@@ -30,6 +32,7 @@ pub struct Threads {
 pub fn of(recorded: &Recorded, tids: &[i32], completers: &BTreeSet<i32>) -> Threads {
     let mut threads = Threads::default();
     let mut open: BTreeMap<i32, Sleep> = BTreeMap::new();
+    let mut preempted: BTreeMap<i32, i64> = BTreeMap::new();
     let mut reclaims: BTreeMap<i32, i64> = BTreeMap::new();
     let mut plugs: BTreeMap<i32, i64> = BTreeMap::new();
     let mut throttled: BTreeSet<i32> = BTreeSet::new();
@@ -40,11 +43,19 @@ pub fn of(recorded: &Recorded, tids: &[i32], completers: &BTreeSet<i32>) -> Thre
                     sleep.until_ns = event.at_ns;
                     threads.sleeps.entry(next).or_default().push(sleep);
                 }
-                if waits && (tids.contains(&prev) || completers.contains(&prev)) {
+                if let Some(from_ns) = preempted.remove(&next) {
+                    threads.preempted.entry(next).or_default().push((from_ns, event.at_ns));
+                }
+                if !tids.contains(&prev) && !completers.contains(&prev) {
+                    continue;
+                }
+                if waits {
                     let throttled = throttled.remove(&prev);
                     let sleep =
                         Sleep { from_ns: event.at_ns, woken_ns: None, until_ns: event.at_ns, waker: None, throttled };
                     open.insert(prev, sleep);
+                } else {
+                    preempted.insert(prev, event.at_ns);
                 }
             }
             What::Waking { tid } => {

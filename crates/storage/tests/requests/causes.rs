@@ -165,3 +165,27 @@ fn a_completion_whose_thread_has_no_cpu_says_so() {
         account.worst[0].causes
     );
 }
+
+#[test]
+fn a_preempted_completion_and_a_preempted_thread_are_named() {
+    const THREAD: i32 = 44;
+    let mut events = direct_write();
+    let at = events.iter().position(|event| matches!(event.what, What::Complete(_))).unwrap();
+    events[at] = event(1720, THREAD, What::Complete(sectors(100, 8)));
+    events.insert(at, event(1719, 50, What::Switch { prev: 50, next: THREAD, waits: false }));
+    events.insert(at, event(1702, THREAD, What::Switch { prev: THREAD, next: 50, waits: false }));
+    let submission = [
+        event(1001, OWN, What::Switch { prev: OWN, next: 50, waits: false }),
+        event(1049, 50, What::Switch { prev: 50, next: OWN, waits: false }),
+    ];
+    events.splice(0..0, submission);
+    // The wait of 70 ns after the wake-up counts, too.
+    let runnable = (StorageCause::WakeUp, Some(70 + 48));
+    assert_eq!(named(&of(&description(), &events)), [runnable]);
+    // 17 of 1000 ns are not worth a line.
+    events.iter_mut().filter(|event| event.at_ns == 1702).for_each(|event| event.at_ns = 1601);
+    events.iter_mut().filter(|event| event.at_ns == 1700).for_each(|event| event.at_ns = 1600);
+    let completion = (StorageCause::CompletionWait, Some(118));
+    let account = of(&description(), &events);
+    assert!(named(&account).contains(&completion) && named(&account).contains(&runnable), "{account:?}");
+}

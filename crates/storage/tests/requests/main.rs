@@ -214,6 +214,28 @@ fn a_device_that_maps_has_the_request_until_it_completes_it() {
 }
 
 #[test]
+fn a_completion_of_a_device_that_maps_ends_no_neighbour_and_the_rest_of_a_split_request_all_of_it() {
+    let mut description = description();
+    description.device.maps = true;
+    let (first, second) = (sectors(100, 8), sectors(108, 8));
+    let account = of(
+        &description,
+        &[
+            event(1050, OWN, What::Queue(first)),
+            event(1060, OWN, What::Queue(second)),
+            event(1070, OWN, What::Split { sector: 112, at: 112 }),
+            sleep(1150),
+            interrupt(1500, What::CompletePart(first)),
+            interrupt(1700, What::CompletePart(sectors(112, 4))),
+            interrupt(1710, What::Waking { tid: OWN }),
+            awake(1800),
+        ],
+    );
+    assert!(phases(&account).contains(&(StoragePhase::Device, 650)), "{account:?}");
+    assert_eq!(account.split_by_kernel, 1);
+}
+
+#[test]
 fn what_the_trace_does_not_show_is_not_split() {
     let whole = [(StoragePhase::NotSplit, 1000)];
     let unfinished = &direct_write()[..5];

@@ -32,7 +32,8 @@ fn a_drive_that_is_throttled_to_20_requests_a_second_has_50_ms_in_the_phase_devi
 #[ignore = "boots virtual machines: make e2e"]
 fn an_urgent_thread_on_the_cpu_of_the_completion_is_named() {
     let one_queue = ["--qemu-arg=-device", "--qemu-arg=virtio-blk-pci,drive=slow,num-queues=1"];
-    let drive = [&DRIVE[..4], &one_queue].concat();
+    let elsewhere = ["--append", "isolcpus=managed_irq,1"];
+    let drive = [&DRIVE[..4], &one_queue, &elsewhere].concat();
     let settings = RunSettings { cpus: Some(vec![1]), ..paced() };
     let method = "storage:device=/dev/vda,size_mb=32";
     let hog = "/block_devices beside /hog 0 6000 20000";
