@@ -3,12 +3,15 @@
 
 The order alternates from round to round. The originals report whole microseconds, rounded down, of which their mean is the only
 figure beside minimum and maximum; so the figures here are means, and each line shows the median of the rounds and the ratio of
-the two medians. Asserts nothing. What the originals measure otherwise:
+the two medians. Asserts nothing. `rounds=requested` and `wake=call` measure the interval of the originals
+(docs/reference/methods.md). What the originals measure otherwise:
 
   ptsematest   unlocks the mutex in another thread than the one that locked it
-  signaltest   a ring of two threads: two hops; halved here
+  signaltest   a ring of two threads: two hops; halved here. Its first thread sleeps once in 16 rounds, before a hop that counts
   oslat        buckets of 1 us: its mean is at least that
-  migrate      rt-migrate-test's second most urgent of three threads beside the mean of our two most urgent
+  migrate      rt-migrate-test's second most urgent and most urgent of three threads beside the mean of our two most urgent. It
+               formats and writes a mark into the trace between reading its clock and waking the threads, which is part of each
+               figure; without access to the trace it does not
   deadline     against the first start of a period, not the most punctual one; 2.4 refuses runtimes below 2 ms without debugfs
   sigwaittest, ptsematest, svsematest, pmqtest
                take the wall-clock time in whole microseconds at both ends, so their mean is right to a part of one
@@ -27,9 +30,7 @@ import tempfile
 
 TARDY = os.environ.get("TARDY", "dist/bin/tardy")
 PRIORITY = 80
-# That of rt-tests. In its programs the waiting thread sleeps, and then wakes its partner by the same system call, so every timed
-# hand-over directly follows one in the other direction. Their figures are between ours after an untimed hand-over (caches=warm)
-# and ours after a sleep.
+# That of rt-tests.
 INTERVAL_US = 1000
 
 
@@ -70,22 +71,31 @@ def receiver(document):
     return document["thread"]["0"]["receiver"]["avg"]
 
 
+def migration(*before):
+    return lambda cpu, seconds: [*before, "rt-migrate-test", f"-p{PRIORITY}", "-D", str(seconds)]
+
+
+def most_urgent(document):
+    return sum(document["thread"][str(at)]["avg"] for at in (1, 2)) / 2
+
+
+# In a mount namespace of its own, where the trace cannot be opened.
+WITHOUT_TRACE = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys/kernel/debug && exec "$@"', "sh"]
+# It sleeps 100 ms before and after each round.
+MIGRATION_US = 200_000
+
 # Method, program, its words on a CPU, its figure, the interval.
 CASES = [
-    ("semaphore:kind=sysv,caches=warm", "svsematest", pair("svsematest"), receiver, None),
-    ("mutex:protocol=none,caches=warm", "ptsematest", pair("ptsematest"), receiver, None),
-    ("signal:caches=warm", "sigwaittest", pair("sigwaittest"), receiver, None),
-    ("message-queue:caches=warm", "pmqtest", pair("pmqtest"), receiver, None),
-    ("semaphore:kind=sysv", "svsematest", pair("svsematest"), receiver, None),
-    ("mutex:protocol=none", "ptsematest", pair("ptsematest"), receiver, None),
-    ("signal", "sigwaittest", pair("sigwaittest"), receiver, None),
+    ("semaphore:kind=sysv,rounds=requested", "svsematest", pair("svsematest"), receiver, None),
+    ("mutex:protocol=none,rounds=requested", "ptsematest", pair("ptsematest"), receiver, None),
+    ("signal:rounds=requested", "sigwaittest", pair("sigwaittest"), receiver, None),
+    ("message-queue:rounds=requested", "pmqtest", pair("pmqtest"), receiver, None),
+    ("deadline", "cyclicdeadline", lambda cpu, seconds: ["cyclicdeadline", "-t1", "-i10000", "-D", str(seconds)], lambda document: document["thread"]["0"]["avg"], 10_000),
+    ("migrate:work=20000,wake=call", "rt-migrate-test, no trace", migration(*WITHOUT_TRACE), most_urgent, MIGRATION_US),
+    ("migrate:work=20000,wake=call", "rt-migrate-test", migration(), most_urgent, MIGRATION_US),
     ("signal:caches=warm", "signaltest", lambda cpu, seconds: ["signaltest", "-t2", f"-a{cpu}", f"-p{PRIORITY}", "-D", str(seconds)],
      lambda document: document["thread"]["0"]["avg"] / 2, None),
-    ("message-queue", "pmqtest", pair("pmqtest"), receiver, None),
     ("noise", "oslat", lambda cpu, seconds: ["oslat", f"-c{cpu}", "-C0", "-D", str(seconds)], lambda document: document["thread"]["0"]["avg"], 1000),
-    ("migrate:work=20000", "rt-migrate-test", lambda cpu, seconds: ["rt-migrate-test", f"-p{PRIORITY}", "-D", str(seconds)],
-     lambda document: sum(document["thread"][str(at)]["avg"] for at in (1, 2)) / 2, 100_000),
-    ("deadline", "cyclicdeadline", lambda cpu, seconds: ["cyclicdeadline", "-t1", "-i10000", "-D", str(seconds)], lambda document: document["thread"]["0"]["avg"], 10_000),
 ]
 
 
@@ -99,7 +109,7 @@ def main():
     parser.add_argument("--figure", choices=["mean", "p50", "min"], default="mean", help="ours; the originals have means alone")
     arguments = parser.parse_args()
     own.figure, pair.interval_us = arguments.figure, arguments.interval
-    print(f"{'method':<32} {'tardy us':>9} {'original us':>12} {'ratio':>6}  original")
+    print(f"{'method':<38} {'tardy us':>9} {'original us':>12} {'ratio':>6}  original")
     with tempfile.TemporaryDirectory() as folder:
         for method, program, words, figure, interval_us in CASES:
             if arguments.only and arguments.only not in (method.split(":")[0], program):
@@ -114,10 +124,10 @@ def main():
                     for step in steps if number % 2 == 0 else reversed(steps):
                         step()
             except (OSError, KeyError, TypeError, ValueError) as error:
-                print(f"{method:<32} not compared with {program}: {type(error).__name__} {error}")
+                print(f"{method:<38} not compared with {program}: {type(error).__name__} {error}")
                 continue
             one, other = statistics.median(ours), statistics.median(theirs)
-            print(f"{method:<32} {one:>9.2f} {other:>12.2f} {one / other if other else float('nan'):>6.2f}  {program}")
+            print(f"{method:<38} {one:>9.2f} {other:>12.2f} {one / other if other else float('nan'):>6.2f}  {program}")
             sys.stdout.flush()
 
 

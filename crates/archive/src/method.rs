@@ -6,12 +6,14 @@ mod busy_thread;
 mod catalogue;
 mod options;
 mod path;
+mod sample_word;
 pub mod state;
 mod words;
 
 pub use busy_thread::{BusyThread, PeriodicWork};
 pub use catalogue::METHODS;
 pub use path::OtherPath;
+pub use sample_word::SampleWord;
 pub use words::MethodWordsError;
 
 use serde::{Deserialize, Serialize};
@@ -192,6 +194,7 @@ impl MethodRequest {
         match self.name {
             // The time stamp of the kernel starts the sample.
             Method::Gpio | Method::Ethernet if answers => Stimulus::Device,
+            Method::Migrate if self.value("wake") == Some("call") => Stimulus::Thread,
             // One thread reads and answers, and no time stamp says when the stimulus came.
             Method::Serial | Method::Parallel if answers && self.number("hops") == 0 => Stimulus::Busy,
             // The thread itself writes the impulse.

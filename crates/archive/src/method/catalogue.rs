@@ -3,10 +3,11 @@
 mod devices;
 mod round_trips;
 
-use super::options::{CACHES, PARTNER, PROTOCOL};
-use super::{Method, MethodDefinition, MethodOption, Stimulus, Values};
+use super::options::{CACHES, PARTNER, PROTOCOL, ROUNDS};
+use super::{Method, MethodDefinition, MethodOption, OtherPath, Stimulus, Values};
 
 const RUNS: &str = "the thread that waits for it reads the clock";
+const MOST_URGENT: &str = "each of the most urgent threads, one per CPU, reads the clock";
 
 const fn hand_over(
     method: Method,
@@ -46,6 +47,7 @@ pub static METHODS: [MethodDefinition; 21] = [
             },
             PARTNER,
             CACHES,
+            ROUNDS,
         ],
     ),
     hand_over(
@@ -54,7 +56,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         "another thread is about to unlock a mutex",
         "ptsematest",
         "",
-        &[PROTOCOL, PARTNER, CACHES],
+        &[PROTOCOL, PARTNER, CACHES, ROUNDS],
     ),
     hand_over(
         Method::Signal,
@@ -62,7 +64,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         "another thread is about to send a signal (tgkill)",
         "signaltest, sigwaittest",
         "",
-        &[PARTNER, CACHES],
+        &[PARTNER, CACHES, ROUNDS],
     ),
     hand_over(
         Method::MessageQueue,
@@ -70,7 +72,7 @@ pub static METHODS: [MethodDefinition; 21] = [
         "another thread is about to send a message (mq_send)",
         "pmqtest",
         "a kernel with CONFIG_POSIX_MQUEUE",
-        &[PARTNER, CACHES],
+        &[PARTNER, CACHES, ROUNDS],
     ),
     MethodDefinition {
         method: Method::Inversion,
@@ -94,16 +96,27 @@ pub static METHODS: [MethodDefinition; 21] = [
         method: Method::Migrate,
         name: "migrate",
         from: "instant at which one thread more than there are CPUs wakes",
-        to: "each of the most urgent threads, one per CPU, reads the clock",
-        others: &[],
+        to: MOST_URGENT,
+        others: &[OtherPath {
+            options: &[("wake", "call")],
+            from: "a thread is about to wake one thread more than there are CPUs",
+            to: MOST_URGENT,
+        }],
         original: "rt-migrate-test",
         stimulus: Stimulus::Timer,
         needs: "",
-        options: &[MethodOption {
-            key: "work",
-            values: Values::Number { least: 1, most: 1_000_000, default: 200 },
-            what: "how long each thread keeps its CPU, in us; less than --interval",
-        }],
+        options: &[
+            MethodOption {
+                key: "work",
+                values: Values::Number { least: 1, most: 1_000_000, default: 200 },
+                what: "how long each thread keeps its CPU, in us; less than --interval",
+            },
+            MethodOption {
+                key: "wake",
+                values: Values::OneOf(&["timer", "call"]),
+                what: "what wakes the threads: a timer of each, or one system call of a more urgent thread, as in rt-migrate-test",
+            },
+        ],
     },
     MethodDefinition {
         method: Method::Deadline,

@@ -17,6 +17,14 @@ pub const CACHES: MethodOption = MethodOption {
            immediately before it",
 };
 
+/// Which of the two threads starts a hand-over.
+pub const ROUNDS: MethodOption = MethodOption {
+    key: "rounds",
+    values: Values::OneOf(&["scheduled", "requested"]),
+    what: "scheduled: a less urgent thread gives each stimulus on schedule; requested: as in rt-tests, the measuring thread sleeps, \
+           requests the stimulus by a call of the same kind and waits, and the other thread has the same priority",
+};
+
 pub const PROTOCOL: MethodOption = MethodOption {
     key: "protocol",
     values: Values::OneOf(&["inherit", "none"]),

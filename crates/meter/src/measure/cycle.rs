@@ -89,12 +89,18 @@ impl<'a> Cycles<'a> {
     #[inline]
     pub fn seen(&mut self, seen_ns: i64) -> bool {
         let spike = self.note(seen_ns);
-        if self.schedule.dither.is_some() {
-            self.skip_drawn(seen_ns);
-            return spike;
-        }
-        let missed = if self.due_ns <= seen_ns { (seen_ns - self.due_ns) / self.schedule.interval_ns + 1 } else { 0 };
-        self.skip(missed);
+        self.skip_passed(seen_ns);
+        spike
+    }
+
+    /// Like [`Cycles::seen`] for a sample that starts at a later instant than the one that was due.
+    #[inline]
+    pub fn seen_requested(&mut self, given_ns: i64, seen_ns: i64) -> bool {
+        let spike = self.due_ns >= self.schedule.count_from_ns
+            && self.book(Sample { cpu: self.cpu, cycle: self.cycle, due_ns: given_ns, latency_ns: seen_ns - given_ns });
+        self.previous_seen_ns = Some(seen_ns);
+        self.due_ns = self.due_ns.saturating_add(self.next_interval_ns());
+        self.skip_passed(seen_ns);
         spike
     }
 
@@ -173,6 +179,16 @@ impl<'a> Cycles<'a> {
         match &mut self.schedule.dither {
             Some(dither) => dither.interval_ns(self.schedule.interval_ns),
             None => self.schedule.interval_ns,
+        }
+    }
+
+    /// Skips the periods that are due by this instant.
+    #[inline]
+    fn skip_passed(&mut self, seen_ns: i64) {
+        if self.schedule.dither.is_some() {
+            self.skip_drawn(seen_ns);
+        } else if self.due_ns <= seen_ns {
+            self.skip((seen_ns - self.due_ns) / self.schedule.interval_ns + 1);
         }
     }
 
@@ -319,6 +335,19 @@ mod tests {
         assert_eq!((totals.cycles, totals.missed_periods, totals.latency_ns_max), (2, 200, Some(200_300_000)));
         books.take_spike();
         assert_eq!(books.take_spike().unwrap().previous_seen_ns, Some(5_000));
+    }
+
+    #[test]
+    fn a_requested_sample_starts_when_it_was_given_and_the_schedule_goes_on_from_what_was_due() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(Schedule { count_from_ns: 500_000, ..schedule() }, &books, 0, 10);
+        cycles.seen_requested(600_000, 900_000);
+        assert_eq!((books.totals().cycles, cycles.next_due_ns()), (0, Some(1_000_000)), "due while settling");
+        cycles.seen_requested(1_200_000, 1_210_000);
+        cycles.seen_requested(2_050_000, 5_300_000);
+        assert_eq!(cycles.next_due_ns(), Some(6_000_000));
+        let totals = books.totals();
+        assert_eq!((totals.cycles, totals.missed_periods, totals.latency_ns_max), (2, 3, Some(3_250_000)));
     }
 
     #[test]

@@ -179,6 +179,7 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
             Arrival::Answer { given_ns, seen_ns, skipped, counted } => {
                 cycles.seen_answer(given_ns, seen_ns, skipped, counted)
             }
+            Arrival::Requested { given_ns, seen_ns } => cycles.seen_requested(given_ns, seen_ns),
             Arrival::Busy { from_ns, until_ns } => cycles.seen_busy(from_ns, until_ns),
             Arrival::Undisturbed { until_ns } => {
                 cycles.undisturbed(until_ns);

@@ -13,6 +13,8 @@ pub enum Arrival {
     /// The same where another thread keeps the schedule and ends it: this thread goes on until [`Arrival::Ended`]. `counted`: the
     /// period of the stimulus counts; one that was due while settling does not, however late it is.
     Answer { given_ns: i64, seen_ns: i64, skipped: u64, counted: bool },
+    /// The answer to a stimulus that this thread requested when the schedule wanted it, given at `given_ns`.
+    Requested { given_ns: i64, seen_ns: i64 },
     /// The thread did not sleep: it was busy from one read of the clock to the next.
     Busy { from_ns: i64, until_ns: i64 },
     /// The thread was busy until this instant, and nothing happened that is a sample.

@@ -1,7 +1,7 @@
 //! `message-queue`: from `mq_send` until the thread in `mq_receive` runs. pmqtest's method.
 
 use super::error::MethodError;
-use super::stimulus::{self, PartnerPlace, Post, Receive, Received};
+use super::stimulus::{self, PartnerPlace, Post, Receive, Received, Requested};
 use super::{MeasuringMethod, Site, Station};
 use crate::journal::Journal;
 use crate::kernel::message_queue::MessageQueue;
@@ -43,6 +43,10 @@ impl MeasuringMethod for MessageQueues {
             let refused =
                 |source| MethodError::Refused { method: Method::MessageQueue, action: "make a message queue", source };
             let queue = Arc::new(MessageQueue::new(*cpu).map_err(refused)?);
+            if stimulus::requests(site.request()) {
+                let request = Arc::new(MessageQueue::new(*cpu).map_err(refused)?);
+                return Ok(stimulus::requested_station(site, *cpu, Requested::by(queue, request)));
+            }
             let place = PartnerPlace::of(site, *cpu);
             Ok(stimulus::station(*cpu, place, queue.clone(), queue))
         };

@@ -2,7 +2,9 @@
 //!
 //! One thread more than there are CPUs wakes at the same instant, none bound to a CPU and each a priority below the one before.
 //! Each works for a while. A sample is how late one of the N most urgent starts: the kernel must move it to another CPU when the
-//! one where it woke is taken by a more urgent one.
+//! one where it woke is taken by a more urgent one. With `wake=call` a thread more urgent than all of them wakes them: [`called`].
+
+mod called;
 
 use super::error::MethodError;
 use super::stimulus::Pace;
@@ -14,6 +16,7 @@ use crate::measure::partner::{Partner, PartnerContext};
 use crate::measure::waiter::{Arrival, Waiter};
 use archive::method::MethodRequest;
 use archive::method::state::Obstacle;
+use archive::settings::Policy;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -24,6 +27,7 @@ struct Worker {
     works_until_ns: i64,
 }
 
+/// Keeps the CPU.
 fn work_until(until_ns: i64) {
     while clock::monotonic_ns() < until_ns {
         std::hint::spin_loop();
@@ -48,6 +52,19 @@ fn compete(context: &PartnerContext, work_ns: i64) {
     }
 }
 
+/// A measuring thread on any CPU.
+fn urgent(cpu: u32, worker: impl Waiter + 'static) -> Station {
+    Station { pinned: Some(false), together: true, ..Station::new(cpu, worker) }
+}
+
+fn less_urgent(site: &Site, by: usize) -> (Policy, u8) {
+    site.less_urgent(u8::try_from(by).unwrap_or(u8::MAX))
+}
+
+fn scheduling_of(site: &Site, by: usize) -> Option<(Policy, u8)> {
+    (site.settings.policy != Policy::Deadline).then(|| less_urgent(site, by))
+}
+
 impl MeasuringMethod for Migrate {
     fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
         Vec::new()
@@ -55,16 +72,15 @@ impl MeasuringMethod for Migrate {
 
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
         let work_ns = site.request().number("work") as i64 * 1_000;
-        let count = site.allowed.len();
+        if site.request().value("wake") == Some("call") {
+            return Ok(called::stations(site, work_ns));
+        }
         let station = |(at, cpu): (usize, &u32)| {
             let worker = Worker { work_ns, works_until_ns: i64::MIN };
-            let less = site.less_urgent(u8::try_from(at).unwrap_or(u8::MAX));
-            let own = site.settings.policy != archive::settings::Policy::Deadline;
-            let scheduling = own.then_some(less);
-            Station { pinned: Some(false), scheduling, together: true, ..Station::new(*cpu, worker) }
+            Station { scheduling: scheduling_of(site, at), ..urgent(*cpu, worker) }
         };
         let mut stations: Vec<Station> = site.allowed.iter().enumerate().map(station).collect();
-        let (policy, priority) = site.less_urgent(u8::try_from(count).unwrap_or(u8::MAX));
+        let (policy, priority) = less_urgent(site, site.allowed.len());
         if let Some(first) = stations.first_mut() {
             first.partners.push(Partner {
                 name: "tardy-least".into(),

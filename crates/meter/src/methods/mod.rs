@@ -90,7 +90,8 @@ impl Site<'_> {
         }
     }
 
-    /// Policy and priority of a thread that gives the stimulus: one less urgent than the measuring thread, as in rt-tests.
+    /// Policy and priority of a thread that gives the stimulus on schedule: one less urgent than the measuring thread, which
+    /// preempts it at once.
     pub fn below(&self) -> (Policy, u8) {
         self.less_urgent(1)
     }

@@ -7,7 +7,9 @@
 //! ```
 //!
 //! Two semaphores keep the order outside of the sample: the partner locks again only after the measuring thread has unlocked,
-//! and that one asks for the mutex only when the partner holds it.
+//! and that one asks for the mutex only when the partner holds it. [`requested`] is the order in which ptsematest goes.
+
+mod requested;
 
 use super::error::MethodError;
 use super::stimulus::{self, PartnerPlace, Post, Receive, Received};
@@ -105,8 +107,12 @@ impl MeasuringMethod for Mutex {
 
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
         let inherits_priority = site.request().value("protocol") == Some("inherit");
+        let requested = stimulus::requests(site.request());
         let station = |cpu: &u32| {
             let refused = |source| MethodError::Refused { method: Method::Mutex, action: "make a mutex", source };
+            if requested {
+                return requested::station(site, *cpu, inherits_priority).map_err(refused);
+            }
             let hand_over = Arc::new(HandOver::new(inherits_priority).map_err(refused)?);
             let place = PartnerPlace::of(site, *cpu);
             Ok(stimulus::station(*cpu, place, hand_over.clone(), Heir { hand_over, holds: false }))

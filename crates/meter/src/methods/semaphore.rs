@@ -1,12 +1,13 @@
 //! `semaphore`: from a post until the waiting thread runs. svsematest's method, and the same with POSIX semaphores.
 
 use super::error::MethodError;
-use super::stimulus::{self, PartnerPlace, Post, Receive, Received};
+use super::stimulus::{self, PartnerPlace, Post, Receive, Received, Requested};
 use super::{MeasuringMethod, Site, Station};
 use crate::journal::{Entry, Journal};
 use crate::kernel::semaphore::{PosixSemaphore, SysvSemaphore};
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, MethodRequest};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,6 +43,28 @@ fn is_sysv(request: &MethodRequest) -> bool {
     request.value("kind") == Some("sysv")
 }
 
+fn refused(source: io::Error) -> MethodError {
+    MethodError::Refused { method: Method::Semaphore, action: "make a semaphore", source }
+}
+
+fn stations<S>(site: &Site, mut semaphore: impl FnMut() -> Result<S, MethodError>) -> Result<Vec<Station>, MethodError>
+where
+    S: Post + 'static,
+    Arc<S>: Receive,
+{
+    let mut stations = Vec::new();
+    for cpu in site.measured {
+        let stimulus = Arc::new(semaphore()?);
+        stations.push(if stimulus::requests(site.request()) {
+            let request = Arc::new(semaphore()?);
+            stimulus::requested_station(site, *cpu, Requested::by(stimulus, request))
+        } else {
+            stimulus::station(*cpu, PartnerPlace::of(site, *cpu), stimulus.clone(), stimulus)
+        });
+    }
+    Ok(stations)
+}
+
 impl MeasuringMethod for Semaphore {
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
         if !request.is_some_and(is_sysv) || root.join("proc/sysvipc/sem").exists() {
@@ -55,22 +78,15 @@ impl MeasuringMethod for Semaphore {
     }
 
     fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let mut stations = Vec::new();
-        for cpu in site.measured {
-            let place = PartnerPlace::of(site, *cpu);
-            let refused =
-                |source| MethodError::Refused { method: Method::Semaphore, action: "make a semaphore", source };
-            stations.push(if is_sysv(site.request()) {
+        if is_sysv(site.request()) {
+            stations(site, || {
                 let key = SysvSemaphore::unused_key().map_err(refused)?;
                 journal.note(Entry::SysvSemaphore { key })?;
-                let semaphore = Arc::new(SysvSemaphore::create(key).map_err(refused)?);
-                stimulus::station(*cpu, place, semaphore.clone(), semaphore)
-            } else {
-                let semaphore = Arc::new(PosixSemaphore::new().map_err(refused)?);
-                stimulus::station(*cpu, place, semaphore.clone(), semaphore)
-            });
+                SysvSemaphore::create(key).map_err(refused)
+            })
+        } else {
+            stations(site, || PosixSemaphore::new().map_err(refused))
         }
-        Ok(stations)
     }
 }
 

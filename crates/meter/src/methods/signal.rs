@@ -1,7 +1,7 @@
 //! `signal`: from `tgkill` until the thread in `sigwaitinfo` runs. The method of sigwaittest, and one hop of signaltest's ring.
 
 use super::error::MethodError;
-use super::stimulus::{self, PartnerPlace, Post, Receive, Received};
+use super::stimulus::{self, PartnerPlace, Post, Receive, Received, Requested};
 use super::{MeasuringMethod, Site, Station};
 use crate::journal::Journal;
 use crate::kernel::thread_signal;
@@ -48,6 +48,9 @@ impl MeasuringMethod for Signal {
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
         let station = |cpu: &u32| {
             let recipient = Arc::new(Recipient::default());
+            if stimulus::requests(site.request()) {
+                return stimulus::requested_station(site, *cpu, Requested::by(recipient, Arc::default()));
+            }
             let place = PartnerPlace::of(site, *cpu);
             stimulus::station(*cpu, place, recipient.clone(), recipient)
         };

@@ -14,6 +14,7 @@
 
 mod exchange;
 mod giving;
+mod requested;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ use exchange::Answered;
 pub use exchange::Exchange;
 pub use giving::Pace;
 use giving::{Monotonic, give_on_schedule};
+pub use requested::{Requested, requests, station as requested_station};
 use std::io;
 use std::mem;
 use std::sync::Arc;
@@ -89,6 +91,9 @@ pub trait Receive: Send {
     fn prepare(&mut self) -> io::Result<()> {
         Ok(())
     }
+
+    /// Called before the thread sleeps, where it requests the stimulus: returns what the last one gave it.
+    fn give_back(&mut self) {}
 
     fn receive(&mut self) -> Received;
 }

@@ -108,7 +108,7 @@ impl Pace {
         Self { schedule, due_ns: schedule.first_due_ns }
     }
 
-    fn is_counted(&self) -> bool {
+    pub fn is_counted(&self) -> bool {
         (self.schedule.count_from_ns..self.schedule.end_ns).contains(&self.due_ns)
     }
 

@@ -1,0 +1,172 @@
+//! A stimulus that the measuring thread requests, as in the hand-over tests of rt-tests.
+//!
+//! ```text
+//! measuring thread  sleeps ──▶ request ┐  waits ··································└─▶ runs ──▶ clock
+//! partner           waits ·············└─▶ runs ──▶ clock, number ──▶ post · waits ┘
+//! ```
+//!
+//! The request is a system call of the same kind as the stimulus, so the kernel's part of the timed path is in the caches. The partner
+//! has the priority of the measuring thread, so on the same CPU a sample includes the partner's way to its next wait.
+
+use super::exchange::{Answered, Exchange};
+use super::giving::Monotonic;
+use super::{PartnerPlace, Post, Receive, Received};
+use crate::kernel::clock;
+use crate::measure::partner::{Partner, PartnerContext};
+use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use crate::methods::{Site, Station};
+use archive::method::MethodRequest;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
+
+/// Interval at which the measuring thread looks whether its partner waits for the first request.
+const FIRST_LOOK_NS: i64 = 100_000;
+
+/// Whether the measuring thread of this method requests each stimulus.
+pub fn requests(request: &MethodRequest) -> bool {
+    request.value("rounds") == Some("requested")
+}
+
+/// Both directions of a hand-over: the stimulus, and the request for it.
+pub struct Requested<R, A> {
+    pub post: Arc<dyn Post>,
+    pub receive: R,
+    /// Given by the measuring thread.
+    pub request: Arc<dyn Post>,
+    /// Awaited by the partner.
+    pub asked: A,
+}
+
+impl<T> Requested<Arc<T>, Arc<T>>
+where
+    T: Post + 'static,
+    Arc<T>: Receive,
+{
+    /// Where the object that a thread waits for is the one that the other thread posts to.
+    pub fn by(stimulus: Arc<T>, request: Arc<T>) -> Self {
+        Self { post: stimulus.clone(), receive: stimulus, request: request.clone(), asked: request }
+    }
+}
+
+#[derive(Default)]
+struct Rounds {
+    exchange: Exchange,
+    /// The partner waits for requests.
+    listens: AtomicBool,
+    /// There will be no further request.
+    over: AtomicBool,
+}
+
+/// The measuring thread's side.
+struct Requesting<R: Receive> {
+    receive: R,
+    request: Arc<dyn Post>,
+    rounds: Arc<Rounds>,
+    counts: Arc<WaiterCounts>,
+    prepared: bool,
+    /// The partner waited for the first request.
+    runs: bool,
+}
+
+impl<R: Receive> Requesting<R> {
+    /// Sleeps until the partner waits; `false`: the run ended before.
+    fn partner_listens(&self) -> bool {
+        while !self.rounds.listens.load(Acquire) {
+            if self.rounds.exchange.ended().is_some() {
+                return false;
+            }
+            clock::sleep_until_ns(clock::monotonic_ns() + FIRST_LOOK_NS);
+        }
+        true
+    }
+}
+
+impl<R: Receive> Waiter for Requesting<R> {
+    fn prepare(&mut self) -> io::Result<()> {
+        self.receive.prepare()?;
+        self.prepared = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn wait(&mut self, due_ns: i64) -> Arrival {
+        self.receive.give_back();
+        if !self.runs && !self.partner_listens() {
+            return Arrival::Ended { skipped: 0 };
+        }
+        self.runs = true;
+        clock::sleep_until_ns(due_ns);
+        self.request.post();
+        loop {
+            let received = self.receive.receive();
+            let seen_ns = clock::monotonic_ns();
+            if self.rounds.exchange.ended().is_some() {
+                return Arrival::Ended { skipped: 0 };
+            }
+            if received != Received::Stimulus {
+                return Arrival::Gone;
+            }
+            match self.rounds.exchange.answer() {
+                Some(Answered { given_ns, .. }) => return Arrival::Requested { given_ns, seen_ns },
+                None => self.counts.count_stray(),
+            }
+        }
+    }
+}
+
+impl<R: Receive> Drop for Requesting<R> {
+    fn drop(&mut self) {
+        self.receive.give_back();
+        self.rounds.over.store(true, Release);
+        if self.prepared {
+            self.request.post();
+        }
+    }
+}
+
+/// The partner: a stimulus for each request.
+fn give_on_request(post: &dyn Post, asked: &mut impl Receive, rounds: &Rounds) {
+    post.prepare();
+    if asked.prepare().is_err() {
+        return;
+    }
+    rounds.listens.store(true, Release);
+    while asked.receive() == Received::Stimulus && !rounds.over.load(Acquire) {
+        rounds.exchange.give(0, true, &Monotonic);
+        post.post();
+    }
+    asked.give_back();
+}
+
+/// A station whose measuring thread requests each stimulus from one partner with the same priority.
+pub fn station<R, A>(site: &Site, cpu: u32, hand_over: Requested<R, A>) -> Station
+where
+    R: Receive + 'static,
+    A: Receive + 'static,
+{
+    let Requested { post, receive, request, mut asked } = hand_over;
+    let rounds = Arc::<Rounds>::default();
+    let counts = Arc::<WaiterCounts>::default();
+    let (policy, priority) = site.less_urgent(0);
+    let release = {
+        let (post, rounds) = (post.clone(), rounds.clone());
+        move || {
+            rounds.exchange.release();
+            post.release();
+        }
+    };
+    let body = {
+        let rounds = rounds.clone();
+        move |_: PartnerContext| give_on_request(&*post, &mut asked, &rounds)
+    };
+    let partner = Partner {
+        name: format!("tardy-stim{cpu}"),
+        cpus: vec![PartnerPlace::of(site, cpu).cpu],
+        policy,
+        priority,
+        body: Box::new(body),
+    };
+    let waiter = Requesting { receive, request, rounds, counts: counts.clone(), prepared: false, runs: false };
+    Station { counts, partners: vec![partner], release: Some(Box::new(release)), ..Station::new(cpu, waiter) }
+}
