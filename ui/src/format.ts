@@ -35,7 +35,7 @@ export function percent(part: number, whole: number): string {
   return whole === 0 ? "\u2013" : `${((part * 100) / whole).toFixed(1).replace("-", minus)}${thin}%`;
 }
 
-/** `1 wake-up`, `2 wake-ups`. */
+/** `1 wake-up`, `2 wake-ups`: every word for a sample has this plural. */
 export function counted(count: number, thing: string): string {
   return `${grouped(count)} ${thing}${count === 1 ? "" : "s"}`;
 }

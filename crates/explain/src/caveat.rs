@@ -41,7 +41,7 @@ pub enum Limit {
          account"
     )]
     AbsencesContradicted(usize),
-    #[error("this wake-up was not later than the median: there is nothing to explain")]
+    #[error("this latency was not above the median: there is nothing to explain")]
     NotLate,
 }
 
@@ -146,7 +146,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         code: "explain.not-late",
-        meaning: "The wake-up was not later than the median, so there is nothing to explain.",
+        meaning: "The latency was not above the median, so there is nothing to explain.",
         fix: "Nothing.",
     },
     Definition {

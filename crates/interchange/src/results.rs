@@ -21,6 +21,7 @@ use judge::verdict::{Judgement, Verdict};
 use naming::{distinct_names, run_identifier, run_name, word};
 use words::figures::{counted, latency};
 use words::printable::printable;
+use words::vocabulary;
 
 /// The outcome of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,8 +219,9 @@ fn cases(summary: &RunSummary, judgements: &[Judgement]) -> Vec<Case> {
     let measurement =
         |outcome, sentence| Case { question: Question::Measurement, name: "measurement".into(), outcome, sentence };
     let measurement = if summary.valid {
+        let word = vocabulary::sample(summary);
         let latest =
-            summary.all_cpus.max.map_or(String::new(), |ns| format!("; the latest wake-up came {} late", latency(ns)));
+            summary.all_cpus.max.map_or(String::new(), |ns| format!("; {}", vocabulary::largest(word, &latency(ns))));
         let sentence = format!("measured on {}{latest}", counted(summary.cpus.len() as u64, "CPU"));
         measurement(Outcome::Measured, sentence)
     } else {

@@ -13,11 +13,13 @@ use crate::compare::{NO_VERDICT, Side, cautions};
 use crate::difference::{Difference, differences};
 use crate::difference_kind::DifferenceKind;
 use archive::causes::{CauseGroup, RunCauses};
+use archive::method::SampleWord;
 use archive::problem::Remark;
 use archive::summary::RunSummary;
 use census::{Floor, events, floor};
 use serde::{Deserialize, Serialize};
 use words::amounts::{rough, time};
+use words::vocabulary::sample;
 
 /// Probability that any sentence about a change of rate is wrong, if wake-ups of a cause are independent.
 const ERROR: f64 = 0.05;
@@ -155,7 +157,7 @@ pub fn differ(a: CausesSide, b: CausesSide) -> CausesDifference {
     let [run_a, run_b] = runs;
     CausesDifference {
         counted_above_ns: common.ok(),
-        counted: counted_words(common, &causes),
+        counted: counted_words(common, &causes, word_of(a, b)),
         cautions: all_cautions(a, b),
         sentence: NO_VERDICT.into(),
         causes,
@@ -173,7 +175,13 @@ fn common_floor<'a>(floors: &'a [Floor; 2]) -> Result<i64, (&'static str, &'a st
     Ok(of("A", &floors[0])?.max(of("B", &floors[1])?))
 }
 
-fn counted_words(common: Result<i64, (&str, &str)>, causes: &[CauseDifference]) -> String {
+/// What a sample is called in both runs.
+fn word_of(a: CausesSide, b: CausesSide) -> SampleWord {
+    let [of_a, of_b] = [a, b].map(|side| sample(side.of.summary));
+    if of_a == of_b { of_a } else { SampleWord::default() }
+}
+
+fn counted_words(common: Result<i64, (&str, &str)>, causes: &[CauseDifference], word: SampleWord) -> String {
     let events = |cause: &CauseDifference| cause.a.events.unwrap_or(0) + cause.b.events.unwrap_or(0);
     match common {
         Err((name, why)) => format!(
@@ -181,15 +189,18 @@ fn counted_words(common: Result<i64, (&str, &str)>, causes: &[CauseDifference]) 
              not how often the cause strikes."
         ),
         Ok(above) if causes.iter().all(|cause| events(cause) == 0) => format!(
-            "Nothing is counted: the latest wake-up without a trace is {} late, and every one with a trace is earlier. How many traces \
-             name a cause says what the recorder found worth keeping, not how often the cause strikes. To count causes, measure \
+            "Nothing is counted: the {} {} without a trace has a latency of {}, and every one with a trace a smaller one. How many \
+             traces name a cause says what the recorder found worth keeping, not how often the cause strikes. To count causes, measure \
              with --limit at a latency that is rarely exceeded.",
+            word.latest,
+            word.one,
             time(above as f64)
         ),
         Ok(above) => format!(
-            "Counted are wake-ups more than {} late: every one of them has a trace, in both runs. Those of one cause within a \
+            "Counted are {} with a latency above {}: every one of them has a trace, in both runs. Those of one cause within a \
              second count once. A change is reported when chance makes one like it in less than 5 % of such pairs, all causes \
              together, if a cause strikes independently of when it struck before.",
+            word.many,
             time(above as f64)
         ),
     }

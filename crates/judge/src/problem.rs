@@ -251,7 +251,7 @@ mod tests {
             Refusal::NoEnd,
             Refusal::Lost { count: 1, kind: "frames".into() },
             Refusal::MissedUnknown,
-            Refusal::Refuted { latency_ns: 1, missed: 2 },
+            Refusal::Refuted { largest: "the latest came".into(), missed: 2 },
             Refusal::MaximumUnplaced { certain: true },
             Refusal::TooShort { hours_measured: 1.0, hours_needed: 2.0 },
             Refusal::NotStationary { change: Change::Rises, after_hours: None },

@@ -2,7 +2,7 @@
 
 use archive::problem::{Code, ProblemKind};
 use thiserror::Error;
-use words::amounts::{hours, percent, time};
+use words::amounts::{hours, percent};
 use words::figures::counted;
 
 /// A reason against a claim, or a limitation of one.
@@ -43,8 +43,9 @@ pub enum Refusal {
         "the tool that measured does not count missed periods, and a period without a wake-up is later than any limit"
     )]
     MissedUnknown,
-    #[error("{}", refuted(*.latency_ns, *.missed))]
-    Refuted { latency_ns: i64, missed: u64 },
+    /// `largest` is the largest latency as a clause.
+    #[error("{}", refuted(.largest, *.missed))]
+    Refuted { largest: String, missed: u64 },
     #[error("{}", unplaced(*.certain))]
     MaximumUnplaced { certain: bool },
     #[error("{} are too short; it takes {}", hours(*hours_measured), hours(*hours_needed))]
@@ -103,12 +104,12 @@ pub enum Change {
     Level,
 }
 
-fn refuted(latency_ns: i64, missed: u64) -> String {
+fn refuted(largest: &str, missed: u64) -> String {
     let missed = match missed {
         0 => String::new(),
         missed => format!(" and {} went without one", counted(missed, "period")),
     };
-    format!("the latest wake-up came {} late{missed}, and the limit allows none", time(latency_ns as f64))
+    format!("{largest}{missed}, and the limit allows none")
 }
 
 fn unplaced(certain: bool) -> String {

@@ -163,7 +163,7 @@ pub fn judge(run: &Run, summary: &RunSummary, limit: &Limit, confidence: f64, ac
         return judgement;
     }
     judgement.verdict = verdict;
-    judgement.sentence = sentence(&judgement);
+    judgement.sentence = sentence(&judgement, words::vocabulary::sample(summary));
     judgement
 }
 

@@ -80,16 +80,18 @@ pub fn verdict(summary: &RunSummary) -> String {
     let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
     let (threads, samples, latest) = (summary.cpus.len() as u64, count(cycles), latency(latest_ns));
     let method = summary.settings.as_ref().map(|settings| settings.method.clone()).unwrap_or_default();
-    let (from, to) = method.path();
+    let ((from, to), word) = (method.path(), method.sample());
     text.push_str(&match method.name {
         Method::Timer => format!(
             "{} woke up {samples} times{within}; the latest wake-up came {latest} late, on CPU {latest_cpu}.",
             counted(threads, "CPU")
         ),
         method => format!(
-            "{samples} samples of the method {method} in {}{within}; the longest took {latest}, on CPU {latest_cpu}. \
-             From: {from}. To: {to}.",
+            "{samples} {} by the method {method} in {}{within}; the {} took {latest}, on CPU {latest_cpu}. From: {from}. \
+             To: {to}.",
+            word.for_count(cycles),
             counted(threads, "thread"),
+            word.latest,
         ),
     });
     push_judgement(summary, &mut text);

@@ -157,7 +157,7 @@ mod tests {
             summary.cpus = serde_json::from_value(cpus).unwrap();
             crate::account::verdict(&summary)
         };
-        assert!(measured("mutex").contains("9 samples of the method mutex"), "{}", measured("mutex"));
+        assert!(measured("mutex").contains("9 hand-overs by the method mutex"), "{}", measured("mutex"));
         assert!(measured("timer").contains("woke up 9 times"), "{}", measured("timer"));
     }
 

@@ -2,6 +2,7 @@
 
 mod report_sample;
 
+use archive::method::{METHODS, MethodRequest};
 use report::{render_html, render_pngs};
 use report_sample::{Shape, named, report_data};
 
@@ -242,4 +243,20 @@ fn a_directory_that_cannot_be_made_is_named() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let error = render_pngs(&report_data(&Shape::default()), &file.path().join("in")).unwrap_err().to_string();
     assert!(error.contains(file.path().to_str().unwrap()), "{error}");
+}
+
+#[test]
+fn only_the_page_of_a_timer_has_wake_ups() {
+    let mut data = report_data(&named("no-spikes").unwrap());
+    assert!(markup(&render_html(&data)).contains("wake-up"));
+    for definition in &METHODS[1..] {
+        let settings = data.summary.settings.as_mut().expect("the run has settings");
+        settings.method = MethodRequest::from(definition.method);
+        let word = settings.method.sample();
+        let html = markup(&render_html(&data));
+        let at = html.find("wake-up").map(|at| &html[at.saturating_sub(200)..at + 20]);
+        assert_eq!(at, None, "{}", definition.name);
+        assert!(html.contains(&format!("The {} of ", word.latest)), "{}", definition.name);
+        assert!(html.contains(&format!("The worst {}", word.many)), "{}", definition.name);
+    }
 }

@@ -3,6 +3,7 @@
 use archive::explanation::{Confidence, ExplanationStatus, OwnerKind, PhaseName};
 use archive::manifest::RunState;
 use archive::message::Severity;
+use archive::method::SampleWord;
 use archive::settings::{Policy, SnapshotMode};
 use archive::spike::SpikeReason;
 use archive::summary::{CpuSummary, RunSummary};
@@ -24,6 +25,20 @@ pub fn watched_series(watched: &WatchedSeries) -> String {
 pub fn series_of_thread(summary: &RunSummary, thread: u32) -> String {
     let found = summary.cpus.iter().find(|cpu| cpu.thread == thread);
     found.map_or_else(|| format!("thread {thread}"), series)
+}
+
+/// What a sample of the run is called.
+pub fn sample(summary: &RunSummary) -> SampleWord {
+    summary.settings.as_ref().map(|settings| settings.method.sample()).unwrap_or_default()
+}
+
+/// The largest latency as a clause.
+pub fn largest(word: SampleWord, latency: &str) -> String {
+    if word == SampleWord::default() {
+        format!("the {} {} came {latency} late", word.latest, word.one)
+    } else {
+        format!("the {} {} took {latency}", word.latest, word.one)
+    }
 }
 
 pub fn watched_kind(kind: WatchedKind) -> &'static str {

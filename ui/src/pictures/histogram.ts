@@ -17,6 +17,7 @@ export function histogram(figure: HTMLElement, data: ReportData): void {
   const bars = data.histograms.flatMap((histogram) => histogram.bars);
   if (bars.length === 0) return;
   const names = data.histograms.map((histogram) => seriesName(data, histogram.thread));
+  const samples = figure.dataset.samples ?? "samples";
   const limit = data.summary.settings?.limit_ns ?? undefined;
   const lowest = bars.reduce((low, bar) => Math.min(low, bar.low_ns), Infinity);
   const highest = bars.reduce((high, bar) => Math.max(high, bar.high_ns), limit ?? 2);
@@ -35,9 +36,9 @@ export function histogram(figure: HTMLElement, data: ReportData): void {
     const y = logarithmic(base, most * 1.6, place.bottom, place.top);
     const picture = svg("svg", {
       class: "plot", viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "img",
-      "aria-label": "Histogram of wake-up latency. Left and right arrow walk through it.",
+      "aria-label": `Histogram of ${samples} by latency. Left and right arrow walk through it.`,
     });
-    picture.append(grid(place, { axis: x, title: "latency", label: axisTime }, { axis: y, title: "wake-ups", label: axisCount }));
+    picture.append(grid(place, { axis: x, title: "latency", label: axisTime }, { axis: y, title: samples, label: axisCount }));
     lines.forEach((bins, index) => {
       if (!buttons.hidden.has(index)) picture.append(svg("path", { class: seriesClass(index), "data-series": index, d: outline(bins, x, y) }));
     });
@@ -61,7 +62,7 @@ export function histogram(figure: HTMLElement, data: ReportData): void {
         const later = bin?.later ?? bins.filter((bin) => bin.index > index).reduce((sum, bin) => sum + bin.count, 0);
         return `${names[cpu]}: ${grouped(bin?.count ?? 0)}, later ${grouped(later)}`;
       });
-      panel.say(`${micros(low)} to ${micros(high)} – ${counted(found.reduce((sum, bin) => sum + bin.count, 0), "wake-up")}. ${parts.join("; ")}.`);
+      panel.say(`${micros(low)} to ${micros(high)} – ${counted(found.reduce((sum, bin) => sum + bin.count, 0), figure.dataset.sample ?? "sample")}. ${parts.join("; ")}.`);
     };
     walk = (step) => {
       const now = cursor === undefined ? (step > 0 ? -1 : indices.length) : indices.indexOf(cursor);

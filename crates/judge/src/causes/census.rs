@@ -21,7 +21,7 @@ pub enum Floor {
 /// The latest wake-up that has no trace, over all threads.
 pub fn floor(side: Side) -> Floor {
     if side.run.threads.is_empty() {
-        return Floor::Nowhere("no wake-up was measured".into());
+        return Floor::Nowhere("no sample was measured".into());
     }
     if side.run.spikes.iter().any(|spike| spike.watched.is_some()) {
         return Floor::Nowhere(
@@ -39,7 +39,7 @@ pub fn floor(side: Side) -> Floor {
         .map(|spike| (spike.thread, spike.sample.cycle))
         .collect();
     if traced.is_empty() {
-        return Floor::Nowhere("no wake-up has a trace".into());
+        return Floor::Nowhere("no sample has a trace".into());
     }
     let mut highest = 0;
     for thread in side.run.threads.values() {

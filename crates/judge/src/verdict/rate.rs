@@ -15,6 +15,8 @@ use archive::problem::Remark;
 use archive::reader::ThreadRun;
 use archive::sample::Second;
 use archive::summary::RunSummary;
+use words::amounts::time;
+use words::vocabulary::{largest, sample};
 
 /// Largest share of bad blocks at which the allowed rate still means single events.
 const BAD_SHARE_MAX: f64 = 0.1;
@@ -86,10 +88,10 @@ pub fn judge_rate(
 /// If nothing is allowed, one late wake-up shows that the limit is broken, at any time of the run.
 fn refuted(summary: &RunSummary, thread: &ThreadRun) -> CpuJudgement {
     let hours = summary.measured_ns.unwrap_or(0).max(0) as f64 / 3.6e12;
-    let because = thread
-        .totals
-        .latency_ns_max
-        .map(|latency_ns| Refusal::Refuted { latency_ns, missed: thread.totals.missed_periods });
+    let because = thread.totals.latency_ns_max.map(|latency_ns| Refusal::Refuted {
+        largest: largest(sample(summary), &time(latency_ns as f64)),
+        missed: thread.totals.missed_periods,
+    });
     CpuJudgement { hours, because: because.as_ref().map(Remark::new), ..CpuJudgement::empty(Verdict::Fail) }
 }
 

@@ -2,10 +2,11 @@
 
 use super::{CpuJudgement, Judgement, Occasions, Verdict};
 use crate::limit::{Limit, Rate, Requirement};
+use archive::method::SampleWord;
 use words::amounts::{hours, hours_more, percent, rough, time};
 use words::figures::counted;
 
-pub fn sentence(judgement: &Judgement) -> String {
+pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
     let Judgement { limit, confidence, verdict, cpus, .. } = judgement;
     let words = verdict.words();
     let sure = percent(*confidence);
@@ -24,13 +25,13 @@ pub fn sentence(judgement: &Judgement) -> String {
         return plain();
     }
     if worst.samples.is_some() {
-        return of_quantile(limit, worst, &where_, *verdict, &sure);
+        return of_quantile(limit, worst, &where_, *verdict, &sure, word);
     }
     let (Some(allow), Some(_)) = (&limit.allow, &worst.blocks) else { return plain() };
     match verdict {
-        Verdict::Pass => of_pass(limit, allow, worst, &where_, &sure),
-        Verdict::Fail => of_fail(limit, allow, worst, &where_, &sure),
-        _ => of_not_enough(limit, allow, cpus, worst, &where_, &sure),
+        Verdict::Pass => of_pass(limit, allow, worst, &where_, &sure, word),
+        Verdict::Fail => of_fail(limit, allow, worst, &where_, &sure, word),
+        _ => of_not_enough(limit, allow, cpus, worst, &where_, &sure, word),
     }
 }
 
@@ -50,7 +51,7 @@ fn place(decisive: &[&CpuJudgement], all: usize) -> String {
 }
 
 /// What an occasion is. A reader who sees a maximum below the limit must learn which periods were late.
-fn late(limit: &Limit, occasions: Option<Occasions>) -> String {
+fn late(limit: &Limit, occasions: Option<Occasions>, word: SampleWord) -> String {
     let (Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. }) = &limit.requirement else {
         return "missed periods".into();
     };
@@ -60,9 +61,9 @@ fn late(limit: &Limit, occasions: Option<Occasions>) -> String {
             format!("periods that were never served, and so are later than {latest},")
         }
         Some(Occasions { missed: 1.., .. }) => {
-            format!("wake-ups later than {latest} or periods that were never served")
+            format!("{} {} than {latest} or periods that were never served", word.many, word.later)
         }
-        _ => format!("wake-ups later than {latest}"),
+        _ => format!("{} {} than {latest}", word.many, word.later),
     }
 }
 
@@ -70,12 +71,12 @@ fn seconds(length: u32) -> String {
     hours(f64::from(length) / 3600.0)
 }
 
-fn of_pass(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: &str) -> String {
+fn of_pass(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: &str, word: SampleWord) -> String {
     let (Some(blocks), Some(occasions)) = (cpu.blocks, cpu.occasions) else { return String::new() };
     format!(
         "PASS: {where_}{} come on fewer occasions than {}, with {sure} confidence, under the conditions of this run ({} of {} \
          stretches of {} have one). Assumed: those within {} are one occasion, and occasions are independent.",
-        late(limit, cpu.occasions),
+        late(limit, cpu.occasions, word),
         allow.text,
         blocks.bad + blocks.unknown,
         blocks.count,
@@ -84,7 +85,7 @@ fn of_pass(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: 
     )
 }
 
-fn of_fail(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: &str) -> String {
+fn of_fail(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: &str, word: SampleWord) -> String {
     let (Some(blocks), Some(occasions)) = (cpu.blocks, cpu.occasions) else { return String::new() };
     let against = if allow.per_hour == 0.0 {
         "the limit allows none".to_owned()
@@ -93,7 +94,7 @@ fn of_fail(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: 
     };
     format!(
         "FAIL: {where_}{} came on {} in {}, in {} of {} stretches of {}: {against}.",
-        late(limit, cpu.occasions),
+        late(limit, cpu.occasions, word),
         counted(occasions.count, "occasion"),
         hours(cpu.hours),
         blocks.bad,
@@ -109,12 +110,13 @@ fn of_not_enough(
     worst: &CpuJudgement,
     where_: &str,
     sure: &str,
+    word: SampleWord,
 ) -> String {
     let measured = cpus.iter().map(|cpu| cpu.hours).fold(0.0, f64::max);
     let count = worst.occasions.map_or(0, |occasions| occasions.count);
     let begin = format!(
         "NOT ENOUGH DATA: {where_}{} came on {} in {}",
-        late(limit, worst.occasions),
+        late(limit, worst.occasions, word),
         if count == 0 { "no occasion".to_owned() } else { counted(count, "occasion") },
         hours(measured)
     );
@@ -135,30 +137,40 @@ fn of_not_enough(
     )
 }
 
-fn of_quantile(limit: &Limit, cpu: &CpuJudgement, where_: &str, verdict: Verdict, sure: &str) -> String {
+fn of_quantile(
+    limit: &Limit,
+    cpu: &CpuJudgement,
+    where_: &str,
+    verdict: Verdict,
+    sure: &str,
+    word: SampleWord,
+) -> String {
     let Requirement::Quantile { q, latest_ns } = limit.requirement else { return String::new() };
     let share = |p: f64| format!("{} %", rough(p * 100.0));
     let allowed = share(1.0 - q);
     let (high, low) = (share(cpu.high), share(cpu.low));
-    let late = format!("later than {}", time(latest_ns as f64 + 0.5));
+    let late = format!("{} than {}", word.later, time(latest_ns as f64 + 0.5));
+    let many = word.many;
     let counts = cpu.samples.unwrap_or_default();
     let missed = match counts.missed {
         0 => String::new(),
         missed => format!(", {} never served among them", counted(missed, "period")),
     };
     let assumed = format!(
-        "Assumed: what makes wake-ups late does so for {} at most and comes independently",
+        "Assumed: what makes {} {} does so for {} at most and comes independently",
+        word.many,
+        word.late,
         seconds(counts.stretch_s)
     );
     match verdict {
         Verdict::Pass => format!(
-            "PASS: {where_}at most {high} of the wake-ups come {late}, with {sure} confidence; {allowed} may ({} of {} were{missed}). \
+            "PASS: {where_}at most {high} of the {many} come {late}, with {sure} confidence; {allowed} may ({} of {} were{missed}). \
              {assumed}.",
             counts.over,
             rough(counts.samples as f64)
         ),
         Verdict::Fail => format!(
-            "FAIL: {where_}at least {low} of the wake-ups come {late}, with {sure} confidence; only {allowed} may ({} of {} \
+            "FAIL: {where_}at least {low} of the {many} come {late}, with {sure} confidence; only {allowed} may ({} of {} \
              were{missed}).",
             counts.over,
             rough(counts.samples as f64)
@@ -169,7 +181,7 @@ fn of_quantile(limit: &Limit, cpu: &CpuJudgement, where_: &str, verdict: Verdict
                 .map_or(String::new(), |more| format!(" {} more like this would show less.", hours_more(more)));
             let because = cpu.because.as_ref().map_or(String::new(), |because| format!(" ({})", because.text));
             format!(
-                "NOT ENOUGH DATA: {where_}between {low} and {high} of the wake-ups come {late}, with {sure} confidence; {allowed} \
+                "NOT ENOUGH DATA: {where_}between {low} and {high} of the {many} come {late}, with {sure} confidence; {allowed} \
                  may{because}. {assumed}.{more}"
             )
         }

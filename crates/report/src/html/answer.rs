@@ -7,6 +7,7 @@ use crate::conditions::{are_known, conditions};
 use crate::watched::{KINDS, is_watch, meaning, verdict, whom};
 use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
+use archive::method::SampleWord;
 use archive::summary::{CpuSummary, ReportData, RunSummary, SpikeSummary};
 use maud::{Markup, html};
 use words::figures::latency;
@@ -14,6 +15,7 @@ use words::vocabulary;
 
 pub fn answer(data: &ReportData) -> Markup {
     let summary = &data.summary;
+    let word = vocabulary::sample(summary);
     html! {
         @if summary.emulated || summary.virtual_time || !summary.valid { (validity(summary)) }
         @match worst_cpu(summary) {
@@ -29,9 +31,11 @@ pub fn answer(data: &ReportData) -> Markup {
             },
             Some((cpu, latency_ns)) => {
                 p.verdict {
-                    "The latest of " (number::grouped(cycles(summary))) " wake-ups was "
+                    "The " (word.latest) " of " (number::grouped(cycles(summary))) " " (word.for_count(cycles(summary)))
+                    @if word == SampleWord::default() { " was " } @else { " took " }
                     strong.worst { (number::micros_unit(latency_ns)) }
-                    " late, on CPU " (cpu.cpu)
+                    @if word == SampleWord::default() { " late" }
+                    ", on CPU " (cpu.cpu)
                     @if let Some(at) = instant_of_worst(summary, cpu) { ", " (number::duration(at)) " into the run" }
                     "."
                 }
@@ -124,6 +128,7 @@ fn validity(summary: &RunSummary) -> Markup {
 fn why(summary: &RunSummary, cpu: &CpuSummary, latency_ns: i64) -> Markup {
     let spike = summary.spikes.iter().find(|spike| is_worst(spike, cpu, latency_ns));
     let largest = summary.late_spikes().next();
+    let word = vocabulary::sample(summary);
     html! {
         p.why {
             strong {
@@ -134,12 +139,12 @@ fn why(summary: &RunSummary, cpu: &CpuSummary, latency_ns: i64) -> Markup {
             @match (spike, largest) {
                 (Some(spike), _) => (cause(spike)),
                 (None, Some(other)) => {
-                    "no trace of that wake-up was kept. The largest with a trace is "
+                    "no trace of that " (word.one) " was kept. The largest with a trace is "
                     a href={ "#spike-" (other.spike.number) } { (number::micros_unit(other.latency_ns)) } ": " (cause(other))
                 },
                 (None, None) if summary.imported.is_some() => { "unknown. An imported result holds no traces." },
                 (None, None) => {
-                    "unknown. No trace of a late wake-up was kept"
+                    "unknown. No trace of a " (word.late) " " (word.one) " was kept"
                     @if summary.effective.as_ref().is_some_and(|e| e.snapshot_mode == archive::settings::SnapshotMode::Off) {
                         "; tracing was off"
                     }
@@ -176,13 +181,14 @@ fn limit(summary: &RunSummary) -> Markup {
     let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) else {
         return html! {};
     };
+    let word = vocabulary::sample(summary);
     let over = summary.cpus.iter().fold(0u64, |sum, cpu| sum.saturating_add(cpu.over_limit));
     html! {
         p {
             strong { "Limit " (number::axis_time(limit_ns as f64)) ": " }
-            (number::grouped(over)) " of " (number::grouped(cycles(summary))) " wake-ups "
+            (number::grouped(over)) " of " (number::grouped(cycles(summary))) " " (word.many) " "
             @if over == 1 { "was" } @else { "were" }
-            " later."
+            " " (word.later) "."
         }
     }
 }
@@ -208,14 +214,15 @@ fn recorded(summary: &RunSummary) -> Markup {
 
 /// What a maximum does not mean, shown with every maximum.
 fn caution(summary: &RunSummary) -> Markup {
+    let word = vocabulary::sample(summary);
     html! {
         p.caution {
             strong { "What this does not prove. " }
-            "A maximum is an observation, not a bound: it is the latest wake-up that happened to occur"
+            "A maximum is an observation, not a bound: it is the " (word.latest) " " (word.one) " that happened to occur"
             @if let Some(measured) = summary.measured_ns { " in " (number::duration(measured)) }
             @if summary.imported.is_some() { " under whatever load there was" }
             @else if summary.loads.is_empty() { " without load" } @else { " under this load" }
-            ". A longer run, another load or a cause that did not occur can bring a later one."
+            ". A longer run, another load or a cause that did not occur can bring a " (word.later) " one."
         }
     }
 }

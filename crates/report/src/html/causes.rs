@@ -5,6 +5,7 @@ use super::said;
 use archive::causes::{CauseGroup, RunCauses};
 use archive::summary::ReportData;
 use maud::{Markup, html};
+use words::vocabulary;
 
 fn causes(data: &ReportData) -> Option<&RunCauses> {
     data.causes.as_ref().filter(|causes| !causes.groups.is_empty())
@@ -16,21 +17,22 @@ pub fn is_shown(data: &ReportData) -> bool {
 
 pub fn section(data: &ReportData) -> Markup {
     let Some(causes) = causes(data) else { return html! {} };
+    let word = vocabulary::sample(&data.summary);
     html! {
         section #causes aria-labelledby="causes-title" {
             h2 #causes-title { "Causes" }
             p {
-                "The late wake-ups whose trace was kept, grouped by what explains them. A number leads to the account of the \
+                "The " (word.late) " " (word.many) " whose trace was kept, grouped by what explains them. A number leads to the account of the \
                  latest one of its group."
             }
             div.scroll tabindex="0" role="region" aria-labelledby="causes-caption" {
                 table {
-                    caption #causes-caption { "Causes of the late wake-ups, the most frequent first" }
+                    caption #causes-caption { "Causes of the " (word.late) " " (word.many) ", the most frequent first" }
                     thead {
                         tr {
                             th scope="col" { "cause" }
-                            th.number scope="col" { "wake-ups" }
-                            th.number scope="col" { "latest, in µs" }
+                            th.number scope="col" { (word.many) }
+                            th.number scope="col" { (word.latest) ", in µs" }
                             th scope="col" { "on CPU (times)" }
                             th.number scope="col" { "of the " (causes.worst_samples) " worst" }
                             th scope="col" { "rhythm" }

@@ -15,7 +15,7 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
                     div.picture { (PreEscaped(svg)) }
                     figcaption {
                         "What the kernel counted between two looks, about one a second, over the same seconds as above. What \
-                         stands out at the same time as a late wake-up is worth a look; it is no proof."
+                         stands out at the same time as a large latency is worth a look; it is no proof."
                     }
                 }
                 (table(&summary.counters))

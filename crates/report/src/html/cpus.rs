@@ -27,6 +27,7 @@ pub fn table(summary: &RunSummary) -> Markup {
     let missed =
         summary.cpus.iter().map(|cpu| cpu.missed).try_fold(0u64, |sum, missed| Some(sum.saturating_add(missed?)));
     let adds_up = summary.cpus.len() > 1 && !is_watch(summary);
+    let word = vocabulary::sample(summary);
     let most = summary.cpus.iter().map(|cpu| cpu.cycles).max().unwrap_or(0);
     let resolved = resolved_quantiles(if adds_up { total(|cpu| cpu.cycles) } else { most });
     let some_are_few =
@@ -74,11 +75,11 @@ pub fn table(summary: &RunSummary) -> Markup {
             }
         }
         p.note {
-            "Missed: periods without a wake-up, because the thread was late by more than an interval. p99.9: all but one in \
-             a thousand wake-ups were no later than this, rounded up by at most 0.1" (number::THIN) "%."
+            "Missed: periods without a " (word.one) ", because the thread was late by more than an interval. p99.9: all but one \
+             in a thousand " (word.many) " were no " (word.later) " than this, rounded up by at most 0.1" (number::THIN) "%."
             @if some_are_few {
                 " A quantile in " span.few { "grey italics" }
-                " asks for more wake-ups than there were; it is the maximum."
+                " asks for more " (word.many) " than there were; it is the maximum."
             }
             @if let Some(imported) = &summary.imported {
                 " A dash: the source does not say."

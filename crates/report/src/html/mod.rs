@@ -22,18 +22,31 @@ use super::number;
 use super::plot::{self, Plots};
 use crate::Place;
 use archive::message::LossKind;
+use archive::method::SampleWord;
 use archive::summary::{ReportData, RunSummary};
 use maud::{Markup, PreEscaped, html};
+use words::vocabulary;
 
 /// Title of the page, as HTML text.
 pub fn title(data: &ReportData) -> String {
     let target = machine::target_name(data);
-    html! { "How late does Linux wake tasks on " (target) "? " (data.summary.id) " – tardy" }.into_string()
+    html! { (question(&data.summary)) " on " (target) "? " (data.summary.id) " – tardy" }.into_string()
+}
+
+/// What the page answers, without the machine.
+fn question(summary: &RunSummary) -> String {
+    let word = vocabulary::sample(summary);
+    if word == SampleWord::default() {
+        "How late does Linux wake tasks".into()
+    } else {
+        format!("How {} are {}", word.late, word.many)
+    }
 }
 
 /// Everything between the skip link and the end of the page.
 pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
     let summary = &data.summary;
+    let word = vocabulary::sample(summary);
     html! {
         (PreEscaped(plot::pattern_definitions()))
         header.page {
@@ -41,7 +54,7 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
                 "tardy"
                 @for place in above { " › " a href=(place.address) { bdi { (place.name) } } }
             }
-            h1 { "How late does Linux wake tasks on " bdi { (machine::target_name(data)) } "?" }
+            h1 { (question(summary)) " on " bdi { (machine::target_name(data)) } "?" }
             p.lead {
                 "Run " bdi { (summary.id) }
                 @if let Some(started) = summary.started_unix_ns { ", " (words::calendar::utc(started)) }
@@ -60,7 +73,7 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
                     @if plots.counters.is_some() { li { a href="#counters" { "What the machine did" } } }
                     @if !summary.counted.is_empty() { li { a href="#counted" { (crate::counted::TITLE) } } }
                     @if causes::is_shown(data) { li { a href="#causes" { "Causes" } } }
-                    li { a href="#spikes" { "The worst wake-ups" } }
+                    li { a href="#spikes" { "The worst " (word.many) } }
                     li { a href="#machine" { "Machine" } }
                     li { a href="#settings" { "Settings and loads" } }
                     li { a href="#losses" { "Losses and problems" } }
@@ -73,14 +86,14 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
                 (answer::answer(data))
                 (cpus::table(summary))
             }
-            (picture("distribution", "How often, how late", &plots.histogram, absent(summary, "The source kept no histogram."), html! {
+            (picture("distribution", "How often, how late", &plots.histogram, absent(summary, "The source kept no histogram."), word, html! {
                 "Each line is the latency histogram of one CPU. The counts are on a logarithmic axis, so \
-                 that a single late wake-up stays visible beside millions of ordinary ones: look at how far right a line \
+                 that a single " (word.late) " " (word.one) " stays visible beside millions of ordinary ones: look at how far right a line \
                  reaches, and whether it ends in a smooth tail or in an island of its own."
                 (not_drawn(summary))
             }))
-            (picture("time", "When", &plots.latency, absent(summary, "The source did not keep when each wake-up happened."), html! {
-                "The latest wake-up of each second on each CPU. A mark shows a wake-up whose trace was kept; it leads to its \
+            (picture("time", "When", &plots.latency, absent(summary, "The source did not keep when each wake-up happened."), word, html! {
+                "The " (word.latest) " " (word.one) " of each second on each CPU. A mark shows a " (word.one) " whose trace was kept; it leads to its \
                  account below. Equal distances between the peaks suggest a periodic cause."
             }))
             (stimulus::section(summary, plots))
@@ -112,7 +125,7 @@ fn not_drawn(summary: &RunSummary) -> Markup {
     let beyond = lost(LossKind::OverflowValues).chain(lost(LossKind::Values)).fold(0, u64::saturating_add);
     html! {
         @if summary.imported.is_some() && beyond > 0 {
-            " " strong { (number::grouped(beyond)) " wake-ups are not drawn:" } " the source did not keep how late they were."
+            " " strong { (number::grouped(beyond)) " " (vocabulary::sample(summary).many) " are not drawn:" } " the source did not keep how late they were."
         }
     }
 }
@@ -123,12 +136,12 @@ fn absent(summary: &RunSummary, imported: &'static str) -> &'static str {
 }
 
 /// A section whose static picture the script replaces by an interactive one.
-fn picture(id: &str, title: &str, still: &Option<String>, absent: &str, caption: Markup) -> Markup {
+fn picture(id: &str, title: &str, still: &Option<String>, absent: &str, word: SampleWord, caption: Markup) -> Markup {
     html! {
         section id=(id) aria-labelledby={ (id) "-title" } {
             h2 id={ (id) "-title" } { (title) }
             @match still {
-                Some(svg) => figure data-picture=(id) {
+                Some(svg) => figure data-picture=(id) data-sample=(word.one) data-samples=(word.many) data-latest=(word.latest) {
                     div.picture { (PreEscaped(svg)) }
                     figcaption { (caption) }
                 },

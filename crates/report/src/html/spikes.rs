@@ -5,6 +5,7 @@ use super::super::plot::Plots;
 use super::{facts, ledger, said};
 use archive::explanation::{Explanation, ExplanationStatus, Finding};
 use archive::functions::{FunctionAccount, HeldLock, MaskedStretch};
+use archive::method::SampleWord;
 use archive::spike::Snapshot;
 use archive::summary::{RunSummary, SpikeSummary};
 use maud::{Markup, PreEscaped, html};
@@ -15,16 +16,20 @@ use words::vocabulary;
 const OPEN: usize = 3;
 
 pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
+    let word = vocabulary::sample(summary);
     let (controls, spikes): (Vec<_>, Vec<_>) = summary.spikes.iter().partition(|entry| !entry.late);
     html! {
         section #spikes aria-labelledby="spikes-title" {
-            h2 #spikes-title { "The worst wake-ups" }
+            h2 #spikes-title { "The worst " (word.many) }
             @if spikes.is_empty() {
-                p.empty { "No trace of a late wake-up was kept, so there is nothing to account for." }
+                p.empty { "No trace of a " (word.late) " " (word.one) " was kept, so there is nothing to account for." }
             } @else {
                 p {
-                    "Each account follows one late wake-up from the instant it was due to the instant its thread saw the \
-                     clock. Times are relative to due. The picture shows every CPU; the ledger gives each nanosecond of the \
+                    "Each account follows one " (word.late) " " (word.one) " from "
+                    @if word == SampleWord::default() { "the instant it was due" } @else { "its start" }
+                    " to the instant its thread saw the clock. Times are relative to "
+                    @if word == SampleWord::default() { "due" } @else { "the start" }
+                    ". The picture shows every CPU; the ledger gives each nanosecond of the \
                      late CPU to exactly one owner."
                 }
                 (on_paper(summary, &spikes))
@@ -32,7 +37,7 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
             }
             @if !controls.is_empty() {
                 div.on-screen {
-                    h3 { "Ordinary wake-ups, for comparison" }
+                    h3 { "Ordinary " (word.many) ", for comparison" }
                     p { "What always runs also shows here. What shows above only is a suspect." }
                     @for control in &controls { (account(summary, control, false, plots)) }
                 }
@@ -62,11 +67,12 @@ fn opened(spikes: &[&SpikeSummary]) -> Vec<bool> {
 
 /// One line for each account, where those that are closed cannot be opened.
 fn on_paper(summary: &RunSummary, spikes: &[&SpikeSummary]) -> Markup {
+    let word = vocabulary::sample(summary);
     html! {
         div.on-paper {
-            p { "Paper has each late wake-up as a line, and the accounts of those that were open on the screen. The file has all." }
+            p { "Paper has each " (word.late) " " (word.one) " as a line, and the accounts of those that were open on the screen. The file has all." }
             table {
-                caption { "Late wake-ups with a trace" }
+                caption { (word.capital()) " with a trace" }
                 thead {
                     tr {
                         th.number scope="col" { "µs" }

@@ -35,7 +35,7 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
         names: names.collect(),
         limit: data.summary.settings.as_ref().and_then(|settings| settings.limit_ns),
         label: label(data),
-        axes: ("wake-ups", vocabulary::latency_axis(&data.summary)),
+        axes: (vocabulary::sample(&data.summary).many, vocabulary::latency_axis(&data.summary)),
     })
 }
 
@@ -94,13 +94,15 @@ fn draw_content(content: &Content) -> Option<Drawing> {
 }
 
 fn label(data: &ReportData) -> String {
+    let word = vocabulary::sample(&data.summary);
     let max = data
         .summary
         .all_cpus
         .max
-        .map_or_else(String::new, |max| format!(", the latest at {}", number::micros_unit(max)));
+        .map_or_else(String::new, |max| format!(", the {} at {}", word.latest, number::micros_unit(max)));
     format!(
-        "Histogram of wake-up latency, {} CPUs{max}. The table of each CPU holds the same in numbers.",
+        "Histogram of {} by latency, {} CPUs{max}. The table of each CPU holds the same in numbers.",
+        word.many,
         data.histograms.len()
     )
 }

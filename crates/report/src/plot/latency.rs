@@ -27,8 +27,11 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     let high = seconds.iter().map(|second| second.latency_ns_max).chain(limit).max()?.max(2) as f64;
     let x = Axis::linear(0.0, f64::from(last) + 1.0, LEFT, RIGHT);
     let y = Axis::logarithmic(low * 0.8, high * 1.3, BOTTOM, TOP);
+    let word = vocabulary::sample(&data.summary);
     let label = format!(
-        "The latest wake-up of each second on {} CPUs over {} seconds.",
+        "The {} {} of each second on {} CPUs over {} seconds.",
+        word.latest,
+        word.one,
         data.summary.cpus.len(),
         u64::from(last) + 1
     );

@@ -94,7 +94,7 @@ fn label(entry: &SpikeSummary, explanation: &Explanation) -> String {
         .map(|phase| format!("{} {}", phase.name.title(), number::micros_unit(phase.ns)))
         .collect();
     format!(
-        "Timeline of a wake-up that was {} late on CPU {}: {}. The ledger below holds the same in numbers.",
+        "Timeline of a latency of {} on CPU {}: {}. The ledger below holds the same in numbers.",
         number::micros_unit(entry.latency_ns),
         entry.spike.sample.cpu,
         phases.join(", ")

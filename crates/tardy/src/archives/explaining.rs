@@ -6,7 +6,7 @@ use archive::causes::RunCauses;
 use archive::environment::{Environment, VIRTUAL_TIME};
 use archive::explanation::Explanation;
 use archive::message::RunPhase;
-use archive::method::Stimulus;
+use archive::method::{SampleWord, Stimulus};
 use archive::problem::{Code, Remark};
 use archive::reader::Run;
 use archive::sample::Sample;
@@ -84,6 +84,12 @@ pub fn explain_case(text: &str, trace: &[u8]) -> (Spike, Explanation) {
     (case.spike, explanation)
 }
 
+/// What a sample of the run is called.
+pub fn word_of(run: &Run) -> SampleWord {
+    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
+    settings.map(|settings| settings.method.sample()).unwrap_or_default()
+}
+
 /// What the spikes of a run have in common.
 pub fn causes_of(run: &Run, explanations: &[Explanation]) -> RunCauses {
     let worst: Vec<(u32, Sample)> =
@@ -92,7 +98,8 @@ pub fn causes_of(run: &Run, explanations: &[Explanation]) -> RunCauses {
     let tick_hz = config.filter_map(|line| line.strip_prefix("CONFIG_HZ=")?.parse().ok()).next();
     let interval_ns = Context::of(run).interval_ns;
     let spikes: Vec<Spike> = run.late_spikes().cloned().collect();
-    analyse(&SpikesOfRun { spikes: &spikes, explanations, worst: &worst, interval_ns, tick_hz })
+    let word = word_of(run);
+    analyse(&SpikesOfRun { spikes: &spikes, explanations, worst: &worst, interval_ns, tick_hz, word })
 }
 
 /// The lines of the trace around one spike; empty without a trace.

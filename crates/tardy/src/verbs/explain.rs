@@ -5,7 +5,7 @@ mod diff;
 
 use crate::archives;
 use crate::archives::block_requests;
-use crate::archives::explaining::{causes_of, events_of, explain_run};
+use crate::archives::explaining::{causes_of, events_of, explain_run, word_of};
 use crate::exit::{Exit, UsageError};
 use crate::terminal::block_requests::lay_out as lay_out_requests;
 use crate::terminal::explained::timeline::Canvas;
@@ -81,7 +81,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
         }
     }
     if arguments.spike.is_none() {
-        causes::lay_out(&causes_of(&run, &explanations), &mut page);
+        causes::lay_out(&causes_of(&run, &explanations), word_of(&run), &mut page);
     }
     let canvas = Canvas::for_stdout(arguments.timeline);
     for spike in &chosen {

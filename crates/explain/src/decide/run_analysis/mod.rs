@@ -8,6 +8,7 @@ mod words;
 
 use archive::causes::RunCauses;
 use archive::explanation::{Explanation, ExplanationStatus};
+use archive::method::SampleWord;
 use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
 
@@ -26,6 +27,8 @@ pub struct SpikesOfRun<'a> {
     pub interval_ns: u64,
     /// Ticks per second of the kernel, if known.
     pub tick_hz: Option<u32>,
+    /// What a sample of the run is called.
+    pub word: SampleWord,
 }
 
 /// A spike with its findings.
@@ -84,7 +87,7 @@ pub fn analyse(run: &SpikesOfRun) -> RunCauses {
         groups,
         sentences: Vec::new(),
     };
-    causes.sentences = words::sentences(&causes);
+    causes.sentences = words::sentences(&causes, run.word);
     causes
 }
 

@@ -54,6 +54,7 @@ fn analysed(explained: &[(Spike, Explanation)], worst: &[(u32, Sample)]) -> RunC
         worst,
         interval_ns: 1_000_000,
         tick_hz: Some(250),
+        word: SampleWord::default(),
     })
 }
 

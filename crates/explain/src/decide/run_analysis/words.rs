@@ -2,6 +2,7 @@
 
 use super::period::Rhythm;
 use archive::causes::{CauseGroup, Period, RunCauses};
+use archive::method::SampleWord;
 use words::figures::latency;
 
 /// A rhythm in words; empty if there is none to report.
@@ -9,7 +10,7 @@ pub fn rhythm(rhythm: &Rhythm) -> String {
     match rhythm {
         Rhythm::Period(period) => every(period),
         Rhythm::OfTheRecorder => {
-            "not reported: more wake-ups were as late as these than snapshots could be taken, so their instants are those of the recorder"
+            "not reported: more latencies were as large as these than snapshots could be taken, so their instants are those of the recorder"
                 .into()
         }
         Rhythm::TooFew => "too few to show a rhythm".into(),
@@ -44,20 +45,20 @@ fn rounded_up(p: f64) -> &'static str {
 }
 
 /// The findings, most important first.
-pub fn sentences(causes: &RunCauses) -> Vec<String> {
+pub fn sentences(causes: &RunCauses, word: SampleWord) -> Vec<String> {
     let mut sentences = Vec::new();
     let all: usize = causes.groups.iter().map(|group| group.spikes.len()).sum();
     let explained: usize = known(causes).map(|group| group.spikes.len()).sum();
     let kinds = known(causes).count();
     sentences.push(format!(
         "{explained} of {} with a trace are explained, by {}",
-        count(all, "late wake-up"),
+        count(all, &format!("{} {}", word.late, word.one)),
         count(kinds, "cause")
     ));
     if causes.worst_samples > 0 {
         sentences.push(format!(
-            "of the {} worst wake-ups {} have a trace; nothing is known of the others' causes",
-            causes.worst_samples, causes.worst_with_trace
+            "of the {} worst {} {} have a trace; nothing is known of the others' causes",
+            causes.worst_samples, word.many, causes.worst_with_trace
         ));
     }
     if let Some(new) = &causes.new_cause {
@@ -70,8 +71,10 @@ pub fn sentences(causes: &RunCauses) -> Vec<String> {
             number => format!(", and {} that may have causes of their own", count(number as usize, "unexplained one")),
         };
         sentences.push(format!(
-            "probability that the next late wake-up has a cause not yet seen: about {} (causes seen once: {} of \
+            "probability that the next {} {} has a cause not yet seen: about {} (causes seen once: {} of \
              {kinds}{unexplained}; {bound})",
+            word.late,
+            word.one,
             percent(new.chance),
             new.seen_once,
         ));
@@ -83,9 +86,10 @@ pub fn sentences(causes: &RunCauses) -> Vec<String> {
             .map(|part| format!("{} {} of spike {}", latency(part.ns), part.phase.title(), part.spike))
             .collect();
         sentences.push(format!(
-            "composed latency: {} if the worst phases of different wake-ups met in one ({}); nothing says they cannot, and \
+            "composed latency: {} if the worst phases of different {} met in one ({}); nothing says they cannot, and \
              nothing says that they are the worst",
             latency(composed.ns),
+            word.many,
             parts.join(", ")
         ));
     }

@@ -3,15 +3,16 @@
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use archive::causes::{CauseGroup, RunCauses};
+use archive::method::SampleWord;
 use words::figures::latency;
 
-pub fn lay_out(causes: &RunCauses, page: &mut Page) {
+pub fn lay_out(causes: &RunCauses, word: SampleWord, page: &mut Page) {
     if causes.groups.is_empty() {
         return;
     }
-    page.heading("Causes of the late wake-ups");
+    page.heading(&format!("Causes of the {} {}", word.late, word.many));
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Left]);
-    table.row(["cause", "spikes", "latest", "on CPU"]);
+    table.row(["cause", "spikes", word.latest, "on CPU"]);
     for group in &causes.groups {
         let name = group.culprit.as_ref().unwrap_or(&group.title).clone();
         table.row([name, group.spikes.len().to_string(), latency(group.latency_ns_max), cpus(group)]);

@@ -34,7 +34,7 @@ fn lay_out(differing: &DifferingCauses, mut page: Page) -> Page {
     }
     page.blank();
     if difference.causes.is_empty() {
-        page.wrapped("", "Neither run has a late wake-up with a trace.");
+        page.wrapped("", "Neither run has a late sample with a trace.");
         return page;
     }
     for cause in &difference.causes {
@@ -79,7 +79,7 @@ fn how_often(difference: &CausesDifference) -> Table {
             table.row([unit.into(), rate(of(&cause.a)), rate(of(&cause.b))]);
         };
         rates("  per hour", |side| side.per_hour);
-        rates("  per million wake-ups", |side| side.per_million_wakeups);
+        rates("  per million samples", |side| side.per_million_wakeups);
     }
     table
 }
@@ -107,7 +107,7 @@ fn known_of(run: &CountedRun) -> String {
     let length = run.hours.map_or("an unknown time".into(), |hours| duration((hours * 3.6e12) as i64));
     format!(
         "{} in {length}; of the {} worst {} have a trace",
-        counted(run.wakeups, "wake-up"),
+        counted(run.wakeups, "sample"),
         run.worst_samples,
         run.worst_with_trace
     )

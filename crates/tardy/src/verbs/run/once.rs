@@ -41,7 +41,7 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
         }
         if stops_at_ns.is_some_and(|limit_ns| latest_ns(&event) > limit_ns) {
             stops_at_ns = None;
-            progress.aside(|| complain!("tardy: a wake-up came later than --limit; the run ends"));
+            progress.aside(|| complain!("tardy: a latency exceeded --limit; the run ends"));
             signals.requests().request();
         }
     });
