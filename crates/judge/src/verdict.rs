@@ -91,6 +91,9 @@ pub struct CpuJudgement {
     pub seen: f64,
     pub low: f64,
     pub high: f64,
+    /// The latest wake-up, if it alone shows that the limit is broken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest_ns: Option<i64>,
     /// Hours still needed for PASS without another bad event; `None` if no time suffices or none is needed.
     pub hours_needed: Option<f64>,
     /// Why there is no verdict, or what limits it.
@@ -212,6 +215,7 @@ impl CpuJudgement {
             seen: 0.0,
             low: 0.0,
             high: 0.0,
+            latest_ns: None,
             hours_needed: None,
             because: None,
         }

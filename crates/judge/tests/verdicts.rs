@@ -113,6 +113,21 @@ fn a_late_wake_up_on_one_cpu_fails_the_machine() {
 }
 
 #[test]
+fn where_several_cpus_fail_the_evidence_names_the_worst() {
+    let late = run(HOUR, 3, |cpu, second| {
+        (if second == 9 && cpu < 2 { 200_000 + 100_000 * (1 - i64::from(cpu)) } else { 1 }, 0, 0)
+    });
+    let never = judged(&late, "latency < 100us", "never");
+    let expected = "FAIL: on CPUs 0, 1; on CPU 0 the latest wake-up came 300.0 µs late, and the limit allows none.";
+    assert_eq!(never.sentence, expected);
+    assert_eq!(never.cpus.iter().map(|cpu| cpu.latest_ns).collect::<Vec<_>>(), [Some(300_000), Some(200_000), None]);
+    let often = run(HOUR, 2, |cpu, second| (if second % (300 << (1 - cpu)) == 7 { 200_000 } else { 1 }, 0, 0));
+    let hourly = judged(&often, "latency < 100us", "1/h");
+    let expected = "FAIL: on every CPU; on CPU 1 wake-ups later than 100.0 µs came on 6 occasions";
+    assert!(hourly.sentence.starts_with(expected), "{}", hourly.sentence);
+}
+
+#[test]
 fn a_burst_counts_once() {
     // 30 bad seconds in a row: one event, in two minutes of 480.
     let burst = run(8 * HOUR, 1, |_, second| (if (1000..1030).contains(&second) { 200_000 } else { 1 }, 0, 0));

@@ -88,11 +88,12 @@ pub fn judge_rate(
 /// If nothing is allowed, one late wake-up shows that the limit is broken, at any time of the run.
 fn refuted(summary: &RunSummary, thread: &ThreadRun) -> CpuJudgement {
     let hours = summary.measured_ns.unwrap_or(0).max(0) as f64 / 3.6e12;
-    let because = thread.totals.latency_ns_max.map(|latency_ns| Refusal::Refuted {
+    let latest_ns = thread.totals.latency_ns_max;
+    let because = latest_ns.map(|latency_ns| Refusal::Refuted {
         largest: largest(sample(summary), &time(latency_ns as f64)),
         missed: thread.totals.missed_periods,
     });
-    CpuJudgement { hours, because: because.as_ref().map(Remark::new), ..CpuJudgement::empty(Verdict::Fail) }
+    CpuJudgement { hours, latest_ns, because: because.as_ref().map(Remark::new), ..CpuJudgement::empty(Verdict::Fail) }
 }
 
 fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate, levels: Levels) -> CpuJudgement {
@@ -149,6 +150,7 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
             missed: thread.totals.missed_periods,
             late: known.woke_late,
         }),
+        latest_ns: None,
         hours_needed: needed
             .filter(|needed| verdict == Verdict::NotEnoughData && *needed > 0.0 && independent_s.is_some()),
         because: because.as_ref().map(Remark::new),

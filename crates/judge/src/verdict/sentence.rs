@@ -11,12 +11,20 @@ pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
     let words = verdict.words();
     let sure = percent(*confidence);
     let decisive: Vec<&CpuJudgement> = cpus.iter().filter(|cpu| cpu.verdict == *verdict).collect();
-    let where_ = place(&decisive, cpus.len());
     let by = |figure: fn(&CpuJudgement) -> f64| {
-        decisive.iter().copied().max_by(|one, other| figure(one).total_cmp(&figure(other)))
+        let worse = |one: &&CpuJudgement, other: &&CpuJudgement| {
+            figure(one).total_cmp(&figure(other)).then(one.latest_ns.cmp(&other.latest_ns))
+        };
+        decisive.iter().copied().max_by(worse)
     };
     let worst = if *verdict == Verdict::Fail { by(|cpu| cpu.low) } else { by(|cpu| cpu.high) };
     let Some(worst) = worst else { return format!("{words}: no thread has samples to judge.") };
+    let mut where_ = place(&decisive, cpus.len());
+    if *verdict == Verdict::Fail && decisive.len() > 1 {
+        // What is shown of the worst need not hold for the others.
+        let of_worst = place(&[worst], cpus.len());
+        where_ = format!("{}; {of_worst}", where_.trim_end_matches([' ', ':']));
+    }
     let plain = || match &worst.because {
         Some(because) => format!("{words}: {where_}{}.", because.text),
         None => format!("{words}: nothing was measured."),

@@ -151,16 +151,7 @@ fn lay_out_judgement(judgement: &Judgement, page: &mut Page) {
     page.heading(&described(&judgement.limit));
     page.wrapped("  ", &judgement.sentence);
     if judgement.cpus.len() > 1 {
-        let watched = judgement.cpus.iter().any(|cpu| cpu.series.is_some());
-        let first = if watched { Align::Left } else { Align::Right };
-        let mut table = Table::new(&[first, Align::Left, Align::Right, Align::Right, Align::Right]);
-        let unit =
-            if matches!(judgement.limit.requirement, Requirement::Quantile { .. }) { "share" } else { "times an hour" };
-        table.row([if watched { "  thread" } else { "  CPU" }, "verdict", unit, "at least", "at most"]);
-        for cpu in &judgement.cpus {
-            table.row(row(cpu));
-        }
-        page.table(&table);
+        page.table(&table(judgement));
     }
     for doubt in &judgement.doubts {
         page.wrapped("  note: ", &doubt.text);
@@ -170,14 +161,36 @@ fn lay_out_judgement(judgement: &Judgement, page: &mut Page) {
     }
 }
 
+fn table(judgement: &Judgement) -> Table {
+    let watched = judgement.cpus.iter().any(|cpu| cpu.series.is_some());
+    let (first, subject) = if watched { (Align::Left, "  thread") } else { (Align::Right, "  CPU") };
+    if judgement.cpus.iter().all(|cpu| cpu.latest_ns.is_some()) {
+        let mut table = Table::new(&[first, Align::Left, Align::Right]);
+        table.row([subject, "verdict", "latest"]);
+        for cpu in &judgement.cpus {
+            table.row([name(cpu), cpu.verdict.words().into(), cpu.latest_ns.map_or(String::new(), latency)]);
+        }
+        return table;
+    }
+    let mut table = Table::new(&[first, Align::Left, Align::Right, Align::Right, Align::Right]);
+    let unit =
+        if matches!(judgement.limit.requirement, Requirement::Quantile { .. }) { "share" } else { "times an hour" };
+    table.row([subject, "verdict", unit, "at least", "at most"]);
+    judgement.cpus.iter().for_each(|cpu| table.row(row(cpu)));
+    table
+}
+
+fn name(cpu: &CpuJudgement) -> String {
+    cpu.series.as_ref().map_or_else(|| cpu.cpu.to_string(), |series| format!("  {series}"))
+}
+
 fn row(cpu: &CpuJudgement) -> [String; 5] {
     let number = |value: f64| match value {
         _ if cpu.blocks.is_none() && cpu.samples.is_none() => "-".into(),
         value if cpu.samples.is_some() => format!("{:.4} %", value * 100.0),
         value => format!("{value:.2}"),
     };
-    let name = cpu.series.as_ref().map_or_else(|| cpu.cpu.to_string(), |series| format!("  {series}"));
-    [name, cpu.verdict.words().into(), number(cpu.seen), number(cpu.low), number(cpu.high)]
+    [name(cpu), cpu.verdict.words().into(), number(cpu.seen), number(cpu.low), number(cpu.high)]
 }
 
 fn lay_out_quantiles(proof: &judge::proof::Proof, page: &mut Page) {
