@@ -42,6 +42,7 @@ DEMO_SECONDS ?= 30
 FUZZ_MINUTES ?= 60
 TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
+BENCH_LAB_RUNS ?= 1000000
 
 .PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
 
@@ -118,9 +119,12 @@ bench: build ## print costs beside a bare loop, cyclictest and trace-cmd; assert
 	cargo build --profile meter --package tardy-meter --target $(MUSL) --example bare_loop
 	bench/run
 
-bench-lab: ## add runs to SQLite and PostgreSQL, time what pages ask of 10^3 to 10^5 of them; asserts nothing
+bench-lab: build ## add runs to SQLite and PostgreSQL, time pages of 10^3 to BENCH_LAB_RUNS (10^6) runs, let 1000 boards report each minute; asserts nothing
 	packaging/install-dependencies
-	cargo run --release --package store --example bench_lab
+	@rm -rf target/bench-lab; mkdir -p target/bench-lab
+	cargo run --release --package store --example bench_lab -- target/bench-lab $(BENCH_LAB_RUNS)
+	bench/pages.mjs target/bench-lab
+	cargo run --release --package store --example bench_boards -- $(TARDY)
 
 bench-own-disturbance: build ## measure 20 times for 60 s; print in how many late wake-ups tardy's own threads had the CPU
 	bench/own_disturbance.py $(OWN_DISTURBANCE)

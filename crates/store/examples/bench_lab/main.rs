@@ -1,23 +1,31 @@
-//! `make bench-lab`: how fast runs are added and pages are answered, and how both grow with the number of runs.
+//! `make bench-lab`: how fast runs are added and pages are answered, and how both grow with the number of runs:
+//! `bench_lab [DIRECTORY [RUNS_MAX]]`. The index of SQLite with 100 000 runs stays in the directory, for `bench/pages.mjs`.
 
-// The tests use more of both.
+mod growth;
+// The tests use more of it.
 #[allow(dead_code)]
-#[path = "../tests/lab/postgres.rs"]
+#[path = "../../tests/lab/postgres.rs"]
 mod postgres;
+mod rows;
 
 use archive::reader::Run;
+use growth::Growth;
 use judge::step::StepVerdict;
 use sqlx::AnyPool;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use store::{Address, Assess, Assessment, Store};
 use synthetic_run::SyntheticRun;
 
 const BOARDS: usize = 20;
 const DAY_NS: i64 = 86_400_000_000_000;
 /// Numbers of runs at which pages are timed; the first is the number that is really added.
-const SIZES: [usize; 3] = [1000, 10_000, 100_000];
+const SIZES: [usize; 4] = [1000, 10_000, 100_000, 1_000_000];
+/// The number of runs in the index that stays.
+const KEPT: usize = 100_000;
+/// Archives that are added at each size.
+const ADDED: usize = 200;
 
 fn assess() -> Arc<dyn Assess> {
     Arc::new(|run: &Run| Assessment {
@@ -27,21 +35,34 @@ fn assess() -> Arc<dyn Assess> {
 }
 
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let runs_max = words.get(1).map_or(SIZES[3], |runs| runs.parse().expect("a number of runs"));
+    let sizes: Vec<usize> = SIZES.into_iter().filter(|size| *size <= runs_max).collect();
+    let kept = words.first().map(|directory| Path::new(directory).join("index.sqlite"));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let outside = tempfile::tempdir().unwrap();
-        let paths = write(outside.path());
+        let paths = write(outside.path(), SIZES[0] + ADDED * sizes.len());
         let folder = tempfile::tempdir().unwrap();
-        measure("SQLite", &Address::directory(folder.path()), &paths).await;
+        measure("SQLite", &Address::directory(folder.path()), &paths, &sizes, kept.as_deref()).await;
+        // A million runs are gigabytes.
+        drop(folder);
         if postgres::programs().is_some() {
             let server = postgres::Server::start();
             let folder = tempfile::tempdir().unwrap();
-            measure("PostgreSQL", &Address::parse(&server.database(), folder.path()).unwrap(), &paths).await;
+            let address = Address::parse(&server.database(), folder.path()).unwrap();
+            measure("PostgreSQL", &address, &paths, &sizes, None).await;
         }
     });
 }
 
-fn write(directory: &Path) -> Vec<PathBuf> {
+fn now_ns() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64
+}
+
+/// Runs of the days before now, one a day on each board.
+fn write(directory: &Path, count: usize) -> Vec<PathBuf> {
+    let first_ns = now_ns() - (count / BOARDS) as i64 * DAY_NS;
     let write = |number: usize| {
         let path = directory.join(format!("run{number}"));
         let day = (number / BOARDS) as i64;
@@ -49,16 +70,42 @@ fn write(directory: &Path) -> Vec<PathBuf> {
         let run = SyntheticRun {
             limit_ns: Some(50_000 + (number % 2) as i64 * 100_000),
             spikes: spikes.collect(),
-            ..SyntheticRun::of(&format!("board{}", number % BOARDS), &format!("6.1.{}", day / 20), day * DAY_NS)
+            ..SyntheticRun::of(
+                &format!("board{}", number % BOARDS),
+                &format!("6.1.{}", day / 20),
+                first_ns + day * DAY_NS,
+            )
         };
         run.write(&path);
         path
     };
-    (0..SIZES[0]).map(write).collect()
+    (0..count).map(write).collect()
 }
 
-async fn measure(name: &str, address: &Address, paths: &[PathBuf]) {
+async fn measure(name: &str, address: &Address, paths: &[PathBuf], sizes: &[usize], kept: Option<&Path>) {
     let store = Store::open(address).await.unwrap();
+    let (first, mut rest) = paths.split_at(SIZES[0]);
+    println!("\n{name}: {:.0} archives added a second to an empty index", 1000.0 / add(&store, first).await);
+    let pool = AnyPool::connect(&address.url(store.archives())).await.unwrap();
+    let mut growth = Growth::default();
+    for size in sizes {
+        rows::multiply(&pool, *size).await;
+        let (now, later) = rest.split_at(ADDED);
+        rest = later;
+        growth.note("an archive is added", *size, add(&store, now).await);
+        for (page, ms) in pages(&store).await {
+            growth.note(page, *size, ms);
+        }
+        if let Some(kept) = kept.filter(|_| *size == KEPT) {
+            let sql = format!("VACUUM INTO '{}'", kept.display());
+            sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&pool).await.unwrap();
+        }
+    }
+    print!("{growth}");
+}
+
+/// Adds archives, four at a time; milliseconds for each.
+async fn add(store: &Store, paths: &[PathBuf]) -> f64 {
     let rest = Arc::new(Mutex::new(paths.to_vec()));
     let start = Instant::now();
     let tasks: Vec<_> = (0..4)
@@ -75,48 +122,13 @@ async fn measure(name: &str, address: &Address, paths: &[PathBuf]) {
     for task in tasks {
         task.await.unwrap();
     }
-    println!("{name}: {:.0} archives added a second", paths.len() as f64 / start.elapsed().as_secs_f64());
-    let pool = AnyPool::connect(&address.url(store.archives())).await.unwrap();
-    let mut before: Option<Vec<(&str, f64)>> = None;
-    for size in SIZES {
-        multiply(&pool, size).await;
-        let timed = pages(&store).await;
-        for (at, (page, ms)) in timed.iter().enumerate() {
-            let exponent = before.as_ref().map(|before| (ms / before[at].1).log10());
-            let exponent = exponent.map_or(String::new(), |exponent| format!("   grows with exponent {exponent:.2}"));
-            println!("{name}, {size:>6} runs: {page:<22} {ms:8.1} ms{exponent}");
-        }
-        before = Some(timed);
-    }
-}
-
-/// Copies the rows, each copy some years earlier, until there are `size` of them.
-async fn multiply(pool: &AnyPool, size: usize) {
-    let (have,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM runs").fetch_one(pool).await.unwrap();
-    let columns = "id, scenario, kernel, kernel_line, preemption, environment, settings, measured_ns, state, valid, degraded, \
-                   emulated, virtual_time, verdict, standing, samples, latency_max_ns, limit_ns, over_limit, missed, spikes, \
-                   worst_cause, histogram, outline, figures, summary, bytes, ingested_unix_ns";
-    for copy in 1..(size as i64 / have) {
-        let key = format!("-{size}-{copy}");
-        let sql = format!(
-            "INSERT INTO runs (digest, location, started_unix_ns, {columns}) SELECT digest || '{key}', location || '{key}', \
-             started_unix_ns - {}, {columns} FROM runs WHERE digest NOT LIKE '%-{size}-%'",
-            copy * 50 * DAY_NS
-        );
-        sqlx::query(sqlx::AssertSqlSafe(sql)).execute(pool).await.unwrap();
-        let sql = format!(
-            "INSERT INTO causes (digest, culprit, spikes, latency_max_ns) SELECT digest || '{key}', culprit, spikes, \
-             latency_max_ns FROM causes WHERE digest NOT LIKE '%-{size}-%'"
-        );
-        sqlx::query(sqlx::AssertSqlSafe(sql)).execute(pool).await.unwrap();
-    }
-    sqlx::query("ANALYZE").execute(pool).await.unwrap();
+    start.elapsed().as_secs_f64() * 1e3 / paths.len() as f64
 }
 
 /// The median time of each page's queries, in ms.
 async fn pages(store: &Store) -> Vec<(&'static str, f64)> {
     let scenario = store.scenarios("board3").await.unwrap().remove(0).scenario;
-    let year = (-315 * DAY_NS, 50 * DAY_NS);
+    let year = (now_ns() - 365 * DAY_NS, now_ns());
     let mut times: [Vec<f64>; 5] = Default::default();
     for _ in 0..5 {
         let mut start = Instant::now();
