@@ -91,7 +91,7 @@ pub struct CpuJudgement {
     pub seen: f64,
     pub low: f64,
     pub high: f64,
-    /// The latest wake-up, if it alone shows that the limit is broken.
+    /// The largest sample, if it alone shows that the limit is broken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest_ns: Option<i64>,
     /// Hours still needed for PASS without another bad event; `None` if no time suffices or none is needed.

@@ -166,7 +166,7 @@ fn table(judgement: &Judgement) -> Table {
     let (first, subject) = if watched { (Align::Left, "  thread") } else { (Align::Right, "  CPU") };
     if judgement.cpus.iter().all(|cpu| cpu.latest_ns.is_some()) {
         let mut table = Table::new(&[first, Align::Left, Align::Right]);
-        table.row([subject, "verdict", "latest"]);
+        table.row([subject, "verdict", "max"]);
         for cpu in &judgement.cpus {
             table.row([name(cpu), cpu.verdict.words().into(), cpu.latest_ns.map_or(String::new(), latency)]);
         }
