@@ -237,13 +237,12 @@ impl RunSettings {
 
     /// Whether the way of each block request is recorded.
     pub fn records_requests(&self) -> bool {
-        let by_meter = self.method.name == Method::Storage && self.method.value("engine") != Some("fio");
-        by_meter && self.method.value("phases") == Some("on") && self.watch.is_none()
+        self.method.name == Method::Storage && self.method.value("phases") == Some("on") && self.watch.is_none()
     }
 
-    /// Whether every sample is sent: phases of a request are between the instants of its sample.
+    /// Whether every sample is sent: phases of a request are between the instants of its sample. Those of fio are too coarse for that.
     pub fn keeps_every_sample(&self) -> bool {
-        self.every_sample || self.records_requests()
+        self.every_sample || self.records_requests() && self.method.value("engine") != Some("fio")
     }
 }
 

@@ -49,6 +49,9 @@ pub struct StorageDescription {
     pub device: StorageDevice,
     /// Number of each measuring thread, and its number in the kernel.
     pub threads: Vec<(u32, i32)>,
+    /// Threads of fio, if it makes the requests. Its log has whole ms, so the bios of these are divided, one by one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fio_threads: Vec<i32>,
 }
 
 /// The description in an archive.
@@ -229,12 +232,28 @@ pub struct StoragePhaseFigures {
     pub sum_ns: i64,
 }
 
+/// The requests of fio in whose place their bios are divided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FioRequests {
+    /// In fio's logs.
+    pub requests: u64,
+    pub latency_ns_mean: i64,
+    /// Of the mean, the part before the first bio and after its completion: the call, the wake-up, and fio itself. `None` where the
+    /// numbers of requests and bios differ by more than 2 %.
+    pub outside_ns_mean: Option<i64>,
+}
+
 /// Where the time of the requests of a run went.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StorageAccount {
     pub device: StorageDevice,
+    /// Where fio made the requests: `requests` are the bios of its threads, from the block layer to their completion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fio: Option<FioRequests>,
     /// All samples, and those whose whole way the trace shows.
     pub requests: u64,
     pub split: u64,

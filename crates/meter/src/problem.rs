@@ -232,7 +232,7 @@ problem_codes! { MeterProblem of Load, Tracer, Method:
     AuditNeedsTracing => "meter.audit-needs-tracing", "An audit reads the kernel's trace, and the kernel could not be traced.", "run as root; mount -t tracefs nodev /sys/kernel/tracing";
     RequestsNotRecorded => "meter.requests-not-recorded", "The kernel could not be traced, so block requests are not divided into phases. The latencies stand.",
         "run as root; mount -t tracefs nodev /sys/kernel/tracing; or add the option phases=off to the method";
-    NoBlockDevice => "meter.no-block-device", "The file to measure is not on a block device, as on tmpfs or a network. Its requests have no phases.",
+    NoBlockDevice => "meter.no-block-device", "The file to measure is not on a block device, as on tmpfs or a network, or the jobs of fio use several devices. Its requests have no phases.",
         "choose a directory on a disk with directory=, or add the option phases=off to the method";
     FioFailed => "meter.fio-failed", "fio ended with an error, so the run has no samples of its requests, or not all.",
         "run the same job with fio alone; storage/fio.json in the archive has what it reported";

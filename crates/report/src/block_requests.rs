@@ -1,6 +1,6 @@
 //! Sentences about block requests.
 
-use archive::storage::{StorageAccount, StorageRequest};
+use archive::storage::{StorageAccount, StoragePhase, StorageRequest};
 use words::figures::{counted, latency};
 use words::printable::printable;
 
@@ -14,16 +14,48 @@ pub fn headline(account: &StorageAccount) -> String {
     let divided = format!(
         "Where the time went, in {} of {} on {device}{scheduler}",
         words::figures::count(account.split),
-        counted(account.requests, "request"),
+        counted(account.requests, noun(account)),
     );
     match (account.software_permille, account.software_permille_median) {
         (Some(all), Some(median)) => format!(
-            "{divided}: {} of it was software, all but the device; of the median request {}.",
+            "{divided}: {} of it was software, all but the device; of the median {} {}.",
             percent(all),
+            noun(account),
             percent(median)
         ),
         _ => format!("{divided}."),
     }
+}
+
+fn noun(account: &StorageAccount) -> &'static str {
+    if account.fio.is_some() { "bio" } else { "request" }
+}
+
+/// What is and is not divided where fio makes the requests.
+fn about_fio(account: &StorageAccount) -> Option<String> {
+    let fio = account.fio?;
+    let (requests, mean) = (counted(fio.requests, "request"), latency(fio.latency_ns_mean));
+    let begins = "fio logs the end of a request in whole ms, which fits no event, so these are the bios of its threads, from the block \
+                  layer to their completion";
+    let device_ns = account.phases.iter().find(|one| one.phase == StoragePhase::Device).map_or(0, |one| one.sum_ns);
+    let software = |outside_ns: i64| {
+        let device_ns = i128::from(device_ns) / i128::from(account.split.max(1));
+        let device_ns = i64::try_from(device_ns).unwrap_or(0);
+        format!(
+            "{requests} of fio took {mean} in the mean, {} of it outside of their bios (the call, the wake-up, fio itself); with that, {} \
+             was software",
+            latency(outside_ns),
+            permille(fio.latency_ns_mean.saturating_sub(device_ns), fio.latency_ns_mean)
+        )
+    };
+    let rest = match fio.outside_ns_mean {
+        Some(outside_ns) => software(outside_ns),
+        None => format!(
+            "{requests} of fio took {mean} in the mean; their number differs from that of the bios, so what is outside of these (page \
+             cache, call, wake-up) is not known"
+        ),
+    };
+    Some(format!("{begins}; {rest}"))
 }
 
 fn percent(permille: u32) -> String {
@@ -41,8 +73,9 @@ pub fn remarks(account: &StorageAccount) -> Vec<String> {
     let mut remarks = Vec::new();
     let left = account.requests.saturating_sub(account.split);
     if left > 0 {
-        remarks.push(format!("{} not divided: the trace lacks events of their time", counted(left, "request")));
+        remarks.push(format!("{} not divided: the trace lacks events of their time", counted(left, noun(account))));
     }
+    remarks.extend(about_fio(account));
     if account.device.maps {
         remarks.push("the device maps requests to others: its time includes the block layer below it".to_owned());
     }
@@ -75,6 +108,7 @@ pub fn causes(request: &StorageRequest) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::storage::{FioRequests, StoragePhaseFigures};
 
     #[test]
     fn shares_are_rounded_down_and_whole() {
@@ -82,5 +116,27 @@ mod tests {
             (permille(1, 3), permille(3, 3), permille(0, 0)),
             ("33.3 %".into(), "100.0 %".into(), "0.0 %".into())
         );
+    }
+
+    #[test]
+    fn of_fio_its_bios_are_divided_and_the_rest_is_known_where_their_numbers_agree() {
+        let device =
+            StoragePhaseFigures { phase: StoragePhase::Device, median_ns: 1, p99_ns: 1, max_ns: 1, sum_ns: 60_000 };
+        let fio = FioRequests { requests: 10, latency_ns_mean: 10_000, outside_ns_mean: Some(3_000) };
+        let account = StorageAccount {
+            requests: 10,
+            split: 10,
+            phases: vec![device],
+            software_permille: Some(143),
+            software_permille_median: Some(100),
+            fio: Some(fio),
+            ..StorageAccount::default()
+        };
+        assert!(headline(&account).contains("in 10 of 10 bios on"), "{}", headline(&account));
+        let all = remarks(&account).join(" ");
+        assert!(all.contains("10 requests of fio took 10.0 µs in the mean, 3.0 µs of it outside"), "{all}");
+        assert!(all.ends_with("with that, 40.0 % was software"), "{all}");
+        let fio = Some(FioRequests { outside_ns_mean: None, ..fio });
+        assert!(remarks(&StorageAccount { fio, ..account }).join(" ").contains("is not known"));
     }
 }

@@ -74,7 +74,7 @@ fn bar(row: &Row, y: i64) -> Markup {
     }
     let mean = i64::try_from(account.split).ok().and_then(|split| whole_ns.checked_div(split));
     html! {
-        text x="4" y=(y + 13) { (printable(&row.label)) }
+        text x="4" y=(y + 13) { (printable(&row.label)) @if account.fio.is_some() { " (bios)" } }
         @if account.split == 0 {
             text x=(LEFT + 4) y=(y + 13) fill="#555555" { "no request was divided" }
         }

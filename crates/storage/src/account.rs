@@ -1,6 +1,7 @@
 //! Condenses the requests of a run.
 
 use crate::Samples;
+use crate::bios;
 use crate::parts::{Followed, Part, Stage, by_thread, follow};
 use crate::phases::{Clip, Way, divide};
 use crate::read::Recorded;
@@ -26,7 +27,7 @@ const LEAST_PART: i64 = 20;
 const LOOKS_MAX: u64 = 1 << 31;
 
 /// Everything that is known of a run.
-struct Run<'a> {
+pub struct Run<'a> {
     recorded: &'a Recorded,
     threads: Threads,
     parts: BTreeMap<i32, Vec<&'a Part>>,
@@ -39,31 +40,49 @@ struct Run<'a> {
 
 /// Stretches in which a thread slept for something else than the device.
 #[derive(Debug, Default)]
-struct Held {
+pub struct Held {
     by_journal: Vec<(i64, i64)>,
     by_cgroup: Vec<(i64, i64)>,
 }
 
+/// What is divided.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted<'a> {
+    Samples(&'a [Samples]),
+    /// The bios that threads of fio submitted from one instant to another.
+    BiosOfFio(i64, i64),
+}
+
 /// The account of a run.
 pub fn account(description: &StorageDescription, recorded: &Recorded, samples: &[Samples]) -> StorageAccount {
-    account_within(description, recorded, samples, LOOKS_MAX)
+    account_within(description, recorded, Wanted::Samples(samples), LOOKS_MAX)
+}
+
+/// The account of the bios of fio from one instant to another.
+pub fn account_of_bios(
+    description: &StorageDescription,
+    recorded: &Recorded,
+    (from_ns, until_ns): (i64, i64),
+) -> StorageAccount {
+    account_within(description, recorded, Wanted::BiosOfFio(from_ns, until_ns), LOOKS_MAX)
 }
 
 /// Every request of a run, in the order of the samples.
 pub fn requests(description: &StorageDescription, recorded: &Recorded, samples: &[Samples]) -> Vec<StorageRequest> {
     let Followed { parts, given_up_ns } = follow(recorded, &description.device);
-    requests_within(description, recorded, samples, (&parts, given_up_ns), LOOKS_MAX)
+    requests_within(description, recorded, Wanted::Samples(samples), (&parts, given_up_ns), LOOKS_MAX)
 }
 
 fn account_within(
     description: &StorageDescription,
     recorded: &Recorded,
-    samples: &[Samples],
+    wanted: Wanted<'_>,
     looks_max: u64,
 ) -> StorageAccount {
     let Followed { parts, given_up_ns } = follow(recorded, &description.device);
-    let mut requests = requests_within(description, recorded, samples, (&parts, given_up_ns), looks_max);
-    let own = |part: &&Part| description.threads.iter().any(|(_, tid)| *tid == part.tid);
+    let mut requests = requests_within(description, recorded, wanted, (&parts, given_up_ns), looks_max);
+    let of_fio = bios::threads(description, &recorded.names);
+    let own = |part: &&Part| of_fio.contains(&part.tid) || description.threads.iter().any(|(_, tid)| *tid == part.tid);
     let count = |is: &dyn Fn(&Part) -> bool| parts.iter().filter(own).filter(|part| is(part)).count() as u64;
     let mut account = StorageAccount {
         device: description.device.clone(),
@@ -83,11 +102,12 @@ fn account_within(
 fn requests_within(
     description: &StorageDescription,
     recorded: &Recorded,
-    samples: &[Samples],
+    wanted: Wanted<'_>,
     (parts, given_up_ns): (&[Part], Option<i64>),
     looks_max: u64,
 ) -> Vec<StorageRequest> {
-    let tids: Vec<i32> = description.threads.iter().map(|(_, tid)| *tid).collect();
+    let of_fio = bios::threads(description, &recorded.names);
+    let tids: Vec<i32> = description.threads.iter().map(|(_, tid)| *tid).chain(of_fio.iter().copied()).collect();
     let followed_until_ns = given_up_ns.map_or(i64::MAX, |given_up_ns| given_up_ns.saturating_sub(1));
     let completers: BTreeSet<i32> = parts.iter().filter_map(|part| part.completed_by).collect();
     let run = Run {
@@ -103,12 +123,17 @@ fn requests_within(
         in_use: InUse::of(parts),
         looks_left: Cell::new(looks_max),
     };
-    let mut requests: Vec<StorageRequest> = Vec::new();
-    for of in samples {
-        let tid = description.threads.iter().find(|(thread, _)| *thread == of.thread).map(|(_, tid)| *tid);
-        requests
-            .extend(of.samples.iter().map(|(due_ns, latency_ns)| run.request(of.thread, tid, *due_ns, *latency_ns)));
-    }
+    let mut requests: Vec<StorageRequest> = match wanted {
+        Wanted::BiosOfFio(from_ns, until_ns) => run.bios_of(&of_fio, parts, from_ns..until_ns),
+        Wanted::Samples(samples) => {
+            let of_thread = |of: &Samples| {
+                let tid = description.threads.iter().find(|(thread, _)| *thread == of.thread).map(|(_, tid)| *tid);
+                let divided = |(due_ns, latency_ns): &(i64, i64)| run.request(of.thread, tid, *due_ns, *latency_ns);
+                of.samples.iter().map(divided).collect::<Vec<_>>()
+            };
+            samples.iter().flat_map(of_thread).collect()
+        }
+    };
     let device_median_ns = median(requests.iter().map(|request| request.ns(StoragePhase::Device)).filter(|ns| *ns > 0));
     for request in &mut requests {
         let device_ns = request.ns(StoragePhase::Device);
@@ -235,7 +260,7 @@ impl Run<'_> {
         runnable.chain(preempted).map(|(since_ns, given_ns)| (since_ns.max(from_ns), given_ns.min(until_ns))).collect()
     }
 
-    fn causes(
+    pub fn causes(
         &self,
         tid: i32,
         request: &StorageRequest,
@@ -415,6 +440,6 @@ mod tests {
         let samples = [Samples { thread: 0, samples: vec![(0, 50); 10] }];
         assert_eq!(account(&description, &recorded, &samples).split, 10);
         let cost_of_one = 6 * 20 * 20;
-        assert_eq!(account_within(&description, &recorded, &samples, 3 * cost_of_one).split, 3);
+        assert_eq!(account_within(&description, &recorded, Wanted::Samples(&samples), 3 * cost_of_one).split, 3);
     }
 }

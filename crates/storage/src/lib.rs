@@ -2,13 +2,15 @@
 //!
 //! [`read`] decodes the recorded pages, [`parts`] follows each part of a request from the block layer to its completion,
 //! [`sleeps`] when the measuring threads slept and what woke them, [`throttling`] what held them back before they had a request,
-//! [`phases`] divides a sample at these instants, and [`account`] condenses all of them.
+//! [`phases`] divides a sample at these instants, and [`account`] condenses all of them. Where fio makes the requests, `bios`
+//! divides the bios of its threads instead.
 //!
 //! Nothing here reads a clock or a file, and no function fails because of what a target recorded.
 
 #![deny(clippy::disallowed_methods)]
 
 pub mod account;
+mod bios;
 pub mod parts;
 pub mod phases;
 pub mod read;
@@ -29,6 +31,15 @@ pub struct Samples {
 pub fn account_of(description: &StorageDescription, cpus: &[CpuPages<'_>], samples: &[Samples]) -> StorageAccount {
     let recorded = read::read(description, cpus);
     account::account(description, &recorded, samples)
+}
+
+/// The account of the bios that threads of fio submitted from one instant to another.
+pub fn account_of_bios(
+    description: &StorageDescription,
+    cpus: &[CpuPages<'_>],
+    (from_ns, until_ns): (i64, i64),
+) -> StorageAccount {
+    account::account_of_bios(description, &read::read(description, cpus), (from_ns, until_ns))
 }
 
 /// Every request of a run, in the order of the samples.

@@ -18,6 +18,14 @@ pub fn of(path: &Path) -> Option<StorageDevice> {
     described(Path::new("/sys"), major, minor)
 }
 
+/// The one device of all these files and directories; of a file that does not exist, that of its directory.
+pub fn of_all(paths: &[PathBuf]) -> Option<StorageDevice> {
+    let existing = |path: &Path| if path.exists() { Some(path.to_owned()) } else { path.parent().map(Path::to_owned) };
+    let mut devices = paths.iter().map(|path| of(&existing(path)?));
+    let first = devices.next()??;
+    devices.all(|other| other.as_ref() == Some(&first)).then_some(first)
+}
+
 /// What is mounted where a file system has a number without a device, as btrfs has.
 fn mounted_from(major: u32, minor: u32) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;

@@ -4,6 +4,7 @@ use super::{EVENTS, OF_MAPPING_DEVICE, Of, device};
 use crate::journal::Journal;
 use crate::kernel::trace_mount;
 use crate::link::Link;
+use crate::methods::storage::fio::{Conduct, places};
 use crate::methods::storage::{Place, Requests};
 use crate::trace::error::TraceError;
 use crate::trace::streamed::StreamedTrace;
@@ -12,7 +13,9 @@ use archive::method::MethodRequest;
 use archive::recorded_pages::PAGES_BYTES_MAX;
 use archive::settings::EffectiveThread;
 use archive::storage::{DESCRIPTION_VERSION, StorageDescription, StorageDevice};
+use std::collections::BTreeSet;
 use std::io::Write;
+use std::sync::Arc;
 
 const BUFFER_KB_PER_CPU: u32 = 8192;
 /// Devices with more have one pattern for the threads of all interrupts: the kernel limits a filter to a page.
@@ -23,23 +26,38 @@ pub struct BlockPathRecording {
     trace: StreamedTrace,
     budget: u64,
     description: StorageDescription,
+    /// Of fio, if it makes the requests: its threads may start later.
+    fio: Option<Arc<Conduct>>,
+    fio_threads: BTreeSet<i32>,
 }
 
 impl BlockPathRecording {
-    /// Creates the instance, journalled, with recording off; `None` if no block device serves the requests.
+    /// Creates the instance, journalled, with recording off; `None` if not one block device serves the requests. `jobs` and `fio`: if fio
+    /// makes them, its job file if there is one.
     ///
     /// # Errors
     /// [`TraceError`]; the journal undoes the changes.
     pub fn arm(
         request: &MethodRequest,
+        jobs: Option<&str>,
         threads: &[EffectiveThread],
+        fio: Option<Arc<Conduct>>,
         journal: &mut Journal,
     ) -> Result<Option<Self>, TraceError> {
         let place = match Requests::of(request).place {
             Place::FileIn(directory) => directory,
             Place::Device(device) => device,
         };
-        let Some(device) = device::of(&place) else { return Ok(None) };
+        let named = jobs.map(places).unwrap_or_default();
+        let Some(device) = (if named.is_empty() { device::of(&place) } else { device::of_all(&named) }) else {
+            return Ok(None);
+        };
+        let fio_threads: BTreeSet<i32> = fio.iter().flat_map(|fio| fio.threads()).collect();
+        let threads: Vec<(u32, i32)> = match fio {
+            None => threads.iter().map(|thread| (thread.thread, thread.tid)).collect(),
+            Some(_) => Vec::new(),
+        };
+        let tids: Vec<i32> = threads.iter().map(|(_, tid)| *tid).chain(fio_threads.iter().copied()).collect();
         let tracefs = trace_mount::find_or_mount()?;
         let kind = |cpu| FileKind::StoragePages { cpu };
         let mut trace = StreamedTrace::create(&tracefs, "storage", BUFFER_KB_PER_CPU, kind, journal)?;
@@ -54,7 +72,7 @@ impl BlockPathRecording {
                 events_absent.push(format!("{system}:{event}"));
                 continue;
             }
-            let filter = filter(*of, &device, threads);
+            let filter = filter(*of, &device, &tids);
             if !filter.is_empty() {
                 instance.set_event_filter(system, event, &filter)?;
             }
@@ -65,10 +83,10 @@ impl BlockPathRecording {
         let description = StorageDescription {
             description_version: DESCRIPTION_VERSION,
             device,
-            threads: threads.iter().map(|thread| (thread.thread, thread.tid)).collect(),
+            threads,
             ..StorageDescription::default()
         };
-        Ok(Some(Self { trace, budget: PAGES_BYTES_MAX, description }))
+        Ok(Some(Self { trace, budget: PAGES_BYTES_MAX, description, fio, fio_threads }))
     }
 
     /// Starts recording.
@@ -81,6 +99,7 @@ impl BlockPathRecording {
 
     /// Sends what was recorded since the last call.
     pub fn drain<W: Write>(&mut self, link: &mut Link<W>) {
+        self.fio_threads.extend(self.fio.iter().flat_map(|fio| fio.threads()));
         self.trace.drain(link, &mut self.budget);
         if self.budget == 0 {
             // Requests of the rest would have parts of their events only.
@@ -92,6 +111,7 @@ impl BlockPathRecording {
     pub fn close<W: Write>(mut self, link: &mut Link<W>) {
         let buffers_full = "of block requests: the buffers were full; those requests are not split";
         let budget_used = "of block requests: later ones are not split; make the run shorter";
+        self.description.fio_threads = self.fio_threads.into_iter().collect();
         self.description.recorded = self.trace.close(link, &mut self.budget, buffers_full, budget_used);
         let text = serde_json::to_vec(&self.description).expect("a description has only string keys");
         link.file(FileKind::StorageDescription, &text);
@@ -99,10 +119,10 @@ impl BlockPathRecording {
 }
 
 /// The filter of an event; empty for all.
-fn filter(of: Of, device: &StorageDevice, threads: &[EffectiveThread]) -> String {
+fn filter(of: Of, device: &StorageDevice, tids: &[i32]) -> String {
     let any = |conditions: Vec<String>| conditions.join(" || ");
     let each = |fields: &[&str]| {
-        any(threads.iter().flat_map(|thread| fields.iter().map(|field| format!("{field} == {}", thread.tid))).collect())
+        any(tids.iter().flat_map(|tid| fields.iter().map(move |field| format!("{field} == {tid}"))).collect())
     };
     // A kernel with threaded interrupts completes in the interrupt's thread; where softirqs are many, ksoftirqd does.
     let completers = || match device.interrupts.len() {

@@ -242,7 +242,8 @@ fn record_requests<W: Write>(
     link: &mut Link<W>,
 ) -> Result<Option<BlockPathRecording>, MeterProblem> {
     let journal = machine.journal().ok_or(MeterProblem::NoJournal)?;
-    match BlockPathRecording::arm(&settings.method, &source.threads(), journal) {
+    let jobs = settings.fio_jobs.as_deref();
+    match BlockPathRecording::arm(&settings.method, jobs, &source.threads(), source.fio(), journal) {
         Ok(Some(armed)) => return Ok(Some(armed)),
         Ok(None) => link.problem(Severity::Notice, &MeterProblem::NoBlockDevice),
         Err(error) => link.problem(Severity::Degraded, &MeterProblem::RequestsNotRecorded(error)),

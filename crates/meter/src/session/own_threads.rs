@@ -168,6 +168,11 @@ impl<'a> OwnThreads<'a> {
         self.threads.iter().map(measured).collect()
     }
 
+    /// What makes the requests in place of the threads.
+    pub fn fio(&self) -> Option<Arc<Conduct>> {
+        self.fio.clone()
+    }
+
     fn all_finished(&self) -> bool {
         self.threads.iter().all(OwnThread::is_finished)
     }

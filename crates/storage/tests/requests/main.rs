@@ -1,5 +1,6 @@
 //! Requests made of events: what their phases are, and that they always add up.
 
+mod bios;
 mod causes;
 
 use archive::recorded_pages::RecordedPages;

@@ -138,6 +138,41 @@ fn each_thread_of_fio_has_its_samples() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+#[test]
+fn bios_of_fio_are_divided_in_place_of_its_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let on_a_device = rustix::fs::major(rustix::fs::stat(folder.path()).unwrap().st_dev) != 0;
+    let device = Kernel("a block device below the temporary directory", on_a_device);
+    if real_meter().is_none() || !met(&[Program("fio"), Tracefs, device]) {
+        return;
+    }
+    let settings = ["--cpus", "0", "-D", "1s", "--settle", "100ms", "--json", "--beside-others", "--policy", "other"];
+    let directory = folder.path().display().to_string();
+    let jobs = folder.path().join("jobs.fio");
+    std::fs::write(
+        &jobs,
+        format!("[a]\nrw=randread\nsize=4m\ndirect=1\nioengine=libaio\niodepth=4\ndirectory={directory}\n"),
+    )
+    .unwrap();
+    let method = format!("storage:engine=fio,pace=back-to-back,size_mb=8,directory={directory}");
+    for (out, words) in [("options", ["--method", method.as_str()]), ("jobs", ["--fio", jobs.to_str().unwrap()])] {
+        let ended = Ended::of(tardy(&folder, &[&["run", "--out", out], &words[..], &settings].concat()));
+        let summary = ended.json();
+        assert_eq!(summary["valid"], true, "{}", ended.stderr);
+        let account = &summary["storage"];
+        let (bios, requests) = (account["requests"].as_u64().unwrap(), account["fio"]["requests"].as_u64().unwrap());
+        // One bio for each request, but for those at the beginning and end of the run.
+        assert!(requests > 50 && bios.abs_diff(requests) * 10 < requests, "{account}");
+        for bio in account["worst"].as_array().unwrap() {
+            let sum: i64 = bio["phases"].as_array().unwrap().iter().filter_map(|phase| phase[1].as_i64()).sum();
+            assert_eq!(Some(sum), bio["latency_ns"].as_i64(), "{bio}");
+        }
+        let mean_ns = account["fio"]["latency_ns_mean"].as_i64().unwrap();
+        let outside_ns = account["fio"]["outside_ns_mean"].as_i64();
+        assert!(outside_ns.is_none_or(|outside_ns| outside_ns < mean_ns), "{account}");
+    }
+}
+
 /// A cgroup whose processes may write 200 times a second to a device, and its file of processes.
 struct Slow(PathBuf);
 

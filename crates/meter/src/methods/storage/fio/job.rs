@@ -2,7 +2,7 @@
 
 use super::super::request::{Engine, Mode, Requests};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Options of a job file that a run sets itself: with others its samples would be missing or mean something else.
 const OWN_OPTIONS: [&str; 6] = ["write_lat_log", "log_", "per_job_logs", "disable_lat", "gtod_reduce", "output"];
@@ -54,6 +54,16 @@ fn settings(jobs: &str) -> impl Iterator<Item = (usize, &str, &str)> {
 /// Whether a job file names what it reads and writes.
 pub fn names_a_place(jobs: &str) -> bool {
     settings(jobs).any(|(_, option, _)| PLACES.contains(&option))
+}
+
+/// The files, devices and directories that a job file names. Names in its directories are left out.
+pub fn places(jobs: &str) -> Vec<PathBuf> {
+    let values = settings(jobs).filter(|(_, option, _)| PLACES.contains(option)).map(|(_, _, value)| value);
+    let named: Vec<&str> = values.flat_map(|value| value.split(':')).collect();
+    // With a directory, other names are in it.
+    let in_directory = settings(jobs).any(|(_, option, _)| option == "directory");
+    let absolute = |name: &&str| Path::new(name).is_absolute() || !in_directory;
+    named.iter().filter(|name| absolute(name)).map(PathBuf::from).collect()
 }
 
 /// Looks for what a run cannot accept.

@@ -16,6 +16,7 @@ use archive::method::Method;
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::settings::Policy;
 use job::Conditions;
+pub use job::places;
 pub use process::is_installed;
 use serde::Deserialize;
 use std::fs::File;
@@ -74,6 +75,16 @@ impl Conduct {
             Ok(Outcome { offset_ns, requests: requests_in(&text)? })
         });
         let _ = self.outcome.set(outcome);
+    }
+
+    /// The threads that fio has now; none before it is started and after it ended.
+    pub fn threads(&self) -> Vec<i32> {
+        let pid = self.pid.load(Relaxed);
+        if pid == 0 || self.outcome.get().is_some() {
+            return Vec::new();
+        }
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
     }
 
     /// Why fio failed.
