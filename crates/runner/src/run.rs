@@ -13,11 +13,13 @@ pub use received::RECEIVED_FILE;
 use crate::event::Event;
 use crate::problem::RunProblem;
 use crate::restore::{RestoreError, restore};
+use crate::stimulus::problem::StimulusProblem;
 use crate::stimulus::{Board, connect};
 use archive::ARCHIVE_VERSION;
 use archive::manifest::{Manifest, RunState};
 use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::planned::PlannedStep;
+use archive::reader::Run;
 use archive::settings::RunSettings;
 use archive::write_error::WriteError;
 use archive::writer::{RunWriter, give_up};
@@ -203,7 +205,11 @@ pub fn collect(
         return Err(error.into());
     }
     let command = target.take_up(&request.id, received.bytes())?;
+    let left = left_board(request);
     let mut writer = RunWriter::begin_again(&request.directory)?;
+    if let Some(problem) = left {
+        report(problem, &mut writer, watch)?;
+    }
     let kind = RunProblem::FetchedLater { bytes: received.bytes() };
     report(Problem::new(Severity::Notice, &kind), &mut writer, watch)?;
     watch(Event::Begun { directory: request.directory.clone(), virtual_time: false });
@@ -211,6 +217,17 @@ pub fn collect(
     let session = Session::new(command, &mut writer, &limits, stop, watch);
     let facts = session.resuming(&before).keeping(Some(&mut received)).follow();
     finish(target, request, &facts, Some(received), writer, watch)
+}
+
+/// What became of the stimulus board of a run that goes on without its host; said once.
+fn left_board(request: &RunRequest) -> Option<Problem> {
+    request.settings.stimulus.as_ref()?;
+    let run = Run::open(&request.directory).ok()?;
+    let answers = run.stimulus_board.as_ref().map_or(0, |board| board.answers);
+    let ended = run.stimulus_board.is_some_and(|board| board.complete);
+    let problem = Problem::new(Severity::Degraded, &StimulusProblem::NotResumed { answers });
+    let known = run.problems.iter().any(|known| known.code == problem.code);
+    (!ended && !known).then_some(problem)
 }
 
 /// Ends the archive of a run, and releases the target.

@@ -9,6 +9,7 @@ pub mod problem;
 
 pub use line::connect;
 
+use archive::loss::{Loss, LossKind};
 use archive::problem::{Problem, Severity};
 use archive::stimulus::{StimulusBoard, StimulusProtocol};
 use line::Line;
@@ -156,7 +157,19 @@ impl Board {
     /// What went wrong, once, when the conversation is over.
     pub fn problem(&mut self) -> Option<Problem> {
         let problem = if self.is_over() { self.problem.take() } else { None };
-        problem.map(|problem| Problem::new(Severity::Degraded, &problem))
+        problem.map(|problem| Problem::new(severity(&problem), &problem))
+    }
+
+    /// The stimuli of a board that saw no answer: no signal, and so no latency. The overruns of others may be periods that a late
+    /// answer took.
+    pub fn unanswered(&self) -> Option<Loss> {
+        let StimulusBoard { answers, overruns, .. } = self.figures;
+        let detail = "to stimuli of the board: no signal came back, which is no latency".to_owned();
+        (self.is_over() && answers == 0 && overruns > 0).then_some(Loss {
+            kind: LossKind::Answers,
+            count: overruns,
+            detail,
+        })
     }
 
     /// Longest silence in which a board can be well.
@@ -238,6 +251,14 @@ impl Board {
         self.problem.get_or_insert(problem);
         self.progress = Progress::Over;
         self.is_changed = true;
+    }
+}
+
+/// Without any answer at the board, the latency that the run is for was not measured.
+fn severity(problem: &StimulusProblem) -> Severity {
+    match problem {
+        StimulusProblem::NoSignal { .. } | StimulusProblem::Silent { answers: 0, .. } => Severity::Invalid,
+        _ => Severity::Degraded,
     }
 }
 

@@ -223,6 +223,9 @@ impl<'a> Session<'a> {
             let _ = self.writer.append(&Message::StimulusBoard(Box::new(figures)));
         }
         if let Some(problem) = board.problem() {
+            if let Some(loss) = board.unanswered() {
+                let _ = self.writer.append(&Message::Loss(loss));
+            }
             let _ = self.writer.append(&Message::Problem(problem.clone()));
             (self.watch)(Event::Problem(problem));
         }

@@ -15,6 +15,7 @@ pub enum StimulusProblem {
     NoSignal { overruns: u64 },
     WrongAnswer { contradiction: Contradiction },
     EndedEarly { answers: u64 },
+    NotResumed { answers: u64 },
 }
 
 impl fmt::Display for StimulusProblem {
@@ -25,6 +26,12 @@ impl fmt::Display for StimulusProblem {
             Self::Cut { why, answers } => {
                 write!(out, "the connection to the stimulus board was lost after {answers} answers: {why}")
             }
+            Self::Silent { limit, answers: 0 } => write!(
+                out,
+                "no signal: the stimulus board sent nothing for {} s, and saw no answer before; it hangs, or it gave up at its \
+                 first stimulus",
+                limit.as_secs()
+            ),
             Self::Silent { limit, answers } => write!(
                 out,
                 "the stimulus board sent nothing for {} s after {answers} answers: it hangs, or it gave up at a stimulus \
@@ -41,6 +48,11 @@ impl fmt::Display for StimulusProblem {
             Self::EndedEarly { answers } => {
                 write!(out, "the stimulus board ended its measurement by itself after {answers} answers")
             }
+            Self::NotResumed { answers } => write!(
+                out,
+                "the connection to the stimulus board ended with that to the target, and its measurement cannot be resumed: \
+                 {answers} answers of it are kept, and the target had no stimuli from then on"
+            ),
         }
     }
 }
@@ -55,6 +67,7 @@ impl ProblemKind for StimulusProblem {
             Self::NoSignal { .. } => "stimulus.no-signal",
             Self::WrongAnswer { .. } => "stimulus.wrong-answer",
             Self::EndedEarly { .. } => "stimulus.ended-early",
+            Self::NotResumed { .. } => "stimulus.not-resumed",
         })
     }
 
@@ -75,6 +88,9 @@ impl ProblemKind for StimulusProblem {
             }
             Self::WrongAnswer { .. } => "check address and port; latmon listens at port 2306",
             Self::EndedEarly { .. } => "reset the board, and check that no other program uses it",
+            Self::NotResumed { .. } => {
+                "the target's figures stand for the time with stimuli; reset the board, and measure again for its figures"
+            }
         }
         .into()
     }
@@ -101,12 +117,12 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         code: "stimulus.silent",
         meaning: "The external board sent nothing for longer than its records take. Zephyr's latmon stops at a stimulus that \
-                  has no answer within 1 ms.",
+                  has no answer within 1 ms. Where it saw no answer before, the run is not valid.",
         fix: "Check both wires. If the target can be later than 1 ms, build latmon with a longer wait.",
     },
     Definition {
         code: "stimulus.no-signal",
-        meaning: "The external board gave stimuli and saw no answer to any of them.",
+        meaning: "The external board gave stimuli and saw no answer to any of them, so the run is not valid.",
         fix: "Check both wires and the common ground, the numbers of the lines, and the direction of the edges.",
     },
     Definition {
@@ -118,6 +134,12 @@ pub const DEFINITIONS: &[Definition] = &[
         code: "stimulus.ended-early",
         meaning: "The external board ended its measurement before it was asked to.",
         fix: "Reset the board, and check that no other program uses it.",
+    },
+    Definition {
+        code: "stimulus.not-resumed",
+        meaning: "`tardy collect` fetched the rest of a run whose stimuli an external board gave. The board was connected to the \
+                  host, so its stimuli ended when the host lost the run.",
+        fix: "Use the target's figures for the time before, or measure again. Run tardy on a host that stays connected.",
     },
 ];
 
@@ -136,6 +158,7 @@ mod tests {
             StimulusProblem::NoSignal { overruns: 0 },
             StimulusProblem::WrongAnswer { contradiction: Contradiction::Beyond { bytes: 1 } },
             StimulusProblem::EndedEarly { answers },
+            StimulusProblem::NotResumed { answers },
         ];
         let codes: Vec<String> = kinds.iter().map(|kind| kind.code().to_string()).collect();
         let defined: Vec<&str> = DEFINITIONS.iter().map(|definition| definition.code).collect();

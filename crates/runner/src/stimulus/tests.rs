@@ -114,8 +114,9 @@ fn a_board_without_any_answer_is_no_signal() {
     line.says([empty(1), cells()].concat());
     board.advance(13 * SECOND);
     let problem = board.problem().unwrap();
-    assert_eq!((problem.code.as_str(), problem.severity), ("stimulus.no-signal", Severity::Degraded));
+    assert_eq!((problem.code.as_str(), problem.severity), ("stimulus.no-signal", Severity::Invalid));
     assert!(problem.text.contains("counts 1 stimuli"), "{}", problem.text);
+    assert_eq!(board.unanswered().map(|loss| (loss.kind, loss.count)), Some((LossKind::Answers, 1)));
 }
 
 #[test]
@@ -156,7 +157,10 @@ fn a_target_that_ended_waits_a_few_seconds_for_the_rest_of_a_board() {
     assert!(board.figures(9 * SECOND).is_some_and(|figures| figures.complete));
     let (mut board, line) = started();
     board.finish(9 * SECOND);
-    assert_eq!((line.0.borrow().paused, code(&mut board).as_deref()), (REST, Some("stimulus.silent")));
+    let problem = board.problem().unwrap();
+    assert_eq!((problem.code.as_str(), problem.severity), ("stimulus.silent", Severity::Invalid));
+    assert!(problem.text.starts_with("no signal"), "{}", problem.text);
+    assert_eq!((line.0.borrow().paused, board.unanswered()), (REST, None));
 }
 
 #[test]

@@ -23,6 +23,25 @@ fn a_cut_line_loses_nothing_and_the_board_is_as_it_was() {
 }
 
 #[test]
+fn a_stimulus_board_is_not_resumed_and_the_collected_run_says_so() {
+    let Some(bench) = Bench::new() else { return };
+    let mut tardy = bench.measuring("10s");
+    tardy.kill().unwrap();
+    tardy.wait().unwrap();
+    // No GPIO line is needed for what the host does without its board.
+    let path = bench.path("run/manifest.json");
+    let mut manifest: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let stimulus = archive::stimulus::StimulusRequest::parse("latmon:192.0.2.7").unwrap();
+    manifest["settings"]["stimulus"] = serde_json::to_value(&stimulus).unwrap();
+    fs::write(&path, manifest.to_string()).unwrap();
+    let collected = bench.tardy(&["collect", "run"]);
+    assert_eq!(collected.code, 0, "{}", collected.complained);
+    let run = bench.assert_whole();
+    let said: Vec<_> = run.problems.iter().filter(|problem| problem.code.as_str() == "stimulus.not-resumed").collect();
+    assert!(said.len() == 1 && said[0].text.contains("0 answers"), "{:?}", run.problems);
+}
+
+#[test]
 fn a_run_outlives_its_host_and_is_collected_later() {
     let Some(bench) = Bench::new() else { return };
     let before = bench.server.listing();

@@ -109,8 +109,16 @@ fn problem_with(board: Board) -> (String, Option<i32>, u64) {
 
 #[test]
 fn a_cut_wire_is_no_signal() {
-    let problem = problem_with(Board::start(|| None, Conduct::Proper).unwrap());
-    assert_eq!(problem, ("stimulus.no-signal".into(), Some(0), 0));
+    let board = Board::start(|| None, Conduct::Proper).unwrap();
+    let bench = measuring_while("sleep 4", Ending::Complete);
+    let ended = bench.run(&words(&board.request(), &[]));
+    board.seen().unwrap();
+    assert_eq!(ended.code, Some(3), "{}", ended.stdout);
+    assert!(ended.stdout.contains("no signal") && ended.stdout.contains("must not be used"), "{}", ended.stdout);
+    let run = archive::reader::Run::open(bench.path("here")).unwrap();
+    assert!(run.problems.iter().any(|problem| problem.code.as_str() == "stimulus.no-signal"), "{:?}", run.problems);
+    let unanswered = run.losses.iter().filter(|loss| loss.kind == archive::loss::LossKind::Answers);
+    assert!(unanswered.map(|loss| loss.count).sum::<u64>() > 0, "{:?}", run.losses);
 }
 
 #[test]
