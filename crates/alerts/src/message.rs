@@ -77,7 +77,7 @@ impl Message {
                 format!("{cause} (largest latency of that run: {})", latency(largest))
             }
             (Some(cause), None) => cause.clone(),
-            (None, _) => "not known: that run has no trace of a late wake-up".into(),
+            (None, _) => "not known: that run has no trace of a late sample".into(),
         };
         let mut facts = vec![("Measured", words.clone())];
         facts.extend(self.changes().map(|change| ("Change", change.sentence.clone())));

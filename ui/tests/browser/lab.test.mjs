@@ -144,7 +144,7 @@ test("the columns of a board are read by pointer and by keys", async () => {
   const said = () => page.run("document.querySelector('[data-picture=heat] .readout').textContent");
   const hint = await said();
   await page.run("document.querySelectorAll('.part')[20].dispatchEvent(new PointerEvent('pointerenter'))");
-  assert.match(await said(), /From: \d{4}-\d\d-\d\d.* Wake-ups: .* Largest: /);
+  assert.match(await said(), /From: \d{4}-\d\d-\d\d.* Samples: .* Largest: /);
   await page.run("document.querySelector('[data-picture=heat] .plot').focus()");
   const before = await said();
   await page.press("ArrowRight");

@@ -22,6 +22,11 @@ impl SampleWord {
         Self { one, many, late: "long", later: "longer", latest: "longest" }
     }
 
+    /// The predicate of samples above a limit; `than` follows.
+    pub fn are_later(self) -> &'static str {
+        if self.later == "longer" { "are longer" } else { "come later" }
+    }
+
     /// The word for this number of samples.
     pub fn for_count(self, count: u64) -> &'static str {
         if count == 1 { self.one } else { self.many }
@@ -77,6 +82,6 @@ mod tests {
         }
         let looped = MethodRequest::parse("audio:sample=loop").unwrap().sample();
         assert_eq!((looped.for_count(1), looped.for_count(2)), ("round trip", "round trips"));
-        assert_eq!(SampleWord::default().capital(), "Wake-ups");
+        assert_eq!((SampleWord::default().capital().as_str(), looped.are_later()), ("Wake-ups", "are longer"));
     }
 }

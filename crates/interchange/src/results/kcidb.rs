@@ -97,7 +97,7 @@ pub fn document(runs: &[RunResults], submission: &Submission) -> Value {
                     "tool": cause.culprit == "own-tool",
                     "harness": cause.culprit == "steal",
                 },
-                "comment": format!("late wake-ups explained by: {}", cause.culprit),
+                "comment": format!("late samples explained by: {}", cause.culprit),
             });
             issues.insert(issue_id.clone(), issue);
             let id = format!("{run_id}.{}", cause.culprit);

@@ -17,18 +17,23 @@ pub struct Measured<'a> {
 /// The document. Latencies are in seconds, as is Prometheus' convention.
 pub fn document(runs: &[Measured]) -> String {
     let mut text = String::new();
-    head(&mut text, "tardy_wakeup_latency_seconds", "histogram", "How late the thread was woken");
+    head(
+        &mut text,
+        "tardy_wakeup_latency_seconds",
+        "histogram",
+        "Latencies: of a timer, how late the thread was woken",
+    );
     for run in runs {
         run.threads.iter().for_each(|thread| histogram(run.results, thread, &mut text));
     }
     type Value = fn(&ThreadRun) -> Option<f64>;
     let gauges: [(&str, &str, Value); 4] = [
-        ("tardy_wakeup_latency_max_seconds", "The latest wake-up; no bound", |thread| {
+        ("tardy_wakeup_latency_max_seconds", "The largest latency; no bound", |thread| {
             thread.totals.latency_ns_max.map(|ns| ns as f64 / 1e9)
         }),
-        ("tardy_cycles", "Wake-ups", |thread| Some(thread.totals.cycles as f64)),
-        ("tardy_missed_periods", "Periods without a wake-up", |thread| Some(thread.totals.missed_periods as f64)),
-        ("tardy_over_limit", "Wake-ups over the run's limit", |thread| Some(thread.totals.over_limit as f64)),
+        ("tardy_cycles", "Samples", |thread| Some(thread.totals.cycles as f64)),
+        ("tardy_missed_periods", "Periods without a sample", |thread| Some(thread.totals.missed_periods as f64)),
+        ("tardy_over_limit", "Samples over the run's limit", |thread| Some(thread.totals.over_limit as f64)),
     ];
     for (name, help, value) in gauges {
         head(&mut text, name, "gauge", help);

@@ -157,7 +157,7 @@ fn of_quantile(
     let share = |p: f64| format!("{} %", rough(p * 100.0));
     let allowed = share(1.0 - q);
     let (high, low) = (share(cpu.high), share(cpu.low));
-    let late = format!("{} than {}", word.later, time(latest_ns as f64 + 0.5));
+    let late = format!("{} than {}", word.are_later(), time(latest_ns as f64 + 0.5));
     let many = word.many;
     let counts = cpu.samples.unwrap_or_default();
     let missed = match counts.missed {
@@ -172,13 +172,13 @@ fn of_quantile(
     );
     match verdict {
         Verdict::Pass => format!(
-            "PASS: {where_}at most {high} of the {many} come {late}, with {sure} confidence; {allowed} may ({} of {} were{missed}). \
+            "PASS: {where_}at most {high} of the {many} {late}, with {sure} confidence; {allowed} may ({} of {} were{missed}). \
              {assumed}.",
             counts.over,
             rough(counts.samples as f64)
         ),
         Verdict::Fail => format!(
-            "FAIL: {where_}at least {low} of the {many} come {late}, with {sure} confidence; only {allowed} may ({} of {} \
+            "FAIL: {where_}at least {low} of the {many} {late}, with {sure} confidence; only {allowed} may ({} of {} \
              were{missed}).",
             counts.over,
             rough(counts.samples as f64)
@@ -189,7 +189,7 @@ fn of_quantile(
                 .map_or(String::new(), |more| format!(" {} more like this would show less.", hours_more(more)));
             let because = cpu.because.as_ref().map_or(String::new(), |because| format!(" ({})", because.text));
             format!(
-                "NOT ENOUGH DATA: {where_}between {low} and {high} of the {many} come {late}, with {sure} confidence; {allowed} \
+                "NOT ENOUGH DATA: {where_}between {low} and {high} of the {many} {late}, with {sure} confidence; {allowed} \
                  may{because}. {assumed}.{more}"
             )
         }

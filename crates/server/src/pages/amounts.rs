@@ -23,7 +23,7 @@ pub fn coverage(of: &Coverage) -> Markup {
             span.beside { "no valid run" }
         } @else {
             (figure(of.latency_max_ns))
-            span.beside { "of " (rounded(of.samples)) " wake-ups, " (duration(of.measured_ns)) ", " (counted(of.runs, "run")) }
+            span.beside { "of " (rounded(of.samples)) " samples, " (duration(of.measured_ns)) ", " (counted(of.runs, "run")) }
         }
     }
 }
@@ -73,7 +73,7 @@ mod tests {
             latency_max_ns: Some(0),
         });
         let shown = shown.into_string();
-        assert!(shown.contains("of 3.1 million wake-ups, 2 h 5 min, 2 runs"), "{shown}");
+        assert!(shown.contains("of 3.1 million samples, 2 h 5 min, 2 runs"), "{shown}");
         assert!(coverage(&Coverage::default()).into_string().contains("no valid run"));
     }
 }

@@ -57,7 +57,7 @@ pub fn content(view: &BoardView<'_>) -> Markup {
                         div.picture.scroll { (readable(heat::height(), "How often each latency occurred, over time", &body)) }
                         p.readout aria-live="polite" { span.quiet { "Point at a column, or use the arrow keys, to read its figures." } }
                         figcaption {
-                            "Each column is a stretch of time: the darker, the more of its wake-ups had this latency. The line is the largest. \
+                            "Each column is a stretch of time: the darker, the more of its samples had this latency. The line is the largest. \
                              Below it the kernels; a triangle marks changed settings, a number a change of the figures."
                         }
                     }
@@ -235,7 +235,7 @@ fn parts_table(parts: &[HistoryPart]) -> Markup {
             div.scroll {
                 table.figures {
                     caption.unseen { "Stretches of time" }
-                    thead { tr { th scope="col" { "From" } th scope="col" { "Runs" } th scope="col" { "Wake-ups" } th scope="col" { "Most often" } th scope="col" { "Largest" } } }
+                    thead { tr { th scope="col" { "From" } th scope="col" { "Runs" } th scope="col" { "Samples" } th scope="col" { "Most often" } th scope="col" { "Largest" } } }
                     tbody {
                         @for (at, part) in parts.iter().enumerate() {
                             tr data-part=(at) {

@@ -21,7 +21,7 @@ pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
                     (side("Board", a, b, |run| html! { bdi { (run.board) } }))
                     (side("Kernel", a, b, |run| html! { bdi { (run.kernel) } ", " (run.preemption) }))
                     (side("Load and method", a, b, |run| html! { bdi { (run.load) } ", " bdi { (run.method) } }))
-                    (side("Wake-ups", a, b, |run| html! { (count(run.samples)) }))
+                    (side("Samples", a, b, |run| html! { (count(run.samples)) }))
                 }
             }
         }
@@ -35,7 +35,7 @@ pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
                 tbody { @for figure in &comparison.figures { (figure_row(figure)) } }
             }
         }
-        h2 { "Causes of late wake-ups" }
+        h2 { "Causes of late samples" }
         @if comparison.culprits.is_empty() { p.empty { "No explained spike in both runs." } } @else {
             div.scroll {
                 table.figures {

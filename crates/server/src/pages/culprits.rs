@@ -26,7 +26,7 @@ pub fn content(rows: &[CulpritRow], days: u32) -> Markup {
     let most = causes.first().map_or(1, |(_, cause)| cause.spikes.max(1));
     html! {
         h1 { "Culprits" }
-        p.lead { "What delayed wake-ups in the last " (counted(u64::from(days), "day")) ", most spikes first." }
+        p.lead { "What made samples late in the last " (counted(u64::from(days), "day")) ", most spikes first." }
         nav.choices aria-label="Time" {
             ul { @for (choice, name) in [(7, "week"), (31, "month"), (366, "year")] {
                 li { a href={ "/culprits?days=" (choice) } aria-current=[(choice == days).then_some("true")] { (name) } }

@@ -178,7 +178,7 @@ fn kernels(rounds: &[Round], side: usize) -> Markup {
 
 fn causes(result: &judge::experiment::ExperimentResult) -> Markup {
     html! {
-        h2 { "Causes of late wake-ups" }
+        h2 { "Causes of late samples" }
         @if result.culprits.is_empty() { p.empty { "No explained spike in any round." } } @else {
             p.beside { "Runs in which each cause occurred, of " (count(result.rounds.into())) " of each way." }
             div.scroll {

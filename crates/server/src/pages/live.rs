@@ -53,7 +53,7 @@ async fn list(State(site): State<Arc<Site>>, Extension(identity): Extension<Iden
 fn line(run: &LiveRun) -> Markup {
     html! {
         a href=(live_address(&run.run)) { bdi { (run.board) } } " "
-        span.beside { "Linux " bdi { (run.kernel) } ", " @for load in &run.loads { bdi { (load) } ", " } (rounded(run.samples)) " wake-ups, largest " }
+        span.beside { "Linux " bdi { (run.kernel) } ", " @for load in &run.loads { bdi { (load) } ", " } (rounded(run.samples)) " samples, largest " }
         (figure(run.latency_ns_max))
     }
 }
@@ -79,7 +79,7 @@ pub fn fragment(run: &LiveRun) -> Markup {
         p.lead { "Linux " bdi { (run.kernel) } ", " (phase(run)) }
         @if !run.goes_on { p.note { "It has ended; its report follows on the page of " a href=(board_address(&run.board)) { bdi { (run.board) } } "." } }
         dl.live-figures {
-            div { dt { "Wake-ups" } dd { (rounded(run.samples)) } }
+            div { dt { "Samples" } dd { (rounded(run.samples)) } }
             div { dt { "Largest" } dd.worst { (figure(run.latency_ns_max)) } }
             div { dt { "Over the limit" } dd { (over(run)) } }
             div { dt { "Missed periods" } dd { (count(run.missed_periods)) @if run.missed_periods == 0 { (rests_on(run)) } } }
@@ -95,7 +95,7 @@ pub fn fragment(run: &LiveRun) -> Markup {
             div.scroll {
                 table.figures {
                     caption.unseen { "Largest latency of each CPU" }
-                    thead { tr { th scope="col" { "CPU" } th scope="col" { "Wake-ups" } th scope="col" { "Largest" } th scope="col" { "Over the limit" } } }
+                    thead { tr { th scope="col" { "CPU" } th scope="col" { "Samples" } th scope="col" { "Largest" } th scope="col" { "Over the limit" } } }
                     tbody {
                         @for cpu in &run.cpus {
                             tr {

@@ -129,7 +129,7 @@ impl Tracks {
 
     pub fn worst(&mut self, cpu: u32, worst: &[Sample], file: &mut Message) {
         let track = WORST + u64::from(cpu);
-        self.describe(track, ROOT, &format!("worst wake-ups, CPU {cpu}"), "each at the instant it was seen", file);
+        self.describe(track, ROOT, &format!("worst samples, CPU {cpu}"), "each at the instant it was seen", file);
         let mut worst: Vec<&Sample> = worst.iter().collect();
         worst.sort_by_key(|sample| sample.seen_ns());
         for sample in worst {

@@ -79,7 +79,7 @@ fn lay_out(answer: &Answer, page: &mut Page) {
     }
     if answer.cpus.is_empty() {
         page.blank();
-        page.wrapped("  ", "No interrupts are known: no late wake-up of this run has a trace.");
+        page.wrapped("  ", "No interrupts are known: no late sample of this run has a trace.");
     }
     page.blank();
     page.wrapped("", answer.note);
@@ -87,8 +87,8 @@ fn lay_out(answer: &Answer, page: &mut Page) {
 
 fn lay_out_cpu(of_cpu: &OfCpu, answer: &Answer, page: &mut Page) {
     let sources = match of_cpu.sources.as_slice() {
-        [] => "no interrupts seen around its late wake-ups".into(),
-        sources => format!("interrupts seen around its late wake-ups: {}", sources.join(", ")),
+        [] => "no interrupts seen around its late samples".into(),
+        sources => format!("interrupts seen around its late samples: {}", sources.join(", ")),
     };
     page.wrapped(&format!("  CPU {}: ", of_cpu.cpu), &sources);
     let within = of_cpu.interference.iter();

@@ -82,3 +82,28 @@ fn a_known_delay_of_the_answer_shows_at_the_board() {
         assert!((added_us / DELAY_US - 1.0).abs() <= 0.05, "{added_us} us");
     }
 }
+
+/// The wire from the machine to the board: its edges do not arrive.
+struct CutAnswers(Lines);
+
+impl Wire for CutAnswers {
+    fn stimulate(&mut self) -> Option<Duration> {
+        self.0.stimulate().and(None)
+    }
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e-methods"]
+fn a_board_that_sees_no_answer_is_no_signal() {
+    let lab = super::lab(&Case { machine: GPIO, ..Case::default() });
+    let board = Board::start(CutAnswers(Lines { lab: lab.path(""), gpio: None }), Conduct::Proper).unwrap();
+    let request = board.request();
+    let words = ["--method", "gpio:in=0,out=1", "--stimulus", &request, "--trace", "off", "--duration", "15s"];
+    let ended = lab.run(&words);
+    board.seen().unwrap();
+    let (run, said) = (lab.archive(), String::from_utf8_lossy(&ended.stdout).into_owned());
+    let samples: u64 = run.threads.values().map(|thread| thread.totals.cycles).sum();
+    assert!(samples > 0 && losses(&run, LossKind::Answers) > 0, "{samples} samples; {said}");
+    assert_eq!(ended.status.code(), Some(3), "{said}");
+    assert!(said.contains("no signal"), "{said}");
+}
