@@ -1,7 +1,6 @@
 //! Requests over HTTP/1.1, with TLS where the address asks for it. One connection each: messages are rare.
 
 use crate::channel::Failure;
-use crate::tls::Roots;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
@@ -10,11 +9,10 @@ use hyper::{Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use std::fmt;
 use std::time::Duration;
+use tls::Roots;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
 
 /// Longest time of a request with its answer.
 const REQUEST_MAX: Duration = Duration::from_secs(20);
@@ -169,9 +167,7 @@ impl Client {
         if !address.is_https {
             return exchanged(stream, request, &address.host).await;
         }
-        let connector = TlsConnector::from(self.roots.client()?);
-        let name = ServerName::try_from(host.to_owned()).map_err(|_| "its name is no name of a host".to_owned())?;
-        let stream = connector.connect(name, stream).await.map_err(|error| error.to_string())?;
+        let stream = self.roots.connect(host, stream).await.map_err(|error| error.to_string())?;
         exchanged(stream, request, &address.host).await
     }
 }

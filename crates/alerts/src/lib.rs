@@ -16,7 +16,6 @@ mod message;
 mod rule;
 mod secret;
 mod settings;
-mod tls;
 
 pub use channel::{Channel, Program};
 pub use delivering::{Delivered, deliver};

@@ -2,13 +2,13 @@
 
 use crate::channel::{Channel, Program, forge::Forge, mail::Mail, webhook::Webhook};
 use crate::rule::{Direction, Rule};
-use crate::tls::Roots;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use store::changes::ChangeReport;
 use store::{Store, StoreError};
 use thiserror::Error;
+use tls::Roots;
 
 /// A file of settings is short; a larger one is another file.
 const BYTES_MAX: u64 = 1 << 20;

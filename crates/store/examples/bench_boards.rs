@@ -38,6 +38,9 @@ impl Drop for Running {
     }
 }
 
+/// Uploads that were refused and made again.
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
+
 struct Lab<'a> {
     tardy: &'a str,
     database: String,
@@ -94,6 +97,7 @@ fn main() {
         ended.store(true, Ordering::Relaxed);
         print_times("archives acknowledged after their moment", &reports);
         print_times("first page answered", &pages.join().unwrap());
+        println!("{} uploads were refused by a busy server and made again", REFUSED.load(Ordering::Relaxed));
         let beyond = reports.iter().filter(|late| **late > MINUTE).count();
         println!("{beyond} of {} acknowledged after the board's next report was due", reports.len());
     });
@@ -133,7 +137,9 @@ fn send(address: &str, digest: &str, stream: &[u8]) {
     for _ in 0..ATTEMPTS {
         match request(address, &format!("PUT /api/v1/archives/{digest}"), stream) {
             (200 | 201, _) => return,
-            (status, answer) => eprintln!("{digest} was refused with {status}: {answer}"),
+            // As many archives as the server takes at a time are being uploaded.
+            (503, _) => _ = REFUSED.fetch_add(1, Ordering::Relaxed),
+            (status, answer) => panic!("{digest} was refused with {status}: {answer}"),
         }
         std::thread::sleep(Duration::from_millis(200));
     }

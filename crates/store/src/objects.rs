@@ -59,6 +59,8 @@ pub(crate) struct Objects {
 impl Objects {
     pub fn open(address: &ObjectsAddress) -> Result<Self, StoreError> {
         let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_MAX, ..RetryConfig::default() };
+        let connections = Connections::to(&address.endpoint)
+            .map_err(|error| StoreError::ObjectsAddress(format!("{address}: {error}")))?;
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(&address.bucket)
             .with_endpoint(&address.endpoint)
@@ -70,7 +72,7 @@ impl Objects {
             // Few are removed, and not every server removes many at once.
             .with_disable_bulk_delete(true)
             .with_crypto_provider(Arc::new(Signing))
-            .with_http_connector(Connections);
+            .with_http_connector(connections);
         if let Some(token) = &address.session_token {
             builder = builder.with_token(token);
         }

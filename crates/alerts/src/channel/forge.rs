@@ -7,10 +7,10 @@ use super::{Channel, Failure};
 use crate::http::{Address, Body, Client};
 use crate::message::Message;
 use crate::secret::{Secret, SecretPlace};
-use crate::tls::Roots;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
+use tls::Roots;
 use words::calendar::civil;
 
 /// What an earlier attempt left is among the newest of these.

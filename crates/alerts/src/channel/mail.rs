@@ -4,7 +4,6 @@ use super::{Channel, Failure};
 use crate::http::Address;
 use crate::message::Message as Alert;
 use crate::secret::{Secret, SecretPlace};
-use crate::tls::Roots;
 use lettre::message::header::{ContentType, Header, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, Message};
 use lettre::transport::smtp::authentication::Credentials;
@@ -14,6 +13,7 @@ use serde::Deserialize;
 use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
+use tls::Roots;
 
 const SMTP_MAX: Duration = Duration::from_secs(30);
 
@@ -137,7 +137,7 @@ impl MailChannel {
 
     fn parameters(&self) -> Result<TlsParameters, String> {
         let mut parameters = TlsParameters::builder(self.host.clone());
-        if let Some(pem) = self.roots.pem()? {
+        if let Some(pem) = self.roots.pem().map_err(|error| error.to_string())? {
             let roots = Certificate::from_pem(&pem).map_err(|error| error.to_string())?;
             parameters = parameters.certificate_store(CertificateStore::None).add_root_certificate(roots);
         }

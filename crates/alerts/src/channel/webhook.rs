@@ -4,10 +4,10 @@ use super::{Channel, Failure};
 use crate::http::{Address, Body, Client};
 use crate::message::Message;
 use crate::secret::{Secret, SecretPlace};
-use crate::tls::Roots;
 use serde::Deserialize;
 use std::path::Path;
 use store::hmac::signature;
+use tls::Roots;
 
 /// A webhook as the settings describe it.
 #[derive(Deserialize)]

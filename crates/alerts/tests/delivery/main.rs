@@ -1,5 +1,7 @@
 //! Messages to receivers on loopback, with an outbox in SQLite and in PostgreSQL: one body of tests for both.
 
+#[path = "../../../tls/tests/encrypted/authority.rs"]
+mod authority;
 mod both;
 mod crash;
 mod formats;

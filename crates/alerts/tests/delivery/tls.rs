@@ -1,5 +1,6 @@
 //! Encrypted receivers: believed with a certificate of a known authority only.
 
+use crate::authority::{certify, config};
 use crate::both::finish;
 use crate::lab::{Lab, MINUTE_NS, START};
 use crate::mail::{Encryption, MailServer};
@@ -9,32 +10,9 @@ use prerequisites::require;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use store::alerts::Due;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned, crypto};
-
-/// An authority, `ca.pem`, and its certificate for `localhost`, `cert.pem` with `key.pem`.
-fn certify(folder: &Path) {
-    let openssl = |words: &str| {
-        let made = Command::new("openssl").current_dir(folder).args(words.split(' ')).output().unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    };
-    let new = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
-    openssl(&format!("{new} -subj /CN=authority -keyout ca-key.pem -out ca.pem"));
-    let leaf = "-addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE";
-    openssl(&format!("{new} -subj /CN=localhost {leaf} -CA ca.pem -CAkey ca-key.pem -keyout key.pem -out cert.pem"));
-}
-
-fn config(folder: &Path) -> Arc<ServerConfig> {
-    let certificate = CertificateDer::from_pem_file(folder.join("cert.pem")).unwrap();
-    let key = PrivateKeyDer::from_pem_file(folder.join("key.pem")).unwrap();
-    let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()));
-    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-    Arc::new(config.with_single_cert(vec![certificate], key).unwrap())
-}
+use tokio_rustls::rustls::{ServerConnection, StreamOwned};
 
 fn serve(folder: &Path) -> SocketAddr {
     let config = config(folder);

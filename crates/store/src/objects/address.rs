@@ -12,7 +12,7 @@ pub struct ObjectsAddress {
     pub bucket: String,
     /// Before the name of every object; may be empty.
     pub prefix: String,
-    /// `http://HOST:PORT`
+    /// `http://HOST:PORT` or `https://HOST:PORT`.
     pub endpoint: String,
     pub region: String,
     pub key_id: String,
@@ -40,10 +40,10 @@ impl ObjectsAddress {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         let set = |name: &str| variable(name).ok_or_else(|| wrong(&format!("set {name}")));
         let endpoint = variable("AWS_ENDPOINT_URL_S3").or_else(|| variable("AWS_ENDPOINT_URL"));
-        let endpoint = endpoint.ok_or_else(|| wrong("set AWS_ENDPOINT_URL, like http://localhost:9000"))?;
-        if !endpoint.starts_with("http://") {
-            let fix = format!("tardy speaks plain HTTP to it, not {endpoint}; reach it through a tunnel or a proxy");
-            return Err(wrong(&fix));
+        let example = "like http://localhost:9000 or https://s3.eu-central-1.amazonaws.com";
+        let endpoint = endpoint.ok_or_else(|| wrong(&format!("set AWS_ENDPOINT_URL, {example}")))?;
+        if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {
+            return Err(wrong(&format!("AWS_ENDPOINT_URL is {endpoint}; write an address {example}")));
         }
         Ok(Self {
             bucket: bucket.into(),

@@ -4,18 +4,21 @@
 
 use http_body_util::{BodyExt, Limited};
 use hyper::Method;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector as Connector;
+use hyper_util::client::legacy::connect::HttpConnector as TcpConnector;
 use hyper_util::rt::TokioExecutor;
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody,
     HttpService,
 };
+use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::time::Duration;
+use tls::{ClientConfig, Roots, TlsError};
 use tokio::time::timeout;
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -24,15 +27,34 @@ const CALL_MAX: Duration = Duration::from_secs(120);
 /// A list of 1000 objects, the longest answer that is no archive, has a third of a megabyte.
 const DOCUMENT_BYTES_MAX: usize = 16 << 20;
 
-/// Makes the connections of an object store.
+type Connector = HttpsConnector<TcpConnector>;
+
+/// Makes the connections of an object store: encrypted ones to an `https` address, to which no request is ever sent otherwise.
 #[derive(Debug)]
-pub struct Connections;
+pub struct Connections {
+    client: ClientConfig,
+    is_https: bool,
+}
+
+impl Connections {
+    /// # Errors
+    /// Where the certificates of authorities are missing that an `https` endpoint needs.
+    pub fn to(endpoint: &str) -> Result<Self, TlsError> {
+        let is_https = endpoint.starts_with("https://");
+        let client = if is_https { (*Roots::default().client()?).clone() } else { tls::trusting_nobody()? };
+        Ok(Self { client, is_https })
+    }
+}
 
 impl HttpConnector for Connections {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        let mut connector = Connector::new();
-        connector.set_connect_timeout(Some(CONNECT_MAX));
-        connector.set_nodelay(true);
+        let mut tcp = TcpConnector::new();
+        tcp.set_connect_timeout(Some(CONNECT_MAX));
+        tcp.set_nodelay(true);
+        tcp.enforce_http(false);
+        let builder = HttpsConnectorBuilder::new().with_tls_config(self.client.clone());
+        let builder = if self.is_https { builder.https_only() } else { builder.https_or_http() };
+        let connector = builder.enable_http1().wrap_connector(tcp);
         Ok(HttpClient::new(Calls(Client::builder(TokioExecutor::new()).build(connector))))
     }
 }
@@ -60,13 +82,24 @@ impl HttpService for Calls {
     }
 }
 
+/// In words: hyper shows that a connection failed, and only its cause why.
+fn with_causes(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        words.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    words
+}
+
 impl Calls {
     async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         // Lists have a query.
         let is_object = request.method() == Method::GET && request.uri().query().is_none();
         let answer = self.0.request(request).await.map_err(|error| {
             let kind = if error.is_connect() { HttpErrorKind::Connect } else { HttpErrorKind::Interrupted };
-            HttpError::new(kind, error)
+            HttpError::new(kind, io::Error::other(with_causes(&error)))
         })?;
         let (head, body) = answer.into_parts();
         if is_object && head.status.is_success() {

@@ -1,8 +1,13 @@
 //! The store on SQLite and on PostgreSQL: one body of tests for both.
 
+// Other tests use more of it.
+#[allow(dead_code)]
+#[path = "../../../tls/tests/encrypted/authority.rs"]
+mod authority;
 mod backup;
 mod both;
 mod changes;
+mod encrypted;
 mod health;
 mod killed;
 mod objects;

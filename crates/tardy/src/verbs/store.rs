@@ -39,7 +39,8 @@ Examples:
   tardy store alerts
 
 `rebuild` makes what the index says of runs again from the archives; queued plans, triage and the log are in the index alone.
-`push` speaks plain HTTP: reach a server on another host through a tunnel, `ssh -N -L 8700:localhost:8700 HOST`.
+A server behind a proxy with TLS has an https:// address. To an http:// one the token travels as it is: use a tunnel,
+`ssh -N -L 8700:localhost:8700 HOST`.
 Exit codes: 0 done, 1 some archives were left out, a message was not sent or given up, or the doctor found something, 2 wrong usage,
 3 the index, the disk or the object store failed.";
 

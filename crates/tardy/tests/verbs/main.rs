@@ -4,6 +4,9 @@ mod audit;
 mod audit_intercepted_live;
 mod audit_live;
 mod audit_programs_live;
+#[cfg(feature = "lab")]
+#[path = "../../../tls/tests/encrypted/authority.rs"]
+mod authority;
 mod bisect;
 mod check;
 mod check_live;
@@ -11,6 +14,8 @@ mod compare;
 mod copied;
 mod documents;
 mod emulator;
+#[cfg(feature = "lab")]
+mod encrypted;
 mod execution_map_live;
 mod experiment;
 mod explain_bound;

@@ -17,6 +17,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::{LeftOut, Outcome, PackedArchive};
+use tls::Roots;
 use upload::{Failure, Upload};
 use words::printable::printable;
 
@@ -27,7 +28,7 @@ const TOKEN_BYTES_MAX: u64 = 4096;
 /// Where archives are sent, and which.
 #[derive(Debug, Args)]
 pub struct PushArguments {
-    /// The server: http://HOST:PORT, as `tardy serve` prints it
+    /// The server: http://HOST:PORT, as `tardy serve` prints it, or https://HOST of a proxy before it
     #[arg(value_name = "URL")]
     server: String,
     /// Archives, or directories with archives
@@ -61,6 +62,7 @@ struct PushDocument {
 pub async fn push(arguments: &PushArguments) -> anyhow::Result<Exit> {
     let server = ServerAddress::parse(&arguments.server)?;
     let token = token(arguments.token_file.as_deref())?;
+    let roots = Roots::default();
     let mut document = PushDocument { store_version: super::STORE_VERSION, runs: Vec::new(), left_out: Vec::new() };
     let mut unreachable = None;
     for archive in archives(&arguments.runs)? {
@@ -68,7 +70,7 @@ pub async fn push(arguments: &PushArguments) -> anyhow::Result<Exit> {
         let sent = match &unreachable {
             // The next archive would fail in the same way.
             Some(because) => Err(Failure::ThisArchive(format!("not sent, as {because}"))),
-            None => send(&archive, &server, token.as_deref()).await,
+            None => send(&archive, &server, token.as_deref(), &roots).await,
         };
         match sent {
             Ok(pushed) => document.runs.push(pushed),
@@ -102,12 +104,12 @@ fn archives(runs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(archives)
 }
 
-async fn send(archive: &Path, server: &ServerAddress, token: Option<&str>) -> Result<Pushed, Failure> {
+async fn send(archive: &Path, server: &ServerAddress, token: Option<&str>, roots: &Roots) -> Result<Pushed, Failure> {
     let packed = PackedArchive::of(archive).map_err(|error| Failure::ThisArchive(error.to_string()))?;
     let packed = Arc::new(packed);
     let (digest, bytes) = (packed.digest(), packed.bytes());
     let name = printable(&archive.display().to_string());
-    let outcome = Upload { name, packed, digest: digest.clone(), bytes, server, token }.send().await?;
+    let outcome = Upload { name, packed, digest: digest.clone(), bytes, server, token, roots }.send().await?;
     Ok(Pushed { archive: archive.display().to_string(), digest, outcome, bytes })
 }
 

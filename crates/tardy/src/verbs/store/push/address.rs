@@ -5,10 +5,12 @@ use hyper::Uri;
 use words::printable::printable;
 
 const PORT_OF_HTTP: u16 = 80;
+const PORT_OF_HTTPS: u16 = 443;
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerAddress {
+    pub is_https: bool,
     /// Without the brackets of an IPv6 address.
     pub host: String,
     pub port: u16,
@@ -17,7 +19,7 @@ pub struct ServerAddress {
 }
 
 impl ServerAddress {
-    /// Reads `http://HOST[:PORT]`.
+    /// Reads `http://HOST[:PORT]` or `https://HOST[:PORT]`.
     ///
     /// # Errors
     /// For every other address, with what to write.
@@ -25,16 +27,11 @@ impl ServerAddress {
         let shown = printable(text);
         let refused = |fix: &str| UsageError(format!("failed to use the server {shown}: {fix}"));
         let uri: Uri = text.parse().map_err(|_| refused("write http://HOST:PORT"))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => {
-                return Err(refused(
-                    "tardy speaks no TLS; open a tunnel with `ssh -N -L 8700:localhost:8700 HOST` and push to \
-                     http://localhost:8700, or run a reverse proxy on this host that does",
-                ));
-            }
-            _ => return Err(refused("write http://HOST:PORT")),
-        }
+        let is_https = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(refused("write http://HOST:PORT or https://HOST:PORT")),
+        };
         let authority = uri.authority().ok_or_else(|| refused("write http://HOST:PORT"))?;
         if authority.as_str().contains('@') {
             return Err(refused("leave out the user; the token is in a file that --token-file names"));
@@ -47,7 +44,8 @@ impl ServerAddress {
         if host.is_empty() || (port.is_none() && authority.as_str() != authority.host()) {
             return Err(refused("write http://HOST:PORT"));
         }
-        Ok(Self { host, port: port.unwrap_or(PORT_OF_HTTP), authority: authority.to_string() })
+        let port = port.unwrap_or(if is_https { PORT_OF_HTTPS } else { PORT_OF_HTTP });
+        Ok(Self { is_https, host, port, authority: authority.to_string() })
     }
 }
 
@@ -62,12 +60,13 @@ mod tests {
             ("http://lab.example/", "lab.example", 80),
             ("HTTP://127.0.0.1:1", "127.0.0.1", 1),
             ("http://[::1]:8700/", "::1", 8700),
+            ("https://lab.example", "lab.example", 443),
         ] {
             let address = ServerAddress::parse(text).unwrap();
             assert_eq!((address.host.as_str(), address.port), (host, port));
+            assert_eq!(address.is_https, text.starts_with("https"));
         }
         for (text, fix) in [
-            ("https://lab.example", "ssh -N -L"),
             ("http://me:secret@lab.example", "--token-file"),
             ("http://lab.example/runs", "without a path"),
             ("http://lab.example?x", "without a path"),

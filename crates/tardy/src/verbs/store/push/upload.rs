@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::{Outcome, PackedArchive};
 use thiserror::Error as ThisError;
+use tls::Roots;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -62,7 +64,13 @@ pub struct Upload<'a> {
     pub bytes: u64,
     pub server: &'a ServerAddress,
     pub token: Option<&'a str>,
+    pub roots: &'a Roots,
 }
+
+/// A connection, encrypted or not.
+trait Line: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Line for S {}
 
 impl Upload<'_> {
     /// Sends it until the server has it. Sending it twice is safe.
@@ -122,15 +130,22 @@ impl Upload<'_> {
         }
     }
 
-    async fn connect(&self) -> Result<TcpStream, Broken> {
-        let ServerAddress { host, port, authority } = self.server;
+    async fn connect(&self) -> Result<Box<dyn Line>, Broken> {
+        let ServerAddress { is_https, host, port, authority } = self.server;
         let failed = |why: String| {
             let fix = "check the address, and that `tardy serve` runs there";
             Broken::Connect(format!("failed to reach the server {authority}: {why}; {fix}"))
         };
-        match timeout(CONNECT, TcpStream::connect((host.as_str(), *port))).await {
-            Ok(Ok(stream)) => Ok(stream),
-            Ok(Err(error)) => Err(failed(error.to_string())),
+        let connected = async {
+            let tcp = TcpStream::connect((host.as_str(), *port)).await.map_err(|error| error.to_string())?;
+            if !is_https {
+                return Ok(Box::new(tcp) as Box<dyn Line>);
+            }
+            let encrypted = self.roots.connect(host, tcp).await.map_err(|error| error.to_string())?;
+            Ok(Box::new(encrypted) as Box<dyn Line>)
+        };
+        match timeout(CONNECT, connected).await {
+            Ok(ended) => ended.map_err(failed),
             Err(_) => Err(failed(format!("no answer within {} s", CONNECT.as_secs()))),
         }
     }
