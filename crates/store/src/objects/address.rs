@@ -103,7 +103,7 @@ mod tests {
             ("s3://lab/a//b", "", "http://h", "a prefix has"),
             ("s3://lab/../b c", "", "http://h", "a prefix has"),
             ("s3://lab", "AWS_ENDPOINT_URL", "", "set AWS_ENDPOINT_URL"),
-            ("s3://lab", "", "https://h", "plain HTTP"),
+            ("s3://lab", "", "ftp://h", "write an address like"),
             ("s3://lab", "AWS_ACCESS_KEY_ID", "http://h", "set AWS_ACCESS_KEY_ID"),
             ("s3://lab", "AWS_SECRET_ACCESS_KEY", "http://h", "set AWS_SECRET_ACCESS_KEY"),
         ] {
