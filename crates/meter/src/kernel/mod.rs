@@ -28,4 +28,5 @@ pub mod thread_signal;
 pub mod ticks;
 pub mod trace_mount;
 pub mod vfio;
+pub mod wait_flag;
 pub mod wake_up_mark;

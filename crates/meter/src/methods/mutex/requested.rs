@@ -5,12 +5,12 @@
 //! measuring thread  sleeps · unlock request ┘  lock: waits ···········└▶ has it, clock
 //! ```
 //!
-//! After the sample each thread takes back its mutex, in an order that semaphores keep, before the measuring thread sleeps.
+//! After the sample each thread takes back its mutex, in an order that two flags keep, before the measuring thread sleeps.
 
 use super::super::stimulus::{self, Post, Receive, Received, Requested};
 use super::super::{Site, Station};
 use crate::kernel::mutex::RawMutex;
-use crate::kernel::semaphore::PosixSemaphore;
+use crate::kernel::wait_flag::WaitFlag;
 use std::io;
 use std::mem;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ struct Mutexes {
     /// The measuring thread holds it between two rounds.
     request: RawMutex,
     /// The measuring thread has unlocked the one, or locked the other.
-    returned: PosixSemaphore,
+    returned: WaitFlag,
     /// The partner holds the one again, and not the other.
-    ready: PosixSemaphore,
+    ready: WaitFlag,
 }
 
 /// The partner's call that is measured.
@@ -40,7 +40,7 @@ impl Post for Unlock {
         self.0.returned.wait();
         self.0.request.unlock();
         self.0.stimulus.lock();
-        self.0.ready.post();
+        self.0.ready.set();
         self.0.returned.wait();
     }
 
@@ -62,10 +62,10 @@ impl Receive for Lock {
     fn give_back(&mut self) {
         if mem::take(&mut self.holds) {
             self.mutexes.stimulus.unlock();
-            self.mutexes.returned.post();
+            self.mutexes.returned.set();
             self.mutexes.ready.wait();
             self.mutexes.request.lock();
-            self.mutexes.returned.post();
+            self.mutexes.returned.set();
         }
     }
 
@@ -114,8 +114,8 @@ pub fn station(site: &Site, cpu: u32, inherits_priority: bool) -> io::Result<Sta
     let mutexes = Arc::new(Mutexes {
         stimulus: RawMutex::new(inherits_priority)?,
         request: RawMutex::new(inherits_priority)?,
-        returned: PosixSemaphore::new()?,
-        ready: PosixSemaphore::new()?,
+        returned: WaitFlag::default(),
+        ready: WaitFlag::default(),
     });
     let hand_over = Requested {
         post: Arc::new(Unlock(mutexes.clone())),
