@@ -218,7 +218,15 @@ fn storage_shares(runs: &[&Run]) -> anyhow::Result<String> {
         0 => String::new(),
         number => format!("{} without recorded block requests left out", words::figures::counted(number as u64, "run")),
     };
-    Ok(svg(&rows, &left_out))
+    let in_part = rows.iter().filter(|row| row.account.split * 100 < row.account.requests * 99);
+    let in_part = in_part.map(|row| {
+        let percent = u128::from(row.account.split) * 100 / u128::from(row.account.requests.max(1));
+        format!("{}: {percent} %", row.label)
+    });
+    let in_part = in_part.collect::<Vec<_>>().join(", ");
+    let in_part = if in_part.is_empty() { in_part } else { format!("requests that were divided: {in_part}") };
+    let remark: Vec<String> = [left_out, in_part].into_iter().filter(|part| !part.is_empty()).collect();
+    Ok(svg(&rows, &remark.join("; ")))
 }
 
 /// One trace with all requested spikes, one after the other.

@@ -2,7 +2,7 @@
 
 use crate::fake_meter::Ended;
 use crate::real_meter::real_meter;
-use prerequisites::Prerequisite::{Kernel, Program, Tracefs};
+use prerequisites::Prerequisite::{Kernel, Program, Root, Tracefs};
 use prerequisites::met;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -50,20 +50,15 @@ fn the_phases_of_a_request_add_up_to_its_latency() {
     assert_eq!(&exported["summary"]["storage"], account);
 }
 
-#[test]
-fn the_phases_of_ten_thousand_requests_add_up() {
+/// 10 000 requests to a file or device, nearly all divided.
+fn measure_ten_thousand(folder: &TempDir, place: &str) {
     use archive::reader::Run;
     use archive::storage::{description, pages};
     use storage::{CpuPages, Samples, requests_of};
-    let folder = tempfile::tempdir().unwrap();
-    let on_a_device = rustix::fs::major(rustix::fs::stat(folder.path()).unwrap().st_dev) != 0;
-    if real_meter().is_none() || !met(&[Tracefs, Kernel("a block device below the temporary directory", on_a_device)]) {
-        return;
-    }
-    let method = format!("storage:pace=back-to-back,size_mb=8,directory={}", folder.path().display());
+    let method = format!("storage:pace=back-to-back,size_mb=8,{place}");
     let settings = ["--cpus", "0", "-l", "10000", "--settle", "100ms", "--policy", "other", "--beside-others"];
     let words = [&["run", "--method", method.as_str(), "--out", "run", "--json"], &settings[..]].concat();
-    let ended = Ended::of(tardy(&folder, &words));
+    let ended = Ended::of(tardy(folder, &words));
     assert_eq!(ended.json()["valid"], true, "{}", ended.stderr);
     let run = Run::open(folder.path().join("run")).unwrap();
     let description = description(&run.directory).unwrap();
@@ -79,6 +74,45 @@ fn the_phases_of_ten_thousand_requests_add_up() {
     }
     let divided = requests.iter().filter(|request| request.is_split()).count();
     assert!(divided > 9_000, "{divided}");
+}
+
+#[test]
+fn the_phases_of_ten_thousand_requests_add_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let on_a_device = rustix::fs::major(rustix::fs::stat(folder.path()).unwrap().st_dev) != 0;
+    if real_meter().is_none() || !met(&[Tracefs, Kernel("a block device below the temporary directory", on_a_device)]) {
+        return;
+    }
+    measure_ten_thousand(&folder, &format!("directory={}", folder.path().display()));
+}
+
+/// A loop device on a file, which is gone again at the end.
+struct Looped(String);
+
+impl Looped {
+    fn on(file: &Path) -> Self {
+        std::fs::write(file, vec![0; 16 << 20]).unwrap();
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(file).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        Self(String::from_utf8(made.stdout).unwrap().trim().to_owned())
+    }
+}
+
+impl Drop for Looped {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+#[test]
+fn the_phases_of_ten_thousand_requests_to_a_loop_device_add_up() {
+    let loops = Kernel("loop devices", Path::new("/dev/loop-control").exists());
+    if real_meter().is_none() || !met(&[Root, Tracefs, Program("losetup"), loops]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let looped = Looped::on(&folder.path().join("contents"));
+    measure_ten_thousand(&folder, &format!("device={}", looped.0));
 }
 
 fn cycles_of_threads(summary: &Value) -> Vec<u64> {
