@@ -38,6 +38,7 @@ pub mod recorded_pages;
 pub mod sample;
 pub mod samples_file;
 pub mod settings;
+pub mod shell;
 pub mod spike;
 pub mod stimulus;
 pub mod storage;

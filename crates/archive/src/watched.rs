@@ -4,6 +4,7 @@
 //! histogram, seconds and worst samples with that number belong to the series.
 
 use crate::settings::Policy;
+use crate::shell;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -32,7 +33,7 @@ impl WatchSettings {
     /// What is watched, as requested.
     pub fn whom(&self) -> String {
         match self {
-            Self { command, .. } if !command.is_empty() => command.join(" "),
+            Self { command, .. } if !command.is_empty() => shell::line(command),
             Self { comm: Some(name), .. } => format!("threads called {name}"),
             Self { pid: Some(pid), .. } => format!("process {pid}"),
             _ => "nothing".into(),

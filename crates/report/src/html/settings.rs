@@ -14,7 +14,7 @@ pub fn section(summary: &RunSummary) -> Markup {
         section #settings aria-labelledby="settings-title" {
             h2 #settings-title { "Settings and loads" }
             @if !summary.command.is_empty() {
-                p { "Command: " code { (said(summary.command.join(" "))) } }
+                p { "Command: " code { (said(archive::shell::line(&summary.command))) } }
             }
             @if let Some(imported) = &summary.imported { (stated(imported)) }
             h3 { "Asked" }
