@@ -1,8 +1,9 @@
-//! Formats figures, instants and the archive's terms for users; the same in sentences, on terminals and on pages.
+//! Formats figures, instants, errors and the archive's terms for users; the same in sentences, on terminals and on pages.
 
 pub mod address;
 pub mod amounts;
 pub mod calendar;
+pub mod causes;
 pub mod figures;
 pub mod printable;
 pub mod vocabulary;

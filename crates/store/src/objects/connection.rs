@@ -13,13 +13,13 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody,
     HttpService,
 };
-use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 use tls::{ClientConfig, Roots, TlsError};
 use tokio::time::timeout;
+use words::causes::with_causes;
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// Of sending one part, and of a whole answer that is no archive.
@@ -80,17 +80,6 @@ impl HttpService for Calls {
             }
         })
     }
-}
-
-/// In words: hyper shows that a connection failed, and only its cause why.
-fn with_causes(error: &dyn Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        words.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    words
 }
 
 impl Calls {

@@ -8,7 +8,6 @@ use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, EXPECT, HOST, RETRY_AFTER};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -21,6 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
+use words::causes::with_causes;
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// A server or a proxy may not know that a client can wait to be asked for a body.
@@ -174,14 +174,8 @@ impl Upload<'_> {
         Ok(request)
     }
 
-    /// In words, with each cause that adds something.
     fn broke(&self, error: &hyper::Error) -> String {
-        let mut words = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            words.push_str(&format!(": {error}"));
-            cause = error.source();
-        }
+        let words = with_causes(error);
         format!("the connection to the server broke ({words}); check the line and push again, nothing is sent twice")
     }
 }
