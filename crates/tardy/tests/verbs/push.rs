@@ -133,7 +133,7 @@ fn wrong_addresses_and_tokens_are_wrong_usage() {
     fs::write(bench.path("empty"), "\n").unwrap();
     fs::write(bench.path("lines"), "a\nb\n").unwrap();
     for (words, text) in [
-        (&["https://lab.example", "lab/one"][..], "ssh -N -L"),
+        (&["https://lab.example/runs", "lab/one"][..], "without a path"),
         (&["lab.example", "lab/one"], "http://HOST:PORT"),
         (&["http://127.0.0.1:1", "lab/one", "--token-file", "missing"], "failed to read the token"),
         (&["http://127.0.0.1:1", "lab/one", "--token-file", "empty"], "--add-token"),
