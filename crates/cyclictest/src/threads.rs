@@ -9,7 +9,7 @@ use super::tally::{Tally, TallyRequest};
 use super::thread::{self, Effective, Job, Pages, Shared};
 use meter::kernel::clock;
 use meter::measure::books::Books;
-use meter::measure::cycle::Schedule;
+use meter::measure::schedule::Schedule;
 use meter::trace::snapshotter::Armed;
 use std::sync::Arc;
 use std::sync::mpsc::channel;

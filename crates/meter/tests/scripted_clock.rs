@@ -2,8 +2,9 @@
 
 use archive::sample::{Second, Totals};
 use meter::measure::books::Books;
-use meter::measure::cycle::{Cycles, Schedule};
+use meter::measure::cycle::Cycles;
 use meter::measure::dither::Dither;
+use meter::measure::schedule::Schedule;
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;

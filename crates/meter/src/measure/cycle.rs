@@ -1,42 +1,13 @@
 //! The bookkeeping between reading the clock and arming the next wake-up, driven by instants alone.
 
 use super::books::{Books, SpikeSignal};
-use super::dither::Dither;
+use super::schedule::Schedule;
 use super::worst::WorstSamples;
 use archive::sample::{Sample, Second};
 use archive::spike::SpikeReason;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 const SECOND_NS: i64 = 1_000_000_000;
-
-/// The instants and limits of a measuring thread. All in ns of CLOCK_MONOTONIC.
-#[derive(Debug, Clone, Copy)]
-pub struct Schedule {
-    pub interval_ns: i64,
-    /// Randomises each interval, with `interval_ns` as the mean.
-    pub dither: Option<Dither>,
-    pub first_due_ns: i64,
-    /// Wake-ups due before this instant are not counted.
-    pub count_from_ns: i64,
-    /// No wake-up is due at or after this instant.
-    pub end_ns: i64,
-    pub cycles_max: u64,
-    pub limit_ns: i64,
-    pub spike_threshold_ns: i64,
-    pub traced: bool,
-}
-
-impl Schedule {
-    /// The same schedule with `instant_ns` added to its relative instants.
-    pub fn starting_at(self, instant_ns: i64) -> Self {
-        Self {
-            first_due_ns: self.first_due_ns.saturating_add(instant_ns),
-            count_from_ns: self.count_from_ns.saturating_add(instant_ns),
-            end_ns: self.end_ns.saturating_add(instant_ns),
-            ..self
-        }
-    }
-}
 
 /// State of one measuring thread between two wake-ups.
 #[derive(Debug)]
@@ -307,6 +278,7 @@ fn periods_before(instant_ns: i64, due_ns: i64, interval_ns: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dither::Dither;
     use super::*;
 
     fn schedule() -> Schedule {

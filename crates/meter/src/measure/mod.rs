@@ -9,6 +9,7 @@ pub mod cycle;
 pub mod dither;
 pub mod partner;
 pub mod ring;
+pub mod schedule;
 pub mod start_instant;
 pub mod thread;
 pub mod waiter;

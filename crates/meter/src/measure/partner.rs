@@ -1,6 +1,6 @@
 //! A thread that works for a measuring thread: it gives the stimulus, or is one link of a chain.
 
-use super::cycle::Schedule;
+use super::schedule::Schedule;
 use super::start_instant::StartInstant;
 use crate::kernel::{memory, scheduling};
 use archive::settings::Policy;

@@ -1,7 +1,8 @@
 //! One measuring thread: set up as requested, verified by reading back, then only cycles.
 
 use super::books::Books;
-use super::cycle::{Cycles, Schedule};
+use super::cycle::Cycles;
+use super::schedule::Schedule;
 use super::start_instant::StartInstant;
 use super::waiter::{Arrival, Waiter, WaiterCounts};
 use crate::kernel::wake_up_mark;

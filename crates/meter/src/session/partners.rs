@@ -1,8 +1,8 @@
 //! The partners of the measuring threads: started and supervised like them.
 
 use crate::kernel::scheduling;
-use crate::measure::cycle::Schedule;
 use crate::measure::partner::{self, Partner};
+use crate::measure::schedule::Schedule;
 use crate::measure::start_instant::StartInstant;
 use crate::problem::MeterProblem;
 use archive::settings::Policy;

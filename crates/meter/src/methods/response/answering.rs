@@ -224,7 +224,7 @@ impl Output for Pipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::cycle::Schedule;
+    use crate::measure::schedule::Schedule;
     use std::sync::atomic::AtomicU64;
 
     /// A wire on which numbers come without end.

@@ -141,8 +141,8 @@ mod tests {
     use super::super::stimulus::LOST_NS;
     use super::*;
     use crate::kernel::clock;
-    use crate::measure::cycle::Schedule;
     use crate::measure::partner::{Partner, PartnerContext};
+    use crate::measure::schedule::Schedule;
     use crate::measure::waiter::Arrival;
     use archive::settings::Policy;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -3,8 +3,8 @@
 use super::exchange::Exchange;
 use super::{LOST_NS, Post};
 use crate::kernel::clock;
-use crate::measure::cycle::Schedule;
 use crate::measure::partner::PartnerContext;
+use crate::measure::schedule::Schedule;
 use crate::measure::waiter::WaiterCounts;
 use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 

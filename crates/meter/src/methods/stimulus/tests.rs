@@ -3,9 +3,10 @@
 use super::giving::Time;
 use super::*;
 use crate::measure::books::Books;
-use crate::measure::cycle::{Cycles, Schedule};
+use crate::measure::cycle::Cycles;
 use crate::measure::dither::Dither;
 use crate::measure::partner::PartnerContext;
+use crate::measure::schedule::Schedule;
 use proptest::prelude::*;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
