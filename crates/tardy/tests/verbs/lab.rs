@@ -150,7 +150,8 @@ fn a_job_outlives_its_worker() {
     rustix::process::kill_process(rustix::process::Pid::from_child(&second), rustix::process::Signal::TERM).unwrap();
     second.wait().unwrap();
     let job = &jobs(&bench)[0];
-    assert_eq!((job["attempts"].as_u64(), &job["lease_until_unix_ns"]), (Some(2), &Value::Null));
+    // On a busy machine the first worker may lose its lease before it is killed, and claim the job again.
+    assert!(job["attempts"].as_u64() >= Some(2) && job["lease_until_unix_ns"].is_null(), "{job}");
     let name = job["job"].as_str().unwrap();
     // What the first attempt measured may be there as well, but not as part of the job.
     let listed = document(&bench, &["store", "list"]);
