@@ -33,18 +33,25 @@ fn first_after_sleep<'a>(calls: &'a [(String, String)], names: &[&str]) -> Vec<&
     sleeps.filter_map(next).collect()
 }
 
+/// What the tests of the pairs need.
+macro_rules! require_pairs {
+    () => {
+        require!(
+            Root,
+            Program("strace"),
+            Program("svsematest"),
+            Program("ptsematest"),
+            Program("pmqtest"),
+            Program("sigwaittest")
+        )
+    };
+}
+
 /// There the waiting thread sleeps, and wakes its partner before it waits: the timed hand-over directly follows one in the other
 /// direction, which leaves the kernel's part of the path in the caches; as ours with `rounds=requested`.
 #[test]
 fn the_originals_time_a_hand_over_that_follows_another_one() {
-    require!(
-        Root,
-        Program("strace"),
-        Program("svsematest"),
-        Program("ptsematest"),
-        Program("pmqtest"),
-        Program("sigwaittest")
-    );
+    require_pairs!();
     let hand_overs = [
         ("svsematest", &["semtimedop", "semop"][..], "sem_op=1"),
         ("ptsematest", &["futex"], "FUTEX_WAKE"),
@@ -63,14 +70,7 @@ fn the_originals_time_a_hand_over_that_follows_another_one() {
 /// `rounds=requested`.
 #[test]
 fn the_two_threads_of_a_pair_of_the_originals_have_one_priority() {
-    require!(
-        Root,
-        Program("strace"),
-        Program("svsematest"),
-        Program("ptsematest"),
-        Program("pmqtest"),
-        Program("sigwaittest")
-    );
+    require_pairs!();
     for program in ["svsematest", "ptsematest", "pmqtest", "sigwaittest"] {
         let calls = calls(program, &PAIR);
         let main = &calls[0].0;
