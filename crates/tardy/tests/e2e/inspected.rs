@@ -1,11 +1,9 @@
 //! A virtual machine whose settings are read in the guest before and after a run.
 
-use archive::manifest::RunState;
+use crate::measured::measure;
 use archive::settings::RunSettings;
 use machines::qemu::QemuTarget;
-use machines::stop::StopRequests;
 use machines::{Caveat, Command, Output, RunningCommand, Target, TargetError};
-use runner::run::{RunRequest, TimeLimits};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,17 +29,7 @@ impl Inspected {
 
     /// A run with these settings into this directory, which must succeed. Preparing it may take as long as `patience`.
     pub fn measure(&mut self, settings: RunSettings, directory: PathBuf, patience: Duration) {
-        let request = RunRequest {
-            id: "inspected".into(),
-            directory,
-            command: Vec::new(),
-            tool_version: "0".into(),
-            meter: "tardy-meter".into(),
-            limits: TimeLimits { prepare: patience, ..TimeLimits::of(&settings, patience) },
-            settings,
-        };
-        let outcome = runner::run::run(self, &request, &StopRequests::default(), &mut |_| {}).unwrap();
-        assert_eq!(outcome.state, RunState::Complete, "{:?}", outcome.problem);
+        measure(self, settings, directory, patience);
     }
 
     fn values(&mut self) -> Values {

@@ -8,6 +8,7 @@ mod inspected;
 mod lab;
 mod loads;
 mod machine_faults;
+mod measured;
 mod methods;
 #[allow(dead_code, reason = "other tests look closer at what it reads")]
 #[path = "../verbs/perfetto_reader.rs"]

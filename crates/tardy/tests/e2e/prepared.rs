@@ -1,11 +1,9 @@
 //! A virtual machine in which commands run before the measurement: they make devices, or go on beside it.
 
-use archive::manifest::RunState;
+use crate::measured::measure;
 use archive::settings::RunSettings;
 use machines::qemu::QemuTarget;
-use machines::stop::StopRequests;
 use machines::{Caveat, Command, Exit, Output, RunningCommand, Target, TargetError};
-use runner::run::{RunRequest, TimeLimits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,17 +24,7 @@ impl Prepared {
 
     /// A run with these settings into this directory, which must succeed.
     pub fn measure(&mut self, settings: RunSettings, directory: PathBuf) {
-        let request = RunRequest {
-            id: "prepared".into(),
-            directory,
-            command: Vec::new(),
-            tool_version: "0".into(),
-            meter: "tardy-meter".into(),
-            limits: TimeLimits { prepare: PATIENCE, ..TimeLimits::of(&settings, PATIENCE) },
-            settings,
-        };
-        let outcome = runner::run::run(self, &request, &StopRequests::default(), &mut |_| {}).unwrap();
-        assert_eq!(outcome.state, RunState::Complete, "{:?}", outcome.problem);
+        measure(self, settings, directory, PATIENCE);
     }
 
     fn run(&mut self, words: &[String]) -> Result<(), TargetError> {
