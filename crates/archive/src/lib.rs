@@ -35,6 +35,7 @@ pub mod problem;
 pub mod reader;
 pub mod recorded;
 pub mod recorded_pages;
+pub mod roles;
 pub mod sample;
 pub mod samples_file;
 pub mod settings;

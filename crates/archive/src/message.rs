@@ -10,6 +10,7 @@ use crate::histogram::Histogram;
 pub use crate::loss::{Loss, LossKind};
 use crate::planned::PlannedStep;
 pub use crate::problem::{Problem, Severity};
+use crate::roles::RoleFigures;
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
@@ -167,6 +168,8 @@ pub enum Message {
     OutputCounts(OutputCounts),
     /// Said by the host, which asks the board; a later message replaces an earlier one.
     StimulusBoard(Box<StimulusBoard>),
+    /// Said by the host at the end, of each other machine of the measurement.
+    Role(Box<RoleFigures>),
     Loss(Loss),
     Problem(Problem),
     End {

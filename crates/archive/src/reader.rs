@@ -18,6 +18,7 @@ use crate::message::{Ending, FileKind, LoadReport, Loss, Message, Problem, RunPh
 use crate::planned::PlannedStep;
 use crate::problem::Remark;
 use crate::recorded::{FlightRecording, RECORDED_FILE, RECORDED_VERSION, Recorded};
+use crate::roles::{RoleFigures, RunRole};
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::{Spike, SpikeReason};
@@ -81,6 +82,8 @@ pub struct Run {
     /// The step of a plan that the run belongs to.
     pub planned: Option<PlannedStep>,
     pub meter_version: Option<String>,
+    /// Of the boot of the target in which it ran.
+    pub boot_id: Option<String>,
     /// CLOCK_REALTIME minus CLOCK_MONOTONIC of the target, in ns.
     pub realtime_offset_ns: Option<i64>,
     pub environment: Option<Environment>,
@@ -94,6 +97,8 @@ pub struct Run {
     pub output: OutputCounts,
     /// What an external board measured that gave the stimuli.
     pub stimulus_board: Option<StimulusBoard>,
+    /// What the other machines of the same measurement measured.
+    pub roles: BTreeMap<RunRole, RoleFigures>,
     /// In chronological order, without dropped ones; those recorded afterwards come last. At most [`SPIKES_MAX`].
     pub spikes: Vec<Spike>,
     /// Spikes that were left out because there were too many.
@@ -260,8 +265,9 @@ impl Run {
 
     fn apply(&mut self, message: Message) {
         match message {
-            Message::Hello { meter_version, realtime_ns, monotonic_ns, .. } => {
+            Message::Hello { meter_version, boot_id, realtime_ns, monotonic_ns, .. } => {
                 self.meter_version = Some(meter_version);
+                self.boot_id = Some(boot_id).filter(|id| !id.is_empty());
                 self.realtime_offset_ns = realtime_ns.checked_sub(monotonic_ns);
             }
             // The host wrote it before the target sent anything.
@@ -297,6 +303,7 @@ impl Run {
                 self.output.lines.extend(counts.lines.into_iter().take(room));
             }
             Message::StimulusBoard(board) => self.stimulus_board = Some(board.normalised()),
+            Message::Role(figures) => drop(self.roles.insert(figures.role, figures.normalised())),
             Message::Loss(loss) => self.losses.push(loss),
             Message::Problem(problem) => self.problems.push(problem),
             Message::End { ending, monotonic_ns } => self.ending = Some((ending, monotonic_ns)),

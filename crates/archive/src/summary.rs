@@ -3,11 +3,13 @@
 mod bars;
 mod counted;
 mod figures;
+mod roles;
 mod stimulus;
 
 pub use bars::{CpuHistogram, HistogramBar};
 pub use counted::{BESIDE_NS, CountedText, PrintedLine, SpikeBeside};
 pub use figures::LatencyFigures;
+pub use roles::RoleSummary;
 pub use stimulus::StimulusBoardSummary;
 
 use crate::causes::RunCauses;
@@ -190,6 +192,10 @@ pub struct RunSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub stimulus_board: Option<StimulusBoardSummary>,
+    /// What the other machines of the same measurement measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub roles: Vec<RoleSummary>,
     /// What the kernel counted, over the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterSummary>,
@@ -288,6 +294,7 @@ impl RunSummary {
             loads: run.loads.clone(),
             counted: counted::counted(run, start),
             stimulus_board: run.stimulus_board.as_ref().map(StimulusBoardSummary::of),
+            roles: run.roles.values().map(|figures| RoleSummary::of(figures, run.boot_id.as_deref())).collect(),
             counters: condensed(&run.counters),
             kernel_series: kernel_series(run),
             latency_traces: latency_traces(run),

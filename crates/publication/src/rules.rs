@@ -74,7 +74,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         kind: "names of boards",
         action: Action::Target,
-        fields: &["Manifest.target", "PlannedStep.target"],
+        fields: &["Manifest.target", "PlannedStep.target", "RoleFigures.target"],
         reason: "the user chose it; `local` and the virtual machines of tardy stay",
     },
     Rule {
@@ -98,7 +98,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         kind: "boots",
         action: Action::Name("boot"),
-        fields: &["hello.boot_id"],
+        fields: &["hello.boot_id", "RoleFigures.boot_id"],
         reason: "it names one boot of one machine in its logs",
     },
     Rule {

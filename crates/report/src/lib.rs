@@ -15,6 +15,7 @@ mod number;
 mod plot;
 mod png;
 pub mod problem;
+pub mod roles;
 pub mod stimulus;
 mod template;
 mod thinning;

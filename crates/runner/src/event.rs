@@ -18,6 +18,7 @@ pub enum StopReason {
     NewerStream,
     ArchiveNotWritten,
     Stuck,
+    OthersEnded,
 }
 
 impl fmt::Display for StopReason {
@@ -27,6 +28,7 @@ impl fmt::Display for StopReason {
             Self::NewerStream => "it speaks a newer stream version",
             Self::ArchiveNotWritten => "the archive cannot be written",
             Self::Stuck => "it is stuck",
+            Self::OthersEnded => "the other machine has ended",
         })
     }
 }
@@ -122,6 +124,7 @@ impl Event {
             | Message::Watched(_)
             | Message::OutputCounts(_)
             | Message::StimulusBoard(_)
+            | Message::Role(_)
             | Message::LatencyTrace(_)
             | Message::KernelSeries(_)
             | Message::SpikeDropped { .. }

@@ -9,5 +9,6 @@ pub mod facts;
 pub mod plan;
 pub mod problem;
 pub mod restore;
+pub mod roles;
 pub mod run;
 pub mod stimulus;

@@ -13,6 +13,8 @@ pub use received::RECEIVED_FILE;
 use crate::event::Event;
 use crate::problem::RunProblem;
 use crate::restore::{RestoreError, restore};
+use crate::roles::Part;
+use crate::roles::problem::RoleProblem;
 use crate::stimulus::problem::StimulusProblem;
 use crate::stimulus::{Board, connect};
 use archive::ARCHIVE_VERSION;
@@ -20,6 +22,7 @@ use archive::manifest::{Manifest, RunState};
 use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::planned::PlannedStep;
 use archive::reader::Run;
+use archive::roles::RoleFigures;
 use archive::settings::RunSettings;
 use archive::write_error::WriteError;
 use archive::writer::{RunWriter, give_up};
@@ -70,6 +73,9 @@ pub enum RunError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// Another machine of the same measurement failed.
+    #[error(transparent)]
+    Role(#[from] RoleProblem),
 }
 
 /// Runs one measurement and archives it. Events are passed to `watch` as they happen, from this thread.
@@ -114,28 +120,52 @@ pub fn run_step(
     run_with(target, request, Extras { planned, ..Extras::default() }, stop, watch)
 }
 
-/// Data that the host adds to the meter's.
+/// Runs one machine of a measurement that has several, in step with the others; their runs are in other threads.
+///
+/// # Errors
+/// As [`run`], and if another machine failed before this one started.
+pub fn run_in_role(
+    target: &mut dyn Target,
+    request: &RunRequest,
+    planned: Option<&PlannedStep>,
+    part: &Part,
+    stop: &StopRequests,
+    watch: &mut dyn FnMut(Event),
+) -> Result<RunOutcome, RunError> {
+    let outcome = run_with(target, request, Extras { planned, part: Some(part), ..Extras::default() }, stop, watch);
+    outcome.inspect_err(|error| part.has_failed(error.to_string()))
+}
+
+/// Data that the host adds to the meter's, and the run's part among others.
 #[derive(Clone, Copy, Default)]
 struct Extras<'a> {
     planned: Option<&'a PlannedStep>,
     counted: Option<&'a CountedOutput>,
+    part: Option<&'a Part>,
 }
 
 /// What the host follows beside the meter.
 struct Beside<'a> {
     counted: Option<&'a CountedOutput>,
     board: Option<Board>,
+    part: Option<&'a Part>,
 }
 
 fn run_with(
     target: &mut dyn Target,
     request: &RunRequest,
-    Extras { planned, counted }: Extras<'_>,
+    Extras { planned, counted, part }: Extras<'_>,
     stop: &StopRequests,
     watch: &mut dyn FnMut(Event),
 ) -> Result<RunOutcome, RunError> {
     watch(Event::Phase(RunPhase::Check));
     target.prepare()?;
+    if let Some(Err(problem)) = part.map(|part| part.wait_for_its_turn(stop)) {
+        if let Err(error) = target.close() {
+            watch(Event::NotGivenBack(Problem::new(Severity::Notice, &error)));
+        }
+        return Err(problem.into());
+    }
     let caveat = target.caveat();
     let emulated = caveat.is_some_and(Caveat::is_emulated);
     let virtual_time = caveat.is_some_and(Caveat::is_virtual_time);
@@ -158,7 +188,7 @@ fn run_with(
     // Before anything happens on the target: without its stimuli there is nothing to measure.
     let board = request.settings.stimulus.as_ref().map(|asked| connect(asked, request.settings.interval_ns, stop));
     let beside = match board.transpose() {
-        Ok(board) => Ok(Beside { counted, board }),
+        Ok(board) => Ok(Beside { counted, board, part }),
         Err(problem) => Err(Problem::new(Severity::Invalid, &problem)),
     };
     let measured = match beside {
@@ -181,7 +211,7 @@ fn run_with(
             }
         }
     };
-    finish(target, request, &facts, received, writer, watch)
+    finish(target, request, (&facts, part), received, writer, watch)
 }
 
 /// Fetches the rest of a run that continued without its connection, into its archive.
@@ -216,7 +246,7 @@ pub fn collect(
     let limits = limits_on(target, request);
     let session = Session::new(command, &mut writer, &limits, stop, watch);
     let facts = session.resuming(&before).keeping(Some(&mut received)).follow();
-    finish(target, request, &facts, Some(received), writer, watch)
+    finish(target, request, (&facts, None), Some(received), writer, watch)
 }
 
 /// What became of the stimulus board of a run that goes on without its host; said once.
@@ -234,7 +264,7 @@ fn left_board(request: &RunRequest) -> Option<Problem> {
 fn finish(
     target: &mut dyn Target,
     request: &RunRequest,
-    facts: &Facts,
+    (facts, part): (&Facts, Option<&Part>),
     received: Option<Received>,
     mut writer: RunWriter,
     watch: &mut dyn FnMut(Event),
@@ -250,7 +280,18 @@ fn finish(
         // If that could not be stored, this may fail, too; the manifest has space reserved for it.
         let _ = report(problem, &mut writer, watch);
     }
-    let (state, problem) = ending::state_of(facts);
+    let (mut state, mut problem) = ending::state_of(facts);
+    if let Some(part) = part {
+        let figures = figures_of(target.name(), request, part, (state, problem.as_ref()), &writer);
+        let others = part.exchange(figures);
+        for other in &others {
+            // If the archive cannot be written, its state says so.
+            let _ = writer.append(&Message::Role(Box::new(other.clone())));
+        }
+        if let Some(early) = ending::early_end(facts, state, &others, part.failure_of_another()) {
+            (state, problem) = (RunState::Interrupted, Some(Problem::new(Severity::Notice, &early)));
+        }
+    }
     let directory = writer.finish(state, problem.clone(), unix_ns())?;
     if let Some(received) = received.filter(|_| !facts.left_behind && facts.storage_failure.is_none()) {
         target.let_go();
@@ -262,6 +303,19 @@ fn finish(
         watch(Event::NotGivenBack(Problem::new(Severity::Notice, &error)));
     }
     Ok(RunOutcome { directory, state, problem })
+}
+
+/// What the run has measured, for those of the other machines.
+fn figures_of(
+    target: &str,
+    request: &RunRequest,
+    part: &Part,
+    (state, problem): (RunState, Option<&Problem>),
+    writer: &RunWriter,
+) -> RoleFigures {
+    let run = Run::open_without_seconds(writer.directory()).unwrap_or_default();
+    let ending = problem.map(|problem| problem.text.clone());
+    RoleFigures { state, ending, ..RoleFigures::of(part.role(), target, request.settings.method.clone(), &run) }
 }
 
 /// Stores and reports a problem that the host found.
@@ -302,6 +356,7 @@ fn measure(
         .keeping(received)
         .counting(beside.counted)
         .stimulated_by(beside.board, request.settings.duration_ns.map(Duration::from_nanos))
+        .in_step(beside.part)
         .follow())
 }
 

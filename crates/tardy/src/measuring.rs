@@ -6,6 +6,7 @@ pub mod ending;
 pub mod live_causes;
 pub mod machine;
 pub mod request;
+pub mod roles;
 pub mod rounds;
 pub mod signals;
 pub mod variant;

@@ -18,6 +18,7 @@ pub mod kernel_tracers;
 pub mod latency_columns;
 pub mod page;
 pub mod progress;
+pub mod roles;
 pub mod screen;
 pub mod stimulus;
 pub mod summary;

@@ -14,6 +14,7 @@ mod kernel_tracers;
 mod latency_columns;
 mod ledger;
 mod machine;
+mod roles;
 mod settings;
 mod spikes;
 mod stimulus;
@@ -69,6 +70,7 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
                     li { a href="#distribution" { "How often, how late" } }
                     li { a href="#time" { "When" } }
                     @if summary.stimulus_board.is_some() { li { a href="#stimulus-board" { (crate::stimulus::TITLE) } } }
+                    @if !summary.roles.is_empty() { li { a href="#roles" { (crate::roles::TITLE) } } }
                     @if summary.storage.is_some() { li { a href="#block-requests" { "Where the time went" } } }
                     @if plots.counters.is_some() { li { a href="#counters" { "What the machine did" } } }
                     @if !summary.counted.is_empty() { li { a href="#counted" { (crate::counted::TITLE) } } }
@@ -97,6 +99,7 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
                  account below. Equal distances between the peaks suggest a periodic cause."
             }))
             (stimulus::section(summary, plots))
+            (roles::section(summary))
             (block_requests::section(summary))
             (counters::section(summary, plots))
             (counted::section(summary))

@@ -4,6 +4,7 @@ use super::Plan;
 use super::document::{Problems, Section, Written};
 use super::nearest::nearest;
 use super::step::Step;
+use archive::roles::RunRole;
 use toml::de::DeValue;
 
 /// A limit and its steps.
@@ -18,6 +19,8 @@ pub struct PlanLimit {
     pub kernels: Vec<String>,
     pub loads: Vec<String>,
     pub variants: Vec<String>,
+    /// Whose figures it limits, where the stimuli come from another machine.
+    pub roles: Vec<RunRole>,
 }
 
 impl PlanLimit {
@@ -71,13 +74,25 @@ fn limit(mut section: Section, plan: &Plan, problems: &mut Problems) -> Option<P
     };
     let (targets, kernels) = (names("target", &targets), names("kernel", &kernels));
     let (loads, variants) = (names("load", &loads), names("variant", &variants));
+    let roles = roles(&mut section, problems);
     let span = section.span().clone();
     section.finish(problems);
     match text {
-        Some(limit) => Some(PlanLimit { limit, allow, targets, kernels, loads, variants }),
+        Some(limit) => Some(PlanLimit { limit, allow, targets, kernels, loads, variants, roles }),
         None => {
             problems.add(&span, "a limit needs `limit`, like \"latency < 100us\"");
             None
         }
     }
+}
+
+fn roles(section: &mut Section, problems: &mut Problems) -> Vec<RunRole> {
+    let mut roles = Vec::new();
+    for written in section.list("role", problems).unwrap_or_default() {
+        match [RunRole::Target, RunRole::Stimulus].into_iter().find(|role| role.to_string() == written.text) {
+            Some(role) => roles.push(role),
+            None => problems.add_at(written.line, format!("role: `{}` is neither target nor stimulus", written.text)),
+        }
+    }
+    roles
 }

@@ -117,6 +117,11 @@ pub struct PlanOption {
 }
 
 impl PlanOption {
+    /// Whether it sets this key.
+    pub fn sets(&self, key: TextKey) -> bool {
+        matches!(self.choice, Choice::Text(found, _) if found == key)
+    }
+
     /// Whether both set the same key.
     fn is_of_the_same_key(&self, other: &Self) -> bool {
         let is_setting = |option: &Self| matches!(option.choice, Choice::Setting(_));

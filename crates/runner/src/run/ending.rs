@@ -1,9 +1,12 @@
 //! Determines how a run ended from what was observed.
 
 use crate::problem::RunProblem;
+use crate::roles::Others;
+use crate::roles::problem::RoleProblem;
 use archive::manifest::RunState;
 use archive::message::{Ending, RunPhase};
 use archive::problem::{Problem, Severity};
+use archive::roles::{RoleFigures, RunRole};
 use machines::Exit;
 use std::time::Duration;
 
@@ -26,6 +29,8 @@ pub struct Facts {
     pub phase: Option<RunPhase>,
     /// Requests to stop by the user or a signal.
     pub stop_requests: usize,
+    /// Asked to end because of the runs of other machines.
+    pub for_others: Option<Others>,
     /// Killed because of a second request to stop.
     pub killed_by_request: bool,
     /// A phase was stuck for this reason.
@@ -76,6 +81,28 @@ pub fn state_of(facts: &Facts) -> (RunState, Option<Problem>) {
     }
 }
 
+/// Whether a run that is sound by itself is short because of another one.
+pub fn early_end(
+    facts: &Facts,
+    state: RunState,
+    others: &[RoleFigures],
+    failure: Option<(RunRole, String, String)>,
+) -> Option<RoleProblem> {
+    if state != RunState::Complete {
+        return None;
+    }
+    if let Some((role, target, why)) = failure {
+        return Some(RoleProblem::EndedEarly { role, target, why: Some(why) });
+    }
+    let broken = others.iter().find(|other| other.state != RunState::Complete);
+    let missing = others.first().filter(|_| facts.for_others == Some(Others::AreMissing));
+    broken.or(missing).map(|other| RoleProblem::EndedEarly {
+        role: other.role,
+        target: other.target.clone(),
+        why: other.ending.clone(),
+    })
+}
+
 /// `None`: the run ended as requested.
 fn explanation(facts: &Facts) -> Option<(RunState, RunProblem)> {
     let failed = |kind| Some((RunState::Failed, kind));
@@ -97,6 +124,7 @@ fn explanation(facts: &Facts) -> Option<(RunState, RunProblem)> {
         (Some(Stuck::Silent { limit }), _) => failed(RunProblem::Silent { phase, limit, last_words }),
         (Some(Stuck::PhaseTooLong { limit }), _) => failed(RunProblem::PhaseTooLong { phase, limit, last_words }),
         (None, Some(Ending::Complete)) => None,
+        (None, Some(Ending::Stopped)) if facts.for_others.is_some() && facts.stop_requests == 0 => None,
         (None, Some(Ending::Stopped)) if facts.stop_requests > 0 => interrupted(RunProblem::Stopped),
         (None, Some(Ending::Stopped)) => interrupted(RunProblem::StoppedBySignal),
         (None, Some(Ending::LinkLost)) => failed(RunProblem::LinkLost),

@@ -6,6 +6,7 @@ use super::ending::{Facts, Stuck};
 use super::limits::TimeLimits;
 use super::received::Received;
 use crate::event::{Event, StopReason};
+use crate::roles::{Others, Part};
 use crate::stimulus::Board;
 use archive::STREAM_VERSION;
 use archive::absence::SpikeAbsences;
@@ -37,6 +38,8 @@ pub struct Session<'a> {
     received: Option<&'a mut Received>,
     counted: Option<&'a CountedOutput>,
     board: Option<Board>,
+    /// Its part among the runs of one measurement.
+    part: Option<&'a Part>,
     /// Length of the measurement that the board is asked for.
     measured: Option<Duration>,
     /// The user's request to stop waits until the board has ended.
@@ -72,6 +75,7 @@ impl<'a> Session<'a> {
             received: None,
             counted: None,
             board: None,
+            part: None,
             measured: None,
             holds_request: false,
             stores_afterwards: false,
@@ -111,6 +115,12 @@ impl<'a> Session<'a> {
         self
     }
 
+    /// Keeps the run in step with those of other machines.
+    pub fn in_step(mut self, part: Option<&'a Part>) -> Self {
+        self.part = part;
+        self
+    }
+
     /// Processes the bytes received before the connection was lost.
     pub fn resuming(mut self, before: &[u8]) -> Self {
         let items = self.decoder.push(before);
@@ -135,6 +145,7 @@ impl<'a> Session<'a> {
             self.report_what_was_said();
             self.keep_what_was_counted();
             self.follow_board();
+            self.heed_others();
             self.report_what_the_host_saw(false);
             if !self.heed_requests() || !self.heed_limits() {
                 self.command.kill();
@@ -172,6 +183,9 @@ impl<'a> Session<'a> {
         self.report_what_was_said();
         self.keep_what_was_counted();
         self.finish_board();
+        if let Some(part) = self.part {
+            part.has_measured();
+        }
         self.report_what_the_host_saw(true);
         self.facts.phase = self.phase;
         self.facts.diagnostics = self.command.diagnostics();
@@ -241,6 +255,29 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Other machines wait for this one.
+    fn show_others(&self, phase: RunPhase) {
+        match (self.part, phase) {
+            (Some(part), RunPhase::Measure) => part.measures(),
+            (Some(part), RunPhase::Collect | RunPhase::Restore) => part.has_measured(),
+            _ => {}
+        }
+    }
+
+    /// Ends the run when those of other machines do.
+    fn heed_others(&mut self) {
+        let Some(part) = self.part.filter(|_| self.stopping_since.is_none()) else { return };
+        // What has measured ends by itself.
+        if matches!(self.phase, Some(RunPhase::Collect | RunPhase::Restore)) || self.facts.ending.is_some() {
+            return;
+        }
+        let others = part.others();
+        if others != Others::Measure {
+            self.facts.for_others = Some(others);
+            self.ask_to_stop(StopReason::OthersEnded);
+        }
+    }
+
     fn report_what_the_host_saw(&mut self, last: bool) {
         for (spike, due_ns, seen_ns) in std::mem::take(&mut self.unseen) {
             match self.command.outside(due_ns, seen_ns, last) {
@@ -298,6 +335,7 @@ impl<'a> Session<'a> {
                 self.phase = Some(*phase);
                 self.phase_since = self.listened;
                 self.conduct_board(*phase);
+                self.show_others(*phase);
             }
             Item::Message(Message::Problem(problem)) if problem.severity == Severity::Invalid => {
                 self.facts.invalid = Some(problem.clone());
@@ -359,6 +397,10 @@ impl<'a> Session<'a> {
             if let Some(board) = &mut self.board {
                 board.stop(self.listened);
             }
+            return true;
+        }
+        if first && requests == 1 && self.part.is_some_and(Part::is_needed) {
+            // Stimuli that it no longer answers would count as lost: it ends when the other run has.
             return true;
         }
         if first && requests == 1 {

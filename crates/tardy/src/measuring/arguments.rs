@@ -4,6 +4,7 @@ mod extent;
 mod load;
 mod output;
 pub mod planned;
+mod roles;
 mod stimulus;
 mod thread_file;
 mod trace;
@@ -13,6 +14,7 @@ pub mod words;
 pub use extent::ExtentArguments;
 pub use load::LoadArguments;
 pub use output::{OutputArguments, Showing};
+pub use roles::RoleSettings;
 pub use trace::{TraceArguments, TraceDefaults};
 
 use crate::exit::UsageError;
@@ -21,12 +23,12 @@ use crate::options::quantity::{
 };
 use archive::method::{Method, MethodRequest};
 use archive::settings::{Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
-use archive::stimulus::StimulusRequest;
 use clap::{Args, ValueEnum};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use stimulus::StimulusSource;
 use thiserror::Error;
 use tracer::TracerArguments;
 
@@ -45,9 +47,10 @@ pub struct RunArguments {
     /// What a sample measures: a method with its options, like semaphore:kind=sysv; `tardy methods` lists them
     #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "timer", value_parser = MethodRequest::parse, help_heading = "Measurement")]
     method: MethodRequest,
-    /// Have an external board give the stimuli of --method gpio and measure the answers, too: latmon:ADDRESS
-    #[arg(long, value_name = "latmon:ADDRESS", value_parser = StimulusRequest::parse, help_heading = "Measurement")]
-    stimulus: Option<StimulusRequest>,
+    /// Have another target give the stimuli of --method and measure the round trips, like logger:port=/dev/ttyUSB0; or an
+    /// external board, latmon:ADDRESS
+    #[arg(long, value_name = "NAME[:KEY=VALUE,...]|latmon:ADDRESS", value_parser = StimulusSource::parse, help_heading = "Measurement")]
+    stimulus: Option<StimulusSource>,
     /// Have fio on the target run the jobs of this job file: --method storage:engine=fio
     #[arg(long, value_name = "FILE", help_heading = "Measurement")]
     fio: Option<PathBuf>,
@@ -163,6 +166,15 @@ impl RunArguments {
 
     /// The settings for the meter. A machine in virtual time keeps every sample and is traced only on request.
     pub fn settings(&self, virtual_time: bool) -> Result<RunSettings, UsageError> {
+        let settings = self.undivided_settings(virtual_time)?;
+        match self.divided(&settings, virtual_time)? {
+            Some((target, _)) => Ok(target),
+            None => Ok(settings),
+        }
+    }
+
+    /// The same where one machine has every role.
+    fn undivided_settings(&self, virtual_time: bool) -> Result<RunSettings, UsageError> {
         let duration_ns = self.extent.duration.or(if self.cycles.is_some() { None } else { Some(DURATION_NS_DEFAULT) });
         Ok(RunSettings {
             interval_ns: self.interval,

@@ -5,6 +5,7 @@ use super::arguments::Showing;
 use crate::archives::block_requests;
 use crate::archives::explaining::explain_run;
 use crate::exit::Exit;
+use crate::measuring::roles::RolesEnded;
 use crate::measuring::signals::Signals;
 use crate::refusal::{NothingMeasured, NothingWoke};
 use crate::terminal::json;
@@ -13,6 +14,7 @@ use crate::terminal::progress::Progress;
 use crate::terminal::summary::summary_page;
 use archive::manifest::RunState;
 use archive::message::{Problem, RunPhase, Severity};
+use archive::problem::Remark;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use report::account::problems;
@@ -50,6 +52,36 @@ pub fn conclude(
     Ok(exit_of(&summary))
 }
 
+/// The same for both machines of a measurement whose stimuli one of them gives. The summary is that of the target, with the
+/// figures of the other machine.
+///
+/// # Errors
+/// As [`conclude`].
+pub fn conclude_roles(
+    ended: RolesEnded,
+    signals: &Signals,
+    progress: &mut Progress,
+    showing: Showing,
+) -> anyhow::Result<Exit> {
+    signals.measuring_is_over();
+    let (target, stimulus) = ended.measured().inspect_err(|_| progress.clear())?;
+    let Some(stimulus) = stimulus else { return conclude(Ok(target), signals, progress, showing) };
+    let run = Run::open(&stimulus.directory)?;
+    if let Some(problem) = unmeasured(&stimulus, &run) {
+        progress.clear();
+        // What the target has is no measurement either.
+        return Err(discarded(&target, problem).into());
+    }
+    let summary = RunSummary::of(&run, &[]);
+    let exit = conclude(Ok(target), signals, progress, showing)?;
+    if !summary.valid {
+        let machine = printable(&summary.target);
+        complain!("tardy: the stimulus machine ({machine}): {}", printable(&Remark::joined(&summary.invalid_because)));
+        return Ok(Exit::NotMeasured);
+    }
+    Ok(exit)
+}
+
 /// Opens the archive of a run that has just ended.
 ///
 /// # Errors
@@ -74,6 +106,11 @@ pub fn measured(
 /// Removes the archive of a run that failed before it measured: it holds no measurement, and would be the latest run.
 /// The console output of a machine is kept.
 fn discard_unmeasured(outcome: &RunOutcome, run: &Run) -> Option<NothingMeasured> {
+    unmeasured(outcome, run).map(|reason| discarded(outcome, reason))
+}
+
+/// Why a run failed before it measured.
+fn unmeasured(outcome: &RunOutcome, run: &Run) -> Option<Problem> {
     let began = run.phases.iter().any(|(phase, _)| *phase == RunPhase::Measure);
     let measured = began || run.threads.values().any(|thread| thread.totals.cycles > 0);
     let (Some(problem), RunState::Failed, false) = (&outcome.problem, outcome.state, measured) else { return None };
@@ -82,7 +119,7 @@ fn discard_unmeasured(outcome: &RunOutcome, run: &Run) -> Option<NothingMeasured
     }
     // The reason is more useful than the fact that it ended the meter.
     let reason = run.problems.iter().find(|problem| problem.severity == Severity::Invalid).unwrap_or(problem);
-    Some(discarded(outcome, reason.clone()))
+    Some(reason.clone())
 }
 
 /// Whether the program ended before one of its threads had woken up.

@@ -117,6 +117,17 @@ pub fn open_emulated(
     Ok(QemuTarget::new(name, machine, &meter, &cache, stop))
 }
 
+/// Checks that a target exists, before anything is measured.
+///
+/// # Errors
+/// A [`UsageError`] that names the fix.
+pub fn find_target(name: &str) -> Result<(), UsageError> {
+    if name == local::NAME {
+        return Ok(());
+    }
+    TargetFiles::of_process().find(name).map(drop).map_err(usage)
+}
+
 /// Whether a target's clock counts executed instructions; `false` for a target that does not exist.
 pub fn is_in_virtual_time(name: &str) -> bool {
     TargetFiles::of_process().read(name).is_ok_and(|machine| machine.backend == Backend::Virtual)

@@ -1,19 +1,21 @@
 //! A valid plan: its options are options of `tardy run`, its limits are limits, its steps can be started.
 
-use crate::measuring::arguments::RunArguments;
+use crate::exit::UsageError;
+use crate::measuring::arguments::{RoleSettings, RunArguments};
 use crate::measuring::machine::is_in_virtual_time;
 use crate::options::limits::{confidence, limits_of, time_of_limit};
 use crate::options::quantity::positive_time_ns;
 use archive::planned::{PlannedLimit, PlannedStep};
+use archive::roles::RunRole;
 use archive::settings::RunSettings;
 use judge::limit::{Limit, Rate};
 use judge::machine::DoubtKind;
 use judge::step::counted_ns;
 use machines::local;
 use runner::plan::document::{Problem, Written};
-use runner::plan::options::{Choice, PlanOption, TextKey, over};
+use runner::plan::options::{TextKey, over};
 use runner::plan::step::Step;
-use runner::plan::{Plan, Variant};
+use runner::plan::{Plan, PlanLimit, Variant};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -34,6 +36,36 @@ pub struct CheckedStep {
     pub step: Step,
     pub settings: RunSettings,
     pub silence: Duration,
+    pub limits: Vec<Limit>,
+    pub planned: PlannedStep,
+    /// The other machine, if one gives the stimuli.
+    pub stimulus: Option<CheckedRole>,
+}
+
+impl CheckedStep {
+    /// Measurement time in ns, which is that of the stimuli where another machine gives them.
+    pub fn duration_ns(&self) -> Option<u64> {
+        duration_ns(self.stimulus.as_ref().map_or(&self.settings, |stimulus| &stimulus.settings))
+    }
+
+    /// Each limit as written and as read, of every machine.
+    pub fn limits_as_read(&self) -> impl Iterator<Item = (&PlanLimit, &Limit)> {
+        let of_role = |role| self.step.limits.iter().filter(move |limit| is_of_role(limit, role));
+        let of_stimulus = self.stimulus.iter().flat_map(|stimulus| &stimulus.limits);
+        of_role(RunRole::Target).zip(&self.limits).chain(of_role(RunRole::Stimulus).zip(of_stimulus))
+    }
+}
+
+/// Whether a limit is for this machine of a step.
+fn is_of_role(limit: &PlanLimit, role: RunRole) -> bool {
+    if limit.roles.is_empty() { role == RunRole::Target } else { limit.roles.contains(&role) }
+}
+
+/// Another machine of a step.
+#[derive(Debug, Clone)]
+pub struct CheckedRole {
+    pub machine: String,
+    pub settings: RunSettings,
     pub limits: Vec<Limit>,
     pub planned: PlannedStep,
 }
@@ -81,15 +113,18 @@ impl CheckedPlan {
 
     /// Measurement time of all steps together in ns; `None` if one of them has no end.
     pub fn duration_ns(&self) -> Option<u64> {
-        self.steps.iter().map(|step| duration_ns(&step.settings)).sum()
+        self.steps.iter().map(CheckedStep::duration_ns).sum()
     }
 }
 
 /// Measurement time of a run in ns: the shorter of its duration and its cycles.
-pub fn duration_ns(settings: &RunSettings) -> Option<u64> {
+fn duration_ns(settings: &RunSettings) -> Option<u64> {
     let counted = settings.cycles.map(|cycles| cycles.saturating_mul(settings.interval_ns));
     settings.duration_ns.into_iter().chain(counted).min()
 }
+
+/// Limits of one machine: as written, as read, and the latency above which its run counts samples.
+type Limits = (Vec<PlannedLimit>, Vec<Limit>, Option<i64>);
 
 struct Problems(Vec<Problem>);
 
@@ -175,22 +210,23 @@ impl Problems {
         let mut settings = match arguments.settings(is_in_virtual_time(&step.target)) {
             Ok(settings) => settings,
             Err(error) => {
-                let tracer = |option: &&PlanOption| matches!(option.choice, Choice::Text(TextKey::Tracer, _));
-                let line = step.options.iter().find(tracer).map(|option| option.line);
-                self.add(line, format!("step {} ({}): {error}", step.number, step.title()));
+                let has_stimulus = step.options.iter().any(|option| option.sets(TextKey::Stimulus));
+                let key = if has_stimulus { TextKey::Stimulus } else { TextKey::Tracer };
+                self.add_to_step(&step, key, &error);
                 return None;
             }
         };
-        let default = plan.allow.as_ref().map_or(ALLOW_DEFAULT, |allow| &allow.text);
-        let limits: Vec<PlannedLimit> = step.limits.iter().map(|limit| planned_limit(limit, default)).collect();
-        let read = limits_of(&limits);
-        match counted_ns(&read) {
-            Ok(counted) => settings.limit_ns = counted,
-            Err(why) => {
-                self.add(step.limits.first().map(|limit| limit.limit.line), why.to_string());
+        let role = match arguments.stimulus_machine(&step.target, is_in_virtual_time(&step.target)) {
+            Ok(role) => role,
+            Err(error) => {
+                self.add_to_step(&step, TextKey::Stimulus, &error);
                 return None;
             }
-        }
+        };
+        self.check_roles_of_limits(&step, role.is_some())?;
+        let default = plan.allow.as_ref().map_or(ALLOW_DEFAULT, |allow| &allow.text);
+        let (limits, read, counted) = self.limits(&step, RunRole::Target, default)?;
+        settings.limit_ns = counted;
         let planned = PlannedStep {
             plan: plan.name.clone(),
             text: plan.text.clone(),
@@ -205,11 +241,60 @@ impl Problems {
             confidence_percent: confidence * 100.0,
             accept: plan.accept.iter().map(|written| written.text.clone()).collect(),
         };
-        Some(CheckedStep { silence: arguments.silence(), step, settings, limits: read, planned })
+        let stimulus = match role {
+            Some(role) => Some(self.role(role, &step, &planned, default)?),
+            None => None,
+        };
+        Some(CheckedStep { silence: arguments.silence(), step, settings, limits: read, planned, stimulus })
+    }
+
+    /// The machine that gives the stimuli of a step, with its own limits.
+    fn role(&mut self, role: RoleSettings, step: &Step, planned: &PlannedStep, default: &str) -> Option<CheckedRole> {
+        let RoleSettings { machine, mut settings } = role;
+        let (limits, read, counted) = self.limits(step, RunRole::Stimulus, default)?;
+        settings.limit_ns = counted;
+        // The kernel that the plan chooses is the target's.
+        let planned = PlannedStep { target: machine.clone(), kernel: None, limits, ..planned.clone() };
+        Some(CheckedRole { machine, settings, limits: read, planned })
+    }
+
+    /// The limits of one machine of a step, as written and as read, and the latency that its run counts.
+    fn limits(&mut self, step: &Step, role: RunRole, default: &str) -> Option<Limits> {
+        let of_role = |limit: &&PlanLimit| is_of_role(limit, role);
+        let limits: Vec<PlannedLimit> =
+            step.limits.iter().filter(of_role).map(|limit| planned_limit(limit, default)).collect();
+        let read = limits_of(&limits);
+        match counted_ns(&read) {
+            Ok(counted) => Some((limits, read, counted)),
+            Err(why) => {
+                self.add(step.limits.iter().find(of_role).map(|limit| limit.limit.line), why.to_string());
+                None
+            }
+        }
+    }
+
+    /// Two machines have two kinds of latency, and only the plan knows which one is limited.
+    fn check_roles_of_limits(&mut self, step: &Step, has_roles: bool) -> Option<()> {
+        let Some(wrong) = step.limits.iter().find(|limit| limit.roles.is_empty() == has_roles) else { return Some(()) };
+        let text = match has_roles {
+            true => {
+                "this limit needs a `role`: \"stimulus\" for the round trips that the stimulus machine measures, \"target\" for \
+                 what the target itself measures"
+            }
+            false => "a limit has a `role` only where `stimulus` in [measurement] names a machine",
+        };
+        self.add(Some(wrong.limit.line), text.into());
+        None
+    }
+
+    /// A mistake that shows where the options of a step meet, at the line of one of them.
+    fn add_to_step(&mut self, step: &Step, key: TextKey, error: &UsageError) {
+        let line = step.options.iter().find(|option| option.sets(key)).map(|option| option.line);
+        self.add(line, format!("step {} ({}): {error}", step.number, step.title()));
     }
 }
 
-fn planned_limit(limit: &runner::plan::PlanLimit, default: &str) -> PlannedLimit {
+fn planned_limit(limit: &PlanLimit, default: &str) -> PlannedLimit {
     let allow = limit.allow.as_ref().map_or(default, |allow| &allow.text);
     PlannedLimit { limit: limit.limit.text.clone(), allow: allow.into() }
 }

@@ -1,14 +1,15 @@
 //! The machine of a step: a target as it is, or a virtual machine with the kernel that the plan selects.
 
 use crate::exit::UsageError;
-use crate::measuring::machine::{open_virtual, open_with};
+use crate::measuring::machine::{find_target, open_virtual, open_with};
 use crate::measuring::signals::Signals;
+use crate::plans::checked::CheckedStep;
 use anyhow::anyhow;
+use machines::Target;
 use machines::board::AccessOptions;
 use machines::qemu::kernel;
 use machines::qemu::machine_file::VirtualMachine;
 use machines::target_file::TargetFiles;
-use machines::{Target, local};
 use runner::plan::KernelChoice;
 use runner::plan::step::Step;
 use std::collections::BTreeMap;
@@ -22,12 +23,12 @@ pub type Packages = BTreeMap<String, String>;
 ///
 /// # Errors
 /// A [`UsageError`] that names the fix.
-pub fn find_targets<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Result<(), UsageError> {
-    let files = TargetFiles::of_process();
-    for step in steps.into_iter().filter(|step| step.target != local::NAME) {
-        files.find(&step.target).map_err(|error| UsageError(error.to_string()))?;
-    }
-    Ok(())
+pub fn find_targets<'a>(steps: impl IntoIterator<Item = &'a CheckedStep>) -> Result<(), UsageError> {
+    let names = |step: &'a CheckedStep| {
+        let stimulus = step.stimulus.as_ref().map(|stimulus| &stimulus.machine);
+        std::iter::once(&step.step.target).chain(stimulus)
+    };
+    steps.into_iter().flat_map(names).try_for_each(|name| find_target(name))
 }
 
 /// The machine of a step, ready to be prepared.

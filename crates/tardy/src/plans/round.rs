@@ -6,6 +6,8 @@ mod file;
 mod outcome;
 mod page;
 mod repeated;
+mod role_outcome;
+mod roles;
 
 pub use archived::{ArchivedStep, archived};
 pub use file::is_round;
@@ -54,7 +56,7 @@ impl<'a> Round<'a> {
         directory: PathBuf,
         measuring: &'a Measuring,
     ) -> anyhow::Result<Self> {
-        machine::find_targets(plan.steps.iter().map(|step| &step.step))?;
+        machine::find_targets(&plan.steps)?;
         let AccessOptions { deploy, .. } = access.clone();
         deployment::check(deploy.as_deref(), &plan)?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -80,7 +82,7 @@ impl<'a> Round<'a> {
     /// A [`UsageError`] if the directory holds no round.
     pub fn resume(directory: PathBuf, access: AccessOptions, measuring: &'a Measuring) -> anyhow::Result<Self> {
         let (file, plan) = RoundFile::load(&directory)?;
-        machine::find_targets(plan.steps.iter().map(|step| &step.step))?;
+        machine::find_targets(&plan.steps)?;
         Ok(Self { directory, file, plan, access, measuring, failures: BTreeMap::new() })
     }
 
@@ -127,7 +129,10 @@ impl<'a> Round<'a> {
         let mut target = machine::open(&step.step, &mut self.file.packages, self.access.clone(), meter, signals)?;
         let directory = outcome::next(step, &self.directory);
         let planned = Some(&step.planned);
-        let run = self.measuring.run_on(target.as_mut(), planned, step.settings.clone(), step.silence, &directory)?;
+        let run = match &step.stimulus {
+            Some(stimulus) => self.run_roles(target.as_mut(), (step, stimulus), &directory)?,
+            None => self.measuring.run_on(target.as_mut(), planned, step.settings.clone(), step.silence, &directory)?,
+        };
         if !self.measuring.stopped() {
             let explained = run.save_explanations(&explain_run(&run, &mut |_, _| {}));
             // Explanations can be repeated at any time.

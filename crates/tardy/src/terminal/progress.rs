@@ -6,7 +6,7 @@ mod status;
 use crate::terminal::page::may_colour;
 use crate::terminal::screen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use runner::event::Event;
+use runner::event::{Event, StopReason};
 use status::Status;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,6 +84,8 @@ impl Progress {
                 self.clear();
                 complain!("tardy: {}", printable(&problem.text));
             }
+            // That is how the run of a target ends whose stimuli another machine gives.
+            Event::Stopping(StopReason::OthersEnded) => {}
             Event::Stopping(reason) if self.bar.is_none() && !self.quiet => {
                 complain!("tardy: stopping ({reason})");
             }

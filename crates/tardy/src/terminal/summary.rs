@@ -3,6 +3,7 @@
 use crate::terminal::block_requests;
 use crate::terminal::kernel_tracers::{lay_out_latencies, lay_out_series};
 use crate::terminal::page::Page;
+use crate::terminal::roles;
 use crate::terminal::stimulus;
 use crate::terminal::table::{Align, Table};
 use crate::terminal::watched;
@@ -49,6 +50,7 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
         page.wrapped("", &virtual_speed_words(speed));
     }
     stimulus::lay_out(summary.stimulus_board.as_ref(), &mut page);
+    roles::lay_out(summary, &mut page);
     block_requests::lay_out(summary.storage.as_ref(), &mut page);
     lay_out_series(&summary.kernel_series, &mut page);
     match is_watch(summary) {

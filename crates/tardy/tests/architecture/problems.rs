@@ -25,6 +25,7 @@ const ALL: &[(&str, &[Definition])] = &[
     ("crates/meter/src/spool/problem.rs", meter::spool::problem::DEFINITIONS),
     ("crates/report/src/problem.rs", report::problem::DEFINITIONS),
     ("crates/runner/src/problem.rs", runner::problem::DEFINITIONS),
+    ("crates/runner/src/roles/problem.rs", runner::roles::problem::DEFINITIONS),
     ("crates/runner/src/stimulus/problem.rs", runner::stimulus::problem::DEFINITIONS),
     ("crates/server/src/problem.rs", server::problem::DEFINITIONS),
     ("crates/tardy/src/plans/problem.rs", tardy::PLAN_DEFINITIONS),

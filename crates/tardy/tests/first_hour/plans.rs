@@ -68,10 +68,16 @@ fn shortened(text: &str) -> String {
     plan.to_string().replace("make -j", "true -j")
 }
 
+fn has_second_machine(text: &str) -> bool {
+    let plan: Table = text.parse().unwrap();
+    plan.get("measurement").is_some_and(|measurement| measurement.get("stimulus").is_some())
+}
+
 #[test]
 fn plans_of_the_documents_run() {
     let Some(desk) = Desk::new() else { return };
-    for (page, text) in plans() {
+    // A wire to a second machine is in verbs/roles_live.rs.
+    for (page, text) in plans().into_iter().filter(|(_, text)| !has_second_machine(text)) {
         let text = shortened(&text);
         place(&desk, "plan.toml", &text);
         let ended = desk.shell("tardy run plan.toml --json --out measured");

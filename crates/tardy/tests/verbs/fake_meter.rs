@@ -66,6 +66,13 @@ impl Bench {
         self
     }
 
+    /// These actions are for a meter whose settings contain this text, as if it were the only one.
+    pub fn where_asked(mut self, text: &str, actions: impl FnOnce(Self) -> Self) -> Self {
+        self.encoder = Encoder::default();
+        let begun = self.does(&format!("case \"$settings\" in *'{text}'*)"));
+        actions(begun).does(";; esac")
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

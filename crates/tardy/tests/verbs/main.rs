@@ -50,6 +50,8 @@ mod publish;
 mod push;
 mod real_meter;
 mod results;
+mod roles;
+mod roles_live;
 mod run;
 #[cfg(feature = "lab")]
 #[allow(dead_code)]

@@ -1,5 +1,6 @@
 //! The options of `tardy run` from the keys of a plan: each key sets one field, with the parser of its option.
 
+use super::stimulus::{StimulusSource, StimulusSourceError};
 use super::trace::TraceName;
 use super::tracer::SourceName;
 use super::words::defaults;
@@ -10,7 +11,6 @@ use crate::options::quantity::{
 use archive::load::LoadWordsError;
 use archive::method::{MethodRequest, MethodWordsError};
 use archive::settings::LoadRequest;
-use archive::stimulus::{StimulusRequest, StimulusWordsError};
 use clap::ValueEnum;
 use runner::plan::LoadChoice;
 use runner::plan::document::{Problem, Written};
@@ -30,7 +30,7 @@ pub enum ValueError {
     #[error(transparent)]
     Method(#[from] MethodWordsError),
     #[error(transparent)]
-    Stimulus(#[from] StimulusWordsError),
+    Stimulus(#[from] StimulusSourceError),
     #[error("`{value}` is not one of {}", .names.join(", "))]
     Name { value: String, names: Vec<String> },
     #[error("`{value}` is not a whole number of at least {least}")]
@@ -71,7 +71,7 @@ impl RunArguments {
     fn set_text(&mut self, key: TextKey, value: &str) -> Result<(), ValueError> {
         match key {
             TextKey::Method => self.method = MethodRequest::parse(value)?,
-            TextKey::Stimulus => self.stimulus = Some(StimulusRequest::parse(value)?),
+            TextKey::Stimulus => self.stimulus = Some(StimulusSource::parse(value)?),
             TextKey::Duration => self.extent.duration = Some(positive_time_ns(value)?),
             TextKey::Cycles => self.cycles = Some(number(value, 1)?),
             TextKey::Interval => self.interval = interval_ns(value)?,

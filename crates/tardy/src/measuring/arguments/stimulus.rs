@@ -1,19 +1,56 @@
-//! `--stimulus`: what a run needs whose stimuli an external board gives.
+//! `--stimulus`: what gives the stimuli of a run, and what a run needs whose stimuli an external board gives.
 
 use super::RunArguments;
 use crate::exit::UsageError;
 use archive::method::{Method, MethodRequest};
-use archive::stimulus::StimulusRequest;
+use archive::roles::{RoleRequest, RoleWordsError};
+use archive::stimulus::{StimulusRequest, StimulusWordsError};
+use thiserror::Error;
 
 /// The longest period that a board accepts.
 const INTERVAL_NS_MAX: u64 = 1_000_000_000;
 /// A board warms up for a second, then sends a record each second, and ends before the target does.
 const DURATION_NS_MIN: u64 = 5_000_000_000;
 
+/// What gives the stimuli, outside of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StimulusSource {
+    /// A board that speaks its own protocol with the host.
+    Board(StimulusRequest),
+    /// Another target, with a meter of its own.
+    Machine(RoleRequest),
+}
+
+/// What is wrong with the value of `--stimulus`.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum StimulusSourceError {
+    #[error(transparent)]
+    Board(#[from] StimulusWordsError),
+    #[error(transparent)]
+    Machine(#[from] RoleWordsError),
+}
+
+impl StimulusSource {
+    /// Parses the value of `--stimulus`. No target can be called latmon there.
+    pub fn parse(text: &str) -> Result<Self, StimulusSourceError> {
+        match text.trim_start().starts_with("latmon:") {
+            true => Ok(Self::Board(StimulusRequest::parse(text)?)),
+            false => Ok(Self::Machine(RoleRequest::parse(text)?)),
+        }
+    }
+}
+
 impl RunArguments {
+    pub(super) fn board(&self) -> Option<&StimulusRequest> {
+        match &self.stimulus {
+            Some(StimulusSource::Board(board)) => Some(board),
+            Some(StimulusSource::Machine(_)) | None => None,
+        }
+    }
+
     /// The board, where everything else of the run fits it.
     pub(super) fn checked_stimulus(&self, duration_ns: Option<u64>) -> Result<Option<StimulusRequest>, UsageError> {
-        let Some(asked) = &self.stimulus else { return Ok(None) };
+        let Some(asked) = self.board() else { return Ok(None) };
         let refused = |why: &str| Err(UsageError(format!("--stimulus: {why}")));
         if !is_answer_by_gpio(&self.method) {
             return refused(
@@ -41,7 +78,7 @@ impl RunArguments {
     /// The method, with the edges that a board gives where the user names none: a latmon board gives falling edges and waits
     /// for a rising one.
     pub(super) fn with_edges(&self, mut method: MethodRequest) -> MethodRequest {
-        if self.stimulus.is_some() && is_answer_by_gpio(&method) {
+        if self.board().is_some() && is_answer_by_gpio(&method) {
             method.options.entry("edge".into()).or_insert_with(|| "falling".into());
         }
         method

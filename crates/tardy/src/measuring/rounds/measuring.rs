@@ -61,7 +61,17 @@ impl Measuring {
         silence: Duration,
         directory: &Path,
     ) -> anyhow::Result<Run> {
-        let request = RunRequest {
+        let request = self.request(settings, silence, directory);
+        let mut progress = Progress::new(View::unless(self.quiet), request.settings.duration_ns);
+        let requests = self.signals.requests();
+        let outcome = runner::run::run_step(target, &request, planned, requests, &mut |event| progress.event(&event));
+        progress.clear();
+        Ok(Run::open(&outcome?.directory)?)
+    }
+
+    /// The request to the runner for one run.
+    pub fn request(&self, settings: RunSettings, silence: Duration, directory: &Path) -> RunRequest {
+        RunRequest {
             id: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             directory: directory.to_owned(),
             command: self.command.clone(),
@@ -69,12 +79,7 @@ impl Measuring {
             meter: self.meter.clone(),
             limits: TimeLimits::of(&settings, silence),
             settings,
-        };
-        let mut progress = Progress::new(View::unless(self.quiet), request.settings.duration_ns);
-        let requests = self.signals.requests();
-        let outcome = runner::run::run_step(target, &request, planned, requests, &mut |event| progress.event(&event));
-        progress.clear();
-        Ok(Run::open(&outcome?.directory)?)
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::archives::judging::judge_run;
 use crate::plans::checked::{CheckedPlan, CheckedStep};
 use crate::plans::problem::StepProblem;
+use crate::plans::round::role_outcome::RoleOutcome;
 use archive::manifest::RunState;
 use archive::problem::Remark;
 use archive::reader::Run;
@@ -59,6 +60,9 @@ pub struct StepOutcome {
     pub p99_ns: Option<i64>,
     pub max_ns: Option<i64>,
     pub judgements: Vec<Judgement>,
+    /// The machine that gave the stimuli, if it was another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stimulus: Option<RoleOutcome>,
 }
 
 impl StepOutcome {
@@ -85,6 +89,7 @@ impl StepOutcome {
             p99_ns: None,
             max_ns: None,
             judgements: Vec::new(),
+            stimulus: None,
         };
         if failure.is_some() {
             return none;
@@ -97,18 +102,28 @@ impl StepOutcome {
 
     fn with(self, plan: &CheckedPlan, checked: &CheckedStep, run: &Run) -> Self {
         let summary = RunSummary::of(run, &[]);
-        let state = StepState::of(&summary);
+        let stimulus = checked.stimulus.as_ref().map(|role| RoleOutcome::of(plan, role, &run.directory));
+        let own_state = StepState::of(&summary);
+        let other = stimulus.as_ref().filter(|other| other.state != StepState::Done);
+        let state = match (own_state, other) {
+            (StepState::Done, Some(other)) => other.state,
+            _ => own_state,
+        };
         let judgements = judge_run(run, &[], &checked.limits, plan.confidence, &plan.accepted).judgements;
         let problem = match state {
             StepState::Done | StepState::NotRun => None,
             StepState::Stopped => Some(StepProblem::Stopped.to_string()),
+            StepState::Failed if own_state != StepState::Failed => other.and_then(|other| other.problem.clone()),
             StepState::Failed => {
                 let problem = run.manifest.as_ref().and_then(|manifest| Some(manifest.problem.as_ref()?.text.clone()));
                 Some(problem.unwrap_or_else(|| Remark::joined(&summary.invalid_because)))
             }
         };
+        let of_stimulus = stimulus.iter().flat_map(|other| &other.judgements);
+        let all: Vec<Judgement> = judgements.iter().chain(of_stimulus).cloned().collect();
         Self {
-            verdict: StepVerdict::of(state == StepState::Done, &judgements),
+            verdict: StepVerdict::of(state == StepState::Done, &all),
+            stimulus,
             state,
             problem,
             archive: Some(run.directory.clone()),

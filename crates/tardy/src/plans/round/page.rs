@@ -1,6 +1,7 @@
 //! The outcome of a round as a page of text.
 
 use super::outcome::{StepOutcome, StepState};
+use super::role_outcome::RoleOutcome;
 use crate::options::limits::described;
 use crate::plans::checked::CheckedPlan;
 use crate::terminal::page::Page;
@@ -8,6 +9,7 @@ use crate::terminal::summary::alarm_of_clock;
 use crate::terminal::summary::quoted;
 use crate::terminal::table::{Align, Table};
 use judge::step::StepVerdict;
+use judge::verdict::Judgement;
 use std::path::Path;
 use words::figures::{count, counted, microseconds_rough};
 
@@ -20,6 +22,9 @@ pub fn lay_out(plan: &CheckedPlan, directory: &Path, outcomes: &[StepOutcome], m
     table.row(["step", "what", "verdict", "cycles", "p99", "max µs", "spikes"]);
     for outcome in outcomes {
         table.row(row(outcome));
+        if let Some(stimulus) = &outcome.stimulus {
+            table.row(row_of_stimulus(stimulus));
+        }
     }
     page.headed_table(&table);
     page.blank();
@@ -54,6 +59,17 @@ fn row(outcome: &StepOutcome) -> [String; 7] {
     ]
 }
 
+/// The machine that gave the stimuli, below its step.
+fn row_of_stimulus(stimulus: &RoleOutcome) -> [String; 7] {
+    let what = match stimulus.unanswered {
+        0 => format!("  round trips by {}", stimulus.target),
+        lost => format!("  round trips by {}, {} without an answer", stimulus.target, count(lost)),
+    };
+    let cycles = if stimulus.cycles > 0 { count(stimulus.cycles) } else { "-".into() };
+    let (p99, max) = (microseconds_rough(stimulus.p99_ns), microseconds_rough(stimulus.max_ns));
+    [String::new(), what, String::new(), cycles, p99, max, String::new()]
+}
+
 /// Why a step did not pass, below the table.
 fn step(outcome: &StepOutcome, page: &mut Page) {
     let first = format!("step {}  ", outcome.step);
@@ -61,11 +77,21 @@ fn step(outcome: &StepOutcome, page: &mut Page) {
         return page.wrapped(&first, &format!("{problem}."));
     }
     let indent = " ".repeat(first.len());
-    for judgement in &outcome.judgements {
-        page.wrapped(&first, &described(&judgement.limit));
+    judgements(&first, &outcome.judgements, page);
+    if let Some(stimulus) = outcome.stimulus.as_ref().filter(|stimulus| !stimulus.judgements.is_empty()) {
+        let whose = format!("Round trips by {}:", stimulus.target);
+        page.wrapped(if outcome.judgements.is_empty() { &first } else { &indent }, &whose);
+        judgements(&indent, &stimulus.judgements, page);
+    }
+}
+
+fn judgements(first: &str, judgements: &[Judgement], page: &mut Page) {
+    let indent = " ".repeat(first.len());
+    for judgement in judgements {
+        page.wrapped(first, &described(&judgement.limit));
         page.wrapped(&indent, &judgement.sentence);
     }
-    for doubt in outcome.judgements.first().iter().flat_map(|judgement| &judgement.doubts) {
+    for doubt in judgements.first().iter().flat_map(|judgement| &judgement.doubts) {
         page.wrapped(&format!("{indent}note: "), &doubt.text);
     }
 }

@@ -1,7 +1,7 @@
 //! A plan as a page of text, and as a document.
 
 use crate::options::limits::described;
-use crate::plans::checked::{CheckedPlan, CheckedStep, duration_ns};
+use crate::plans::checked::{CheckedPlan, CheckedStep};
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use runner::plan::PlanLimit;
@@ -50,7 +50,8 @@ pub fn lay_out(plan: &CheckedPlan, mut page: Page) -> Page {
     aligned[0] = Align::Right;
     let mut table = Table::new(&aligned);
     table.row(&heads);
-    for CheckedStep { step, settings, .. } in &plan.steps {
+    for checked in &plan.steps {
+        let step = &checked.step;
         table.row(row([
             step.number.to_string(),
             step.target.clone(),
@@ -58,7 +59,7 @@ pub fn lay_out(plan: &CheckedPlan, mut page: Page) -> Page {
             step.variant.clone().unwrap_or_default(),
             step.load.name.clone(),
             step.repetition.to_string(),
-            duration_ns(settings).map_or("until stopped".into(), planned_time),
+            checked.duration_ns().map_or("until stopped".into(), planned_time),
         ]));
     }
     page.headed_table(&table);
@@ -86,8 +87,8 @@ fn lay_out_limits(plan: &CheckedPlan, page: &mut Page) {
     }
     page.heading("Limits");
     for limit in &plan.plan.limits {
-        let read = plan.steps.iter().flat_map(|step| step.step.limits.iter().zip(&step.limits));
-        if let Some((_, read)) = read.into_iter().find(|(written, _)| *written == limit) {
+        let mut read = plan.steps.iter().flat_map(CheckedStep::limits_as_read);
+        if let Some((_, read)) = read.find(|(written, _)| *written == limit) {
             page.wrapped("  ", &format!("{}{}", described(read), where_(limit)));
         }
     }
@@ -101,7 +102,8 @@ fn lay_out_limits(plan: &CheckedPlan, page: &mut Page) {
 fn where_(limit: &PlanLimit) -> String {
     let axes = [("on", &limit.targets), ("with", &limit.kernels), ("with load", &limit.loads), ("in", &limit.variants)];
     let named = axes.iter().filter(|(_, names)| !names.is_empty());
-    let parts: Vec<String> = named.map(|(word, names)| format!("{word} {}", names.join(", "))).collect();
+    let roles = limit.roles.iter().map(|role| format!("of the {role} machine"));
+    let parts: Vec<String> = named.map(|(word, names)| format!("{word} {}", names.join(", "))).chain(roles).collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
 }
 
@@ -112,6 +114,9 @@ pub fn document(plan: &CheckedPlan) -> Value {
             "step": checked.step.number, "title": checked.step.title(), "target": checked.step.target,
             "kernel": checked.planned.kernel, "load": checked.step.load.name, "variant": checked.step.variant,
             "repetition": checked.step.repetition, "settings": checked.settings, "limits": checked.planned.limits,
+            "stimulus": checked.stimulus.as_ref().map(|other| {
+                json!({ "target": other.machine, "settings": other.settings, "limits": other.planned.limits })
+            }),
         })
     };
     json!({

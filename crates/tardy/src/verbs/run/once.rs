@@ -2,11 +2,12 @@
 
 use super::seeds;
 use crate::exit::{Exit, UsageError};
-use crate::measuring::arguments::RunArguments;
-use crate::measuring::ending::conclude;
+use crate::measuring::arguments::{RoleSettings, RunArguments};
+use crate::measuring::ending::{conclude, conclude_roles};
 use crate::measuring::live_causes::LiveCauses;
-use crate::measuring::machine::{self, is_board, is_in_virtual_time};
+use crate::measuring::machine::{self, find_target, is_board, is_in_virtual_time};
 use crate::measuring::request::new_request;
+use crate::measuring::roles::{self, RoleRun, StimulusMachine};
 use crate::measuring::signals::Signals;
 use crate::terminal::progress::Progress;
 use machines::board::AccessOptions;
@@ -17,6 +18,10 @@ use runner::event::Event;
 /// Runs once; `access` sets how a board is accessed, and `command` is the command line as typed.
 pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>) -> anyhow::Result<Exit> {
     let settings = arguments.settings(is_in_virtual_time(&arguments.target))?;
+    let stimulus = arguments.stimulus_machine(&arguments.target, is_in_virtual_time(&arguments.target))?;
+    if let Some(stimulus) = &stimulus {
+        find_target(&stimulus.machine)?;
+    }
     if arguments.target == local::NAME {
         arguments.check_cpus_of_this_machine()?;
     }
@@ -28,9 +33,20 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
     if access.deploy.is_some() && !is_board(&arguments.target) {
         return Err(UsageError(format!("--deploy is for boards, and {} is not a board", arguments.target)).into());
     }
+    let access_of_stimulus = AccessOptions { deploy: None, ..access.clone() };
     let mut target = machine::open_with(&arguments.target, &meter, &signals, access)?;
     let request = new_request(&arguments.target, &arguments.output, command, meter, settings)?;
     let output = &arguments.output;
+    if let Some(RoleSettings { machine, settings }) = &stimulus {
+        let other = roles::stimulus_request(&request, settings.clone());
+        let mut progress = Progress::new(output.view(), other.settings.duration_ns);
+        let meter = request.meter.clone();
+        let machine = StimulusMachine { name: machine, meter: &meter, signals: &signals, access: access_of_stimulus };
+        let (answering, stimulating) = (RoleRun { request, planned: None }, RoleRun { request: other, planned: None });
+        let ended =
+            roles::run(target.as_mut(), &answering, &machine, &stimulating, &mut |event| progress.event(&event));
+        return conclude_roles(ended, &signals, &mut progress, output.showing());
+    }
     let mut progress = Progress::new(output.view(), request.settings.duration_ns);
     let mut causes = progress.is_live().then(|| LiveCauses::of(&arguments.target, request.settings.clone()));
     let mut stops_at_ns = arguments.stops_at_ns();

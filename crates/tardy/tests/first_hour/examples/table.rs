@@ -17,6 +17,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("--labgrid", "a lab"),
     ("uio:", "a device"),
     ("--stimulus latmon", "an external board"),
+    ("runs/answers", "a second machine; verbs/roles.rs imitates one"),
     ("audio:", "a sound card"),
     ("storage:device=", "a device"),
     ("engine=fio", "fio"),

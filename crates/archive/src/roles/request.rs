@@ -1,0 +1,159 @@
+//! Converts what the user writes for a role, `logger:port=/dev/ttyUSB0`, to a machine and its method.
+
+use super::RunRole;
+use crate::method::{METHODS, Method, MethodRequest, MethodWordsError, Values};
+use std::fmt;
+use thiserror::Error;
+
+/// Options that both ends of a wire must have alike.
+const OF_THE_WIRE: [&str; 1] = ["baud"];
+/// Without one of these a method with a role would use its own machine's loop-back interface.
+const NEEDED: [(Method, &str); 1] = [(Method::Ethernet, "interface")];
+
+/// A machine with the options of its end of the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleRequest {
+    /// Name of a target, or `local`.
+    pub machine: String,
+    /// As behind the name of a method.
+    pub options: String,
+}
+
+/// Why a method cannot be divided between two machines as written.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RoleWordsError {
+    #[error("write latmon:ADDRESS for a board, or NAME[:KEY=VALUE,...] for another target")]
+    NoName,
+    #[error("{method} has one machine; these have another one for the stimuli: {}", with_roles())]
+    NoRoles { method: Method },
+    #[error("leave role={role} out of the method: the target answers, and the other machine gives the stimuli")]
+    RoleGiven { role: String },
+    #[error("the {role} machine needs {key}=")]
+    Missing { role: RunRole, key: &'static str },
+    #[error("the {role} machine: {source}")]
+    Words { role: RunRole, source: MethodWordsError },
+}
+
+fn with_roles() -> String {
+    METHODS
+        .iter()
+        .map(|one| one.method)
+        .filter(|method| has_roles(*method))
+        .map(Method::name)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Whether one machine can give the stimuli of a method and another one answer.
+fn has_roles(method: Method) -> bool {
+    let both =
+        |values: &[&str]| [RunRole::Target, RunRole::Stimulus].iter().all(|role| values.contains(&role.of_method()));
+    let mut options = method.definition().options.iter();
+    options.any(|option| option.key == "role" && matches!(option.values, Values::OneOf(values) if both(values)))
+}
+
+impl RoleRequest {
+    /// Parses `NAME[:KEY=VALUE,...]`. Whether the options fit a method, [`Self::divide`] finds out.
+    ///
+    /// # Errors
+    /// [`RoleWordsError::NoName`].
+    pub fn parse(text: &str) -> Result<Self, RoleWordsError> {
+        let (machine, options) = text.split_once(':').unwrap_or((text, ""));
+        let machine = machine.trim();
+        if machine.is_empty() || machine == "latmon" {
+            return Err(RoleWordsError::NoName);
+        }
+        Ok(Self { machine: machine.into(), options: options.trim().into() })
+    }
+
+    /// The method of the target, and that of this machine. Devices, lines and interfaces are those of one machine each; what
+    /// belongs to the wire is taken over.
+    ///
+    /// # Errors
+    /// [`RoleWordsError`].
+    pub fn divide(&self, method: &MethodRequest) -> Result<(MethodRequest, MethodRequest), RoleWordsError> {
+        if !has_roles(method.name) {
+            return Err(RoleWordsError::NoRoles { method: method.name });
+        }
+        if let Some(role) = method.options.get("role").filter(|role| *role != RunRole::Target.of_method()) {
+            return Err(RoleWordsError::RoleGiven { role: role.clone() });
+        }
+        let mut target = method.clone();
+        target.options.insert("role".into(), RunRole::Target.of_method().into());
+        let text = format!("{}:{}", method.name, self.options);
+        let role = RunRole::Stimulus;
+        let mut stimulus = MethodRequest::parse(&text).map_err(|source| RoleWordsError::Words { role, source })?;
+        if let Some(role) = stimulus.options.insert("role".into(), role.of_method().into()) {
+            return Err(RoleWordsError::RoleGiven { role });
+        }
+        for key in OF_THE_WIRE {
+            if let Some(value) = method.options.get(key) {
+                stimulus.options.entry(key.into()).or_insert_with(|| value.clone());
+            }
+        }
+        for (role, request) in [(RunRole::Target, &target), (RunRole::Stimulus, &stimulus)] {
+            let missing = |(method, key): &&(Method, &'static str)| request.name == *method && !request.is_set(key);
+            if let Some((_, key)) = NEEDED.iter().find(missing) {
+                return Err(RoleWordsError::Missing { role, key });
+            }
+        }
+        Ok((target, stimulus))
+    }
+}
+
+impl fmt::Display for RoleRequest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.options.is_empty() {
+            true => out.write_str(&self.machine),
+            false => write!(out, "{}:{}", self.machine, self.options),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn divided(method: &str, stimulus: &str) -> Result<(String, String), String> {
+        let request = RoleRequest::parse(stimulus).map_err(|error| error.to_string())?;
+        assert_eq!(RoleRequest::parse(&request.to_string()), Ok(request.clone()));
+        let methods = request.divide(&MethodRequest::parse(method).unwrap());
+        methods.map(|(target, stimulus)| (target.text(), stimulus.text())).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn each_machine_has_its_own_end_of_the_wire() {
+        let expected = |target: &str, stimulus: &str| Ok((target.to_owned(), stimulus.to_owned()));
+        assert_eq!(
+            divided("serial:port=/dev/ttyS1,hops=4,baud=9600", "pc:port=/tmp/uart"),
+            expected(
+                "serial:baud=9600,hops=4,port=/dev/ttyS1,role=answer",
+                "serial:baud=9600,port=/tmp/uart,role=stimulus"
+            )
+        );
+        assert_eq!(
+            divided("gpio:in=23,out=21", "pi : in=5,out=6,sample=arrival"),
+            expected("gpio:in=23,out=21,role=answer", "gpio:in=5,out=6,role=stimulus,sample=arrival")
+        );
+        assert_eq!(divided("parallel", "pc"), expected("parallel:role=answer", "parallel:role=stimulus"));
+    }
+
+    #[test]
+    fn what_cannot_be_divided_is_refused_with_what_to_write() {
+        for (method, stimulus, said) in [
+            ("timer", "pc", "serial, ethernet, gpio, parallel"),
+            ("udp", "pc", "udp has one machine"),
+            ("serial:role=both", "pc", "leave role=both out"),
+            ("serial:role=stimulus,port=/dev/ttyS0", "pc", "leave role=stimulus out"),
+            ("serial:port=/dev/ttyS0", "pc:role=answer", "leave role=answer out"),
+            ("serial:port=/dev/ttyS0", "pc:prot=/dev/ttyS0", "the stimulus machine: serial has no option `prot`"),
+            ("ethernet:interface=eth0", "pc", "the stimulus machine needs interface="),
+            ("ethernet", "pc:interface=eth0", "the target machine needs interface="),
+            ("serial", ":port=/dev/ttyS0", "latmon:ADDRESS"),
+            ("serial", "latmon", "latmon:ADDRESS"),
+        ] {
+            let refused = divided(method, stimulus).unwrap_err();
+            assert!(refused.contains(said), "{method} and {stimulus}: {refused}");
+        }
+    }
+}
