@@ -149,8 +149,10 @@ check-perfetto: build ## measure 3 s, export, and load the file with Perfetto's 
 check-results: build ## measure, export, and read the results with the readers of test systems (downloads 400 MB once)
 	crates/tardy/tests/results/check $(RUN)
 
-docs: $(MDBOOK) ## build the documents as a book in target/book and check its links (downloads 12 MB once)
+docs: $(MDBOOK) $(TARDY) ## build the documents as a book in target/book, with report pages, and check its links (downloads 12 MB once)
 	$(MDBOOK) build docs
+	mkdir -p target/book/explanation/report-pages
+	$(TARDY) report corpus/archives/v1-0.2.0 -o target/book/explanation/report-pages/v1-0.2.0.html
 	docs/check-links target/book
 
 docs-virtual: build ## measure four preemption models in virtual time, write docs/explanation/preemption-models.md (15 minutes of one CPU)

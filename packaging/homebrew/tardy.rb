@@ -1,8 +1,8 @@
 # tardy for Homebrew on Linux. The archive of the sources that `make dist` leaves belongs beside this file.
 class Tardy < Formula
   desc "Measures how late Linux wakes tasks, and explains why"
-  url "file://#{__dir__}/tardy-0.1.0.tar.gz"
-  version "0.1.0"
+  url "file://#{__dir__}/tardy-0.2.0.tar.gz"
+  version "0.2.0"
   license any_of: ["Apache-2.0", "MIT"]
 
   depends_on "rust" => :build

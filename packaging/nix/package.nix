@@ -1,9 +1,9 @@
-# tardy for Nix: nix-build -E 'with import <nixpkgs> { }; callPackage ./package.nix { src = ./tardy-0.1.0.tar.gz; }'
+# tardy for Nix: nix-build -E 'with import <nixpkgs> { }; callPackage ./package.nix { src = ./tardy-0.2.0.tar.gz; }'
 # `src` is the archive of the sources that `make dist` leaves: it contains the report's page, so npm is not needed.
 { lib, rustPlatform, installShellFiles, src }:
 rustPlatform.buildRustPackage {
   pname = "tardy";
-  version = "0.1.0";
+  version = "0.2.0";
   inherit src;
   cargoLock.lockFile = ../../Cargo.lock;
   cargoBuildFlags = [ "--package" "tardy" "--package" "tardy-meter" ];

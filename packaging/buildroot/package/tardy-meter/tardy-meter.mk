@@ -4,7 +4,7 @@
 #
 ################################################################################
 
-TARDY_METER_VERSION = 0.1.0
+TARDY_METER_VERSION = 0.2.0
 TARDY_METER_SOURCE = tardy-$(TARDY_METER_VERSION).tar.gz
 TARDY_METER_SITE = $(call qstrip,$(BR2_TARDY_SITE))
 TARDY_METER_DL_SUBDIR = tardy
