@@ -44,6 +44,7 @@ fuzz_target!(|case: Case| {
         snapshot: None,
         snapshot_missing: None,
         watched: None,
+        late_interrupts: Vec::new(),
     };
     let input = SpikeInput {
         spike: &spike,

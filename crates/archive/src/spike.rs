@@ -56,6 +56,38 @@ pub struct Snapshot {
     pub put_aside_ns: Option<i64>,
 }
 
+/// What a late timer interrupt broke into.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Interrupted {
+    UserSpace,
+    /// The kernel, in this function, `None` if it is not known; and the 16 bytes of code before the instruction that was next, in
+    /// hexadecimal: they show whether it had just enabled interrupts.
+    Kernel {
+        function: Option<String>,
+        code_before: String,
+    },
+}
+
+/// A timer interrupt that came late, as the kernel of a guest with a steal clock recorded it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LateInterrupt {
+    pub cpu: u32,
+    /// Instant at which the turn of a late timer came, inside of the interrupt.
+    pub ts_ns: i64,
+    /// How late it was.
+    pub late_ns: i64,
+    /// Thread on the CPU; 0 of an idle one.
+    pub tid: i32,
+    pub interrupted: Interrupted,
+    /// Time that the hypervisor counts as stolen from the CPU since the kernel's task clock last took it into account.
+    pub stolen_ns: Option<u64>,
+}
+
 /// A sample worth keeping evidence for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -76,4 +108,7 @@ pub struct Spike {
     /// Kind of the sample, if it is one of a watched thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<WatchedKind>,
+    /// Late timer interrupts until it was seen, those shortly before it was due included, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late_interrupts: Vec<LateInterrupt>,
 }

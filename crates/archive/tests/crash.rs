@@ -67,6 +67,7 @@ fn messages() -> Vec<Message> {
         }),
         snapshot_missing: None,
         watched: None,
+        late_interrupts: Vec::new(),
     };
     vec![
         Message::Phase { phase: RunPhase::Measure, monotonic_ns: 10 },

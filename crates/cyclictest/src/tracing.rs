@@ -159,7 +159,7 @@ impl Tracing {
     pub fn keep_captured(&mut self) {
         for captured in self.capturing.received() {
             match captured {
-                Captured::Spike { spike, parts } if spike.snapshot.is_some() => {
+                Captured::Spike { spike, parts, .. } if spike.snapshot.is_some() => {
                     // Each thread announces its own maxima; only those of the whole test get a file.
                     if spike.reason == SpikeReason::OverLimit || spike.sample.latency_ns > self.largest_ns {
                         let trace = self.capturing.trace_dat(&parts);

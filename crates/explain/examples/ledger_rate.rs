@@ -128,6 +128,7 @@ fn spike(tid: i32, sample: Sample) -> Spike {
         snapshot: None,
         snapshot_missing: None,
         watched: None,
+        late_interrupts: Vec::new(),
     }
 }
 

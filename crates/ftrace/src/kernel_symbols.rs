@@ -82,6 +82,12 @@ impl SymbolText {
         offsets.iter().filter_map(line).flat_map(|line| [line, "\n"]).collect()
     }
 
+    /// Name of the symbol that contains an address, the first of several.
+    pub fn name(&self, address: u64) -> Option<&str> {
+        let offset = self.symbol_at(address).next()?;
+        self.text.get(offset..)?.lines().next()?.split_whitespace().nth(2)
+    }
+
     /// Offsets of the lines of the symbol that contains an address.
     fn symbol_at(&self, address: u64) -> impl Iterator<Item = usize> {
         let after = self.lines.partition_point(|&(start, _)| start <= address);
@@ -115,6 +121,8 @@ mod tests {
         assert_eq!(excerpt, "ffff3000 T c\nffff1000 t a [mod]\nffff1000 t alias\n");
         let (whole, part) = (KernelSymbols::parse(table), KernelSymbols::parse(&excerpt));
         assert!(asked.iter().all(|address| whole.find(*address) == part.find(*address)));
+        let text = SymbolText::new(table.to_owned());
+        assert!(asked.iter().all(|address| whole.find(*address).map(|(name, _)| name) == text.name(*address)));
     }
 
     #[test]

@@ -304,6 +304,7 @@ mod tests {
             snapshot: None,
             snapshot_missing: None,
             watched: None,
+            late_interrupts: Vec::new(),
         });
         let comparison = compared_runs((&traced, &[explained(1, Some("steal"))]), (&run(1, 100), &[]));
         assert!(comparison.culprits.is_empty());

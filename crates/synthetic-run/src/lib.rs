@@ -179,6 +179,7 @@ impl SyntheticRun {
             snapshot: None,
             snapshot_missing: None,
             watched: None,
+            late_interrupts: Vec::new(),
         }))
     }
 }

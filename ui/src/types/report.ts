@@ -397,6 +397,11 @@ lost: Array<Remark>,
 stated: Array<string>, };
 
 /**
+ * What a late timer interrupt broke into.
+ */
+export type Interrupted = "user_space" | { "kernel": { function: string | null, code_before: string, } };
+
+/**
  * A value that the kernel measured.
  */
 export type KernelSample = { ns: number, 
@@ -432,6 +437,27 @@ export type Lane = { cpu: number,
  * Ascending, without overlap.
  */
 segments: Array<Segment>, };
+
+/**
+ * A timer interrupt that came late, as the kernel of a guest with a steal clock recorded it.
+ */
+export type LateInterrupt = { cpu: number, 
+/**
+ * Instant at which the turn of a late timer came, inside of the interrupt.
+ */
+ts_ns: number, 
+/**
+ * How late it was.
+ */
+late_ns: number, 
+/**
+ * Thread on the CPU; 0 of an idle one.
+ */
+tid: number, interrupted: Interrupted, 
+/**
+ * Time that the hypervisor counts as stolen from the CPU since the kernel's task clock last took it into account.
+ */
+stolen_ns: number | null, };
 
 /**
  * Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by
@@ -953,7 +979,11 @@ snapshot_missing: string | null,
 /**
  * Kind of the sample, if it is one of a watched thread.
  */
-watched?: WatchedKind | null, };
+watched?: WatchedKind | null, 
+/**
+ * Late timer interrupts until it was seen, those shortly before it was due included, in order of time.
+ */
+late_interrupts?: Array<LateInterrupt>, };
 
 /**
  * The tracing part of [`RunSettings`].

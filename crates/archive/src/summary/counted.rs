@@ -145,6 +145,7 @@ mod tests {
             snapshot: None,
             snapshot_missing: None,
             watched: None,
+            late_interrupts: Vec::new(),
         }
     }
 

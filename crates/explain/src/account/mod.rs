@@ -11,6 +11,7 @@ pub mod round_robin;
 mod stack_recording;
 pub mod stalls;
 pub mod steal_clock;
+pub mod steal_count;
 pub mod stretches;
 pub mod vcpu_absences;
 
@@ -106,7 +107,7 @@ impl<'a> Account<'a> {
         absences.sort_by_key(|one| (one.start_ns, one.end_ns));
         let pieces = match in_virtual_time {
             true => pieces,
-            false => stalls::attribute(vcpu_absences::attribute(pieces, &absences), trace),
+            false => stalls::attribute(vcpu_absences::attribute(pieces, &absences), trace, own_tid),
         };
         let pieces = stack_recording::attribute(pieces, trace);
         Self { anchors, tool_threads, life, spans, thread_states, absences, absences_refused, steal_clock, pieces }

@@ -1,7 +1,7 @@
 //! Stretches in which a CPU recorded nothing although something should have happened.
 //!
 //! Three proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
-//! interrupt was not masked, it was not delivered; or its stack trace shows that it came in in the middle of code that
+//! interrupt was not masked, it was not delivered; or its record or stack trace shows that it came in in the middle of code that
 //! masks none. (2) No CPU recorded anything, and on another busy CPU a timer was
 //! due meanwhile and also came only afterwards. (3) The CPU was in the middle of code that never takes this long: the
 //! timer interrupt itself, the path from an interrupt to its softirqs, the switch from one thread to the next, or a
@@ -36,7 +36,7 @@ const SLEEP_TIMER: &str = "hrtimer_wakeup";
 const SHORT_FUNCTIONS: &[&str] = &["hrtimer_wakeup", "tick_nohz_handler", "tick_sched_timer"];
 
 /// Rewrites the pieces that are provably unowned. Keeps their partition. In virtual time there are none.
-pub fn attribute(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
+pub fn attribute(pieces: Vec<Piece>, trace: &Trace, own_tid: i32) -> Vec<Piece> {
     let mut attributed = Vec::with_capacity(pieces.len());
     let standstills = standstills(trace);
     for piece in pieces {
@@ -62,7 +62,47 @@ pub fn attribute(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
             attributed.push(cursor);
         }
     }
-    stood_still(undelivered(attributed, trace), trace)
+    stood_still(late_on_top(undelivered(attributed, trace), trace, own_tid), trace)
+}
+
+/// Stretches in which any timer of a CPU was overdue on top of the measuring thread, with no interrupts masked, as the record of the
+/// late interrupt shows: the thread had the CPU and was not executed. Other tasks may have started a timer that was due before.
+fn late_on_top(pieces: Vec<Piece>, trace: &Trace, own_tid: i32) -> Vec<Piece> {
+    let mut attributed = pieces;
+    for activity in &trace.cpus {
+        for (start_ns, end_ns) in undelivered_timers(activity, trace) {
+            let mut cut = Vec::with_capacity(attributed.len() + 2);
+            for piece in attributed {
+                let (from_ns, to_ns) = (piece.start_ns.max(start_ns), piece.end_ns.min(end_ns));
+                match piece.answer {
+                    Answer::Held(context @ Context::Task { .. })
+                        if piece.cpu == activity.cpu && context.tid() == Some(own_tid) && from_ns < to_ns =>
+                    {
+                        let before = Piece { end_ns: from_ns, ..piece };
+                        let answer = Answer::SilenceThisCpu(context);
+                        let inside = Piece { start_ns: from_ns, end_ns: to_ns, answer, ..piece };
+                        let after = Piece { start_ns: to_ns, ..piece };
+                        cut.extend([before, inside, after].into_iter().filter(|part| part.start_ns < part.end_ns));
+                    }
+                    _ => cut.push(piece),
+                }
+            }
+            attributed = cut;
+        }
+    }
+    attributed
+}
+
+/// Those stretches of a CPU: from the expiry, or the last record of the CPU, to the entry of the interrupt.
+fn undelivered_timers<'a>(activity: &'a CpuActivity, trace: &'a Trace) -> impl Iterator<Item = (i64, i64)> {
+    activity.late_interrupts.iter().filter_map(|late| {
+        let entry_ns = activity.timer_interrupt_at(late.ts_ns)?;
+        let unmasked = came_unmasked(activity, trace, entry_ns);
+        let before = activity.events_between(i64::MIN, entry_ns.saturating_sub(1)).last().map(|event| event.ts_ns);
+        let recorded_ns = before.or(activity.stamps_before.last().map(|stamp| stamp.ts_ns))?;
+        let start_ns = late.ts_ns.saturating_sub(late.late_ns).max(recorded_ns);
+        (unmasked && entry_ns.saturating_sub(start_ns) >= SILENCE_NS_MIN).then_some((start_ns, entry_ns))
+    })
 }
 
 /// Stretches between due and seen in which no CPU recorded anything.
@@ -142,6 +182,12 @@ fn serves_timers(activity: &CpuActivity, from_ns: i64, to_ns: i64) -> bool {
     entered.is_some_and(|entered| inside[entered..].iter().any(left))
 }
 
+/// Whether the interrupt that was entered then broke into code that had not masked it, and the kernel itself had not deferred it.
+fn came_unmasked(activity: &CpuActivity, trace: &Trace, entry_ns: i64) -> bool {
+    let deferred = activity.deferrals.iter().any(|deferral| deferral.end_ns == entry_ns);
+    !deferred && InterruptedCode::find(activity, trace, entry_ns).is_some_and(|code| code.was_unmasked())
+}
+
 /// The timer was due, interrupts were enabled, and it did not come: up to the last event that proves it.
 fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
     let bounds = |piece: &Piece| (piece.cpu, piece.start_ns, piece.end_ns);
@@ -161,8 +207,8 @@ fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
             })
             .map(|event| event.ts_ns)
     });
-    let broken_into = trace.cpu(cpu).and_then(|activity| InterruptedCode::find(activity, trace, to_ns));
-    let proof_ns = if broken_into.is_some_and(|code| code.was_unmasked()) { Some(to_ns) } else { proof_ns };
+    let came_unmasked = trace.cpu(cpu).is_some_and(|activity| came_unmasked(activity, trace, to_ns));
+    let proof_ns = if came_unmasked { Some(to_ns) } else { proof_ns };
     let Some(proof_ns) = proof_ns.filter(|proof_ns| proof_ns - from_ns >= SILENCE_NS_MIN) else { return pieces };
     let mut attributed = Vec::with_capacity(pieces.len() + 1);
     for piece in pieces {

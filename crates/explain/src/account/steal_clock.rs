@@ -19,6 +19,7 @@
 //! With CONFIG_IRQ_TIME_ACCOUNTING the clock leaves out interrupts as well.
 
 use crate::account::charges::{READ_APART_NS_MAX, SWITCHING_NS_MAX, charges};
+use crate::account::steal_count;
 use crate::account::vcpu_absences::{AbsenceCause, Charged, PlacedAbsence};
 use crate::read::event::{Event, EventKind};
 use crate::replay::trace::{CpuActivity, Stamp, Trace};
@@ -27,7 +28,7 @@ use archive::explanation::Confidence;
 use std::collections::HashMap;
 
 /// Less can result from reading the two clocks at different instants, and an executed CPU can be silent for as long.
-const STOLEN_NS_MIN: i64 = 20_000;
+pub const STOLEN_NS_MIN: i64 = 20_000;
 /// Percentage of a silence since another CPU read the clock that must be left out for the clock to have been at its
 /// limit.
 const LIMIT_PERCENT: i64 = 95;
@@ -87,6 +88,7 @@ impl StealClock {
                     of_cpu.iter().flat_map(|one| place(one, activity.cpu, &silences, &last_read_ns, accounting));
                 absences.extend(places);
             }
+            steal_count::absences(activity).into_iter().for_each(|one| add_counted(&mut absences, one));
         }
         absences.sort_by_key(|one| (one.start_ns, one.end_ns, one.cpu));
         let heeded = accounting.steal == Some(true) || !absences.is_empty();
@@ -151,6 +153,17 @@ fn unknown_ns(activity: &CpuActivity, read: &[i64], left_out_ns: i64, start_ns: 
     .sum()
 }
 
+/// Of what a charge and the hypervisor's count say of the same silence the longer one counts: both are the least that was stolen.
+fn add_counted(absences: &mut Vec<PlacedAbsence>, counted: PlacedAbsence) {
+    let ns = |one: &PlacedAbsence| one.end_ns - one.start_ns;
+    let same =
+        |one: &PlacedAbsence| one.cpu == counted.cpu && one.start_ns < counted.end_ns && counted.start_ns < one.end_ns;
+    if absences.iter().filter(|one| same(one)).map(ns).sum::<i64>() < ns(&counted) {
+        absences.retain(|one| !same(one));
+        absences.push(counted);
+    }
+}
+
 /// Instants at which other CPUs did something that reads the clock of `cpu`, ascending.
 fn touches(trace: &Trace, cpu: u32) -> Vec<i64> {
     let is = |number: i32| i64::from(number) == i64::from(cpu);
@@ -183,16 +196,16 @@ fn last_before(instants: &[i64], at_ns: i64) -> Option<i64> {
 
 /// A stretch in which a CPU recorded nothing.
 #[derive(Debug, Clone, Copy)]
-struct Silence {
-    start_ns: i64,
-    end_ns: i64,
+pub struct Silence {
+    pub start_ns: i64,
+    pub end_ns: i64,
     interrupted: bool,
     /// It ends with the entry of an interrupt.
     ends_interrupted: bool,
 }
 
 /// The silences of a CPU that are long enough to matter, ascending.
-fn silences(activity: &CpuActivity) -> Vec<Silence> {
+pub fn silences(activity: &CpuActivity) -> Vec<Silence> {
     let stamps = activity.stamps_before.iter().copied().chain(activity.events.iter().map(Stamp::of));
     let mut last: Option<Stamp> = None;
     let mut found = Vec::new();
@@ -209,7 +222,7 @@ fn silences(activity: &CpuActivity) -> Vec<Silence> {
 }
 
 /// Distributes what is missing from a charge over the silences that it spans, the longest first.
-fn place(
+pub fn place(
     charged: &Charged,
     cpu: u32,
     silences: &[Silence],

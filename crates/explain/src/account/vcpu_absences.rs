@@ -22,6 +22,8 @@ pub enum AbsenceCause {
     /// The kernel's task clock left it out of the charge of the thread on the CPU. `more`: it left out all that it
     /// could, so the silence before belongs to it.
     StealClock { charged: Charged, more: bool },
+    /// The hypervisor's own count of stolen time grew by this much between two instants.
+    StealCount { start_ns: i64, end_ns: i64, stolen_ns: i64 },
     /// The emulator has one thread for all CPUs, and another CPU had its turn, with this number of events.
     OtherCpuExecuted { of: u32, events: usize },
 }

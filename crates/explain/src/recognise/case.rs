@@ -1,8 +1,10 @@
 //! Everything a culprit may look at: one wake-up with its ledger, the trace around it, and what is ordinary.
 
 use crate::SpikeInput;
+use crate::account::interrupted_code::late_record;
 use crate::account::ledger::{Answer, Piece};
 use crate::account::steal_clock::StealClock;
+use crate::account::steal_count;
 use crate::account::vcpu_absences::{Charged, PlacedAbsence};
 use crate::cut::anchors::Anchors;
 use crate::cut::thread_states::{StateSpan, ThreadState};
@@ -18,6 +20,7 @@ use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::method::Stimulus;
+use archive::spike::LateInterrupt;
 use archive::watched::WatchedKind;
 use words::figures::latency;
 
@@ -280,6 +283,22 @@ impl<'c> Case<'c> {
     pub fn charged_in_full(&self, pieces: &[usize]) -> Option<Charged> {
         let (first, last) = (&self.pieces[*pieces.first()?], &self.pieces[*pieces.last()?]);
         self.steal_clock.charged_in_full(self.trace, first.cpu, first.start_ns, last.end_ns)
+    }
+
+    /// Whether the hypervisor itself counts no stolen time while a timer interrupt was late: it did not preempt the CPU.
+    pub fn counts_no_steal(&self, pieces: &[usize]) -> bool {
+        let counts_nothing = || {
+            let (first, entry) = (&self.pieces[*pieces.first()?], self.wake_interrupt_entry()?);
+            let activity = self.trace.cpu(entry.cpu).filter(|_| first.cpu == entry.cpu)?;
+            Some(steal_count::counts_nothing(activity, first.start_ns, entry.ts_ns))
+        };
+        counts_nothing().unwrap_or(false)
+    }
+
+    /// What the kernel recorded of the interrupt that brought the wake-up, if that came late.
+    pub fn late_record(&self) -> Option<&'c LateInterrupt> {
+        let entry = self.wake_interrupt_entry()?;
+        late_record(self.trace.cpu(entry.cpu)?, entry.ts_ns)
     }
 
     /// Whether the records of the CPU show that it ran for most of the pieces. Where no hypervisor can have had it, it did.

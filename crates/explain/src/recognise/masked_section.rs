@@ -1,6 +1,6 @@
 //! What shows, without traced functions, that a thread had interrupts masked while a timer was overdue.
 //!
-//! (1) A stack trace of the late interrupt: it came in where a lock was released and interrupts were enabled again, so it
+//! (1) A record or a stack trace of the late interrupt: it came in where a lock was released and interrupts were enabled again, so it
 //! had been pending. (2) Wake-ups one after another: the thread woke the waiters of one wait queue, whose lock masks
 //! interrupts until all of them are woken. Between two such wake-ups there is no time to return from one system call
 //! and to enter the next.
@@ -50,10 +50,29 @@ impl MaskedSection {
 }
 
 fn ends_with_interrupts_enabled(case: &Case) -> bool {
-    let broken_into = case
-        .wake_interrupt_entry()
-        .and_then(|entry| InterruptedCode::find(case.trace.cpu(entry.cpu)?, case.trace, entry.ts_ns));
-    matches!(broken_into, Some(InterruptedCode::Enabling(_)))
+    let entry = case.wake_interrupt_entry();
+    let broken_into =
+        entry.and_then(|entry| InterruptedCode::find(case.trace.cpu(entry.cpu)?, case.trace, entry.ts_ns));
+    matches!(broken_into, Some(InterruptedCode::Enabling(_))) && !is_delayed_elsewhere(case)
+}
+
+/// Whether the host delayed another timer interrupt of these milliseconds at least half as long where nothing masked it, and did
+/// not count it as stolen: then it may as well have lengthened a short masked section.
+fn is_delayed_elsewhere(case: &Case) -> bool {
+    let Some(late) = case.late_record() else { return false };
+    let others = case.trace.cpus.iter().flat_map(|activity| {
+        activity
+            .late_interrupts
+            .iter()
+            .filter_map(move |other| Some((other, activity.timer_interrupt_at(other.ts_ns)?, activity)))
+    });
+    let mut others = others.filter(|(other, ..)| (other.cpu, other.ts_ns) != (late.cpu, late.ts_ns));
+    others.any(|(other, entry_ns, activity)| {
+        let unmasked = InterruptedCode::find(activity, case.trace, entry_ns).is_some_and(|code| code.was_unmasked());
+        unmasked
+            && other.late_ns >= late.late_ns / 2
+            && other.stolen_ns.is_some_and(|ns| ns < late.late_ns.unsigned_abs() / 4)
+    })
 }
 
 /// A wake-up that a thread made.

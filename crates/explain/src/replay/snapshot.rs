@@ -57,6 +57,9 @@ impl<'a> TraceSnapshot<'a> {
                 },
             });
             let mut activity = CpuActivity::read(pages.cpu, items, window, covered, spike.tid);
+            activity.late_interrupts =
+                spike.late_interrupts.iter().filter(|late| late.cpu == pages.cpu).cloned().collect();
+            activity.late_interrupts.sort_by_key(|late| late.ts_ns);
             let names_things =
                 |event: &&Event| matches!(event.what, EventKind::Signal { .. } | EventKind::Freeze { .. });
             for event in activity.before.interventions.iter().filter(names_things) {

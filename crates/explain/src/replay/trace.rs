@@ -4,7 +4,7 @@
 pub mod idle_cpus;
 
 use crate::caveat::Limit;
-use crate::read::event::{Event, EventKind, flag};
+use crate::read::event::{Event, EventKind, Vector, flag};
 use crate::read::names::Names;
 use crate::read::window::Window;
 use crate::replay::priorities::Priorities;
@@ -12,6 +12,7 @@ use crate::replay::thread_life::{LifeSpan, life};
 use crate::replay::timeline::idle::Inferred;
 use crate::replay::timeline::{Interval, Replay};
 use crate::replay::timer_deferral::{Deferral, TimerInterrupts};
+use archive::spike::LateInterrupt;
 use std::collections::{HashSet, VecDeque};
 
 /// Due timers stored per CPU; a wake-up during which more are due is long enough for other proofs.
@@ -207,6 +208,8 @@ pub struct CpuActivity<'a> {
     pub stamps_before: Vec<Stamp>,
     /// Stack traces of the window: time, thread, and the callers' addresses, innermost first.
     pub stacks: Vec<Stack>,
+    /// Late timer interrupts as the kernel recorded them beside the trace. Ascending.
+    pub late_interrupts: Vec<LateInterrupt>,
     /// Whether there are functions or stack traces among the events.
     pub has_functions: bool,
     /// Events read, including those before the window.
@@ -324,6 +327,17 @@ impl<'a> CpuActivity<'a> {
             (before_ns, at(index).unwrap_or(end_ns))
         });
         pauses.filter(move |(before_ns, after_ns)| after_ns - before_ns > longer_ns)
+    }
+
+    /// When the timer interrupt around an instant was entered.
+    pub fn timer_interrupt_at(&self, ts_ns: i64) -> Option<i64> {
+        let (entry, exit) = (
+            EventKind::VectorEntry { vector: Vector::LocalTimer },
+            EventKind::VectorExit { vector: Vector::LocalTimer },
+        );
+        let before = self.events_between(i64::MIN, ts_ns).iter().rev();
+        let last = before.take_while(|event| event.what != exit).find(|event| event.what == entry);
+        last.map(|event| event.ts_ns)
     }
 
     /// Events with `start_ns <= ts_ns <= end_ns`.

@@ -23,6 +23,7 @@ fn spike(latency_ns: i64, previous_seen_ns: Option<i64>, snapshot: Option<Snapsh
         snapshot,
         snapshot_missing: None,
         watched: None,
+        late_interrupts: Vec::new(),
     }
 }
 

@@ -35,6 +35,7 @@ fn made(late: &[(&str, i64, i64)], untraced_ns: i64) -> Made {
             snapshot: None,
             snapshot_missing: None,
             watched: None,
+            late_interrupts: Vec::new(),
         });
         explanations.push(explained(number, culprit, latency_ns));
         let group = groups.entry(culprit).or_insert_with(|| CauseGroup {

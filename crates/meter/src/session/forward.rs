@@ -13,7 +13,8 @@ pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
     for captured in capturing.received() {
         link.gaps().wait();
         match captured {
-            Captured::Spike { mut spike, parts } => {
+            Captured::Spike { mut spike, parts, late } => {
+                spike.late_interrupts = capturing.with_functions(&late);
                 if let Some(snapshot) = &mut spike.snapshot {
                     let trace = capturing.trace_dat(&parts);
                     snapshot.trace_bytes = trace.len() as u64;

@@ -5,7 +5,9 @@
 //! the symbol table is read once, in advance, and the names of tasks come from the trace itself and from short reads.
 
 use super::capture::CpuPart;
+use super::late_interrupts::Recorded;
 use crate::gaps::Gaps;
+use archive::spike::{Interrupted, LateInterrupt};
 use ftrace::byte_order::ByteOrder;
 use ftrace::format::EventFormats;
 use ftrace::header::PageLayout;
@@ -56,6 +58,19 @@ impl Assembler {
         self.name_functions(parts);
         self.gaps.wait();
         self.file(parts)
+    }
+
+    /// A late interrupt with the name of the function that it broke into.
+    pub fn with_function(&self, recorded: &Recorded) -> LateInterrupt {
+        let interrupted = match recorded.place {
+            None => Interrupted::UserSpace,
+            Some(place) => Interrupted::Kernel {
+                function: self.symbols.name(place.instruction).map(str::to_owned),
+                code_before: place.code_before.iter().map(|byte| format!("{byte:02x}")).collect(),
+            },
+        };
+        let Recorded { cpu, ts_ns, late_ns, tid, stolen_ns, .. } = *recorded;
+        LateInterrupt { cpu, ts_ns, late_ns, tid, interrupted, stolen_ns }
     }
 
     fn file(&self, parts: &[CpuPart]) -> Vec<u8> {

@@ -6,6 +6,7 @@
 use super::announced_until::AnnouncedUntil;
 use super::earlier::Earlier;
 use super::error::TraceError;
+use super::late_interrupts::{LateInterrupts, Recorded};
 use super::past::{Past, full_bytes, touched};
 use super::retention::Retention;
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
@@ -41,8 +42,8 @@ const FOLLOWED_WAIT: Duration = Duration::from_millis(10);
 /// Output of the thread.
 #[derive(Debug)]
 pub enum Captured {
-    /// `parts` are the pages around the spike; none without a snapshot.
-    Spike { spike: Box<Spike>, parts: Vec<CpuPart> },
+    /// `parts` are the pages around the spike; none without a snapshot. The late interrupts are not in the spike yet.
+    Spike { spike: Box<Spike>, parts: Vec<CpuPart>, late: Vec<Recorded> },
     /// The snapshotter failed.
     Broken { error: TraceError },
     /// A snapshot that was sent earlier has been replaced by larger ones.
@@ -170,6 +171,7 @@ struct Capture {
     idle_since_ns: i64,
     next_number: u32,
     steal_ns: Option<u64>,
+    late: Option<LateInterrupts>,
 }
 
 impl Capture {
@@ -181,6 +183,8 @@ impl Capture {
         let earlier = flips.then(|| Earlier::new(job.layout, room));
         let room = room + earlier.as_ref().map_or(0, Earlier::room);
         let copies = cpus.iter().map(|cpu| CpuCopy { cpu: *cpu, pages: touched(room), ..CpuCopy::default() }).collect();
+        // After the events: the program's time is not inside of the one that it follows.
+        let late = LateInterrupts::record(&cpus);
         job.snapshotter.start()?;
         let retention = Retention::new(job.settings.snapshots_max as usize, job.settings.budget_bytes);
         let announced = job.announcements.iter().map(|from| from.busy.clone());
@@ -197,6 +201,7 @@ impl Capture {
             idle_since_ns: i64::MIN,
             next_number: 1,
             steal_ns: steal_ns(),
+            late,
         })
     }
 
@@ -368,7 +373,7 @@ impl Capture {
     fn give_up(&mut self, error: &TraceError) {
         for pending in std::mem::take(&mut self.pending) {
             let spike = self.spike(&pending, None, Some(error.to_string()));
-            let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new() });
+            let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new(), late: Vec::new() });
         }
     }
 
@@ -402,7 +407,7 @@ impl Capture {
             let why =
                 "what happened then was no longer in the buffers when they were copied (raise --buffer-kb)".to_owned();
             let spike = self.spike(&pending, None, Some(why));
-            let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new() });
+            let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new(), late: Vec::new() });
             return;
         }
         let from_ns = sample.due_ns - self.job.settings.margin_before_ns as i64;
@@ -437,7 +442,8 @@ impl Capture {
         }
         self.job.counters.snapshots.fetch_add(1, Relaxed);
         self.job.counters.waiting_bytes.fetch_add(page_bytes, Relaxed);
-        let _ = self.job.output.send(Captured::Spike { spike, parts });
+        let late = self.late.as_ref().map(|late| late.within(&(from_ns..=seen_ns))).unwrap_or_default();
+        let _ = self.job.output.send(Captured::Spike { spike, parts, late });
         for number in gone {
             let _ = self.job.output.send(Captured::Dropped { number });
         }
@@ -456,6 +462,7 @@ impl Capture {
             snapshot,
             snapshot_missing,
             watched: pending.kind,
+            late_interrupts: Vec::new(),
         })
     }
 

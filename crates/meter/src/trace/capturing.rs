@@ -5,10 +5,12 @@ use super::capture::{
     self, Announcements, CaptureCounters, CaptureJob, Captured, CpuPart, MeasuredThread, bytes_of, received,
 };
 use super::error::TraceError;
+use super::late_interrupts::Recorded;
 use super::snapshotter::Armed;
 use crate::gaps::Gaps;
 use crate::measure::start_instant::StartInstant;
 use archive::settings::{SnapshotMode, TraceSettings};
+use archive::spike::LateInterrupt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
@@ -111,6 +113,11 @@ impl Capturing {
     /// Assembles a trace.dat from the pages of a spike.
     pub fn trace_dat(&mut self, parts: &[CpuPart]) -> Vec<u8> {
         self.assembler.trace_dat(parts)
+    }
+
+    /// Late interrupts with the names of the functions that they broke into.
+    pub fn with_functions(&self, late: &[Recorded]) -> Vec<LateInterrupt> {
+        late.iter().map(|one| self.assembler.with_function(one)).collect()
     }
 
     /// Releases the pages of a spike; their memory no longer counts as waiting.

@@ -15,6 +15,7 @@ pub mod error;
 pub mod events;
 pub mod flip;
 pub mod kernel_swap;
+pub mod late_interrupts;
 pub mod maxima;
 pub mod past;
 pub mod retention;

@@ -240,6 +240,7 @@ fn spikes(shape: &Shape, threads: &mut BTreeMap<u32, ThreadRun>) -> Vec<Spike> {
             snapshot_missing: missing
                 .then(|| shape.hostile.unwrap_or("the recorder still copied the one before").to_owned()),
             watched: None,
+            late_interrupts: Vec::new(),
         });
     }
     spikes

@@ -266,6 +266,7 @@ mod tests {
             snapshot: None,
             snapshot_missing: None,
             watched: None,
+            late_interrupts: Vec::new(),
         }))
     }
 

@@ -189,6 +189,7 @@ pub fn spike(number: u32, latency_ns: i64, reason: SpikeReason) -> Message {
         }),
         snapshot_missing: None,
         watched: None,
+        late_interrupts: Vec::new(),
     }))
 }
 

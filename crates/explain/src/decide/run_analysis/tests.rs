@@ -16,6 +16,7 @@ fn spike(number: u32, cpu: u32, due_ns: i64, latency_ns: i64) -> Spike {
         snapshot: None,
         snapshot_missing: None,
         watched: None,
+        late_interrupts: Vec::new(),
     }
 }
 

@@ -112,6 +112,7 @@ fn late_behind(mut making: Making) -> (Vec<u8>, Spike) {
         snapshot: None,
         snapshot_missing: None,
         watched: None,
+        late_interrupts: Vec::new(),
     };
     (making.file(), spike)
 }

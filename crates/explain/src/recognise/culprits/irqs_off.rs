@@ -2,7 +2,7 @@
 //!
 //! A lock still held where the interrupt finally came in supports it. The interrupt flag of the events in between
 //! proves nothing, because the scheduler's and the timers' own events are always recorded with interrupts off. The flag
-//! of functions does: a function tracer proves it. So does, almost, a stack trace or a row of wake-ups, see
+//! of functions does: a function tracer proves it. So does, almost, a record of the late interrupt, a stack trace or a row of wake-ups, see
 //! [`crate::recognise::masked_section`]: a host can only have lengthened such a section. In a guest nothing else does: a
 //! lock only shows that the interrupt came in inside a critical section, and a task that was charged for all of the time
 //! need not have run all of it.
@@ -15,10 +15,11 @@ use crate::recognise::functions::proves_masked;
 use crate::recognise::masked_section::MaskedSection;
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
+use archive::spike::Interrupted;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
-    recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions, a stack trace (--stack) or a row of wake-ups show that interrupts were masked, and on bare metal with a lock still held where it comes in",
+    recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions, the kernel's record of the late interrupt, a stack trace (--stack) or a row of wake-ups show that interrupts were masked, and on bare metal with a lock still held where it comes in",
     confirm: "the irqsoff tracer where the kernel has it; tardy run --stack",
     fix: "report the function, where it is known, to its maintainers; keep the task off the CPU (cpuset, taskset, isolcpus)",
     reading: &["ftrace - Function Tracer", "Lock types and their rules"],
@@ -35,6 +36,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let entry = case.wake_interrupt_entry();
     let locked = entry.is_some_and(|entry| entry.preempt_off());
     let charged = case.charged_in_full(&pieces);
+    let counts_no_steal = case.counts_no_steal(&pieces);
+    let late = case.late_record();
     let who = case.culprits(&pieces);
     let share = case.share(&pieces);
     let section = MaskedSection::find(case, &pieces);
@@ -48,7 +51,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             Confidence::Certain,
             "it had interrupts masked: where the clock counts instructions, nothing else delays one".to_owned(),
         ),
-        _ if let Some(section) = section.filter(|_| charged.is_some() || case.bare_metal()) => {
+        _ if let Some(section) = section.filter(|_| charged.is_some() || counts_no_steal || case.bare_metal()) => {
             (Confidence::Likely, section.words())
         }
         None if case.bare_metal() && locked => {
@@ -59,7 +62,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             "either it had interrupts masked or firmware had the CPU; the trace does not show which".to_owned(),
         ),
         // A host that handles an exit or a page fault of the guest charges the task as if it ran.
-        Some(host) if charged.is_some() => (
+        Some(host) if charged.is_some() || counts_no_steal => (
             Confidence::Hint,
             format!(
                 "{}either it had interrupts masked, or the host served an exit or a page fault of the guest; the steal clock \
@@ -90,6 +93,15 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             latency(charged.end_ns - charged.start_ns)
         )
     });
+    let counted = counts_no_steal.then(|| {
+        let stolen_ns = late.and_then(|late| late.stolen_ns).and_then(|ns| i64::try_from(ns).ok()).unwrap_or_default();
+        format!("the hypervisor counts {} as stolen from this CPU meanwhile", latency(stolen_ns))
+    });
+    let place = late.and_then(|late| match &late.interrupted {
+        Interrupted::Kernel { function, .. } => function.as_ref(),
+        Interrupted::UserSpace => None,
+    });
+    let place = place.map(|function| format!("the interrupt came in inside `{function}`"));
     let remedy = match section {
         Some(MaskedSection::WokeInARow(_)) => {
             "let fewer threads wait for the same event (EPOLLEXCLUSIVE, or a wait queue for each); "
@@ -102,9 +114,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         confidence,
         sentence: format!("the timer interrupt was late while {who} ran ({share}): {why}"),
         events: entry.into_iter().collect(),
-        evidence: lock.into_iter().chain(charged).chain(case.steal_line()).collect(),
+        evidence: lock.into_iter().chain(place).chain(charged).chain(counted).chain(case.steal_line()).collect(),
         confirm: match section {
             Some(MaskedSection::EnabledAgain) => "the irqsoff tracer where the kernel has it".into(),
+            _ if late.is_some() => "the irqsoff tracer where the kernel has it".into(),
             _ => {
                 "tardy run --stack shows where the interrupt came in; the irqsoff tracer where the kernel has it".into()
             }

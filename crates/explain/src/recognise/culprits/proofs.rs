@@ -80,7 +80,7 @@ pub const PROOFS: &[ProvenBy] = &[
     line(
         "irqs-off",
         &["local_timer_entry|hrtimer_expire_entry"],
-        "a timer that was due came late on top of a task; that interrupts were masked only functions show, or virtual time",
+        "a timer that was due came late on top of a task; that interrupts were masked only functions, the place that the interrupt broke into, or virtual time show",
         Certain,
     ),
     line("ksm", SWITCHED, "the thread by name had the CPU after the wake-up", Certain),
@@ -161,7 +161,7 @@ pub const PROOFS: &[ProvenBy] = &[
     line(
         "steal",
         &[],
-        "the steal clock by sched_stat_runtime, or the host's own record; else a late timer on a CPU that cannot have masked interrupts",
+        "the steal clock by sched_stat_runtime, the hypervisor's count of stolen time, or the host's own record; else a late timer on a CPU that cannot have masked interrupts",
         Certain,
     ),
     line("stop-machine", &["sched_switch"], "the thread migration/N had the CPU", Certain),

@@ -10,7 +10,7 @@ use archive::explanation::Confidence;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
-    recognised: "the timer was due with interrupts enabled and its interrupt did not come, as events or a stack trace of that interrupt (--stack) show; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or in the scheduler from the charge of a thread that falls asleep to the switch away from it, or while it sent an interrupt to another CPU or set the timer of its sleep, with interrupts masked, or for longer than a tick on its way from an interrupt to its softirqs",
+    recognised: "the timer was due with interrupts enabled and its interrupt did not come, as events, the kernel's record of that interrupt or a stack trace (--stack) show; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or in the scheduler from the charge of a thread that falls asleep to the switch away from it, or while it sent an interrupt to another CPU or set the timer of its sleep, with interrupts masked, or for longer than a tick on its way from an interrupt to its softirqs",
     confirm: "bare metal: rdmsr 0x34 before and after (Intel counts system management interrupts there), the hwlat tracer; guest: kvm:kvm_exit and kvm:kvm_entry on the host",
     fix: "bare metal: BIOS settings for legacy USB, error polling, power capping and fan control; guest: virtual CPUs pinned one to one on isolated CPUs",
     reading: &["Hardware Latency Detector", "OSNOISE Tracer"],
@@ -102,12 +102,17 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
 fn broken_into(case: &Case, pieces: &[usize]) -> Option<String> {
     let not_delivered = |&index: &usize| matches!(case.pieces[index].answer, Answer::SilenceThisCpu(_));
     let entry = case.wake_interrupt_entry().filter(|_| pieces.iter().any(not_delivered))?;
-    match InterruptedCode::find(case.trace.cpu(entry.cpu)?, case.trace, entry.ts_ns)? {
+    let activity = case.trace.cpu(entry.cpu)?;
+    let shown_by = if case.late_record().is_some() { "the kernel's record" } else { "a stack trace" };
+    match InterruptedCode::find(activity, case.trace, entry.ts_ns)? {
         InterruptedCode::UserSpace => {
-            Some("a stack trace shows that the interrupt came in in user space, where no interrupt is masked".into())
+            Some(format!("{shown_by} shows that the interrupt came in in user space, where no interrupt is masked"))
         }
         InterruptedCode::Neutral(function) => Some(format!(
-            "a stack trace shows that the interrupt came in inside `{function}`, which does not mask interrupts"
+            "{shown_by} shows that the interrupt came in inside `{function}`, which does not mask interrupts"
+        )),
+        InterruptedCode::Entry(function) => Some(format!(
+            "{shown_by} shows that the interrupt came in at `{function}`, where interrupts are masked for less than a microsecond"
         )),
         InterruptedCode::Enabling(_) => None,
     }

@@ -1,4 +1,4 @@
-//! In a guest: the steal clock left time out of the charges of threads, the host reports that it did not execute this
+//! In a guest: the steal clock left time out of the charges of threads, the hypervisor's count of stolen time grew, the host reports that it did not execute this
 //! CPU, or it reports that it executes one CPU at a time and the trace shows the turn of another. Without any of these:
 //! the timer interrupt came late while a task computed in user space, or while the CPU was idle, where no code can mask
 //! interrupts.
@@ -10,6 +10,7 @@
 
 use super::about::{About, Proof};
 use super::idle_exit::{LEAVING_NS_MAX, is_idle_time};
+use crate::account::interrupted_code::InterruptedCode;
 use crate::account::vcpu_absences::{AbsenceCause, PlacedAbsence};
 use crate::read::event::{Event, EventKind, IDLE_EXIT};
 use crate::read::event_text::relative;
@@ -21,7 +22,7 @@ use std::iter;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
-    recognised: "the kernel charged the threads on this CPU less than passed (sched_stat_runtime, where the kernel has a steal clock), and the CPU recorded nothing meanwhile; or the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late; a hint where the timer interrupt was 5 ms late or more on top of a task and the machine lost about as much since the snapshot before, at an unknown instant",
+    recognised: "the kernel charged the threads on this CPU less than passed (sched_stat_runtime, where the kernel has a steal clock), and the CPU recorded nothing meanwhile; or the hypervisor's count of stolen time, which the kernel read as the interrupt came in, grew meanwhile; or that is so of another CPU, for which the task on this one waited with interrupts masked; or the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late; a hint where the timer interrupt was 5 ms late or more on top of a task and the machine lost about as much since the snapshot before, at an unknown instant",
     confirm: "on the host: perf kvm stat, or kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
     fix: "on the host: virtual CPUs pinned one to one on isolated CPUs, SCHED_FIFO for their threads, no overcommitment",
     reading: &["The KVM halt polling system"],
@@ -38,6 +39,10 @@ const DELAY_NS_MIN: i64 = 50_000;
 const COUNTED_NS_MIN: i64 = 5_000_000;
 /// The rest may still be in the step that is not full.
 const COUNTED_PERCENT_MIN: i64 = 80;
+/// Maximum time from the end of another CPU's absence to the end of the wait for it: it has to release the lock.
+const RELEASED_NS_MAX: i64 = 100_000;
+/// Part of the delay that the absence has to cover.
+const COVERED_PERCENT_MIN: i64 = 80;
 /// Preemption models in which a system call can be preempted.
 const PREEMPTIBLE: &[&str] = &["full", "lazy", "preempt_rt"];
 
@@ -46,6 +51,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         return Some(seen);
     }
     let host = case.virtualised()?;
+    if let Some(waited) = waited_for_another_cpu(case, host) {
+        return Some(waited);
+    }
     on_a_task(case, host).or_else(|| on_an_idle_cpu(case, host)).or_else(|| counted(case, host))
 }
 
@@ -55,8 +63,10 @@ fn counted<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
     let counted_ns = i64::try_from(case.steal_since_snapshot_ns()?).unwrap_or(i64::MAX);
     let ns = case.ns(&pieces);
     let enough = ns >= COUNTED_NS_MIN && counted_ns >= ns / 100 * COUNTED_PERCENT_MIN;
-    let known_better =
-        proves_masked(case, &pieces) || case.charged_in_full(&pieces).is_some() || super::printk::look(case).is_some();
+    let known_better = proves_masked(case, &pieces)
+        || case.charged_in_full(&pieces).is_some()
+        || case.counts_no_steal(&pieces)
+        || super::printk::look(case).is_some();
     if !enough || known_better {
         return None;
     }
@@ -99,7 +109,7 @@ fn seen_from_outside<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
                 format!("the host did not run CPU {cpu} of this machine: other tasks had the host's CPUs ({share})");
             (sentence, CONFIRM, FIX)
         }
-        AbsenceCause::StealClock { .. } => {
+        AbsenceCause::StealClock { .. } | AbsenceCause::StealCount { .. } => {
             let host = case.virtualised().map_or_else(String::new, |host| format!(" ({host})"));
             let sentence = format!("the hypervisor{host} did not run CPU {cpu} ({share}): it ran something else");
             (sentence, CONFIRM, FIX)
@@ -118,6 +128,36 @@ fn seen_from_outside<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let confidence = longest.confidence;
     let (confirm, fix) = (confirm.into(), fix.into());
     Some(Claim { confidence, sentence, evidence, confirm, fix, ..claim(pieces, Vec::new()) })
+}
+
+/// The task that had the CPU waited with interrupts masked for as long as the hypervisor did not run another CPU: for a lock whose
+/// holder is there.
+fn waited_for_another_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
+    let pieces = case.claim(super::irqs_off::is_late_in_task)?;
+    let entry = case.wake_interrupt_entry()?;
+    let code = InterruptedCode::find(case.trace.cpu(entry.cpu)?, case.trace, entry.ts_ns)?;
+    if !matches!(code, InterruptedCode::Enabling(_)) || case.ns(&pieces) < DELAY_NS_MIN {
+        return None;
+    }
+    let start_ns = case.pieces[*pieces.first()?].start_ns;
+    let covers = |absence: &&PlacedAbsence| {
+        let covered_ns = absence.end_ns.min(entry.ts_ns) - absence.start_ns.max(start_ns);
+        absence.cpu != entry.cpu
+            && (0..=RELEASED_NS_MAX).contains(&entry.ts_ns.saturating_sub(absence.end_ns))
+            && covered_ns.saturating_mul(100) >= (entry.ts_ns - start_ns).saturating_mul(COVERED_PERCENT_MIN)
+    };
+    let absence = case.absences.iter().find(covers)?;
+    Some(Claim {
+        sentence: format!(
+            "the hypervisor ({host}) did not run CPU {}, and {} waited for that CPU with interrupts masked ({}): most likely for a \
+             lock that is held there",
+            absence.cpu,
+            case.culprits(&pieces),
+            case.share(&pieces)
+        ),
+        evidence: [line(case, absence, case.trace.window.due_ns)].into_iter().chain(case.steal_line()).collect(),
+        ..claim(pieces, vec![entry])
+    })
 }
 
 fn line(case: &Case, absence: &PlacedAbsence, due_ns: i64) -> String {
@@ -143,6 +183,15 @@ fn line(case: &Case, absence: &PlacedAbsence, due_ns: i64) -> String {
                 case.names().task(charged.tid),
                 latency(charged.ran_ns),
                 latency(charged.missing_ns())
+            );
+        }
+        AbsenceCause::StealCount { start_ns, end_ns, stolen_ns } => {
+            return format!(
+                "from {} to {} the hypervisor counts {} as stolen from CPU {cpu}, which recorded nothing for {} of it",
+                relative(start_ns, due_ns),
+                relative(end_ns, due_ns),
+                latency(stolen_ns),
+                latency(absence.end_ns - absence.start_ns)
             );
         }
         AbsenceCause::OtherCpuExecuted { of, events } => {

@@ -119,6 +119,7 @@ pub mod tests {
             snapshot: None,
             snapshot_missing: None,
             watched: None,
+            late_interrupts: Vec::new(),
         };
         let point = StopPoint {
             blocks: 665_380_780,

@@ -50,6 +50,7 @@ pub fn spikes(run: &Run, wanted: &Wanted) -> anyhow::Result<Vec<Spike>> {
             snapshot: None,
             snapshot_missing: None,
             watched: None,
+            late_interrupts: Vec::new(),
         })
     };
     Ok((last + 1..).zip(&marked).map(spike).collect())

@@ -31,6 +31,7 @@ fn spike(number: u32) -> Message {
         snapshot: None,
         snapshot_missing: None,
         watched: None,
+        late_interrupts: Vec::new(),
     }))
 }
 

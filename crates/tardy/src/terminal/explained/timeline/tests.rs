@@ -43,6 +43,7 @@ fn made() -> (Spike, Explanation) {
         snapshot: None,
         snapshot_missing: None,
         watched: None,
+        late_interrupts: Vec::new(),
     };
     (spike, explanation)
 }
