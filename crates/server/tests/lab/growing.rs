@@ -63,6 +63,7 @@ impl Growing {
                 snapshot: None,
                 snapshot_missing: None,
                 watched: None,
+                late_interrupts: Vec::new(),
             })));
         }
         let bucket = |ns| archive::histogram::bucket_of(ns).unwrap() as u32;

@@ -151,8 +151,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A description with these types: name, kind, and the words after the head.
-    fn description(types: &[(&str, u32, &[(&str, u32, u32)])]) -> Vec<u8> {
+    /// Name and two words.
+    type Entry<'t> = (&'t str, u32, u32);
+
+    /// A description with these types: name, kind, and what follows the head.
+    fn description(types: &[(&str, u32, &[Entry])]) -> Vec<u8> {
         let mut names = vec![0_u8];
         let mut name = |text: &str| {
             let at = names.len() as u32;
