@@ -310,9 +310,9 @@ $(STATIC_TARDY)-arm64: $(ZIG)
 
 # Each carries the meters for all architectures.
 $(STATIC_TARDY)-%: $(RUST_SOURCES) $(UI) $(ARCHITECTURES:%=$(METERS)-%)
-	TARDY_CARRIED_METERS=$(CURDIR)/dist/bin/meters packaging/reproducible-build $(RUST_TARGET_$*) --release --package tardy
+	TARDY_CARRIED_METERS=$(CURDIR)/dist/bin/meters packaging/reproducible-build $(RUST_TARGET_$*) --profile dist --package tardy
 	@mkdir -p $(@D)
-	install -m 755 target/$(RUST_TARGET_$*)/release/tardy $@
+	install -m 755 target/$(RUST_TARGET_$*)/dist/tardy $@
 
 $(TARDY): $(RUST_SOURCES) $(UI)
 	cargo build --release --package tardy
