@@ -7,6 +7,7 @@
 mod devices;
 mod execution_map;
 mod responses;
+mod roles;
 mod rtc_endings;
 mod stimulus_board;
 mod vfio;
