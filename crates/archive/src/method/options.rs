@@ -14,7 +14,7 @@ pub const CACHES: MethodOption = MethodOption {
     key: "caches",
     values: Values::OneOf(&["cold", "warm"]),
     what: "cold: the hand-over is the first thing that its thread does after its sleep; warm: one that is not counted comes \
-           immediately before it",
+           immediately before it, with rounds=requested 15 rounds",
 };
 
 /// Which of the two threads starts a hand-over.

@@ -95,3 +95,56 @@ fn rt_migrate_test_writes_into_the_trace_between_its_clock_and_its_call() {
     let marks: Vec<_> = marks.filter(|pair| pair[1].contains("FUTEX_WAKE") && !pair[0].contains("end")).collect();
     assert!(marks.len() >= 3, "{of_main:?}");
 }
+
+/// Its first thread sleeps once in 16 rounds: the other rounds directly follow each other, as ours with `rounds=requested` and
+/// `caches=warm`.
+#[test]
+fn signaltest_sleeps_once_in_sixteen_rounds() {
+    require!(Root, Program("strace"), Program("signaltest"));
+    let calls = calls("signaltest", &["-t2", "-a0", "-p80", "-l", "160", "-q"]);
+    let sleeps =
+        |thread: &str| calls.iter().filter(|(other, call)| other == thread && call.contains("clock_nanosleep")).count();
+    let main = &calls[0].0;
+    let mut threads: Vec<&str> =
+        calls.iter().map(|(thread, _)| thread.as_str()).filter(|thread| thread != main).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    let given = |thread: &str| calls.iter().filter(|(other, call)| other == thread && call.contains("tgkill")).count();
+    let mut counted: Vec<(usize, usize)> = threads.iter().map(|thread| (sleeps(thread), given(thread))).collect();
+    counted.sort_unstable();
+    let [(never, _), (often, rounds)] = counted[..] else { panic!("{counted:?}") };
+    assert_eq!(never, 0, "the second thread of the ring never sleeps: {counted:?}");
+    assert!(often > 0 && (rounds / 16..=rounds / 16 + 2).contains(&often), "{counted:?}");
+}
+
+/// The C library's pthread_kill makes them around each signal, so they are part of each hop of the original; ours calls tgkill alone.
+#[test]
+fn a_hop_of_signaltest_has_three_more_system_calls() {
+    require!(Root, Program("strace"), Program("signaltest"));
+    let calls = calls("signaltest", &["-t2", "-a0", "-p80", "-l", "64", "-q"]);
+    let main = &calls[0].0;
+    let begins = |name: &str| calls.iter().filter(|(thread, call)| thread != main && call.starts_with(name)).count();
+    let given = begins("tgkill(");
+    assert!(given >= 100, "{given}");
+    for (name, each) in [("rt_sigprocmask(", 2), ("getpid(", 1)] {
+        assert!(begins(name) >= each * given, "{name}: {} for {given} signals", begins(name));
+    }
+}
+
+/// Its mean is that of the numbers of its buckets, which begin with 1 us: the loops that it counts would take many times as long as it
+/// ran.
+#[test]
+fn the_mean_of_oslat_contradicts_its_duration() {
+    require!(Root, Program("oslat"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("oslat.json");
+    let json = format!("--json={}", path.display());
+    let ended = Command::new("oslat").args(["-c0", "-C0", "-D", "1", "-q", &json]).output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let document: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let thread = &document["thread"]["0"];
+    let (mean_us, duration_s) = (thread["avg"].as_f64().unwrap(), thread["duration"].as_f64().unwrap());
+    let loops: u64 = thread["histogram"].as_object().unwrap().values().filter_map(serde_json::Value::as_u64).sum();
+    let claimed_s = mean_us * loops as f64 / 1e6;
+    assert!(claimed_s > 3.0 * duration_s, "{loops} loops of {mean_us} us in {duration_s} s");
+}
