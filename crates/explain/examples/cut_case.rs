@@ -92,6 +92,7 @@ fn controls(run: &Run, measuring: &[(u32, i32)]) -> Vec<Explanation> {
             absences: &[],
             in_turns: false,
             stimulus: settings.map(|settings| settings.method.name).unwrap_or_default().stimulus(),
+            sample: settings.map(|settings| settings.method.sample()).unwrap_or_default(),
             controls: &[],
         });
         Some(Explanation { phases: explanation.phases, ..explain_without_trace(control, explanation.median_ns) })

@@ -38,6 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         absences: &[],
         in_turns: false,
         stimulus: archive::method::Stimulus::Timer,
+        sample: archive::method::SampleWord::default(),
         controls: &[],
     };
     let seen_ns = spike.sample.seen_ns();

@@ -4,7 +4,7 @@ use crate::{Source, SpikeInput};
 use archive::absence::Absence;
 use archive::environment::Environment;
 use archive::explanation::Explanation;
-use archive::method::Method;
+use archive::method::{Method, MethodRequest};
 use archive::spike::Spike;
 use serde::Deserialize;
 
@@ -44,6 +44,7 @@ impl CorpusCase {
             absences: &self.absences,
             in_turns: self.in_turns,
             stimulus: self.method.stimulus(),
+            sample: MethodRequest::from(self.method).sample(),
             controls: &self.controls,
         }
     }

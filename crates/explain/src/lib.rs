@@ -28,7 +28,7 @@ use account::{Account, event_list, key_events, lanes, ledger, other_cpus};
 use archive::absence::Absence;
 use archive::environment::Environment;
 use archive::explanation::{Confidence, Explanation, ExplanationStatus, Owner, OwnerKind, Phase, PhaseName, PhaseSpan};
-use archive::method::Stimulus;
+use archive::method::{SampleWord, Stimulus};
 use archive::problem::Remark;
 use archive::spike::Spike;
 use caveat::Limit;
@@ -64,6 +64,8 @@ pub struct SpikeInput<'a> {
     pub in_turns: bool,
     /// What starts a sample of this run, except for watched threads.
     pub stimulus: Stimulus,
+    /// What a sample of this run is called.
+    pub sample: SampleWord,
     /// Explanations of ordinary wake-ups of the same run.
     pub controls: &'a [Explanation],
 }

@@ -9,7 +9,7 @@ use archive::method::Method;
 use archive::problem::{Code, Remark};
 use archive::summary::{RunSummary, VirtualSpeed};
 use words::figures::{count, counted, duration, latency};
-use words::vocabulary::confidence_phrase;
+use words::vocabulary::{self, confidence_phrase};
 
 /// Name of the cause.
 const OWN_TOOL: &str = "own-tool";
@@ -38,7 +38,7 @@ pub fn own_share(summary: &RunSummary) -> Option<String> {
         0 => String::new(),
         found => format!("; in {found} more, the timer interrupt came while one of them ran"),
     };
-    let spikes = counted(traced.len() as u64, "late spike");
+    let spikes = counted(traced.len() as u64, &format!("{} spike", vocabulary::sample(summary).late));
     (!traced.is_empty()).then(|| format!("tardy's own threads delayed {} of {spikes}{longest}{found}.", delayed.len()))
 }
 

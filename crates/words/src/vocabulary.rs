@@ -32,6 +32,11 @@ pub fn sample(summary: &RunSummary) -> SampleWord {
     summary.settings.as_ref().map(|settings| settings.method.sample()).unwrap_or_default()
 }
 
+/// A latency with what it makes of its sample: `1.0 ms late`, or `1.0 ms long` for a stretch of time.
+pub fn by(word: SampleWord, latency: &str) -> String {
+    format!("{latency} {}", word.late)
+}
+
 /// The largest latency as a clause.
 pub fn largest(word: SampleWord, latency: &str) -> String {
     if word == SampleWord::default() {

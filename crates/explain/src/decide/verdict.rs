@@ -110,8 +110,9 @@ fn finding(case: &Case, id: &str, claim: Claim, claimed: &OwnerTimes, ordinary: 
         let least_ns = case.ns(&claim.pieces) * 100 / LIFT_MIN_PERCENT;
         let (as_long, controls) = ordinary.as_long_in(least_ns, claimed.keys());
         let usually = words::figures::latency(claimed.keys().map(|owner| ordinary.ns(owner)).sum());
+        let samples = case.input.sample.many;
         evidence
-            .push(format!("in ordinary wake-ups this takes {usually}, and about as long in {as_long} of {controls}"));
+            .push(format!("in ordinary {samples} this takes {usually}, and about as long in {as_long} of {controls}"));
     }
     // A watched thread is not called a measuring thread.
     let voice = |text: String| match case.input.spike.watched {

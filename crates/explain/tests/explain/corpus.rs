@@ -3,6 +3,7 @@
 
 use crate::trace_builder;
 use archive::explanation::{Explanation, ExplanationStatus};
+use archive::method::{Method, MethodRequest, SampleWord};
 use explain::corpus_case::CorpusCase;
 use explain::culprits::{CATALOGUE, Proof};
 use explain::{Source, SpikeInput, confidence_word, evidence_window, explain_spike};
@@ -186,4 +187,23 @@ fn the_document_names_cases_that_exist() {
     let cases = cases();
     let missing: Vec<&&str> = named.iter().filter(|name| !cases.iter().any(|case| case.ends_with(name))).collect();
     assert!(missing.is_empty(), "the corpus has no {missing:?}");
+}
+
+/// What a case's findings say of ordinary samples, if their method calls them so.
+fn ordinary(directory: &Path, sample: SampleWord) -> String {
+    let text = std::fs::read_to_string(directory.join("spike.json")).unwrap();
+    let case: CorpusCase = serde_json::from_str(&text).unwrap();
+    let trace = std::fs::read(directory.join("trace.dat")).unwrap();
+    let explanation = explain_spike(&SpikeInput { sample, ..case.input((&trace).into()) });
+    let evidence = explanation.findings.into_iter().flat_map(|finding| finding.evidence);
+    evidence.filter(|line| line.starts_with("in ordinary ")).collect()
+}
+
+#[test]
+fn evidence_calls_ordinary_samples_what_the_method_measures() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/explain/memory-contention");
+    let of = |method: Method| ordinary(&directory, MethodRequest::from(method).sample());
+    assert!(of(Method::Timer).contains("in ordinary wake-ups this takes"), "{}", of(Method::Timer));
+    assert!(of(Method::Noise).contains("in ordinary gaps this takes"), "{}", of(Method::Noise));
+    assert!(of(Method::Signal).contains("in ordinary hand-overs this takes"), "{}", of(Method::Signal));
 }

@@ -40,6 +40,7 @@ fn explain(spike: &Spike, trace: &[u8]) -> (Explanation, Vec<String>) {
         absences: &[],
         in_turns: false,
         stimulus: archive::method::Stimulus::Timer,
+        sample: archive::method::SampleWord::default(),
         controls: &[],
     };
     (explain_spike(&input), evidence_window(&input))

@@ -143,6 +143,7 @@ struct Context<'a> {
     environment: Option<Environment>,
     interval_ns: u64,
     stimulus: Stimulus,
+    sample: SampleWord,
     /// CPU and thread id of every measuring thread.
     measuring_tids: Vec<(u32, i32)>,
     tool_tids: &'a [i32],
@@ -175,6 +176,7 @@ impl<'a> Context<'a> {
             environment,
             interval_ns: settings.map_or(INTERVAL_NS_DEFAULT, |settings| settings.interval_ns),
             stimulus: settings.map_or(Stimulus::Timer, |settings| settings.method.stimulus()),
+            sample: settings.map(|settings| settings.method.sample()).unwrap_or_default(),
             measuring_tids,
             tool_tids: run.effective.as_ref().map_or(&[], |effective| &effective.tool_tids),
         }
@@ -194,6 +196,7 @@ impl<'a> Context<'a> {
             absences: outside.map_or(&[], |seen| &seen.absences),
             in_turns: outside.is_some_and(|seen| seen.in_turns),
             stimulus: self.stimulus,
+            sample: self.sample,
             controls,
         }
     }

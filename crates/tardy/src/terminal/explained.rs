@@ -11,7 +11,7 @@ pub mod timeline;
 use super::json;
 use super::page::Page;
 use super::summary::{alarm_of_clock, quoted};
-use crate::archives::explaining::{causes_of, explain_run};
+use crate::archives::explaining::{causes_of, explain_run, word_of};
 use crate::exit::Exit;
 use archive::explanation::Explanation;
 use archive::reader::Run;
@@ -45,7 +45,7 @@ pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit>
         if at > 0 {
             page.blank();
         }
-        account::lay_out(spike, explanation_of(&explanations, spike), canvas, &mut page);
+        account::lay_out(spike, explanation_of(&explanations, spike), word_of(run), canvas, &mut page);
     }
     page.blank();
     let path = quoted(&run.directory.display().to_string());

@@ -5,6 +5,7 @@ mod status;
 
 use crate::terminal::page::may_colour;
 use crate::terminal::screen;
+use archive::method::SampleWord;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use runner::event::{Event, StopReason};
 use status::Status;
@@ -71,6 +72,12 @@ impl Progress {
         });
         let now = Instant::now();
         Self { bar, status: Status::new(duration_ns), phase_since: now, logged: now, quiet }
+    }
+
+    /// The same for samples that are no wake-ups.
+    pub fn of_samples(mut self, word: SampleWord) -> Self {
+        self.status.call_samples(word);
+        self
     }
 
     /// Processes an event and redraws.

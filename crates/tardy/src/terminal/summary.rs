@@ -16,6 +16,7 @@ use report::account::{
 use report::conditions::{are_known, conditions_line};
 use report::watched::is_watch;
 use words::figures::{latency, microseconds_rough};
+use words::vocabulary::{by, sample};
 
 const SPIKES_SHOWN: usize = 5;
 /// A narrower terminal gets fewer figures per CPU.
@@ -121,8 +122,8 @@ fn worst_spikes(summary: &RunSummary, page: &mut Page) {
     page.blank();
     page.heading("Worst spikes");
     for entry in spikes.iter().take(SPIKES_SHOWN) {
-        let (cpu, late) = (entry.spike.sample.cpu, latency(entry.latency_ns));
-        let text = format!("CPU {cpu}, {late} late: {}", culprit(entry.explanation.as_ref()));
+        let (cpu, late) = (entry.spike.sample.cpu, by(sample(summary), &latency(entry.latency_ns)));
+        let text = format!("CPU {cpu}, {late}: {}", culprit(entry.explanation.as_ref()));
         page.wrapped(&format!("  #{:<3} ", entry.spike.number), &text);
     }
     if spikes.len() > SPIKES_SHOWN {

@@ -65,7 +65,8 @@ pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     let signals = Signals::watch()?;
     let access = arguments.access.options(Purpose::Collect { run: manifest.id.clone() });
     let mut target = open_with(&manifest.target, &meter, &signals, access)?;
-    let mut progress = Progress::new(View::unless(arguments.quiet), settings.duration_ns);
+    let mut progress =
+        Progress::new(View::unless(arguments.quiet), settings.duration_ns).of_samples(settings.method.sample());
     let request = RunRequest {
         id: manifest.id.clone(),
         directory: run.directory.clone(),

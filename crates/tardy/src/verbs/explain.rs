@@ -86,7 +86,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     let canvas = Canvas::for_stdout(arguments.timeline);
     for spike in &chosen {
         page.blank();
-        account::lay_out(spike, explanation_of(&explanations, spike), canvas, &mut page);
+        account::lay_out(spike, explanation_of(&explanations, spike), word_of(&run), canvas, &mut page);
         if arguments.events {
             lay_out_events(&run, spike, &mut page);
         }

@@ -33,6 +33,16 @@ fn a_normal_run_prints_a_summary_and_leaves_an_archive() {
 }
 
 #[test]
+fn a_sample_that_is_a_stretch_of_time_is_long_and_not_late() {
+    let bench = ending_well(measuring());
+    let ended = bench.run(&["run", "--method", "noise", "--duration", "2s", "--out", "here"]);
+    let explained = bench.run(&["explain", "here"]);
+    for shown in [&ended.stdout, &explained.stdout] {
+        assert!(shown.contains("CPU 0, 153.2 µs long") && !shown.contains(" late"), "{shown}{}", ended.stderr);
+    }
+}
+
+#[test]
 fn json_is_one_document_and_nothing_else() {
     let bench = ending_well(measuring().says(&[problem(Severity::Degraded, "no tracefs", "mount it")]));
     let ended = bench.run(&["run", "--json"]);

@@ -130,6 +130,7 @@ fn explained(trace: &[u8], spike: &Spike) -> archive::explanation::Explanation {
         absences: &[],
         in_turns: false,
         stimulus: archive::method::Stimulus::Timer,
+        sample: archive::method::SampleWord::default(),
         controls: &[],
     })
 }

@@ -7,7 +7,7 @@ use crate::recognise::controls::Controls;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "handler, wake path, scheduling delay and return to user all take 1.5 to 5 times their time in ordinary wake-ups",
+    recognised: "handler, wake path, scheduling delay and return to user all take 1.5 to 5 times their time in ordinary samples",
     confirm: "`perf stat -e cache-misses,stalled-cycles-backend -C CPU` with and without the load; `stress-ng --stream 4` makes it worse",
     fix: "give this CPU its own part of the last cache (resctrl: schemata), keep memory-hungry work, graphics and DMA off its node, use huge pages; a low CPU frequency looks the same",
     reading: &["User Interface for Resource Control feature", "CPU Performance Scaling"],

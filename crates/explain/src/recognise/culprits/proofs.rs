@@ -87,7 +87,7 @@ pub const PROOFS: &[ProvenBy] = &[
     line("late-arm", &["hrtimer_start"], "the timer was started after its expiry", Certain),
     line("membarrier", CALLED, "the function, between its entry and its exit", Certain),
     line("memcg-drain", WORKED, "the worker and its function", Certain),
-    line("memory-contention", &[], "all phases take longer than in ordinary wake-ups; no event shows why", Hint),
+    line("memory-contention", &[], "all phases take longer than in ordinary samples; no event shows why", Hint),
     line(
         "migration",
         &["sched_migrate_task"],
@@ -156,7 +156,7 @@ pub const PROOFS: &[ProvenBy] = &[
     line("slab-shrink", &[], "a function by name, where functions are recorded", Hint),
     line("slow-bus", SERVED, "the interrupt or its thread by name", Certain),
     line("slow-return", &[], "the thread had the CPU; nothing shows why it was slow", Hint),
-    line("smt", &[], "all phases take longer than in ordinary wake-ups; no event shows why", Hint),
+    line("smt", &[], "all phases take longer than in ordinary samples; no event shows why", Hint),
     line("softirq", &["softirq_entry|sched_switch"], "its entry and exit, or ksoftirqd on the CPU", Certain),
     line(
         "steal",

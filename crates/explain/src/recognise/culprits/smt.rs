@@ -6,7 +6,7 @@ use crate::recognise::case::{Case, Claim};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "SMT is on, and every phase takes 1.3 to 2 times its time in ordinary wake-ups",
+    recognised: "SMT is on, and every phase takes 1.3 to 2 times its time in ordinary samples",
     confirm: "/sys/devices/system/cpu/cpuN/topology/thread_siblings_list names the sibling; compare with a run in which it is offline",
     fix: "echo off > /sys/devices/system/cpu/smt/control (nosmt), or isolate both threads of the core and leave one idle",
     reading: &["Core Scheduling", "The kernel's command-line parameters"],

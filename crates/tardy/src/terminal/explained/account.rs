@@ -5,11 +5,12 @@ use super::timeline::{self, Canvas};
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Owner};
+use archive::method::SampleWord;
 use archive::recorded::FlightRecording;
 use archive::spike::{Spike, SpikeReason};
 use report::account::culprit;
 use words::figures::{count, latency, microseconds};
-use words::vocabulary::{confidence_phrase, owner_before_name};
+use words::vocabulary::{by, confidence_phrase, owner_before_name};
 
 const BAR_COLUMNS: i64 = 6;
 const EVIDENCE_INDENT: usize = 7;
@@ -19,7 +20,13 @@ const FIGURES_COLUMNS: usize = 49;
 /// Longer names are cut: they do not help the reader.
 const NAME_COLUMNS_MAX: usize = 90;
 
-pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, canvas: Option<Canvas>, page: &mut Page) {
+pub fn lay_out(
+    spike: &Spike,
+    explanation: Option<&Explanation>,
+    word: SampleWord,
+    canvas: Option<Canvas>,
+    page: &mut Page,
+) {
     let reason = match spike.reason {
         SpikeReason::NewMaximum if explanation.is_some_and(|known| known.recording.is_some()) => "recorded afterwards",
         SpikeReason::NewMaximum => "a new maximum",
@@ -28,10 +35,10 @@ pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, canvas: Option<
     };
     let sample = &spike.sample;
     page.heading(&format!(
-        "Spike {}: CPU {}, {} late, {reason} (cycle {})",
+        "Spike {}: CPU {}, {}, {reason} (cycle {})",
         spike.number,
         sample.cpu,
-        latency(sample.latency_ns),
+        by(word, &latency(sample.latency_ns)),
         sample.cycle
     ));
     page.wrapped("", &culprit(explanation));

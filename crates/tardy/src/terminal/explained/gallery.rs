@@ -3,6 +3,7 @@
 use super::account::lay_out;
 use crate::archives::explaining::explain_case;
 use crate::terminal::page::Page;
+use archive::method::SampleWord;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ fn account(case: &str) -> String {
     let trace = fs::read(directory.join("trace.dat")).unwrap();
     let (spike, explanation) = explain_case(&text, &trace);
     let mut page = Page::new(false).with_columns(COLUMNS);
-    lay_out(&spike, Some(&explanation), None, &mut page);
+    lay_out(&spike, Some(&explanation), SampleWord::default(), None, &mut page);
     page.text().trim().to_owned()
 }
 

@@ -5,6 +5,7 @@ use crate::terminal::page::COLUMNS;
 use crate::terminal::screen::{self, Size};
 use crate::terminal::table::{Align, Table};
 use archive::message::{LoadReport, RunPhase, ThreadProgress};
+use archive::method::SampleWord;
 use archive::spike::SpikeReason;
 use runner::event::Event;
 use runner::run::phase_title;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use words::figures::{count, counted, duration, latency};
 use words::printable::printable;
+use words::vocabulary::by;
 
 /// Threads shown at once; if there are more, those with the largest maxima.
 const THREADS_SHOWN: usize = 8;
@@ -42,6 +44,8 @@ pub struct Status {
     notes: Vec<String>,
     explaining: Option<(usize, usize)>,
     virtual_time: bool,
+    /// What a sample is called.
+    word: SampleWord,
     /// Histograms by thread, and how long the measurement had lasted when the last one arrived.
     histograms: BTreeMap<u32, Octaves>,
     histograms_at: Duration,
@@ -53,6 +57,11 @@ impl Status {
         let mut status = Self { duration_ns, ..Self::default() };
         status.fit(screen::size_of_stderr());
         status
+    }
+
+    /// What a sample is called, unless it is a wake-up.
+    pub fn call_samples(&mut self, word: SampleWord) {
+        self.word = word;
     }
 
     /// Fits the block to a terminal of this size.
@@ -77,7 +86,8 @@ impl Status {
             Event::Spike(spike) => {
                 self.spikes += 1;
                 let (number, cpu) = (spike.number, spike.sample.cpu);
-                let text = format!("last spike #{number}: CPU {cpu}, {} late", latency(spike.sample.latency_ns));
+                let late = by(self.word, &latency(spike.sample.latency_ns));
+                let text = format!("last spike #{number}: CPU {cpu}, {late}");
                 self.last_spike = Some((number, text));
             }
             Event::Loads(loads) => self.loads.clone_from(loads),

@@ -58,5 +58,8 @@ fn one_plan_measures_a_target_with_a_logger() {
     assert!(target.all_cpus.min.is_some_and(|least| least >= DELAY_NS) && logger.all_cpus.min >= target.all_cpus.min);
     let shown = &target.roles[0];
     assert!(!shown.same_clock, "each machine has its own clock");
-    assert_eq!((shown.target.as_str(), shown.samples, shown.latency_ns.p50), ("logger (emulated)", sent, logger.all_cpus.p50));
+    assert_eq!(
+        (shown.target.as_str(), shown.samples, shown.latency_ns.p50),
+        ("logger (emulated)", sent, logger.all_cpus.p50)
+    );
 }
