@@ -369,14 +369,14 @@ impl<'c> Case<'c> {
         }
     }
 
-    /// Kernel priority that the measuring thread has as a piece begins.
+    /// Kernel priority that the measuring thread has in most of a piece: it can change in the middle.
     pub fn own_prio_in(&self, piece: &Piece) -> Option<i32> {
-        self.trace.priorities.at(self.tool_threads.own_tid, piece.start_ns).or(self.tool_threads.own_prio)
+        self.trace.priorities.at(self.tool_threads.own_tid, piece.middle_ns()).or(self.tool_threads.own_prio)
     }
 
-    /// Kernel priority of a thread that has the CPU in a piece: the kernel lends another one to the holder of a lock that an urgent thread waits for.
+    /// Kernel priority of a thread that has the CPU, in most of a piece: the kernel lends another one to the holder of a lock that an urgent thread waits for.
     pub fn prio_in(&self, tid: i32, piece: &Piece) -> Option<i32> {
-        self.trace.priorities.at(tid, piece.start_ns).or_else(|| self.names().prio(tid))
+        self.trace.priorities.at(tid, piece.middle_ns()).or_else(|| self.names().prio(tid))
     }
 
     /// The entry of the interrupt that brought the wake-up.

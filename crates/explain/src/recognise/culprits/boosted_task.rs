@@ -23,7 +23,7 @@ pub const ABOUT: About = About {
 /// The boosted priority of the task that has the CPU in a piece, if nothing else lets it run there.
 fn boost<'c>(case: &Case<'c>, piece: &Piece) -> Option<Boost<'c>> {
     let tid = interferes(case, piece)?;
-    let boost = case.trace.priorities.boost_at(tid, piece.start_ns)?;
+    let boost = case.trace.priorities.boost_at(tid, piece.middle_ns())?;
     (boost.own_prio > case.own_prio_in(piece)?).then_some(boost)
 }
 
