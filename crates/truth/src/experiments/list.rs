@@ -137,8 +137,9 @@ pub const EXPERIMENTS: &[Experiment] = &[
         places: VIRTUAL_TIME_AND_ARM,
         by_itself: &["rt-throttling"],
         length: Length::AtLeast,
-        length_us: 160_000,
-        pause_us: 40_000,
+        // Two periods: whenever it begins, it takes all of one.
+        length_us: 200_000,
+        pause_us: 50_000,
         ..ORDINARY
     },
     // Kernels for arm64 do not record page faults.
