@@ -19,7 +19,7 @@ pub fn section(summary: &RunSummary) -> Markup {
             @if let Some(imported) = &summary.imported { (stated(imported)) }
             h3 { "Asked" }
             @match &summary.settings {
-                Some(settings) => (asked(settings)),
+                Some(settings) => (asked(settings, !summary.roles.is_empty())),
                 None if summary.imported.is_some() => p.empty { "The source does not say." },
                 None => p.empty { "The archive does not say what was asked." },
             }
@@ -60,12 +60,16 @@ fn cpu_list(cpus: &[u32]) -> String {
     cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn asked(settings: &RunSettings) -> Markup {
+/// `has_other_machine`: another one gave the stimuli, or answered them.
+fn asked(settings: &RunSettings, has_other_machine: bool) -> Markup {
     let trace = &settings.trace;
     html! {
         (facts(&[
             ("Interval", Some(html! { (number::micros_unit(ns(settings.interval_ns))) })),
             ("Duration", Some(match settings.duration_ns {
+                Some(most) if has_other_machine && settings.method.value("role") == Some("answer") => {
+                    html! { "until the other machine had measured; at most " (number::duration(ns(most))) }
+                }
                 Some(duration) => html! { (number::duration(ns(duration))) },
                 None => html! { "until stopped" },
             })),
