@@ -1,5 +1,6 @@
 //! A BPF program, put together by hand, that computes at `signal:signal_generate` of one thread: the kernel records that event
-//! with the lock of the signal handlers held and interrupts off.
+//! with the lock of the signal handlers held and interrupts off. It shares no code with the meter's programs: an injector must
+//! not fail where the meter does.
 
 use std::io;
 use std::mem::size_of;
