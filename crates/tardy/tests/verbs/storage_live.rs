@@ -273,11 +273,16 @@ fn time_in_which_a_limit_of_the_cgroup_holds_a_write_back_is_software_and_named(
     let account = &summary["storage"];
     assert!(account["device"]["cgroup_limits"].as_str().unwrap().ends_with(": wiops=200"), "{account}");
     assert!(account["software_permille"].as_u64() > Some(800), "{account}");
-    let worst = &account["worst"][0];
     let of = |list: &Value, name: &str| {
         let found = list.as_array().unwrap().iter().find(|one| one[0] == name).cloned();
-        found.and_then(|one| one[1].as_i64()).unwrap_or(0)
+        found.and_then(|one| one[1].as_i64())
     };
-    let held_ns = of(&worst["causes"], "cgroup_limit");
-    assert!(held_ns > 1_000_000 && held_ns <= of(&worst["phases"], "without_request"), "{worst}");
+    // On a disk that others use, the worst one of all may have waited for them.
+    let worst = account["worst"].as_array().unwrap();
+    let held = worst.iter().filter_map(|one| Some((one, of(&one["causes"], "cgroup_limit")?)));
+    let held: Vec<(&Value, i64)> = held.collect();
+    assert!(held.iter().any(|(_, held_ns)| *held_ns > 1_000_000), "{worst:?}");
+    for (request, held_ns) in held {
+        assert!(Some(held_ns) <= of(&request["phases"], "without_request"), "{request}");
+    }
 }
