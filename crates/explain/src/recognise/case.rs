@@ -35,6 +35,11 @@ const TICK_HZ_MIN: i64 = 100;
 /// Part of a stretch that may lie in such pauses for the records to show that the CPU ran.
 const UNSEEN_PERCENT_MAX: i64 = 30;
 
+/// In a shorter pause an executed CPU can be silent.
+const SHORT_PAUSE_NS_MAX: i64 = 10_000;
+/// Part of a stretch that may lie in longer ones if hardly any of it can have been a hypervisor's.
+const PAUSED_PERCENT_MAX: i64 = 20;
+
 /// One wake-up with its account.
 pub struct Case<'c> {
     pub input: &'c SpikeInput<'c>,
@@ -303,7 +308,7 @@ impl<'c> Case<'c> {
 
     /// Whether the records of the CPU show that it ran for most of the pieces. Where no hypervisor can have had it, it did.
     pub fn is_seen_throughout(&self, pieces: &[usize]) -> bool {
-        let unseen_ns: i64 = pieces.iter().map(|&index| self.pauses_ns(&self.pieces[index])).sum();
+        let unseen_ns: i64 = pieces.iter().map(|&index| self.pauses_ns(&self.pieces[index], PAUSE_NS_MAX)).sum();
         self.virtualised().is_none() || unseen_ns * 100 <= self.ns(pieces) * UNSEEN_PERCENT_MAX
     }
 
@@ -328,10 +333,17 @@ impl<'c> Case<'c> {
             })
     }
 
-    /// Part of a piece that lies in long pauses between two records of its CPU.
-    fn pauses_ns(&self, piece: &Piece) -> i64 {
+    /// Whether the CPU recorded events in such short succession that it was executed: a hypervisor can have had hardly any of the
+    /// pieces.
+    pub fn is_recorded_closely(&self, pieces: &[usize]) -> bool {
+        let paused_ns: i64 = pieces.iter().map(|&index| self.pauses_ns(&self.pieces[index], SHORT_PAUSE_NS_MAX)).sum();
+        paused_ns * 100 <= self.ns(pieces) * PAUSED_PERCENT_MAX
+    }
+
+    /// Part of a piece that lies in pauses longer than this between two records of its CPU.
+    fn pauses_ns(&self, piece: &Piece, longer_ns: i64) -> i64 {
         let Some(activity) = self.trace.cpu(piece.cpu) else { return piece.ns() };
-        let pauses = activity.pauses(piece.start_ns, piece.end_ns, PAUSE_NS_MAX);
+        let pauses = activity.pauses(piece.start_ns, piece.end_ns, longer_ns);
         pauses.map(|(start_ns, end_ns)| end_ns.min(piece.end_ns) - start_ns.max(piece.start_ns)).sum()
     }
 

@@ -37,6 +37,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let locked = entry.is_some_and(|entry| entry.preempt_off());
     let charged = case.charged_in_full(&pieces);
     let counts_no_steal = case.counts_no_steal(&pieces);
+    let closely = case.is_recorded_closely(&pieces);
     let late = case.late_record();
     let who = case.culprits(&pieces);
     let share = case.share(&pieces);
@@ -51,7 +52,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             Confidence::Certain,
             "it had interrupts masked: where the clock counts instructions, nothing else delays one".to_owned(),
         ),
-        _ if let Some(section) = section.filter(|_| charged.is_some() || counts_no_steal || case.bare_metal()) => {
+        _ if let Some(section) =
+            section.filter(|_| charged.is_some() || counts_no_steal || closely || case.bare_metal()) =>
+        {
             (Confidence::Likely, section.words())
         }
         None if case.bare_metal() && locked => {
@@ -93,6 +96,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             latency(charged.end_ns - charged.start_ns)
         )
     });
+    let closely = (closely && section.is_some() && !case.bare_metal()).then(|| {
+        "the CPU recorded events in short succession meanwhile, so the hypervisor cannot have had it for long"
+            .to_owned()
+    });
     let counted = counts_no_steal.then(|| {
         let stolen_ns = late.and_then(|late| late.stolen_ns).and_then(|ns| i64::try_from(ns).ok()).unwrap_or_default();
         format!("the hypervisor counts {} as stolen from this CPU meanwhile", latency(stolen_ns))
@@ -114,7 +121,14 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         confidence,
         sentence: format!("the timer interrupt was late while {who} ran ({share}): {why}"),
         events: entry.into_iter().collect(),
-        evidence: lock.into_iter().chain(place).chain(charged).chain(counted).chain(case.steal_line()).collect(),
+        evidence: lock
+            .into_iter()
+            .chain(place)
+            .chain(closely)
+            .chain(charged)
+            .chain(counted)
+            .chain(case.steal_line())
+            .collect(),
         confirm: match section {
             Some(MaskedSection::EnabledAgain) => "the irqsoff tracer where the kernel has it".into(),
             _ if late.is_some() => "the irqsoff tracer where the kernel has it".into(),
