@@ -1,5 +1,6 @@
 //! Limits of the account of a wake-up, with their codes.
 
+use archive::method::SampleWord;
 use archive::problem::{Code, Definition, ProblemKind};
 use thiserror::Error;
 
@@ -20,12 +21,12 @@ pub enum Limit {
     SwitchesMissing { cpu: u32, count: u64, inferred: usize },
     #[error("the trace has nothing of CPU {0} in the window")]
     NothingOfCpu(u32),
-    #[error("the trace of CPU {cpu} starts {:.1} µs after the wake-up was due", *.late_ns as f64 / 1e3)]
-    StartsLate { cpu: u32, late_ns: i64 },
+    #[error("the trace of CPU {cpu} starts {:.1} µs after {}", *.late_ns as f64 / 1e3, .sample.begun)]
+    StartsLate { cpu: u32, late_ns: i64, sample: SampleWord },
     #[error("the trace lacks the events {0}")]
     EventsAbsent(String),
-    #[error("the record starts {:.1} µs after the wake-up was due", *.late_ns as f64 / 1e3)]
-    RecordStartsLate { late_ns: i64 },
+    #[error("the record starts {:.1} µs after {}", *.late_ns as f64 / 1e3, .sample.begun)]
+    RecordStartsLate { late_ns: i64, sample: SampleWord },
     #[error("the record does not show where the thread read the clock; times may be off by 100 ns")]
     ClockReadNotSeen,
     #[error("the file is not a flight record")]
@@ -86,7 +87,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         code: "explain.no-snapshot",
-        meaning: "No trace was kept around this wake-up.",
+        meaning: "No trace was kept around this sample.",
         fix: "Allow more snapshots with `--snapshots`, or fix the reason that the message gives.",
     },
     Definition {
@@ -111,12 +112,12 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         code: "explain.cpu-not-traced",
-        meaning: "The trace has no event of the CPU of this wake-up in the window.",
+        meaning: "The trace has no event of the CPU of this sample in the window.",
         fix: "Use larger trace buffers, and trace this CPU.",
     },
     Definition {
         code: "explain.trace-starts-late",
-        meaning: "The trace starts after the wake-up was due; the time before is untraced.",
+        meaning: "The trace starts after the instant from which the latency counts; the time before is untraced.",
         fix: "Use larger trace buffers.",
     },
     Definition {
@@ -171,9 +172,9 @@ mod tests {
             Limit::EventsLost { cpu: 0, count: None },
             Limit::SwitchesMissing { cpu: 0, count: 1, inferred: 0 },
             Limit::NothingOfCpu(0),
-            Limit::StartsLate { cpu: 0, late_ns: 1 },
+            Limit::StartsLate { cpu: 0, late_ns: 1, sample: SampleWord::default() },
             Limit::EventsAbsent(text()),
-            Limit::RecordStartsLate { late_ns: 1 },
+            Limit::RecordStartsLate { late_ns: 1, sample: SampleWord::default() },
             Limit::ClockReadNotSeen,
             Limit::NotAFlightRecord,
             Limit::FlightVersion(9),

@@ -80,10 +80,10 @@ pub fn explain_spike(input: &SpikeInput) -> Explanation {
     let recorded = Recorded::new(input.trace, window);
     if !recorded.has_records() {
         let mut explanation = explain_without_trace(input.spike, input.median_ns);
-        explanation.caveats.extend(recorded.trace(input.spike, window).limits.iter().map(Remark::new));
+        explanation.caveats.extend(recorded.trace(input.spike, input.sample, window).limits.iter().map(Remark::new));
         return explanation;
     }
-    let trace = recorded.trace(input.spike, window);
+    let trace = recorded.trace(input.spike, input.sample, window);
     explain_trace(input, &trace)
 }
 
@@ -113,7 +113,7 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
 pub fn evidence_window(input: &SpikeInput) -> Vec<String> {
     let Some(window) = Window::of(input.spike, input.interval_ns) else { return Vec::new() };
     let recorded = Recorded::new(input.trace, window);
-    let trace = recorded.trace(input.spike, window);
+    let trace = recorded.trace(input.spike, input.sample, window);
     if !recorded.has_records() {
         return Vec::new();
     }
@@ -152,7 +152,7 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
         spans: lanes::phase_spans(&spans, trace.window.due_ns),
         lanes: lanes::lanes(trace, &pieces, &tool_threads),
         marks: key_events::marks(trace, &anchors, &tool_threads),
-        elsewhere: other_cpus::sentences(trace, &anchors, input.spike.sample.cpu, &tool_threads),
+        elsewhere: other_cpus::sentences(trace, &anchors, input, &tool_threads),
         functions: functions::account(&case),
         recording: None,
         caveats,

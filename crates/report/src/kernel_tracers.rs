@@ -3,6 +3,7 @@
 use archive::summary::RunSummary;
 use archive::tracer::{LatencyTrace, TracedTask};
 use words::figures::{count, counted, latency};
+use words::vocabulary;
 
 /// The number of snapshots that start too late, in a sentence; `None` if all reach back to the due instant.
 pub fn uncovered(summary: &RunSummary) -> Option<String> {
@@ -16,8 +17,9 @@ pub fn uncovered(summary: &RunSummary) -> Option<String> {
     (short > 0).then(|| {
         let all = counted(snapshots().count() as u64, "snapshot");
         format!(
-            "{} of {all} begin after the wake-up was due: a larger --buffer-kb reaches back further{fewer}",
-            count(short)
+            "{} of {all} begin after {}: a larger --buffer-kb reaches back further{fewer}",
+            count(short),
+            vocabulary::sample(summary).begun
         )
     })
 }

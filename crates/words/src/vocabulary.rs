@@ -141,7 +141,10 @@ pub fn phase_key(phase: PhaseName) -> &'static str {
 }
 
 /// What happens in a phase, for users who see the word for the first time.
-pub fn phase_meaning(phase: PhaseName) -> &'static str {
+pub fn phase_meaning(phase: PhaseName, sample: SampleWord) -> &'static str {
+    if sample != SampleWord::default() {
+        return phase_without_timer(phase);
+    }
     match phase {
         PhaseName::LateArm => "the cycle before ran over, so the timer was armed after it was due",
         PhaseName::TimerDelay => "from due until the timer interrupt began",
@@ -153,6 +156,22 @@ pub fn phase_meaning(phase: PhaseName) -> &'static str {
         PhaseName::Preempted => "the watched thread could have gone on and was not given the CPU",
         PhaseName::Waiting => "the watched thread waited in the middle of its work",
         PhaseName::Untraced => "the trace does not show where this belongs",
+    }
+}
+
+/// The same for methods whose thread waits for something else than a timer of its own.
+fn phase_without_timer(phase: PhaseName) -> &'static str {
+    match phase {
+        PhaseName::LateArm => "the thread was still busy with the sample before",
+        PhaseName::TimerDelay => "from the start until the timer interrupt began",
+        PhaseName::Handler => "inside the timer interrupt, until the timer’s turn came",
+        PhaseName::WakePath => "until the thread could run",
+        PhaseName::Working => "the measuring thread had the CPU",
+        PhaseName::Preempted => "the measuring thread could have gone on and was not given the CPU",
+        PhaseName::Waiting => "the measuring thread waited in the middle of its work",
+        PhaseName::SchedulingDelay | PhaseName::ReturnToUser | PhaseName::Untraced => {
+            phase_meaning(phase, SampleWord::default())
+        }
     }
 }
 
@@ -263,6 +282,14 @@ mod tests {
         for phase in PHASES {
             assert_eq!(serde_json::to_value(phase).unwrap(), phase_key(phase));
         }
+    }
+
+    #[test]
+    fn a_phase_names_a_timer_only_where_the_thread_waited_for_one() {
+        let hand_over = archive::method::MethodRequest::from(archive::method::Method::Mutex).sample();
+        let meaning = |sample| phase_meaning(PhaseName::WakePath, sample);
+        assert_eq!(meaning(SampleWord::default()), "from this timer’s turn until the thread could run");
+        assert_eq!(meaning(hand_over), "until the thread could run");
     }
 
     /// The pictures and the tables must use the same words; the pictures' are in the user interface's source.

@@ -39,6 +39,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
   let view = home;
   let current = { row: 0, start: 0 };
   let lit: Lit | undefined;
+  const start = figure.dataset.start ?? "due";
 
   const draw = (width: number): SVGElement => {
     const left = width < 520 ? 46 : 64;
@@ -47,13 +48,13 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
     const x = linear(view.low, view.high, left, right);
     const picture = svg("svg", {
       class: "plot timeline", viewBox: `0 0 ${width} ${bottom + 26}`, role: "group",
-      "aria-label": `Timeline of spike ${entry.number}. Arrow keys walk through the stretches, plus and minus zoom, 0 shows due to seen.`,
+      "aria-label": `Timeline of spike ${entry.number}. Arrow keys walk through the stretches, plus and minus zoom, 0 shows ${start} to seen.`,
     });
     for (const value of ticks(x, Math.max(Math.floor((right - left) / 95), 2))) {
       picture.append(line("grid", at(x, value), bandTop, at(x, value), bottom), text("tick", at(x, value), bottom + 16, "middle", axisTime(value)));
     }
     const drawn = rows.map((row, index) => drawRow(picture, row, index, x, left));
-    for (const [value, name] of [[0, "due"], [entry.latency_ns, `seen ${axisTime(entry.latency_ns)}`]] as const) {
+    for (const [value, name] of [[0, start], [entry.latency_ns, `seen ${axisTime(entry.latency_ns)}`]] as const) {
       if (value < view.low || value > view.high) continue;
       const place = at(x, value);
       const anchor = place > right - 60 ? "end" : place < left + 20 ? "start" : "middle";
@@ -73,7 +74,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
 
   /** A mark is at the top of the lane of the CPU that recorded it. */
   const pointer = (mark: Mark, x: number, top: number): SVGElement => {
-    const words = `CPU ${mark.cpu}, ${micros(mark.at_ns)} after due: ${mark.text}.`;
+    const words = `CPU ${mark.cpu}, ${micros(mark.at_ns)} after ${start}: ${mark.text}.`;
     const element = svg(
       "g",
       { class: "mark-point", role: "img", "aria-label": words },
@@ -94,7 +95,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
       const box = { x: block.x, y: top, width, height: tall };
       const element = svg(
         "g",
-        { class: "stretch", tabindex: -1, role: "img", "aria-label": sentence(row, block, explanation) },
+        { class: "stretch", tabindex: -1, role: "img", "aria-label": sentence(row, block, explanation, start) },
         svg("rect", { class: `${index === 0 ? "phase phase-" : "block kind-"}${longest.look}`, ...box }),
         ...(index === 0 ? [] : [svg("rect", { class: `pattern-${longest.look}`, ...box })]),
       );
@@ -121,7 +122,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
   const listen = (picture: SVGElement, drawn: Drawn[][], x: Axis) => {
     now = drawn.flat();
     const read = ({ row, block }: Drawn) => {
-      panel.say(sentence(rows[row] as Row, block, explanation));
+      panel.say(sentence(rows[row] as Row, block, explanation, start));
       lightRows([row, rows[row]?.late ?? false, block]);
     };
     for (const shown of now) {
@@ -211,7 +212,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
     }
   };
 
-  const panel = frame(figure, { hint: "Point at a stretch or a mark to read it. Keys: Tab into the picture, arrows walk, Shift and an arrow moves the view, + and − zoom, 0 shows due to seen. Drag to move; the wheel zooms once the picture has the focus, or with Ctrl.", spoken: false }, draw);
+  const panel = frame(figure, { hint: `Point at a stretch or a mark to read it. Keys: Tab into the picture, arrows walk, Shift and an arrow moves the view, + and − zoom, 0 shows ${start} to seen. Drag to move; the wheel zooms once the picture has the focus, or with Ctrl.`, spoken: false }, draw);
   const button = (name: string, label: string, next: () => View) => {
     const element = html("button", { type: "button", "aria-label": label }, name);
     element.addEventListener("click", () => look(next()));
@@ -220,7 +221,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
   panel.controls.append(
     button("+", "Zoom in", () => zoomed(view, 0.6, (view.low + view.high) / 2, whole)),
     button("−", "Zoom out", () => zoomed(view, 1 / 0.6, (view.low + view.high) / 2, whole)),
-    button("Due to seen", "Show due to seen", () => home),
+    button(`${start.charAt(0).toUpperCase()}${start.slice(1)} to seen`, `Show ${start} to seen`, () => home),
     button("Everything", "Show everything recorded", () => whole),
   );
   figure.querySelector(".readout")?.after(legend(rows));
@@ -263,11 +264,11 @@ function extent(rows: Row[], home: View): View {
   };
 }
 
-function sentence(row: Row, block: Block<Shown>, explanation: Explanation): string {
+function sentence(row: Row, block: Block<Shown>, explanation: Explanation, start: string): string {
   const { longest } = block;
   const latency = Math.max(explanation.latency_ns, 1);
   const who = row.cpu === undefined ? longest.what : `${longest.what} ${longest.name}`;
-  const when = (stretch: Stretch) => `${micros(stretch.start_ns)} to ${micros(stretch.end_ns)} after due`;
+  const when = (stretch: Stretch) => `${micros(stretch.start_ns)} to ${micros(stretch.end_ns)} after ${start}`;
   const long = (stretch: Stretch) => micros(stretch.end_ns - stretch.start_ns);
   if (block.joined > 1) {
     return `${row.title}: ${grouped(block.joined)} stretches too short to draw apart, ${when(block)}; the longest is ${who}, ${long(longest)}.`;

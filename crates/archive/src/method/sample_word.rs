@@ -11,15 +11,22 @@ pub struct SampleWord {
     pub late: &'static str,
     pub later: &'static str,
     pub latest: &'static str,
+    /// What happens at the instant from which its latency counts, as a clause.
+    pub begun: &'static str,
 }
 
 impl SampleWord {
-    const fn late(one: &'static str, many: &'static str) -> Self {
-        Self { one, many, late: "late", later: "later", latest: "latest" }
+    const fn late(one: &'static str, many: &'static str, begun: &'static str) -> Self {
+        Self { one, many, late: "late", later: "later", latest: "latest", begun }
     }
 
-    const fn long(one: &'static str, many: &'static str) -> Self {
-        Self { one, many, late: "long", later: "longer", latest: "longest" }
+    const fn long(one: &'static str, many: &'static str, begun: &'static str) -> Self {
+        Self { one, many, late: "long", later: "longer", latest: "longest", begun }
+    }
+
+    /// The instant from which the latency counts, in a word: `due` is the instant of a timer.
+    pub fn start(self) -> &'static str {
+        if self == Self::default() { "due" } else { "start" }
     }
 
     /// The predicate of samples above a limit; `than` follows.
@@ -49,21 +56,29 @@ impl MethodRequest {
     /// What a sample of this request is called.
     pub fn sample(&self) -> SampleWord {
         match self.name {
-            Method::Timer => SampleWord::late("wake-up", "wake-ups"),
+            Method::Timer => SampleWord::late("wake-up", "wake-ups", "the wake-up was due"),
             Method::Semaphore | Method::Mutex | Method::Signal | Method::MessageQueue => {
-                SampleWord::late("hand-over", "hand-overs")
+                SampleWord::late("hand-over", "hand-overs", "the hand-over began")
             }
-            Method::Inversion => SampleWord::long("inversion", "inversions"),
-            Method::Migrate => SampleWord::late("start", "starts"),
-            Method::Deadline => SampleWord::late("period", "periods"),
-            Method::Audio if self.value("sample") == Some("loop") => SampleWord::long("round trip", "round trips"),
-            Method::Audio => SampleWord::late("period", "periods"),
-            Method::Noise | Method::Hardware | Method::Map => SampleWord::long("gap", "gaps"),
-            Method::Rtc | Method::Hpet | Method::Uio => SampleWord::late("interrupt", "interrupts"),
+            Method::Inversion => SampleWord::long("inversion", "inversions", "the inversion began"),
+            Method::Migrate => SampleWord::late("start", "starts", "the start was due"),
+            Method::Deadline => SampleWord::late("period", "periods", "the period began"),
+            Method::Audio if self.value("sample") == Some("loop") => {
+                SampleWord::long("round trip", "round trips", "the round trip began")
+            }
+            Method::Audio => SampleWord::late("period", "periods", "the period was due"),
+            Method::Noise | Method::Hardware | Method::Map => SampleWord::long("gap", "gaps", "the gap began"),
+            Method::Rtc if self.value("sample") == Some("interrupt") => {
+                SampleWord::late("interrupt", "interrupts", "the interrupt came")
+            }
+            Method::Rtc | Method::Hpet => SampleWord::late("interrupt", "interrupts", "the interrupt was due"),
+            Method::Uio => SampleWord::late("interrupt", "interrupts", "the interrupt came"),
             Method::Udp | Method::Serial | Method::Ethernet | Method::Gpio | Method::Parallel => {
-                SampleWord::late("answer", "answers")
+                let begun =
+                    if self.value("role") == Some("answer") { "the stimulus came" } else { "the stimulus was given" };
+                SampleWord::late("answer", "answers", begun)
             }
-            Method::Storage => SampleWord::long("request", "requests"),
+            Method::Storage => SampleWord::long("request", "requests", "the request began"),
         }
     }
 }
@@ -79,7 +94,12 @@ mod tests {
             let word = MethodRequest::from(definition.method).sample();
             assert_eq!(word.one == "wake-up", definition.method == Method::Timer, "{}", definition.name);
             assert!(word.many.starts_with(word.one), "{word:?}");
+            assert_eq!(word.begun == "the wake-up was due", definition.method == Method::Timer, "{}", definition.name);
         }
+        let began = |text: &str| MethodRequest::parse(text).unwrap().sample().begun;
+        assert_eq!(began("serial:port=/dev/ttyS0,role=answer"), "the stimulus came");
+        assert_eq!(began("serial:port=/dev/ttyS0,role=stimulus"), "the stimulus was given");
+        assert_eq!((began("rtc"), began("rtc:sample=interrupt")), ("the interrupt was due", "the interrupt came"));
         let looped = MethodRequest::parse("audio:sample=loop").unwrap().sample();
         assert_eq!((looped.for_count(1), looped.for_count(2)), ("round trip", "round trips"));
         assert_eq!((SampleWord::default().capital().as_str(), looped.are_later()), ("Wake-ups", "are longer"));

@@ -1,10 +1,12 @@
 //! The part of other CPUs in a late wake-up, and their activity meanwhile.
 
+use crate::SpikeInput;
 use crate::account::key_events::task_on_cpu;
 use crate::cut::anchors::Anchors;
 use crate::read::event::EventKind;
 use crate::replay::context::{Context, ToolThreads};
 use crate::replay::trace::{CpuActivity, Trace};
+use archive::method::SampleWord;
 use std::collections::HashMap;
 use words::figures::latency;
 
@@ -16,8 +18,9 @@ const OWNERS_MAX: usize = 3;
 const PERCENT_MIN: i64 = 5;
 
 /// The wake-up across CPUs first, then the activity of each other CPU between due and seen, the least idle first.
-pub fn sentences(trace: &Trace, anchors: &Anchors, cpu: u32, tool_threads: &ToolThreads) -> Vec<String> {
-    let mut sentences: Vec<String> = woken_from_elsewhere(trace, anchors, tool_threads).into_iter().collect();
+pub fn sentences(trace: &Trace, anchors: &Anchors, input: &SpikeInput, tool_threads: &ToolThreads) -> Vec<String> {
+    let cpu = input.spike.sample.cpu;
+    let mut sentences: Vec<String> = woken_from_elsewhere(trace, anchors, input, tool_threads).into_iter().collect();
     let mut others: Vec<(i64, &CpuActivity)> = trace
         .cpus
         .iter()
@@ -40,7 +43,12 @@ pub fn sentences(trace: &Trace, anchors: &Anchors, cpu: u32, tool_threads: &Tool
     sentences
 }
 
-fn woken_from_elsewhere(trace: &Trace, anchors: &Anchors, tool_threads: &ToolThreads) -> Option<String> {
+fn woken_from_elsewhere(
+    trace: &Trace,
+    anchors: &Anchors,
+    input: &SpikeInput,
+    tool_threads: &ToolThreads,
+) -> Option<String> {
     let waking = anchors.waking?;
     let given = anchors.switched.or(anchors.woken)?;
     if waking.cpu == given.cpu {
@@ -50,8 +58,9 @@ fn woken_from_elsewhere(trace: &Trace, anchors: &Anchors, tool_threads: &ToolThr
     let event =
         events.find(|event| matches!(event.what, EventKind::Waking { tid, .. } if tid == tool_threads.own_tid))?;
     let runnable = anchors.woken.map_or(given.ts_ns, |woken| woken.ts_ns);
+    let begun = if input.sample == SampleWord::default() { "due" } else { input.sample.begun };
     Some(format!(
-        "the wake-up came from another CPU: {} started it {} after due; the thread was runnable on CPU {} {} later",
+        "the wake-up came from another CPU: {} started it {} after {begun}; the thread was runnable on CPU {} {} later",
         task_on_cpu(event, &trace.names),
         latency(waking.ts_ns - trace.window.due_ns),
         given.cpu,

@@ -5,6 +5,7 @@ use crate::read::flight::Flight;
 use crate::read::window::Window;
 use crate::replay::snapshot::TraceSnapshot;
 use crate::replay::trace::{Covered, CpuActivity, RecordItem, Trace};
+use archive::method::SampleWord;
 use archive::spike::Spike;
 use ftrace::trace_dat::Source;
 
@@ -32,23 +33,23 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    pub fn trace(&self, spike: &Spike, window: Window) -> Trace<'_> {
+    pub fn trace(&self, spike: &Spike, sample: SampleWord, window: Window) -> Trace<'_> {
         match self {
-            Self::Trace(trace) => trace.trace(spike, window),
-            Self::Flight(flight) => flight_trace(flight, spike, window),
+            Self::Trace(trace) => trace.trace(spike, sample, window),
+            Self::Flight(flight) => flight_trace(flight, spike, sample, window),
         }
     }
 }
 
 /// The only CPU of a flight record.
-fn flight_trace(flight: &Flight, spike: &Spike, window: Window) -> Trace<'static> {
+fn flight_trace(flight: &Flight, spike: &Spike, sample: SampleWord, window: Window) -> Trace<'static> {
     let found = flight.events(spike, window);
     let covered = Covered { from_ns: Some(found.from_ns), to_ns: found.to_ns };
     let items = found.events.into_iter().map(RecordItem::Event);
     let activity = CpuActivity::read(spike.sample.cpu, items, window, covered, spike.tid);
     let mut limits = flight.limits();
     if found.from_ns > window.due_ns {
-        limits.push(Limit::RecordStartsLate { late_ns: found.from_ns - window.due_ns });
+        limits.push(Limit::RecordStartsLate { late_ns: found.from_ns - window.due_ns, sample });
     }
     if !found.sees_the_clock {
         limits.push(Limit::ClockReadNotSeen);

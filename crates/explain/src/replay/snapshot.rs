@@ -6,6 +6,7 @@ use crate::read::event::{Event, EventKind};
 use crate::read::names::Names;
 use crate::read::window::Window;
 use crate::replay::trace::{Covered, CpuActivity, RecordItem, Stack, Trace};
+use archive::method::SampleWord;
 use archive::spike::{Coverage, Snapshot, Spike};
 use ftrace::page::GapKind;
 use ftrace::print_fmt::EventPrinter;
@@ -33,7 +34,7 @@ impl<'a> TraceSnapshot<'a> {
         self.file.buffers.first().is_some_and(|buffer| !buffer.is_empty())
     }
 
-    pub fn trace(&self, spike: &Spike, window: Window) -> Trace<'_> {
+    pub fn trace(&self, spike: &Spike, sample: SampleWord, window: Window) -> Trace<'_> {
         let metadata = &self.file.metadata;
         let mut limits: Vec<Limit> = self.file.gaps.iter().map(|gap| Limit::TraceDamaged(gap.to_string())).collect();
         let damaged = !limits.is_empty();
@@ -81,7 +82,7 @@ impl<'a> TraceSnapshot<'a> {
         self.print_other_events(&mut trace);
         let tids = trace.tids();
         trace.names.learn_from_command_lines(tids.into_iter(), metadata);
-        self.find_limits(&mut trace, spike);
+        self.find_limits(&mut trace, spike, sample);
         trace
     }
 
@@ -144,7 +145,7 @@ impl<'a> TraceSnapshot<'a> {
         Covered { from_ns, to_ns }
     }
 
-    fn find_limits(&self, trace: &mut Trace<'_>, spike: &Spike) {
+    fn find_limits(&self, trace: &mut Trace<'_>, spike: &Spike, sample: SampleWord) {
         let window = trace.window;
         for activity in trace.cpus.iter().filter(|activity| !activity.lost_records.is_empty()) {
             let count: u64 = activity.lost_records.iter().filter_map(|lost| lost.lost).sum();
@@ -158,7 +159,7 @@ impl<'a> TraceSnapshot<'a> {
         match trace.cpu(cpu).and_then(|activity| activity.intervals.first()) {
             None => trace.limits.push(Limit::NothingOfCpu(cpu)),
             Some(first) if first.start_ns > window.due_ns => {
-                trace.limits.push(Limit::StartsLate { cpu, late_ns: first.start_ns - window.due_ns });
+                trace.limits.push(Limit::StartsLate { cpu, late_ns: first.start_ns - window.due_ns, sample });
             }
             Some(_) => {}
         }

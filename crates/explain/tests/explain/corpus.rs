@@ -189,6 +189,31 @@ fn the_document_names_cases_that_exist() {
     assert!(missing.is_empty(), "the corpus has no {missing:?}");
 }
 
+/// Corpus cases are wake-ups by a timer; this is what they would say of hand-overs.
+#[test]
+fn no_text_says_that_a_wake_up_was_due_where_none_was() {
+    let sample = MethodRequest::from(Method::Signal).sample();
+    let mut begun = 0;
+    for directory in cases() {
+        let text = std::fs::read_to_string(directory.join("spike.json")).unwrap();
+        let case: CorpusCase = serde_json::from_str(&text).unwrap();
+        if case.spike.watched.is_some() {
+            continue;
+        }
+        let trace = std::fs::read(directory.join("trace.dat")).unwrap();
+        let explanation = explain_spike(&SpikeInput { sample, ..case.input((&trace).into()) });
+        let findings = explanation.findings.into_iter();
+        let said = findings.flat_map(|one| [vec![one.sentence, one.confirm, one.fix], one.evidence].concat());
+        let caveats = explanation.caveats.into_iter().map(|caveat| caveat.text);
+        for line in said.chain(explanation.elsewhere).chain(caveats) {
+            let of_a_timer = ["wake-up was due", "this one was due", "after it was due", "after due"];
+            assert!(!of_a_timer.iter().any(|clause| line.contains(clause)), "{}: {line}", directory.display());
+            begun += usize::from(line.contains("the hand-over began"));
+        }
+    }
+    assert!(begun >= 4, "only {begun} lines name the start of the sample");
+}
+
 /// What a case's findings say of ordinary samples, if their method calls them so.
 fn ordinary(directory: &Path, sample: SampleWord) -> String {
     let text = std::fs::read_to_string(directory.join("spike.json")).unwrap();

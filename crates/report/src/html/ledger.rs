@@ -3,17 +3,18 @@
 use super::super::number;
 use super::said;
 use archive::explanation::Explanation;
+use archive::method::SampleWord;
 use maud::{Markup, html};
 use words::vocabulary;
 
 /// Rows have the attributes that the picture needs to find their stretch: phase, kind and name.
-pub fn table(explanation: &Explanation) -> Markup {
+pub fn table(explanation: &Explanation, sample: SampleWord) -> Markup {
     let total = explanation.latency_ns;
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby={ "ledger-" (explanation.spike) } {
             table.ledger {
                 caption id={ "ledger-" (explanation.spike) } {
-                    "Ledger: who held the CPU between due and seen"
+                    "Ledger: who held the CPU between " (sample.start()) " and seen"
                 }
                 thead {
                     tr {
@@ -29,7 +30,7 @@ pub fn table(explanation: &Explanation) -> Markup {
                             th scope="rowgroup" {
                                 span class={ "band phase-" (vocabulary::phase_key(phase.name)) } aria-hidden="true" {}
                                 (phase.name.title())
-                                span.meaning { (vocabulary::phase_meaning(phase.name)) }
+                                span.meaning { (vocabulary::phase_meaning(phase.name, sample)) }
                             }
                             td {}
                             td.number { (number::micros(phase.ns)) }

@@ -130,14 +130,14 @@ fn account(summary: &RunSummary, entry: &SpikeSummary, open: bool, plots: &Plots
                 @if let Some(explanation) = explanation { " " (headline(explanation)) }
             }
             @match explanation {
-                Some(explanation) => (explained(entry, explanation, plots)),
+                Some(explanation) => (explained(entry, explanation, plots, vocabulary::sample(summary))),
                 None => p.empty {
                     "Not examined"
                     @if let Some(missing) = &spike.snapshot_missing { ": " (said(missing)) }
                     "."
                 },
             }
-            (recording(entry))
+            (recording(entry, vocabulary::sample(summary)))
         }
     }
 }
@@ -153,7 +153,7 @@ fn headline(explanation: &Explanation) -> Markup {
     }
 }
 
-fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots) -> Markup {
+fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots, word: SampleWord) -> Markup {
     let number = entry.spike.number;
     html! {
         @match explanation.status {
@@ -170,15 +170,15 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots) -> 
                 "."
             },
         }
-        @for finding in &explanation.findings { (self::finding(finding, explanation.latency_ns)) }
+        @for finding in &explanation.findings { (self::finding(finding, explanation.latency_ns, word)) }
         @if let Some(still) = plots.spikes.get(&number) {
-            figure data-picture="spike" data-spike=(number) {
+            figure data-picture="spike" data-spike=(number) data-start=(word.start()) {
                 div.picture { (PreEscaped(still)) }
-                figcaption { "CPU " (entry.spike.sample.cpu) " and its neighbours around the wake-up of thread " (entry.spike.tid) "." }
+                figcaption { "CPU " (entry.spike.sample.cpu) " and its neighbours around the " (word.one) " of thread " (entry.spike.tid) "." }
             }
         }
         (elsewhere(explanation))
-        @if !explanation.phases.is_empty() { (ledger::table(explanation)) }
+        @if !explanation.phases.is_empty() { (ledger::table(explanation, word)) }
         @if let Some(recording) = &explanation.recording {
             p.recorded {
                 strong { "Virtual time. " }
@@ -218,7 +218,7 @@ fn elsewhere(explanation: &Explanation) -> Markup {
     }
 }
 
-fn finding(finding: &Finding, latency_ns: i64) -> Markup {
+fn finding(finding: &Finding, latency_ns: i64, word: SampleWord) -> Markup {
     html! {
         div class={ "finding confidence-" (vocabulary::confidence(finding.confidence)) } {
             h4 { (said(&finding.sentence)) }
@@ -234,7 +234,7 @@ fn finding(finding: &Finding, latency_ns: i64) -> Markup {
                     div {
                         dt { "Evidence" }
                         dd {
-                            span.legible { "time after due, CPU, state of the kernel, who ran: what happened" }
+                            span.legible { "time after " (word.start()) ", CPU, state of the kernel, who ran: what happened" }
                             ul.evidence { @for line in &finding.evidence { li { code { (said(line)) } } } }
                         }
                     }
@@ -295,7 +295,7 @@ fn masked_stretch(stretch: &MaskedStretch) -> Markup {
     }
 }
 
-fn recording(entry: &SpikeSummary) -> Markup {
+fn recording(entry: &SpikeSummary, word: SampleWord) -> Markup {
     let spike = &entry.spike;
     html! {
         details.recording {
@@ -303,28 +303,28 @@ fn recording(entry: &SpikeSummary) -> Markup {
             (facts(&[
                 ("Kept as", Some(html! { (vocabulary::reason(spike.reason)) ", number " (spike.number) })),
                 ("Thread", Some(html! { (spike.thread) " (thread id " (spike.tid) "), cycle " (number::grouped(spike.sample.cycle)) })),
-                ("Due", Some(html! { (number::micros_unit(spike.sample.due_ns)) " on CLOCK_MONOTONIC" })),
+                (if word == SampleWord::default() { "Due" } else { "Start" }, Some(html! { (number::micros_unit(spike.sample.due_ns)) " on CLOCK_MONOTONIC" })),
                 ("Cycle before seen", spike.previous_seen_ns.map(|seen| html! {
-                    (number::micros_unit(seen.saturating_sub(spike.sample.due_ns))) " relative to due"
+                    (number::micros_unit(seen.saturating_sub(spike.sample.due_ns))) " relative to " (word.start())
                 })),
                 ("Ordinary latency", entry.explanation.as_ref().filter(|e| e.median_ns > 0).map(|e| html! {
                     (number::micros_unit(e.median_ns)) " (median of this CPU)"
                 })),
                 ("No snapshot", spike.snapshot_missing.as_ref().map(said)),
             ]))
-            @if let Some(snapshot) = &spike.snapshot { (recorded(snapshot, spike.sample.due_ns, spike.number)) }
+            @if let Some(snapshot) = &spike.snapshot { (recorded(snapshot, spike.sample.due_ns, spike.number, word)) }
         }
     }
 }
 
-fn recorded(snapshot: &Snapshot, due_ns: i64, number: u32) -> Markup {
+fn recorded(snapshot: &Snapshot, due_ns: i64, number: u32, word: SampleWord) -> Markup {
     let relative = |at: Option<i64>| at.map_or("–".into(), |at| number::micros(at.saturating_sub(due_ns)));
     html! {
         (facts(&[
             ("Snapshot", Some(html! { (vocabulary::snapshot_mode(snapshot.mode)) ", " (number::grouped(snapshot.trace_bytes)) " bytes" })),
-            ("Frozen", Some(html! { (number::micros_unit(snapshot.frozen_ns.saturating_sub(due_ns))) " relative to due" })),
+            ("Frozen", Some(html! { (number::micros_unit(snapshot.frozen_ns.saturating_sub(due_ns))) " relative to " (word.start()) })),
             ("Swap took", Some(html! { (number::micros_unit(i64::try_from(snapshot.swap_ns).unwrap_or(i64::MAX))) })),
-            ("Kernel put aside until", snapshot.put_aside_ns.map(|ns| html! { (number::micros_unit(ns.saturating_sub(due_ns))) " relative to due" })),
+            ("Kernel put aside until", snapshot.put_aside_ns.map(|ns| html! { (number::micros_unit(ns.saturating_sub(due_ns))) " relative to " (word.start()) })),
             ("Recorder blind for", Some(html! { (number::micros_unit(i64::try_from(snapshot.blind_ns).unwrap_or(i64::MAX))) })),
             ("Due to seen covered", Some(html! { @if snapshot.window_covered { "yes" } @else { "no" } })),
             ("Steal time since the last snapshot", snapshot.steal_ns.map(|ns| html! { (number::micros_unit(i64::try_from(ns).unwrap_or(i64::MAX))) })),
@@ -332,7 +332,7 @@ fn recorded(snapshot: &Snapshot, due_ns: i64, number: u32) -> Markup {
         @if !snapshot.coverage.is_empty() {
             div.scroll tabindex="0" role="region" aria-labelledby={ "coverage-" (number) } {
                 table {
-                    caption id={ "coverage-" (number) } { "What the trace buffers held, in µs relative to due" }
+                    caption id={ "coverage-" (number) } { "What the trace buffers held, in µs relative to " (word.start()) }
                     thead {
                         tr {
                             th scope="col" { "CPU" }

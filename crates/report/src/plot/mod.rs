@@ -41,7 +41,7 @@ impl Plots {
             .enumerate()
             .map(|(rank, entry)| {
                 let still = if rank < STILL_SPIKES {
-                    spike::draw(entry, data.summary.virtual_time).map(|drawing| drawing.inline())
+                    spike::draw(entry, &data.summary).map(|drawing| drawing.inline())
                 } else {
                     None
                 };
@@ -68,7 +68,7 @@ pub fn drawings(data: &ReportData) -> Vec<(String, Drawing)> {
     drawings.extend(board.map(|drawing| ("stimulus-board.png".to_owned(), drawing)));
     for entry in data.summary.late_spikes() {
         let file = format!("spike-{:04}.png", entry.spike.number);
-        drawings.extend(spike::draw(entry, data.summary.virtual_time).map(|drawing| (file, drawing)));
+        drawings.extend(spike::draw(entry, &data.summary).map(|drawing| (file, drawing)));
     }
     drawings
 }

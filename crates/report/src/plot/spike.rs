@@ -5,7 +5,7 @@ use super::drawing::{Anchor, Drawing};
 use super::layout::{blocks, shortened};
 use crate::number;
 use archive::explanation::{Explanation, Lane, OwnerKind};
-use archive::summary::SpikeSummary;
+use archive::summary::{RunSummary, SpikeSummary};
 use words::vocabulary;
 
 const WIDTH: f64 = 960.0;
@@ -19,7 +19,7 @@ const LEGEND_STEP: f64 = 20.0;
 /// Most lanes of a static picture, to keep it readable; the interactive one has all.
 const LANES_MAX: usize = 16;
 
-pub fn draw(entry: &SpikeSummary, virtual_time: bool) -> Option<Drawing> {
+pub fn draw(entry: &SpikeSummary, summary: &RunSummary) -> Option<Drawing> {
     let explanation = entry.explanation.as_ref().filter(|explanation| !explanation.lanes.is_empty())?;
     let lanes = ordered(&explanation.lanes, entry.spike.sample.cpu);
     let kinds = vocabulary::OWNER_KINDS
@@ -38,7 +38,7 @@ pub fn draw(entry: &SpikeSummary, virtual_time: bool) -> Option<Drawing> {
         drawing.line("grid", x.at(tick), BAND_TOP, x.at(tick), lanes_bottom);
         drawing.text("tick", x.at(tick), lanes_bottom + 16.0, Anchor::Middle, &number::axis_time(tick));
     }
-    if virtual_time {
+    if summary.virtual_time {
         drawing.text("axis-title", LEFT, BAND_TOP - 10.0, Anchor::Start, "virtual time");
     }
     band(&mut drawing, explanation, &x);
@@ -51,7 +51,8 @@ pub fn draw(entry: &SpikeSummary, virtual_time: bool) -> Option<Drawing> {
             draw_mark(&mut drawing, x.at(mark.at_ns as f64), lanes_top + lane as f64 * LANE_STEP);
         }
     }
-    for (value, text) in [(0.0, "due".to_owned()), (latency, format!("seen {}", number::axis_time(latency)))] {
+    let start = vocabulary::sample(summary).start();
+    for (value, text) in [(0.0, start.to_owned()), (latency, format!("seen {}", number::axis_time(latency)))] {
         drawing.line("instant", x.at(value), BAND_TOP - 6.0, x.at(value), lanes_bottom);
         drawing.text("instant-label", x.at(value), BAND_TOP - 10.0, Anchor::Middle, &text);
     }

@@ -6,6 +6,7 @@ use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::in_kernel::Signs;
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
+use archive::method::Stimulus;
 
 pub const ABOUT: About = About {
     recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it; above a hint only where events after the wake-up carry the kernel's demand to yield (N) or functions are recorded, and certain in a guest only where the CPU recorded events throughout, likely where the task was charged for all of the time, went on after several interrupts with that demand, or the kernel has no steal clock; a hint where the scheduler chose the task meanwhile",
@@ -99,8 +100,13 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         sentence,
         events,
         evidence,
-        confirm: "tardy run --stack shows the function that the wake-up interrupted; or the preemptoff tracer, where the kernel has it"
-            .into(),
+        confirm: if matches!(case.input.stimulus, Stimulus::Busy | Stimulus::OwnCall) && case.input.spike.watched.is_none() {
+            // Its thread had the CPU when the sample began: no wake-up is part of it.
+            "tardy run --stack shows in which function the task was; or the preemptoff tracer, where the kernel has it"
+        } else {
+            "tardy run --stack shows the function that the wake-up interrupted; or the preemptoff tracer, where the kernel has it"
+        }
+        .into(),
         fix,
     })
 }

@@ -50,7 +50,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             ),
         ),
         (None, _) => {
-            (Confidence::Hint, format!("CPU {cpu} was idle when the wake-up was due and resumed late ({share})"))
+            let begun = case.input.sample.begun;
+            (Confidence::Hint, format!("CPU {cpu} was idle when {begun} and resumed late ({share})"))
         }
     };
     let exit = case.event(|event| event.cpu == cpu && event.what == EventKind::Idle { state: IDLE_EXIT });

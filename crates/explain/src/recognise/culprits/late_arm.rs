@@ -7,6 +7,7 @@ use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
+use archive::method::SampleWord;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
@@ -30,13 +31,18 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             && (case.input.spike.watched.is_some() || !case.kept_off(piece))
             && !own_work::overruns(case, piece)
     })?;
+    let sample = case.input.sample;
+    // Threads of other methods wait for something else than a timer of theirs.
+    let by_timer = sample == SampleWord::default();
     let mut evidence = Vec::new();
     if let Some(seen_ns) = previous {
         let side = if seen_ns > due_ns { "after" } else { "before" };
-        evidence.push(format!(
-            "the thread saw its previous wake-up {} {side} this one was due",
-            latency((seen_ns - due_ns).abs())
-        ));
+        let apart = latency((seen_ns - due_ns).abs());
+        evidence.push(if by_timer {
+            format!("the thread saw its previous wake-up {apart} {side} this one was due")
+        } else {
+            format!("its previous sample ended {apart} {side} {}", sample.begun)
+        });
     }
     let untraced = |index: &&usize| held(&case.pieces[**index]) == Some(Context::Untraced);
     let untraced_ns: i64 = pieces.iter().filter(untraced).map(|&index| case.pieces[index].ns()).sum();
@@ -47,7 +53,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         false => format!("{who} had the CPU for most of it"),
     };
     let share = case.share(&pieces);
-    let sentence = if overran {
+    let sentence = if !by_timer {
+        format!("the thread was still busy with its previous cycle when {} ({share}); {meanwhile}", sample.begun)
+    } else if overran {
         format!(
             "the previous wake-up was so late that the thread set this timer after it was due ({share}); {meanwhile}"
         )
@@ -65,7 +73,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         events: case.trace.arm().into_iter().collect(),
         evidence,
         confirm: match case.input.spike.watched {
-            None => "explain the previous wake-up: its lateness is the cause".into(),
+            None => format!("explain the previous {}: its lateness is the cause", sample.one),
             Some(_) => "look at the previous cycle: it overran".into(),
         },
         fix: match case.input.spike.watched {

@@ -48,7 +48,7 @@ pub fn lay_out(
     let Some(explanation) = explanation else { return };
     if explanation.status != ExplanationStatus::NoTrace {
         if let Some(canvas) = canvas {
-            timeline::lay_out(spike, explanation, canvas, page);
+            timeline::lay_out(spike, explanation, word, canvas, page);
         }
         ledger(explanation, page);
         if !explanation.elsewhere.is_empty() {

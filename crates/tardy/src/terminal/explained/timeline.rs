@@ -8,6 +8,7 @@ mod runs;
 use crate::terminal::page::{Page, Paint};
 use crate::terminal::screen;
 use archive::explanation::{Explanation, Lane, OwnerKind};
+use archive::method::SampleWord;
 use archive::spike::Spike;
 use letters::{Letters, paint};
 use runs::{Run, Slices, runs};
@@ -47,7 +48,7 @@ impl Canvas {
 }
 
 /// Nothing without a trace.
-pub fn lay_out(spike: &Spike, explanation: &Explanation, canvas: Canvas, page: &mut Page) {
+pub fn lay_out(spike: &Spike, explanation: &Explanation, word: SampleWord, canvas: Canvas, page: &mut Page) {
     if explanation.lanes.is_empty() {
         return;
     }
@@ -59,7 +60,7 @@ pub fn lay_out(spike: &Spike, explanation: &Explanation, canvas: Canvas, page: &
         columns: canvas.columns.saturating_sub(LABEL).max(8),
     };
     page.blank();
-    page.line(&edges(explanation, &slices, &letters));
+    page.line(&edges(explanation, word, &slices, &letters));
     let spans = explanation.spans.iter().map(|span| (span.start_ns, span.end_ns, span.name));
     let phases = runs(spans, &slices);
     let drawn = phases.iter().map(|run| (None, letters.phase(run.what.map(|name| name.title()), run.columns())));
@@ -85,11 +86,11 @@ fn labelled(label: &str, drawn: impl Iterator<Item = (Option<Paint>, String)>) -
     std::iter::once(label).chain(drawn).collect()
 }
 
-/// `due` and `seen` above their columns.
-fn edges(explanation: &Explanation, slices: &Slices, letters: &Letters) -> String {
+/// The start and `seen` above their columns.
+fn edges(explanation: &Explanation, word: SampleWord, slices: &Slices, letters: &Letters) -> String {
     let down = letters.down;
     let seen = letters.plain(&format!("seen +{} {down}", latency(explanation.latency_ns)));
-    let due = format!("{down} due");
+    let due = format!("{down} {}", word.start());
     let (at_due, at_seen) = (slices.column(0), slices.column(explanation.latency_ns.max(1)));
     // The last letter of `seen` stands above its column.
     let start = (at_seen + 1).saturating_sub(seen.chars().count()).max(at_due + due.chars().count() + 1);

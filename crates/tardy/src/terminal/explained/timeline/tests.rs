@@ -51,7 +51,7 @@ fn made() -> (Spike, Explanation) {
 fn drawn(utf8: bool, columns: usize, colour: bool) -> String {
     let (spike, explanation) = made();
     let mut page = Page::new(colour);
-    lay_out(&spike, &explanation, Canvas { columns, utf8 }, &mut page);
+    lay_out(&spike, &explanation, SampleWord::default(), Canvas { columns, utf8 }, &mut page);
     page.text().to_owned()
 }
 
@@ -104,6 +104,6 @@ fn a_spike_without_a_picture_gets_none() {
     let (spike, mut explanation) = made();
     explanation.lanes.clear();
     let mut page = Page::new(false);
-    lay_out(&spike, &explanation, Canvas { columns: 80, utf8: true }, &mut page);
+    lay_out(&spike, &explanation, SampleWord::default(), Canvas { columns: 80, utf8: true }, &mut page);
     assert_eq!(page.text(), "");
 }
