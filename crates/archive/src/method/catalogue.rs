@@ -64,7 +64,17 @@ pub static METHODS: [MethodDefinition; 21] = [
         "another thread is about to send a signal (tgkill)",
         "signaltest, sigwaittest",
         "",
-        &[PARTNER, CACHES, ROUNDS],
+        &[
+            MethodOption {
+                key: "call",
+                values: Values::OneOf(&["tgkill", "pthread_kill"]),
+                what: "tgkill: that system call alone; pthread_kill: also the three that the C library's pthread_kill makes around it, \
+                       as in signaltest",
+            },
+            PARTNER,
+            CACHES,
+            ROUNDS,
+        ],
     ),
     hand_over(
         Method::MessageQueue,

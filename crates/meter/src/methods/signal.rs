@@ -4,33 +4,43 @@ use super::error::MethodError;
 use super::stimulus::{self, PartnerPlace, Post, Receive, Received, Requested};
 use super::{MeasuringMethod, Site, Station};
 use crate::journal::Journal;
-use crate::kernel::thread_signal;
+use crate::kernel::thread_signal::{self, Address};
 use archive::method::MethodRequest;
 use archive::method::state::Obstacle;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 pub struct Signal;
 
-/// The thread to signal; 0 until it is known.
-#[derive(Debug, Default)]
-struct Recipient(AtomicI32);
+/// The thread to signal, once it is known, and how.
+struct Recipient {
+    address: OnceLock<Address>,
+    send: fn(Address),
+}
+
+impl Recipient {
+    fn of(request: &MethodRequest) -> Self {
+        let send = match request.value("call") {
+            Some("pthread_kill") => thread_signal::send_as_pthread_kill,
+            _ => thread_signal::send,
+        };
+        Self { address: OnceLock::new(), send }
+    }
+}
 
 impl Post for Recipient {
     #[inline]
     fn post(&self) {
-        let tid = self.0.load(Relaxed);
-        if tid > 0 {
-            thread_signal::send(tid);
+        if let Some(address) = self.address.get() {
+            (self.send)(*address);
         }
     }
 }
 
 impl Receive for Arc<Recipient> {
     fn prepare(&mut self) -> io::Result<()> {
-        self.0.store(thread_signal::block()?, Relaxed);
+        let _ = self.address.set(thread_signal::block()?);
         Ok(())
     }
 
@@ -47,9 +57,13 @@ impl MeasuringMethod for Signal {
 
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
         let station = |cpu: &u32| {
-            let recipient = Arc::new(Recipient::default());
+            let recipient = Arc::new(Recipient::of(site.request()));
             if stimulus::requests(site.request()) {
-                return stimulus::requested_station(site, *cpu, Requested::by(recipient, Arc::default()));
+                return stimulus::requested_station(
+                    site,
+                    *cpu,
+                    Requested::by(recipient, Arc::new(Recipient::of(site.request()))),
+                );
             }
             let place = PartnerPlace::of(site, *cpu);
             stimulus::station(*cpu, place, recipient.clone(), recipient)

@@ -1,6 +1,11 @@
 //! How the programs of rt-tests differ from the methods that are named after them, seen in their system calls.
 
+use crate::process::{Meter, cycles};
+use archive::message::Ending;
+use archive::method::MethodRequest;
+use archive::settings::RunSettings;
 use prerequisites::require;
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -117,7 +122,8 @@ fn signaltest_sleeps_once_in_sixteen_rounds() {
     assert!(often > 0 && (rounds / 16..=rounds / 16 + 2).contains(&often), "{counted:?}");
 }
 
-/// The C library's pthread_kill makes them around each signal, so they are part of each hop of the original; ours calls tgkill alone.
+/// The C library's pthread_kill makes them around each signal, so they are part of each hop of the original; ours calls tgkill alone,
+/// unless it has `call=pthread_kill`.
 #[test]
 fn a_hop_of_signaltest_has_three_more_system_calls() {
     require!(Root, Program("strace"), Program("signaltest"));
@@ -129,6 +135,38 @@ fn a_hop_of_signaltest_has_three_more_system_calls() {
     for (name, each) in [("rt_sigprocmask(", 2), ("getpid(", 1)] {
         assert!(begins(name) >= each * given, "{name}: {} for {given} signals", begins(name));
     }
+}
+
+/// The system calls that the thread makes around each of its signals in a run of this method.
+fn calls_around_signals(method: &str) -> Vec<[String; 3]> {
+    let state = tempfile::tempdir().unwrap();
+    let log = state.path().join("calls");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-e", "trace=tgkill,getpid,rt_sigprocmask,rt_sigtimedwait,clock_nanosleep", "-o"]);
+    command.arg(&log).arg(env!("CARGO_BIN_EXE_tardy-meter"));
+    let method = MethodRequest::parse(method).unwrap();
+    let settings = RunSettings { method, cpus: Some(vec![0]), interval_ns: 2_000_000, ..cycles(50) };
+    let finished = Meter::start_as(command, &settings, state.path()).finish();
+    assert_eq!(finished.ending(), Some(Ending::Complete));
+    let text = std::fs::read_to_string(log).unwrap();
+    let mut of_threads: HashMap<&str, Vec<&str>> = HashMap::new();
+    for line in text.lines().filter(|line| !line.contains("resumed>")) {
+        let Some((thread, call)) = line.split_once(' ') else { continue };
+        of_threads.entry(thread).or_default().push(call.trim_start().split('(').next().unwrap_or(""));
+    }
+    let near = of_threads.values().flat_map(|calls| calls.windows(4).filter(|window| window[2] == "tgkill"));
+    near.map(|window| [window[0], window[1], window[3]].map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_hop_has_the_calls_of_signaltest_if_asked() {
+    require!(Root, Program("strace"));
+    let bare = calls_around_signals("signal:rounds=requested");
+    let waited = |[_, before, after]: &[String; 3]| before != "getpid" && after != "rt_sigprocmask";
+    assert!(bare.len() >= 50 && bare.iter().all(waited), "{bare:?}");
+    let around = calls_around_signals("signal:rounds=requested,call=pthread_kill");
+    let expected = ["rt_sigprocmask", "getpid", "rt_sigprocmask"].map(str::to_owned);
+    assert!(around.len() >= 50 && around.iter().all(|calls| *calls == expected), "{around:?}");
 }
 
 /// Its mean is that of the numbers of its buckets, which begin with 1 us: the loops that it counts would take many times as long as it
