@@ -150,6 +150,12 @@ pub enum MeterProblem {
     Suspended { seconds: f64 },
     #[error("another measurement (process {pid}) runs on this machine; the two disturb each other")]
     AnotherRun { pid: i32 },
+    #[error(
+        "the meter of the other role (process {pid}) measures on this machine, too, on CPU {cpus}, and shares no CPU with this one"
+    )]
+    OtherRole { pid: i32, cpus: String },
+    #[error("the meter of the other role (process {pid}) uses the same CPU {cpus}; the two disturb each other")]
+    OtherRoleShares { pid: i32, cpus: String },
     #[error("another tool started to trace during the run: {others}; its cost is in the latencies from then on")]
     TracedMeanwhile { others: String },
     #[error(
@@ -283,6 +289,9 @@ problem_codes! { MeterProblem of Load, Tracer, Method:
         "inhibit suspend (systemd-inhibit) and run again";
     AnotherRun => "meter.another-run", "Another meter measures on this machine at the same time.",
         "wait for it to end, or stop it";
+    OtherRole => "meter.other-role", "Both roles of a measurement are on one machine, on different CPUs.", "";
+    OtherRoleShares => "meter.other-role-shares", "Both roles of a measurement are on one machine, on the same CPU.",
+        "choose another CPU for the target with `--cpus`; the stimuli come from the last one";
     TracedMeanwhile => "meter.traced-meanwhile", "Another program started to trace the kernel while the run measured.",
         "stop it (trace-cmd reset, or echo 0 > tracing_on there) and measure again";
     Profiled => "meter.profiled", "A program holds events of perf_event_open, as perf and many monitors do.",

@@ -2,6 +2,7 @@
 //!
 //! What traced before the run was reported when it was prepared.
 
+use super::neighbour;
 use crate::compact;
 use crate::environment::tree::Tree;
 use crate::gaps::Gaps;
@@ -26,6 +27,8 @@ pub struct Company {
     journals: PathBuf,
     root: PathBuf,
     tracefs: Option<Tracefs>,
+    /// This meter has one end of a wire, and the other end may be on the same machine.
+    in_role: bool,
     /// Processes of other meters that were reported.
     meters: BTreeSet<i32>,
     /// Buffers that others record into, by the names of their instances.
@@ -40,12 +43,13 @@ pub struct Company {
 
 impl Company {
     /// Notes who traces and profiles already.
-    pub fn before(journals: PathBuf, root: &Path) -> Self {
+    pub fn before(journals: PathBuf, root: &Path, in_role: bool) -> Self {
         let tracefs = Tracefs::find().ok();
         let mut company = Self {
             journals,
             root: root.to_owned(),
             tracefs,
+            in_role,
             meters: BTreeSet::new(),
             traced: BTreeSet::new(),
             written: Written::default(),
@@ -61,9 +65,14 @@ impl Company {
     pub fn newcomers(&mut self, last: bool, gaps: &Gaps) -> Vec<(Severity, MeterProblem)> {
         let mut found = Vec::new();
         gaps.wait();
-        for pid in other_meters(&self.journals) {
-            if self.meters.insert(pid) {
-                found.push((Severity::Degraded, MeterProblem::AnotherRun { pid }));
+        let tree = Tree::new(&self.root);
+        let own = std::process::id() as i32;
+        for pid in other_meters(&self.journals).into_iter().filter(|pid| !self.meters.contains(pid)).collect::<Vec<_>>()
+        {
+            gaps.wait();
+            if let Some(judged) = neighbour::judged(&tree, own, self.in_role, pid) {
+                self.meters.insert(pid);
+                found.push(judged);
             }
         }
         // Tracers and processes cost more to look at.
@@ -139,7 +148,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         process(root.path(), 1, "init", &["/dev/null"]);
         process(root.path(), 7, "sh", &["/dev/null"]);
-        let mut company = Company::before(root.path().join("journals"), root.path());
+        let mut company = Company::before(root.path().join("journals"), root.path(), false);
         assert_eq!(profilers(&mut company, false), []);
         process(root.path(), 7, "perf", &["/dev/null", "pipe:[3]", PERF_EVENT]);
         assert_eq!(profilers(&mut company, false), [(7, "perf".to_owned())], "the shell became perf");
@@ -150,7 +159,7 @@ mod tests {
     fn processes_that_were_looked_at_often_are_looked_at_again_at_the_end() {
         let root = tempfile::tempdir().unwrap();
         process(root.path(), 7, "daemon", &[]);
-        let mut company = Company::before(root.path().join("journals"), root.path());
+        let mut company = Company::before(root.path().join("journals"), root.path(), false);
         for _ in 0..LOOKS {
             assert_eq!(profilers(&mut company, false), []);
         }

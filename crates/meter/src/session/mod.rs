@@ -9,6 +9,7 @@ mod company;
 mod controls;
 mod effective;
 mod forward;
+mod neighbour;
 mod own_thread;
 pub mod own_threads;
 mod partners;
@@ -33,6 +34,7 @@ use crate::load_reports;
 use crate::problem::MeterProblem;
 use crate::trace::capturing::Capturing;
 use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
+use archive::method::MethodRequest;
 use archive::settings::RunSettings;
 use clocks::Clocks;
 use company::Company;
@@ -118,6 +120,11 @@ struct Agenda {
     controls: Controls,
 }
 
+/// Whether the run has one end of a wire.
+fn has_a_role(method: &MethodRequest) -> bool {
+    matches!(method.value("role"), Some("answer" | "stimulus"))
+}
+
 impl<'a> Session<'a> {
     pub fn new(settings: &'a RunSettings, source: impl SampleSource + 'a, equipment: Equipment) -> Self {
         Self {
@@ -128,7 +135,7 @@ impl<'a> Session<'a> {
             batch: Batch::default(),
             samples: SampleFiles::default(),
             complained: BTreeSet::new(),
-            company: Company::before(journal_directory(), Path::new("/")),
+            company: Company::before(journal_directory(), Path::new("/"), has_a_role(&settings.method)),
             measuring: false,
         }
     }
@@ -280,7 +287,7 @@ impl<'a> Session<'a> {
         agenda.controls.request_when_due(now_ns, || self.source.request_control());
     }
 
-    /// Two meters disturb each other, whichever started first: each reports the other, once. So do tracers and profilers.
+    /// Two meters may disturb each other, whichever started first: each reports the other, once. So do tracers and profilers.
     fn report_company<W: Write>(&mut self, last: bool, link: &mut Link<W>) {
         for (severity, problem) in self.company.newcomers(last, link.gaps()) {
             link.problem(severity, &problem);

@@ -204,7 +204,7 @@ impl MeasuringMethod for Ethernet {
         }
         let refused = |source| MethodError::Refused { method: Method::Ethernet, action: "open raw sockets", source };
         // One wire, so one thread.
-        site.measured.iter().take(1).map(|cpu| station(site, *cpu).map_err(refused)).collect()
+        super::cpu_of_wire(site).into_iter().map(|cpu| station(site, cpu).map_err(refused)).collect()
     }
 }
 

@@ -157,7 +157,7 @@ impl MeasuringMethod for Gpio {
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
         let refused = |source| MethodError::Refused { method: Method::Gpio, action: "take the GPIO lines", source };
         // One wire, so one thread.
-        site.measured.iter().take(1).map(|cpu| station(site, *cpu).map_err(refused)).collect()
+        super::cpu_of_wire(site).into_iter().map(|cpu| station(site, cpu).map_err(refused)).collect()
     }
 }
 

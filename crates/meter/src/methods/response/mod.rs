@@ -75,6 +75,15 @@ impl Role {
     }
 }
 
+/// The CPU of a method with one wire, and so with one thread. Two ends on one machine, each with a meter of its own, use different
+/// CPUs where there are several.
+fn cpu_of_wire(site: &Site) -> Option<u32> {
+    match Role::of(site.request()) {
+        Role::Stimulus => site.measured.last().copied(),
+        Role::Both | Role::Answer => site.measured.first().copied(),
+    }
+}
+
 /// Both ends of a round trip.
 pub struct Wires {
     pub stimulus: Box<dyn Output>,

@@ -121,7 +121,7 @@ impl MeasuringMethod for Parallel {
         let refused =
             |source| MethodError::Refused { method: Method::Parallel, action: "claim the parallel port", source };
         // One wire, so one thread.
-        site.measured.iter().take(1).map(|cpu| station(site, *cpu).map_err(refused)).collect()
+        super::cpu_of_wire(site).into_iter().map(|cpu| station(site, cpu).map_err(refused)).collect()
     }
 }
 

@@ -168,7 +168,7 @@ impl MeasuringMethod for Serial {
         match Role::of(site.request()) {
             Role::Both => site.measured.iter().map(|cpu| both_ends(site, *cpu)).collect(),
             // One wire, so one thread.
-            role => site.measured.iter().take(1).map(|cpu| one_end(site, *cpu, role, journal)).collect(),
+            role => super::cpu_of_wire(site).into_iter().map(|cpu| one_end(site, cpu, role, journal)).collect(),
         }
     }
 }
