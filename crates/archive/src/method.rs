@@ -193,7 +193,7 @@ impl MethodRequest {
         let answers = self.value("role") == Some("answer");
         match self.name {
             // The time stamp of the kernel starts the sample.
-            Method::Gpio | Method::Ethernet if answers => Stimulus::Device,
+            Method::Gpio | Method::Ethernet | Method::Udp if answers => Stimulus::Device,
             Method::Migrate if self.value("wake") == Some("call") => Stimulus::Thread,
             // One thread reads and answers, and no time stamp says when the stimulus came.
             Method::Serial | Method::Parallel if answers && self.number("hops") == 0 => Stimulus::Busy,

@@ -6,9 +6,9 @@ use std::fmt;
 use thiserror::Error;
 
 /// Options that both ends of a wire must have alike.
-const OF_THE_WIRE: [&str; 1] = ["baud"];
-/// Without one of these a method with a role would use its own machine's loop-back interface.
-const NEEDED: [(Method, &str); 1] = [(Method::Ethernet, "interface")];
+const OF_THE_WIRE: [&str; 2] = ["address", "baud"];
+/// Without one of these a method with a role has no other machine.
+const NEEDED: [(Method, &str); 2] = [(Method::Ethernet, "interface"), (Method::Udp, "address")];
 
 /// A machine with the options of its end of the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,14 +135,23 @@ mod tests {
             divided("gpio:in=23,out=21", "pi : in=5,out=6,sample=arrival"),
             expected("gpio:in=23,out=21,role=answer", "gpio:in=5,out=6,role=stimulus,sample=arrival")
         );
+        assert_eq!(
+            divided("udp:address=192.0.2.7:7700,hops=1", "pc"),
+            expected("udp:address=192.0.2.7:7700,hops=1,role=answer", "udp:address=192.0.2.7:7700,role=stimulus")
+        );
+        assert_eq!(
+            divided("udp:address=0.0.0.0:7700", "pc:address=198.51.100.7:7700"),
+            expected("udp:address=0.0.0.0:7700,role=answer", "udp:address=198.51.100.7:7700,role=stimulus")
+        );
         assert_eq!(divided("parallel", "pc"), expected("parallel:role=answer", "parallel:role=stimulus"));
     }
 
     #[test]
     fn what_cannot_be_divided_is_refused_with_what_to_write() {
         for (method, stimulus, said) in [
-            ("timer", "pc", "serial, ethernet, gpio, parallel"),
-            ("udp", "pc", "udp has one machine"),
+            ("timer", "pc", "udp, serial, ethernet, gpio, parallel"),
+            ("storage", "pc", "storage has one machine"),
+            ("udp", "pc", "the target machine needs address="),
             ("serial:role=both", "pc", "leave role=both out"),
             ("serial:role=stimulus,port=/dev/ttyS0", "pc", "leave role=stimulus out"),
             ("serial:port=/dev/ttyS0", "pc:role=answer", "leave role=answer out"),

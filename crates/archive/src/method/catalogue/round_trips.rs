@@ -8,15 +8,28 @@ pub const UDP: MethodDefinition = MethodDefinition {
     name: "udp",
     from: "a thread is about to send a datagram",
     to: "the thread that waits for the answer reads the clock",
-    others: &[OtherPath {
-        options: &[("sample", "arrival")],
-        from: "the kernel receives the answer, by its time stamp",
-        to: "the thread that waits for the answer reads the clock",
-    }],
+    others: &[
+        OtherPath {
+            options: &[("role", "answer")],
+            from: "the kernel receives a datagram, by its time stamp",
+            to: "the answer is sent",
+        },
+        OtherPath {
+            options: &[("sample", "arrival")],
+            from: "the kernel receives the answer, by its time stamp",
+            to: "the thread that waits for the answer reads the clock",
+        },
+    ],
     original: "lpptest, over a network",
     stimulus: Stimulus::Thread,
-    needs: "a kernel with IPv4",
+    needs: "a kernel with IPv4; role=both: the loop-back interface; otherwise a network to another machine",
     options: &[
+        ROLE,
+        MethodOption {
+            key: "address",
+            values: Values::Text,
+            what: "role=answer: address and port of this machine to listen at; role=stimulus: those of the target",
+        },
         MethodOption {
             key: "sample",
             values: Values::OneOf(&["round-trip", "arrival"]),

@@ -1,6 +1,8 @@
 //! `udp`: a datagram and its answer. Over the loop-back interface the network stack alone is measured, without a card.
 
-use super::{Input, Output, Reading, Stretch, Wires};
+mod remote;
+
+use super::{Input, Output, Reading, Role, Stretch, Wires, answering};
 use crate::journal::Journal;
 use crate::kernel::datagram::{self, Datagram};
 use crate::methods::error::MethodError;
@@ -60,11 +62,47 @@ pub(super) fn loop_back_is_unreachable(root: &Path) -> bool {
     root == Path::new("/") && pair().is_err_and(unreachable)
 }
 
-fn station(site: &Site, cpu: u32) -> io::Result<Station> {
-    let stretch = match site.request().value("sample") {
-        Some("arrival") => Stretch::Arrival,
-        _ => Stretch::RoundTrip,
+fn stretch(request: &MethodRequest) -> Stretch {
+    if request.value("sample") == Some("arrival") { Stretch::Arrival } else { Stretch::RoundTrip }
+}
+
+/// One end, with another machine behind the network.
+fn one_end(site: &Site, cpu: u32, role: Role) -> io::Result<Station> {
+    let (input, output) = halves(site.request(), role)?;
+    match role {
+        Role::Answer => answering::station(site, cpu, input, output),
+        _ => Ok(super::stimulating(site, cpu, output, input, stretch(site.request()))),
+    }
+}
+
+fn halves(request: &MethodRequest, role: Role) -> io::Result<remote::Halves> {
+    let text = request.value("address").unwrap_or_default();
+    let address = remote::address(text).map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+    if role == Role::Answer { remote::answering(address) } else { remote::stimulating(address) }
+}
+
+/// Why this machine cannot be this end.
+fn of_one_end(root: &Path, request: &MethodRequest, role: Role) -> Option<Obstacle> {
+    let obstacle = |text: String, fix: &str| Some(Obstacle { kind: ObstacleKind::Wiring, text, fix: fix.into() });
+    let Some(text) = request.value("address") else {
+        return obstacle("no address is named at which the target answers".into(), "add address=192.168.1.7:7700");
     };
+    if let Err(why) = remote::address(text) {
+        return obstacle(why, "write address=192.168.1.7:7700, or address=[fd00::7]:7700");
+    }
+    // Sockets belong to the running machine, and nothing is sent by opening one.
+    let error = if root == Path::new("/") { halves(request, role).err()? } else { return None };
+    match role {
+        Role::Answer => obstacle(
+            format!("cannot listen at {text}: {error}"),
+            "name an address of this machine (`ip addr`) and a free port",
+        ),
+        _ => obstacle(format!("cannot reach {text}: {error}"), "`ip route` shows which networks a route leads to"),
+    }
+}
+
+fn station(site: &Site, cpu: u32) -> io::Result<Station> {
+    let stretch = stretch(site.request());
     let (near, far) = pair()?;
     let stamped = stretch == Stretch::Arrival;
     if stamped {
@@ -79,10 +117,13 @@ fn station(site: &Site, cpu: u32) -> io::Result<Station> {
 }
 
 impl MeasuringMethod for Udp {
-    fn obstacles(&self, root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
         let obstacle = |kind, text: &str, fix: &str| vec![Obstacle { kind, text: text.into(), fix: fix.into() }];
         if !root.join("proc/net/udp").exists() {
             return obstacle(ObstacleKind::Kernel, "the kernel has no UDP (CONFIG_INET)", "");
+        }
+        if let Some((request, role)) = request.map(|one| (one, Role::of(one))).filter(|(_, role)| *role != Role::Both) {
+            return of_one_end(root, request, role).into_iter().collect();
         }
         let flags = std::fs::read_to_string(root.join("sys/class/net/lo/flags")).unwrap_or_default();
         // Without the file it is not known.
@@ -94,9 +135,18 @@ impl MeasuringMethod for Udp {
     }
 
     fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let refused =
-            |source| MethodError::Refused { method: Method::Udp, action: "open sockets on 127.0.0.1", source };
-        site.measured.iter().map(|cpu| station(site, *cpu).map_err(refused)).collect()
+        let refused = |action| move |source| MethodError::Refused { method: Method::Udp, action, source };
+        match Role::of(site.request()) {
+            Role::Both => {
+                let refused = refused("open sockets on 127.0.0.1");
+                site.measured.iter().map(|cpu| station(site, *cpu).map_err(refused)).collect()
+            }
+            // One address, so one thread.
+            role => {
+                let refused = refused("open a socket for the address");
+                super::cpu_of_wire(site).into_iter().map(|cpu| one_end(site, cpu, role).map_err(refused)).collect()
+            }
+        }
     }
 }
 
@@ -118,6 +168,22 @@ mod tests {
             std::fs::write(root.path().join("sys/class/net/lo/flags"), flags).unwrap();
             assert_eq!(kinds(), expected);
         }
+    }
+
+    #[test]
+    fn an_end_without_a_usable_address_is_named() {
+        let said = |text: &str| {
+            let request = MethodRequest::parse(text).unwrap();
+            Udp.obstacles(Path::new("/"), Some(&request)).into_iter().map(|one| one.text).collect::<String>()
+        };
+        for role in ["answer", "stimulus"] {
+            assert!(said(&format!("udp:role={role}")).contains("no address is named"));
+            assert!(said(&format!("udp:role={role},address=board")).contains("no address with a port"));
+        }
+        let taken = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let at = taken.local_addr().unwrap();
+        assert!(said(&format!("udp:role=answer,address={at}")).contains("cannot listen at"));
+        assert_eq!(said(&format!("udp:role=stimulus,address={at}")), "");
     }
 
     #[test]
