@@ -108,6 +108,22 @@ fn a_stimulus_machine_that_dies_ends_the_target_which_keeps_its_figures() {
 }
 
 #[test]
+fn a_stimulus_machine_whose_line_falls_silent_ends_the_target_which_keeps_its_figures() {
+    let reports = |bench: Bench| {
+        let begun = begins(bench.does("touch \"$here/answering\""));
+        let reporting = (0..20).fold(begun, |bench, _| bench.says(&[progress()]).does("sleep 0.2"));
+        ends(reporting.does("read -r asked"), Ending::Stopped)
+    };
+    let bench = bench(reports, |bench| begins(bench).does("sleep 30"));
+    let ended = bench.run(&[&WORDS[..], &["--meter-timeout", "1s"]].concat());
+    assert_eq!(ended.code, Some(3), "{}", ended.stdout);
+    let target = opened(&bench, "here");
+    assert_eq!((state(&target), code_of(&target).as_str()), (RunState::Interrupted, "role.ended-early"));
+    assert_eq!(target.threads.values().map(|thread| thread.totals.cycles).sum::<u64>(), 3, "its figures are kept");
+    assert_eq!(state(&opened(&bench, "here/stimulus")), RunState::Failed);
+}
+
+#[test]
 fn a_target_that_dies_ends_the_stimuli() {
     let dies = |bench: Bench| begins(bench.does("touch \"$here/answering\"")).does("sleep 0.5; exit 7");
     let stopped = |bench| ends(begins(bench).does("read -r asked"), Ending::Stopped);
