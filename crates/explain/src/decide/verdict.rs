@@ -7,7 +7,7 @@ use crate::recognise::controls::{Compared, Controls};
 use crate::recognise::culprits::{CATALOGUE, Proof, proofs};
 use crate::recognise::functions;
 use crate::replay::context::Context;
-use crate::replay::timeline::idle::Inferred;
+use crate::replay::timeline::idle::{Inference, Inferred};
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
 
 /// Percentage of the excess over the median that findings must account for.
@@ -135,13 +135,19 @@ fn finding(case: &Case, id: &str, claim: Claim, claimed: &OwnerTimes, ordinary: 
 fn inferred_words(case: &Case, stretch: &Inferred) -> String {
     let due_ns = case.trace.window.due_ns;
     let at = |ts_ns: i64| format!("{:+.1} µs", (ts_ns - due_ns) as f64 / 1e3);
-    format!(
-        "inferred: the trace has no switch to {}; at {} the kernel had asked idle to yield (N) outside of any interrupt, no other \
-         thread of that priority had become runnable here except the measuring thread, and the next record of the CPU, at {}, is of this thread",
-        case.names().task(stretch.tid),
-        at(stretch.start_ns),
-        at(stretch.end_ns)
-    )
+    let (who, from, to) = (case.names().task(stretch.tid), at(stretch.start_ns), at(stretch.end_ns));
+    match stretch.from {
+        Inference::IdleGaveWay => format!(
+            "inferred: the trace has no switch to {who}; at {from} the kernel had asked idle to yield (N) outside of any interrupt, no \
+             other thread of that priority had become runnable here except the measuring thread, and the next record of the CPU, at {to}, \
+             is of this thread"
+        ),
+        Inference::PreemptionDisabled => format!(
+            "inferred: the trace has no switch from {who}; an interrupt on top of it left it in a section with preemption disabled, \
+             although the kernel had asked it to yield (N) to the measuring thread; the last record of that is at {from}, and the next \
+             record of the CPU, at {to}, is of the measuring thread"
+        ),
+    }
 }
 
 /// Time of each owner in these pieces.

@@ -14,7 +14,7 @@ use crate::read::names::Names;
 use crate::recognise::functions::LongestMasked;
 use crate::replay::context::{Context, ToolThreads};
 use crate::replay::thread_life::{LifeSpan, LifeState};
-use crate::replay::timeline::idle::Inferred;
+use crate::replay::timeline::idle::{Inference, Inferred};
 use crate::replay::timer_deferral::Deferral;
 use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
@@ -145,6 +145,17 @@ impl<'c> Case<'c> {
         matches!(piece.phase, PhaseName::SchedulingDelay | PhaseName::Preempted)
             || on_the_way && self.life_span(piece).is_some_and(|span| span.state == LifeState::Runnable)
             || self.state_span(piece).is_some_and(|span| span.state == ThreadState::Ready)
+            || piece.phase == PhaseName::Untraced && self.is_kept_by_inference(piece)
+    }
+
+    /// Whether another task must have kept the CPU although the switch from it to the thread was not recorded.
+    fn is_kept_by_inference(&self, piece: &Piece) -> bool {
+        let inferred = self.trace.cpu(piece.cpu).map_or(&[][..], |activity| &activity.inferred);
+        inferred.iter().any(|one| {
+            one.from == Inference::PreemptionDisabled
+                && (one.start_ns..one.end_ns).contains(&piece.start_ns)
+                && piece.answer.context().tid() == Some(one.tid)
+        })
     }
 
     /// Whether the wake-up before was seen only after this one was due.

@@ -4,14 +4,16 @@
 //! to the CPU, because on PREEMPT_RT the thread that runs them can be preempted. The replay may begin anywhere: the
 //! first event shows the state before it, as far as possible.
 //!
-//! A switch that was not recorded leaves a gap, with one exception, see [`idle`].
+//! A switch that was not recorded leaves a gap, with two exceptions, see [`idle`] and [`section`].
 
 pub mod idle;
+mod section;
 
 use crate::read::event::{Event, EventKind, IDLE_EXIT, Vector, flag};
 use crate::read::window::Window;
 use crate::replay::context::Context;
-use idle::{GivingWay, Inferred};
+use idle::{GivingWay, Inference, Inferred};
+use section::Section;
 use std::collections::HashMap;
 
 /// More nested interrupts than hardware can stack; a deeper trace is invalid.
@@ -59,6 +61,7 @@ pub struct Replay {
     others: HashMap<i32, Pending>,
     switches_missing: u64,
     idle_giving_way: GivingWay,
+    section: Section,
     inferred: Vec<Inferred>,
 }
 
@@ -79,6 +82,7 @@ impl Replay {
             others: HashMap::new(),
             switches_missing: 0,
             idle_giving_way: GivingWay::new(own_tid),
+            section: Section::new(own_tid),
             inferred: Vec::new(),
         }
     }
@@ -96,6 +100,7 @@ impl Replay {
         self.apply(event);
         let nested = !self.irqs.is_empty() || self.current.softirq.is_some();
         self.idle_giving_way.note(event, self.tid == 0, nested);
+        self.section.note(event, nested);
     }
 
     /// Records are missing between the last event and the next.
@@ -107,6 +112,7 @@ impl Replay {
         self.others.clear();
         self.current = Pending::default();
         self.idle_giving_way.forget();
+        self.section.forget();
     }
 
     /// Thread switches in the window that the trace does not show.
@@ -211,7 +217,8 @@ impl Replay {
             self.switches_missing += u64::from(in_window);
             if self.idle_giving_way.is_to(event, tid) {
                 if in_window {
-                    self.inferred.push(Inferred { tid, start_ns: self.cursor_ns, end_ns: event.ts_ns });
+                    let (start_ns, end_ns) = (self.cursor_ns, event.ts_ns);
+                    self.inferred.push(Inferred { tid, start_ns, end_ns, from: Inference::IdleGaveWay });
                 }
                 self.switch_to(tid);
                 self.giving_way = None;
@@ -221,6 +228,14 @@ impl Replay {
                 self.idle_giving_way.others_are_missing();
             }
             let resumes_ns = event.ts_ns.max(self.cursor_ns);
+            if let Some(keeper) = self.section.until(event, tid) {
+                let start_ns = self.cursor_ns;
+                self.push(start_ns, resumes_ns, Context::Task { tid: keeper, function: 0 });
+                if in_window {
+                    let from = Inference::PreemptionDisabled;
+                    self.inferred.push(Inferred { tid: keeper, start_ns, end_ns: resumes_ns, from });
+                }
+            }
             self.gap();
             self.cursor_ns = resumes_ns;
             self.deduce(event);

@@ -13,16 +13,27 @@
 use crate::read::event::{Event, EventKind, flag};
 
 /// The most urgent priority of ordinary threads.
-const ORDINARY: i32 = 100;
+pub const ORDINARY: i32 = 100;
 
 const INTERRUPTED: u8 = flag::HARDIRQ | flag::SOFTIRQ | flag::NMI;
 
-/// A stretch assigned to a thread by inference, from the last record of idle to the first of the thread, in ns.
+/// Why a stretch must be a thread's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inference {
+    /// Idle was asked to yield, and the thread was the one to choose.
+    IdleGaveWay,
+    /// The thread could not be preempted, and the measuring thread came next.
+    PreemptionDisabled,
+}
+
+/// A stretch assigned to a thread by inference: from the last record of idle to the first of the thread, or from its own last one to the
+/// first of the measuring thread, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inferred {
     pub tid: i32,
     pub start_ns: i64,
     pub end_ns: i64,
+    pub from: Inference,
 }
 
 /// A thread that the scheduler would choose.
