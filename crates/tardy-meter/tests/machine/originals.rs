@@ -12,7 +12,7 @@ use std::process::Command;
 /// Options of a pair of threads on one CPU.
 const PAIR: [&str; 7] = ["-t1", "-a0", "-p80", "-i1000", "-l", "50", "-q"];
 
-/// The system calls of a program, in order: thread and text of the call.
+/// The system calls of a program in the order in which they start: thread and text of the call.
 fn calls(program: &str, options: &[&str]) -> Vec<(String, String)> {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("calls");
@@ -25,7 +25,9 @@ fn calls(program: &str, options: &[&str]) -> Vec<(String, String)> {
     assert!(ended.status.success() || program == "rt-migrate-test", "{program}: {ended:?}");
     let text = std::fs::read_to_string(log).unwrap();
     let parts = text.lines().filter_map(|line| line.trim_start().split_once(' '));
-    parts.map(|(thread, call)| (thread.to_owned(), call.trim_start().to_owned())).collect()
+    // A call during which another thread makes one has a second line, at its end.
+    let started = parts.filter(|(_, call)| !call.trim_start().starts_with("<..."));
+    started.map(|(thread, call)| (thread.to_owned(), call.trim_start().to_owned())).collect()
 }
 
 /// The first call with one of these names that a thread makes after each sleep.
