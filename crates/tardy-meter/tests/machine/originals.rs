@@ -156,8 +156,14 @@ fn calls_around_signals(method: &str) -> Vec<[String; 3]> {
         let Some((thread, call)) = line.split_once(' ') else { continue };
         of_threads.entry(thread).or_default().push(call.trim_start().split('(').next().unwrap_or(""));
     }
-    let near = of_threads.values().flat_map(|calls| calls.windows(4).filter(|window| window[2] == "tgkill"));
-    near.map(|window| [window[0], window[1], window[3]].map(str::to_owned)).collect()
+    let mut around = Vec::new();
+    for calls in of_threads.values() {
+        let near: Vec<&[&str]> = calls.windows(4).filter(|window| window[2] == "tgkill").collect();
+        // Before its first signal a thread prepares itself, and after its last one it ends.
+        let amid = near.get(1..near.len().saturating_sub(1)).unwrap_or_default();
+        around.extend(amid.iter().map(|window| [window[0], window[1], window[3]].map(str::to_owned)));
+    }
+    around
 }
 
 #[test]
