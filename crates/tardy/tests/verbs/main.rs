@@ -51,7 +51,7 @@ mod push;
 mod real_meter;
 mod results;
 mod roles;
-mod roles_cut;
+mod roles_cut_live;
 mod roles_live;
 mod run;
 #[cfg(feature = "lab")]
