@@ -39,7 +39,7 @@ pub fn by(word: SampleWord, latency: &str) -> String {
 
 /// The largest latency as a clause.
 pub fn largest(word: SampleWord, latency: &str) -> String {
-    if word == SampleWord::default() {
+    if word.is_wake_up() {
         format!("the {} {} came {latency} late", word.latest, word.one)
     } else {
         format!("the {} {} took {latency}", word.latest, word.one)
@@ -142,7 +142,7 @@ pub fn phase_key(phase: PhaseName) -> &'static str {
 
 /// What happens in a phase, for users who see the word for the first time.
 pub fn phase_meaning(phase: PhaseName, sample: SampleWord) -> &'static str {
-    if sample != SampleWord::default() {
+    if !sample.is_wake_up() {
         return phase_without_timer(phase);
     }
     match phase {

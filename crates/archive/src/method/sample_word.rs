@@ -24,9 +24,14 @@ impl SampleWord {
         Self { one, many, late: "long", later: "longer", latest: "longest", begun }
     }
 
+    /// Whether a sample is a wake-up by a timer of the measuring thread; other threads wait for something else.
+    pub fn is_wake_up(self) -> bool {
+        self == Self::default()
+    }
+
     /// The instant from which the latency counts, in a word: `due` is the instant of a timer.
     pub fn start(self) -> &'static str {
-        if self == Self::default() { "due" } else { "start" }
+        if self.is_wake_up() { "due" } else { "start" }
     }
 
     /// The predicate of samples above a limit; `than` follows.

@@ -6,7 +6,6 @@ use crate::cut::anchors::Anchors;
 use crate::read::event::EventKind;
 use crate::replay::context::{Context, ToolThreads};
 use crate::replay::trace::{CpuActivity, Trace};
-use archive::method::SampleWord;
 use std::collections::HashMap;
 use words::figures::latency;
 
@@ -58,7 +57,7 @@ fn woken_from_elsewhere(
     let event =
         events.find(|event| matches!(event.what, EventKind::Waking { tid, .. } if tid == tool_threads.own_tid))?;
     let runnable = anchors.woken.map_or(given.ts_ns, |woken| woken.ts_ns);
-    let begun = if input.sample == SampleWord::default() { "due" } else { input.sample.begun };
+    let begun = if input.sample.is_wake_up() { "due" } else { input.sample.begun };
     Some(format!(
         "the wake-up came from another CPU: {} started it {} after {begun}; the thread was runnable on CPU {} {} later",
         task_on_cpu(event, &trace.names),

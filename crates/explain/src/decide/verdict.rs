@@ -7,7 +7,7 @@ use crate::recognise::controls::{Compared, Controls};
 use crate::recognise::culprits::{CATALOGUE, Proof, proofs};
 use crate::recognise::functions;
 use crate::replay::context::Context;
-use crate::replay::timeline::idle::{Inference, Inferred};
+use crate::replay::timeline::inferred::{Inference, Inferred};
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
 
 /// Percentage of the excess over the median that findings must account for.

@@ -4,8 +4,8 @@ use crate::read::function_table::FunctionTable;
 use ftrace::metadata::Metadata;
 use std::collections::HashMap;
 
-/// Kernel priorities below this are real-time or deadline.
-const RT_PRIO_LIMIT: i32 = 100;
+/// The most urgent priority of ordinary threads; those below are real-time or deadline.
+pub const ORDINARY_PRIO: i32 = 100;
 
 /// Thread ids from here on are assigned to the threads of a record without thread ids; far above the kernel's.
 pub const NAMELESS_TIDS: i32 = 1_000_000_000;
@@ -87,7 +87,7 @@ impl Names {
 
     /// Whether a thread is known to have a real-time or deadline priority.
     pub fn is_rt(&self, tid: i32) -> bool {
-        self.prio(tid).is_some_and(|prio| prio < RT_PRIO_LIMIT)
+        self.prio(tid).is_some_and(|prio| prio < ORDINARY_PRIO)
     }
 
     /// `irq 24 virtio0-input`.

@@ -14,7 +14,7 @@ use crate::read::names::Names;
 use crate::recognise::functions::LongestMasked;
 use crate::replay::context::{Context, ToolThreads};
 use crate::replay::thread_life::{LifeSpan, LifeState};
-use crate::replay::timeline::idle::{Inference, Inferred};
+use crate::replay::timeline::inferred::{Inference, Inferred};
 use crate::replay::timer_deferral::Deferral;
 use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;

@@ -6,13 +6,15 @@
 //!
 //! A switch that was not recorded leaves a gap, with two exceptions, see [`idle`] and [`section`].
 
-pub mod idle;
+mod idle;
+pub mod inferred;
 mod section;
 
 use crate::read::event::{Event, EventKind, IDLE_EXIT, Vector, flag};
 use crate::read::window::Window;
 use crate::replay::context::Context;
-use idle::{GivingWay, Inference, Inferred};
+use idle::GivingWay;
+use inferred::{Inference, Inferred};
 use section::Section;
 use std::collections::HashMap;
 

@@ -9,7 +9,7 @@ use crate::read::names::Names;
 use crate::read::window::Window;
 use crate::replay::priorities::Priorities;
 use crate::replay::thread_life::{LifeSpan, life};
-use crate::replay::timeline::idle::Inferred;
+use crate::replay::timeline::inferred::Inferred;
 use crate::replay::timeline::{Interval, Replay};
 use crate::replay::timer_deferral::{Deferral, TimerInterrupts};
 use archive::spike::LateInterrupt;

@@ -1,7 +1,6 @@
 //! Markdown for a comment on a merge request: verdicts, figures, causes, and what they do not show.
 
 use super::{Outcome, RunResults};
-use archive::method::SampleWord;
 use judge::step::StepVerdict;
 use std::fmt::Write;
 use words::figures::{duration, latency, microseconds_rough};
@@ -10,7 +9,7 @@ use words::vocabulary;
 
 /// The comment.
 pub fn document(runs: &[RunResults]) -> String {
-    let timers = runs.iter().all(|run| vocabulary::sample(&run.summary) == SampleWord::default());
+    let timers = runs.iter().all(|run| vocabulary::sample(&run.summary).is_wake_up());
     let mut text = String::from(if timers { "## Wake-up latency\n" } else { "## Latency\n" });
     for runs in runs.chunk_by(|one, next| one.suite == next.suite) {
         if runs[0].within_suite().is_some() {

@@ -7,7 +7,6 @@ use crate::conditions::{are_known, conditions};
 use crate::watched::{KINDS, is_watch, meaning, verdict, whom};
 use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
-use archive::method::SampleWord;
 use archive::summary::{CpuSummary, ReportData, RunSummary, SpikeSummary};
 use maud::{Markup, html};
 use words::figures::latency;
@@ -32,9 +31,9 @@ pub fn answer(data: &ReportData) -> Markup {
             Some((cpu, latency_ns)) => {
                 p.verdict {
                     "The " (word.latest) " of " (number::grouped(cycles(summary))) " " (word.for_count(cycles(summary)))
-                    @if word == SampleWord::default() { " was " } @else { " took " }
+                    @if word.is_wake_up() { " was " } @else { " took " }
                     strong.worst { (number::micros_unit(latency_ns)) }
-                    @if word == SampleWord::default() { " late" }
+                    @if word.is_wake_up() { " late" }
                     ", on CPU " (cpu.cpu)
                     @if let Some(at) = instant_of_worst(summary, cpu) { ", " (number::duration(at)) " into the run" }
                     "."

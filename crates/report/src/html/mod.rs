@@ -37,7 +37,7 @@ pub fn title(data: &ReportData) -> String {
 /// What the page answers, without the machine.
 fn question(summary: &RunSummary) -> String {
     let word = vocabulary::sample(summary);
-    if word == SampleWord::default() {
+    if word.is_wake_up() {
         "How late does Linux wake tasks".into()
     } else {
         format!("How {} are {}", word.late, word.many)

@@ -26,9 +26,9 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
             } @else {
                 p {
                     "Each account follows one " (word.late) " " (word.one) " from "
-                    @if word == SampleWord::default() { "the instant it was due" } @else { "its start" }
+                    @if word.is_wake_up() { "the instant it was due" } @else { "its start" }
                     " to the instant its thread saw the clock. Times are relative to "
-                    @if word == SampleWord::default() { "due" } @else { "the start" }
+                    @if word.is_wake_up() { "due" } @else { "the start" }
                     ". The picture shows every CPU; the ledger gives each nanosecond of the \
                      late CPU to exactly one owner."
                 }
@@ -303,7 +303,7 @@ fn recording(entry: &SpikeSummary, word: SampleWord) -> Markup {
             (facts(&[
                 ("Kept as", Some(html! { (vocabulary::reason(spike.reason)) ", number " (spike.number) })),
                 ("Thread", Some(html! { (spike.thread) " (thread id " (spike.tid) "), cycle " (number::grouped(spike.sample.cycle)) })),
-                (if word == SampleWord::default() { "Due" } else { "Start" }, Some(html! { (number::micros_unit(spike.sample.due_ns)) " on CLOCK_MONOTONIC" })),
+                (if word.is_wake_up() { "Due" } else { "Start" }, Some(html! { (number::micros_unit(spike.sample.due_ns)) " on CLOCK_MONOTONIC" })),
                 ("Cycle before seen", spike.previous_seen_ns.map(|seen| html! {
                     (number::micros_unit(seen.saturating_sub(spike.sample.due_ns))) " relative to " (word.start())
                 })),
@@ -326,7 +326,7 @@ fn recorded(snapshot: &Snapshot, due_ns: i64, number: u32, word: SampleWord) -> 
             ("Swap took", Some(html! { (number::micros_unit(i64::try_from(snapshot.swap_ns).unwrap_or(i64::MAX))) })),
             ("Kernel put aside until", snapshot.put_aside_ns.map(|ns| html! { (number::micros_unit(ns.saturating_sub(due_ns))) " relative to " (word.start()) })),
             ("Recorder blind for", Some(html! { (number::micros_unit(i64::try_from(snapshot.blind_ns).unwrap_or(i64::MAX))) })),
-            ("Due to seen covered", Some(html! { @if snapshot.window_covered { "yes" } @else { "no" } })),
+            (if word.is_wake_up() { "Due to seen covered" } else { "Start to seen covered" }, Some(html! { @if snapshot.window_covered { "yes" } @else { "no" } })),
             ("Steal time since the last snapshot", snapshot.steal_ns.map(|ns| html! { (number::micros_unit(i64::try_from(ns).unwrap_or(i64::MAX))) })),
         ]))
         @if !snapshot.coverage.is_empty() {

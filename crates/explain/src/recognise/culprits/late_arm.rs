@@ -7,7 +7,6 @@ use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
-use archive::method::SampleWord;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
@@ -32,8 +31,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             && !own_work::overruns(case, piece)
     })?;
     let sample = case.input.sample;
-    // Threads of other methods wait for something else than a timer of theirs.
-    let by_timer = sample == SampleWord::default();
+    let by_timer = sample.is_wake_up();
     let mut evidence = Vec::new();
     if let Some(seen_ns) = previous {
         let side = if seen_ns > due_ns { "after" } else { "before" };

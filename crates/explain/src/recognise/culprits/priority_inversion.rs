@@ -4,14 +4,12 @@ use super::about::{About, Proof};
 use crate::account::ledger::Piece;
 use crate::cut::thread_states::{Awaited, Progress, ThreadState};
 use crate::read::event::EventKind;
+use crate::read::names::ORDINARY_PRIO;
 use crate::read::priority::priority_words;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 use words::figures::latency;
-
-/// Among ordinary tasks no priority decides.
-const ORDINARY_PRIO: i32 = 100;
 
 pub const ABOUT: About = About {
     recognised: "a watched thread waits for one that is less urgent, which could run and does not because a third one, less urgent than the first and at least as urgent as the second, has the CPU; not while it writes out a file (fsync)",
@@ -32,6 +30,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             return None;
         };
         let middle = held(piece).and_then(Context::tid)?;
+        // Among ordinary tasks no priority decides.
         let prio = |tid: i32| case.prio_in(tid, piece).map(|prio| prio.min(ORDINARY_PRIO));
         // A less urgent one than the holder is only slow to give way.
         let outranks = prio(middle).zip(prio(holder)).is_some_and(|(middle, holder)| middle <= holder);

@@ -11,30 +11,9 @@
 //! runnable as well, though: if it had got the CPU first, its own switch to the other thread would be in the record.
 
 use crate::read::event::{Event, EventKind, flag};
-
-/// The most urgent priority of ordinary threads.
-pub const ORDINARY: i32 = 100;
+use crate::read::names::ORDINARY_PRIO;
 
 const INTERRUPTED: u8 = flag::HARDIRQ | flag::SOFTIRQ | flag::NMI;
-
-/// Why a stretch must be a thread's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inference {
-    /// Idle was asked to yield, and the thread was the one to choose.
-    IdleGaveWay,
-    /// The thread could not be preempted, and the measuring thread came next.
-    PreemptionDisabled,
-}
-
-/// A stretch assigned to a thread by inference: from the last record of idle to the first of the thread, or from its own last one to the
-/// first of the measuring thread, in ns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Inferred {
-    pub tid: i32,
-    pub start_ns: i64,
-    pub end_ns: i64,
-    pub from: Inference,
-}
 
 /// A thread that the scheduler would choose.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +61,7 @@ impl GivingWay {
             && i64::from(target_cpu) == i64::from(event.cpu)
             && tid != self.own_tid
         {
-            let woken = Woken { tid, prio: prio.min(ORDINARY), rivalled: false };
+            let woken = Woken { tid, prio: prio.min(ORDINARY_PRIO), rivalled: false };
             match &mut self.woken {
                 Some(known) if known.tid == tid || known.prio < woken.prio => {}
                 Some(known) if known.prio == woken.prio => known.rivalled = true,

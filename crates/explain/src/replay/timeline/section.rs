@@ -2,12 +2,12 @@
 //!
 //! Some kernels record nothing in the context of some threads, but the interrupts on top of them. At its exit an interrupt shows
 //! the preemption count of the code that it broke into. Where that code had disabled preemption although the kernel had
-//! asked it to yield to the measuring thread, it was inside of a section in the kernel, and the thread kept the CPU from there on. When
+//! asked it to yield to the measuring thread, it was in a section of the kernel, and the thread kept the CPU from there on. When
 //! the section ended the scheduler chose the measuring thread, so no third thread can have had the CPU. The stretch ends with the
 //! first record of the measuring thread: from the switch to there it takes microseconds.
 
-use super::idle::ORDINARY;
 use crate::read::event::{Event, EventKind, flag};
+use crate::read::names::ORDINARY_PRIO;
 
 /// What is known of a CPU whose thread may be in such a section.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Section {
         match event.what {
             EventKind::Switch { .. } => self.forget(),
             EventKind::Wakeup { tid, prio, target_cpu }
-                if tid == self.own_tid && prio < ORDINARY && i64::from(target_cpu) == i64::from(event.cpu) =>
+                if tid == self.own_tid && prio < ORDINARY_PRIO && i64::from(target_cpu) == i64::from(event.cpu) =>
             {
                 self.own_waits = true;
             }

@@ -1,0 +1,20 @@
+//! Stretches that are a thread's although no record says so, and why.
+
+/// Why a stretch must be a thread's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inference {
+    /// Idle was asked to yield, and the thread was the one to choose.
+    IdleGaveWay,
+    /// The thread could not be preempted, and the measuring thread came next.
+    PreemptionDisabled,
+}
+
+/// A stretch assigned to a thread by inference: from the last record of idle to the first of the thread, or from its own last one to the
+/// first of the measuring thread, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inferred {
+    pub tid: i32,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub from: Inference,
+}
