@@ -61,7 +61,7 @@ pub static METHODS: [MethodDefinition; 21] = [
     hand_over(
         Method::Signal,
         "signal",
-        "another thread is about to send a signal (tgkill)",
+        "another thread is about to send a signal",
         "signaltest, sigwaittest",
         "",
         &[
