@@ -152,7 +152,8 @@ check-results: build ## measure, export, and read the results with the readers o
 docs: $(MDBOOK) $(TARDY) ## build the documents as a book in target/book, with report pages, and check its links (downloads 12 MB once)
 	$(MDBOOK) build docs
 	mkdir -p target/book/explanation/report-pages
-	$(TARDY) report corpus/archives/v1-0.2.0 -o target/book/explanation/report-pages/v1-0.2.0.html
+	for run in corpus/gallery/* corpus/archives/v1-0.2.0; do \
+	  $(TARDY) report $$run -o target/book/explanation/report-pages/$${run##*/}.html; done
 	docs/check-links target/book
 
 docs-virtual: build ## measure four preemption models in virtual time, write docs/explanation/preemption-models.md (15 minutes of one CPU)

@@ -23,7 +23,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let run = Run::open(from)?;
     let mut manifest = run.manifest.clone().ok_or("the run has no manifest")?;
     manifest.id = "example".into();
-    manifest.command[0] = "tardy".into();
+    if let Some(program) = manifest.command.first_mut() {
+        *program = "tardy".into();
+    }
     if let Some(out) = manifest.command.iter().position(|word| word == "-o" || word == "--out") {
         manifest.command[out + 1] = "example".into();
     }
@@ -88,7 +90,7 @@ fn neutralise(message: &mut Message, trace_bytes: u64) {
             let kept = std::mem::take(environment.as_mut());
             **environment = Environment {
                 hostname: "example".into(),
-                kernel_release: "6.18.0".into(),
+                kernel_release: kept.kernel_release.split('-').next().unwrap_or_default().into(),
                 kernel_version: "#1 SMP".into(),
                 command_line: Some("quiet".into()),
                 load_average: None,

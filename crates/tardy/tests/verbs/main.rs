@@ -23,6 +23,7 @@ mod explain_diff;
 mod export;
 mod fake_meter;
 mod functions;
+mod gallery;
 mod git_bisect;
 mod history;
 mod hostile;
