@@ -38,11 +38,13 @@ impl Axis {
 
     fn linear_ticks(&self, wanted: usize) -> Vec<f64> {
         let rough = (self.high - self.low) / wanted.max(1) as f64;
-        let power = 10f64.powf(rough.log10().floor());
-        let step =
-            [1.0, 2.0, 5.0, 10.0].iter().map(|m| m * power).find(|step| *step >= rough * 0.999).unwrap_or(10.0 * power);
-        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
-        (first..=last).map(|index| index as f64 * step).collect()
+        let exponent = rough.log10().floor() as i32;
+        let multiple = [1, 2, 5].into_iter().find(|multiple| tick(*multiple, exponent) >= rough * 0.999);
+        let (multiple, exponent) = multiple.map_or((1, exponent + 1), |multiple| (multiple, exponent));
+        let step = tick(multiple, exponent);
+        // A quotient such as 0.7 / 0.1 is a little below the whole number.
+        let (first, last) = ((self.low / step - 1e-9).ceil() as i64, (self.high / step + 1e-9).floor() as i64);
+        (first..=last).map(|index| tick(index * multiple, exponent)).collect()
     }
 
     fn logarithmic_ticks(&self, wanted: usize) -> Vec<f64> {
@@ -58,6 +60,12 @@ impl Axis {
     }
 }
 
+/// The number closest to `count` times a power of ten, so that it prints as short as it is.
+fn tick(count: i64, exponent: i32) -> f64 {
+    let power = 10f64.powi(exponent.abs());
+    if exponent < 0 { count as f64 / power } else { count as f64 * power }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +74,15 @@ mod tests {
     fn linear_ticks_are_round_and_inside() {
         assert_eq!(Axis::linear(0.0, 60.0, 0.0, 1.0).ticks(6), [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0]);
         assert_eq!(Axis::linear(-3.0, 7.0, 0.0, 1.0).ticks(5), [-2.0, 0.0, 2.0, 4.0, 6.0]);
+    }
+
+    #[test]
+    fn a_tick_of_a_part_prints_short() {
+        let printed = |high, wanted| {
+            Axis::linear(0.0, high, 0.0, 1.0).ticks(wanted).iter().map(f64::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(printed(0.7, 7), ["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7"]);
+        assert_eq!(printed(0.03, 6), ["0", "0.005", "0.01", "0.015", "0.02", "0.025", "0.03"]);
     }
 
     #[test]
