@@ -115,7 +115,7 @@ e2e-compare: build ## compare kernels in virtual time: 16 seeds, ten bisections 
 	packaging/install-dependencies --e2e
 	TARDY_METER=$(CURDIR)/$(METER) TARDY_FLIGHT_RECORDER=$(CURDIR)/$(FLIGHT_RECORDER) cargo test --package tardy --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
 
-bench: build ## print costs beside a bare loop, cyclictest and trace-cmd; asserts nothing
+bench: build ## print costs beside a bare loop, cyclictest, rt-tests, strace and trace-cmd, write docs/reference/figures.md; asserts nothing
 	cargo build --profile meter --package tardy-meter --target $(MUSL) --example bare_loop
 	bench/run
 
