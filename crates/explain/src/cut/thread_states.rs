@@ -7,6 +7,7 @@
 use crate::read::event::{Event, EventKind, flag};
 use crate::replay::page_faults::Faults;
 use crate::replay::thread_life::{LifeSpan, LifeState, life};
+use crate::replay::timeline::inferred::Inference;
 use crate::replay::trace::Trace;
 use std::collections::HashMap;
 
@@ -81,6 +82,9 @@ pub fn thread_states(
         let whole = |state| StateSpan { start_ns: span.start_ns, end_ns: span.end_ns, cpu: span.cpu, state };
         match span.state {
             LifeState::Running => split_at_faults(&faulting, whole(ThreadState::Running), &mut states),
+            LifeState::Runnable if had_the_cpu(trace, tid, &span) => {
+                split_at_faults(&faulting, whole(ThreadState::Running), &mut states);
+            }
             LifeState::Runnable => states.push(whole(ThreadState::Ready)),
             LifeState::Asleep { blocked: true } if fell_asleep_in_a_fault(&events, tid, &span) => {
                 states.push(whole(ThreadState::Fetching));
@@ -93,6 +97,15 @@ pub fn thread_states(
         }
     }
     states
+}
+
+/// Whether the thread had the CPU in a stretch that ends with its next event, although no switch to it was recorded.
+fn had_the_cpu(trace: &Trace, tid: i32, runnable: &LifeSpan) -> bool {
+    let stretches = trace.cpu(runnable.cpu).map_or(&[][..], |activity| &activity.inferred);
+    stretches.iter().any(|one| {
+        let is_its_own = one.tid == tid && one.from == Inference::OwnWasSeen;
+        is_its_own && one.start_ns <= runnable.start_ns && runnable.end_ns <= one.end_ns
+    })
 }
 
 /// Whether a sleep began in a page fault of the thread: what the thread asks the kernel for afterwards shows that it had

@@ -142,6 +142,9 @@ fn inferred_words(case: &Case, stretch: &Inferred) -> String {
              other thread of that priority had become runnable here except the measuring thread, and the next record of the CPU, at {to}, \
              is of this thread"
         ),
+        Inference::OwnWasSeen => format!(
+            "inferred: the trace has no switch to {who}, which had the CPU at {from}, and the next record of the CPU, at {to}, is of it"
+        ),
         Inference::PreemptionDisabled => format!(
             "inferred: the trace has no switch from {who}; an interrupt on top of it left it in a section with preemption disabled, \
              although the kernel had asked it to yield (N) to the measuring thread; the last record of that is at {from}, and the next \

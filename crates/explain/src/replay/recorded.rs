@@ -46,7 +46,7 @@ fn flight_trace(flight: &Flight, spike: &Spike, sample: SampleWord, window: Wind
     let found = flight.events(spike, window);
     let covered = Covered { from_ns: Some(found.from_ns), to_ns: found.to_ns };
     let items = found.events.into_iter().map(RecordItem::Event);
-    let activity = CpuActivity::read(spike.sample.cpu, items, window, covered, spike.tid);
+    let activity = CpuActivity::read(spike.sample.cpu, items, window, covered, (spike.tid, None));
     let mut limits = flight.limits();
     if found.from_ns > window.due_ns {
         limits.push(Limit::RecordStartsLate { late_ns: found.from_ns - window.due_ns, sample });

@@ -8,9 +8,20 @@ use crate::read::window::Window;
 use crate::replay::trace::{Covered, CpuActivity, RecordItem, Stack, Trace};
 use archive::method::SampleWord;
 use archive::spike::{Coverage, Snapshot, Spike};
+use archive::watched::WatchedKind;
 use ftrace::page::GapKind;
 use ftrace::print_fmt::EventPrinter;
 use ftrace::trace_dat::{CpuRecords, Record, Source, TraceFile, TraceItem};
+
+/// An instant at which the thread of a spike had the CPU of the sample, if it stayed on it: a cycle begins when it is switched in, and a
+/// wake-up by a timer follows another one that it saw.
+fn own_seen_ns(spike: &Spike) -> Option<i64> {
+    match spike.watched {
+        Some(WatchedKind::Cycle) => Some(spike.sample.due_ns),
+        Some(WatchedKind::Timer) | None => spike.previous_seen_ns,
+        Some(WatchedKind::Woken) => None,
+    }
+}
 
 /// Maximum number of printed events without built-in words; a larger window is unreadable anyway.
 const PRINTED_MAX: usize = 20_000;
@@ -57,7 +68,8 @@ impl<'a> TraceSnapshot<'a> {
                     },
                 },
             });
-            let mut activity = CpuActivity::read(pages.cpu, items, window, covered, spike.tid);
+            let own_seen_ns = own_seen_ns(spike).filter(|_| pages.cpu == spike.sample.cpu);
+            let mut activity = CpuActivity::read(pages.cpu, items, window, covered, (spike.tid, own_seen_ns));
             activity.late_interrupts =
                 spike.late_interrupts.iter().filter(|late| late.cpu == pages.cpu).cloned().collect();
             activity.late_interrupts.sort_by_key(|late| late.ts_ns);

@@ -4,7 +4,7 @@
 //! to the CPU, because on PREEMPT_RT the thread that runs them can be preempted. The replay may begin anywhere: the
 //! first event shows the state before it, as far as possible.
 //!
-//! A switch that was not recorded leaves a gap, with two exceptions, see [`idle`] and [`section`].
+//! A switch that was not recorded leaves a gap, with exceptions, see [`idle`] and [`section`].
 
 mod idle;
 pub mod inferred;
@@ -63,6 +63,8 @@ pub struct Replay {
     others: HashMap<i32, Pending>,
     switches_missing: u64,
     idle_giving_way: GivingWay,
+    /// The measuring thread had the CPU then.
+    own_seen_ns: Option<i64>,
     section: Section,
     inferred: Vec<Inferred>,
 }
@@ -84,9 +86,15 @@ impl Replay {
             others: HashMap::new(),
             switches_missing: 0,
             idle_giving_way: GivingWay::new(own_tid),
+            own_seen_ns: None,
             section: Section::new(own_tid),
             inferred: Vec::new(),
         }
+    }
+
+    /// The measuring thread is known to have had the CPU at this instant.
+    pub fn with_own_seen(self, own_seen_ns: Option<i64>) -> Self {
+        Self { own_seen_ns, ..self }
     }
 
     /// Processes the next event of the CPU. An event earlier than its predecessor is moved to the predecessor's time.
@@ -230,6 +238,19 @@ impl Replay {
                 self.idle_giving_way.others_are_missing();
             }
             let resumes_ns = event.ts_ns.max(self.cursor_ns);
+            if let Some(seen_ns) = self.own_seen_ns
+                && (self.cursor_ns..resumes_ns).contains(&seen_ns)
+                && self.idle_giving_way.is_to_own(event, tid)
+            {
+                if in_window {
+                    let from = Inference::OwnWasSeen;
+                    self.inferred.push(Inferred { tid, start_ns: seen_ns, end_ns: resumes_ns, from });
+                }
+                self.gap();
+                self.deduce(event);
+                self.cursor_ns = seen_ns;
+                return;
+            }
             if let Some(keeper) = self.section.until(event, tid) {
                 let start_ns = self.cursor_ns;
                 self.push(start_ns, resumes_ns, Context::Task { tid: keeper, function: 0 });

@@ -9,7 +9,7 @@ use crate::read::names::Names;
 use crate::read::window::Window;
 use crate::replay::priorities::Priorities;
 use crate::replay::thread_life::{LifeSpan, life};
-use crate::replay::timeline::inferred::Inferred;
+use crate::replay::timeline::inferred::{Inference, Inferred};
 use crate::replay::timeline::{Interval, Replay};
 use crate::replay::timer_deferral::{Deferral, TimerInterrupts};
 use archive::spike::LateInterrupt;
@@ -217,16 +217,16 @@ pub struct CpuActivity<'a> {
 }
 
 impl<'a> CpuActivity<'a> {
-    /// Replays a CPU. `own_tid` is the measuring thread.
+    /// Replays a CPU. `own_tid` is the measuring thread, which is known to have had this CPU at `own_seen_ns`.
     pub fn read(
         cpu: u32,
         items: impl Iterator<Item = RecordItem<'a>>,
         window: Window,
         covered: Covered,
-        own_tid: i32,
+        (own_tid, own_seen_ns): (i32, Option<i64>),
     ) -> Self {
         let mut activity = CpuActivity { cpu, ..CpuActivity::default() };
-        let mut replay = Replay::new(window, covered.from_ns, own_tid);
+        let mut replay = Replay::new(window, covered.from_ns, own_tid).with_own_seen(own_seen_ns);
         let mut timer_interrupts = TimerInterrupts::default();
         let mut last_ns = i64::MIN;
         for moment in items {
@@ -254,8 +254,18 @@ impl<'a> CpuActivity<'a> {
         activity.deferrals = timer_interrupts.deferrals();
         activity.switches_missing = replay.switches_missing();
         activity.inferred = replay.inferred().to_vec();
+        activity.keep_inferred_switches();
         activity.intervals = replay.finish(covered.to_ns);
         activity
+    }
+
+    /// The next charge of a thread is for no more than the time since it was seen on the CPU.
+    fn keep_inferred_switches(&mut self) {
+        for one in self.inferred.iter().filter(|one| one.from == Inference::OwnWasSeen) {
+            let at = self.charges.partition_point(|charge| charge.ts_ns <= one.start_ns);
+            let what = ChargeKind::Switch { next: one.tid };
+            self.charges.insert(at, Charge { ts_ns: one.start_ns, by_tid: one.tid, what });
+        }
     }
 
     #[inline]

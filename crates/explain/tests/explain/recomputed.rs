@@ -11,6 +11,8 @@ const RECORDED_MIN: usize = 50;
 const INFERRED: &[&str] = &[
     "cfs-quota--injected-6.18",
     "other-rt-task--switch-from-idle-missing-6.18",
+    "rt-throttling--a-less-urgent-task-of-another-group-6.18",
+    "rt-throttling--a-less-urgent-task-of-another-group-6.18-2",
     "rt-throttling--emulator-of-a-neighbour-6.18",
 ];
 

@@ -1,14 +1,15 @@
 //! The scheduler decided, and passed over a real-time thread that could run.
 //!
 //! Only two things in the kernel do so: real-time throttling (before Linux 6.12, and with CONFIG_RT_GROUP_SCHED), which
-//! takes the CPU from all real-time threads for the rest of a period, and the fair server (from 6.12 on), which gives
-//! ordinary tasks a share. The fair server never gives the CPU to nobody.
+//! takes the CPU from all real-time threads for the rest of a period, with groups from those of one group, and the fair server
+//! (from 6.12 on), which gives ordinary tasks a share. The fair server never gives the CPU to nobody, nor to a real-time task.
 
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind, IDLE_EXIT};
 use crate::recognise::case::{Case, held};
 use crate::replay::context::Context;
 use crate::replay::thread_life::{LifeSpan, LifeState};
+use archive::environment::Environment;
 use archive::explanation::{OwnerKind, PhaseName};
 use archive::watched::WatchedKind;
 
@@ -50,14 +51,16 @@ impl<'c> PassedOver<'c> {
             _ if work_of_a_cycle => case.trace.window.due_ns,
             woken => woken?.ts_ns,
         };
-        let decision = decision(case, could_run_ns, work_of_a_cycle)?;
+        let back = delay_around(case, could_run_ns).and_then(|delay| budget_came_back(case, delay));
+        let new_budget = back.is_some() && case.input.environment.is_some_and(has_groups);
+        let decision = decision(case, could_run_ns, work_of_a_cycle, new_budget)?;
         // It was asked to decide until the last event that says so.
         let asked = last_asked(case, could_run_ns, decision.ts_ns);
         let from_ns = asked.map_or(decision.ts_ns, |event| event.ts_ns);
         let pieces = case.claim(|piece| {
             (case.kept_off(piece) || piece.phase == PhaseName::ReturnToUser)
                 && is_mostly_after(piece, from_ns)
-                && is_of_the_less_urgent(case, piece)
+                && (is_of_the_less_urgent(case, piece) || (new_budget && is_of_less_urgent_realtime(case, piece)))
         })?;
         // Without a budget its wake-up asks no CPU to decide.
         let from_ns = asked.map_or(could_run_ns, |event| event.ts_ns);
@@ -114,8 +117,7 @@ impl<'c> PassedOver<'c> {
             return Some(false);
         }
         let environment = case.input.environment?;
-        let groups =
-            environment.config.is_empty() || environment.config.iter().any(|line| line == "CONFIG_RT_GROUP_SCHED=y");
+        let groups = environment.config.is_empty() || has_groups(environment);
         let server = !environment.fair_server_runtime.is_empty();
         match release(&environment.kernel_release) {
             Some(release) if release < FAIR_SERVER_SINCE && !server => Some(true),
@@ -128,8 +130,12 @@ impl<'c> PassedOver<'c> {
     /// A period of throttling that began right before the thread was given the CPU: it has a budget again.
     pub fn period_began(&self, case: &Case<'c>) -> Option<Event<'c>> {
         let last = self.pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.end_ns)?;
-        let delay = delay_around(case, last.end_ns)?;
-        period_began(case, PERIOD_TIMERS, (delay.end_ns - FOLLOWS_NS, delay.end_ns))
+        budget_came_back(case, delay_around(case, last.end_ns)?)
+    }
+
+    /// Whether a real-time task had the CPU meanwhile, which only a budget of the thread's own group allows.
+    pub fn is_of_a_group(&self, case: &Case) -> bool {
+        self.pieces.iter().any(|&index| case.kind(&case.pieces[index]) == OwnerKind::RtTask)
     }
 
     /// Whether a period of throttling began after the last decision for another task, which kept the CPU for longer than a thread
@@ -188,8 +194,8 @@ impl<'c> PassedOver<'c> {
 
     /// The task that was given most of the time, and how many others had the rest; empty when it was nobody.
     pub fn preferred(&self, case: &Case) -> String {
-        let tasks: Vec<usize> =
-            self.pieces.iter().copied().filter(|&index| case.kind(&case.pieces[index]) == OwnerKind::Task).collect();
+        let is_task = |piece: &Piece| matches!(case.kind(piece), OwnerKind::Task | OwnerKind::RtTask);
+        let tasks: Vec<usize> = self.pieces.iter().copied().filter(|&index| is_task(&case.pieces[index])).collect();
         let name = |case: &Case, piece: &Piece| {
             piece.answer.context().tid().map_or_else(String::new, |tid| case.names().task(tid))
         };
@@ -232,6 +238,22 @@ pub fn period_began<'c>(case: &Case<'c>, functions: &[&str], (from_ns, to_ns): (
     all.filter(|event| expired(event)).max_by_key(|event| event.ts_ns)
 }
 
+/// Whether the kernel is known to give each control group of real-time threads a budget of its own.
+fn has_groups(environment: &Environment) -> bool {
+    environment.config.iter().any(|line| line == "CONFIG_RT_GROUP_SCHED=y")
+}
+
+/// The period that began right before a wait ended.
+fn budget_came_back<'c>(case: &Case<'c>, delay: &LifeSpan) -> Option<Event<'c>> {
+    period_began(case, PERIOD_TIMERS, (delay.end_ns - FOLLOWS_NS, delay.end_ns))
+}
+
+/// A real-time task of another group, which has a budget of its own: by its priority alone it would have waited.
+fn is_of_less_urgent_realtime(case: &Case, piece: &Piece) -> bool {
+    let is_outranked = |tid| !case.outranks(tid, piece);
+    case.kind(piece) == OwnerKind::RtTask && piece.answer.context().tid().is_some_and(is_outranked)
+}
+
 fn is_of_the_less_urgent(case: &Case, piece: &Piece) -> bool {
     case.kind(piece) == OwnerKind::Task || held(piece).is_some_and(Context::is_idle)
 }
@@ -248,9 +270,11 @@ fn last_asked<'c>(case: &Case<'c>, from_ns: i64, decided_ns: i64) -> Option<Even
 }
 
 /// The first event that shows a less urgent task chosen while the thread could run: a switch to it, going idle, or a
-/// task that is no longer asked to give way and goes on.
-fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool) -> Option<Event<'c>> {
+/// task that is no longer asked to give way and goes on. Where the thread had no budget, that task can be a real-time one.
+fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool, no_budget: bool) -> Option<Event<'c>> {
     let own = case.tool_threads.own_tid;
+    let own_prio = case.tool_threads.own_prio.filter(|_| no_budget);
+    let is_less_urgent = |prio: i32| prio > own_prio.unwrap_or(99);
     let switched = case.anchors.switched;
     let waits = |ts_ns: i64| !work_of_a_cycle && switched.is_none_or(|switched| ts_ns < switched.ts_ns);
     let asked = case.event(|event| event.cpu == case.cpu() && event.ts_ns >= could_run_ns && event.needs_resched());
@@ -261,7 +285,9 @@ fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool) -> Op
         }
         match event.what {
             EventKind::Switch { prev, prev_state, next, next_prio, .. } => {
-                next != own && next_prio >= 100 && (waits(event.ts_ns) || (prev == own && prev_state & 0xff == 0))
+                next != own
+                    && is_less_urgent(next_prio)
+                    && (waits(event.ts_ns) || (prev == own && prev_state & 0xff == 0))
             }
             EventKind::Idle { state } => state != IDLE_EXIT && waits(event.ts_ns),
             _ => {

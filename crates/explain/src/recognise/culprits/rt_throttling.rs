@@ -1,4 +1,4 @@
-//! Real-time throttling: real-time threads had used up their part of the period, and all of them wait for the next.
+//! Real-time throttling: real-time threads had used up their part of the period, and all of them, or of their group, wait for the next.
 
 use super::about::{About, Proof};
 use super::passed_over::PassedOver;
@@ -7,7 +7,7 @@ use archive::explanation::Confidence;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
-    recognised: "ordinary tasks or none have the CPU while the real-time thread could run, and sched_rt_period_timer expires right before it is given the CPU, on a kernel without a fair server, or the CPU was left idle",
+    recognised: "ordinary tasks, less urgent real-time tasks of another group, or none have the CPU while the real-time thread could run, and sched_rt_period_timer expires right before it is given the CPU, on a kernel without a fair server, or the CPU was left idle",
     confirm: "dmesg says `sched: RT throttling activated`, once a boot; kernel.sched_rt_runtime_us of each kernel.sched_rt_period_us are allowed",
     fix: "fix the real-time task that uses 95 % of a CPU; then, with care, sysctl kernel.sched_rt_runtime_us=-1; in a control group of version 1, a larger cpu.rt_runtime_us",
     reading: &["Real-Time group scheduling"],
@@ -52,12 +52,14 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     if period.is_some() {
         evidence.push("sched_rt_period_timer began a new period, and the thread got the CPU at once".into());
     }
+    let who = if found.is_of_a_group(case) {
+        "no real-time thread of its control group was allowed to run"
+    } else {
+        "no real-time thread was allowed to run"
+    };
     Some(Claim {
         confidence: if period.is_some() { Confidence::Certain } else { Confidence::Likely },
-        sentence: format!(
-            "real-time throttling: no real-time thread was allowed to run ({}), {spent}; {whose}",
-            case.share(&pieces)
-        ),
+        sentence: format!("real-time throttling: {who} ({}), {spent}; {whose}", case.share(&pieces)),
         events: found.asked.into_iter().chain([found.decision]).chain(period).collect(),
         evidence,
         confirm: ABOUT.confirm.into(),

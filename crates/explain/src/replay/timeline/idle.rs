@@ -7,8 +7,9 @@
 //! would be in the record. The exact instant of the switch is unknown; the stretch counts for the thread from the last
 //! record of idle.
 //!
-//! Nothing is inferred for the measuring thread: how long it took to get the CPU is the question. It may have become
-//! runnable as well, though: if it had got the CPU first, its own switch to the other thread would be in the record.
+//! How long the measuring thread took to get the CPU is the question, so nothing is inferred for it but from the instant on at
+//! which it is known to have had the CPU: it read the clock there, or the meter saw the switch to it. It may have become
+//! runnable beside another thread, too: if it had got the CPU first, its own switch to the other one would be in the record.
 
 use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::ORDINARY_PRIO;
@@ -29,6 +30,8 @@ struct Woken {
 #[derive(Debug)]
 pub struct GivingWay {
     own_tid: i32,
+    /// The measuring thread became runnable on the CPU since idle has it.
+    own_woken: bool,
     /// The most urgent thread that became runnable on the CPU since idle has it, except the measuring thread.
     woken: Option<Woken>,
     /// According to its last record it was requested to yield, outside any interrupt.
@@ -39,7 +42,7 @@ pub struct GivingWay {
 
 impl GivingWay {
     pub fn new(own_tid: i32) -> Self {
-        Self { own_tid, woken: None, asked: false, others_missing: false }
+        Self { own_tid, own_woken: false, woken: None, asked: false, others_missing: false }
     }
 
     /// Processes an event of the CPU after it was replayed. `idle`: idle has the CPU now; `nested`: another context is
@@ -59,8 +62,11 @@ impl GivingWay {
         self.asked = !is_switch && !nested && (leaves || !interrupted) && event.needs_resched();
         if let EventKind::Wakeup { tid, prio, target_cpu } = event.what
             && i64::from(target_cpu) == i64::from(event.cpu)
-            && tid != self.own_tid
         {
+            if tid == self.own_tid {
+                self.own_woken = true;
+                return;
+            }
             let woken = Woken { tid, prio: prio.min(ORDINARY_PRIO), rivalled: false };
             match &mut self.woken {
                 Some(known) if known.tid == tid || known.prio < woken.prio => {}
@@ -73,6 +79,7 @@ impl GivingWay {
     /// Forgets the state of the CPU.
     #[inline]
     pub fn forget(&mut self) {
+        self.own_woken = false;
         self.woken = None;
         self.asked = false;
     }
@@ -84,13 +91,20 @@ impl GivingWay {
 
     /// Whether `event`, the first after the last of idle, shows that idle was switched to thread `tid`.
     pub fn is_to(&self, event: &Event, tid: i32) -> bool {
+        self.gave_way(event)
+            && !self.others_missing
+            && self.woken.is_some_and(|woken| woken.tid == tid && !woken.rivalled)
+    }
+
+    /// Whether it shows that idle was switched to the measuring thread.
+    pub fn is_to_own(&self, event: &Event, tid: i32) -> bool {
+        self.gave_way(event) && self.own_woken && tid == self.own_tid
+    }
+
+    fn gave_way(&self, event: &Event) -> bool {
         let interrupted = event.flags & INTERRUPTED != 0;
         let enters = event.is_interrupt_entry() || matches!(event.what, EventKind::SoftirqEntry { .. });
-        self.asked
-            && !self.others_missing
-            && (enters || !interrupted)
-            && !event.is_function()
-            && self.woken.is_some_and(|woken| woken.tid == tid && !woken.rivalled)
+        self.asked && (enters || !interrupted) && !event.is_function()
     }
 }
 
@@ -200,6 +214,24 @@ mod tests {
         events[2] = wakeup(150, OWN, 0);
         events.push(switch(800, OWN, 7));
         assert_eq!(at_500(&events), (None, 0));
+    }
+
+    #[test]
+    fn from_the_instant_on_at_which_it_was_seen_the_measuring_thread_had_the_cpu() {
+        let seen_at = |woken: i32, next: Event<'static>, seen_ns: i64| {
+            let mut events = idle_wakes_7();
+            events[2] = wakeup(150, woken, 0);
+            let mut replay = Replay::new(WINDOW, Some(0), OWN).with_own_seen(Some(seen_ns));
+            events.iter().chain([&next]).for_each(|event| replay.feed(event));
+            let inferred: Vec<_> = replay.inferred().iter().map(|one| (one.start_ns, one.end_ns)).collect();
+            let at_400 = replay.finish(1000).into_iter().find(|one| one.start_ns <= 400 && 400 < one.end_ns);
+            (at_400.and_then(|interval| interval.context.tid()), inferred)
+        };
+        assert_eq!(seen_at(OWN, switch(800, OWN, 7), 300), (Some(OWN), vec![(300, 800)]));
+        assert_eq!(seen_at(OWN, switch(800, OWN, 7), 500), (None, vec![(500, 800)]), "not before");
+        assert_eq!(seen_at(OWN, switch(800, 8, 7), 300), (None, vec![]), "another thread is next");
+        assert_eq!(seen_at(7, switch(800, OWN, 7), 300), (None, vec![]), "nothing woke it here");
+        assert_eq!(seen_at(OWN, switch(800, OWN, 7), 180), (None, vec![]), "idle had the CPU after that");
     }
 
     #[test]

@@ -7,6 +7,8 @@ pub enum Inference {
     IdleGaveWay,
     /// The thread could not be preempted, and the measuring thread came next.
     PreemptionDisabled,
+    /// Idle was asked to yield to the measuring thread, which is known to have had the CPU at the beginning of the stretch.
+    OwnWasSeen,
 }
 
 /// A stretch assigned to a thread by inference: from the last record of idle to the first of the thread, or from its own last one to the
