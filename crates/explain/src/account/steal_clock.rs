@@ -111,7 +111,7 @@ impl StealClock {
         let first = charged.partition_point(|one| one.end_ns <= start_ns);
         let over: Vec<&Charged> = charged[first..].iter().take_while(|one| one.start_ns < end_ns).collect();
         let left_out_ns = over.iter().map(|one| one.missing_ns().max(0)).sum::<i64>();
-        let unknown_ns = unknown_ns(activity, &read, left_out_ns, start_ns, end_ns);
+        let unknown_ns = unknown_ns(activity, &read, charged, left_out_ns, (start_ns, end_ns));
         if unknown_ns * 100 > (end_ns - start_ns) * (100 - RAN_PERCENT_MIN) {
             return None;
         }
@@ -136,21 +136,41 @@ impl StealClock {
 }
 
 /// Maximum part of a stretch in which a CPU may have been preempted although it was charged: from its last record to
-/// a reading of its clock by another CPU. A CPU that was not executed at that reading is charged for nothing from there to
-/// the next reading, so only a reading that no more time follows than the charges leave out can hide anything.
-fn unknown_ns(activity: &CpuActivity, read: &[i64], left_out_ns: i64, start_ns: i64, end_ns: i64) -> i64 {
+/// a reading of its clock by another CPU. Stolen time becomes known when the CPU is executed again, and is then left out of all that it is
+/// charged for until nothing is left of it. So a reading hides something only where no more time follows than the charges leave out: up
+/// to the next record of the CPU, or, where the charges do not reach it, up to the next reading.
+fn unknown_ns(
+    activity: &CpuActivity,
+    read: &[i64],
+    charged: &[Charged],
+    left_out_ns: i64,
+    (start_ns, end_ns): (i64, i64),
+) -> i64 {
     let mut read = read.to_vec();
     read.sort_unstable();
     let over = silences(activity).into_iter().filter(|silence| silence.start_ns < end_ns && start_ns < silence.end_ns);
     over.map(|silence| {
         let first = read.partition_point(|at_ns| *at_ns <= silence.start_ns);
         let within: Vec<i64> = read[first..].iter().copied().take_while(|at_ns| *at_ns < silence.end_ns).collect();
-        let following = within.iter().copied().skip(1).chain([silence.end_ns]);
-        let may_hide = |(at_ns, next_ns): &(i64, i64)| next_ns - at_ns <= left_out_ns + READ_APART_NS_MAX;
+        let seen = seen_up_to(charged, silence.start_ns.max(start_ns), silence.end_ns);
+        let left_out_ns = left_out_ns.max(seen.unwrap_or(0));
+        let next = within.iter().copied().skip(1).chain([silence.end_ns]);
+        let following = next.map(|next_ns| if seen.is_some() { silence.end_ns } else { next_ns });
+        let may_hide = |(at_ns, until_ns): &(i64, i64)| until_ns - at_ns <= left_out_ns + READ_APART_NS_MAX;
         let hiding = within.iter().copied().zip(following).filter(may_hide).last();
         hiding.map_or(0, |(at_ns, _)| (at_ns.min(end_ns) - silence.start_ns.max(start_ns)).max(0))
     })
     .sum()
+}
+
+/// What the charges of a CPU leave out from one instant to another, if they reach the latter without a gap.
+fn seen_up_to(charged: &[Charged], start_ns: i64, end_ns: i64) -> Option<i64> {
+    let first = charged.partition_point(|one| one.end_ns <= start_ns);
+    let over: Vec<&Charged> = charged[first..].iter().take_while(|one| one.start_ns < end_ns).collect();
+    let whole = over.first().is_some_and(|one| one.start_ns <= start_ns)
+        && over.last().is_some_and(|one| one.end_ns >= end_ns)
+        && over.windows(2).all(|pair| pair[1].start_ns - pair[0].end_ns <= SWITCHING_NS_MAX);
+    whole.then(|| over.iter().map(|one| one.missing_ns().max(0)).sum())
 }
 
 /// Of what a charge and the hypervisor's count say of the same silence the longer one counts: both are the least that was stolen.
