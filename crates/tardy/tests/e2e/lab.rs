@@ -150,7 +150,7 @@ impl Lab {
     }
 }
 
-/// Gives the QEMU of a process a real-time priority while it starts.
+/// Gives the QEMU of a process a real-time priority while it starts: round robin, so that each of several machines goes on.
 pub fn put_machine_in_front(parent: i32) {
     let begun = Instant::now();
     // More than once, because QEMU starts threads.
@@ -158,7 +158,7 @@ pub fn put_machine_in_front(parent: i32) {
         thread::sleep(Duration::from_millis(300));
         let qemu = children(parent).into_iter().find(|pid| name(*pid).starts_with("qemu-system"));
         if let Some(qemu) = qemu {
-            let _ = Command::new("chrt").args(["-a", "-f", "-p", "1", &qemu.to_string()]).status();
+            let _ = Command::new("chrt").args(["-a", "-r", "-p", "1", &qemu.to_string()]).status();
         }
     }
 }
