@@ -8,8 +8,9 @@ the two medians. Asserts nothing. `rounds=requested` and `wake=call` measure the
 
   ptsematest   unlocks the mutex in another thread than the one that locked it
   signaltest   a ring of two threads: two hops; halved here. Its first thread sleeps once in 16 rounds, before a hop that counts; the
-               others find their path in the caches, as ours with caches=warm. Each hop has the system calls of the C
-               library's pthread_kill, as ours with call=pthread_kill
+               others find their path in the caches, as ours with caches=warm
+  sigwaittest, signaltest
+               each hop has the system calls of the C library's pthread_kill, as ours with call=pthread_kill
   oslat        its mean is that of the numbers of buckets of 1 us, so at least 1 us, although a loop takes some 30 ns. The mean of
                either program is the cost of its own loop; what both measure is compared: how many gaps of 10 us and more come a second
   migrate      rt-migrate-test's second most urgent and most urgent of three threads beside the mean of our two most urgent. It
@@ -107,7 +108,7 @@ MIGRATION_US = 200_000
 CASES = [
     ("semaphore:kind=sysv,rounds=requested", "svsematest", pair("svsematest"), receiver, None),
     ("mutex:protocol=none,rounds=requested", "ptsematest", pair("ptsematest"), receiver, None),
-    ("signal:rounds=requested", "sigwaittest", pair("sigwaittest"), receiver, None),
+    ("signal:rounds=requested,call=pthread_kill", "sigwaittest", pair("sigwaittest"), receiver, None),
     ("message-queue:rounds=requested", "pmqtest", pair("pmqtest"), receiver, None),
     ("deadline", "cyclicdeadline", lambda cpu, seconds: ["cyclicdeadline", "-t1", "-i10000", "-D", str(seconds)], lambda document: document["thread"]["0"]["avg"], 10_000),
     ("migrate:work=20000,wake=call", "rt-migrate-test, no trace", migration(*WITHOUT_TRACE), most_urgent, MIGRATION_US),

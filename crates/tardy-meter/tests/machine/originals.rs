@@ -124,18 +124,22 @@ fn signaltest_sleeps_once_in_sixteen_rounds() {
     assert!(often > 0 && (rounds / 16..=rounds / 16 + 2).contains(&often), "{counted:?}");
 }
 
-/// The C library's pthread_kill makes them around each signal, so they are part of each hop of the original; ours calls tgkill alone,
+/// The C library's pthread_kill makes them around each signal, so they are part of each hop of the originals; ours calls tgkill alone,
 /// unless it has `call=pthread_kill`.
 #[test]
-fn a_hop_of_signaltest_has_three_more_system_calls() {
-    require!(Root, Program("strace"), Program("signaltest"));
-    let calls = calls("signaltest", &["-t2", "-a0", "-p80", "-l", "64", "-q"]);
-    let main = &calls[0].0;
-    let begins = |name: &str| calls.iter().filter(|(thread, call)| thread != main && call.starts_with(name)).count();
-    let given = begins("tgkill(");
-    assert!(given >= 100, "{given}");
-    for (name, each) in [("rt_sigprocmask(", 2), ("getpid(", 1)] {
-        assert!(begins(name) >= each * given, "{name}: {} for {given} signals", begins(name));
+fn a_hop_of_the_originals_with_signals_has_three_more_system_calls() {
+    require!(Root, Program("strace"), Program("signaltest"), Program("sigwaittest"));
+    let ring = ["-t2", "-a0", "-p80", "-l", "64", "-q"];
+    for (program, words, least) in [("signaltest", &ring[..], 100), ("sigwaittest", &PAIR[..], 40)] {
+        let calls = calls(program, words);
+        let main = &calls[0].0;
+        let begins =
+            |name: &str| calls.iter().filter(|(thread, call)| thread != main && call.starts_with(name)).count();
+        let given = begins("tgkill(");
+        assert!(given >= least, "{program}: {given}");
+        for (name, each) in [("rt_sigprocmask(", 2), ("getpid(", 1)] {
+            assert!(begins(name) >= each * given, "{program}, {name}: {} for {given} signals", begins(name));
+        }
     }
 }
 
