@@ -108,19 +108,16 @@ impl StealClock {
         }
         let activity = trace.cpu(cpu)?;
         let read: Vec<i64> = touches(trace, cpu).into_iter().chain(searches_for_work(trace, cpu)).collect();
-        let first = charged.partition_point(|one| one.end_ns <= start_ns);
-        let over: Vec<&Charged> = charged[first..].iter().take_while(|one| one.start_ns < end_ns).collect();
-        let left_out_ns = over.iter().map(|one| one.missing_ns().max(0)).sum::<i64>();
+        let over = over(charged, start_ns, end_ns);
+        let left_out_ns = left_out_ns(over);
         let unknown_ns = unknown_ns(activity, &read, charged, left_out_ns, (start_ns, end_ns));
         if unknown_ns * 100 > (end_ns - start_ns) * (100 - RAN_PERCENT_MIN) {
             return None;
         }
         let (first, last) = (over.first()?, over.last()?);
-        let whole = first.start_ns <= start_ns
-            && last.end_ns >= end_ns
-            && over.windows(2).all(|pair| pair[1].start_ns - pair[0].end_ns <= SWITCHING_NS_MAX);
+        let whole = has_no_gap(over, start_ns, end_ns);
         let is_of_these = |one: &&PlacedAbsence| {
-            let charged = |of: Charged| over.iter().any(|known| **known == of);
+            let charged = |of: Charged| over.contains(&of);
             one.cpu == cpu && matches!(one.cause, AbsenceCause::StealClock { charged: of, more: false } if charged(of))
         };
         let placed_ns: i64 = self.absences.iter().filter(is_of_these).map(|one| one.end_ns - one.start_ns).sum();
@@ -148,29 +145,40 @@ fn unknown_ns(
 ) -> i64 {
     let mut read = read.to_vec();
     read.sort_unstable();
-    let over = silences(activity).into_iter().filter(|silence| silence.start_ns < end_ns && start_ns < silence.end_ns);
-    over.map(|silence| {
-        let first = read.partition_point(|at_ns| *at_ns <= silence.start_ns);
-        let within: Vec<i64> = read[first..].iter().copied().take_while(|at_ns| *at_ns < silence.end_ns).collect();
-        let seen = seen_up_to(charged, silence.start_ns.max(start_ns), silence.end_ns);
-        let left_out_ns = left_out_ns.max(seen.unwrap_or(0));
-        let next = within.iter().copied().skip(1).chain([silence.end_ns]);
-        let following = next.map(|next_ns| if seen.is_some() { silence.end_ns } else { next_ns });
-        let may_hide = |(at_ns, until_ns): &(i64, i64)| until_ns - at_ns <= left_out_ns + READ_APART_NS_MAX;
-        let hiding = within.iter().copied().zip(following).filter(may_hide).last();
-        hiding.map_or(0, |(at_ns, _)| (at_ns.min(end_ns) - silence.start_ns.max(start_ns)).max(0))
-    })
-    .sum()
+    let within =
+        silences(activity).into_iter().filter(|silence| silence.start_ns < end_ns && start_ns < silence.end_ns);
+    within
+        .map(|silence| {
+            let first = read.partition_point(|at_ns| *at_ns <= silence.start_ns);
+            let within: Vec<i64> = read[first..].iter().copied().take_while(|at_ns| *at_ns < silence.end_ns).collect();
+            let since_ns = silence.start_ns.max(start_ns);
+            let up_to_its_end = over(charged, since_ns, silence.end_ns);
+            let seen = has_no_gap(up_to_its_end, since_ns, silence.end_ns);
+            let left_out_ns = if seen { left_out_ns.max(self::left_out_ns(up_to_its_end)) } else { left_out_ns };
+            let next = within.iter().copied().skip(1).chain([silence.end_ns]);
+            let following = next.map(|next_ns| if seen { silence.end_ns } else { next_ns });
+            let may_hide = |(at_ns, until_ns): &(i64, i64)| until_ns - at_ns <= left_out_ns + READ_APART_NS_MAX;
+            let hiding = within.iter().copied().zip(following).filter(may_hide).last();
+            hiding.map_or(0, |(at_ns, _)| (at_ns.min(end_ns) - since_ns).max(0))
+        })
+        .sum()
 }
 
-/// What the charges of a CPU leave out from one instant to another, if they reach the latter without a gap.
-fn seen_up_to(charged: &[Charged], start_ns: i64, end_ns: i64) -> Option<i64> {
-    let first = charged.partition_point(|one| one.end_ns <= start_ns);
-    let over: Vec<&Charged> = charged[first..].iter().take_while(|one| one.start_ns < end_ns).collect();
-    let whole = over.first().is_some_and(|one| one.start_ns <= start_ns)
+/// The charges of a CPU that have a part of a stretch.
+fn over(charged: &[Charged], start_ns: i64, end_ns: i64) -> &[Charged] {
+    let rest = &charged[charged.partition_point(|one| one.end_ns <= start_ns)..];
+    &rest[..rest.iter().take_while(|one| one.start_ns < end_ns).count()]
+}
+
+/// Whether these charges are for all of a stretch.
+fn has_no_gap(over: &[Charged], start_ns: i64, end_ns: i64) -> bool {
+    over.first().is_some_and(|one| one.start_ns <= start_ns)
         && over.last().is_some_and(|one| one.end_ns >= end_ns)
-        && over.windows(2).all(|pair| pair[1].start_ns - pair[0].end_ns <= SWITCHING_NS_MAX);
-    whole.then(|| over.iter().map(|one| one.missing_ns().max(0)).sum())
+        && over.windows(2).all(|pair| pair[1].start_ns - pair[0].end_ns <= SWITCHING_NS_MAX)
+}
+
+fn left_out_ns(over: &[Charged]) -> i64 {
+    over.iter().map(|one| one.missing_ns().max(0)).sum()
 }
 
 /// Of what a charge and the hypervisor's count say of the same silence the longer one counts: both are the least that was stolen.

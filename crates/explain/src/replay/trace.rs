@@ -259,7 +259,7 @@ impl<'a> CpuActivity<'a> {
         activity
     }
 
-    /// The next charge of a thread is for no more than the time since it was seen on the CPU.
+    /// A thread that was seen on the CPU without a recorded switch is charged from there on, like one that was switched to.
     fn keep_inferred_switches(&mut self) {
         for one in self.inferred.iter().filter(|one| one.from == Inference::OwnWasSeen) {
             let at = self.charges.partition_point(|charge| charge.ts_ns <= one.start_ns);

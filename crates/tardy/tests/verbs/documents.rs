@@ -5,10 +5,10 @@
 
 use crate::copied::copy;
 use crate::fake_meter::Ended;
+use crate::repository::repository;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Verbs whose documents do not depend on the machine that prints them.
@@ -33,10 +33,6 @@ const VERBS: [&[&str]; 17] = [
 ];
 
 type Fields = BTreeMap<String, BTreeSet<&'static str>>;
-
-fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
 
 /// Adds every field below the value: `/name` in an object, `/*` in an array.
 fn add(path: &str, value: &Value, fields: &mut Fields) {

@@ -1,13 +1,9 @@
 //! The report pages of docs/explanation/gallery.md are those of the runs in `corpus/gallery`, each named after its cause.
 
 use crate::fake_meter::*;
+use crate::repository::repository;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
 
 fn runs() -> BTreeSet<String> {
     let entries = fs::read_dir(repository("corpus/gallery")).unwrap();

@@ -50,6 +50,7 @@ mod publish;
 #[cfg(feature = "lab")]
 mod push;
 mod real_meter;
+mod repository;
 mod results;
 mod roles;
 mod roles_cut_live;

@@ -4,16 +4,13 @@ mod planted;
 
 use crate::copied::copy;
 use crate::fake_meter::*;
+use crate::repository::repository;
 use prerequisites::require;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
 
 /// A bench with the archive of the corpus and the key `key`.
 fn bench() -> Bench {

@@ -2,16 +2,12 @@
 
 use crate::fake_meter::*;
 use crate::pseudo_terminal::{Terminal, lines};
+use crate::repository::repository;
 use crate::watch::{UNTIL_THE_COMMAND_ENDS, of_series, series};
 use archive::message::{Ending, Message, RunPhase};
 use archive::watched::WatchedKind;
-use std::path::{Path, PathBuf};
 
 const WIDTHS: [u16; 3] = [50, 80, 180];
-
-fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
 
 /// A bench with a watched run of two threads with long names, an imported run, and two runs of another version.
 fn desk() -> Bench {

@@ -28,7 +28,7 @@ pub struct PassedOver<'c> {
     pub decision: Event<'c>,
     /// The last event before in which the CPU was still asked to decide.
     pub asked: Option<Event<'c>>,
-    /// Pieces of the ledger that ordinary tasks and idle held since.
+    /// Pieces of the ledger that less urgent tasks and idle held since.
     pub pieces: Vec<usize>,
     /// Part of them in which nobody had the CPU.
     pub idle_ns: i64,

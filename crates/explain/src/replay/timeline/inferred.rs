@@ -11,8 +11,8 @@ pub enum Inference {
     OwnWasSeen,
 }
 
-/// A stretch assigned to a thread by inference: from the last record of idle to the first of the thread, or from its own last one to the
-/// first of the measuring thread, in ns.
+/// A stretch assigned to a thread by inference, in ns: to the first record of the thread from the last one of idle or from the instant at
+/// which it was seen, or from its own last record to the first of the measuring thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inferred {
     pub tid: i32,
