@@ -7,9 +7,9 @@
 //! reaches back to the wake-up.
 
 use crate::account::vcpu_absences::Charged;
-use crate::read::event::{Event, EventKind};
-use crate::replay::trace::{ChargeKind, Trace};
-use std::collections::HashMap;
+use crate::replay::charge_points::{Charge, ChargeKind};
+use crate::replay::trace::Trace;
+use std::collections::{HashMap, HashSet};
 
 /// A charge at most this long before a switch is made by the switch.
 pub const SWITCHING_NS_MAX: i64 = 5_000;
@@ -29,6 +29,7 @@ pub fn charges(trace: &Trace) -> HashMap<u32, Vec<Charged>> {
     let mut charged: HashMap<u32, Vec<Charged>> = HashMap::new();
     // The thread on each CPU, and the instant up to which it is charged.
     let mut on_cpu: HashMap<u32, (i32, i64)> = HashMap::new();
+    let mut seen: HashSet<(u32, i64)> = HashSet::new();
     for (ts_ns, cpu, by_tid, what) in points {
         match what {
             ChargeKind::Lost => {
@@ -41,6 +42,13 @@ pub fn charges(trace: &Trace) -> HashMap<u32, Vec<Charged>> {
                 };
                 on_cpu.insert(cpu, (next, since_ns));
             }
+            ChargeKind::Seen { tid } => {
+                if on_cpu.get(&cpu).is_none_or(|(running, _)| *running != tid) {
+                    on_cpu.insert(cpu, (tid, ts_ns));
+                    seen.insert((cpu, ts_ns));
+                }
+            }
+            ChargeKind::Wakeup { .. } => {}
             ChargeKind::Runtime { tid, ran_ns } => {
                 let here = on_cpu.get(&cpu).is_some_and(|(running, _)| *running == tid);
                 let elsewhere = || on_cpu.iter().find(|(_, (running, _))| *running == tid).map(|(cpu, _)| *cpu);
@@ -59,9 +67,19 @@ pub fn charges(trace: &Trace) -> HashMap<u32, Vec<Charged>> {
     for (cpu, of_cpu) in &mut charged {
         let woken = preemptions(trace, *cpu);
         reach_back(of_cpu, &woken);
+        let is_seen = |one: &Charged| seen.contains(&(*cpu, one.start_ns));
+        of_cpu.retain(|one| !is_seen(one) || covers_no_more(one, &woken));
         correct_switches(of_cpu, &woken);
     }
     charged
+}
+
+/// Whether a charge is for no more than the time that it is compared with, from the instant at which its thread was seen on the CPU, and the
+/// time since its wake-up right before. More than that from before would hide what the charge leaves out.
+fn covers_no_more(one: &Charged, woken: &[i64]) -> bool {
+    let last_ns = woken[..woken.partition_point(|woken_ns| *woken_ns <= one.start_ns)].last();
+    let since_woken_ns = last_ns.map_or(0, |woken_ns| one.start_ns.saturating_sub(*woken_ns)).min(READ_APART_NS_MAX);
+    -one.missing_ns() <= READ_APART_NS_MAX + since_woken_ns
 }
 
 /// Adds the stretch from a wake-up to the switch where only the successor of the thread was charged for it, and in full.
@@ -90,9 +108,9 @@ fn reach_back(charged: &mut Vec<Charged>, woken: &[i64]) {
 
 /// Instants at which a thread was woken for `cpu`, ascending.
 fn preemptions(trace: &Trace, cpu: u32) -> Vec<i64> {
-    let events = trace.cpus.iter().flat_map(|activity| &activity.events);
-    let wakes = |event: &&Event| matches!(event.what, EventKind::Wakeup { target_cpu, .. } if i64::from(target_cpu) == i64::from(cpu));
-    let mut found: Vec<i64> = events.filter(wakes).map(|event| event.ts_ns).collect();
+    let wakes = |charge: &&Charge| matches!(charge.what, ChargeKind::Wakeup { target_cpu } if i64::from(target_cpu) == i64::from(cpu));
+    let mut found: Vec<i64> =
+        trace.cpus.iter().flat_map(|activity| &activity.charges).filter(wakes).map(|charge| charge.ts_ns).collect();
     found.sort_unstable();
     found
 }
@@ -186,6 +204,16 @@ mod tests {
         assert_eq!(reached_back_us(stolen, &[23]), [(1108, 1135, -486)]);
         let own = vec![charge(1, 0, 900, 900), charge(2, 900, 1000, 100)];
         assert_eq!(reached_back_us(own, &[500]), [(0, 900, 0), (900, 1000, 0)]);
+    }
+
+    #[test]
+    fn a_charge_from_before_its_thread_was_seen_may_hide_what_it_leaves_out() {
+        // Seen at 900: it ran since then, and not for 500 before.
+        assert!(covers_no_more(&charge(7, 900, 2000, 1110), &[]));
+        assert!(!covers_no_more(&charge(7, 900, 2000, 1600), &[]));
+        // Woken at 870, and charged since.
+        assert!(covers_no_more(&charge(7, 900, 2000, 1139), &[870]));
+        assert!(!covers_no_more(&charge(7, 900, 2000, 1600), &[100]), "of 800 since its wake-up 300 are left out");
     }
 
     #[test]

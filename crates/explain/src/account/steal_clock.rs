@@ -170,10 +170,10 @@ fn over(charged: &[Charged], start_ns: i64, end_ns: i64) -> &[Charged] {
     &rest[..rest.iter().take_while(|one| one.start_ns < end_ns).count()]
 }
 
-/// Whether these charges are for all of a stretch.
+/// Whether these charges are for all of a stretch, which may end with a switch right after the last of them.
 fn has_no_gap(over: &[Charged], start_ns: i64, end_ns: i64) -> bool {
     over.first().is_some_and(|one| one.start_ns <= start_ns)
-        && over.last().is_some_and(|one| one.end_ns >= end_ns)
+        && over.last().is_some_and(|one| one.end_ns.saturating_add(SWITCHING_NS_MAX) >= end_ns)
         && over.windows(2).all(|pair| pair[1].start_ns - pair[0].end_ns <= SWITCHING_NS_MAX)
 }
 

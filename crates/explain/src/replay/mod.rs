@@ -1,5 +1,6 @@
 //! Replays the events of each CPU: which context had the CPU at each instant.
 
+pub mod charge_points;
 pub mod context;
 pub mod page_faults;
 pub mod priorities;

@@ -7,9 +7,10 @@ use crate::caveat::Limit;
 use crate::read::event::{Event, EventKind, Vector, flag};
 use crate::read::names::Names;
 use crate::read::window::Window;
+use crate::replay::charge_points::{Charge, ChargePoints};
 use crate::replay::priorities::Priorities;
 use crate::replay::thread_life::{LifeSpan, life};
-use crate::replay::timeline::inferred::{Inference, Inferred};
+use crate::replay::timeline::inferred::Inferred;
 use crate::replay::timeline::{Interval, Replay};
 use crate::replay::timer_deferral::{Deferral, TimerInterrupts};
 use archive::spike::LateInterrupt;
@@ -131,29 +132,6 @@ pub struct DueTimer {
     pub fired_ns: Option<i64>,
 }
 
-/// An update of the kernel's task clock at an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Charge {
-    pub ts_ns: i64,
-    /// The running thread on the CPU of the record, which may charge a thread of another CPU.
-    pub by_tid: i32,
-    pub what: ChargeKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChargeKind {
-    /// The CPU continues with this thread.
-    Switch {
-        next: i32,
-    },
-    Runtime {
-        tid: i32,
-        ran_ns: i64,
-    },
-    /// Records are missing.
-    Lost,
-}
-
 /// An instant at which a CPU recorded something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
@@ -201,8 +179,7 @@ pub struct CpuActivity<'a> {
     pub deferrals: Vec<Deferral>,
     /// Timers started on this CPU that were due between due and seen, of any owner.
     pub due_timers: Vec<DueTimer>,
-    /// Events that show the charges of threads: switches and charges, including those in the stretch before the window.
-    /// Ascending.
+    /// What shows the charges of threads, including what lies in the stretch before the window. Ascending.
     pub charges: Vec<Charge>,
     /// Instants before the window at which the CPU recorded something. Ascending.
     pub stamps_before: Vec<Stamp>,
@@ -227,7 +204,7 @@ impl<'a> CpuActivity<'a> {
     ) -> Self {
         let mut activity = CpuActivity { cpu, ..CpuActivity::default() };
         let mut replay = Replay::new(window, covered.from_ns, own_tid).with_own_seen(own_seen_ns);
-        let mut timer_interrupts = TimerInterrupts::default();
+        let (mut timer_interrupts, mut charge_points) = (TimerInterrupts::default(), ChargePoints::default());
         let mut last_ns = i64::MIN;
         for moment in items {
             match moment {
@@ -237,6 +214,7 @@ impl<'a> CpuActivity<'a> {
                     last_ns = event.ts_ns;
                     activity.events_read += 1;
                     replay.feed(&event);
+                    charge_points.feed(&event);
                     timer_interrupts.feed(&event, window);
                     activity.keep(event, window, own_tid);
                 }
@@ -244,7 +222,7 @@ impl<'a> CpuActivity<'a> {
                     replay.gap();
                     timer_interrupts.gap();
                     activity.before.open_interrupts.clear();
-                    activity.charges.push(Charge { ts_ns: ts_ns.max(last_ns), by_tid: 0, what: ChargeKind::Lost });
+                    charge_points.lose(ts_ns.max(last_ns));
                     if (window.start_ns..=window.end_ns).contains(&ts_ns) {
                         activity.lost_records.push(LostRecords { ts_ns, lost });
                     }
@@ -254,24 +232,14 @@ impl<'a> CpuActivity<'a> {
         activity.deferrals = timer_interrupts.deferrals();
         activity.switches_missing = replay.switches_missing();
         activity.inferred = replay.inferred().to_vec();
-        activity.keep_inferred_switches();
+        activity.charges = charge_points.finish(&activity.inferred);
         activity.intervals = replay.finish(covered.to_ns);
         activity
-    }
-
-    /// A thread that was seen on the CPU without a recorded switch is charged from there on, like one that was switched to.
-    fn keep_inferred_switches(&mut self) {
-        for one in self.inferred.iter().filter(|one| one.from == Inference::OwnWasSeen) {
-            let at = self.charges.partition_point(|charge| charge.ts_ns <= one.start_ns);
-            let what = ChargeKind::Switch { next: one.tid };
-            self.charges.insert(at, Charge { ts_ns: one.start_ns, by_tid: one.tid, what });
-        }
     }
 
     #[inline]
     fn keep(&mut self, event: Event<'a>, window: Window, own_tid: i32) {
         self.keep_timers(&event, window);
-        self.keep_charges(&event);
         if let EventKind::HrtimerStart { expires_ns, soft_expires_ns, .. } = event.what
             && event.tid == own_tid
             && (expires_ns == window.due_ns || soft_expires_ns == window.due_ns)
@@ -285,16 +253,6 @@ impl<'a> CpuActivity<'a> {
             self.stamps_before.push(Stamp::of(&event));
             self.before.keep(event, own_tid);
         }
-    }
-
-    #[inline]
-    fn keep_charges(&mut self, event: &Event<'a>) {
-        let what = match event.what {
-            EventKind::Switch { next, .. } => ChargeKind::Switch { next },
-            EventKind::Runtime { tid, ran_ns } => ChargeKind::Runtime { tid, ran_ns },
-            _ => return,
-        };
-        self.charges.push(Charge { ts_ns: event.ts_ns, by_tid: event.tid, what });
     }
 
     #[inline]
