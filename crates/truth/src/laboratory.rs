@@ -28,6 +28,8 @@ pub const RUN: &str = "run";
 pub const LOG: &str = "injections.log";
 /// Name of the list of stops of the machine, by the clock of the host, where it was stopped.
 pub const STOPS: &str = "stops.log";
+/// Extension of the directory of an experiment that is under way, or that failed.
+const UNFINISHED: &str = "unfinished";
 /// Name of the virtual machines' target files.
 const TARGET: &str = "truth";
 const PRIORITY: u8 = 80;
@@ -66,8 +68,18 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    /// Runs one experiment into a directory, which must not exist.
+    /// Runs one experiment into a directory, which must not exist. Only a complete one gets that name: what failed or was
+    /// interrupted lies beside it, and the next attempt replaces it.
     pub fn carry_out(&self, experiment: &Experiment, place: Place, directory: &Path) -> anyhow::Result<()> {
+        let unfinished = directory.with_extension(UNFINISHED);
+        if unfinished.is_dir() {
+            fs::remove_dir_all(&unfinished).with_context(|| format!("failed to remove {}", unfinished.display()))?;
+        }
+        self.measure_into(&unfinished, experiment, place)?;
+        fs::rename(&unfinished, directory).with_context(|| format!("failed to rename {}", unfinished.display()))
+    }
+
+    fn measure_into(&self, directory: &Path, experiment: &Experiment, place: Place) -> anyhow::Result<()> {
         fs::create_dir_all(directory).with_context(|| format!("failed to make {}", directory.display()))?;
         let log = std::path::absolute(directory)?.join(LOG);
         let length_us = experiment.length_us_at(place);
@@ -278,5 +290,29 @@ impl Target for Guest {
         let fetched = self.machine.fetch_file(Path::new(GUEST_LOG), &self.log);
         self.machine.close()?;
         fetched
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::find;
+
+    #[test]
+    fn an_experiment_that_fails_is_not_taken_for_one_that_was_carried_out() {
+        let scratch = tempfile::tempdir().unwrap();
+        let laboratory = Laboratory {
+            injector: scratch.path().join("injector"),
+            modules: scratch.path().join("without-machines"),
+            injections: 1,
+            seed: 1,
+        };
+        let experiment = find("rt-task").unwrap();
+        let directory = scratch.path().join("rt-task");
+        for _ in 0..2 {
+            assert!(laboratory.carry_out(experiment, Place::VirtualTime("debian:6.1"), &directory).is_err());
+            assert!(!directory.exists());
+            assert!(directory.with_extension(UNFINISHED).is_dir());
+        }
     }
 }

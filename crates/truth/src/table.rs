@@ -112,9 +112,10 @@ impl Table {
         }
         text += &self.in_all();
         let below = self.below_the_goal();
-        let _ = match below.is_empty() {
-            true => writeln!(text, "\nThe goal is reached by every kind."),
-            false => writeln!(text, "\nBelow the goal: {}", below.join(", ")),
+        text += &match (self.rows.is_empty(), below.is_empty()) {
+            (true, _) => "\nNothing was measured.\n".to_owned(),
+            (false, true) => "\nThe goal is reached by every kind that was measured.\n".to_owned(),
+            (false, false) => format!("\nBelow the goal: {}\n", below.join(", ")),
         };
         text
     }
@@ -328,6 +329,11 @@ mod tests {
         assert!(below(rows(100, verdict("stop", false, true, 0))).is_empty());
         assert_eq!(below(rows(19, verdict("stop", true, false, 60_000))), ["stop (too few lengths right)"]);
         assert_eq!(below(rows(9, verdict("stop", true, false, 0))), ["stop (too few measured)"]);
+    }
+
+    #[test]
+    fn without_a_measurement_no_goal_is_reached() {
+        assert!(Table::default().summary().ends_with("\nNothing was measured.\n"));
     }
 
     #[test]
