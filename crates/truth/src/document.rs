@@ -34,7 +34,6 @@ pub fn experiments() -> String {
     let mut text = String::from("| experiment | where | how | right |\n|---|---|---|---|\n");
     for experiment in EXPERIMENTS {
         let right = match experiment.parts {
-            [] if experiment.right_as_hint => format!("{}, also as a hint", experiment.culprits.join(", ")),
             [] => experiment.culprits.join(", "),
             _ => "that of the kind".into(),
         };

@@ -33,8 +33,6 @@ pub struct Experiment {
     pub culprits: &'static [&'static str],
     /// Culprits that the injector also brings about where it writes nothing down.
     pub by_itself: &'static [&'static str],
-    /// The trace cannot prove the culprit: it is right as the first hint, too.
-    pub right_as_hint: bool,
     pub length: Length,
     pub places: &'static [Place],
     /// Length where nothing is emulated; see [`Place::longer`].

@@ -1,6 +1,5 @@
 //! Counts verdicts, lays the counts out, and compares them with what is to be reached.
 
-use crate::experiments::find;
 use crate::verdicts::{Known, Said, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -158,10 +157,10 @@ impl Table {
             let kinds = kinds(row);
             let mut names: Vec<(String, Option<&str>)> = Vec::new();
             if kinds == [row.experiment] {
-                names.push((label(row.experiment), None));
+                names.push((row.experiment.to_owned(), None));
             } else {
                 names.push((format!("{}, all", row.experiment), None));
-                names.extend(kinds.iter().map(|&kind| (format!("{}, drawn", label(kind)), Some(kind))));
+                names.extend(kinds.iter().map(|&kind| (format!("{kind}, drawn"), Some(kind))));
             }
             for (name, kind) in names {
                 let at = counts.iter().position(|(known, ..)| *known == name).unwrap_or(counts.len());
@@ -206,14 +205,6 @@ impl Table {
         let _ =
             writeln!(text, "\nwrong at likely or certain in all that can be judged: {}", with_interval(wrong, count));
         text
-    }
-}
-
-/// A kind, with a mark where hints count as right.
-fn label(kind: &str) -> String {
-    match find(kind) {
-        Some(experiment) if experiment.right_as_hint => format!("{kind} (as a hint)"),
-        _ => kind.to_owned(),
     }
 }
 

@@ -86,7 +86,7 @@ pub struct Verdict {
     /// Time of it that lies in injections.
     pub injected_ns: i64,
     pub said: Said,
-    /// The right culprit came first, above a hint where the trace can prove it.
+    /// The right culprit came first, above a hint.
     pub right: bool,
     /// A wrong culprit was given, above a hint, for time that the injection had, or one that cannot be.
     pub wrong: Option<String>,
@@ -133,8 +133,7 @@ pub fn judge(
     let first = said.findings.first();
     let above_hint = said.findings.iter().filter(|finding| finding.confidence > Confidence::Hint);
     let named = first.filter(|finding| finding.confidence > Confidence::Hint);
-    let least = if experiment.right_as_hint { Confidence::Hint } else { Confidence::Likely };
-    let counts = |finding: &&Finding| finding.confidence >= least && is_right(&finding.culprit);
+    let counts = |finding: &&Finding| finding.confidence > Confidence::Hint && is_right(&finding.culprit);
     let right_ns: i64 = said.findings.iter().filter(counts).map(|finding| finding.ns).sum();
     // What a wake-up takes anyway lies on top of the injection as well.
     let least_ns = injected_ns - said.median_ns - unsure_ns;
@@ -278,14 +277,13 @@ mod tests {
     }
 
     #[test]
-    fn what_no_trace_proves_is_right_as_the_first_hint() {
+    fn the_right_culprit_counts_above_a_hint_only() {
         let judged = |findings: &[(&str, Confidence, i64)]| {
             judged("masked", Place::Here, "900000 1950000 1050000\n9000000 9900000\n", findings)
         };
-        let hint = judged(&[("irqs-off", Confidence::Hint, 940_000), ("steal", Confidence::Hint, 10_000)]);
-        assert!(hint.right && hint.error_is_small && !hint.is_miss());
-        let second = judged(&[("steal", Confidence::Hint, 940_000), ("irqs-off", Confidence::Hint, 10_000)]);
-        assert!(!second.right && second.is_miss());
+        assert!(judged(&[("irqs-off", Confidence::Likely, 940_000)]).right);
+        let hint = judged(&[("irqs-off", Confidence::Hint, 940_000)]);
+        assert!(!hint.right && hint.wrong.is_none() && hint.is_miss());
         assert!(judged(&[("steal", Confidence::Likely, 940_000)]).wrong.is_some());
     }
 

@@ -35,7 +35,6 @@ const ORDINARY: Experiment = Experiment {
     parts: &[],
     culprits: &[],
     by_itself: &[],
-    right_as_hint: false,
     length: Length::Requested,
     places: HERE,
     length_us: 2500,
@@ -397,7 +396,6 @@ pub const EXPERIMENTS: &[Experiment] = &[
         how: "a BPF program computes at an event that is recorded with interrupts masked",
         injector: "masked",
         culprits: &["irqs-off"],
-        right_as_hint: true,
         length: Length::Exact,
         length_us: 5000,
         ..ORDINARY
