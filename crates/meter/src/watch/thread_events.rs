@@ -6,6 +6,7 @@ use ftrace::header::PageLayout;
 use ftrace::page::{GapKind, PageItem, PageItems};
 
 const FLAG_HARDIRQ: u8 = 0x08;
+const FLAG_SOFTIRQ: u8 = 0x10;
 
 /// Name of a thread in the format of events.
 pub type Comm = [u8; 16];
@@ -21,10 +22,10 @@ pub enum ThreadEvent {
         soft_ns: i64,
         hard_ns: i64,
     },
-    /// `by` was running when `tid` was woken.
+    /// `by` woke `tid`; `None` if an interrupt did, whichever thread it came in on.
     Waking {
         tid: i32,
-        by: i32,
+        by: Option<i32>,
     },
     Switch {
         prev: i32,
@@ -173,7 +174,7 @@ impl EventReader {
                 soft_ns: int(2)?,
                 hard_ns: int(3)?,
             },
-            Kind::Waking => ThreadEvent::Waking { tid: tid(0)?, by: running },
+            Kind::Waking => ThreadEvent::Waking { tid: tid(0)?, by: waker(running, flags) },
             Kind::Switch => {
                 ThreadEvent::Switch { prev: tid(0)?, next: tid(1)?, next_comm: comm(&recipe.fields[2], payload) }
             }
@@ -183,6 +184,11 @@ impl EventReader {
             Kind::Rename => ThreadEvent::Rename { tid: tid(0)?, comm: comm(&recipe.fields[1], payload) },
         })
     }
+}
+
+/// The thread that wakes another one; the interrupted one does not.
+fn waker(running: i32, flags: u8) -> Option<i32> {
+    (flags & (FLAG_HARDIRQ | FLAG_SOFTIRQ) == 0).then_some(running)
 }
 
 fn field_of(format: &EventFormat, name: &str) -> Result<Field, TraceError> {
@@ -203,4 +209,17 @@ fn comm(field: &Field, payload: &[u8]) -> Comm {
 pub fn name_of(comm: &Comm) -> String {
     let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
     String::from_utf8_lossy(&comm[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_wakes_in_the_name_of_no_thread() {
+        const IRQS_OFF: u8 = 0x01;
+        assert_eq!(waker(7, IRQS_OFF), Some(7));
+        assert_eq!(waker(7, IRQS_OFF | FLAG_HARDIRQ), None);
+        assert_eq!(waker(7, FLAG_SOFTIRQ), None);
+    }
 }

@@ -171,7 +171,7 @@ impl Wakeups {
                     self.arm(tid, timer, self.functions.sleeps(function), soft_ns, hard_ns, ts_ns, cpu, finished);
                 }
             }
-            ThreadEvent::Waking { by, .. } if self.releaser == Some(by) => {}
+            ThreadEvent::Waking { by, .. } if by.is_some() && by == self.releaser => {}
             ThreadEvent::Waking { tid, .. } => self.wake(tid, ts_ns, cpu, finished),
             ThreadEvent::Switch { prev, next, next_comm } => {
                 if let Some(thread) = self.threads.get_mut(&prev) {

@@ -34,7 +34,7 @@ impl Story {
     }
 
     fn wakes(&mut self, ts_ns: i64) -> &mut Self {
-        self.at(ts_ns, ThreadEvent::Waking { tid: ME, by: 0 })
+        self.at(ts_ns, ThreadEvent::Waking { tid: ME, by: None })
     }
 
     fn runs(&mut self, ts_ns: i64) -> &mut Self {
@@ -85,7 +85,7 @@ fn what_is_woken_before_its_time_out_was_woken_by_something_else() {
 fn a_wake_up_by_the_release_of_a_held_command_is_no_sample() {
     let mut story = Story::new(None);
     story.wakeups.releaser = Some(7);
-    story.at(100, ThreadEvent::Waking { tid: ME, by: 7 }).runs(7_000_000);
+    story.at(100, ThreadEvent::Waking { tid: ME, by: Some(7) }).runs(7_000_000);
     assert_eq!(story.samples(), []);
     story.arm(7_000_100, 1, 7_001_000).leaves(7_000_110).wakes(7_001_005).runs(7_001_020);
     assert_eq!(story.samples(), [(ByTimer, 7_001_000, 7_001_020)]);
@@ -174,7 +174,7 @@ fn instants_since_1970_become_monotonic() {
 fn children_are_followed_and_names_choose_among_them() {
     let mut story = Story::new(Some("work*"));
     story.at(10, ThreadEvent::Fork { parent: ME, child: 11 });
-    story.at(20, ThreadEvent::Waking { tid: 11, by: ME });
+    story.at(20, ThreadEvent::Waking { tid: 11, by: Some(ME) });
     story.at(30, ThreadEvent::Switch { prev: 0, next: 11, next_comm: comm(b"worker") });
     story.leaves(40).wakes(50).runs(60);
     assert_eq!(story.finished.iter().map(|one| one.tid).collect::<Vec<_>>(), [11], "the loop does not fit the pattern");
