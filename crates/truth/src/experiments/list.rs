@@ -402,7 +402,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "stolen",
-        how: "nothing: an ordinary thread notes when it stood still and was not charged for it",
+        how: "nothing: an ordinary thread notes when it stood still and was not charged for it, and others keep all other CPUs busy",
         injector: "stolen",
         culprits: &["steal", "silence"],
         by_itself: &["steal", "silence"],

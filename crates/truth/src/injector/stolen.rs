@@ -4,13 +4,15 @@
 //! which it kept the CPU, and for which nobody was charged, is the hypervisor's: an interrupt is charged to the thread
 //! that it interrupts. The charge is the kernel's own, from the steal clock. What passes between the wake-up of the
 //! measuring thread and the switch to it is charged to that one.
+//!
+//! A host takes CPU time from a guest that uses all of its CPUs, so further threads keep the others busy.
 
 use crate::disturbance::Stretch;
 use crate::kernel::{held_ns, name, now_ns, pin};
 use crate::measured;
 use crate::switches::Switches;
 use crate::terms::Terms;
-use std::{fs, io};
+use std::{fs, hint, io, thread};
 
 /// More than two readings of the clock take.
 const INTERRUPTION_NS: i64 = 5_000;
@@ -21,6 +23,8 @@ const CHARGED_PERCENT_MAX: i64 = 10;
 
 pub fn inject(terms: Terms) -> io::Result<()> {
     name("truth-stolen");
+    let cpus = thread::available_parallelism()?.get();
+    (0..cpus).filter(|cpu| *cpu != terms.cpu).for_each(keep_busy);
     pin(terms.cpu)?;
     let switches = Switches::open()?;
     let measuring = measured::thread(terms.cpu)?;
@@ -43,6 +47,16 @@ pub fn inject(terms: Terms) -> io::Result<()> {
         (base_measuring_ns, base_charged_ns, base_ns) = (charged_ns(measuring)?, held_ns(), now_ns());
         last_ns = base_ns;
     }
+}
+
+fn keep_busy(cpu: usize) {
+    thread::spawn(move || {
+        if pin(cpu).is_ok() {
+            loop {
+                hint::spin_loop();
+            }
+        }
+    });
 }
 
 /// Whether next to nothing of a gap was charged: to this thread, or to the measuring one beyond the time for which others had the CPU.
