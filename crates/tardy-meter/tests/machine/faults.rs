@@ -7,8 +7,9 @@ use archive::message::{Ending, LoadReport, Message, RunPhase, Severity};
 use archive::settings::{LoadRequest, RunSettings, SettingChange};
 use archive::spike::SpikeReason;
 use prerequisites::{Machine, is_root, require};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -143,11 +144,13 @@ fn a_host_that_vanishes_with_its_pipe_restores_too() {
         .args(["-c", &script])
         .env("TARDY_STATE_DIR", state.path())
         .stdout(Stdio::null())
+        .process_group(0)
         .spawn()
         .unwrap();
     let changed = eventually(|| runtime() == "960000");
     let restored = eventually(|| runtime() == "951001");
-    let _ = shell.kill();
+    // The one that keeps the input open, too.
+    let _ = kill_process_group(Pid::from_child(&shell), Signal::KILL);
     let _ = shell.wait();
     assert!(changed && restored);
 }
