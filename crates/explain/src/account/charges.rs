@@ -7,12 +7,10 @@
 //! reaches back to the wake-up.
 
 use crate::account::vcpu_absences::Charged;
-use crate::replay::charge_points::{Charge, ChargeKind};
+use crate::replay::charge_points::{Charge, ChargeKind, SWITCHING_NS_MAX};
 use crate::replay::trace::Trace;
 use std::collections::{HashMap, HashSet};
 
-/// A charge at most this long before a switch is made by the switch.
-pub const SWITCHING_NS_MAX: i64 = 5_000;
 /// A charge can differ from the elapsed time by this much because the two clocks are read at different instants.
 pub const READ_APART_NS_MAX: i64 = 20_000;
 

@@ -18,10 +18,11 @@
 //!
 //! With CONFIG_IRQ_TIME_ACCOUNTING the clock leaves out interrupts as well.
 
-use crate::account::charges::{READ_APART_NS_MAX, SWITCHING_NS_MAX, charges};
+use crate::account::charges::{READ_APART_NS_MAX, charges};
 use crate::account::steal_count;
 use crate::account::vcpu_absences::{AbsenceCause, Charged, PlacedAbsence};
 use crate::read::event::{Event, EventKind};
+use crate::replay::charge_points::SWITCHING_NS_MAX;
 use crate::replay::trace::{CpuActivity, Stamp, Trace};
 use archive::environment::Environment;
 use archive::explanation::Confidence;

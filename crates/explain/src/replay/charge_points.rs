@@ -5,8 +5,8 @@
 use crate::read::event::{Event, EventKind};
 use crate::replay::timeline::inferred::{Inference, Inferred};
 
-/// A switch may still be under way for this long after its record: what the CPU records meanwhile names the thread before.
-const SWITCHING_NS_MAX: i64 = 5_000;
+/// A switch takes at most this long: from the charge that it makes before its record, and to the last record that names the thread before it.
+pub const SWITCHING_NS_MAX: i64 = 5_000;
 
 /// An update of the kernel's task clock at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
