@@ -24,6 +24,7 @@ use store::StoreError;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
@@ -42,6 +43,8 @@ pub enum ListenError {
     Open(SocketAddr),
     #[error("failed to start the server's threads: {0}")]
     Threads(std::io::Error),
+    #[error("failed to handle signals: {0}")]
+    Signals(std::io::Error),
     #[error(transparent)]
     Access(#[from] AccessError),
     #[error(transparent)]
@@ -53,13 +56,15 @@ pub struct Listener {
     listener: std::net::TcpListener,
     site: Arc<Site>,
     runtime: Runtime,
+    endings: Endings,
 }
 
 impl Listener {
-    /// Binds an address and opens the index.
+    /// Binds an address and opens the index. From now on SIGINT and SIGTERM end [`Self::serve`] and not the process.
     ///
     /// # Errors
-    /// If the address is taken, other machines reach it and there are neither tokens nor a proxy, or the index cannot be opened.
+    /// If the address is taken, other machines reach it and there are neither tokens nor a proxy, the index cannot be
+    /// opened, or the kernel refuses a signal handler.
     pub fn bind(address: SocketAddr, lab: Lab) -> Result<Self, ListenError> {
         if !address.ip().is_loopback() && lab.tokens.is_empty() && lab.proxy.is_none() {
             return Err(ListenError::Open(address));
@@ -68,8 +73,10 @@ impl Listener {
         let listener = std::net::TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let runtime = Builder::new_multi_thread().enable_all().build().map_err(ListenError::Threads)?;
+        // A user who reads the address may end the server at once: the handlers stand before it is shown.
+        let endings = runtime.block_on(async { Endings::handle() }).map_err(ListenError::Signals)?;
         let site = Arc::new(runtime.block_on(Site::open(lab))?);
-        Ok(Self { listener, site, runtime })
+        Ok(Self { listener, site, runtime, endings })
     }
 
     /// The address, with the port that the system chose if 0 was requested.
@@ -81,7 +88,7 @@ impl Listener {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub fn serve(self, until: impl Future<Output = ()>) -> Result<(), ListenError> {
+    pub fn serve(mut self, until: impl Future<Output = ()>) -> Result<(), ListenError> {
         let ended = self.runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener).map_err(ListenError::Threads)?;
             let limits = *self.site.limits();
@@ -91,7 +98,7 @@ impl Listener {
             let proxy = self.site.lab.proxy.clone().filter(|proxy| proxy.client.is_some());
             let router = crate::api::router(self.site);
             accept(listener, &router, &limits, proxy.as_ref(), async {
-                tokio::select! { () = until => {}, () = interrupted() => {} }
+                tokio::select! { () = until => {}, () = self.endings.received() => {} }
             })
             .await;
             following.abort();
@@ -104,13 +111,20 @@ impl Listener {
     }
 }
 
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+/// The signals that end a server.
+struct Endings {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Endings {
+    fn handle() -> std::io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn received(&mut self) {
+        tokio::select! { _ = self.interrupt.recv() => {}, _ = self.terminate.recv() => {} }
+    }
 }
 
 async fn accept(

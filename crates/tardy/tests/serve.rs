@@ -80,6 +80,14 @@ fn archives_of_a_directory_become_pages_and_the_server_ends_on_a_signal() {
 }
 
 #[test]
+fn a_signal_ends_the_server_cleanly_as_soon_as_its_address_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..10 {
+        assert_eq!(Serving::of(folder.path(), &[]).end(), Some(0));
+    }
+}
+
+#[test]
 fn a_token_is_printed_once_and_opens_a_server_that_needs_one() {
     let folder = tempfile::tempdir().unwrap();
     let tardy = |words: &[&str]| {
