@@ -1,5 +1,5 @@
-//! A BPF program, put together by hand, that computes at `signal:signal_generate` of one thread: the kernel records that event
-//! with the lock of the signal handlers held and interrupts off. It shares no code with the meter's programs: an injector must
+//! A BPF program, put together by hand, that computes at `signal:signal_generate` of one signal of one thread: the kernel records
+//! that event with the lock of the signal handlers held and interrupts off. It shares no code with the meter's programs: an injector must
 //! not fail where the meter does.
 
 use std::io;
@@ -39,11 +39,13 @@ const SUBTRACT: u8 = 0x1f;
 const SHIFT_LEFT: u8 = 0x67;
 const SHIFT_RIGHT: u8 = 0x77;
 const LOAD_WIDE: u8 = 0x18;
+const LOAD: u8 = 0x79;
 const STORE: u8 = 0x7b;
 const STORE_CONSTANT_32: u8 = 0x62;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 const UNLESS_EQUAL: u8 = 0x5d;
+const UNLESS_EQUAL_CONSTANT: u8 = 0x55;
 const IF_EQUAL_CONSTANT: u8 = 0x15;
 const MAY_LEAVE: u8 = 0xe5;
 const IF_LESS_SIGNED: u8 = 0xcd;
@@ -59,11 +61,12 @@ pub struct Masked {
 }
 
 impl Masked {
-    pub fn attach(thread: i32, length_ns: i64) -> io::Result<Self> {
+    /// It computes for `length_ns` when `thread` sends `signal`. Interrupts on top of the thread send signals, too.
+    pub fn attach(thread: i32, signal: i32, length_ns: i64) -> io::Result<Self> {
         let mut attributes = Attributes::default();
         attributes.put(&[KIND_ARRAY, size_of::<u32>() as u32, 3 * size_of::<i64>() as u32, 1]);
         let map = attributes.ask(MAP_CREATE)?;
-        let instructions = program(thread, length_ns as i32, map);
+        let instructions = program(thread, signal, length_ns as i32, map);
         let bytes: Vec<u8> = instructions.iter().flat_map(encode).collect();
         let mut attributes = Attributes::default();
         attributes.put(&[KIND_RAW_TRACEPOINT, instructions.len() as u32]);
@@ -90,9 +93,11 @@ impl Masked {
     }
 }
 
-fn program(thread: i32, length_ns: i32, map: i32) -> Vec<Instruction> {
+fn program(thread: i32, signal: i32, length_ns: i32, map: i32) -> Vec<Instruction> {
     vec![
-        // Only for one thread.
+        // Only for one signal, the first value of the event, of one thread.
+        (LOAD, R6, R1, 0, 0),
+        (UNLESS_EQUAL_CONSTANT, R6, 0, 29, signal),
         (CALL, 0, 0, 0, PID_TGID),
         (SHIFT_LEFT, R0, 0, 0, 32),
         (SHIFT_RIGHT, R0, 0, 0, 32),
@@ -169,10 +174,11 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_accepts_the_program_and_runs_it_for_one_thread() {
+    fn the_kernel_accepts_the_program_and_runs_it_for_one_signal_of_one_thread() {
         const LENGTH_NS: i64 = 300_000;
         prerequisites::require!(Root, Kernel("loops in BPF that the kernel ends (Linux 6.9)", is_since(6, 9)));
-        let masked = Masked::attach(own_thread(), LENGTH_NS).expect("a program");
+        let masked = Masked::attach(own_thread(), libc::SIGURG, LENGTH_NS).expect("a program");
+        signal_thread(own_thread(), libc::SIGWINCH).expect("another signal");
         assert_eq!(masked.last().expect("a map"), [0; 3], "it has not run");
         let before_ns = now_ns();
         signal_thread(own_thread(), libc::SIGURG).expect("a signal");

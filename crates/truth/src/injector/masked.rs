@@ -10,14 +10,16 @@ use crate::kernel::{name, own_thread, pin, signal_thread};
 use crate::terms::Terms;
 use std::io;
 
+/// It has no handler and is ignored: what matters is that the kernel records it.
+const SIGNAL: libc::c_int = libc::SIGURG;
+
 pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     name("truth-masked");
     pin(terms.cpu)?;
     let thread = own_thread();
-    let masked = Masked::attach(thread, terms.length_ns)?;
+    let masked = Masked::attach(thread, SIGNAL, terms.length_ns)?;
     Ok(Box::new(move || {
-        // It has no handler and is ignored: what matters is that the kernel records it.
-        signal_thread(thread, libc::SIGURG)?;
+        signal_thread(thread, SIGNAL)?;
         let [begin_ns, end_ns, gaps_ns] = masked.last()?;
         if begin_ns >= end_ns {
             return Err(io::Error::other("the program in the kernel did not run"));
