@@ -28,6 +28,9 @@ const HERE_AND_VIRTUAL_TIME_AND_ARM: &[Place] = &[
     Place::ArmVirtualTime(RT),
 ];
 
+/// A sample takes some microseconds, also where four are due at once.
+const SAMPLES_LIMIT_US: i64 = 60;
+
 const ORDINARY: Experiment = Experiment {
     name: "",
     how: "",
@@ -82,6 +85,8 @@ const MIX: Experiment = Experiment {
         "multicast",
         "poll",
     ],
+    // The limit of the kind that disturbs least.
+    limit_us: SAMPLES_LIMIT_US,
     ..ORDINARY
 };
 const MIX_WATCHED: Experiment = Experiment {
@@ -388,7 +393,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         culprits: &["irq-storm"],
         length: Length::AtMost,
         length_us: 20_000,
-        limit_us: 60,
+        limit_us: SAMPLES_LIMIT_US,
         ..ORDINARY
     },
     Experiment {
