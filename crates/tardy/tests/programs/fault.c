@@ -15,7 +15,8 @@ int main(int count, char **words)
     long period_ns = (count > 2 ? atol(words[2]) : 2) * MS;
     long bytes = (count > 3 ? atol(words[3]) : 2048) << 10;
     struct sched_param parameters = { .sched_priority = 40 };
-    struct timespec due;
+    struct timespec due, now;
+    long overdue = 0;
     if (sched_setscheduler(0, SCHED_FIFO, &parameters))
         perror("fault: no real-time priority");
     clock_gettime(CLOCK_MONOTONIC, &due);
@@ -25,6 +26,8 @@ int main(int count, char **words)
             due.tv_sec++;
             due.tv_nsec -= 1000 * MS;
         }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        overdue += now.tv_sec > due.tv_sec || (now.tv_sec == due.tv_sec && now.tv_nsec >= due.tv_nsec);
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
         char *fresh = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (fresh == MAP_FAILED)
@@ -34,6 +37,6 @@ int main(int count, char **words)
             fresh[at] = 1;
         munmap(fresh, bytes);
     }
-    printf("fault: %ld cycles\n", cycles);
+    printf("fault: %ld cycles, %ld of them overdue\n", cycles, overdue);
     return 0;
 }

@@ -28,7 +28,10 @@ fn program(folder: &TempDir, name: &str) -> PathBuf {
 }
 
 fn watch(meter: &Path, folder: &TempDir, words: &[&str]) -> Ended {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+    watch_by(Command::new(env!("CARGO_BIN_EXE_tardy")), meter, folder, words)
+}
+
+fn watch_by(mut command: Command, meter: &Path, folder: &TempDir, words: &[&str]) -> Ended {
     command.arg("watch").args(["--beside-others"]).args(words).current_dir(folder.path());
     command.env("TARDY_METER", meter).env("TARDY_STATE_DIR", folder.path().join("state"));
     Ended::of(command.output().unwrap())
@@ -95,6 +98,28 @@ fn a_priority_inversion_is_named() {
 #[test]
 fn page_faults_in_a_loop_are_named() {
     is_blamed("fault", "400", "600us", "fault", "page-fault");
+}
+
+/// The meter and what it watches share a CPU, so many a timer interrupt comes in on top of the meter.
+#[test]
+fn a_wake_up_counts_also_where_its_interrupt_came_in_on_the_meter() {
+    const CYCLES: u64 = 1500;
+    /// Cycles that became overdue between the program's look at the clock and its sleep.
+    const UNCERTAIN: u64 = 5;
+    let Some(meter) = meter().filter(|_| met(&[Program("taskset")])) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(&folder, "fault").display().to_string();
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", "0", env!("CARGO_BIN_EXE_tardy")]);
+    let (cycles, period_ms, kb) = (CYCLES.to_string(), "1", "4");
+    let ended = watch_by(command, &meter, &folder, &["--json", "--out", "run", "--", &program, &cycles, period_ms, kb]);
+    let said = ended.stderr.split(&format!("fault: {CYCLES} cycles, ")).nth(1);
+    let overdue = said.and_then(|said| said.split(' ').next()?.parse::<u64>().ok());
+    let overdue = overdue.unwrap_or_else(|| panic!("{}", ended.stderr));
+    let summary = ended.json();
+    let timer = summary["cpus"].as_array().unwrap().iter().find(|cpu| cpu["watched"]["kind"] == "timer").unwrap();
+    let counted = timer["cycles"].as_u64().unwrap();
+    assert!(counted <= CYCLES && CYCLES <= counted + overdue + UNCERTAIN, "{counted} of {CYCLES}, {overdue} overdue");
 }
 
 /// A program that was not started by `tardy watch`.
