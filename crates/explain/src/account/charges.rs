@@ -64,8 +64,8 @@ pub fn charges(trace: &Trace) -> HashMap<u32, Vec<Charged>> {
     }
     for (cpu, of_cpu) in &mut charged {
         let woken = preemptions(trace, *cpu);
-        reach_back(of_cpu, &woken);
         let is_seen = |one: &Charged| seen.contains(&(*cpu, one.start_ns));
+        reach_back(of_cpu, &woken, is_seen);
         of_cpu.retain(|one| !is_seen(one) || covers_no_more(one, &woken));
         correct_switches(of_cpu, &woken);
     }
@@ -80,27 +80,35 @@ fn covers_no_more(one: &Charged, woken: &[i64]) -> bool {
     -one.missing_ns() <= READ_APART_NS_MAX + since_woken_ns
 }
 
-/// Adds the stretch from a wake-up to the switch where only the successor of the thread was charged for it, and in full.
-fn reach_back(charged: &mut Vec<Charged>, woken: &[i64]) {
-    let mut at = 0;
-    while at < charged.len() {
+/// Adds the stretch from a wake-up to the switch where only the successor of the thread was charged for it, and in full. The
+/// charge of a thread that was seen before it ends with the wake-up, if it is for time before the thread was seen.
+fn reach_back(charged: &mut Vec<Charged>, woken: &[i64], is_seen: impl Fn(&Charged) -> bool) {
+    // From the last one on: what is left of the charge of a thread before may reach back itself.
+    for at in (0..charged.len()).rev() {
         let one = charged[at];
-        let before_ns = at.checked_sub(1).map_or(i64::MIN, |before| charged[before].end_ns);
+        let previous = at.checked_sub(1).map(|before| charged[before]);
+        let excess_ns = -one.missing_ns();
+        // More than the thread before lacks: that one was charged for time before it was seen.
+        let exceeds = |previous: &Charged| excess_ns - previous.missing_ns() > READ_APART_NS_MAX;
+        let adjoins = |previous: &Charged| one.start_ns - previous.end_ns <= SWITCHING_NS_MAX;
+        let uncertain = previous.filter(|previous| is_seen(previous) && adjoins(previous) && exceeds(previous));
+        let before_ns = uncertain.map(|uncertain| uncertain.start_ns).or(previous.map(|previous| previous.end_ns));
+        let before_ns = before_ns.unwrap_or(i64::MIN);
         let before = &woken[..woken.partition_point(|woken_ns| *woken_ns < one.start_ns)];
         // The kernel records a wake-up some time after it read the clock for it.
         let last_ns = before.last().copied().filter(|woken_ns| woken_ns.saturating_add(READ_APART_NS_MAX) >= before_ns);
         let since_ns = last_ns.map(|woken_ns| woken_ns.max(before_ns));
-        let excess_ns = -one.missing_ns();
         let in_full = |since_ns: &i64| {
             let ns = one.start_ns - since_ns;
             ns > READ_APART_NS_MAX && excess_ns.abs_diff(ns) <= READ_APART_NS_MAX.unsigned_abs()
         };
         if let Some(start_ns) = since_ns.filter(in_full) {
+            if uncertain.is_some() {
+                charged[at - 1].end_ns = start_ns;
+            }
             charged[at].ran_ns -= excess_ns;
             charged.insert(at, Charged { tid: one.tid, start_ns, end_ns: one.start_ns, ran_ns: excess_ns });
-            at += 1;
         }
-        at += 1;
     }
 }
 
@@ -174,9 +182,17 @@ mod tests {
         assert_eq!(missing_us(both.to_vec(), &[1000]), [900, 3000]);
     }
 
-    fn reached_back_us(mut charged: Vec<Charged>, woken_us: &[i64]) -> Vec<(i64, i64, i64)> {
+    fn reached_back_us(charged: Vec<Charged>, woken_us: &[i64]) -> Vec<(i64, i64, i64)> {
+        reached_back_since_seen_us(charged, woken_us, None)
+    }
+
+    fn reached_back_since_seen_us(
+        mut charged: Vec<Charged>,
+        woken_us: &[i64],
+        seen_us: Option<i64>,
+    ) -> Vec<(i64, i64, i64)> {
         let woken: Vec<i64> = woken_us.iter().map(|us| us * 1000).collect();
-        reach_back(&mut charged, &woken);
+        reach_back(&mut charged, &woken, |one| Some(one.start_ns / 1000) == seen_us);
         charged.iter().map(|one| (one.start_ns / 1000, one.end_ns / 1000, one.missing_ns() / 1000)).collect()
     }
 
@@ -194,6 +210,24 @@ mod tests {
         // The thread before was charged up to the wake-up, which is recorded a little later.
         let charged = vec![charge(1, 0, 232, 232), charge(2, 915, 976, 743)];
         assert_eq!(reached_back_us(charged, &[11, 236]), [(0, 232, 0), (236, 915, -3), (915, 976, 0)]);
+    }
+
+    #[test]
+    fn a_charge_in_full_leaves_a_thread_that_was_seen_before_it_what_it_ran_until_the_wake_up() {
+        // Seen at 6 and woken for at 9; the thread before had the CPU since before the record begins.
+        let seen = vec![charge(1, 6, 1026, 509), charge(2, 1027, 1068, 1060)];
+        let reached_back = [(6, 9, -506), (9, 1027, -1), (1027, 1068, 0)];
+        assert_eq!(reached_back_since_seen_us(seen.clone(), &[9], Some(6)), reached_back);
+        assert_eq!(reached_back_us(seen, &[9]), [(6, 1026, 511), (1027, 1068, -1019)], "its switch is recorded");
+        // The thread before was woken itself, at -82, and charged since; another CPU wakes a thread for this one at 156.
+        let woken = vec![charge(1, 14, 365, 239), charge(2, 367, 400, 243)];
+        let both = [(-82, 14, -1), (14, 156, 0), (156, 367, 1), (367, 400, 0)];
+        assert_eq!(reached_back_since_seen_us(woken, &[-82, 17, 156], Some(14)), both);
+        let idle_between = vec![charge(1, 0, 163, 184), charge(2, 1437, 1446, 31)];
+        let not_extended = [(0, 163, -21), (1415, 1437, 0), (1437, 1446, 0)];
+        assert_eq!(reached_back_since_seen_us(idle_between, &[1415], Some(0)), not_extended);
+        let stolen = vec![charge(1, 6, 1026, 509), charge(2, 1027, 1068, 760)];
+        assert_eq!(reached_back_since_seen_us(stolen, &[9], Some(6)), [(6, 1026, 511), (1027, 1068, -719)]);
     }
 
     #[test]
