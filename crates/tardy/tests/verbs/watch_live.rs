@@ -100,7 +100,7 @@ fn page_faults_in_a_loop_are_named() {
     is_blamed("fault", "400", "600us", "fault", "page-fault");
 }
 
-/// The meter and what it watches share a CPU, so many a timer interrupt comes in on top of the meter.
+/// The meter and what it watches share a CPU, so some timer interrupts come in on top of the meter.
 #[test]
 fn a_wake_up_counts_also_where_its_interrupt_came_in_on_the_meter() {
     const CYCLES: u64 = 1500;
