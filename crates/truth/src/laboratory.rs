@@ -37,7 +37,8 @@ const INTERVAL_NS: u64 = 1_000_000;
 /// What is later than this is captured.
 const LIMIT_NS_EMULATED: i64 = 2_000_000;
 const MARGIN_BEFORE_NS: u64 = 2_000_000;
-const SNAPSHOTS_MAX: u32 = 500;
+/// More than the injections of a mix: the least late ones are the first to be given up.
+const SNAPSHOTS_MAX: u32 = 2500;
 const BUDGET_BYTES: u64 = 1 << 30;
 /// How long a machine may be silent on a busy host.
 const SILENCE: Duration = Duration::from_secs(180);

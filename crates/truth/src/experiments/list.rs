@@ -28,7 +28,7 @@ const HERE_AND_VIRTUAL_TIME_AND_ARM: &[Place] = &[
     Place::ArmVirtualTime(RT),
 ];
 
-/// A sample takes some microseconds, also where four are due at once.
+/// A sample takes some microseconds, and those of all events may be due at once.
 const SAMPLES_LIMIT_US: i64 = 60;
 
 const ORDINARY: Experiment = Experiment {
@@ -388,7 +388,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "samples",
-        how: "four events sample the CPU every 10 µs each, with stacks, as `perf record` does",
+        how: "six events sample a CPU that computes, every 10 µs each, with stacks, as `perf record` does",
         injector: "samples",
         culprits: &["irq-storm"],
         length: Length::AtMost,

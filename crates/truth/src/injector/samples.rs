@@ -1,14 +1,17 @@
 //! Profilers that sample one CPU by timers of their own, far too often, for as long as an injection lasts. When each sample was
 //! taken is read from them afterwards: where none was for a while, something else had the CPU.
+//!
+//! Next to nothing is sampled of a CPU without work, so an ordinary thread computes meanwhile.
 
 use crate::disturbance::{Beside, Stretch};
-use crate::kernel::{name, now_ns, pin, prioritise, sleep_until};
+use crate::kernel::{name, now_ns, pin, prioritise, sleep_until, spin_until};
 use crate::performance::Sampler;
 use crate::terms::Terms;
-use std::io;
+use std::sync::mpsc::{Sender, channel};
+use std::{io, thread};
 
 /// Each is an event of its own, with a timer of its own.
-const EVENTS: usize = 4;
+const EVENTS: usize = 6;
 /// The kernel allows no shorter one.
 const PERIOD_NS: u64 = 10_000;
 /// The kernel defers the sampling timers for as long as the samples before took; a longer pause has another cause.
@@ -21,10 +24,12 @@ pub fn set_up(terms: &Terms) -> io::Result<Beside> {
     // The CPU that is to be late must not be the one that switches them off.
     pin(usize::from(terms.cpu == 0)).or_else(|_| pin(terms.cpu))?;
     let samplers = (0..EVENTS).map(|_| Sampler::open(terms.cpu, PERIOD_NS)).collect::<io::Result<Vec<_>>>()?;
+    let profiled = profiled(terms.cpu);
     prioritise(PRIORITY)?;
     let length_ns = terms.length_ns;
     Ok(Box::new(move || {
         let begin_ns = now_ns();
+        profiled.send(begin_ns + length_ns).map_err(io::Error::other)?;
         samplers.iter().try_for_each(Sampler::switch_on)?;
         sleep_until(begin_ns + length_ns);
         samplers.iter().try_for_each(Sampler::switch_off)?;
@@ -32,6 +37,20 @@ pub fn set_up(terms: &Terms) -> io::Result<Beside> {
         instants.sort_unstable();
         Ok(sampled(&instants))
     }))
+}
+
+/// An ordinary thread that computes until the instants that it is sent.
+fn profiled(cpu: usize) -> Sender<i64> {
+    let (until, asked) = channel();
+    thread::spawn(move || {
+        name("truth-profiled");
+        if pin(cpu).is_ok() {
+            while let Ok(until_ns) = asked.recv() {
+                spin_until(until_ns);
+            }
+        }
+    });
+    until
 }
 
 /// The stretches in which samples followed each other.
