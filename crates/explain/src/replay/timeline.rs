@@ -20,6 +20,8 @@ use std::collections::HashMap;
 
 /// More nested interrupts than hardware can stack; a deeper trace is invalid.
 const NESTED_IRQS_MAX: usize = 16;
+/// The vector of a softirq of which only a flag is recorded.
+const UNKNOWN_SOFTIRQ: u32 = u32::MAX;
 
 /// A stretch of one CPU. Intervals of a CPU ascend and do not overlap; gaps between them are untraced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,13 +204,13 @@ impl Replay {
             _ if event.flags & flag::HARDIRQ != 0 => {
                 self.irqs.push(Context::Vector { vector: Vector::Unnamed, function: 0 });
             }
-            _ if event.flags & flag::SOFTIRQ != 0 => self.current.softirq = Some((u32::MAX, 0)),
+            _ if event.flags & flag::SOFTIRQ != 0 => self.current.softirq = Some((UNKNOWN_SOFTIRQ, 0)),
             _ => {}
         }
     }
 
-    /// Corrects the state from what every event proves: the running thread, and that no interrupt is running if its
-    /// flags say so.
+    /// Corrects the state from what every event proves: the running thread, and that no interrupt and no unknown softirq is running
+    /// if its flags say so.
     #[inline]
     fn heal(&mut self, event: &Event) {
         let tid = match event.what {
@@ -267,6 +269,10 @@ impl Replay {
         let exits = matches!(event.what, EventKind::VectorExit { .. } | EventKind::IrqExit { .. });
         if !self.irqs.is_empty() && !exits && event.flags & (flag::HARDIRQ | flag::NMI) == 0 {
             self.irqs.clear();
+        }
+        // What only a flag showed lasts as long as the flag: the end may have been recorded before the trace begins.
+        if matches!(self.current.softirq, Some((UNKNOWN_SOFTIRQ, _))) && event.flags & flag::SOFTIRQ == 0 {
+            self.current.softirq = None;
         }
     }
 

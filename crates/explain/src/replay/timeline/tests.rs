@@ -81,6 +81,27 @@ fn a_softirq_stays_with_the_thread_that_is_preempted_in_it() {
 }
 
 #[test]
+fn a_softirq_that_only_a_flag_shows_ends_with_the_flag() {
+    let intervals = replay(&[
+        event(100, 22, flag::SOFTIRQ, EventKind::Other),
+        event(150, 22, flag::SOFTIRQ | flag::HARDIRQ, EventKind::IrqEntry { irq: 9 }),
+        event(160, 22, flag::SOFTIRQ | flag::HARDIRQ, EventKind::IrqExit { irq: 9 }),
+        switch(200, 22, 7),
+        switch(300, 7, 22),
+        event(400, 22, 0, EventKind::Other),
+    ]);
+    let softirq = Context::Softirq { vec: UNKNOWN_SOFTIRQ, tid: 22, function: 0 };
+    let expected = [
+        (0, 150, softirq),
+        (150, 160, Context::Irq { irq: 9, function: 0 }),
+        (160, 200, task(22)),
+        (200, 300, task(7)),
+        (300, 1000, task(22)),
+    ];
+    assert_eq!(intervals, expected);
+}
+
+#[test]
 fn missing_records_leave_a_hole_and_no_guess() {
     let mut replay = Replay::new(WINDOW, Some(0), OWN);
     replay.feed(&event(100, 7, flag::HARDIRQ, EventKind::IrqEntry { irq: 9 }));
