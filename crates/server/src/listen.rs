@@ -73,9 +73,10 @@ impl Listener {
         let listener = std::net::TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let runtime = Builder::new_multi_thread().enable_all().build().map_err(ListenError::Threads)?;
-        // A user who reads the address may end the server at once: the handlers stand before it is shown.
-        let endings = runtime.block_on(async { Endings::handle() }).map_err(ListenError::Signals)?;
         let site = Arc::new(runtime.block_on(Site::open(lab))?);
+        // A user who reads the address may end the server at once: the handlers stand before it is shown. Not earlier, because a
+        // database that does not answer keeps the index from opening for long.
+        let endings = runtime.block_on(async { Endings::handle() }).map_err(ListenError::Signals)?;
         Ok(Self { listener, site, runtime, endings })
     }
 
