@@ -12,8 +12,8 @@ use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often the other machine answers each number, and how long it takes.
-type Manner = fn(u8) -> (usize, Duration);
+/// How often the other machine answers the n-th number, from 0, and how long it takes.
+type Manner = fn(usize) -> (usize, Duration);
 
 /// Answers on a socket until the meter closes it.
 fn echo(socket: &Path, manner: Manner) -> JoinHandle<()> {
@@ -21,8 +21,9 @@ fn echo(socket: &Path, manner: Manner) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let (mut line, _) = listener.accept().unwrap();
         let mut number = [0];
+        let mut count = 0..;
         while matches!(line.read(&mut number), Ok(1)) {
-            let (times, delay) = manner(number[0]);
+            let (times, delay) = manner(count.next().unwrap());
             std::thread::sleep(delay);
             if line.write_all(&number.repeat(times)).is_err() {
                 break;
@@ -83,9 +84,10 @@ fn another_machine_that_answers_loses_nothing() {
 #[test]
 fn an_answer_lost_and_an_answer_doubled_are_counted_and_are_no_samples() {
     require!(Root);
-    let lost = counted(&stimulated(|number| (usize::from(number != 3), AT_ONCE), 2, 1_800));
+    // Neither while it settles, which is not counted, nor so late that the run ends before the answer is given up, after a second.
+    let lost = counted(&stimulated(|count| (usize::from(count != 60), AT_ONCE), 2, 3_000));
     assert_eq!((lost.1, lost.2), (1, 0), "{lost:?}");
-    let doubled = counted(&stimulated(|number| (1 + usize::from(number == 3), AT_ONCE), 2, 400));
+    let doubled = counted(&stimulated(|count| (1 + usize::from(count == 60), AT_ONCE), 2, 1_000));
     assert_eq!((doubled.1, doubled.2), (0, 1), "{doubled:?}");
 }
 
