@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -85,6 +86,21 @@ fn a_signal_ends_the_server_cleanly_as_soon_as_its_address_is_shown() {
     for _ in 0..10 {
         assert_eq!(Serving::of(folder.path(), &[]).end(), Some(0));
     }
+}
+
+/// A database that accepts connections and says nothing.
+#[test]
+fn a_signal_ends_a_server_whose_database_does_not_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let store = format!("postgres://lab@{}/tardy", silent.local_addr().unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+    command.arg("serve").arg(folder.path()).args(["--listen", "127.0.0.1:0", "--store", &store]);
+    let mut server = command.stderr(Stdio::null()).spawn().unwrap();
+    let _connection = silent.accept().unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&server), rustix::process::Signal::INT).unwrap();
+    let status = server.wait().unwrap();
+    assert_eq!(status.signal(), Some(rustix::process::Signal::INT.as_raw()), "it waited: {status}");
 }
 
 #[test]
