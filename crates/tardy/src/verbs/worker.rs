@@ -8,7 +8,7 @@ use crate::lab::finish;
 use crate::measuring::signals::Signals;
 use crate::options::quantity::time_ns;
 use clap::Args;
-use job::{Working, run_job};
+use job::{NO_ANSWER, Working, run_job};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::Store;
@@ -57,14 +57,17 @@ pub fn run(arguments: &WorkerArguments) -> anyhow::Result<Exit> {
         .name
         .clone()
         .unwrap_or_else(|| format!("{}-{}", rustix::system::uname().nodename().to_string_lossy(), std::process::id()));
-    let signals = Signals::watch()?;
     finish(async move {
+        // Until a store is open a signal ends the process: a database may not answer.
         let store = arguments.store.open().await?;
+        let signals = Signals::watch()?;
         let working = Working { store, targets, name, lease: Duration::from_nanos(arguments.lease), signals };
         complain!("tardy: worker {} looks for jobs; Ctrl-C ends it", printable(&working.name));
         work(&working, arguments.once).await;
-        if let Err(error) = ended(&working).await {
-            complain!("tardy: {}", printable(&error.to_string()));
+        match working.unless_stopped(ended(&working)).await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => complain!("tardy: {}", printable(&error.to_string())),
+            None => complain!("tardy: {NO_ANSWER}"),
         }
         Ok(Exit::Measured)
     })
@@ -87,7 +90,8 @@ fn targets(boards: &[String]) -> Result<BTreeMap<String, String>, UsageError> {
 async fn work(working: &Working, once: bool) {
     let boards: Vec<String> = working.targets.keys().cloned().collect();
     while !working.stopped() {
-        match next(&working.store, working, &boards).await {
+        let Some(next) = working.unless_stopped(next(&working.store, working, &boards)).await else { return };
+        match next {
             Ok(Some(claim)) => run_job(working, claim).await,
             Ok(None) if once => return,
             Ok(None) => working.pause(LOOK_AGAIN).await,

@@ -4,6 +4,8 @@ use crate::copied::copy;
 use crate::fake_meter::*;
 use serde_json::Value;
 use std::fs;
+use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -156,6 +158,19 @@ fn a_job_outlives_its_worker() {
     // What the first attempt measured may be there as well, but not as part of the job.
     let listed = document(&bench, &["store", "list"]);
     assert_eq!(listed["rows"][0]["coverage"]["samples"], 3, "{listed} {name}");
+}
+
+/// A database that accepts connections and says nothing.
+#[test]
+fn a_signal_ends_a_worker_whose_database_does_not_answer() {
+    let bench = Bench::new();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let store = format!("postgres://lab@{}/tardy", silent.local_addr().unwrap());
+    let mut worker = started(&bench, &["worker", "--store", &store, "--board", "here=local"]);
+    let _connection = silent.accept().unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&worker), rustix::process::Signal::INT).unwrap();
+    let status = worker.wait().unwrap();
+    assert_eq!(status.signal(), Some(rustix::process::Signal::INT.as_raw()), "it waited: {status}");
 }
 
 /// A bench with thirty runs; the later half is twice as late.

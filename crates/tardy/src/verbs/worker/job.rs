@@ -7,6 +7,7 @@ use crate::measuring::signals::Signals;
 use crate::plans::round::is_round;
 use archive::atomic_file::write_atomically;
 use archive::directory::make_directories;
+use machines::stop::StopRequests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,6 +22,10 @@ const POLL: Duration = Duration::from_millis(100);
 const AGAIN: Duration = Duration::from_secs(1);
 /// Renewals of a lease in its time.
 const RENEWALS: u32 = 3;
+
+/// How long a worker that was asked to end waits for the index.
+const FAREWELL: Duration = Duration::from_secs(5);
+pub const NO_ANSWER: &str = "the index does not answer; a job that this worker has is queued again when its lease ends";
 
 /// What a worker works with.
 pub struct Working {
@@ -53,6 +58,11 @@ impl Working {
         }
     }
 
+    /// What the index answers; `None` if it does not soon after a signal.
+    pub async fn unless_stopped<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
+        unless_stopped(self.signals.requests(), FAREWELL, answer).await
+    }
+
     /// Renews the lease. `None`: the database did not answer.
     async fn renew(&self, claim: &mut Claim) -> Option<bool> {
         let boards: Vec<String> = self.targets.keys().cloned().collect();
@@ -61,8 +71,20 @@ impl Working {
             self.store.heartbeat(&self.name, &boards, env!("CARGO_PKG_VERSION"), now).await?;
             self.store.renew(claim, self.lease, now).await
         };
-        renewed.await.ok()
+        // An answer after the next renewal is due is of no use.
+        let renewed = tokio::time::timeout(self.lease / RENEWALS, renewed);
+        self.unless_stopped(renewed).await?.ok()?.ok()
     }
+}
+
+async fn unless_stopped<T>(stop: &StopRequests, farewell: Duration, answer: impl Future<Output = T>) -> Option<T> {
+    let given_up = async {
+        while stop.count() == 0 {
+            tokio::time::sleep(POLL).await;
+        }
+        tokio::time::sleep(farewell).await;
+    };
+    tokio::select! { answer = answer => Some(answer), () = given_up => None }
 }
 
 /// Runs a job and ends it, unless its lease is lost.
@@ -74,13 +96,19 @@ pub async fn run_job(working: &Working, mut claim: Claim) {
     let start = Instant::now();
     // While the database is away it tries again, until the lease is lost: then the next worker ends the job.
     loop {
-        let ended = match &measured {
-            Ok(Ok(code)) => ended(working, &directory, *code).await,
-            Ok(Err(Cut::Lost)) => return complain!("tardy: {title}: its lease ran out"),
-            Ok(Err(Cut::Stopped)) => Ok(Ended::Failed { message: "the worker was stopped".into() }),
-            Err(error) => Ok(Ended::Failed { message: error.to_string() }),
+        let ending = async {
+            let ended = match &measured {
+                Ok(Ok(code)) => ended(working, &directory, *code).await,
+                Ok(Err(Cut::Lost)) => return Ok(None),
+                Ok(Err(Cut::Stopped)) => Ok(Ended::Failed { message: "the worker was stopped".into() }),
+                Err(error) => Ok(Ended::Failed { message: error.to_string() }),
+            };
+            end(working, &claim, ended).await
         };
-        match end(working, &claim, ended).await {
+        let Some(ended) = working.unless_stopped(ending).await else {
+            return complain!("tardy: {title}: {NO_ANSWER}");
+        };
+        match ended {
             Ok(Some(message)) => return complain!("tardy: {title}: {}", printable(&message)),
             Ok(None) => return complain!("tardy: {title}: its lease ran out"),
             Err(error) if start.elapsed() < working.lease => {
@@ -167,4 +195,23 @@ async fn ended(working: &Working, directory: &Path, code: Option<i32>) -> Result
     };
     let message = message.to_owned();
     Ok(if matches!(code, Some(0 | 1 | 4)) { Ended::Done { runs, message } } else { Ended::Failed { message } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered<T>(stop: &StopRequests, answer: impl Future<Output = T>) -> Option<T> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(unless_stopped(stop, Duration::from_millis(10), answer))
+    }
+
+    #[test]
+    fn a_worker_that_is_asked_to_end_does_not_wait_for_an_index_that_does_not_answer() {
+        let stop = StopRequests::default();
+        assert_eq!(answered(&stop, std::future::ready(7)), Some(7));
+        stop.request();
+        assert_eq!(answered(&stop, std::future::ready(7)), Some(7), "one that answers has the last word");
+        assert_eq!(answered(&stop, std::future::pending::<i32>()), None);
+    }
 }
