@@ -50,6 +50,19 @@ const ENTRIES: [&str; 5] =
 /// It enables interrupts right after the switch from one thread to the next.
 const AFTER_A_SWITCH: &str = "finish_task_switch";
 
+/// Whether a late interrupt came in where an idle CPU had halted with interrupts enabled: behind `sti` and `hlt` or `mwait` of x86. In
+/// a guest the host has the CPU there.
+pub fn came_in_a_halt(late: &LateInterrupt) -> bool {
+    const HALTS: [&[u8]; 2] = [&[0xfb, 0xf4], &[0xfb, 0x0f, 0x01, 0xc9]];
+    match &late.interrupted {
+        Interrupted::Kernel { code_before, .. } if late.tid == 0 => {
+            let code = bytes(code_before);
+            HALTS.iter().any(|halt| code.ends_with(halt))
+        }
+        _ => false,
+    }
+}
+
 /// When interrupts were enabled, by the code of x86 before the instruction that was next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Enabled {
@@ -206,6 +219,24 @@ mod tests {
         );
         assert_eq!(enabled("00 00 48 89 df e8 53 f4 e5 00 90 90 90 90 90 fb"), Enabled::Now, "nothing to fill");
         assert_eq!(enabled("00 00 48 89 df 48 53 f4 e5 00 90 90 90 90 57 9d"), Enabled::Now, "popf");
+    }
+
+    #[test]
+    fn an_idle_cpu_halts_with_interrupts_enabled() {
+        let late = |tid: i32, code: &str| LateInterrupt {
+            cpu: 1,
+            ts_ns: 900,
+            late_ns: 500,
+            tid,
+            interrupted: Interrupted::Kernel { function: None, code_before: code.replace(' ', "") },
+            stolen_ns: None,
+        };
+        let (halt, wait) =
+            ("90 90 90 90 90 eb 07 0f 00 2d 29 91 22 00 fb f4", "00 31 d2 48 89 d1 0f 01 c8 31 c9 90 fb 0f 01 c9");
+        assert!(came_in_a_halt(&late(0, halt)) && came_in_a_halt(&late(0, wait)));
+        assert!(!came_in_a_halt(&late(7, halt)), "not of the idle task");
+        assert!(!came_in_a_halt(&late(0, "00 90 f7 c6 00 02 00 00 74 06 fb 0f 1f 44 00 00")), "on its way out");
+        assert!(!came_in_a_halt(&late(0, "fb f4")), "no record of the code");
     }
 
     #[test]

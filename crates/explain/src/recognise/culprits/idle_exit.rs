@@ -1,14 +1,16 @@
 //! The CPU was idle when the wake-up was due, and took long to leave its idle state.
 
 use super::about::{About, Proof};
+use crate::account::interrupted_code::came_in_a_halt;
 use crate::account::ledger::Piece;
 use crate::read::event::{EventKind, IDLE_EXIT};
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
+use archive::spike::Interrupted;
 
 pub const ABOUT: About = About {
-    recognised: "power:cpu_idle shows the CPU in an idle state when the wake-up was due",
+    recognised: "power:cpu_idle shows the CPU in an idle state when the wake-up was due, or the kernel's record of the late interrupt that the CPU of a guest had halted",
     confirm: "/sys/devices/system/cpu/cpuN/cpuidle/stateK/latency shows the exit latency of the state; measure again with the state disabled",
     fix: "hold /dev/cpu_dma_latency at 0 (--cpu-dma-latency 0), or echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateK/disable; in a guest idle=poll or cpuidle-haltpoll",
     reading: &["CPU Idle Time Management", "PM Quality Of Service Interface", "Guest halt polling"],
@@ -36,6 +38,11 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     });
     let share = case.share(&pieces);
     let cpu = case.cpu();
+    let halted = case.late_record().filter(|late| came_in_a_halt(late));
+    let place = halted.and_then(|late| match &late.interrupted {
+        Interrupted::Kernel { function, .. } => function.as_ref(),
+        Interrupted::UserSpace => None,
+    });
     let (confidence, sentence) = match (state, case.virtualised()) {
         (Some(state), None) if case.bare_metal() => {
             (Confidence::Certain, format!("CPU {cpu} took time to leave idle state {state} ({share})"))
@@ -48,6 +55,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             format!(
                 "CPU {cpu} was in idle state {state}, returned to the hypervisor ({host}), and resumed late ({share})"
             ),
+        ),
+        (None, Some(host)) if halted.is_some() => (
+            Confidence::Likely,
+            format!("CPU {cpu} had halted, which returns to the hypervisor ({host}), and resumed late ({share})"),
         ),
         (None, _) => {
             let begun = case.input.sample.begun;
@@ -70,7 +81,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         confidence,
         sentence,
         events: exit.into_iter().chain(enter).collect(),
-        evidence: Vec::new(),
+        evidence: place
+            .map(|function| format!("the interrupt came in inside `{function}`, where the CPU halts"))
+            .into_iter()
+            .collect(),
         confirm: format!(
             "/sys/devices/system/cpu/cpu{cpu}/cpuidle/{states}/latency shows the exit latency of the state; measure again with the state disabled"
         ),
