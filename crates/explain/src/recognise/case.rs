@@ -20,7 +20,7 @@ use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::method::Stimulus;
-use archive::spike::LateInterrupt;
+use archive::spike::{Interrupted, LateInterrupt};
 use archive::watched::WatchedKind;
 use words::figures::latency;
 
@@ -315,6 +315,14 @@ impl<'c> Case<'c> {
     pub fn late_record(&self) -> Option<&'c LateInterrupt> {
         let entry = self.wake_interrupt_entry()?;
         late_record(self.trace.cpu(entry.cpu)?, entry.ts_ns)
+    }
+
+    /// The function of the kernel that this interrupt broke into, where its record names one.
+    pub fn interrupted_function(&self) -> Option<&'c str> {
+        match &self.late_record()?.interrupted {
+            Interrupted::Kernel { function, .. } => function.as_deref(),
+            Interrupted::UserSpace => None,
+        }
     }
 
     /// Whether the records of the CPU show that it ran for most of the pieces. Where no hypervisor can have had it, it did.

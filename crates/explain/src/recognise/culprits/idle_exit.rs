@@ -7,7 +7,6 @@ use crate::read::event::{EventKind, IDLE_EXIT};
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
-use archive::spike::Interrupted;
 
 pub const ABOUT: About = About {
     recognised: "power:cpu_idle shows the CPU in an idle state when the wake-up was due, or the kernel's record of the late interrupt that the CPU of a guest had halted",
@@ -38,11 +37,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     });
     let share = case.share(&pieces);
     let cpu = case.cpu();
-    let halted = case.late_record().filter(|late| came_in_a_halt(late));
-    let place = halted.and_then(|late| match &late.interrupted {
-        Interrupted::Kernel { function, .. } => function.as_ref(),
-        Interrupted::UserSpace => None,
-    });
+    let halted = case.late_record().is_some_and(came_in_a_halt);
+    let place = case.interrupted_function().filter(|_| halted);
     let (confidence, sentence) = match (state, case.virtualised()) {
         (Some(state), None) if case.bare_metal() => {
             (Confidence::Certain, format!("CPU {cpu} took time to leave idle state {state} ({share})"))
@@ -56,7 +52,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
                 "CPU {cpu} was in idle state {state}, returned to the hypervisor ({host}), and resumed late ({share})"
             ),
         ),
-        (None, Some(host)) if halted.is_some() => (
+        (None, Some(host)) if halted => (
             Confidence::Likely,
             format!("CPU {cpu} had halted, which returns to the hypervisor ({host}), and resumed late ({share})"),
         ),

@@ -15,7 +15,6 @@ use crate::recognise::functions::proves_masked;
 use crate::recognise::masked_section::MaskedSection;
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
-use archive::spike::Interrupted;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
@@ -104,11 +103,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         let stolen_ns = late.and_then(|late| late.stolen_ns).and_then(|ns| i64::try_from(ns).ok()).unwrap_or_default();
         format!("the hypervisor counts {} as stolen from this CPU meanwhile", latency(stolen_ns))
     });
-    let place = late.and_then(|late| match &late.interrupted {
-        Interrupted::Kernel { function, .. } => function.as_ref(),
-        Interrupted::UserSpace => None,
-    });
-    let place = place.map(|function| format!("the interrupt came in inside `{function}`"));
+    let place = case.interrupted_function().map(|function| format!("the interrupt came in inside `{function}`"));
     let remedy = match section {
         Some(MaskedSection::WokeInARow(_)) => {
             "let fewer threads wait for the same event (EPOLLEXCLUSIVE, or a wait queue for each); "
