@@ -141,7 +141,7 @@ check-open-data: $(SPARK) build ## measure 1 s, export the lab, ask the question
 	$(TARDY) run --duration 1s --limit 50us --out target/open-data/runs/first || [ $$? = 1 ]
 	$(TARDY) store ingest target/open-data/runs/first --store target/open-data/runs
 	$(TARDY) store export --store target/open-data/runs --parquet target/open-data/export
-	$(SPARK) crates/store/tests/open_data/ask.py spark docs/how-to/open-data.md target/open-data/export
+	$(SPARK) crates/lab/store/tests/open_data/ask.py spark docs/how-to/open-data.md target/open-data/export
 
 check-perfetto: build ## measure 3 s, export, and load the file with Perfetto's trace processor (downloads 15 MB once)
 	crates/tardy/tests/perfetto/check $(RUN)

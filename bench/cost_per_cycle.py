@@ -3,7 +3,7 @@
 
 Four programs run in turn on the same CPU with the same interval and priority, in rotating order:
 
-  bare loop      clock_nanosleep, clock_gettime and one counter (crates/tardy-meter/examples/bare_loop.rs)
+  bare loop      clock_nanosleep, clock_gettime and one counter (crates/measure/tardy-meter/examples/bare_loop.rs)
   tardy-meter    `tardy-meter measure`
   cyclictest     as most people run it: its main thread wakes every 10 ms wherever the kernel puts it, often on the measured CPU
   cyclictest -M  with --mainaffinity set to another CPU

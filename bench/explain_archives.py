@@ -2,7 +2,7 @@
 """Prints what explaining needs: a run with 1000 snapshots of 1 MB, a trace of 1 GB with one marked spike, and one
 snapshot of 1 MB beside `trace-cmd report` and rtla's auto-analysis.
 
-The traces are made of small real ones by crates/explain/examples/many_spikes.rs. Nothing is asserted. Compare CPU seconds
+The traces are made of small real ones by crates/core/explain/examples/many_spikes.rs. Nothing is asserted. Compare CPU seconds
 (user and system): wall-clock time depends on how busy the machine was. Needs 2.1 GB below --work.
 """
 

@@ -10,7 +10,7 @@ class Tardy < Formula
 
   def install
     system "cargo", "install", *std_cargo_args(path: "crates/tardy")
-    system "cargo", "install", *std_cargo_args(path: "crates/tardy-meter")
+    system "cargo", "install", *std_cargo_args(path: "crates/measure/tardy-meter")
     system bin/"tardy", "man", "--dir", man1
     generate_completions_from_executable(bin/"tardy", "completions")
   end

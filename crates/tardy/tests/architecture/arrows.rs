@@ -1,6 +1,6 @@
 //! The drawing of the crates in ARCHITECTURE.md against the Cargo files.
 
-use crate::repository::{code_block, packages, text};
+use crate::repository::{code_block, of_crate, packages, text};
 use std::collections::{BTreeMap, BTreeSet};
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;
@@ -35,6 +35,7 @@ fn the_drawn_arrows_are_the_cargo_arrows() {
 fn the_code_map_has_a_chapter_for_every_crate() {
     let architecture = text("ARCHITECTURE.md");
     for name in cargo().keys() {
-        assert!(architecture.contains(&format!("\n### `crates/{name}`")), "ARCHITECTURE.md says nothing of {name}");
+        let folder = of_crate(name).trim_end_matches("/src/").to_owned();
+        assert!(architecture.contains(&format!("\n### `{folder}`")), "ARCHITECTURE.md says nothing of {name}");
     }
 }

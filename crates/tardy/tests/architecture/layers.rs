@@ -2,20 +2,20 @@
 
 use crate::repository::{assert_none, code_block, files_ending, text};
 
-const METER: &str = "crates/meter/src/";
+const METER: &str = "crates/measure/meter/src/";
 /// Where unsafe code is allowed: wrappers of system calls, workers that consist of system calls, a plugin's C interface,
 /// and the library that changes the code of the program it is in.
 const UNSAFE: [&str; 10] = [
-    "crates/meter/src/kernel/",
-    "crates/load/src/",
-    "crates/flight-recorder/src/",
-    "crates/interception/src/process/",
-    "crates/syscall-faults/src/image.rs",
-    "crates/syscall-faults/src/ptrace.rs",
-    "crates/truth/src/injector/",
-    "crates/truth/src/host.rs",
-    "crates/machines/src/qemu/lifeline.rs",
-    "crates/machines/src/qemu/virtual_time/steady.rs",
+    "crates/measure/meter/src/kernel/",
+    "crates/measure/load/src/",
+    "crates/virtual/flight-recorder/src/",
+    "crates/program/interception/src/process/",
+    "crates/proof/syscall-faults/src/image.rs",
+    "crates/proof/syscall-faults/src/ptrace.rs",
+    "crates/proof/truth/src/injector/",
+    "crates/proof/truth/src/host.rs",
+    "crates/targets/machines/src/qemu/lifeline.rs",
+    "crates/targets/machines/src/qemu/virtual_time/steady.rs",
 ];
 
 /// Lines of code, without comments.
@@ -32,7 +32,7 @@ fn module(name: &str) -> Option<&str> {
 
 #[test]
 fn modules_of_the_meter_use_those_below_them() {
-    let document = text("crates/meter/src/lib.rs").replace("//! ", "").replace("//!", "");
+    let document = text("crates/measure/meter/src/lib.rs").replace("//! ", "").replace("//!", "");
     let listed = code_block(&document, "order").join(" ");
     let order: Vec<&str> = listed.split_whitespace().collect();
     let position = |module: &str| order.iter().position(|listed| *listed == module);

@@ -41,7 +41,7 @@ fn loads_that_are_bounded_by_work_know_no_clock_and_the_others_do() {
         name => name.to_owned(),
     };
     for load in BUILTIN_LOADS.iter().filter(|load| load.parts.is_empty()) {
-        let source = text(&format!("crates/load/src/{}.rs", file(load.name)));
+        let source = text(&format!("crates/measure/load/src/{}.rs", file(load.name)));
         let source = source.split("#[cfg(test)]").next().unwrap_or_default();
         let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
         let named = CLOCKS.iter().find(|clock| code.iter().any(|line| line.contains(**clock)));

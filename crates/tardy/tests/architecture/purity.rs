@@ -1,6 +1,6 @@
 //! What parts of the code must not do: access the disk, read the clock, or do the work of another part.
 
-use crate::repository::{assert_none, files_ending, root, text};
+use crate::repository::{assert_none, files_ending, of_crate, root, text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -36,17 +36,17 @@ fn lines_with(names: &[&str], words: &[&str]) -> Vec<String> {
 }
 
 fn is_tracefs(name: &&str) -> bool {
-    name.starts_with("crates/ftrace/src/tracefs")
+    name.starts_with("crates/core/ftrace/src/tracefs")
 }
 
 #[test]
 fn the_pure_crates_do_no_io_and_read_no_clock() {
-    let parsers = sources("crates/ftrace/src/").into_iter().filter(|name| !is_tracefs(name));
+    let parsers = sources("crates/core/ftrace/src/").into_iter().filter(|name| !is_tracefs(name));
     let pure = [
-        sources("crates/explain/src/"),
-        sources("crates/judge/src/"),
-        sources("crates/readiness/src/"),
-        sources("crates/storage/src/"),
+        sources("crates/core/explain/src/"),
+        sources("crates/core/judge/src/"),
+        sources("crates/targets/readiness/src/"),
+        sources("crates/program/storage/src/"),
         parsers.collect(),
     ]
     .concat();
@@ -56,17 +56,15 @@ fn the_pure_crates_do_no_io_and_read_no_clock() {
 #[test]
 fn clippy_watches_over_the_pure_crates() {
     for library in [
-        "crates/explain/src/lib.rs",
-        "crates/ftrace/src/lib.rs",
-        "crates/judge/src/lib.rs",
-        "crates/readiness/src/lib.rs",
-        "crates/storage/src/lib.rs",
+        "crates/core/explain/src/lib.rs",
+        "crates/core/ftrace/src/lib.rs",
+        "crates/core/judge/src/lib.rs",
+        "crates/targets/readiness/src/lib.rs",
+        "crates/program/storage/src/lib.rs",
     ] {
         assert!(text(library).contains("#![deny(clippy::disallowed_methods)]"), "{library} allows everything");
     }
-    let all = ["explain", "ftrace", "judge", "readiness", "storage"]
-        .map(|name| sources(&format!("crates/{name}/src/")))
-        .concat();
+    let all = ["explain", "ftrace", "judge", "readiness", "storage"].map(|name| sources(&of_crate(name))).concat();
     let outside: Vec<&str> = all.into_iter().filter(|name| !is_tracefs(name)).collect();
     assert_none("these allow themselves I/O", lines_with(&outside, &["allow(clippy::disallowed_methods"]));
 }
@@ -87,24 +85,25 @@ fn libraries_print_nothing() {
         "store",
         "words",
     ]
-    .map(|name| sources(&format!("crates/{name}/src/")));
+    .map(|name| sources(&of_crate(name)));
     assert_none("these print", lines_with(&folders.concat(), &["println!(", "eprintln!(", "print!(", "eprint!("]));
 }
 
 /// The only presenter files that name `explain`: the one that requests explanations, and the one that reads traces for
 /// exports.
-const DOORS_TO_EXPLAIN: [&str; 2] = ["crates/tardy/src/archives/explaining.rs", "crates/interchange/src/recorded.rs"];
+const DOORS_TO_EXPLAIN: [&str; 2] =
+    ["crates/tardy/src/archives/explaining.rs", "crates/exchange/interchange/src/recorded.rs"];
 
 #[test]
 fn causes_come_from_explain_alone() {
-    let folders = ["interchange", "report", "tardy", "words"].map(|name| sources(&format!("crates/{name}/src/")));
+    let folders = ["interchange", "report", "tardy", "words"].map(|name| sources(&of_crate(name)));
     let presenters: Vec<&str> = folders.concat().into_iter().filter(|name| !DOORS_TO_EXPLAIN.contains(name)).collect();
     let makers = ["use explain::", "::explain::", "Explanation {", "Finding {", "Claim {"];
     let found = lines_with(&presenters, &makers)
         .into_iter()
         .filter(|line| !line.contains("&Explanation") && !line.contains("super::explain::"));
     assert_none("these make up causes of their own", found.collect());
-    let named = lines_with(&["crates/interchange/src/recorded.rs"], &["explain::"]);
+    let named = lines_with(&["crates/exchange/interchange/src/recorded.rs"], &["explain::"]);
     let judging = named
         .into_iter()
         .filter(|line| !line.contains("explain::recording::") && !line.contains("explain::{Source, Stretch}"));
@@ -113,7 +112,7 @@ fn causes_come_from_explain_alone() {
 
 #[test]
 fn a_server_can_show_and_exchange_runs_without_the_command_line() {
-    let folders = ["interchange", "report", "server", "words"].map(|name| sources(&format!("crates/{name}/src/")));
+    let folders = ["interchange", "report", "server", "words"].map(|name| sources(&of_crate(name)));
     let of_the_command_line =
         ["clap::", "anyhow::", "IsTerminal", "std::env", "std::process", "io::stdout", "io::stderr"];
     assert_none("these belong to the command line", lines_with(&folders.concat(), &of_the_command_line));
@@ -121,7 +120,10 @@ fn a_server_can_show_and_exchange_runs_without_the_command_line() {
 
 #[test]
 fn the_archive_starts_no_process() {
-    assert_none("these do", lines_with(&sources("crates/archive/src/"), &["std::process", "std::net", "Command::new"]));
+    assert_none(
+        "these do",
+        lines_with(&sources("crates/core/archive/src/"), &["std::process", "std::net", "Command::new"]),
+    );
 }
 
 /// Every package that a package needs, according to Cargo.lock.

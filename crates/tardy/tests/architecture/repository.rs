@@ -41,6 +41,17 @@ pub fn text(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// Folder of a crate's sources, relative to the root: `crates/core/explain/src/`.
+pub fn of_crate(name: &str) -> String {
+    let folders = packages("Cargo.toml").into_iter().filter(|package| package["name"] == name).map(|package| {
+        let manifest = PathBuf::from(package["manifest_path"].as_str().expect("a package has a manifest"));
+        let folder =
+            manifest.parent().and_then(|folder| folder.strip_prefix(root()).ok()).expect("it is in the repository");
+        format!("{}/src/", folder.display())
+    });
+    folders.last().unwrap_or_else(|| panic!("there is no crate {name}"))
+}
+
 /// Lines inside the first code block of a document that is marked with `language`.
 pub fn code_block(document: &str, language: &str) -> Vec<String> {
     let mark = format!("```{language}");

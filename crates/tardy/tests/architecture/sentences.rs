@@ -20,19 +20,19 @@ const COMPARISONS: [&str; 12] = [
 
 /// Files that parse the output of a program or a kernel without codes, each in this one place, and what they parse.
 const FOREIGN: [(&str, &str); 14] = [
-    ("crates/ftrace/src/format.rs", "format files of the kernel's events"),
-    ("crates/ftrace/src/format/field.rs", "format files of the kernel's events"),
-    ("crates/ftrace/src/kernel_addresses.rs", "types in the format files of the kernel's events"),
-    ("crates/ftrace/src/latency_trace/head.rs", "the header of the kernel's latency tracers"),
-    ("crates/ftrace/src/trace_dat/reader/text_sections.rs", "option names of trace-cmd's files"),
-    ("crates/interchange/src/imports/cyclictest_text.rs", "what cyclictest prints"),
-    ("crates/machines/src/board/line.rs", "errors of a board's shell"),
-    ("crates/machines/src/board/serial/login.rs", "what boot loaders and logins print"),
-    ("crates/machines/src/labgrid/place.rs", "what labgrid-client prints"),
-    ("crates/machines/src/qemu/absences/processors.rs", "names in QEMU's answers"),
-    ("crates/machines/src/qemu/fake_machine.rs", "the command line of QEMU, for tests"),
-    ("crates/meter/src/environment/preemption.rs", "the kernel's version string"),
-    ("crates/meter/src/environment/processor.rs", "the kernel's list of vulnerabilities"),
+    ("crates/core/ftrace/src/format.rs", "format files of the kernel's events"),
+    ("crates/core/ftrace/src/format/field.rs", "format files of the kernel's events"),
+    ("crates/core/ftrace/src/kernel_addresses.rs", "types in the format files of the kernel's events"),
+    ("crates/core/ftrace/src/latency_trace/head.rs", "the header of the kernel's latency tracers"),
+    ("crates/core/ftrace/src/trace_dat/reader/text_sections.rs", "option names of trace-cmd's files"),
+    ("crates/exchange/interchange/src/imports/cyclictest_text.rs", "what cyclictest prints"),
+    ("crates/targets/machines/src/board/line.rs", "errors of a board's shell"),
+    ("crates/targets/machines/src/board/serial/login.rs", "what boot loaders and logins print"),
+    ("crates/targets/machines/src/labgrid/place.rs", "what labgrid-client prints"),
+    ("crates/targets/machines/src/qemu/absences/processors.rs", "names in QEMU's answers"),
+    ("crates/targets/machines/src/qemu/fake_machine.rs", "the command line of QEMU, for tests"),
+    ("crates/measure/meter/src/environment/preemption.rs", "the kernel's version string"),
+    ("crates/measure/meter/src/environment/processor.rs", "the kernel's list of vulnerabilities"),
     ("crates/tardy/src/verbs/record/traced.rs", "what QEMU prints about plugins"),
 ];
 

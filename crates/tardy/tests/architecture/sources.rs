@@ -5,7 +5,7 @@ use std::fs;
 
 const LINES_MAX: usize = 800;
 /// Names that say nothing about the contents.
-const DRAWERS: [&str; 7] = ["common", "core", "shared", "util", "utils", "helper", "helpers"];
+const DRAWERS: [&str; 6] = ["common", "shared", "util", "utils", "helper", "helpers"];
 /// Beginnings of paths that exist on one machine only. Split so that the test does not contain them itself.
 const MACHINE_PATHS: [[&str; 2]; 3] = [["/ho", "me/"], ["/ro", "ot/"], ["/wo", "rk/"]];
 

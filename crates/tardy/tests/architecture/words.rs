@@ -70,7 +70,7 @@ fn is_source(name: &str) -> bool {
 fn is_program(name: &str) -> bool {
     let is_test = name.ends_with("/tests.rs")
         || name.contains("/tests/")
-        || ["crates/prerequisites/", "crates/synthetic-run/"].iter().any(|tests| name.starts_with(tests));
+        || ["crates/proof/prerequisites/", "crates/proof/synthetic-run/"].iter().any(|tests| name.starts_with(tests));
     name.ends_with(".rs") && name.starts_with("crates/") && name.contains("/src/") && !is_test
 }
 

@@ -5,7 +5,7 @@ mod audit_intercepted_live;
 mod audit_live;
 mod audit_programs_live;
 #[cfg(feature = "lab")]
-#[path = "../../../tls/tests/encrypted/authority.rs"]
+#[path = "../../../lab/tls/tests/encrypted/authority.rs"]
 mod authority;
 mod bisect;
 mod check;
@@ -42,7 +42,7 @@ mod perfetto_reader;
 mod plan;
 #[cfg(feature = "lab")]
 #[allow(dead_code)]
-#[path = "../../../store/tests/lab/postgres.rs"]
+#[path = "../../../lab/store/tests/lab/postgres.rs"]
 mod postgres;
 mod pseudo_terminal;
 #[cfg(feature = "lab")]
@@ -58,7 +58,7 @@ mod roles_live;
 mod run;
 #[cfg(feature = "lab")]
 #[allow(dead_code)]
-#[path = "../../../store/tests/lab/s3.rs"]
+#[path = "../../../lab/store/tests/lab/s3.rs"]
 mod s3;
 mod saved;
 mod stimulus_board;

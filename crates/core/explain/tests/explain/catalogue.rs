@@ -1,0 +1,177 @@
+//! The catalogue matches its documentation: docs/reference/culprits.md is generated from it, and the corpus contains
+//! the proofs.
+
+use explain::culprits::proofs::{self, PROOFS};
+use explain::culprits::{CATALOGUE, Culprit, Proof};
+use explain::recording::{RecordedItem, Recording};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const INTRODUCTION: &str = "\
+# The culprits
+
+<!-- Written from crates/core/explain/src/recognise/culprits by UPDATE_GOLDEN=1 cargo test -p explain catalogue; do not edit. -->
+
+What `tardy explain` can name, in the order in which it asks: the first that fits gets the time, so the more specific
+stands before the more general. [How a spike is explained](../explanation/explaining.md) says what a finding must prove, and
+[adding a culprit](../how-to/adding-a-culprit.md) how this list grows.
+
+*Proof* says what recognising it rests on: a recorded trace in the corpus, a trace that was made up from what kernels
+record, or nothing yet. An unproven culprit is never more than a hint, and never makes a spike explained.
+";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+/// Cases named after a culprit: those with a trace of a real machine, and synthetic ones.
+fn cases(culprit: &Culprit) -> (usize, usize) {
+    let (mut real, mut made_up) = (0, 0);
+    for entry in std::fs::read_dir(root().join("corpus/explain")).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name == culprit.id || name.strip_prefix(culprit.id).is_some_and(|rest| rest.starts_with("--")) {
+            if entry.path().join("events.txt").exists() { made_up += 1 } else { real += 1 }
+        }
+    }
+    (real, made_up)
+}
+
+fn document() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    text += "\n| culprit | what it is | proof |\n|---|---|---|\n";
+    for culprit in CATALOGUE {
+        let _ =
+            writeln!(text, "| [{id}](#{id}) | {} | {} |", culprit.title, culprit.about.proof.words(), id = culprit.id);
+    }
+    for culprit in CATALOGUE {
+        let about = culprit.about;
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}.\n\n- Recognised: {}.\n- Proven by: {}.\n- Confirm: {}.\n- Fix: {}.\n- Kernel documentation: {}.\n- Proof: {}.\n",
+            culprit.id,
+            capitalised(culprit.title),
+            about.recognised,
+            proven_by(culprit),
+            about.confirm,
+            about.fix,
+            about.reading.iter().map(|title| format!("*{title}*")).collect::<Vec<_>>().join(", "),
+            about.proof.words()
+        );
+    }
+    text
+}
+
+fn proven_by(culprit: &Culprit) -> String {
+    let Some(proof) = proofs::of(culprit.id) else { return "nothing".into() };
+    let events: Vec<String> = proof.events.iter().map(|event| event.replace('|', " or ")).collect();
+    let events = if events.is_empty() { String::new() } else { format!("{}: ", events.join(", and ")) };
+    format!("{events}{}; {} at most", proof.shows, explain::confidence_word(proof.at_most))
+}
+
+/// Names of the events in a trace.
+fn recorded(trace: &[u8]) -> BTreeSet<String> {
+    let recording = Recording::open(trace);
+    let items = recording.cpus().into_iter().flat_map(|cpu| recording.items(cpu));
+    let names = items.filter_map(|item| match item {
+        RecordedItem::Event(event) => Some(event.name().to_owned()),
+        RecordedItem::Lost { .. } => None,
+    });
+    names.collect()
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[test]
+fn the_document_says_what_the_catalogue_says() {
+    let path = root().join("docs/reference/culprits.md");
+    let text = document();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        there == text,
+        "docs/reference/culprits.md is stale; UPDATE_GOLDEN=1 cargo test -p explain catalogue writes it again"
+    );
+}
+
+#[test]
+fn every_culprit_has_the_proof_it_claims() {
+    let mut wrong = Vec::new();
+    for culprit in CATALOGUE {
+        let (real, made_up) = cases(culprit);
+        let kept = match culprit.about.proof {
+            Proof::Real => real > 0,
+            Proof::MadeUp => made_up > 0 && real == 0,
+            Proof::Unproven => real == 0,
+        };
+        if !kept {
+            wrong.push(format!(
+                "{} claims {:?} and has {real} real and {made_up} made-up cases in corpus/explain",
+                culprit.id, culprit.about.proof
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_culprit_says_everything_once() {
+    let mut ids: Vec<&str> = CATALOGUE.iter().map(|culprit| culprit.id).collect();
+    ids.sort_unstable();
+    assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "two culprits have one identifier");
+    for Culprit { id, title, about, .. } in CATALOGUE {
+        let words = [*title, about.recognised, about.confirm, about.fix];
+        assert!(
+            words.iter().all(|words| !words.is_empty() && !words.ends_with('.')),
+            "{id}: empty, or ends with a dot"
+        );
+        assert!(!about.reading.is_empty(), "{id}: no kernel documentation");
+    }
+}
+
+#[test]
+fn every_culprit_has_one_line_that_says_which_events_prove_it() {
+    let mut ids: Vec<&str> = CATALOGUE.iter().map(|culprit| culprit.id).collect();
+    let mut lines: Vec<&str> = PROOFS.iter().map(|proof| proof.culprit).collect();
+    ids.sort_unstable();
+    lines.sort_unstable();
+    assert_eq!(ids, lines);
+    let meter = std::fs::read_to_string(root().join("crates/measure/meter/src/trace/events.rs")).unwrap();
+    let functions_only = ["function", "mm_page_alloc", "rss_stat"];
+    let known = |event: &str| functions_only.contains(&event) || meter.contains(&format!("\"{event}\""));
+    for proof in PROOFS {
+        let events = proof.events.iter().flat_map(|event| event.split('|'));
+        let unknown: Vec<&str> = events.filter(|event| !known(event)).collect();
+        assert!(unknown.is_empty(), "{}: nobody records {unknown:?}", proof.culprit);
+        let unproven = CATALOGUE.iter().any(|one| one.id == proof.culprit && one.about.proof == Proof::Unproven);
+        let hint = explain::confidence_word(proof.at_most) == "hint";
+        assert!(!unproven || hint, "{} is unproven and may be more than a hint", proof.culprit);
+    }
+}
+
+/// A case named after a culprit has the events that are documented to prove it.
+#[test]
+fn the_corpus_has_the_events_that_prove_its_culprits() {
+    let mut missing = Vec::new();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(root().join("corpus/explain")).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let of = |id: &str| name == id || name.strip_prefix(id).is_some_and(|rest| rest.starts_with("--"));
+        let Some(proof) = PROOFS.iter().find(|proof| of(proof.culprit)) else { continue };
+        let there = recorded(&std::fs::read(entry.path().join("trace.dat")).unwrap_or_default());
+        let flight = there.is_empty();
+        for event in proof.events.iter().filter(|_| !flight) {
+            seen += 1;
+            if !event.split('|').any(|one| there.contains(one)) {
+                missing.push(format!("{name} has no {event}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    assert!(seen > 100, "the corpus is gone");
+}
