@@ -43,13 +43,12 @@ pub fn text(name: &str) -> String {
 
 /// Folder of a crate's sources, relative to the root: `crates/core/explain/src/`.
 pub fn of_crate(name: &str) -> String {
-    let folders = packages("Cargo.toml").into_iter().filter(|package| package["name"] == name).map(|package| {
-        let manifest = PathBuf::from(package["manifest_path"].as_str().expect("a package has a manifest"));
-        let folder =
-            manifest.parent().and_then(|folder| folder.strip_prefix(root()).ok()).expect("it is in the repository");
-        format!("{}/src/", folder.display())
-    });
-    folders.last().unwrap_or_else(|| panic!("there is no crate {name}"))
+    let found = packages("Cargo.toml").into_iter().find(|package| package["name"] == name);
+    let package = found.unwrap_or_else(|| panic!("there is no crate {name}"));
+    let manifest = PathBuf::from(package["manifest_path"].as_str().expect("a package has a manifest"));
+    let folder =
+        manifest.parent().and_then(|folder| folder.strip_prefix(root()).ok()).expect("it is in the repository");
+    format!("{}/src/", folder.display())
 }
 
 /// Lines inside the first code block of a document that is marked with `language`.
