@@ -30,6 +30,7 @@ MIRI := meter:measure::ring meter:measure::books meter:kernel::shared_memory met
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
 RUST_SOURCES := $(shell find crates \( -name target -o -name tests -o -name fuzz \) -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
+CORE := $(notdir $(wildcard crates/core/*))
 RUST_TARGET_x86_64 := $(MUSL)
 RUST_TARGET_arm64 := aarch64-unknown-linux-musl
 RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
@@ -44,7 +45,7 @@ TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 BENCH_LAB_RUNS ?= 1000000
 
-.PHONY: docs help demo crates build meters test test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
+.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -71,6 +72,9 @@ meters: ## build the static meters for arm64, armhf and riscv64 in dist/bin/mete
 	$(MAKE) --no-print-directory $(METERS)-arm64 $(METERS)-armhf $(METERS)-riscv64
 
 test: test-machine lint test-ui test-rust ## everything that continuous integration runs
+
+test-core: $(TOOLS) ## build and test the crates of crates/core alone, for daily work (minutes)
+	$(TOOLS)/bin/cargo-nextest nextest run $(CORE:%=--package %)
 
 e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 MB once)
 	packaging/install-dependencies --e2e

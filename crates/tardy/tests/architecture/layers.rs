@@ -1,6 +1,6 @@
 //! The order of the modules within a crate, and where unsafe code is allowed.
 
-use crate::repository::{assert_none, code_block, files_ending, text};
+use crate::repository::{assert_none, code_blocks, files_ending, text};
 
 const METER: &str = "crates/measure/meter/src/";
 /// Where unsafe code is allowed: wrappers of system calls, workers that consist of system calls, a plugin's C interface,
@@ -33,7 +33,7 @@ fn module(name: &str) -> Option<&str> {
 #[test]
 fn modules_of_the_meter_use_those_below_them() {
     let document = text("crates/measure/meter/src/lib.rs").replace("//! ", "").replace("//!", "");
-    let listed = code_block(&document, "order").join(" ");
+    let listed = code_blocks(&document, "order").join(" ");
     let order: Vec<&str> = listed.split_whitespace().collect();
     let position = |module: &str| order.iter().position(|listed| *listed == module);
     let mut wrong = Vec::new();

@@ -43,19 +43,27 @@ pub fn text(name: &str) -> String {
 
 /// Folder of a crate's sources, relative to the root: `crates/core/explain/src/`.
 pub fn of_crate(name: &str) -> String {
-    let found = packages("Cargo.toml").into_iter().find(|package| package["name"] == name);
-    let package = found.unwrap_or_else(|| panic!("there is no crate {name}"));
+    static MEMBERS: LazyLock<Vec<Value>> = LazyLock::new(|| packages("Cargo.toml"));
+    let package =
+        MEMBERS.iter().find(|package| package["name"] == name).unwrap_or_else(|| panic!("there is no crate {name}"));
     let manifest = PathBuf::from(package["manifest_path"].as_str().expect("a package has a manifest"));
     let folder =
         manifest.parent().and_then(|folder| folder.strip_prefix(root()).ok()).expect("it is in the repository");
     format!("{}/src/", folder.display())
 }
 
-/// Lines inside the first code block of a document that is marked with `language`.
-pub fn code_block(document: &str, language: &str) -> Vec<String> {
+/// Lines inside the code blocks of a document that are marked with `language`.
+pub fn code_blocks(document: &str, language: &str) -> Vec<String> {
     let mark = format!("```{language}");
-    let inside = document.lines().skip_while(|line| *line != mark).skip(1).take_while(|line| *line != "```");
-    let lines: Vec<String> = inside.map(str::to_owned).collect();
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in document.lines() {
+        match inside {
+            true if line == "```" => inside = false,
+            true => lines.push(line.to_owned()),
+            false => inside = line == mark,
+        }
+    }
     assert!(!lines.is_empty(), "there is no block {mark}");
     lines
 }
