@@ -4,7 +4,7 @@ mod defect;
 
 use meter::journal::restore::{self, Leftovers};
 use meter::journal::{applied_directory, journal_directory};
-use meter::kernel::kept_memory::KeptMemory;
+use meter::kernel::kept_memory::ProcessMemory;
 use meter::methods::interrupt::keeper;
 use meter::methods::storage::fio::process as fio;
 use meter::{apply, facts};
@@ -33,7 +33,7 @@ usage:
 ";
 
 #[global_allocator]
-static MEMORY: KeptMemory = KeptMemory::new();
+static MEMORY: ProcessMemory = ProcessMemory;
 
 fn main() {
     defect::print_panics_as_lines();

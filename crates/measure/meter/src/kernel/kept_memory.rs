@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const SMALLEST: usize = 16;
 /// Larger blocks are for buffers that last as long as the run.
 const LARGEST: usize = 2 << 20;
-const CLASSES: usize = (LARGEST / SMALLEST).ilog2() as usize + 1;
+/// Classes of each doubling of the size, so that at most a fifth of a block is unused.
+const STEPS: usize = 4;
+const CLASSES: usize = STEPS * ((LARGEST / SMALLEST / STEPS).ilog2() as usize + 1);
 /// Most that is kept, in bytes.
 const KEPT_MAX: usize = 8 << 20;
 const ALIGN: usize = 16;
@@ -38,13 +40,29 @@ unsafe impl Send for Freed {}
 fn class_of(layout: Layout) -> Option<usize> {
     let size = layout.size().max(SMALLEST);
     let kept = size <= LARGEST && layout.align() <= ALIGN;
-    kept.then(|| (size.next_power_of_two() / SMALLEST).ilog2() as usize)
+    let units = size.div_ceil(SMALLEST);
+    let class = match units.checked_sub(STEPS + 1) {
+        None => units - 1,
+        Some(_) => {
+            let doublings = ((units - 1) / STEPS).ilog2() as usize;
+            STEPS * doublings + (units - 1 >> doublings)
+        }
+    };
+    kept.then_some(class)
 }
 
 /// What a block of a class really is.
 fn layout_of(class: usize) -> Layout {
     // SAFETY: the alignment is a power of two, and the size is far below isize::MAX.
-    unsafe { Layout::from_size_align_unchecked(SMALLEST << class, ALIGN) }
+    unsafe { Layout::from_size_align_unchecked(size_of_class(class), ALIGN) }
+}
+
+/// The size of the blocks of a class, in bytes.
+fn size_of_class(class: usize) -> usize {
+    match class.checked_sub(STEPS) {
+        None => (class + 1) * SMALLEST,
+        Some(above) => (STEPS + 1 + above % STEPS << above / STEPS) * SMALLEST,
+    }
 }
 
 impl KeptMemory {
@@ -61,14 +79,14 @@ impl KeptMemory {
         }
         // SAFETY: a block in a list is free, aligned to a word, and starts with the address that `keep` wrote.
         freed.0 = unsafe { block.cast::<*mut u8>().read() };
-        self.bytes.fetch_sub(SMALLEST << class, Ordering::Relaxed);
+        self.bytes.fetch_sub(size_of_class(class), Ordering::Relaxed);
         Some(block)
     }
 
     /// Returns whether it was kept.
     fn keep(&self, class: usize, block: *mut u8) -> bool {
         let Ok(mut freed) = self.classes[class].try_lock() else { return false };
-        let size = SMALLEST << class;
+        let size = size_of_class(class);
         if self.bytes.fetch_add(size, Ordering::Relaxed) + size > KEPT_MAX {
             self.bytes.fetch_sub(size, Ordering::Relaxed);
             return false;
@@ -80,8 +98,50 @@ impl KeptMemory {
     }
 }
 
+/// The allocator of the process that measures.
+static OF_PROCESS: KeptMemory = KeptMemory::new();
+
+/// [`KeptMemory`] as `#[global_allocator]`.
+#[derive(Debug)]
+pub struct ProcessMemory;
+
+/// Returns the free blocks of [`ProcessMemory`] to the system: before the measurement, while nobody is disturbed by it.
+pub fn release() {
+    OF_PROCESS.release();
+}
+
+// SAFETY: every call is one of an allocator that lives as long as the process.
+unsafe impl GlobalAlloc for ProcessMemory {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as promised by the caller.
+        unsafe { OF_PROCESS.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as promised by the caller.
+        unsafe { OF_PROCESS.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as promised by the caller.
+        unsafe { OF_PROCESS.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as promised by the caller.
+        unsafe { OF_PROCESS.realloc(block, layout, size) }
+    }
+}
+
 impl Drop for KeptMemory {
     fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl KeptMemory {
+    /// Returns all free blocks to the system.
+    fn release(&self) {
         for class in 0..CLASSES {
             while let Some(block) = self.take(class) {
                 // SAFETY: a block in a list is free, and was allocated with the layout of its class.
@@ -172,12 +232,12 @@ mod tests {
             let first = memory.alloc(layout(100_000));
             first.write_bytes(7, 100_000);
             memory.dealloc(first, layout(100_000));
-            let second = memory.alloc_zeroed(layout(70_000));
+            let second = memory.alloc_zeroed(layout(99_000));
             assert_eq!(second, first, "no block goes back to the kernel");
-            assert!(std::slice::from_raw_parts(second, 70_000).iter().all(|byte| *byte == 0));
-            let larger = memory.realloc(second, layout(70_000), 120_000);
+            assert!(std::slice::from_raw_parts(second, 99_000).iter().all(|byte| *byte == 0));
+            let larger = memory.realloc(second, layout(99_000), 110_000);
             assert_eq!(larger, first, "there is room");
-            memory.dealloc(larger, layout(120_000));
+            memory.dealloc(larger, layout(110_000));
         }
     }
 
@@ -228,6 +288,19 @@ mod tests {
             blocks.into_iter().for_each(|block| memory.dealloc(block, layout(LARGEST)));
         }
         assert_eq!(memory.bytes.load(Ordering::Relaxed), KEPT_MAX);
+    }
+
+    #[test]
+    fn blocks_are_large_enough_and_hardly_larger() {
+        let mut before = 0;
+        for size in (1..LARGEST).step_by(97).chain([LARGEST]) {
+            let class = class_of(layout(size)).unwrap();
+            let room = size_of_class(class);
+            assert!(class < CLASSES && class >= before && room >= size, "{size}: class {class} of {room}");
+            assert!(room - size < SMALLEST || room * 4 <= size * 5, "{size}: {room}");
+            before = class;
+        }
+        assert_eq!((class_of(layout(LARGEST + 1)), size_of_class(CLASSES - 1)), (None, LARGEST));
     }
 
     proptest! {

@@ -5,11 +5,15 @@
 
 use super::ring::Ring;
 use crate::gaps::NextDue;
+use crate::kernel::memory;
 use archive::histogram::{BUCKETS, Histogram, bucket_of};
 use archive::sample::{Sample, Second, Totals};
 use archive::spike::SpikeReason;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+
+/// Latencies from which a page fault while counting does not matter, in ns: the histogram above is seldom touched.
+const RARE_NS: i64 = 1 << 24;
 
 /// A spike announced by the measuring thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +92,12 @@ impl Books {
             snapshotter_rests_until_ns: AtomicI64::new(i64::MIN),
             snapshotter_busy,
         }
+    }
+
+    /// Gives back the memory of the buckets of very large latencies, until one is counted.
+    pub fn release_rare_buckets(&self) {
+        let first = bucket_of(RARE_NS).unwrap_or(BUCKETS);
+        memory::release_until_counted(&self.buckets[first..]);
     }
 
     /// Counts one sample; `true` if it is the largest so far. Measuring thread only.

@@ -27,7 +27,7 @@ use crate::environment::tree::Tree;
 use crate::environment::{self, OwnPriority};
 use crate::gaps::Gaps;
 use crate::journal::journal_directory;
-use crate::kernel::{clock, memory, scheduling};
+use crate::kernel::{clock, kept_memory, memory, scheduling};
 use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::{Control, Lines, Link};
 use crate::load_reports;
@@ -150,6 +150,9 @@ impl<'a> Session<'a> {
             self.equipment.loads.running.start_at(clock::monotonic_ns());
         }
         if self.settings.lock_memory {
+            // The description of the machine took more memory than anything that is still to come.
+            kept_memory::release();
+            memory::release_unwind_tables();
             memory::lock_new_memory_when_touched();
         }
         if let Some(audit) = &mut self.equipment.audit {

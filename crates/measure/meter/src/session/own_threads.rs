@@ -91,6 +91,9 @@ impl<'a> OwnThreads<'a> {
             } = station;
             fio = conduct.or(fio);
             let books = Arc::new(Books::beside(samples_capacity(settings), snapshotter_busy.clone()));
+            if settings.lock_memory {
+                books.release_rare_buckets();
+            }
             let marker = match snapshotter {
                 Some(armed) if armed.snapshotter.needs_marker() => {
                     Some(armed.snapshotter.marker().map_err(MeterProblem::NoSnapshotter)?)
