@@ -31,7 +31,7 @@ pub struct ExecutedBlock {
     pub halts: bool,
 }
 
-/// What a record lacks.
+/// A missing part of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlightGap {
     /// The bytes are not a flight record, or end within its header.

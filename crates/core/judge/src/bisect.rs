@@ -7,7 +7,7 @@ use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use words::amounts::percent;
 
-/// What a step showed of one candidate.
+/// The result of a step for one candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepVerdict {
@@ -39,7 +39,7 @@ pub enum Next {
     WrongEnd(usize, StepVerdict),
 }
 
-/// What to do next. `verdicts` has one entry per candidate, the good end first.
+/// The next step. `verdicts` has one entry per candidate, the good end first.
 pub fn next(verdicts: &[Option<StepVerdict>]) -> Next {
     let Some(last) = verdicts.len().checked_sub(1) else { return Next::Suspects(Vec::new()) };
     for (end, expected) in [(0, StepVerdict::Good), (last, StepVerdict::Bad)] {
@@ -82,7 +82,7 @@ pub fn rounds_least(confidence: f64) -> u32 {
         .unwrap_or(PAIRS_MAX as i32 + 1) as u32
 }
 
-/// What a verdict about a limit means for a step.
+/// The meaning of a verdict about a limit for a step.
 pub fn of_verdict(verdict: Verdict) -> StepVerdict {
     match verdict {
         Verdict::Pass => StepVerdict::Good,
@@ -91,7 +91,7 @@ pub fn of_verdict(verdict: Verdict) -> StepVerdict {
     }
 }
 
-/// What an experiment of the good end against a candidate shows. `worse_at_least` is the lower bound of the factor by
+/// The result of an experiment of the good end against a candidate. `worse_at_least` is the lower bound of the factor by
 /// which the bad end is worse; a candidate shown to be less worse than that does not contain the change.
 pub fn of_experiment(result: &ExperimentResult, worse_at_least: Option<f64>) -> (StepVerdict, String) {
     let sentence = &result.sentence;

@@ -88,7 +88,7 @@ pub struct CauseDifference {
     pub sentence: String,
 }
 
-/// What the counts of one run refer to.
+/// The run and the spikes that its counts refer to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CountedRun {
     pub wakeups: u64,
@@ -107,7 +107,7 @@ pub struct CausesDifference {
     pub b: CountedRun,
     /// Causes are counted in wake-ups later than this, in ns; `None` if they cannot be counted.
     pub counted_above_ns: Option<i64>,
-    /// What is counted, or why nothing is.
+    /// The counted things, or the reason that nothing is counted.
     pub counted: String,
     /// Changes first, then by the latency they cause.
     pub causes: Vec<CauseDifference>,
@@ -175,7 +175,7 @@ fn common_floor<'a>(floors: &'a [Floor; 2]) -> Result<i64, (&'static str, &'a st
     Ok(of("A", &floors[0])?.max(of("B", &floors[1])?))
 }
 
-/// What a sample is called in both runs.
+/// The word for a sample of both runs.
 fn word_of(a: CausesSide, b: CausesSide) -> SampleWord {
     let [of_a, of_b] = [a, b].map(|side| sample(side.of.summary));
     if of_a == of_b { of_a } else { SampleWord::default() }

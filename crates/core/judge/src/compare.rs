@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 /// A quantile is shown if at least this number of samples is expected above it.
 const SAMPLES_ABOVE_MIN: f64 = 25.0;
 
-/// What one run each can and cannot show, wherever two are shown.
+/// The limits of one run each, shown wherever two runs are shown.
 pub const NO_VERDICT: &str = "One run each is no verdict: it cannot separate a change from what differs between any two \
     runs of the same (10 to 20 % of p99.99 is usual). `tardy experiment` measures in randomised rounds to find out.";
 
-/// What two runs cannot show about the cost of a change.
+/// The reason that two runs give no interval for the cost of a change.
 pub const WORK_NO_INTERVAL: &str = "What the loads got done in a second, from their start to the end of the measurement. Of one \
     run each it is not known how much of a difference is scatter; `tardy experiment` measures that and gives an interval.";
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What differs. Stored under its display name.
+/// The kind of a difference. Stored under its display name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum DifferenceKind {
     #[serde(rename = "target")]

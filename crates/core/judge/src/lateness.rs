@@ -30,7 +30,7 @@ struct Stretch {
     suspect: bool,
 }
 
-/// What is known about a thread's wake-ups against a latency.
+/// A thread's wake-ups against a latency: certain and possible counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lateness {
     seconds: Vec<Stretch>,

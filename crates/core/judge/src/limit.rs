@@ -12,7 +12,7 @@ pub struct Rate {
     pub text: String,
 }
 
-/// What must hold.
+/// The requirement of a limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Requirement {

@@ -1,4 +1,4 @@
-//! What a run proves by its length, without any limit: what its maximum means, between which latencies its quantiles
+//! The proof of a run by its length, without any limit: the meaning of its maximum, the intervals in which its quantiles
 //! lie, and how likely the next late wake-up has a new cause.
 
 use crate::bounds::{new_maximum, time_needed, unseen_cause};
@@ -43,7 +43,7 @@ pub struct QuantileInterval {
     pub stretch_s: u32,
 }
 
-/// What one CPU's samples prove.
+/// The proof of one CPU's samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuProof {
     pub thread: u32,
@@ -81,7 +81,7 @@ pub struct NewCause {
     pub high: f64,
 }
 
-/// What a run proves.
+/// The proof of a run by its length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     pub hours: f64,
@@ -94,7 +94,7 @@ pub struct Proof {
     pub sentences: Vec<String>,
 }
 
-/// What a run proves; `None` if it measured nothing, or for an unknown time.
+/// The proof of a run; `None` if it measured nothing, or for an unknown time.
 pub fn proof(run: &Run, summary: &RunSummary, explanations: &[Explanation], confidence: f64) -> Option<Proof> {
     let length = summary.measured_ns.filter(|ns| *ns > 0)? as f64 / 3.6e12;
     let cpus: Vec<CpuProof> = run.threads.values().map(|thread| cpu_proof(run, summary, thread, confidence)).collect();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use words::amounts::{rough, time};
 
-/// What a figure counts. Stored as its `Display`.
+/// The unit of a figure. Stored as its `Display`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum Unit {
@@ -16,7 +16,7 @@ pub enum Unit {
     AnHour,
     /// `1/h`, in a comparison of two runs.
     PerHour,
-    /// What a load counts per second: `messages/s`.
+    /// Work of a load per second: `messages/s`.
     Work(String),
 }
 

@@ -28,7 +28,7 @@ use sentence::sentence;
 use serde::{Deserialize, Serialize};
 use words::vocabulary::watched_series;
 
-/// What a run shows about a limit.
+/// The verdict of a run about a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -100,7 +100,7 @@ pub struct CpuJudgement {
     pub because: Option<Remark>,
 }
 
-/// What a run shows about one limit.
+/// The judgement of a run by one limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     pub limit: Limit,
@@ -110,7 +110,7 @@ pub struct Judgement {
     /// The verdict and its evidence as a sentence.
     pub sentence: String,
     pub cpus: Vec<CpuJudgement>,
-    /// What prevents the machine from passing a real-time limit, accepted or not.
+    /// Reasons why the machine cannot pass a real-time limit, accepted or not.
     pub doubts: Vec<Doubt>,
     /// Losses, and other cautions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -16,7 +16,7 @@ use judge::machine::DoubtKind;
 use judge::verdict::{Judgement, Verdict, judge};
 use std::collections::BTreeMap;
 
-/// What a thread of a synthetic run observed in a second: maximum in ns, samples over the limit of the run, missed
+/// The observation of a synthetic thread in a second: maximum in ns, samples over the limit of the run, missed
 /// periods.
 type Seen = (i64, u32, u32);
 

@@ -111,7 +111,7 @@ fn push_judgement(summary: &RunSummary, text: &mut String) {
     }
 }
 
-/// What was recorded during the measurement; every event costs time.
+/// The events that were recorded during the measurement; every event costs time.
 pub fn tracing(summary: &RunSummary) -> String {
     if let Some(audit) = summary.settings.as_ref().and_then(|settings| settings.audit.as_ref()) {
         return match audit.interception {
@@ -162,7 +162,7 @@ fn singular(kind: &str) -> &str {
     kind.strip_suffix('s').unwrap_or(kind)
 }
 
-/// What was lost, with its amount.
+/// Every loss, with its amount.
 pub fn losses(summary: &RunSummary) -> Vec<String> {
     let loss = |loss: &archive::message::Loss| {
         let kind = loss.kind.to_string();

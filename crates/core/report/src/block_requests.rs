@@ -4,7 +4,7 @@ use archive::storage::{StorageAccount, StoragePhase, StorageRequest};
 use words::figures::{counted, latency};
 use words::printable::printable;
 
-/// What was divided, and the share of software.
+/// The number of divided requests, and the share of software.
 pub fn headline(account: &StorageAccount) -> String {
     let device = printable(&account.device.name);
     let scheduler = match account.device.scheduler.as_str() {
@@ -31,7 +31,7 @@ fn noun(account: &StorageAccount) -> &'static str {
     if account.fio.is_some() { "bio" } else { "request" }
 }
 
-/// What is and is not divided where fio makes the requests.
+/// The limits of the division where fio makes the requests.
 fn about_fio(account: &StorageAccount) -> Option<String> {
     let fio = account.fio?;
     let (requests, mean) = (counted(fio.requests, "request"), latency(fio.latency_ns_mean));
@@ -68,7 +68,7 @@ pub fn permille(part_ns: i64, whole_ns: i64) -> String {
     percent(u32::try_from(permille).unwrap_or(0))
 }
 
-/// What to know about the figures.
+/// Remarks about the figures.
 pub fn remarks(account: &StorageAccount) -> Vec<String> {
     let mut remarks = Vec::new();
     let left = account.requests.saturating_sub(account.split);
@@ -96,7 +96,7 @@ pub fn remarks(account: &StorageAccount) -> Vec<String> {
     remarks
 }
 
-/// What the events prove about a request.
+/// Causes that the events prove for a request.
 pub fn causes(request: &StorageRequest) -> Vec<String> {
     let words = |(cause, ns): &(archive::storage::StorageCause, Option<i64>)| match ns {
         Some(ns) => format!("{}: {}", cause.words(), latency(*ns)),

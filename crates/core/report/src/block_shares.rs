@@ -19,7 +19,7 @@ const LEGEND: i64 = 4;
 /// A run.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// What distinguishes it from the others.
+    /// The property that distinguishes this row from the others.
     pub label: String,
     pub account: StorageAccount,
 }

@@ -37,7 +37,7 @@ pub fn conditions_line(summary: &RunSummary) -> String {
     format!("Conditions: {}.", parts.collect::<Vec<_>>().join("; "))
 }
 
-/// What was measured, where it is not the wake-up by a timer.
+/// The measured path, unless it is the wake-up by a timer.
 pub fn method(summary: &RunSummary) -> Option<String> {
     let settings = summary.settings.as_ref().filter(|_| summary.imported.is_none())?;
     if settings.audit.is_some() {

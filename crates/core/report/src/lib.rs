@@ -24,7 +24,7 @@ pub mod watched;
 pub use png::{PngError, render_pngs, write_history_pngs};
 pub use template::content_security_policy;
 
-/// What pictures elsewhere share with those of the report.
+/// Parts that pictures elsewhere share with pictures of the report.
 pub mod picture {
     pub use crate::number::axis_time;
     pub use crate::plot::axis::Axis;

@@ -1,4 +1,4 @@
-//! What a page omits, by its code.
+//! Omissions of a page, by their code.
 
 use archive::problem::{Code, Definition, ProblemKind};
 use std::fmt;

@@ -35,7 +35,7 @@ pub fn clocks(other: &RoleSummary) -> String {
     }
 }
 
-/// What the round trip has beside the time on the target, by the medians of both.
+/// The part of the round trip outside of the target, by the medians of both.
 pub fn outside(summary: &RunSummary, other: &RoleSummary) -> Option<String> {
     let (here, there) = (summary.all_cpus.p50?, other.latency_ns.p50?);
     let (round_trip, residence) = match other.role {
@@ -59,7 +59,7 @@ pub fn outside(summary: &RunSummary, other: &RoleSummary) -> Option<String> {
     })
 }
 
-/// What is not as it should be with the other machine's figures.
+/// Reservations about the other machine's figures.
 pub fn reservations(other: &RoleSummary) -> Vec<String> {
     let mut said = Vec::new();
     if other.unanswered > 0 && other.role == RunRole::Stimulus {

@@ -17,17 +17,17 @@ pub fn whose(board: &StimulusBoardSummary) -> String {
     )
 }
 
-/// What the other figures of the run are.
+/// The meaning of the run's other figures.
 pub const OTHERS: &str = "The figures of the CPUs are the target's own, by the target's clock: they start when its kernel sees the \
                           edge.";
 
-/// What is not in the figures.
+/// The samples that the figures lack.
 pub fn reservation(board: &StimulusBoardSummary) -> Option<&'static str> {
     (!board.board.complete)
         .then_some("The board did not end its measurement, so its last answers and its histogram are missing.")
 }
 
-/// What an overrun is.
+/// The meaning of an overrun.
 pub const OVERRUNS: &str =
     "An overrun is a stimulus without an answer in time, or a further period that a late answer took.";
 

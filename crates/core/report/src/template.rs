@@ -19,7 +19,7 @@ pub fn fill(title: &str, body: &str, data: &impl Serialize) -> String {
     [head, title, middle, body, before_data, &data, tail].concat()
 }
 
-/// What the page may load: its own script and styles, by their checksums.
+/// The sources that the page may load: its own script and styles, by their checksums.
 pub fn content_security_policy() -> &'static str {
     const BEFORE: &str = "http-equiv=\"Content-Security-Policy\" content=\"";
     let policy = TEMPLATE.split_once(BEFORE).and_then(|(_, rest)| rest.split_once('"'));

@@ -17,7 +17,7 @@ fn request(summary: &RunSummary) -> Option<&WatchSettings> {
     summary.settings.as_ref()?.watch.as_ref()
 }
 
-/// What it watched, as requested.
+/// The watched threads, as requested.
 pub fn whom(summary: &RunSummary) -> String {
     request(summary).map_or_else(|| "nothing".into(), WatchSettings::whom)
 }

@@ -26,7 +26,7 @@ impl Failure {
     }
 }
 
-/// What the program that delivers does itself with a message; returns whether it was taken.
+/// A channel of the program that delivers; returns whether it took the message.
 #[derive(Clone)]
 pub struct Program(pub Arc<dyn Fn(&ChangeReport) -> bool + Send + Sync>);
 

@@ -13,7 +13,7 @@ const ATTEMPT_MAX: Duration = Duration::from_secs(60);
 /// Another process tries after it. Longer than an attempt, so that a process that lives is alone.
 const LEASE: Duration = Duration::from_secs(180);
 
-/// What a pass did.
+/// The counts of a pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delivered {
     pub queued: u64,
@@ -25,7 +25,7 @@ pub struct Delivered {
 /// Queues and sends. A new destination gets changes that are found from now on.
 ///
 /// # Errors
-/// Those of the database; what was not recorded is sent again.
+/// Errors of the database; a message whose delivery was not recorded is sent again.
 pub async fn deliver(store: &Store, settings: &Settings, due: Due, now_unix_ns: i64) -> Result<Delivered, StoreError> {
     let start = Instant::now();
     let now = || now_unix_ns.saturating_add(i64::try_from(start.elapsed().as_nanos()).unwrap_or(i64::MAX));

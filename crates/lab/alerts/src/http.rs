@@ -72,7 +72,7 @@ impl Address {
     }
 }
 
-/// What a request carries.
+/// The body of a request.
 pub enum Body {
     Nothing,
     Json(String),

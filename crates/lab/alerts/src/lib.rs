@@ -5,7 +5,7 @@
 //!   however many look, and a lease for each attempt; [`store::alerts`] has both.
 //! * [`Message`] is what a message says, with hostile text made harmless for each format.
 //!
-//! What is sent: each attempt of a message has the same name. A process that dies after the receiver took a message and before that was
+//! Each attempt of a message has the same name. A process that dies after the receiver took a message and before that was
 //! recorded leaves a message that is sent again: issues and comments are looked for first, so there is one; webhooks and mail may come
 //! twice, with the same `X-Tardy-Alert` or `Message-ID`.
 

@@ -1,4 +1,4 @@
-//! What a message about a change says. Names of boards, kernels, loads and causes come from targets: each format gets them as text and
+//! The text of a message about a change. Names of boards, kernels, loads and causes come from targets: each format gets them as text and
 //! nothing else.
 
 use serde::Serialize;
@@ -66,7 +66,7 @@ impl Message {
         std::iter::once(&self.report.change).chain(&self.also)
     }
 
-    /// What there is to say, each with its name; texts are as the index has them.
+    /// The facts of the message, each with its name; texts are as the index has them.
     fn facts(&self) -> Vec<(&'static str, String)> {
         let ChangeReport { change, words, first, last_before } = &self.report;
         let is_worse = change.level_after > change.level_before;
@@ -109,7 +109,7 @@ impl Message {
         ]
     }
 
-    /// What records that the changes are known.
+    /// The commands that record that the changes are known.
     fn commands(&self) -> impl Iterator<Item = String> {
         self.changes().map(|change| format!("tardy store triage {} known", shown(&change.change)))
     }
@@ -148,7 +148,7 @@ impl Message {
         text
     }
 
-    /// What finds this message again where it was sent.
+    /// The mark by which this message is found again where it was sent.
     pub fn mark(&self) -> String {
         format!("tardy-alert {}", self.alert)
     }
@@ -176,7 +176,7 @@ fn extent(change: &Change) -> f64 {
     if extent.is_nan() { 0.0 } else { extent }
 }
 
-/// What a figure did.
+/// The movement of a figure.
 fn moved(change: &Change) -> String {
     let figure = &change.figure;
     let amount = |value: f64| if figure.starts_with('p') { time(value) } else { format!("{} an hour", rough(value)) };

@@ -32,7 +32,7 @@ pub struct Destination {
     pub from_the_start: bool,
 }
 
-/// What is wrong with the file of settings.
+/// An error in the file of settings.
 #[derive(Debug, Error)]
 pub enum SettingsError {
     #[error("failed to read {path}: {source}")]
@@ -76,7 +76,7 @@ impl Settings {
     /// Reads the file, and the secrets that it names.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// An error in the file.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let failed = |source| SettingsError::Read { path: path.to_owned(), source };
         if std::fs::metadata(path).map_err(failed)?.len() > BYTES_MAX {
@@ -89,7 +89,7 @@ impl Settings {
     /// The settings in a text; `path` is where it is from, and relative paths in it start in its folder.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// An error in the text.
     pub fn parse(text: &str, path: &Path) -> Result<Self, SettingsError> {
         let wrong = |error: toml::de::Error| {
             let at = error.span().map_or(0, |span| span.start).min(text.len());
@@ -136,7 +136,7 @@ impl Settings {
     /// Makes the destinations known to the index: they get changes that are found from now on.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn announce(&self, store: &Store, now_unix_ns: i64) -> Result<(), StoreError> {
         for Destination { name, from_the_start, .. } in &self.destinations {
             store.add_destination(name, if *from_the_start { i64::MIN } else { now_unix_ns }).await?;

@@ -62,7 +62,7 @@ impl Roots {
     /// How connections are made.
     ///
     /// # Errors
-    /// Those of [`Roots::pem`], and [`TlsError::NoAuthority`] where there is no certificate.
+    /// Errors of [`Roots::pem`], and [`TlsError::NoAuthority`] where there is no certificate.
     pub fn client(&self) -> Result<Arc<ClientConfig>, TlsError> {
         if let Some(client) = self.client.get() {
             return Ok(Arc::clone(client));
@@ -82,7 +82,7 @@ impl Roots {
     /// Encrypts a connection to a host, named without brackets, once its certificate is believed.
     ///
     /// # Errors
-    /// Those of [`Roots::client`], and of the handshake: an unknown authority, a certificate of another host.
+    /// Errors of [`Roots::client`], and of the handshake: an unknown authority, a certificate of another host.
     pub async fn connect<S>(&self, host: &str, stream: S) -> Result<TlsStream<S>, TlsError>
     where
         S: AsyncRead + AsyncWrite + Unpin,

@@ -17,7 +17,7 @@ pub enum CpuListError {
 /// The CPUs of a list, ascending. All of them are in `allowed`.
 ///
 /// # Errors
-/// What is wrong, and what to write instead.
+/// The error in the text, and a correct text.
 pub fn parse(text: &str, allowed: &[u32]) -> Result<Vec<u32>, CpuListError> {
     let (inverted, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let (counted, rest) = rest.strip_prefix('+').map_or((false, rest), |rest| (true, rest));

@@ -19,7 +19,7 @@ pub struct Parsed {
     pub operands: Vec<String>,
 }
 
-/// What is wrong with an option.
+/// An error in an option.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     #[error("unknown option {0}; `cyclictest --help` lists all")]

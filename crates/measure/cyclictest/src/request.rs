@@ -91,7 +91,7 @@ pub struct Request {
     pub notes: Vec<String>,
 }
 
-/// What is wrong with a value, or with a combination of options.
+/// An error in a value, or in a combination of options.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     #[error("{option} {text}: not a whole number")]

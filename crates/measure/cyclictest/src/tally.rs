@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 /// Capacity for samples that wait to be printed.
 const STREAM_CAPACITY: usize = 16_384;
 
-/// What is counted for one thread.
+/// The counts of one thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TallyRequest {
     pub nanoseconds: bool,

@@ -67,7 +67,7 @@ pub struct Shared {
 
 impl Shared {
     /// # Errors
-    /// Those of eventfd(2).
+    /// Errors of eventfd(2).
     pub fn new(tracemark: Option<(File, File)>) -> std::io::Result<Self> {
         Ok(Self {
             stop: AtomicBool::new(false),

@@ -41,7 +41,7 @@ pub fn wanted(request: &Request) -> Option<bool> {
 /// Creates and arms a snapshotter. Everything created is in the journal.
 ///
 /// # Errors
-/// What the kernel or the machine lacks, with the fix.
+/// The missing feature of the kernel or the machine, with the fix.
 pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result<Armed, Error> {
     if request.realtime_clock {
         return Err(Error::RealtimeTrace);

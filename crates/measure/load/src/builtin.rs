@@ -49,7 +49,7 @@ pub fn find(name: &str) -> Option<BuiltinLoad> {
     Some(BuiltinLoad { definition, room: *room, start: *start })
 }
 
-/// What runs under this name: its parts, or the load alone. Empty if there is no such load.
+/// The loads that run under this name: its parts, or the load alone. Empty if there is no such load.
 pub fn parts(name: &str) -> Vec<BuiltinLoad> {
     match load::builtin(name) {
         Some(load) if !load.parts.is_empty() => load.parts.iter().filter_map(|part| find(part)).collect(),

@@ -15,7 +15,7 @@ const TMPFS_MAGIC: i64 = 0x0102_1994;
 /// The owner of a younger directory may be about to lock it.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
-/// What a load needs from the file system.
+/// The need of a load for room in the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
     None,

@@ -94,7 +94,7 @@ pub enum Unusable {
 /// Whether the target has what the load needs.
 ///
 /// # Errors
-/// What is missing, with the fix.
+/// The missing thing, with the fix.
 pub fn check(name: &str, words: &[LoadWord]) -> Result<(), LoadError> {
     let Some((program, definition)) = find(name) else { return Err(LoadError::Unknown { name: name.into() }) };
     if let Some(missing) = program.executables.iter().find(|executable| path_of(executable).is_none()) {

@@ -98,7 +98,7 @@ struct Running {
     supervisor: Child,
     /// Carries the load's start instant. Closing it ends the load.
     control: Option<PipeWriter>,
-    /// What the load wrote to standard error.
+    /// The load's standard error.
     stderr: File,
     stall: StallDetector,
     reports_at_end: bool,

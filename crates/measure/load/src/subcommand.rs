@@ -25,7 +25,7 @@ struct Arguments {
     directory: Option<PathBuf>,
 }
 
-/// What is wrong with a command line.
+/// An error in a command line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum UsageError {
     #[error("name one load")]

@@ -31,7 +31,7 @@ use std::time::Duration;
 const WATCH_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 const END_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What one supervisor runs.
+/// The work of one supervisor.
 pub enum Work {
     Builtin {
         load: BuiltinLoad,

@@ -32,7 +32,7 @@ pub const SYMBOLS_PCI_SLOT: u8 = 0x11;
 /// Size of the number at the end of shared memory.
 pub const WRITTEN_BYTES: usize = 8;
 
-/// What a guest in virtual time does, completely known before it boots.
+/// The plan of a guest in virtual time, completely known before it boots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VirtualTimePlan {
     /// Host name for the guest.

@@ -31,7 +31,7 @@ pub fn answers_of_a_record(period_us: u32) -> u32 {
     PERIOD_US_MAX / period_us.clamp(1, PERIOD_US_MAX)
 }
 
-/// What a board measured since the record before.
+/// The measurements of a board since the record before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     pub sum_ns: u64,
@@ -57,7 +57,7 @@ impl Record {
         bytes
     }
 
-    /// What contradicts itself in it.
+    /// A contradiction within the record.
     fn contradiction(&self, answers_max: u32) -> Option<Contradiction> {
         let answers = u64::from(self.answers);
         if self.answers > answers_max {
@@ -159,7 +159,7 @@ impl Decoder {
     /// The next parts.
     ///
     /// # Errors
-    /// What contradicts the protocol; the parts before it are in `parts`. Nothing that comes later makes sense.
+    /// A contradiction of the protocol; the parts before it are in `parts`. Nothing that comes later makes sense.
     pub fn push(&mut self, mut bytes: &[u8], parts: &mut Vec<Part>) -> Result<(), Contradiction> {
         while !bytes.is_empty() {
             let wanted = match self.expected {

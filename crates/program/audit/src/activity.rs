@@ -1,4 +1,4 @@
-//! What one thread did, in order of time.
+//! The activity of one thread, in order of time.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Where a thread's loop starts and ends.
 //!
-//! What a thread does before its loop, as locking memory and opening devices, is right there; what it does when it ends
-//! does not matter. The loop lasts from its first wait after the settling time to its last wait. A thread that never
+//! A thread may lock memory and open devices before its loop, and may do anything when it ends: neither
+//! matters. The loop lasts from its first wait after the settling time to its last wait. A thread that never
 //! waits has no loop.
 
 use crate::activity::{Activity, Call};
@@ -19,7 +19,7 @@ pub struct Loop {
     pub number: i64,
 }
 
-/// What cycles did between their waits.
+/// The work of cycles between their waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Work {
     pub cycles: u64,

@@ -30,7 +30,7 @@ const REFUSED: [&str; 8] = ["clone", "clone3", "fork", "vfork", "execve", "exit"
 const DELAY_NS_MAX: u64 = 60_000_000_000;
 const NUMBERS: i64 = 512;
 
-/// What is wrong with a rule.
+/// An error in a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InjectionError {
     #[error("a rule is CALL: EFFECT, such as 'write: delay 2ms, 1 in 1000, seed 7' or 'read: EINTR'")]

@@ -1,4 +1,4 @@
-//! What an address and an open file of a process are.
+//! The meaning of an address and of an open file of a process.
 
 use archive::audit::{AuditDescription, AuditedProcess, Mapping};
 use serde::Serialize;

@@ -81,7 +81,7 @@ struct Reading {
     open: BTreeMap<i32, Open>,
 }
 
-/// What a thread is in the middle of.
+/// The call or fault that a thread is in the middle of.
 #[derive(Debug, Default)]
 struct Open {
     call: Option<Call>,
@@ -89,7 +89,7 @@ struct Open {
     in_fault: bool,
     /// Since when it waits, and whether uninterruptibly.
     out: Option<(i64, bool)>,
-    /// What the next stack belongs to.
+    /// The record to which the next stack belongs.
     stack_of: StackOf,
 }
 

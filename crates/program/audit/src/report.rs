@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Which threads are audited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Those with a real-time policy, or all if there is none.
+    /// Threads with a real-time policy, or all if there is none.
     RealTime,
     All,
 }
@@ -57,7 +57,7 @@ pub struct ThreadReport {
     pub cycles: Option<u64>,
     /// Length of its loop, in ns.
     pub loop_ns: Option<i64>,
-    /// What its cycles did between their waits; absent if no call was injected.
+    /// The work of its cycles between their waits; absent if no call was injected.
     pub work: Option<WorkByInjection>,
     /// Most frequent first.
     pub calls: Vec<CallCount>,
@@ -79,7 +79,7 @@ pub struct AuditReport {
     pub cut_off: bool,
     /// Events that the kernel of the target lacks, as `exceptions:page_fault_user`.
     pub events_absent: Vec<String>,
-    /// What recording a call with trace events costs the program, in ns; absent if it was not measured.
+    /// The cost for the program of recording a call with trace events, in ns; absent if it was not measured.
     pub cost_ns_per_call: Option<u64>,
     /// How the program recorded its own calls; absent if the kernel recorded them.
     pub interception: Option<InterceptionReport>,
@@ -160,7 +160,7 @@ fn intercepted(known: &Known<'_>, recorded: &Interception, frames: &mut Frames<'
     InterceptionReport { processes, patched, not_patched, lost, refusal, unpatched }
 }
 
-/// What is known of threads and processes, by number.
+/// The known threads and processes, by number.
 struct Known<'a> {
     machine: &'a str,
     threads: BTreeMap<i32, &'a AuditedThread>,

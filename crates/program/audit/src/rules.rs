@@ -29,7 +29,7 @@ const FINDINGS_MAX: usize = 10_000;
 pub struct Rule {
     /// Stable, for `--deny` and `--allow`.
     pub name: &'static str,
-    /// What a thread does, after its name in a sentence.
+    /// The habit of a thread, after its name in a sentence.
     pub title: &'static str,
     pub why: &'static str,
     pub instead: &'static str,
@@ -61,7 +61,7 @@ pub struct Habit {
     pub tid: i32,
     /// Name of the thread.
     pub thread: String,
-    /// What exactly: `write to /dev/pts/0`.
+    /// The exact call: `write to /dev/pts/0`.
     pub what: String,
     /// How often, in its loop; 0 for a state and not an event.
     pub count: u64,

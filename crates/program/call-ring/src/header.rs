@@ -1,4 +1,4 @@
-//! What precedes the rings: what the host asks of the library, and what the library reports.
+//! The header before the rings: the request of the host, and the report of the library.
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = at::UNPATCHED + UNPATCHED_MAX * UNPATCHED_BYTES;
@@ -31,7 +31,7 @@ pub mod at {
     pub const UNPATCHED: usize = RULE + super::RULES_MAX * super::RULE_BYTES;
 }
 
-/// What is done to calls of a number.
+/// The effect on calls of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// The call is made after this time.

@@ -21,7 +21,7 @@ pub mod at {
     pub const CALLERS: usize = 96;
 }
 
-/// What [`at::RETURNED`] is of a call that never returns, such as exit(2), or had not when the recording ended.
+/// The value of [`at::RETURNED`] for a call that never returns, such as exit(2), or had not when the recording ended.
 pub const NEVER: u64 = u64::MAX;
 /// Bit of [`at::NUMBER`]: a delay or an error was injected.
 pub const INJECTED: u32 = 1 << 31;

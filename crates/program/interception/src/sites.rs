@@ -39,7 +39,7 @@ pub struct Site {
     pub after: Vec<Instruction>,
 }
 
-/// What was found in a text.
+/// The findings in a text.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     pub sites: Vec<Site>,

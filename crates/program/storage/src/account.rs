@@ -45,7 +45,7 @@ pub struct Held {
     by_cgroup: Vec<(i64, i64)>,
 }
 
-/// What is divided.
+/// The kind of sample that is divided.
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted<'a> {
     Samples(&'a [Samples]),
@@ -203,7 +203,7 @@ impl Run<'_> {
         request
     }
 
-    /// Those of a thread that reach into a stretch; each list is ascending.
+    /// Stretches of a thread that reach into a stretch; each list is ascending.
     fn of_stretch<'a>(
         &self,
         all: &'a BTreeMap<i32, Vec<(i64, i64)>>,
@@ -217,7 +217,7 @@ impl Run<'_> {
         if self.may_look(found.len() as u64) { found } else { &[] }
     }
 
-    /// What holds requests before the device has them: a scheduler, unless the driver gave some back.
+    /// The layer that holds requests before the device has them: a scheduler, unless the driver gave some back.
     fn queue_cause(&self, parts: &[(&Part, Clip)]) -> StorageCause {
         let given_back = parts.iter().any(|(part, _)| part.requeued > 0);
         if !self.device.scheduler.is_empty() && !given_back { StorageCause::Scheduler } else { StorageCause::Queue }
@@ -347,7 +347,7 @@ fn union(stretches: impl Iterator<Item = (i64, i64)>) -> Vec<(i64, i64)> {
     stretches
 }
 
-/// What two ascending lists of stretches have in common; those of one list do not overlap.
+/// The intersection of two ascending lists of stretches; stretches of one list do not overlap.
 fn overlap(left: &[(i64, i64)], right: &[(i64, i64)]) -> Vec<(i64, i64)> {
     let (mut at_left, mut at_right) = (0, 0);
     let mut both = Vec::new();

@@ -22,7 +22,7 @@ pub fn threads(description: &StorageDescription, names: &BTreeMap<i32, String>) 
 }
 
 impl Run<'_> {
-    /// Those that start within a stretch and whose completion the trace shows, in the order of their start.
+    /// Bios that start within a stretch and whose completion the trace shows, in the order of their start.
     pub fn bios_of(&self, threads: &BTreeSet<i32>, parts: &[Part], within: Range<i64>) -> Vec<StorageRequest> {
         let own = parts.iter().filter(|part| threads.contains(&part.tid) && within.contains(&part.start_ns()));
         let mut bios: Vec<StorageRequest> = own.filter_map(|part| self.bio(part)).collect();

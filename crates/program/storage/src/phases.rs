@@ -7,7 +7,7 @@ use crate::parts::{Part, Stage};
 use crate::sleeps::Sleep;
 use archive::storage::StoragePhase;
 
-/// What the trace connects with a sample.
+/// The parts, sleeps and throttles that the trace connects with a sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Way<'a> {
     pub from_ns: i64,

@@ -39,7 +39,7 @@ impl Extent {
     }
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Queue(Extent),

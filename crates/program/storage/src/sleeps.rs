@@ -17,7 +17,7 @@ pub struct Sleep {
     pub throttled: bool,
 }
 
-/// What the events show of each thread, ascending.
+/// The sleeps of each thread, ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Threads {
     pub sleeps: BTreeMap<i32, Vec<Sleep>>,
@@ -28,7 +28,7 @@ pub struct Threads {
     pub plugs: BTreeMap<i32, Vec<(i64, i64)>>,
 }
 
-/// What the events show of the measuring threads, and of those that complete requests.
+/// The sleeps of the measuring threads, and of the threads that complete requests.
 pub fn of(recorded: &Recorded, tids: &[i32], completers: &BTreeSet<i32>) -> Threads {
     let mut threads = Threads::default();
     let mut open: BTreeMap<i32, Sleep> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What held a thread back before the device had a request of it.
+//! Delays of a thread before the device had a request of it.
 //!
 //! Neither a lack of free requests, nor writeback throttling, nor a limit of a cgroup has an event. The number of requests in use
 //! distinguishes the first two, and a thread of the kernel that submits for a sleeping one shows the third.

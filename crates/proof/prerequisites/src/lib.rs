@@ -25,7 +25,7 @@ pub enum Prerequisite<'a> {
 }
 
 impl Prerequisite<'_> {
-    /// What is missing, as a noun phrase.
+    /// The missing thing, as a noun phrase.
     fn missing(self) -> Option<String> {
         let (met, what) = match self {
             Self::Root => (is_root(), "root".to_owned()),

@@ -39,7 +39,7 @@ pub struct Board {
     thread: JoinHandle<io::Result<Seen>>,
 }
 
-/// What the board has seen when the connection ends.
+/// Counts of the board when the connection ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     pub period_us: u32,
@@ -57,7 +57,7 @@ impl Board {
     /// Starts a board on the loop-back interface.
     ///
     /// # Errors
-    /// Those of sockets.
+    /// Errors of sockets.
     pub fn start(wire: impl Wire + 'static, conduct: Conduct) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;

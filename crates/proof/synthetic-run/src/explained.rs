@@ -1,4 +1,4 @@
-//! What `tardy explain` would have stored of the spikes.
+//! Explanations of the spikes, as `tardy explain` would have stored them.
 
 use archive::explanation::{Confidence, Explanation, ExplanationStatus, Finding};
 

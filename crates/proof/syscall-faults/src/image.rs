@@ -37,7 +37,7 @@ impl Image {
     /// Makes an ext4 of this size in an empty directory and mounts it with these options. Needs root and a loop device.
     ///
     /// # Errors
-    /// Those of making, mounting and of the programs for both.
+    /// Errors of making and mounting, and of the programs for both.
     pub fn ext4(directory: &Path, megabytes: u64, options: &str) -> io::Result<Self> {
         let (file, mounted) = (directory.join("image"), directory.join("mounted"));
         File::create_new(&file)?.set_len(megabytes << 20)?;
@@ -56,7 +56,7 @@ impl Image {
     /// Cuts the power and mounts the image again.
     ///
     /// # Errors
-    /// Those of the ioctl and of mounting.
+    /// Errors of the ioctl and of mounting.
     pub fn cut_power(&self, journal: Journal) -> io::Result<()> {
         let flag: u32 = match journal {
             Journal::Written => 1,

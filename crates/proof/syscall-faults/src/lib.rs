@@ -22,7 +22,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
-/// What happens at a call.
+/// The effect on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// SIGKILL before the call has any effect.

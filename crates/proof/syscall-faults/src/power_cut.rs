@@ -111,7 +111,7 @@ impl Disk {
     /// Creates the files below `from` in the directory `to`. Files in a directory without a name are lost.
     ///
     /// # Errors
-    /// Those of creating files.
+    /// Errors of creating files.
     pub fn lay_out(&self, from: &Path, to: &Path) -> io::Result<()> {
         for (path, node) in &self.names {
             let Ok(inside) = path.strip_prefix(from) else { continue };

@@ -29,7 +29,7 @@ pub fn with_part(document: &str, part: &'static str, text: &str) -> Result<Strin
     Ok(format!("{before}<!-- {part}: {how} -->\n\n{}\n\n{end}{after}", text.trim()))
 }
 
-/// What is injected where, and what is right, as a table in Markdown.
+/// The injections, their places and their right answers, as a table in Markdown.
 pub fn experiments() -> String {
     let mut text = String::from("| experiment | where | how | right |\n|---|---|---|---|\n");
     for experiment in EXPERIMENTS {

@@ -6,7 +6,7 @@ pub use list::EXPERIMENTS;
 
 use crate::place::Place;
 
-/// What the log of an injector says of the time that the culprit had the CPU.
+/// The meaning of a logged length for the time that the culprit had the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     /// It had the CPU from begin to end, for as long as was requested.
@@ -23,7 +23,7 @@ pub enum Length {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Experiment {
     pub name: &'static str,
-    /// What the injector does, for the document.
+    /// The method of the injector, for the document.
     pub how: &'static str,
     /// Command of the injector, with its own options.
     pub injector: &'static str,
@@ -38,7 +38,7 @@ pub struct Experiment {
     /// Length where nothing is emulated; see [`Place::longer`].
     pub length_us: u64,
     pub pause_us: u64,
-    /// What is later than this is captured, where nothing is emulated.
+    /// The latency from which a wake-up is captured, where nothing is emulated.
     pub limit_us: i64,
     /// Set apart from other experiments with the same injector by what is drawn.
     pub seed: u64,
@@ -58,7 +58,7 @@ impl Experiment {
         self.parts.len().max(1) as u64
     }
 
-    /// What is asked of the injector at a place, in µs; of a mix the mean.
+    /// The length that the injector is asked for at a place, in µs; of a mix the mean.
     pub fn length_us_at(&self, place: Place) -> u64 {
         let parts: Vec<u64> = self.drawn_from().map(|part| part.length_us_at(place)).collect();
         match parts.len() as u64 {

@@ -6,7 +6,7 @@ use archive::absence::Absence;
 /// A stretch of CLOCK_MONOTONIC on the machine that was made late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Injection {
-    /// What was drawn, where an injector draws.
+    /// The drawn experiment, where an injector draws.
     pub drawn: Option<&'static Experiment>,
     pub begin_ns: i64,
     pub end_ns: i64,
@@ -46,7 +46,7 @@ impl Injection {
     }
 }
 
-/// What injectors had of their CPU where the host of their machine did not execute it all the time.
+/// The time that injectors had of their CPU where the host of their machine did not execute it all the time.
 pub fn as_executed(injections: &[Injection], absences: &[Absence], cpu: u32) -> Vec<Injection> {
     let executed = |injection: &Injection| {
         let own = absences.iter().filter(|absence| absence.cpu == cpu);

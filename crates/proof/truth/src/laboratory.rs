@@ -34,7 +34,7 @@ const UNFINISHED: &str = "unfinished";
 const TARGET: &str = "truth";
 const PRIORITY: u8 = 80;
 const INTERVAL_NS: u64 = 1_000_000;
-/// What is later than this is captured.
+/// Latency from which a wake-up is captured in an emulated machine.
 const LIMIT_NS_EMULATED: i64 = 2_000_000;
 const MARGIN_BEFORE_NS: u64 = 2_000_000;
 /// More than the injections of a mix: the least late ones are the first to be given up.
@@ -56,12 +56,12 @@ const SEEDS_APART: u64 = 1000;
 /// Control groups that an injector may have made: it is ended and cannot remove them.
 const CONTROL_GROUPS: [&str; 2] = ["/sys/fs/cgroup/cpu/tardy-truth", "/sys/fs/cgroup/freezer/tardy-truth"];
 
-/// What the laboratory works with.
+/// The files and programs of the laboratory.
 #[derive(Debug)]
 pub struct Laboratory {
     /// The injector, a static program.
     pub injector: PathBuf,
-    /// What `kernels/inject/build-for` left: for each series a target file and the kernel module.
+    /// The output of `kernels/inject/build-for`: for each series a target file and the kernel module.
     pub modules: PathBuf,
     /// Injections to make in each experiment.
     pub injections: u64,
@@ -149,7 +149,7 @@ impl Laboratory {
         Ok(())
     }
 
-    /// What is drawn in an experiment.
+    /// The seed of an experiment's draws.
     pub fn seed_of(&self, experiment: &Experiment) -> u64 {
         self.seed * SEEDS_APART + experiment.seed
     }
@@ -179,7 +179,7 @@ impl Laboratory {
 }
 
 impl Laboratory {
-    /// Those of foreign architectures lie beside this machine's, with the architecture behind their name.
+    /// The injector for an architecture. Injectors of foreign architectures lie beside this machine's, with the architecture behind their name.
     fn injector_for(&self, architecture: Architecture) -> PathBuf {
         if Architecture::of_host() == Some(architecture) {
             return self.injector.clone();

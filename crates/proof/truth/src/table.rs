@@ -11,7 +11,7 @@ const WRONG_PERCENT_MAX: f64 = 1.0;
 /// Fewer spikes of a kind show nothing.
 const MEASURED_MIN: usize = 10;
 
-/// What came of one experiment at one place.
+/// The result of one experiment at one place.
 #[derive(Debug)]
 pub struct Row {
     pub place: String,
@@ -21,7 +21,7 @@ pub struct Row {
     pub verdicts: Vec<Verdict>,
 }
 
-/// What came of all.
+/// The results of all experiments.
 #[derive(Debug, Default)]
 pub struct Table {
     pub rows: Vec<Row>,
@@ -62,7 +62,7 @@ impl<'a> Count<'a> {
         errors.get(errors.len() / 2).copied()
     }
 
-    /// What of the goal is not reached.
+    /// The part of the goal that is not reached.
     fn missed(&self) -> Option<&'static str> {
         let (measured, right) = (self.measured.len(), self.right());
         let percent = |part: usize, whole: usize| part as f64 * 100.0 / whole.max(1) as f64;
@@ -125,7 +125,7 @@ impl Table {
         self.by_kind().into_iter().filter_map(missed).collect()
     }
 
-    /// What was named at each place.
+    /// The named causes at each place.
     fn by_place(&self) -> String {
         let mut text = String::from(
             "| where | experiment | kind | injected | measured | right first | named first |\n|---|---|---|---|---|---|---|\n",

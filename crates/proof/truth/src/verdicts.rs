@@ -1,4 +1,4 @@
-//! What was said of each spike, against what is known of it.
+//! The named cause of each spike, against its known cause.
 
 use crate::experiments::{Experiment, Length};
 use crate::injection::{Injection, injected_ns, unsure_ns};
@@ -38,11 +38,11 @@ const NEVER_BY_THEMSELVES: &[&str] = &[
     "usb",
 ];
 
-/// What a machine of its own does not have either. On this one others may run what they like.
+/// Causes that a machine of its own does not have either. On this one others may run what they like.
 const ALONE: &[&str] =
     &["boosted-task", "other-rt-task", "rt-throttling", "thread-stopped", "tlb-shootdown", "text-patching"];
 
-/// What `tardy explain --json` says of one spike, as far as it matters here.
+/// The answer of `tardy explain --json` about one spike, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Account {
     pub spike: u32,
@@ -51,7 +51,7 @@ pub struct Account {
     pub findings: Vec<Finding>,
 }
 
-/// What is known of a spike.
+/// The known truth about a spike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
     /// At least half of it lies in injections.
@@ -64,7 +64,7 @@ pub enum Known {
     Uninjected,
 }
 
-/// What was said of a spike's cause.
+/// The named cause of a spike, judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     /// This culprit first, at *likely* or *certain*.

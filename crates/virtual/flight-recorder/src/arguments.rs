@@ -20,7 +20,7 @@ pub struct Arguments {
     pub stop: Option<u64>,
 }
 
-/// What is wrong with the arguments, and what to write instead.
+/// An error in the arguments, and the correct form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArgumentError {
     NoNumber { name: String, value: String },

@@ -23,7 +23,7 @@ const ADDRESS_BITS: u32 = 48;
 /// Writes the record.
 ///
 /// # Errors
-/// Those of `to`.
+/// Errors of `to`.
 pub fn write(ring: &Ring, code: &Code, marker: u64, last_instructions: u32, mut to: impl Write) -> io::Result<()> {
     to.write_all(&MAGIC)?;
     to.write_all(&VERSION.to_le_bytes())?;

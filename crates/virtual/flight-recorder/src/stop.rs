@@ -36,7 +36,7 @@ impl fmt::Display for NoStop {
     }
 }
 
-/// What QEMU has under a name.
+/// The address of a name in QEMU.
 fn symbol(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the name is a C string; a null handle means all that the program has loaded.
     let found = unsafe { qemu::dlsym(null_mut(), name.as_ptr()) };

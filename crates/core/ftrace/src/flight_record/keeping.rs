@@ -4,7 +4,7 @@ use super::{ADDRESS_BITS, ExecutedBlock, FlightRecord, HEADER_BYTES, INSTRUCTION
 use crate::kernel_symbols::SymbolText;
 use std::collections::BTreeSet;
 
-/// What a kept record needs in addition to the recorder's file.
+/// The additions of a kept record to the recorder's file.
 #[derive(Clone, Copy, Debug)]
 pub struct Keeping<'a> {
     /// The names of the kernel's functions.

@@ -31,7 +31,7 @@ pub struct TraceFile<'a> {
     pub metadata: Metadata,
     /// The top-level buffer first, usually the only one.
     pub buffers: Vec<Buffer<'a>>,
-    /// What could not be read, in file order.
+    /// Unreadable parts, in file order.
     pub gaps: Vec<Gap>,
 }
 

@@ -1,4 +1,4 @@
-//! What runs contribute to an experiment: their figures, loads and causes, in pairs.
+//! The contribution of runs to an experiment: their figures, loads and causes, in pairs.
 
 use super::{Metric, Scale};
 use crate::figure_name::FigureName;
@@ -8,7 +8,7 @@ use archive::histogram::Histogram;
 use archive::reader::Run;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one run contributes to a comparison.
+/// The contribution of one run to a comparison.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VariantFigures {
     pub values: BTreeMap<FigureName, f64>,

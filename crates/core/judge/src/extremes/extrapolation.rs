@@ -30,7 +30,7 @@ const PEAK_S_MAX: usize = 60;
 /// Largest share of seconds without a record.
 const MISSING_MAX: f64 = 0.01;
 
-/// What the tail of one thread's latencies shows about a longer time.
+/// The tail of one thread's latencies, extrapolated to a longer time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Median of the horizon's maximum in ns, with its interval.

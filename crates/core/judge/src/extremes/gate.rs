@@ -1,4 +1,4 @@
-//! What a series must be before anything is extrapolated from it: stationary, without memory, finely resolved.
+//! The conditions of extrapolating a series: stationary, without memory, finely resolved.
 
 use crate::refusal::{Change, Refusal};
 use crate::stationarity::{
@@ -15,7 +15,7 @@ const BLOCKS_MIN: usize = 30;
 /// With more blocks the tests, which compare all pairs, take too long, so blocks are lengthened.
 const BLOCKS_MAX: usize = 2000;
 
-/// What a test of a gate looks for.
+/// The property that a test of a gate checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateTestName {

@@ -23,7 +23,7 @@ const NO_WAY_TO_MEASURE: [(&str, bool); 15] = [
     ("--verbose", false),
 ];
 
-/// What must be equal for runs to be of one series: machine, loads, and the way to measure. Kernels may differ, because
+/// The properties that runs of one series share: machine, loads, and method of measuring. Kernels may differ, because
 /// a history exists to compare them.
 pub fn scenario(summary: &RunSummary) -> String {
     let machine = summary.environment.as_ref().map_or("", |environment| environment.hostname.as_str());

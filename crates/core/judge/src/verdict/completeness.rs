@@ -50,7 +50,7 @@ pub fn incomplete(run: &Run, summary: &RunSummary) -> Vec<Remark> {
     missing
 }
 
-/// What the user must know about the run: what degraded it, and what was lost.
+/// Cautions about the run: its degradations and its losses.
 pub fn cautions(run: &Run) -> Vec<Remark> {
     let degraded = run.problems.iter().filter(|problem| problem.severity == Severity::Degraded).map(Remark::from);
     let lost = run.losses.iter().filter(|loss| loss.count > 0);

@@ -58,7 +58,7 @@ fn place(decisive: &[&CpuJudgement], all: usize) -> String {
     }
 }
 
-/// What an occasion is. A reader who sees a maximum below the limit must learn which periods were late.
+/// The meaning of an occasion. A reader who sees a maximum below the limit must learn which periods were late.
 fn late(limit: &Limit, occasions: Option<Occasions>, word: SampleWord) -> String {
     let (Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. }) = &limit.requirement else {
         return "missed periods".into();

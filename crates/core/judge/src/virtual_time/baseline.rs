@@ -32,7 +32,7 @@ pub struct Baseline {
     pub idle_tolerance_ns: i64,
     /// Options of `tardy run` for all seeds, one word each.
     pub options: Vec<String>,
-    /// What the machine was built from.
+    /// The build inputs of the machine.
     #[serde(default)]
     pub ingredients: BTreeMap<String, String>,
     /// Without any load.
@@ -75,7 +75,7 @@ pub enum BaselineError {
     SeedTwice(u64),
 }
 
-/// What kind of thing moved.
+/// The kind of figure that moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriftKind {

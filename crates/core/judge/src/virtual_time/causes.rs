@@ -1,4 +1,4 @@
-//! What occupied the CPU and for how long, from the explanations of each seed's worst samples.
+//! The owners of the CPU and their times, from the explanations of each seed's worst samples.
 
 use super::SeedRun;
 use archive::explanation::{Explanation, ExplanationStatus};

@@ -4,7 +4,7 @@ use super::SeedRun;
 use archive::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 
-/// What two runs have in common.
+/// The relation of two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {

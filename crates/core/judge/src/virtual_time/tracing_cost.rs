@@ -1,5 +1,5 @@
-//! What the kernel's tracer cost a run in virtual time that was repeated with it, to the nanosecond, and from where on
-//! the two runs diverge.
+//! The cost of the kernel's tracer for a run in virtual time that was repeated with it, to the nanosecond, and the instant
+//! at which the two runs diverge.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// One of the first this many wake-ups of each run must be in both.
 const FIRST_WAKE_UPS: usize = 4;
 
-/// What tracing added.
+/// The time that tracing added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingCost {
     /// Number of wake-ups in both runs.

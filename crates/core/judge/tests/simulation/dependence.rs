@@ -46,7 +46,7 @@ const KINDS: [(&str, Together); 7] = [
     ("memory of ten seconds, AR(1) 0.9", Together::Memory(0.9)),
 ];
 
-/// What a run observed.
+/// The observation of a run.
 struct Seen {
     late: Vec<u32>,
     max_ns: Vec<i64>,

@@ -27,7 +27,7 @@ const SPIKE_NS: f64 = 21_300.0;
 const SPIKE_SCALE_NS: f64 = 8_000.0;
 const SPIKE_XI: f64 = 0.15;
 
-/// What distinguishes one run of the machine from another.
+/// The properties of one run of the machine that differ from those of another run.
 #[derive(Debug, Clone, Copy)]
 pub struct Character {
     pub body: f64,
@@ -97,7 +97,7 @@ impl Dice {
     }
 }
 
-/// What a thread of the machine counts.
+/// The counts of a thread of the machine.
 pub struct Counted {
     buckets: Vec<u64>,
     pub seconds: Vec<i64>,

@@ -56,7 +56,7 @@ fn is_audit(summary: &RunSummary) -> bool {
     summary.settings.as_ref().is_some_and(|settings| settings.audit.is_some())
 }
 
-/// What an audit found is not on this page: its recording is judged by the program that reads it.
+/// Says that findings of an audit are not on this page: the program that reads the recording judges it.
 fn audited() -> Markup {
     html! {
         p.validity role="note" {
@@ -192,7 +192,7 @@ fn limit(summary: &RunSummary) -> Markup {
     }
 }
 
-/// What was watched, and the meaning of a sample.
+/// The watched program, and the meaning of a sample.
 fn watched(summary: &RunSummary) -> Markup {
     html! {
         p { strong { "Watched: " } (said(whom(summary))) ". The kernel's view: the way back to user space is not in it." }
@@ -211,7 +211,7 @@ fn recorded(summary: &RunSummary) -> Markup {
     }
 }
 
-/// What a maximum does not mean, shown with every maximum.
+/// The limits of a maximum, shown with every maximum.
 fn caution(summary: &RunSummary) -> Markup {
     let word = vocabulary::sample(summary);
     html! {

@@ -1,4 +1,4 @@
-//! What the late wake-ups of the run have in common: their causes, CPUs, frequency and period.
+//! The common properties of the run's late wake-ups: their causes, CPUs, frequency and period.
 
 use super::super::number;
 use super::said;

@@ -1,4 +1,4 @@
-//! What was lost, what did not go as requested, and what the archive lacks. No loss is silent.
+//! Losses, departures from the request, and gaps of the archive. No loss is silent.
 
 use super::super::number;
 use super::said;

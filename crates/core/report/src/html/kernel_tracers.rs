@@ -1,4 +1,4 @@
-//! What the kernel's own tracers measured and recorded during the run.
+//! Results of the kernel's own tracers during the run.
 
 use super::super::number;
 use super::{latency_columns, said};

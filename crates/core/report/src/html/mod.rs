@@ -34,7 +34,7 @@ pub fn title(data: &ReportData) -> String {
     html! { (question(&data.summary)) " on " (target) "? " (data.summary.id) " – tardy" }.into_string()
 }
 
-/// What the page answers, without the machine.
+/// The question that the page answers, without the machine.
 fn question(summary: &RunSummary) -> String {
     let word = vocabulary::sample(summary);
     if word.is_wake_up() {

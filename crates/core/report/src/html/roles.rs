@@ -1,4 +1,4 @@
-//! What the other machine of a measurement has measured, beside the run's own figures.
+//! Figures of the other machine of a measurement, beside the run's own figures.
 
 use super::super::number;
 use super::{latency_columns, said};

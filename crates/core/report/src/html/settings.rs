@@ -35,7 +35,7 @@ pub fn section(summary: &RunSummary) -> Markup {
     }
 }
 
-/// What the source of an imported run states about it.
+/// Statements of an imported run's source about the run.
 fn stated(imported: &ImportedFrom) -> Markup {
     let time = |ns: Option<i64>| ns.map(|ns| html! { (words::calendar::utc(ns)) });
     html! {

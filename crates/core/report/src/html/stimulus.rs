@@ -1,4 +1,4 @@
-//! What an external board measured that gave the stimuli, beside the target's own figures.
+//! Figures of the external board that gave the stimuli, beside the target's own figures.
 
 use super::super::number;
 use super::{latency_columns, said};

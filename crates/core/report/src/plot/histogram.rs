@@ -18,13 +18,13 @@ const BOTTOM: f64 = 312.0;
 /// A count of one must be above the base line.
 const BASE: f64 = 0.5;
 
-/// What a picture shows.
+/// The content of a picture.
 struct Content<'a> {
     histograms: Vec<&'a [HistogramBar]>,
     names: Vec<String>,
     limit: Option<i64>,
     label: String,
-    /// What is counted, and what its latency is.
+    /// Labels of the axes: the counted things, and the meaning of their latency.
     axes: (&'static str, &'static str),
 }
 

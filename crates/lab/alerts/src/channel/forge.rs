@@ -13,7 +13,7 @@ use std::path::Path;
 use tls::Roots;
 use words::calendar::civil;
 
-/// What an earlier attempt left is among the newest of these.
+/// Newest messages among which a message of an earlier attempt is.
 const NEWEST: u32 = 100;
 /// How far the clock of a forge may be behind that of the index.
 const CLOCKS_NS: i64 = 600_000_000_000;
@@ -101,7 +101,7 @@ impl ForgeChannel {
         Ok(address_in(&serde_json::from_str(&made).unwrap_or_default()))
     }
 
-    /// What an earlier attempt left, if it did.
+    /// The message of an earlier attempt, if there is one.
     async fn found(&self, message: &Message, since_unix_ns: i64) -> Result<Option<String>, Failure> {
         let newest = match (self.kind, self.issue) {
             (Kind::Github, None) => format!("?state=all&sort=created&direction=desc&per_page={NEWEST}"),

@@ -1,4 +1,4 @@
-//! What receivers get.
+//! The formats that receivers get.
 
 use crate::lab::{HOSTILE, Lab, MINUTE_NS, START};
 use crate::mail::MailServer;
@@ -72,7 +72,7 @@ pub async fn every_destination_gets_one_message_and_hostile_names_stay_text(lab:
     assert!(all.iter().all(|alert| (alert.state, alert.attempts) == (AlertState::Sent, 1)), "{all:?}");
 }
 
-/// What of a line of Markdown is outside of its code spans, by the rule of CommonMark: a span ends at a row of as many backticks.
+/// The part of a line of Markdown outside of its code spans, by the rule of CommonMark: a span ends at a row of as many backticks.
 fn without_code_spans(line: &str) -> String {
     let (mut outside, mut rest) = (String::new(), line);
     while let Some(at) = rest.find('`') {

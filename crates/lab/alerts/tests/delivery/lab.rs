@@ -8,7 +8,7 @@ use std::sync::Arc;
 use store::{Address, Assessment, Store};
 use synthetic_run::SyntheticRun;
 
-/// What would be a link, a mention, a reference, HTML, a command, a new header and the end of a code span.
+/// A text that would be a link, a mention, a reference, HTML, a command, a new header and the end of a code span.
 pub const HOSTILE: &str = "pi`</code>`` @all #1 !1 <img src=x onerror=alert(1)> [x](http://evil)";
 /// Of the index when nothing has happened yet.
 pub const START: i64 = 1_000_000_000_000;

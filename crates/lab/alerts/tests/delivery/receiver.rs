@@ -27,7 +27,7 @@ impl Request {
 #[derive(Default)]
 struct State {
     requests: Vec<Request>,
-    /// What was posted to each path.
+    /// The posts to each path.
     posted: BTreeMap<String, Vec<Value>>,
     /// Status of answers, instead of success.
     status: Option<&'static str>,

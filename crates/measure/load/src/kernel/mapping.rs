@@ -13,7 +13,7 @@ pub struct Mapping {
 
 impl Mapping {
     /// # Errors
-    /// Those of mmap(2).
+    /// Errors of mmap(2).
     pub fn new(bytes: usize) -> io::Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new private mapping at an address of the kernel's choice.
@@ -45,7 +45,7 @@ impl Mapping {
     /// Removes and restores the permission to write.
     ///
     /// # Errors
-    /// Those of mprotect(2).
+    /// Errors of mprotect(2).
     pub fn toggle_write_permission(&mut self) -> io::Result<()> {
         let start = self.start.as_ptr().cast();
         // SAFETY: no reference into the mapping exists, and nothing writes to it before it is writable again.

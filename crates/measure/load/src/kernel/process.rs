@@ -13,7 +13,7 @@ const PANICKED: i32 = 101;
 /// Must be called from a single-threaded process. `name` is shown in traces, at most 15 characters.
 ///
 /// # Errors
-/// Those of fork(2).
+/// Errors of fork(2).
 pub fn fork_worker(name: &str, work: impl FnOnce() -> i32) -> io::Result<Pid> {
     let supervisor = getpid();
     let name = CString::new(name).unwrap_or_default();
@@ -34,7 +34,7 @@ pub fn fork_worker(name: &str, work: impl FnOnce() -> i32) -> io::Result<Pid> {
 /// Forks a process that runs `work`, and waits for its end. Must be called from a single-threaded process.
 ///
 /// # Errors
-/// Those of fork(2).
+/// Errors of fork(2).
 pub fn fork_and_wait(work: impl FnOnce()) -> io::Result<()> {
     let child = fork(|| {
         work();
@@ -46,7 +46,7 @@ pub fn fork_and_wait(work: impl FnOnce()) -> io::Result<()> {
 /// Forks, executes a program with an empty environment and waits for its end; returns its exit status, if it has one.
 ///
 /// # Errors
-/// Those of fork(2). A program that cannot be executed ends with 127.
+/// Errors of fork(2). A program that cannot be executed ends with 127.
 pub fn execute_and_wait(program: &CStr, arguments: &[&CStr; 2]) -> io::Result<Option<i32>> {
     let arguments = [arguments[0].as_ptr(), arguments[1].as_ptr(), std::ptr::null()];
     let environment = [std::ptr::null()];

@@ -5,7 +5,7 @@ use std::io;
 /// Sets policy SCHED_OTHER. The C library of a static build does not implement the function for it.
 ///
 /// # Errors
-/// Those of sched_setscheduler(2).
+/// Errors of sched_setscheduler(2).
 pub fn set_normal_policy() -> io::Result<()> {
     // SAFETY: a structure of integers, for which zeros are valid; which fields it has differs between C libraries.
     let parameters: libc::sched_param = unsafe { std::mem::zeroed() };

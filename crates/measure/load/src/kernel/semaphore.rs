@@ -14,7 +14,7 @@ impl SemaphorePair {
     /// The side that goes first.
     ///
     /// # Errors
-    /// Those of mmap(2) and sem_init(3).
+    /// Errors of mmap(2) and sem_init(3).
     pub fn new() -> io::Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let bytes = 2 * size_of::<libc::sem_t>();
@@ -40,7 +40,7 @@ impl SemaphorePair {
     /// Waits for this side's turn and passes it on.
     ///
     /// # Errors
-    /// Those of sem_wait(3) and sem_post(3).
+    /// Errors of sem_wait(3) and sem_post(3).
     pub fn take_turn(self) -> io::Result<()> {
         // SAFETY: both were initialised by `new` and are never destroyed.
         while unsafe { libc::sem_wait(self.own) } != 0 {

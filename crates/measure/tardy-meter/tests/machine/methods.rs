@@ -132,7 +132,7 @@ fn every_method_keeps_the_trace_of_a_late_sample() {
     }
 }
 
-/// What a meter with these privileges reports of every method.
+/// The report of a meter with these privileges about every method.
 fn states(unprivileged: bool) -> Vec<MethodState> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -171,7 +171,7 @@ fn a_method_that_lacks_something_is_refused_with_what_the_list_says() {
     }
 }
 
-/// What a meter reports of every method in a container with an empty /dev.
+/// The report of a meter about every method in a container with an empty /dev.
 fn states_without_devices() -> Vec<MethodState> {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", "mount -t tmpfs none /dev && exec \"$0\" facts"]);

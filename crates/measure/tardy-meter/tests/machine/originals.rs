@@ -40,7 +40,7 @@ fn first_after_sleep<'a>(calls: &'a [(String, String)], names: &[&str]) -> Vec<&
     sleeps.filter_map(next).collect()
 }
 
-/// What the tests of the pairs need.
+/// The needs of the pairs' tests.
 macro_rules! require_pairs {
     () => {
         require!(

@@ -1,4 +1,4 @@
-//! What the machine's kernel lacks is reported before anything is measured.
+//! Features that the machine's kernel lacks are reported before anything is measured.
 
 use super::process::{Meter, short, traced};
 use archive::message::{Ending, Message, Severity};

@@ -19,7 +19,7 @@ pub fn check<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Sight<'a>> {
     subject.calls().filter_map(|call| Some(Sight::of_call(&RULE, call, subject_of(subject, call)?)))
 }
 
-/// What a call blocks on, in words.
+/// The object that a call blocks on, in words.
 fn subject_of(subject: &Subject<'_>, call: &Call) -> Option<String> {
     let name = subject.name_of(call);
     if FILE_SYSTEM.contains(&name) {

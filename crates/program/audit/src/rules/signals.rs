@@ -9,7 +9,7 @@ pub const RULE: Rule = Rule {
     instead: "Block all signals in this thread with pthread_sigmask and receive them in an ordinary one with signalfd or sigwaitinfo.",
 };
 
-/// Those that job control and debuggers send: the user's own doing.
+/// Signals of job control and debuggers: the user's own doing.
 const OF_JOB_CONTROL: [i32; 5] = [18, 19, 20, 21, 22];
 
 /// From 1 on, in the numbering of all architectures that are supported.

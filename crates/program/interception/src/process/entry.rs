@@ -21,7 +21,7 @@ unsafe extern "C" {
     pub fn tardy_interception_thread() -> *mut u8;
 }
 
-/// What [`calls::unusual`] decides.
+/// Decisions of [`calls::unusual`].
 pub mod action {
     /// Record the call as usual.
     pub const USUAL: u64 = 0;

@@ -1,4 +1,4 @@
-//! What a thread knows of its ring: a block in its thread-local storage, which starts as zeros.
+//! A thread's state for its ring: a block in its thread-local storage, which starts as zeros.
 //!
 //! A thread takes a ring at its first call. The block is read and written by its own thread only, at times by a signal
 //! handler in between, so the fields are atomics without ordering.
@@ -63,7 +63,7 @@ pub struct Block {
     pub patience: AtomicU32,
 }
 
-/// What the call that is under way starts, if anything.
+/// The child that the current call starts, if any.
 pub mod child {
     pub const NONE: u32 = 0;
     /// A process with a copy of the memory.

@@ -1,4 +1,4 @@
-//! What the events of a request prove about its time.
+//! Proofs in the events of a request about its time.
 
 use super::*;
 

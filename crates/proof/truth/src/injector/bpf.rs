@@ -139,7 +139,7 @@ fn encode(&(code, destination, source, offset, constant): &Instruction) -> Vec<u
     [&[code, source << 4 | destination][..], &offset.to_le_bytes(), &constant.to_le_bytes()].concat()
 }
 
-/// What the system call is asked with, as the kernel lays it out.
+/// The attributes of the system call, as the kernel lays them out.
 #[derive(Default)]
 struct Attributes(Vec<u8>);
 

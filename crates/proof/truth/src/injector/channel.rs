@@ -7,7 +7,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
-/// What was sent once is received once.
+/// A channel that delivers each message once.
 pub enum Channel {
     Bytes { reading: File, writing: File },
     Futex(AtomicU32),

@@ -1,4 +1,4 @@
-//! What an injector does once, and when it did.
+//! A single disturbance, and its instants.
 
 use crate::cadence::Cadence;
 use crate::terms::Terms;

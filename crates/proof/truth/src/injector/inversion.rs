@@ -15,7 +15,7 @@ use std::thread::{self, Thread};
 const MIDDLE: i32 = 50;
 const UNIMPORTANT: i32 = 10;
 
-/// What the three share.
+/// The state that the three threads share.
 #[derive(Default)]
 struct Shared {
     lock: Lock,

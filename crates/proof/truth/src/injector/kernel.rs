@@ -15,7 +15,7 @@ pub fn now_ns() -> i64 {
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// What the calling thread has had of CPUs, in ns, without time that a hypervisor took. Only for threads that no more urgent one
+/// The CPU time of the calling thread, in ns, without time that a hypervisor took. Only for threads that no more urgent one
 /// pushes aside: see [`crate::switches`].
 pub fn held_ns() -> i64 {
     // SAFETY: a structure of integers, for which zeros are valid.

@@ -7,7 +7,7 @@ use crate::measured;
 use crate::terms::Terms;
 use std::io;
 
-/// That of the measuring thread.
+/// The priority of the measuring thread.
 const USUAL: i32 = 80;
 const BETWEEN: i32 = 50;
 const LOW: i32 = 10;

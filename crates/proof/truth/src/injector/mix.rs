@@ -9,7 +9,7 @@ use std::thread;
 
 /// An injector of a mix.
 pub struct Part {
-    /// What its injections are called in the log.
+    /// The name of its injections in the log.
     pub name: String,
     pub set_up: SetUp,
     pub terms: Terms,

@@ -170,7 +170,7 @@ impl OwnWakeups {
         Ok(Self((0..cpus.max(1)).map(of_cpu).collect::<io::Result<_>>()?))
     }
 
-    /// Those since the last call, ascending.
+    /// Instants since the last call, ascending.
     pub fn take(&self) -> Vec<i64> {
         let mut instants: Vec<i64> = self.0.iter().flat_map(samples_in).collect();
         instants.sort_unstable();

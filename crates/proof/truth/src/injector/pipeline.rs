@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::thread;
 
-/// What all threads of a chain share.
+/// The state that all threads of a chain share.
 #[derive(Default)]
 struct Computation {
     /// Number of the thread that computes; -1: none.

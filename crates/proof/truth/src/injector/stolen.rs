@@ -16,7 +16,7 @@ use std::{fs, hint, io, thread};
 
 /// More than two readings of the clock take.
 const INTERRUPTION_NS: i64 = 5_000;
-/// What is worth a note.
+/// Shortest gap that is worth a note.
 const GAP_NS: i64 = 100_000;
 /// Most of a gap that may have been charged for.
 const CHARGED_PERCENT_MAX: i64 = 10;
@@ -64,7 +64,7 @@ fn is_stolen(gap_ns: i64, own_ns: i64, beyond_its_turn_ns: i64) -> bool {
     (own_ns.max(0) + beyond_its_turn_ns.max(0)) * 100 <= gap_ns * CHARGED_PERCENT_MAX
 }
 
-/// What a thread has been charged in all, in ns. It does not run now, so none of its time is missing.
+/// The total charge of a thread, in ns. It does not run now, so none of its time is missing.
 fn charged_ns(thread: i32) -> io::Result<i64> {
     let path = format!("/proc/{thread}/schedstat");
     let text = fs::read_to_string(&path).map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))?;

@@ -1,4 +1,4 @@
-//! What an injector is asked for, its log, and the pauses between injections.
+//! The request to an injector, its log, and the pauses between injections.
 
 use crate::disturbance::Stretch;
 use crate::kernel::{now_ns, sleep_until};
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What is wrong with the words of an injector.
+/// An error in the words of an injector.
 #[derive(Debug)]
 pub enum TermsError {
     NoNumber { name: &'static str, text: String },
@@ -42,11 +42,11 @@ pub struct Terms {
     log_path: PathBuf,
     /// Kernel module of the injectors that need one.
     module: Option<PathBuf>,
-    /// What the injector does, where it has a choice.
+    /// The kind of disturbance, where the injector has a choice.
     pub kind: String,
     /// Threads of a chain.
     pub threads: usize,
-    /// What a mix draws from, `NAME:INJECTOR:KIND:THREADS:LENGTH_US` each.
+    /// The parts that a mix draws from, `NAME:INJECTOR:KIND:THREADS:LENGTH_US` each.
     pub parts: Vec<String>,
     /// Period of what the kernel rations, where that is to be changed.
     pub period_us: Option<i64>,

@@ -1,4 +1,4 @@
-//! What a file should contain but does not.
+//! A part that a file should contain but does not.
 
 use std::fmt;
 use std::io::ErrorKind;
