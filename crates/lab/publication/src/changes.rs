@@ -1,4 +1,4 @@
-//! What was changed, how often, and which names that were, for the user who publishes.
+//! Changes of a publication, with their counts and the changed names, for the user who publishes.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Names that are listed of one kind; more are counted.
 const LISTED_MAX: usize = 10_000;
 
-/// What happened to the values of one kind.
+/// The treatment of the values of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// Values that got a pseudonym.

@@ -1,4 +1,4 @@
-//! What a publication holds: the file `publication.json` in it.
+//! The contents of a publication: the file `publication.json` in it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 //! * [`package`] writes the file, [`verification`] checks and unpacks it.
 //! * [`openssh`] holds the formats of keys and signatures, so that `ssh-keygen -Y verify` checks a file as well.
 //!
-//! What no rule mentions is treated as text of unknown origin: of it only known words, numbers and units stay.
+//! A field that no rule mentions is treated as text of unknown origin: of it only known words, numbers and units stay.
 
 mod anonymous;
 mod changes;
@@ -32,7 +32,7 @@ pub const NAMESPACE: &str = "tardy-publication";
 pub const SUMS: &str = "SHA256SUMS";
 /// The signature of [`SUMS`].
 pub const SIGNATURE: &str = "SHA256SUMS.sig";
-/// What the publication holds, as [`Publication`].
+/// Name of the file that describes the contents, as [`Publication`].
 pub const DESCRIPTION: &str = "publication.json";
 /// How to check a publication without tardy.
 pub const README: &str = "README.txt";

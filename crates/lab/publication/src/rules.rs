@@ -6,7 +6,7 @@
 /// Version of the rules; a publication says by which it was made.
 pub const RULES_VERSION: u32 = 2;
 
-/// What happens to a value.
+/// The treatment of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Known words, numbers and units stay; every other word gets a pseudonym.
@@ -28,7 +28,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// What happens, for the documents.
+    /// The treatment in words, for the documents.
     pub fn words(self) -> &'static str {
         match self {
             Self::Text => "unknown words get a pseudonym",

@@ -368,7 +368,7 @@ pub fn severity_of_refusal(settings: &RunSettings) -> Severity {
     if settings.degrade { Severity::Degraded } else { Severity::Invalid }
 }
 
-/// What the kernel refused ends the run before it measures anything, unless it may be degraded: then it is noted.
+/// A refusal of the kernel ends the run before it measures anything, unless it may be degraded: then it is noted.
 ///
 /// # Errors
 /// The problem, unless the run may be degraded.

@@ -146,7 +146,7 @@ fn nothing_is_missed_after_the_last_cycle_that_was_asked_for() {
     assert_eq!((totals.cycles, totals.missed_periods), (100, 0));
 }
 
-/// What a thread waits for in its next period.
+/// The event that a thread waits for in its next period.
 #[derive(Debug, Clone, Copy)]
 enum Waits {
     /// An instant.

@@ -32,7 +32,7 @@ struct Elements<'a, 'b> {
 
 struct Members<'a, 'b> {
     anonymiser: &'a mut Anonymiser<'b>,
-    /// What the fields are named after; `None` for a map.
+    /// The container that the fields are named after; `None` for a map.
     container: Option<&'static str>,
     rule: Option<&'static Rule>,
     values: Map<String, Value>,

@@ -6,7 +6,7 @@ pub fn put(to: &mut Vec<u8>, bytes: &[u8]) {
     to.extend(bytes);
 }
 
-/// What is left of a message that is being read.
+/// The unread rest of a message.
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {

@@ -1,4 +1,4 @@
-//! What stays of sentences, and what does not.
+//! Parts of sentences that stay, and parts that do not.
 
 use super::*;
 

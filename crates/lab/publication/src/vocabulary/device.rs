@@ -4,7 +4,7 @@
 const NUMBERED: [&str; 11] = ["nvme", "mmcblk", "loop", "md", "zram", "ram", "nbd", "sr", "eth", "wlan", "can"];
 /// Classes that letters follow, and then the number of a partition.
 const LETTERED: [&str; 4] = ["sd", "vd", "hd", "xvd"];
-/// What may follow the number of a device, each with a number of its own.
+/// Suffixes that may follow the number of a device, each with a number of its own.
 const PARTS: [&str; 6] = ["n", "p", "c", "q", "boot", "gp"];
 const DIGITS_MAX: usize = 3;
 const LETTERS_MAX: usize = 2;
@@ -15,7 +15,7 @@ pub fn is_device(word: &str) -> bool {
     numbered || LETTERED.iter().any(|class| word.strip_prefix(class).is_some_and(is_lettered))
 }
 
-/// What follows the number at the start of a text.
+/// The text after the number at the start of a text.
 fn after_number(text: &str) -> Option<&str> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     (1..=DIGITS_MAX).contains(&digits).then(|| &text[digits..])

@@ -1,4 +1,4 @@
-//! What /proc shows of an audited program, collected over several looks: a program that ends leaves nothing behind.
+//! The state of an audited program in /proc, collected over several reads: a program that ends leaves nothing behind.
 
 use super::ThreadList;
 use crate::kernel::scheduling;

@@ -14,7 +14,7 @@ pub use recording::AuditRecording;
 /// Lists the threads of the program at this moment: number, process and name.
 pub type ThreadList = Box<dyn FnMut() -> Vec<AuditedThread>>;
 
-/// What is recorded of each thread. Kernels and architectures lack some.
+/// Events recorded of each thread. Kernels and architectures lack some.
 pub const EVENTS: &[(&str, &str)] = &[
     ("raw_syscalls", "sys_enter"),
     ("raw_syscalls", "sys_exit"),

@@ -140,7 +140,7 @@ impl AuditRecording {
         calls.file.get_or_insert_with(|| GrowingFile::begin(link, FileKind::AuditCalls)).append(link, &self.bytes);
     }
 
-    /// What a call costs more while it is recorded, in ns: the meter's own calls with and without. Nothing of it is sent.
+    /// The additional cost of a call while it is recorded, in ns: the meter's own calls with and without. Nothing of it is sent.
     fn cost_ns(&self) -> Option<u64> {
         self.trace.instance.set_event_pids(&[std::process::id() as i32]).ok()?;
         let bare_ns = calls_ns();

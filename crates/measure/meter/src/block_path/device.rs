@@ -26,7 +26,7 @@ pub fn of_all(paths: &[PathBuf]) -> Option<StorageDevice> {
     devices.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// What is mounted where a file system has a number without a device, as btrfs has.
+/// The mounted device where a file system has a number without a device, as btrfs has.
 fn mounted_from(major: u32, minor: u32) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(&format!("{major}:{minor}")))?;

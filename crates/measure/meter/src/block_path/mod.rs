@@ -20,11 +20,11 @@ enum Of {
     Switched,
     /// As the one that runs.
     Running,
-    /// What completes requests.
+    /// Anything that completes requests.
     Anything(&'static str),
 }
 
-/// What is recorded. Kernels lack some.
+/// Recorded events. Kernels lack some.
 const EVENTS: &[(&str, &str, Of)] = &[
     ("block", "block_bio_queue", Of::Device),
     ("block", "block_bio_backmerge", Of::Device),

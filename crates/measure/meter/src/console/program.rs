@@ -27,7 +27,7 @@ impl Running {
     /// Starts it with this input.
     ///
     /// # Errors
-    /// Those of starting a program.
+    /// Errors of starting a program.
     pub fn start(program: &str, arguments: &[String], input: &[u8]) -> io::Result<Self> {
         let mut child = Command::new(program)
             .args(arguments)

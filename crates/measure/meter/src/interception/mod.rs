@@ -119,7 +119,7 @@ impl Intercepted {
         left_out
     }
 
-    /// What the library reports of itself.
+    /// The library's report of itself.
     pub fn describe(&mut self, left_out: u64) -> Interception {
         self.read_owners();
         let mut header = vec![0; CONTROL_OFFSET];

@@ -90,7 +90,7 @@ impl JournalDirectory {
     /// A new, empty file in it; an existing file with this name is replaced.
     ///
     /// # Errors
-    /// Those of creating a file.
+    /// Errors of creating a file.
     pub fn create(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let create = || openat(&self.descriptor, name, flags, Mode::from_raw_mode(FILE_MODE));
@@ -146,13 +146,13 @@ impl JournalDirectory {
     }
 
     /// # Errors
-    /// Those of renaming a file.
+    /// Errors of renaming a file.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(renameat(&self.descriptor, from, &self.descriptor, to)?)
     }
 
     /// # Errors
-    /// Those of removing a file.
+    /// Errors of removing a file.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         Ok(unlinkat(&self.descriptor, name, AtFlags::empty())?)
     }

@@ -103,7 +103,7 @@ impl Entry {
     /// Undoes the change; undoing it twice is harmless. Returns whether there was anything left to undo.
     ///
     /// # Errors
-    /// What is still wrong, and how to fix it.
+    /// The remaining fault, and how to fix it.
     pub fn undo(&self, roots: &SettingRoots) -> Result<bool, UndoError> {
         match self {
             Self::Setting { path, .. } if !roots.contain(path) => Err(UndoError::NotASetting { path: path.clone() }),
@@ -198,7 +198,7 @@ pub fn write_setting(path: &Path, value: &str) -> std::io::Result<()> {
 /// which starts with a few bytes, cannot be used.
 ///
 /// # Errors
-/// Those of the kernel.
+/// Errors of the kernel.
 pub fn read_setting(path: &Path) -> std::io::Result<String> {
     const PIECE: usize = 64 << 10;
     let mut file = fs::File::open(path)?;

@@ -28,7 +28,7 @@ pub fn is_own(path: &Path) -> bool {
 /// Removes it; returns whether it was there.
 ///
 /// # Errors
-/// Those of the kernel.
+/// Errors of the kernel.
 pub fn remove(path: &Path) -> io::Result<bool> {
     // A link to a directory is no directory here, and is removed as a file.
     let is_directory = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());

@@ -30,7 +30,7 @@ fn no_address() -> io::Error {
 /// Gives a device to a driver for user space.
 ///
 /// # Errors
-/// What sysfs answers; the device may then have no driver.
+/// The answer of sysfs; the device may then have no driver.
 pub fn give_to_user_space(sys: &Path, address: &str, driver: &str) -> io::Result<()> {
     let device = device_directory(sys, address).ok_or_else(no_address)?;
     if driver_of(&device).as_deref() == Some(driver) {
@@ -51,7 +51,7 @@ pub fn give_to_user_space(sys: &Path, address: &str, driver: &str) -> io::Result
 /// Gives a device back to the driver that had it before. Returns whether there was anything left to do.
 ///
 /// # Errors
-/// What sysfs answers.
+/// The answer of sysfs.
 pub fn give_back(sys: &Path, address: &str, before: Option<&str>) -> io::Result<bool> {
     let device = device_directory(sys, address).ok_or_else(no_address)?;
     let bound = driver_of(&device);

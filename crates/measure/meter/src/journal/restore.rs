@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What to do with a journal whose changes could not all be undone.
+/// The treatment of a journal whose changes could not all be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
     /// Keep it, so that the next attempt finds them.

@@ -5,7 +5,7 @@ use ftrace::tracefs::TracefsError;
 use std::io;
 use std::path::PathBuf;
 
-/// What is still wrong, and how to fix it.
+/// A fault that remains, and how to fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     #[error(

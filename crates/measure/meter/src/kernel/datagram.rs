@@ -17,7 +17,7 @@ pub struct Datagram {
 /// Lets the kernel take down when it receives each datagram of the socket, before any thread wakes for it.
 ///
 /// # Errors
-/// Those of setsockopt(2).
+/// Errors of setsockopt(2).
 pub fn stamp(socket: &impl AsRawFd) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the option's value is one live `c_int`, as its length says.
@@ -40,7 +40,7 @@ struct Control([u8; 128]);
 /// Waits for a datagram with a byte at `offset`; `None` when the socket's limit of time passed, or for a shorter one.
 ///
 /// # Errors
-/// Those of recvmsg(2).
+/// Errors of recvmsg(2).
 #[inline]
 pub fn receive(socket: &impl AsRawFd, stamped: bool, offset: usize) -> io::Result<Option<Datagram>> {
     let mut bytes = [0u8; 64];

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Makes an open file refer to `target`, for every thread that holds it; its descriptor stays the same.
 ///
 /// # Errors
-/// Those of dup3(2).
+/// Errors of dup3(2).
 pub fn redirect(file: &File, target: &File) -> io::Result<()> {
     // SAFETY: both descriptors are open, held by `file` and `target`; the number of `file` stays its own, only what it
     // leads to changes.

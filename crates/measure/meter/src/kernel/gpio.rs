@@ -107,7 +107,7 @@ impl Line {
     }
 
     /// # Errors
-    /// Those of the driver.
+    /// Errors of the driver.
     #[inline]
     pub fn set(&self, high: bool) -> io::Result<()> {
         let values = LineValues { bits: u64::from(high), mask: 1 };
@@ -121,7 +121,7 @@ impl Line {
     /// Waits for an edge.
     ///
     /// # Errors
-    /// Those of read(2).
+    /// Errors of read(2).
     #[inline]
     pub fn edge(&self) -> io::Result<LineEdge> {
         let mut event = [0u8; EVENT_BYTES];

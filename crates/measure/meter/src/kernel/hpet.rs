@@ -42,7 +42,7 @@ pub struct Hpet {
 
 impl Hpet {
     /// # Errors
-    /// Those of the driver.
+    /// Errors of the driver.
     pub fn new(device: File) -> io::Result<Self> {
         let mut information = Information::default();
         // SAFETY: the request writes one `hpet_info`, which is live.
@@ -83,7 +83,7 @@ impl Hpet {
     /// Interrupts since the last call; waits if there were none.
     ///
     /// # Errors
-    /// Those of read(2).
+    /// Errors of read(2).
     #[inline]
     pub fn interrupts(&self) -> io::Result<u64> {
         let mut bytes = [0; size_of::<usize>()];

@@ -51,7 +51,7 @@ fn class_of(layout: Layout) -> Option<usize> {
     kept.then_some(class)
 }
 
-/// What a block of a class really is.
+/// The layout with which blocks of a class are allocated.
 fn layout_of(class: usize) -> Layout {
     // SAFETY: the alignment is a power of two, and the size is far below isize::MAX.
     unsafe { Layout::from_size_align_unchecked(size_of_class(class), ALIGN) }

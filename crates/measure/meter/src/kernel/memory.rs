@@ -27,7 +27,7 @@ pub fn lock_all() -> io::Result<()> {
 /// Whether this process may lock all its memory. Touches no page of it, and unlocks all of it again.
 ///
 /// # Errors
-/// Those of [`lock_all`].
+/// Errors of [`lock_all`].
 pub fn try_to_lock_all() -> io::Result<()> {
     match mlockall(ALL | MlockAllFlags::ONFAULT) {
         // Kernels before 4.4.

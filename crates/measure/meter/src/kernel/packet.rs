@@ -58,7 +58,7 @@ impl PacketSocket {
     /// Sends a frame of a type to an address.
     ///
     /// # Errors
-    /// Those of send(2), such as ENETDOWN.
+    /// Errors of send(2), such as ENETDOWN.
     pub fn send(&self, to: [u8; 6], sent_type: u16, payload: &[u8]) -> io::Result<()> {
         let mut frame = [0u8; FRAME_BYTES];
         frame[..6].copy_from_slice(&to);

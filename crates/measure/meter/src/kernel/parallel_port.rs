@@ -34,7 +34,7 @@ fn checked(answer: libc::c_int) -> io::Result<()> {
 
 impl ParallelPort {
     /// # Errors
-    /// Those of open(2) and of the requests; ENXIO if another driver has the port.
+    /// Errors of open(2) and of the requests; ENXIO if another driver has the port.
     pub fn claim(path: &Path) -> io::Result<Self> {
         let port = OpenOptions::new().read(true).write(true).open(path)?;
         let mut control = 0u8;
@@ -50,7 +50,7 @@ impl ParallelPort {
     /// Puts a byte on the data lines and pulses the strobe.
     ///
     /// # Errors
-    /// Those of the requests.
+    /// Errors of the requests.
     #[inline]
     pub fn send(&self, byte: u8) -> io::Result<()> {
         let write = |number: u32, value: u8| {
@@ -65,7 +65,7 @@ impl ParallelPort {
     /// Number of interrupts since the last call.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     #[inline]
     pub fn take_interrupts(&self) -> io::Result<u32> {
         let mut count: libc::c_int = 0;

@@ -23,7 +23,7 @@ impl PciWindow {
     /// Maps the start of a file such as `resource0`.
     ///
     /// # Errors
-    /// Those of open(2) and mmap(2): EINVAL of a resource that is no memory.
+    /// Errors of open(2) and mmap(2): EINVAL of a resource that is no memory.
     pub fn map(resource: &Path, bytes: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(resource)?;
         if file.metadata()?.len() < bytes as u64 {

@@ -215,7 +215,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// What the card made of the request.
+    /// The shape that the card granted.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -260,7 +260,7 @@ impl Stream {
     /// Starts the stream, after an xrun as well: with a buffer full of [`Stream::frames`], or an empty one.
     ///
     /// # Errors
-    /// Those of the requests.
+    /// Errors of the requests.
     pub fn start(&mut self) -> io::Result<()> {
         self.order(PREPARE)?;
         match self.shape.direction {

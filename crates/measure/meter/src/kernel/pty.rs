@@ -17,7 +17,7 @@ pub fn open_below(root: &Path) -> io::Result<File> {
 /// A new pair: what is written into one end comes out of the other one.
 ///
 /// # Errors
-/// Those of [`open_below`].
+/// Errors of [`open_below`].
 pub fn pair() -> io::Result<(File, File)> {
     let near = open_below(Path::new("/"))?;
     let unlocked: libc::c_int = 0;

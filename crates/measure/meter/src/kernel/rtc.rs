@@ -52,14 +52,14 @@ impl Rtc {
     }
 
     /// # Errors
-    /// Those of the driver.
+    /// Errors of the driver.
     pub fn switch_on(&self) -> io::Result<()> {
         // SAFETY: the request takes no argument.
         answer(unsafe { libc::ioctl(self.0.as_raw_fd(), PIE_ON as _, 0) })
     }
 
     /// # Errors
-    /// Those of the driver.
+    /// Errors of the driver.
     pub fn switch_off(&self) -> io::Result<()> {
         // SAFETY: the request takes no argument.
         answer(unsafe { libc::ioctl(self.0.as_raw_fd(), PIE_OFF as _, 0) })
@@ -74,7 +74,7 @@ impl Rtc {
     /// Periods since the last call; waits if there were none. The kernel writes a `long`.
     ///
     /// # Errors
-    /// Those of read(2).
+    /// Errors of read(2).
     #[inline]
     pub fn periods(&self) -> io::Result<u64> {
         let mut bytes = [0; size_of::<usize>()];

@@ -146,7 +146,7 @@ pub fn thread_id() -> i32 {
 /// Sets the timer slack of the calling thread to the minimum; it affects only SCHED_OTHER.
 ///
 /// # Errors
-/// Those of prctl(2).
+/// Errors of prctl(2).
 pub fn least_timer_slack() -> io::Result<()> {
     Ok(rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?)
 }

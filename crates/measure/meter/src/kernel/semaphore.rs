@@ -13,7 +13,7 @@ unsafe impl Sync for PosixSemaphore {}
 
 impl PosixSemaphore {
     /// # Errors
-    /// Those of sem_init(3).
+    /// Errors of sem_init(3).
     pub fn new() -> io::Result<Self> {
         // SAFETY: all-zero bytes are room for a semaphore; sem_init makes it one below.
         let semaphore = Box::new(UnsafeCell::new(unsafe { std::mem::zeroed() }));

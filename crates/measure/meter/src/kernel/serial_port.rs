@@ -23,7 +23,7 @@ const SPEED_BITS: u32 = 0x100f_100f;
 /// Major numbers of /dev/pts (Documentation/admin-guide/devices.txt of the kernel).
 const PSEUDO_TERMINALS: RangeInclusive<u32> = 136..=143;
 
-/// What using a port changes of it.
+/// The settings of a port that its use changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortSettings {
     /// Input, output, control and local modes of termios.
@@ -38,7 +38,7 @@ pub struct PortSettings {
 /// Opens a port without waiting for a carrier.
 ///
 /// # Errors
-/// Those of open(2); ENOTTY if it is no serial port.
+/// Errors of open(2); ENOTTY if it is no serial port.
 pub fn open_port(path: &Path) -> io::Result<File> {
     // Opening another device may do something: a watchdog starts to run.
     if !is_terminal_device(path)? {
@@ -74,7 +74,7 @@ pub fn lock(port: &File) -> io::Result<()> {
 /// The settings of a port as they are.
 ///
 /// # Errors
-/// Those of tcgetattr(3).
+/// Errors of tcgetattr(3).
 pub fn settings(port: &File) -> io::Result<PortSettings> {
     let now = tcgetattr(port)?;
     let code = |index| now.special_codes[index];
@@ -90,7 +90,7 @@ pub fn settings(port: &File) -> io::Result<PortSettings> {
 /// Every byte passes as it is and at once, at this speed.
 ///
 /// # Errors
-/// Those of tcsetattr(3), such as EINVAL for a speed that the port does not have.
+/// Errors of tcsetattr(3), such as EINVAL for a speed that the port does not have.
 pub fn set_raw(port: &File, baud: u32) -> io::Result<()> {
     let mut raw = tcgetattr(port)?;
     raw.make_raw();
@@ -108,7 +108,7 @@ pub fn set_raw(port: &File, baud: u32) -> io::Result<()> {
 /// Sets a port back and forgets what was not sent, which would delay the close.
 ///
 /// # Errors
-/// Those of tcsetattr(3).
+/// Errors of tcsetattr(3).
 pub fn restore(port: &File, before: &PortSettings) -> io::Result<()> {
     tcflush(port, QueueSelector::IOFlush)?;
     if let Some(flags) = before.flags {

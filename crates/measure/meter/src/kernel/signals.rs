@@ -8,7 +8,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 /// descriptor becomes readable when one of the first four arrives.
 ///
 /// # Errors
-/// Those of signalfd(2).
+/// Errors of signalfd(2).
 pub fn block_and_receive() -> io::Result<OwnedFd> {
     block_and_receive_also(&[], &[])
 }
@@ -16,7 +16,7 @@ pub fn block_and_receive() -> io::Result<OwnedFd> {
 /// Like [`block_and_receive`], with further signals to receive, and others that are only blocked.
 ///
 /// # Errors
-/// Those of signalfd(2).
+/// Errors of signalfd(2).
 pub fn block_and_receive_also(also: &[i32], blocked_only: &[i32]) -> io::Result<OwnedFd> {
     let mut blocked = empty_set();
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT].iter().chain(also) {
@@ -43,7 +43,7 @@ pub fn block_and_receive_also(also: &[i32], blocked_only: &[i32]) -> io::Result<
 /// Blocks a signal in the calling thread, and in those it starts later.
 ///
 /// # Errors
-/// Those of pthread_sigmask(3).
+/// Errors of pthread_sigmask(3).
 pub fn block_in_thread(signal: i32) -> io::Result<()> {
     let mut blocked = empty_set();
     add(&mut blocked, signal);
@@ -55,7 +55,7 @@ pub fn block_in_thread(signal: i32) -> io::Result<()> {
 /// Unblocks every signal in the calling thread, for a program that it is about to become.
 ///
 /// # Errors
-/// Those of pthread_sigmask(3).
+/// Errors of pthread_sigmask(3).
 pub fn unblock_all() -> io::Result<()> {
     let none = empty_set();
     // SAFETY: `none` is an initialised set; a null third argument asks for no old mask.

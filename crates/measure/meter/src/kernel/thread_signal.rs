@@ -18,7 +18,7 @@ pub struct Address {
 /// Blocks the signal in the calling thread, so that it can be waited for. Answers where to send it.
 ///
 /// # Errors
-/// Those of pthread_sigmask(3).
+/// Errors of pthread_sigmask(3).
 pub fn block() -> io::Result<Address> {
     signals::block_in_thread(SIGNAL)?;
     Ok(Address { pid: std::process::id() as i32, tid: scheduling::thread_id() })

@@ -150,7 +150,7 @@ impl VfioDevice {
     }
 
     /// # Errors
-    /// Those of pread(2).
+    /// Errors of pread(2).
     pub fn read(&self, register: u64) -> io::Result<u32> {
         let mut value = [0; 4];
         self.device.read_exact_at(&mut value, self.registers + register)?;
@@ -158,7 +158,7 @@ impl VfioDevice {
     }
 
     /// # Errors
-    /// Those of pwrite(2).
+    /// Errors of pwrite(2).
     #[inline]
     pub fn write(&self, register: u64, value: u32) -> io::Result<()> {
         self.device.write_all_at(&value.to_le_bytes(), self.registers + register)

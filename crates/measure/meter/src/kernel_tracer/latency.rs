@@ -46,7 +46,7 @@ impl LatencyTracer {
     /// Sets up the tracer in a new instance; it does not record yet.
     ///
     /// # Errors
-    /// What the kernel lacks or rejects.
+    /// The missing feature of the kernel, or its refusal.
     pub fn arm(
         instance: Instance,
         tracer: &'static Tracer,

@@ -14,7 +14,7 @@ const WAKEUP: &str = "stacktrace if function.function==hrtimer_wakeup";
 /// tracer takes time. Removing the instance undoes everything.
 ///
 /// # Errors
-/// What the kernel lacks or rejects.
+/// The missing feature of the kernel, or its refusal.
 pub fn arm(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal> {
     if asked.stack {
         record_stacks(instance)?;

@@ -35,7 +35,7 @@ pub fn latency_tracer(settings: &RunSettings) -> Option<&'static Tracer> {
 /// Creates the instances and sets the tracers. Everything created and changed is in the journal.
 ///
 /// # Errors
-/// What the kernel lacks or rejects.
+/// The missing feature of the kernel, or its refusal.
 pub fn arm(
     tracefs: &Tracefs,
     settings: &RunSettings,

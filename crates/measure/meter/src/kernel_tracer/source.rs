@@ -35,7 +35,7 @@ impl SourceReader {
     /// Sets the tracer of a new instance; it does not record yet.
     ///
     /// # Errors
-    /// What the kernel rejects.
+    /// The kernel's refusal.
     pub fn arm(instance: Instance, source: KernelSource, tracer: &Tracer, measured: &[u32]) -> Result<Self, Refusal> {
         instance.set_tracing_on(false)?;
         instance.set_clock("mono")?;

@@ -66,7 +66,7 @@ pub fn prepare<W: Write>(
 /// The kernel's tracers that run in addition to the snapshotter, armed; `None` if the run requests none.
 ///
 /// # Errors
-/// What this kernel lacks of an explicit request.
+/// The part of an explicit request that this kernel lacks.
 pub fn prepare_tracers<W: Write>(
     settings: &RunSettings,
     plan: &Plan,

@@ -53,7 +53,7 @@ pub struct Listening {
 
 impl Listening {
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn begin(spool: &Path) -> io::Result<Self> {
         let path = ledger::control(spool);
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;

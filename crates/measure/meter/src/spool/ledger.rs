@@ -18,7 +18,7 @@ pub fn control(spool: &Path) -> PathBuf {
 /// Records the run and the process that keeps it, `number.start.boot`.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub fn write_owner(spool: &Path, run: &str) -> io::Result<()> {
     let own = Header::of_this_process();
     fs::write(spool.join("run"), run)?;
@@ -40,7 +40,7 @@ pub fn is_kept(spool: &Path) -> bool {
 /// Records the meter's exit, `code N` or `signal N`, and the number of bytes; the last diagnostics follow.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub fn write_end(spool: &Path, how: &str, bytes: u64, words: &[String]) -> io::Result<()> {
     let partial = spool.join("end.partial");
     let mut text = format!("{how} bytes {bytes}\n");

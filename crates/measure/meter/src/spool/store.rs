@@ -28,7 +28,7 @@ impl Store {
     /// Creates an empty store.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn create(directory: &Path, limit_bytes: u64) -> io::Result<Self> {
         let stuffing = Some(stuffed(directory)?);
         Ok(Self { directory: directory.into(), limit_bytes, segments: VecDeque::new(), file: None, end: 0, stuffing })

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 /// Sends the lines of /proc/kallsyms for functions, without the larger part for data.
 ///
 /// # Errors
-/// Those of reading the file and writing to `to`.
+/// Errors of reading the file and writing to `to`.
 pub fn send(to: impl Write) -> io::Result<()> {
     copy_functions(BufReader::new(File::open("/proc/kallsyms")?), to)
 }

@@ -27,7 +27,7 @@ struct Maxima {
 /// The instances of a snapshotter whose filters list the watched threads.
 pub struct Recording {
     instances: Vec<Instance>,
-    /// Those of [`IN_FAULTS`] that the kernel has, if it has events for faults at all.
+    /// Events of [`IN_FAULTS`] that the kernel has, if it has events for faults at all.
     in_faults: Vec<&'static str>,
     tids: Vec<i32>,
     maxima: Option<Maxima>,

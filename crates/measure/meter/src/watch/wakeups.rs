@@ -17,9 +17,9 @@ const TIMERS_MAX: usize = 64;
 /// Addresses of the kernel functions that end a sleep.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TimerFunctions {
-    /// That of sleeping system calls and of waits with a time-out: such a timer ends with its sleep.
+    /// The function of timers of sleeping system calls and of waits with a time-out: such a timer ends with its sleep.
     pub sleep: u64,
-    /// Those of timer file descriptors and of POSIX timers, which outlive the wait for them; 0 if unknown.
+    /// The function of timers of file descriptors and of POSIX timers, which outlive the wait for them; 0 if unknown.
     pub timer_file: u64,
     pub posix_timer: u64,
     /// The addresses are hidden; the kernel filters timers of sleeps by name.

@@ -14,7 +14,7 @@ pub enum Passage {
     },
 }
 
-/// What is known of the passages on one CPU.
+/// The known passages on one CPU.
 #[derive(Debug, Default)]
 pub struct Ordinals {
     /// The kernel's count of the last passage that was reported, stamped or lost.

@@ -7,7 +7,7 @@ use rustix::thread::{ClockId, clock_nanosleep_absolute};
 /// Sleeps until `due_ns` of the clock and returns the instant that the thread read from it: one system call.
 ///
 /// # Errors
-/// Those of clock_nanosleep(2), except EINTR: a handled signal does not end the sleep.
+/// Errors of clock_nanosleep(2), except EINTR: a handled signal does not end the sleep.
 #[inline]
 pub fn wake_at(clock: ClockId, due_ns: i64) -> Result<i64, Errno> {
     let until = timespec(due_ns);

@@ -30,7 +30,7 @@ impl PosixTimer {
     /// A timer of the calling thread, not running yet.
     ///
     /// # Errors
-    /// Those of timer_create(2).
+    /// Errors of timer_create(2).
     pub fn new(clock: ClockId) -> io::Result<Self> {
         let mut id = MaybeUninit::uninit();
         // SAFETY: all-zero bytes are a valid `sigevent`; the fields that matter are set below.
@@ -50,7 +50,7 @@ impl PosixTimer {
     /// Starts it at an absolute instant of its clock with a fixed interval.
     ///
     /// # Errors
-    /// Those of timer_settime(2).
+    /// Errors of timer_settime(2).
     pub fn start(&self, first_due_ns: i64, interval_ns: i64) -> io::Result<()> {
         let convert = |ns| {
             let time = timespec(ns);
@@ -65,7 +65,7 @@ impl PosixTimer {
     /// Waits for the next expiry: one system call.
     ///
     /// # Errors
-    /// Those of sigwaitinfo(2), except EINTR.
+    /// Errors of sigwaitinfo(2), except EINTR.
     #[inline]
     pub fn wake(&self) -> io::Result<Expiry> {
         loop {

@@ -8,7 +8,7 @@ use rustix::thread::{ClockId, NanosleepRelativeResult, clock_nanosleep_relative}
 /// Reads the clock, sleeps for `interval_ns`, reads it again. Returns when the wake-up was due and when it was seen.
 ///
 /// # Errors
-/// Those of clock_nanosleep(2), except EINTR: the rest of the sleep follows.
+/// Errors of clock_nanosleep(2), except EINTR: the rest of the sleep follows.
 #[inline]
 pub fn wake_after(clock: ClockId, interval_ns: i64) -> Result<(i64, i64), Errno> {
     let due_ns = now_ns(clock).saturating_add(interval_ns);

@@ -14,7 +14,7 @@ const KIND_SECTION: u32 = 15;
 const HOOK: &str = "btf_trace_hrtimer_expire_entry";
 const PER_CPU: &str = ".data..percpu";
 
-/// What the program that records late interrupts reads.
+/// Offsets of the fields that the recording program reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offsets {
     /// Type number of the trace point.

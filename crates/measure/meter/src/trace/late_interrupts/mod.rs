@@ -1,6 +1,6 @@
-//! What late timer interrupts broke into, recorded by the kernel where it is a guest with a steal clock: user space or which function
-//! of the kernel, and how much time the hypervisor counts as stolen since the kernel last took it into account. It is what the
-//! events of a trace do not show, and what distinguishes masked interrupts from a host that was late.
+//! Records the code that late timer interrupts broke into, where the kernel is a guest with a steal clock: user space or a function
+//! of the kernel, and how much time the hypervisor counts as stolen since the kernel last took it into account. The events of
+//! a trace do not show this, and it distinguishes masked interrupts from a host that was late.
 //!
 //! A program of some tens of instructions at `hrtimer_expire_entry` reads the expiry and the clock; only of a late timer does
 //! it read more. Without the right to load it, or without the kernel's description of its types, there are no such records.
