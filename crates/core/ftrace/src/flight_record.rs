@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_missing_part_is_named() {
         let whole = file(9, 100, &[TICK, PROGRAM]);
         assert_eq!(FlightRecord::parse(&whole).gaps, [FlightGap::Forgotten(7)]);
         assert_eq!(

@@ -121,7 +121,7 @@ fn save(folder: &Path, bytes: &[u8]) -> PathBuf {
 }
 
 #[test]
-fn what_we_record_and_write_is_what_trace_cmd_reads() {
+fn trace_cmd_reads_our_files_the_same() {
     require!(Root, Tracefs, Program("trace-cmd"));
     let own = OwnInstance::new("write");
     record(&own.0);
@@ -191,7 +191,7 @@ fn our_text_of_events_is_that_of_the_kernel() {
 }
 
 #[test]
-fn what_trace_cmd_writes_is_read_the_same() {
+fn files_of_trace_cmd_are_read_the_same() {
     require!(Root, Tracefs, Program("trace-cmd"));
     let own = OwnInstance::new("convert");
     record(&own.0);
@@ -331,7 +331,7 @@ fn threads_can_be_left_out() {
 }
 
 #[test]
-fn what_the_kernel_rejects_comes_with_its_reason() {
+fn a_refusal_of_the_kernel_has_its_reason() {
     require!(Root, Tracefs);
     let own = OwnInstance::new("reject");
     let error = own.0.set_event_filter("sched", "sched_switch", "no_such_field == 1").unwrap_err().to_string();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_tested_is_gone_round_and_stays_suspect() {
+    fn untestable_candidates_are_skipped_and_stay_suspect() {
         use StepVerdict::{Bad, Good, Untestable};
         let list = [Good, Good, Untestable, Untestable, Bad, Bad];
         assert_eq!(search(&list).0, Next::Suspects(vec![2, 3, 4]));

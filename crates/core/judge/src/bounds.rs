@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_maximum_means() {
+    fn a_new_maximum_has_a_known_probability() {
         assert_eq!(new_maximum(24.0, 24.0), 0.5);
         near(new_maximum(24.0, 24.0 * 365.0), 0.997, 1e-3);
         assert_eq!(new_maximum(0.0, 0.0), 0.0);

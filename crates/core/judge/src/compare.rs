@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_against_it_is_said() {
+    fn differences_beside_the_change_are_cautions() {
         let (mut a, b) = (run(1, 100), run(2, 100));
         a.threads.clear();
         let comparison = compared_runs((&a, &[]), (&b, &[]));

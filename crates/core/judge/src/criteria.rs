@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_criterion_is_refused() {
+    fn a_wrong_criterion_is_refused() {
         for (text, why) in [
             ("{", "not a criteria file"),
             (r#"{"schema_version":"2.0","criteria":[]}"#, "2.0"),

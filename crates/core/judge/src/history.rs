@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_tools_measured_is_a_series_of_its_own() {
+    fn runs_of_other_tools_are_a_series_of_their_own() {
         let imported = |number: i64, tool: &str, command: &[&str]| {
             let mut run = run(number, 5e4, "6.1");
             run.summary.settings = None;

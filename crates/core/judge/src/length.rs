@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_for_ever_says_so() {
+    fn an_endless_test_is_named() {
         let never = needed(&limit(Requirement::Missed, "never"), 1, 0.95);
         assert!(never.lengths.is_empty() && never.sentence.contains("never"), "{}", never.sentence);
         let often = needed(&limit(Requirement::Missed, "1/s"), 1, 0.95);

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_limit_says_what_to_write() {
+    fn a_wrong_limit_is_refused_with_the_correct_form() {
         assert_eq!(limit("max < 100us"), Err(LimitError::Maximum));
         for text in
             ["", "latency", "latency < 100", "latency < 0us", "p < 1us", "p100 < 1us", "p0 < 1us", "jitter < 1us"]

@@ -45,7 +45,7 @@ mod tests {
     use crate::coin::Coin;
 
     #[test]
-    fn what_scatters_has_no_memory() {
+    fn independent_values_have_no_memory() {
         let mut coin = Coin::new(9);
         let scattered: Vec<i64> = (0..7200).map(|_| (coin.unit() * 1e5) as i64).collect();
         assert_eq!(of_latest(&scattered), Some(1));

@@ -66,7 +66,7 @@ mod tests {
 
     /// A change of the size that one series gives is found in series of the same kind.
     #[test]
-    fn what_would_be_found_is_found_as_often_as_said() {
+    fn power_is_as_stated() {
         let mut coin = Coin::new(12);
         for (count, level) in [(6, 0.05), (8, 0.05), (12, 0.04)] {
             let tests = 400;

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_comparison_is_refused() {
+    fn unpaired_figures_are_refused() {
         assert_eq!(SignFlip::of(&[]), Err(SignFlipError::Empty));
         assert_eq!(SignFlip::of(&[0.0; 21]), Err(SignFlipError::TooMany(21)));
         assert_eq!(SignFlip::of(&[1.0, f64::INFINITY]), Err(SignFlipError::NotFinite));

@@ -189,7 +189,7 @@ fn quantiles_are_judged_by_stretches_of_time() {
 }
 
 #[test]
-fn what_was_not_seen_may_still_come_for_a_second() {
+fn an_unseen_second_may_still_be_late() {
     let minute = judged(&run(60, 1, |_, _| (1, 0, 0)), "p99.99 < 100us", "1/h");
     assert_eq!(minute.verdict, Verdict::NotEnoughData, "{}", minute.sentence);
     assert!(minute.sentence.ends_with("8.82 h more like this would show less."), "{}", minute.sentence);
@@ -258,7 +258,7 @@ fn imported(mut run: Run) -> Run {
 }
 
 #[test]
-fn what_another_tool_does_not_say_is_unknown_and_not_zero() {
+fn missing_figures_of_another_tool_are_unknown() {
     let quiet = imported(run(4 * HOUR, 1, |_, _| (50_000, 0, 0)));
     let missed = judged(&quiet, "missed < 1/h", "1/h");
     assert_eq!(missed.verdict, Verdict::NoVerdict, "{}", missed.sentence);
@@ -346,7 +346,7 @@ fn a_machine_in_doubt_can_fail_but_not_pass() {
 }
 
 #[test]
-fn what_cannot_be_judged_says_why() {
+fn an_unjudgeable_run_has_a_reason() {
     let mut invalid = run(HOUR, 1, |_, _| (1, 0, 0));
     let text = "the load died".to_owned();
     invalid.problems.push(Problem { code: Default::default(), severity: Severity::Invalid, text, fix: String::new() });

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn a_missing_figure_is_stated() {
         assert_eq!(reservations(&other("serial")), [""; 0]);
         let broken = RoleSummary {
             unanswered: 2,

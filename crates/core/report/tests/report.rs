@@ -57,7 +57,7 @@ fn an_audit_refers_to_its_findings_and_does_not_call_its_trace_off() {
 }
 
 #[test]
-fn what_the_kernel_counted_is_drawn_and_in_a_table() {
+fn kernel_counters_are_drawn_and_in_a_table() {
     let data = report_data(&Shape::default());
     let html = markup(&render_html(&data));
     assert!(html.contains("id=\"counters\"") && html.contains("context switches a second"));
@@ -80,7 +80,7 @@ fn the_page_holds_the_data_the_pictures_draw() {
 }
 
 #[test]
-fn what_a_target_says_stays_text() {
+fn text_of_a_target_stays_text_on_the_page() {
     let page = render_html(&report_data(&named("hostile").unwrap()));
     let html = markup(&page);
     for markup in ["<script", "<img", "<svg onload", "<!--"] {

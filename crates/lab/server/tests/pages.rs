@@ -135,7 +135,7 @@ async fn planted_changes_are_found_where_they_are_and_nothing_is_found_elsewhere
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_people_decide_about_a_change_shows_at_the_next_look() {
+async fn a_decision_about_a_change_shows_on_the_next_page() {
     let lab = Lab::of_a_year().await;
     let scenario = lab.site.store().scenarios("pi-4").await.unwrap().remove(0).scenario;
     lab.site.store().find_changes(&scenario, 1).await.unwrap();

@@ -71,7 +71,7 @@ async fn a_plan_is_queued_and_cancelled_with_the_role_run_only() {
 }
 
 #[tokio::test]
-async fn what_is_no_plan_for_a_board_is_refused_with_its_reason() {
+async fn a_text_that_is_not_a_plan_for_a_board_is_refused_with_its_reason() {
     let lab = Lab::new().await;
     for (body, code) in [
         (json!({ "boards": ["pi"], "plan_name": "x", "plan": "a mistake" }), "server.plan-refused"),

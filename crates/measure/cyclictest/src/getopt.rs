@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn a_wrong_option_is_named() {
         let unknown = |option: &str| OptionError::Unknown(option.into());
         assert_eq!(parsed("-Z").unwrap_err(), unknown("-Z"));
         assert_eq!(parsed("-qä").unwrap_err(), unknown("-ä"));

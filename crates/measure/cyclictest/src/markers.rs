@@ -34,7 +34,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn what_is_written_after_letting_go_goes_nowhere() {
+    fn a_released_marker_writes_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("marker");
         let mut markers = Markers::default();

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_printed_in_time_is_counted() {
+    fn samples_not_printed_in_time_are_counted() {
         let tally = Tally::new(&TallyRequest { stream: true, ..TallyRequest::default() });
         for cycle in 0..STREAM_CAPACITY as u64 + 5 {
             tally.count(cycle, 0, 0, 0);

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_both_are_counted() {
+    fn bytes_are_written_read_and_counted() {
         let directory = tempfile::tempdir().expect("a directory");
         let file = place::nameless_file(directory.path()).expect("a file");
         let mut block = aligned_block().expect("memory");

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_missing_program_is_named() {
         assert!(path_of("sh").is_some() && path_of("no-such-program-anywhere").is_none());
         let error = check("nonsense", &[]).expect_err("no such program");
         assert!(matches!(error, LoadError::Unknown { .. }));

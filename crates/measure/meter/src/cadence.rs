@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_recurs_is_due_at_once_and_an_interval_after_each_time() {
+    fn a_recurring_task_is_due_at_once_and_an_interval_after_each_time() {
         let mut every = Every::new(100);
         let due: Vec<i64> = (0..400).step_by(30).filter(|now_ns| every.is_due(*now_ns)).collect();
         assert_eq!(due, [0, 120, 240, 360]);

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fell_or_is_new_is_left_out() {
+    fn counters_that_fell_or_are_new_are_left_out() {
         let look = |switches, interrupts: &[(u32, u64)]| Look {
             context_switches: switches,
             interrupts: interrupts.iter().copied().collect(),

@@ -60,7 +60,7 @@ fn a_stop_that_ends_before_the_next_wake_up_is_not_seen() {
 }
 
 #[test]
-fn what_is_not_measured_is_missed_however_long_the_stops_are() {
+fn unmeasured_periods_are_missed_however_long_the_stops_are() {
     for stop_ns in (0..40).map(|length| length * 333_333) {
         let stops: Vec<(i64, i64)> = (1..30).map(|at| (at * 61 * MS + 1, at * 61 * MS + 1 + stop_ns)).collect();
         let (totals, seconds) = measured(schedule(), &stops);

@@ -255,7 +255,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_board_sends_is_read_in_any_pieces(
+        fn a_stream_of_a_board_is_read_in_any_pieces(
             sent in prop::collection::vec(records(), 0..9),
             cells in prop::collection::vec(any::<u32>(), 0..50),
             piece in 1_usize..99,

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_leaves_no_hole_in_the_numbers() {
+    fn omitted_frames_leave_no_hole_in_the_numbers() {
         let mut encoder = Encoder::default();
         let progress = Message::Progress { threads: Vec::new(), snapshots: 0 };
         let stream = [

@@ -169,7 +169,7 @@ fn a_killed_supervisor_is_reported_and_takes_its_workers_along() {
 }
 
 #[test]
-fn what_a_killed_supervisor_of_a_command_leaves_is_killed_at_the_stop() {
+fn processes_of_a_killed_supervisor_are_killed_at_the_stop() {
     let mut loads = start(command("sleep 1000 & while :; do :; done"));
     wait_for_progress(&mut loads);
     let pids = loads.pids();

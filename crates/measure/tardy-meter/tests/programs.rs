@@ -169,7 +169,7 @@ fn cpu_ticks(pid: i32) -> u64 {
 }
 
 #[test]
-fn what_a_program_did_until_it_was_interrupted_counts() {
+fn work_before_an_interruption_counts() {
     require!(Program("stress-ng"));
     let request = LoadRequest::parse("stress-ng:matrix,workers=1,time=1000").expect("a load");
     let mut loads = RunningLoads::start_with(Path::new(METER), &[request]).expect("the load starts");

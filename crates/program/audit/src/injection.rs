@@ -140,7 +140,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(ms in 0_u64..60_000, one_in in 1_u64.., seed: u64) {
+        fn a_written_rule_is_read_back(ms in 0_u64..60_000, one_in in 1_u64.., seed: u64) {
             let rule = parsed(&format!("write: delay {ms}ms, 1 in {one_in}, seed {seed}"));
             let expected = Injection { number: 1, effect: Effect::DelayNs(ms * 1_000_000), one_in, seed };
             prop_assert_eq!(rule, Ok(expected));

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_not_missing() {
+    fn an_existing_thing_is_not_missing() {
         assert_eq!(Prerequisite::Program("sh").missing(), None);
         assert_eq!(Prerequisite::Program("/bin/sh").missing(), None);
         assert_eq!(Prerequisite::Prepared("a board", true).missing(), None);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_missing_thing_is_named() {
         let named = |needed: Prerequisite| needed.missing().expect("it is missing");
         assert_eq!(named(Prerequisite::Program("no-such-program")), "the program `no-such-program`");
         assert_eq!(named(Prerequisite::Program("/nowhere/sh")), "the program `/nowhere/sh`");

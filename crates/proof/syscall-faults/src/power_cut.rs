@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_synced_may_be_missing_and_what_was_is_there() {
+    fn synced_bytes_survive_and_others_may_be_missing() {
         let create = Operation::Create { path: "/d/file".into(), file: 1 };
         let write = |offset, data: &str| Operation::Write { file: 1, offset, data: data.into() };
         let (file, names) = (Operation::SyncFile { file: 1 }, names_of("/d"));

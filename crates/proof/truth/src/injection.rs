@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_did_not_execute_the_injector_did_not_have() {
+    fn time_that_the_host_took_does_not_count_for_the_injector() {
         let absence = |cpu, start_ns, end_ns| Absence { cpu, start_ns, end_ns, slack_ns: 1, stopped: false };
         let absences = [absence(1, 5, 12), absence(0, 10, 20), absence(1, 18, 19)];
         let executed = as_executed(&parse_log("10 20\n30 50 15\n"), &absences, 1);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unsure_counts_wherever_in_an_injection_it_was() {
+    fn unsure_time_counts_wherever_in_an_injection_it_was() {
         let injections = parse_log("10 20 10 3\n30 50 20 5\n");
         assert_eq!(unsure_ns(&injections, 0, 31), 8);
         assert_eq!(unsure_ns(&injections, 20, 30), 0);

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_injector_is_unsure_of_may_be_left_out_and_may_be_named() {
+    fn an_unsure_injection_may_be_named_or_left_out() {
         let length = |log: &str, ns| judged("rt-task", Place::Here, log, &[("other-rt-task", Confidence::Likely, ns)]);
         let (sure, unsure) = ("900000 1950000 1050000\n", "900000 1950000 1050000 200000\n");
         assert!(!length(sure, 750_000).error_is_small);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_injection_did_not_take_another_culprit_may_have() {
+    fn time_beside_an_injection_may_have_another_culprit() {
         let findings = [("other-rt-task", Confidence::Certain, 600_000), ("silence", Confidence::Likely, 390_000)];
         assert!(judged("rt-task", Place::Here, "900000 1600000\n", &findings).wrong.is_none());
         let findings = [("other-rt-task", Confidence::Certain, 590_000), ("silence", Confidence::Likely, 409_000)];
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_had_the_cpu_repeatedly_may_have_had_any_part_of_it() {
+    fn a_repeated_owner_may_have_any_part_of_the_time() {
         let length = |ns| judged("samples", Place::Here, "900000 1950000\n", &[("irq-storm", Confidence::Likely, ns)]);
         assert!(length(300_000).error_is_small && length(990_000).error_is_small);
         assert!(!length(1_200_000).error_is_small, "more than the whole wake-up");
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_last_injection_that_was_noted_is_not_known() {
+    fn spikes_after_the_last_noted_injection_are_unknown() {
         let findings = [("nmi", Confidence::Certain, 900_000)];
         assert_eq!(judged("stop", Place::Here, "100000 200000\n", &findings).known, Known::Mixed);
         assert_eq!(judged("stop", Place::Here, "", &findings).known, Known::Mixed);

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn a_wrong_argument_is_named() {
         for (line, word) in [
             ("", "out="),
             ("out=x", "at="),

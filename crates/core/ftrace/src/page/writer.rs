@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_page_has_room_for_is_lost() {
+    fn a_record_larger_than_a_page_is_lost() {
         let layout = layouts()[0];
         let mut writer = PageWriter::new(layout);
         writer.push(RawRecord { ts_ns: 10, payload: &[0; 300] });
@@ -149,7 +149,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(
+        fn written_records_are_read_back(
             records in prop::collection::vec((any::<u64>(), prop::collection::vec(any::<u8>(), 4..130)), 0..40),
         ) {
             for layout in layouts() {

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_c_is_refused() {
+    fn text_that_is_not_c_is_refused() {
         for text in ["\"open", "12ab", "@", "'ab'", "99999999999999999999", "\u{e9}"] {
             assert_eq!(tokens(text), None, "{text}");
         }

@@ -82,7 +82,7 @@ fn expressions() {
 }
 
 #[test]
-fn what_is_not_understood_prints_as_names_and_values() {
+fn an_unknown_format_prints_as_names_and_values() {
     let fields = "a=-5 b=4112 c=name d=tail e=0a0000ff";
     for print_fmt in [
         "",

@@ -84,7 +84,7 @@ const PLACES: [(u32, u64, u16); 6] =
     [(0, 101, 375), (0, 103, 90), (3, 201, 375), (3, 203, 90), (0, 301, 375), (0, 303, 90)];
 
 #[test]
-fn what_is_written_is_read_in_every_layout() {
+fn a_written_file_is_read_in_every_layout() {
     for layout in layouts() {
         let bytes = file(&layout);
         let file = TraceFile::parse(&bytes);
@@ -158,7 +158,7 @@ fn a_file_cut_anywhere_opens_with_what_is_there() {
 }
 
 #[test]
-fn what_is_no_trace_says_so() {
+fn a_file_that_is_not_a_trace_is_named() {
     for bytes in [&b""[..], b"hello", b"\x17\x08\x44tracin"] {
         let file = TraceFile::parse(bytes);
         assert_eq!((file.gaps.as_slice(), file.merged().count()), (&[Gap::NotATrace][..], 0));

@@ -102,7 +102,7 @@ fn struck(culprit: &'static str, times: i64, latency_ns: i64) -> Vec<(&'static s
 }
 
 #[test]
-fn what_changed_beyond_chance_comes_first() {
+fn changes_beyond_chance_come_first() {
     let a = made(&[struck("nmi", 20, 90_000), struck("steal", 5, 80_000), struck("tick", 1, 50_000)].concat(), 1000);
     let b =
         made(&[struck("fair-server", 12, 60_000), struck("steal", 6, 80_000), struck("rcu", 1, 70_000)].concat(), 1000);

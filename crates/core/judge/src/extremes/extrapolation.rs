@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_extrapolated_is_refused() {
+    fn an_unfit_series_is_refused() {
         let refused = |seconds: &[f64]| of_seconds(seconds, 1e4, 0.95).1.unwrap_err();
         let rounded: Vec<f64> = seconds(7200).iter().map(|ns| (ns / 1000.0).round() * 1000.0).collect();
         assert!(matches!(refused(&rounded), Refusal::ClockTooCoarse(_)), "{}", refused(&rounded));

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_together_needs_longer_blocks_or_is_refused() {
+    fn clustered_latencies_need_longer_blocks_or_are_refused() {
         // Ten minutes with load, ten without.
         let loaded = |at: usize| if at % 1200 < 600 { 30.0 } else { 90.0 };
         let (_, why) = pass(&series(36_000, loaded)).unwrap_err();

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_spread_has_no_fit() {
+    fn equal_maxima_have_no_fit() {
         for maxima in [&[][..], &[1.0; 50], &[1.0, 2.0], &[f64::NAN; 50], &[f64::INFINITY; 20]] {
             assert_eq!(fit(maxima), None);
         }

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_tail_has_no_fit() {
+    fn a_series_without_a_tail_has_no_fit() {
         for excesses in [&[][..], &[1.0; 50], &[1.0, 2.0], &[f64::NAN; 50], &[f64::INFINITY; 20], &[-1.0; 20]] {
             assert_eq!(fit(excesses), None);
         }

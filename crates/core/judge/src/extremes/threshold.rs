@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_apart_is_counted() {
+    fn outliers_are_counted() {
         let mut coin = Coin::new(1);
         let mut values: Vec<f64> = (0..100).map(|_| exponential(&mut coin)).collect();
         values.sort_by(|one, other| other.total_cmp(one));

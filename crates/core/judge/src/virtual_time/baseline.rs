@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_was_made_of_has_not_moved() {
+    fn ingredients_do_not_count_as_drift() {
         let baseline = baseline(0.0, 0);
         assert_eq!(baseline.check(), Ok(()));
         assert_eq!(baseline.loaded.iter().map(|seed| seed.seed).collect::<Vec<_>>(), [1, 2]);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moved_is_reported_and_fails_beyond_its_tolerance() {
+    fn a_moved_figure_is_reported_and_fails_beyond_its_tolerance() {
         let failing = |percent: f64, idle_ns: i64, longer_ns: i64| -> Vec<String> {
             let drift = drift(&baseline(percent, idle_ns), &asked(), &runs(&side(longer_ns)));
             assert_eq!(drift.fails, drift.moved.iter().any(|moved| moved.fails));

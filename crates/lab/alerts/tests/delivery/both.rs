@@ -42,7 +42,7 @@ promises!(
     many_servers_at_once_send_each_message_once,
     a_receiver_that_is_down_is_tried_again_until_the_message_is_given_up_and_asked_for,
     the_changes_of_a_run_come_in_one_message,
-    what_was_triaged_meanwhile_or_found_before_is_not_sent,
+    changes_triaged_or_found_before_are_not_sent,
     no_secret_reaches_the_index_or_an_error;
     crash:
     a_death_between_sending_and_recording_repeats_a_webhook_and_a_mail_under_the_same_name,

@@ -72,7 +72,7 @@ pub async fn a_receiver_that_is_down_is_tried_again_until_the_message_is_given_u
     assert_eq!(store.actions(1).await.unwrap()[0].what, "alert");
 }
 
-pub async fn what_was_triaged_meanwhile_or_found_before_is_not_sent(lab: Lab) {
+pub async fn changes_triaged_or_found_before_are_not_sent(lab: Lab) {
     let (receiver, store) = (Receiver::start(), lab.open().await);
     lab.add_change(&store, "old", "pi").await;
     let settings = lab.settings(&hook(&receiver.url()));

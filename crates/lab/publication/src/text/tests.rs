@@ -79,7 +79,7 @@ fn threads_of_the_kernel_keep_what_the_kernel_chose() {
 }
 
 #[test]
-fn what_every_linux_has_stays() {
+fn names_that_every_linux_has_stay() {
     for text in [
         "interrupts were masked in ext4_end_io_rsv_work, called by process_one_work",
         "callsite=nvme_irq+0x1c/0x40 callback=nvme_pci_complete_rq.isra.0",
@@ -95,7 +95,7 @@ fn what_every_linux_has_stays() {
 }
 
 #[test]
-fn what_only_resembles_the_kernels_names_does_not() {
+fn names_that_resemble_the_kernels_do_not_stay() {
     let secrets = [
         // Functions of a module that Linux does not have.
         "acme_isr",

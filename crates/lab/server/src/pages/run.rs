@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_bounded_by_number_and_size() {
+    fn kept_reports_are_bounded_by_number_and_size() {
         let reports = Reports::default();
         let page = |bytes: usize| Arc::from("x".repeat(bytes));
         (0..40).for_each(|number| reports.keep(&number.to_string(), &page(10)));

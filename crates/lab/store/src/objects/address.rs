@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_its_fix() {
+    fn a_missing_part_is_named_with_its_fix() {
         for (text, without, endpoint, fix) in [
             ("gs://lab", "", "http://h", "write s3://BUCKET"),
             ("s3:///x", "", "http://h", "a bucket has"),

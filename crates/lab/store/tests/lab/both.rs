@@ -74,13 +74,13 @@ promises!(
     removing_that_was_interrupted_is_completed;
     uploads:
     an_archive_from_a_stream_is_there_once_with_its_recorded_files,
-    what_its_address_does_not_name_is_refused_and_leaves_nothing,
+    an_upload_with_another_digest_is_refused_and_leaves_nothing,
     a_run_that_has_not_ended_is_neither_sent_nor_taken,
     received_at_once_by_many_it_is_there_once,
-    what_a_crash_left_of_an_upload_is_completed_or_removed,
+    an_upload_cut_by_a_crash_is_completed_or_removed,
     a_received_archive_that_was_damaged_is_taken_again;
     objects:
-    what_is_acknowledged_is_whole_in_the_object_store,
+    an_acknowledged_archive_is_whole_in_the_object_store,
     a_connection_that_breaks_leaves_nothing_half_visible,
     an_object_that_was_changed_is_refused_and_replaced,
     removed_traces_and_pins_are_the_same_on_every_host,

@@ -34,7 +34,7 @@ fn empty(lab: &Lab) {
     fs::remove_dir_all(lab.inside("kept")).unwrap();
 }
 
-pub async fn what_is_acknowledged_is_whole_in_the_object_store(mut lab: Lab) {
+pub async fn an_acknowledged_archive_is_whole_in_the_object_store(mut lab: Lab) {
     let s3 = S3::start();
     lab.keep_in(s3.address());
     let store = lab.open().await;

@@ -74,7 +74,7 @@ pub async fn an_archive_from_a_stream_is_there_once_with_its_recorded_files(lab:
     assert!(matches!(PackedArchive::of(&path), Err(StoreError::Refused(Refused::Pruned))));
 }
 
-pub async fn what_its_address_does_not_name_is_refused_and_leaves_nothing(lab: Lab) {
+pub async fn an_upload_with_another_digest_is_refused_and_leaves_nothing(lab: Lab) {
     let store = lab.open().await;
     let (digest, stream) = sent(&lab, "run", &SyntheticRun::of("pi", "6.1.0", 1));
     let (other, _) = sent(&lab, "other", &SyntheticRun::of("pi", "6.1.0", 2));
@@ -168,7 +168,7 @@ pub async fn received_at_once_by_many_it_is_there_once(lab: Lab) {
     assert_eq!(first.fleet().await.unwrap().rows[0].coverage.samples, 4000);
 }
 
-pub async fn what_a_crash_left_of_an_upload_is_completed_or_removed(lab: Lab) {
+pub async fn an_upload_cut_by_a_crash_is_completed_or_removed(lab: Lab) {
     let store = lab.open().await;
     let (digest, stream) = sent(&lab, "run", &SyntheticRun::of("pi", "6.1.0", 1));
     // A connection that breaks.

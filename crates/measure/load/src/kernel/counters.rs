@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_mapping_counts_the_other_sees() {
+    fn both_mappings_see_a_count() {
         let (file, ours) = Counters::create().expect("memory");
         let theirs = Counters::open(&file).expect("a second mapping");
         theirs.worker(0).fetch_add(5, Ordering::Relaxed);

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_is_kept_and_nothing_else() {
+    fn only_listed_options_are_kept() {
         let config = Config { source: String::new(), text: TEXT.into() };
         let expected = ["CONFIG_PREEMPT_RT=y", "CONFIG_OSNOISE_TRACER=y", "CONFIG_HZ=1000", "CONFIG_DEBUG_PREEMPT=y"];
         assert_eq!(config.relevant(), expected);

@@ -82,7 +82,7 @@ mod tests {
     use crate::environment::tree::fake;
 
     #[test]
-    fn what_is_not_there_is_absent_and_nothing_fails() {
+    fn missing_files_are_absent_facts() {
         let root = tempfile::tempdir().unwrap();
         let facts = gather(root.path(), 80);
         assert!(facts.files.values().all(|fact| *fact == Fact::Absent), "{:?}", facts.files);

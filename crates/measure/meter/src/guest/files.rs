@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_leaves_nothing_and_paths_lead_nowhere_else() {
+    fn a_failed_write_leaves_nothing_and_paths_stay_inside() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("short");
         let input = Input::new(Cursor::new(b"sho".to_vec()));

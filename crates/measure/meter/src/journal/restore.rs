@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_undone_is_forgotten_when_the_user_says_so() {
+    fn a_change_that_cannot_be_undone_is_forgotten_on_request() {
         let root = tempfile::tempdir().unwrap();
         let setting = root.path().join("setting");
         fs::write(&setting, "1").unwrap();

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_meter_made_up_is_forgotten_after_what_refers_to_it() {
+    fn synthetic_events_of_a_dead_meter_are_removed_after_their_users() {
         let root = like_tracefs("other int a\ntardy_late_4711 pid_t pid; u64 late\n");
         let tracefs = Tracefs::at(root.path());
         assert!(forget(&tracefs, "tardy_late_4711").unwrap());

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hangs_does_not_keep_the_rest_from_being_undone() {
+    fn a_step_that_hangs_does_not_stop_the_others() {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);
         std::fs::write(path("setting"), "2").unwrap();

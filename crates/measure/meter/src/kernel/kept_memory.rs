@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn kept_memory_is_bounded() {
         let memory = KeptMemory::new();
         // SAFETY: each block is freed once with its layout.
         unsafe {

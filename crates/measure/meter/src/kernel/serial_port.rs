@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_port_is_not_opened_as_one() {
+    fn a_file_is_not_opened_as_a_port() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for path in [file.path(), Path::new("/dev/null"), Path::new("/dev/zero")] {
             assert_eq!(open_port(path).unwrap_err().raw_os_error(), Some(libc::ENOTTY), "{path:?}");

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named_with_its_option_and_what_there_is() {
+    fn a_missing_tracer_is_named_with_its_option_and_the_existing_ones() {
         let there = ["nop", "blk", "function", "wakeup_rt"].map(String::from);
         assert_eq!(among("function", &there).unwrap().name, "function");
         for (name, option) in [

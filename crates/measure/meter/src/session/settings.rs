@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_writes_itself_is_not_looked_at() {
+    fn settings_that_the_kernel_writes_are_not_checked() {
         let of_tracing = PathBuf::from("/sys/kernel/tracing/instances/tardy-1-a/tracing_max_latency");
         assert!(HeldSettings::new(BTreeMap::from([(of_tracing, "0".into())])).0.is_empty());
     }

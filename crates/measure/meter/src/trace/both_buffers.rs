@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_kept_is_no_longer_claimed() {
+    fn overwritten_records_are_not_claimed() {
         let (root, mut snapshotter) = like_an_instance();
         let many: Vec<i64> = (1..=2000).map(|at| at * 1000).collect();
         record(root.path(), SPARE, &many, false);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_overwritten_meanwhile_ends_what_is_known() {
+    fn coverage_ends_at_overwritten_records() {
         let (root, mut snapshotter) = like_an_instance();
         record(root.path(), SPARE, &[10, 40], false);
         let mut copies = [CpuCopy::default()];

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_in_the_run_counts_however_late_it_came() {
+    fn a_wake_up_due_in_the_run_counts_however_late_it_came() {
         let mut followed = followed();
         for (due_ns, seen_ns) in [
             (SECOND_NS - 1, SECOND_NS + 5),

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_a_line_does_no_harm_and_what_falls_into_it_does() {
+    fn text_around_a_line_is_ignored_and_text_inside_damages_it() {
         let line = sealed("M 1 2-3");
         let line = line.trim_end();
         assert_eq!(opened(&format!("[   12.345678] usb 1-1: ~ new{line}")), Some("M 1 2-3"));

@@ -12,7 +12,7 @@ fn refused(ran: &Ran, status: i32, what: &str) {
 }
 
 #[test]
-fn what_cannot_be_done_is_reported_in_one_line() {
+fn a_failure_is_reported_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let cases = [
         ("-Z", 2, "-Z"),

@@ -53,7 +53,7 @@ fn a_defect_is_one_line_and_an_exit_code_of_its_own() {
 }
 
 #[test]
-fn what_cannot_be_restored_is_forgotten_on_request() {
+fn a_setting_that_cannot_be_restored_is_forgotten_on_request() {
     let root = tempfile::tempdir().unwrap();
     // A world-readable file that never has either value.
     let journal = plant(root.path(), 0o600, &[setting(Path::new("/proc/sys/kernel/ostype"), "neither")]);

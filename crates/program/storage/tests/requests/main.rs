@@ -161,7 +161,7 @@ fn a_part_that_was_merged_ends_with_the_request_it_is_in() {
 }
 
 #[test]
-fn what_the_journal_writes_while_the_thread_waits_for_it_is_at_the_device_for_it() {
+fn writes_of_the_journal_count_as_device_time_of_the_thread_that_waits() {
     let block = sectors(500, 8);
     let account = of(
         &description(),
@@ -237,7 +237,7 @@ fn a_completion_of_a_device_that_maps_ends_no_neighbour_and_the_rest_of_a_split_
 }
 
 #[test]
-fn what_the_trace_does_not_show_is_not_split() {
+fn time_that_the_trace_does_not_show_is_not_split() {
     let whole = [(StoragePhase::NotSplit, 1000)];
     let unfinished = &direct_write()[..5];
     assert_eq!(phases(&of(&description(), unfinished)), whole);

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_sent_is_received_as_often() {
+    fn each_message_is_received_once() {
         for kind in ["pipe", "futex", "socket", "eventfd"] {
             let channel = Channel::new(kind).expect(kind);
             std::thread::scope(|scope| {

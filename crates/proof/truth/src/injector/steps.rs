@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_step_takes_beyond_the_usual_is_unsure() {
+    fn a_step_longer_than_usual_is_unsure() {
         assert_eq!(unsure_ns(&[4, 4, 3, 64, 5, 4, 15]), 60);
         assert_eq!(unsure_ns(&[4, 4, 3]), 0);
         assert_eq!(unsure_ns(&[]), 0);

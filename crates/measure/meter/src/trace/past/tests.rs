@@ -58,7 +58,7 @@ fn an_overwritten_buffer_begins_with_its_oldest_event() {
 }
 
 #[test]
-fn what_was_seen_after_the_swap_is_not_covered() {
+fn instants_after_the_swap_are_not_covered() {
     let copies = [copy(0, &[page(&[(100, 0), (600, 7)], 0)])];
     let past = past(SnapshotMode::Trigger, &copies, 50, 5000);
     assert_eq!(past.until_ns, 600);

@@ -30,7 +30,7 @@ fn events(pages: &[u8]) -> Vec<i64> {
 }
 
 #[test]
-fn what_two_swaps_took_apart_is_put_together() {
+fn records_of_two_swaps_are_joined() {
     let came_back = written(&[10, 20, 70, 80], false);
     let put_aside = written(&[30, 40, 50, 60], false);
     let ordered = in_order(&[came_back, put_aside].concat(), &layout(), i64::MIN);
@@ -57,7 +57,7 @@ fn a_page_with_the_stamp_of_an_earlier_read_is_stamped_again() {
 }
 
 #[test]
-fn what_is_older_than_a_loss_is_given_up() {
+fn records_before_a_loss_are_dropped() {
     let whole = written(&[10, 20, 30, 60, 70], false);
     let overwritten = written(&[40, 50], true);
     let ordered = in_order(&[whole, overwritten].concat(), &layout(), i64::MIN);

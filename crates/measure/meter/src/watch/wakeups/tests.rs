@@ -72,7 +72,7 @@ fn a_cycle_that_overran_is_a_late_arm_without_a_switch() {
 }
 
 #[test]
-fn what_is_woken_before_its_time_out_was_woken_by_something_else() {
+fn a_wake_up_before_its_time_out_has_another_cause() {
     let mut story = Story::new(None);
     story.arm(100, 1, 9000).leaves(110).wakes(500).runs(520);
     assert_eq!(story.samples(), [(ByOther, 500, 520)]);
