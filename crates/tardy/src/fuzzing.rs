@@ -1,7 +1,7 @@
 //! What fuzz targets call: parsers of plans and of an experiment's variants.
 
 use crate::measuring::variant::Variant;
-use crate::plans::checked::{CheckedPlan, Overrides};
+use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use archive::settings::RunSettings;
 
 /// The settings of each step of a plan, or each problem as a line and a text.
@@ -9,7 +9,7 @@ use archive::settings::RunSettings;
 /// # Errors
 /// The problems of the plan.
 pub fn checked_plan(text: &str) -> Result<Vec<RunSettings>, Vec<(Option<usize>, String)>> {
-    let plan = CheckedPlan::read("fuzzed", text, &Overrides::default());
+    let plan = CheckedPlan::read("fuzzed", text, &Overrides::default(), PlanHost::Other);
     plan.map(|plan| plan.steps.into_iter().map(|step| step.settings).collect())
         .map_err(|problems| problems.into_iter().map(|problem| (problem.line, problem.text)).collect())
 }
@@ -19,5 +19,5 @@ pub fn checked_plan(text: &str) -> Result<Vec<RunSettings>, Vec<(Option<usize>, 
 /// # Errors
 /// What is wrong with the options.
 pub fn variant(options: &str) -> Result<RunSettings, String> {
-    Variant::parse(options, &[], None).map(|variant| variant.settings).map_err(|why| why.to_string())
+    Variant::parse(options, &[], None).map(|(variant, _)| variant.settings).map_err(|why| why.to_string())
 }

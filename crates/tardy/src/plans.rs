@@ -6,20 +6,20 @@ pub mod problem;
 pub mod round;
 
 use crate::exit::UsageError;
-use checked::{CheckedPlan, Overrides};
+use checked::{CheckedPlan, Overrides, PlanHost};
 use runner::plan::Plan;
 use runner::plan::document::Problem;
 use std::fs;
 use std::path::Path;
 use words::printable::printable;
 
-/// A plan read from its file, with the overrides of the command line.
+/// A plan for this host, read from its file, with the overrides of the command line.
 ///
 /// # Errors
 /// A [`UsageError`]; by then each problem has been printed with its line.
 pub fn load(path: &Path, overrides: &Overrides) -> anyhow::Result<CheckedPlan> {
     let text = text_of(path)?;
-    let found = match CheckedPlan::read(&Plan::name_of(path), &text, overrides) {
+    let found = match CheckedPlan::read(&Plan::name_of(path), &text, overrides, PlanHost::This) {
         Ok(plan) => return Ok(plan),
         Err(found) => found,
     };

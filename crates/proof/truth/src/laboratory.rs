@@ -15,7 +15,7 @@ use machines::qemu::machine_file::AcceleratorChoice;
 use machines::qemu::{QemuTarget, kernel};
 use machines::stop::StopRequests;
 use machines::target_file::TargetFiles;
-use machines::{Caveat, Command, RunningCommand, Target, TargetError};
+use machines::{Caveat, Command, KnownTarget, RunningCommand, Target, TargetError};
 use runner::event::Event;
 use runner::run::{RunRequest, TimeLimits};
 use std::fs;
@@ -157,7 +157,8 @@ impl Laboratory {
     fn guest(&self, place: Place, log: PathBuf, stop: &StopRequests) -> anyhow::Result<Guest> {
         let in_virtual_time = place.in_virtual_time();
         let own = self.modules.join(place.directory());
-        let mut machine = TargetFiles { here: own.join("targets"), own: None }.read(TARGET)?;
+        let files = TargetFiles { here: own.join("targets"), own: None };
+        let mut machine = KnownTarget::find_in(&files, TARGET)?.virtual_machine()?.clone();
         if in_virtual_time {
             // With two CPUs one's instructions would be time of the other.
             machine.cpus = 1;

@@ -98,7 +98,7 @@ mod tests {
     use std::time::Duration;
 
     fn journal(started_s: u64) -> Journal {
-        let variant = |options: &str| Variant::parse(options, &["--duration".into(), "5s".into()], None).unwrap();
+        let variant = |options: &str| Variant::parse(options, &["--duration".into(), "5s".into()], None).unwrap().0;
         let question = Versus {
             experiment_version: 1,
             a: variant(""),

@@ -7,14 +7,13 @@ mod started;
 
 pub use started::{Environment, Started};
 
-use super::machine::is_board;
 use super::signals::Signals;
 use crate::exit::{ProgramError, UsageError};
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use archive::watched::WatchSettings;
 use executable::Executable;
-use machines::{Target, local};
+use machines::{KnownTarget, Target};
 use runner::run::{CountedOutput, RunError, RunOutcome};
 use std::env;
 use std::fs;
@@ -45,16 +44,16 @@ fn lasted_as_long_as_asked(outcome: &RunOutcome) -> bool {
 ///
 /// # Errors
 /// [`UsageError`] and [`ProgramError`].
-pub fn check(target: &str, pid: Option<i32>, comm: Option<&str>, command: &[String]) -> anyhow::Result<()> {
+pub fn check(target: &KnownTarget, pid: Option<i32>, comm: Option<&str>, command: &[String]) -> anyhow::Result<()> {
     if comm.is_some_and(|name| name.bytes().filter(|letter| *letter != b'*').count() > NAME_LETTERS_MAX) {
         let text =
             "the kernel keeps 15 letters of a thread's name; write the first ones and a *, like 'ros2_control_n*'";
         return Err(UsageError(text.into()).into());
     }
-    if let Some(pid) = pid.filter(|pid| target == local::NAME && !Path::new(&format!("/proc/{pid}")).exists()) {
+    if let Some(pid) = pid.filter(|pid| target.is_local() && !Path::new(&format!("/proc/{pid}")).exists()) {
         return Err(UsageError(format!("there is no process {pid}; `ps -e` lists the processes")).into());
     }
-    match command.first().filter(|_| !is_board(target)) {
+    match command.first().filter(|_| !target.is_board()) {
         Some(program) => Ok(find(program)?),
         None => Ok(()),
     }
@@ -89,7 +88,7 @@ fn find(program: &str) -> Result<(), ProgramError> {
 /// # Errors
 /// If the program cannot run there, or the meter cannot be started.
 pub fn prepare(
-    name: &str,
+    known: &KnownTarget,
     target: &mut dyn Target,
     watch: &mut WatchSettings,
     meter: &Path,
@@ -98,21 +97,22 @@ pub fn prepare(
     counted: &CountedOutput,
 ) -> anyhow::Result<Option<Started>> {
     let [program, ..] = watch.command.as_slice() else { return Ok(None) };
-    if name == local::NAME {
+    if known.is_local() {
         let started = Started::waiting(meter, &watch.command, environment, aside, counted)?;
         (watch.pid, watch.ours) = (Some(started.pid()), true);
         return Ok(Some(started));
     }
-    if is_board(name) {
+    if known.is_board() {
         return Ok(None);
     }
     // A virtual machine has no files except those sent to it, and mounts its own file systems over some directories.
     let path = fs::canonicalize(program)?;
     if let Some(interpreter) = Executable::read(&path)?.interpreter() {
         let text = format!(
-            "{} needs {interpreter}, and the virtual machine {name} has no files but those it is sent; link the program \
+            "{} needs {interpreter}, and the virtual machine {} has no files but those it is sent; link the program \
              statically (gcc -static, or a musl target in Rust)",
-            path.display()
+            path.display(),
+            known.name()
         );
         return Err(UsageError(text).into());
     }

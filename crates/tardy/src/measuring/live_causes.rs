@@ -1,7 +1,6 @@
 //! The cause of the newest spike during a run, for the live view: explained on a thread that disturbs no measured CPU, or
 //! not before the run is over.
 
-use super::machine::is_board;
 use crate::archives::explaining::explain_arrived;
 use archive::ARCHIVE_VERSION;
 use archive::explanation::Explanation;
@@ -10,7 +9,7 @@ use archive::message::{FileKind, ThreadProgress};
 use archive::reader::{Run, ThreadRun};
 use archive::settings::{EffectiveSettings, RunSettings};
 use archive::spike::{Spike, SpikeReason};
-use machines::local;
+use machines::KnownTarget;
 use report::account::culprit;
 use runner::event::Event;
 use rustix::process::setpriority_process;
@@ -87,7 +86,7 @@ struct Explainer {
 /// Follows a run and explains its newest spike; one that comes while another is being explained waits, and is replaced by a
 /// newer one.
 pub struct LiveCauses {
-    target: String,
+    target: KnownTarget,
     place: Option<Place>,
     /// What is known of the run, without its spikes.
     known: Run,
@@ -99,13 +98,13 @@ pub struct LiveCauses {
 }
 
 impl LiveCauses {
-    pub fn of(target: &str, settings: RunSettings) -> Self {
+    pub fn of(target: &KnownTarget, settings: RunSettings) -> Self {
         let manifest = Manifest {
             archive_version: ARCHIVE_VERSION,
             id: String::new(),
             tool_version: String::new(),
             command: Vec::new(),
-            target: target.into(),
+            target: target.name().into(),
             emulated: false,
             virtual_time: false,
             ingredients: BTreeMap::new(),
@@ -118,7 +117,7 @@ impl LiveCauses {
             published: None,
         };
         Self {
-            target: target.into(),
+            target: target.clone(),
             place: None,
             known: Run { manifest: Some(manifest), ..Run::default() },
             arriving: None,
@@ -232,11 +231,11 @@ fn keep_to(place: &Place) -> bool {
     sched_setaffinity(None, &set).is_ok() && setpriority_process(None, NICE_MAX).is_ok()
 }
 
-fn place_for(target: &str, effective: &EffectiveSettings) -> Place {
-    if is_board(target) {
+fn place_for(target: &KnownTarget, effective: &EffectiveSettings) -> Place {
+    if target.is_board() {
         return Place::Anywhere;
     }
-    if target != local::NAME {
+    if !target.is_local() {
         return Place::Nowhere(WhyNot::VirtualMachine);
     }
     let measured: BTreeSet<u32> = effective.threads.iter().flat_map(|thread| &thread.cpus).copied().collect();
@@ -251,6 +250,7 @@ mod tests {
     use super::*;
     use archive::sample::Sample;
     use archive::settings::{EffectiveThread, Policy, SnapshotMode};
+    use machines::target_file::Description;
     use std::time::{Duration, Instant};
 
     const PATIENCE: Duration = Duration::from_secs(30);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     fn causes(place: Place) -> LiveCauses {
-        LiveCauses { place: Some(place), ..LiveCauses::of(local::NAME, RunSettings::default()) }
+        LiveCauses { place: Some(place), ..LiveCauses::of(&KnownTarget::local(), RunSettings::default()) }
     }
 
     /// Waits for the next cause.
@@ -342,11 +342,15 @@ mod tests {
     #[test]
     fn where_explaining_would_disturb_the_reason_is_shown_and_no_trace_kept() {
         let every_cpu = effective(0..CpuSet::MAX_CPU as u32);
-        assert_eq!(place_for(local::NAME, &every_cpu), Place::Nowhere(WhyNot::EveryCpuMeasured));
-        assert_eq!(place_for("no-such-board", &every_cpu), Place::Nowhere(WhyNot::VirtualMachine));
+        let described = |text: &str| KnownTarget::new("it", Description::parse(text).unwrap());
+        let board = described("backend = \"ssh\"\naddress = \"root@pi\"\n");
+        let virtual_machine = described("backend = \"qemu\"\nkernel = \"/k\"\n");
+        assert_eq!(place_for(&KnownTarget::local(), &every_cpu), Place::Nowhere(WhyNot::EveryCpuMeasured));
+        assert_eq!(place_for(&virtual_machine, &every_cpu), Place::Nowhere(WhyNot::VirtualMachine));
+        assert_eq!(place_for(&board, &every_cpu), Place::Anywhere);
         let allowed = sched_getaffinity(None).unwrap();
         let mine: Vec<u32> = (0..CpuSet::MAX_CPU as u32).filter(|cpu| allowed.is_set(*cpu as usize)).collect();
-        assert_eq!(place_for(local::NAME, &effective([])), Place::Cpus(mine));
+        assert_eq!(place_for(&KnownTarget::local(), &effective([])), Place::Cpus(mine));
         let mut causes = causes(Place::Nowhere(WhyNot::EveryCpuMeasured));
         trace(3, 10).iter().for_each(|event| assert_eq!(causes.take(event), None));
         assert!(causes.complete.is_none());

@@ -1,9 +1,9 @@
 //! The request to the runner for one run.
 
 use super::arguments::OutputArguments;
-use super::machine::host;
 use crate::archives::make_new;
 use archive::settings::RunSettings;
+use machines::KnownTarget;
 use runner::run::{RunRequest, TimeLimits};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,14 +13,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// # Errors
 /// If the directory cannot be created.
 pub fn new_request(
-    target: &str,
+    target: &KnownTarget,
     output: &OutputArguments,
     command: Vec<String>,
     meter: PathBuf,
     settings: RunSettings,
 ) -> anyhow::Result<RunRequest> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (directory, id) = make_new(output.out.as_deref(), since_1970.as_secs(), &host(target))?;
+    let (directory, id) = make_new(output.out.as_deref(), since_1970.as_secs(), &target.host_name())?;
     let limits = TimeLimits::of(&settings, output.silence());
     let tool_version = env!("CARGO_PKG_VERSION").into();
     Ok(RunRequest { id, directory, command, tool_version, meter, settings, limits })

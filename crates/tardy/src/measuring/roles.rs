@@ -1,13 +1,12 @@
 //! A measurement with two machines: one answers, the other gives the stimuli. Each has a meter and an archive of its own; that of
 //! the stimulus machine is inside that of the target.
 
-use super::machine;
 use super::signals::Signals;
 use archive::manifest::RunState;
 use archive::planned::PlannedStep;
 use archive::roles::RunRole;
-use machines::Target;
 use machines::board::AccessOptions;
+use machines::{KnownTarget, Target};
 use runner::event::Event;
 use runner::roles::parts;
 use runner::run::{RunError, RunOutcome, RunRequest, TimeLimits, run_in_role};
@@ -22,7 +21,7 @@ pub struct RoleRun<'a> {
 
 /// The machine that gives the stimuli, and how it is reached.
 pub struct StimulusMachine<'a> {
-    pub name: &'a str,
+    pub known: &'a KnownTarget,
     pub meter: &'a Path,
     pub signals: &'a Signals,
     pub access: AccessOptions,
@@ -77,14 +76,14 @@ pub fn run(
     stimulating: &RoleRun,
     watch: &mut dyn FnMut(Event),
 ) -> RolesEnded {
-    let mut parts = parts([(RunRole::Target, target.name()), (RunRole::Stimulus, machine.name)]).into_iter();
+    let mut parts = parts([(RunRole::Target, target.name()), (RunRole::Stimulus, machine.known.name())]).into_iter();
     let (Some(first), Some(second)) = (parts.next(), parts.next()) else { unreachable!("there are two machines") };
     let stop = machine.signals.requests();
     thread::scope(|scope| {
         let stimulus = scope.spawn(move || -> anyhow::Result<RunOutcome> {
             let RoleRun { request, planned } = stimulating;
-            let StimulusMachine { name, meter, signals, access } = machine;
-            let opened = machine::open_with(name, meter, signals, access.clone());
+            let StimulusMachine { known, meter, signals, access } = machine;
+            let opened = known.open(meter, access.clone(), signals.requests().clone());
             let mut target = opened.inspect_err(|error| second.has_failed(error.to_string()))?;
             Ok(run_in_role(target.as_mut(), request, *planned, &second, signals.requests(), &mut |_| {})?)
         });

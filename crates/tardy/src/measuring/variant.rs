@@ -2,9 +2,10 @@
 
 use super::arguments::RunArguments;
 use super::arguments::words::reason;
-use super::machine::is_in_virtual_time;
+use super::machine::find;
 use crate::exit::UsageError;
 use archive::settings::RunSettings;
+use machines::KnownTarget;
 use serde::{Deserialize, Serialize};
 
 /// One way to run.
@@ -18,19 +19,44 @@ pub struct Variant {
     pub settings: RunSettings,
 }
 
+/// The options of `tardy run` in `both` and in a text.
+fn arguments(options: &str, both: &[String]) -> Result<RunArguments, UsageError> {
+    let own = shlex::split(options)
+        .ok_or_else(|| UsageError(format!("the options `{options}`: a quote or a backslash has no end")))?;
+    let run = RunArguments::of_words(both.iter().chain(&own).map(String::as_str))
+        .map_err(|error| UsageError(format!("the options `{options}`: {}", reason(&error))))?;
+    if run.output.out.is_some() || run.output.json || run.output.quiet {
+        return Err(UsageError("--out, --json and --quiet belong before `--`: they are the experiment's".into()));
+    }
+    Ok(run)
+}
+
+/// The settings of a run on this target in virtual time with these options, which name no other one.
+///
+/// # Errors
+/// If they are not options of `tardy run`, or a variant cannot have them.
+pub fn settings_in_virtual_time(target: &str, options: &[String]) -> Result<RunSettings, UsageError> {
+    arguments("", &[&["--target".to_owned(), target.to_owned()], options].concat())?.settings(true)
+}
+
 impl Variant {
+    /// The variant with these options, and the target that they name.
+    ///
     /// # Errors
-    /// If the options are not options of `tardy run`, or a variant cannot have them.
-    pub fn parse(options: &str, both: &[String], before: Option<String>) -> Result<Self, UsageError> {
-        let own = shlex::split(options)
-            .ok_or_else(|| UsageError(format!("the options `{options}`: a quote or a backslash has no end")))?;
-        let run = RunArguments::of_words(both.iter().chain(&own).map(String::as_str))
-            .map_err(|error| UsageError(format!("the options `{options}`: {}", reason(&error))))?;
-        if run.output.out.is_some() || run.output.json || run.output.quiet {
-            return Err(UsageError("--out, --json and --quiet belong before `--`: they are the experiment's".into()));
-        }
-        let settings = run.settings(is_in_virtual_time(&run.target))?;
-        Ok(Self { options: options.trim().into(), before, target: run.target.clone(), settings })
+    /// If the options are not options of `tardy run`, a variant cannot have them, or there is no such target.
+    pub fn parse(options: &str, both: &[String], before: Option<String>) -> Result<(Self, KnownTarget), UsageError> {
+        let run = arguments(options, both)?;
+        let target = find(&run.target)?;
+        let settings = run.settings(target.is_in_virtual_time())?;
+        Ok((Self { options: options.trim().into(), before, target: run.target, settings }, target))
+    }
+
+    /// The target to measure on after the command before the run: such a command may have written the target's file.
+    ///
+    /// # Errors
+    /// If the file cannot be used any more.
+    pub fn target_after_command(&self, target: &KnownTarget) -> Result<KnownTarget, UsageError> {
+        if self.before.is_some() { find(&self.target) } else { Ok(target.clone()) }
     }
 
     /// Expected number of samples of a run, as far as its settings determine it.
@@ -48,7 +74,7 @@ mod tests {
 
     fn variant(options: &str, both: &[&str]) -> Result<Variant, UsageError> {
         let both: Vec<String> = both.iter().map(|word| (*word).to_owned()).collect();
-        Variant::parse(options, &both, None)
+        Variant::parse(options, &both, None).map(|(variant, _)| variant)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::exit::UsageError;
 use crate::measuring::arguments::{RoleSettings, RunArguments};
-use crate::measuring::machine::is_in_virtual_time;
+use crate::measuring::machine::usage;
 use crate::options::limits::{confidence, limits_of, time_of_limit};
 use crate::options::quantity::positive_time_ns;
 use archive::planned::{PlannedLimit, PlannedStep};
@@ -11,12 +11,14 @@ use archive::settings::RunSettings;
 use judge::limit::{Limit, Rate};
 use judge::machine::DoubtKind;
 use judge::step::counted_ns;
-use machines::local;
+use machines::target_file::{MissingTarget, TargetFileError};
+use machines::{KnownTarget, local};
 use runner::plan::document::{Problem, Written};
 use runner::plan::options::{TextKey, over};
 use runner::plan::step::Step;
 use runner::plan::{Plan, PlanLimit, Variant};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Default of how often a latency may be exceeded; the same as that of `tardy judge`.
@@ -30,10 +32,58 @@ pub struct Overrides {
     pub target: Option<String>,
 }
 
+/// The host that runs a plan: it has the targets that the plan names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanHost {
+    This,
+    /// Another one, or none any more. Its targets are not known here.
+    Other,
+}
+
+/// The machine that a step names.
+#[derive(Debug, Clone)]
+pub enum StepTarget {
+    Known(KnownTarget),
+    /// The plan is sound, but does not run here.
+    Missing(MissingTarget),
+    OfAnotherHost,
+}
+
+impl StepTarget {
+    fn find(name: &str, host: PlanHost) -> Result<Self, TargetFileError> {
+        if host == PlanHost::Other {
+            return Ok(Self::OfAnotherHost);
+        }
+        match KnownTarget::find(name) {
+            Ok(target) => Ok(Self::Known(target)),
+            Err(TargetFileError::Missing(missing)) => Ok(Self::Missing(missing)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The target, where it is known.
+    ///
+    /// # Errors
+    /// A [`UsageError`] that names the fix.
+    pub fn known(&self) -> Result<&KnownTarget, UsageError> {
+        match self {
+            Self::Known(target) => Ok(target),
+            Self::Missing(missing) => Err(usage(missing.clone().into())),
+            Self::OfAnotherHost => Err(UsageError("the targets of this plan are those of another host".into())),
+        }
+    }
+
+    /// Whether its clock is known to count executed instructions.
+    fn is_in_virtual_time(&self) -> bool {
+        matches!(self, Self::Known(target) if target.is_in_virtual_time())
+    }
+}
+
 /// A step that can be run.
 #[derive(Debug, Clone)]
 pub struct CheckedStep {
     pub step: Step,
+    pub target: StepTarget,
     pub settings: RunSettings,
     pub silence: Duration,
     pub limits: Vec<Limit>,
@@ -65,6 +115,7 @@ fn is_of_role(limit: &PlanLimit, role: RunRole) -> bool {
 #[derive(Debug, Clone)]
 pub struct CheckedRole {
     pub machine: String,
+    pub target: StepTarget,
     pub settings: RunSettings,
     pub limits: Vec<Limit>,
     pub planned: PlannedStep,
@@ -81,11 +132,11 @@ pub struct CheckedPlan {
 }
 
 impl CheckedPlan {
-    /// Reads a plan and checks all of it.
+    /// Reads a plan for a host and checks all of it.
     ///
     /// # Errors
-    /// All problems of the plan.
-    pub fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Self, Vec<Problem>> {
+    /// All problems of the plan, and of the files of its targets.
+    pub fn read(name: &str, text: &str, overrides: &Overrides, host: PlanHost) -> Result<Self, Vec<Problem>> {
         let (plan, found) = Plan::read(name, text);
         let mut problems = Problems(found);
         let Some(mut plan) = plan else { return Err(problems.0) };
@@ -99,7 +150,8 @@ impl CheckedPlan {
         problems.check_kernels(&plan);
         let checked: Vec<CheckedStep> = match problems.0.is_empty() {
             true => {
-                let step = |step: Step| problems.step(&plan, step, overrides, confidence);
+                let mut targets = Targets { host, found: BTreeMap::new() };
+                let step = |step: Step| problems.step(&plan, step, overrides, confidence, &mut targets);
                 plan.steps().into_iter().filter_map(step).collect()
             }
             false => Vec::new(),
@@ -121,6 +173,23 @@ impl CheckedPlan {
 fn duration_ns(settings: &RunSettings) -> Option<u64> {
     let counted = settings.cycles.map(|cycles| cycles.saturating_mul(settings.interval_ns));
     settings.duration_ns.into_iter().chain(counted).min()
+}
+
+/// The targets of a plan, each read once.
+struct Targets {
+    host: PlanHost,
+    found: BTreeMap<String, StepTarget>,
+}
+
+impl Targets {
+    fn find(&mut self, name: &str) -> Result<StepTarget, TargetFileError> {
+        if let Some(target) = self.found.get(name) {
+            return Ok(target.clone());
+        }
+        let target = StepTarget::find(name, self.host)?;
+        self.found.insert(name.to_owned(), target.clone());
+        Ok(target)
+    }
 }
 
 /// Limits of one machine: as written, as read, and the latency above which its run counts samples.
@@ -194,8 +263,19 @@ impl Problems {
         }
     }
 
+    fn target(&mut self, name: &str, targets: &mut Targets) -> Option<StepTarget> {
+        targets.find(name).inspect_err(|error| self.add(None, error.to_string())).ok()
+    }
+
     /// The step with all its options combined.
-    fn step(&mut self, plan: &Plan, step: Step, overrides: &Overrides, confidence: f64) -> Option<CheckedStep> {
+    fn step(
+        &mut self,
+        plan: &Plan,
+        step: Step,
+        overrides: &Overrides,
+        confidence: f64,
+        targets: &mut Targets,
+    ) -> Option<CheckedStep> {
         // Its problems were reported with those of the whole plan.
         let (mut arguments, _) = RunArguments::planned(&step.options, &step.load);
         if let Some(duration) = &overrides.duration {
@@ -207,7 +287,9 @@ impl Problems {
                 }
             }
         }
-        let mut settings = match arguments.settings(is_in_virtual_time(&step.target)) {
+        let target = self.target(&step.target, targets)?;
+        let virtual_time = target.is_in_virtual_time();
+        let mut settings = match arguments.settings(virtual_time) {
             Ok(settings) => settings,
             Err(error) => {
                 let has_stimulus = step.options.iter().any(|option| option.sets(TextKey::Stimulus));
@@ -216,7 +298,7 @@ impl Problems {
                 return None;
             }
         };
-        let role = match arguments.stimulus_machine(&step.target, is_in_virtual_time(&step.target)) {
+        let role = match arguments.stimulus_machine(&step.target, virtual_time) {
             Ok(role) => role,
             Err(error) => {
                 self.add_to_step(&step, TextKey::Stimulus, &error);
@@ -242,20 +324,28 @@ impl Problems {
             accept: plan.accept.iter().map(|written| written.text.clone()).collect(),
         };
         let stimulus = match role {
-            Some(role) => Some(self.role(role, &step, &planned, default)?),
+            Some(role) => Some(self.role(role, &step, &planned, default, targets)?),
             None => None,
         };
-        Some(CheckedStep { silence: arguments.silence(), step, settings, limits: read, planned, stimulus })
+        Some(CheckedStep { silence: arguments.silence(), step, target, settings, limits: read, planned, stimulus })
     }
 
     /// The machine that gives the stimuli of a step, with its own limits.
-    fn role(&mut self, role: RoleSettings, step: &Step, planned: &PlannedStep, default: &str) -> Option<CheckedRole> {
+    fn role(
+        &mut self,
+        role: RoleSettings,
+        step: &Step,
+        planned: &PlannedStep,
+        default: &str,
+        targets: &mut Targets,
+    ) -> Option<CheckedRole> {
         let RoleSettings { machine, mut settings } = role;
+        let target = self.target(&machine, targets)?;
         let (limits, read, counted) = self.limits(step, RunRole::Stimulus, default)?;
         settings.limit_ns = counted;
         // The kernel that the plan chooses is the target's.
         let planned = PlannedStep { target: machine.clone(), kernel: None, limits, ..planned.clone() };
-        Some(CheckedRole { machine, settings, limits: read, planned })
+        Some(CheckedRole { machine, target, settings, limits: read, planned })
     }
 
     /// The limits of one machine of a step, as written and as read, and the latency that its run counts.
@@ -306,7 +396,8 @@ mod tests {
 
     fn checked(text: &str) -> Result<CheckedPlan, Vec<String>> {
         let reported = |problem: Problem| format!("{}: {}", problem.line.unwrap_or(0), problem.text);
-        CheckedPlan::read("x", text, &Overrides::default()).map_err(|found| found.into_iter().map(reported).collect())
+        CheckedPlan::read("x", text, &Overrides::default(), PlanHost::This)
+            .map_err(|found| found.into_iter().map(reported).collect())
     }
 
     #[test]
@@ -333,7 +424,7 @@ mod tests {
         assert_eq!((planned.limits[0].allow.as_str(), planned.confidence_percent), ("2/day", 99.0));
         assert_eq!(plan.duration_ns(), Some(3_600_000_000_000));
         let short = Overrides { duration: Some("2s".into()), target: None };
-        let short = CheckedPlan::read("x", text, &short).unwrap();
+        let short = CheckedPlan::read("x", text, &short, PlanHost::This).unwrap();
         assert_eq!(short.steps[0].settings.duration_ns, Some(2_000_000_000));
     }
 

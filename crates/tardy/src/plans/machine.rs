@@ -1,17 +1,16 @@
 //! The machine of a step: a target as it is, or a virtual machine with the kernel that the plan selects.
 
 use crate::exit::UsageError;
-use crate::measuring::machine::{find_target, open_virtual, open_with};
+use crate::measuring::machine::usage;
 use crate::measuring::signals::Signals;
 use crate::plans::checked::CheckedStep;
 use anyhow::anyhow;
-use machines::Target;
 use machines::board::AccessOptions;
 use machines::qemu::kernel;
 use machines::qemu::machine_file::VirtualMachine;
-use machines::target_file::TargetFiles;
+use machines::target_file::Description;
+use machines::{KnownTarget, Target};
 use runner::plan::KernelChoice;
-use runner::plan::step::Step;
 use std::collections::BTreeMap;
 use std::path::Path;
 use words::printable::printable;
@@ -23,35 +22,36 @@ pub type Packages = BTreeMap<String, String>;
 ///
 /// # Errors
 /// A [`UsageError`] that names the fix.
-pub fn find_targets<'a>(steps: impl IntoIterator<Item = &'a CheckedStep>) -> Result<(), UsageError> {
-    let names = |step: &'a CheckedStep| {
-        let stimulus = step.stimulus.as_ref().map(|stimulus| &stimulus.machine);
-        std::iter::once(&step.step.target).chain(stimulus)
+pub fn check_targets<'a>(steps: impl IntoIterator<Item = &'a CheckedStep>) -> Result<(), UsageError> {
+    let targets = |step: &'a CheckedStep| {
+        std::iter::once(&step.target).chain(step.stimulus.as_ref().map(|stimulus| &stimulus.target))
     };
-    steps.into_iter().flat_map(names).try_for_each(|name| find_target(name))
+    steps.into_iter().flat_map(targets).try_for_each(|target| target.known().map(drop))
 }
 
 /// The machine of a step, ready to be prepared.
 ///
 /// # Errors
-/// If there is no such target, or its kernel is not available.
+/// If its target is not known here, or its kernel is not available.
 pub fn open(
-    step: &Step,
+    step: &CheckedStep,
     packages: &mut Packages,
     access: AccessOptions,
     meter: &Path,
     signals: &Signals,
 ) -> anyhow::Result<Box<dyn Target>> {
-    let Some(choice) = &step.kernel else { return open_with(&step.target, meter, signals, access) };
-    let own = TargetFiles::of_process().read(&step.target).map_err(|error| UsageError(error.to_string()))?;
-    let mut machine = with_kernel(own, choice);
-    let name = format!("{} {}", step.target, machine.kernel);
+    let target = step.target.known()?;
+    let stop = signals.requests().clone();
+    let Some(choice) = &step.step.kernel else { return Ok(target.open(meter, access, stop)?) };
+    let own = target.virtual_machine().map_err(usage)?;
+    let mut machine = with_kernel(own.clone(), choice);
+    let name = format!("{} {}", target.name(), machine.kernel);
     machine.package = packages.get(&name).cloned();
     let cache = kernel::cache()?;
     kernel::obtain(&mut machine, &cache, &mut |what| complain!("tardy: {}", printable(what)))
-        .map_err(|why| anyhow!("failed to get the kernel {} for target {}: {why}", choice.name, step.target))?;
+        .map_err(|why| anyhow!("failed to get the kernel {} for target {}: {why}", choice.name, target.name()))?;
     packages.extend(machine.package.clone().map(|package| (name, package)));
-    open_virtual(&step.target, machine, meter, signals.requests().clone())
+    Ok(KnownTarget::new(target.name(), Description::Machine(Box::new(machine))).open(meter, access, stop)?)
 }
 
 fn with_kernel(own: VirtualMachine, choice: &KernelChoice) -> VirtualMachine {

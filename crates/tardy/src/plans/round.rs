@@ -13,7 +13,7 @@ pub use archived::{ArchivedStep, archived};
 pub use file::is_round;
 pub use repeated::{Repetition, repeat};
 
-use super::checked::{CheckedPlan, CheckedStep, Overrides};
+use super::checked::{CheckedPlan, CheckedStep, Overrides, PlanHost};
 use super::machine;
 use crate::archives::explaining::explain_run;
 use crate::archives::{RUNS, new_below};
@@ -56,7 +56,7 @@ impl<'a> Round<'a> {
         directory: PathBuf,
         measuring: &'a Measuring,
     ) -> anyhow::Result<Self> {
-        machine::find_targets(&plan.steps)?;
+        machine::check_targets(&plan.steps)?;
         let AccessOptions { deploy, .. } = access.clone();
         deployment::check(deploy.as_deref(), &plan)?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -81,8 +81,8 @@ impl<'a> Round<'a> {
     /// # Errors
     /// A [`UsageError`] if the directory holds no round.
     pub fn resume(directory: PathBuf, access: AccessOptions, measuring: &'a Measuring) -> anyhow::Result<Self> {
-        let (file, plan) = RoundFile::load(&directory)?;
-        machine::find_targets(&plan.steps)?;
+        let (file, plan) = RoundFile::load(&directory, PlanHost::This)?;
+        machine::check_targets(&plan.steps)?;
         Ok(Self { directory, file, plan, access, measuring, failures: BTreeMap::new() })
     }
 
@@ -126,7 +126,7 @@ impl<'a> Round<'a> {
 
     fn run_step(&mut self, step: &CheckedStep) -> anyhow::Result<()> {
         let Measuring { meter, signals, .. } = self.measuring;
-        let mut target = machine::open(&step.step, &mut self.file.packages, self.access.clone(), meter, signals)?;
+        let mut target = machine::open(step, &mut self.file.packages, self.access.clone(), meter, signals)?;
         let directory = outcome::next(step, &self.directory);
         let planned = Some(&step.planned);
         let run = match &step.stimulus {

@@ -31,8 +31,8 @@ use audit::report::{AuditReport, judge};
 use functions::Functions;
 use interception::CallMemory;
 use interchange::audits::{junit, sarif};
-use machines::local;
 use machines::meter_places::MeterPlaces;
+use machines::{KnownTarget, local};
 use runner::event::Event;
 use runner::run::CountedOutput;
 use std::io::{self, Write};
@@ -50,7 +50,7 @@ pub fn run(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Exi
         write_stdout(calls_page::lay_out(&recording.description, &recording.recorded()).as_bytes())?;
         return Ok(Exit::Measured);
     }
-    let mut report = recording.judged(arguments);
+    let mut report = recording.judged(arguments, &run);
     report.findings.retain(|finding| !arguments.is_allowed(finding.rule));
     show(arguments, &report, &run)?;
     if let Some(why) = unusable(&report, &run) {
@@ -63,8 +63,9 @@ pub fn run(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Exi
 
 /// Records the program; returns the archive.
 fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run> {
-    let mut settings = arguments.settings()?;
-    let memory = memory(arguments)?;
+    let known = machine::find(&arguments.target)?;
+    let mut settings = arguments.settings(&known)?;
+    let memory = memory(arguments, &known)?;
     if let Some(audit) = &mut settings.audit {
         audit.interception = memory.as_ref().map(CallMemory::path);
     }
@@ -74,15 +75,13 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
     let meter = MeterPlaces::of_process().find()?;
     let counted = CountedOutput::new(&[]);
     let signals = Signals::watch()?;
-    let mut target = machine::open(&arguments.target, &meter, &signals)?;
+    let mut target = machine::open(&known, &meter, &signals)?;
     // The output of the program would corrupt a document on standard output.
     let mut started = match &mut settings.watch {
-        Some(watch) => {
-            command::prepare(&arguments.target, target.as_mut(), watch, &meter, &environment, silent, &counted)?
-        }
+        Some(watch) => command::prepare(&known, target.as_mut(), watch, &meter, &environment, silent, &counted)?,
         None => None,
     };
-    let request = new_request(&arguments.target, output, typed, meter, settings)?;
+    let request = new_request(&known, output, typed, meter, settings)?;
     // A redrawn block and the output of a program cannot share a terminal.
     let view = match (&started, output.view()) {
         (Some(_), _) => View::Nothing,
@@ -119,14 +118,14 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
 ///
 /// # Errors
 /// [`UsageError`], and if the library is missing.
-fn memory(arguments: &AuditArguments) -> anyhow::Result<Option<CallMemory>> {
+fn memory(arguments: &AuditArguments, target: &KnownTarget) -> anyhow::Result<Option<CallMemory>> {
     if arguments.by != By::Interception {
         return match arguments.inject.is_empty() {
             true => Ok(None),
             false => Err(UsageError("--inject needs the library in the program; add --by interception".into()).into()),
         };
     }
-    arguments.check_interception()?;
+    arguments.check_interception(target)?;
     if let Some(obstacle) = arguments.program().and_then(preloading::obstacle) {
         let why = printable(&obstacle.to_string());
         if !arguments.inject.is_empty() {
@@ -159,10 +158,10 @@ impl Recording {
         read(&self.description, &cpus, &self.calls)
     }
 
-    fn judged(&self, arguments: &AuditArguments) -> AuditReport {
+    fn judged(&self, arguments: &AuditArguments, run: &Run) -> AuditReport {
         let mut functions = Functions::default();
         // The files of another machine are not here; one of the same name may be another version.
-        let here = arguments.target == local::NAME;
+        let here = run.manifest.as_ref().is_some_and(|manifest| manifest.target == local::NAME);
         let mut function = |file: &str, offset: u64| if here { functions.find(file, offset) } else { None };
         judge(&self.description, &self.recorded(), arguments.scope(), arguments.settle_ns(), &mut function)
     }

@@ -3,9 +3,9 @@
 
 use crate::archives::{RUNS, new_below};
 use crate::exit::{Exit, UsageError};
-use crate::measuring::machine::is_in_virtual_time;
+use crate::measuring::machine::find;
 use crate::measuring::signals::Signals;
-use crate::measuring::variant::Variant;
+use crate::measuring::variant::settings_in_virtual_time;
 use crate::options::quantity::time_ns;
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -14,6 +14,7 @@ use crate::virtual_time::laboratory::Laboratory;
 use crate::virtual_time::seed_runs::{OpenedRun, Seeds, all_seed_runs, open_all};
 use clap::{Args, Subcommand};
 use judge::virtual_time::Baseline;
+use machines::KnownTarget;
 use machines::meter_places::MeterPlaces;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -96,7 +97,7 @@ pub fn run(arguments: &BaselineArguments, command: &[String]) -> anyhow::Result<
 
 fn write_baseline(write: &WriteArguments, command: &[String]) -> anyhow::Result<Exit> {
     let asked = Asked {
-        target: &write.target,
+        target: &find(&write.target)?,
         options: &write.options,
         seeds: write.seeds,
         first_seed: None,
@@ -133,7 +134,7 @@ fn check_baseline(check: &CheckArguments, command: &[String]) -> anyhow::Result<
     let baseline = file::read(&check.file)?;
     let seeds = if baseline.loaded.is_empty() { &baseline.idle } else { &baseline.loaded };
     let asked = Asked {
-        target: check.target.as_deref().unwrap_or(&baseline.target),
+        target: &find(check.target.as_deref().unwrap_or(&baseline.target))?,
         options: &baseline.options,
         seeds: u32::try_from(seeds.len()).unwrap_or(u32::MAX),
         first_seed: seeds.iter().map(|seed| seed.seed).min(),
@@ -146,7 +147,7 @@ fn check_baseline(check: &CheckArguments, command: &[String]) -> anyhow::Result<
 
 /// What to measure.
 struct Asked<'a> {
-    target: &'a str,
+    target: &'a KnownTarget,
     options: &'a [String],
     seeds: u32,
     /// The seed from the options if absent.
@@ -158,13 +159,14 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn measure(&self, command: &[String]) -> anyhow::Result<(Vec<OpenedRun>, PathBuf)> {
         let target = self.target;
-        if !is_in_virtual_time(target) {
-            let text =
-                format!("{target} is no target in virtual time; `tardy target add NAME --virtual-time` makes one");
+        if !target.is_in_virtual_time() {
+            let text = format!(
+                "{} is no target in virtual time; `tardy target add NAME --virtual-time` makes one",
+                target.name()
+            );
             return Err(UsageError(text).into());
         }
-        let words = [vec!["--target".to_owned(), target.to_owned()], self.options.to_vec()].concat();
-        let mut settings = Variant::parse("", &words, None)?.settings;
+        let mut settings = settings_in_virtual_time(target.name(), self.options)?;
         settings.dither_seed = self.first_seed.or(settings.dither_seed);
         let directory = match self.out {
             Some(out) => out.to_owned(),

@@ -7,7 +7,7 @@ mod layout;
 pub use arguments::CheckArguments;
 
 use crate::exit::{Exit, UsageError};
-use crate::measuring::machine::{self, is_in_virtual_time};
+use crate::measuring::machine;
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -51,13 +51,14 @@ fn of_target(
     arguments: &CheckArguments,
     judge: &dyn Fn(&Facts) -> Readiness,
 ) -> anyhow::Result<(Facts, Option<Change>)> {
-    if is_in_virtual_time(&arguments.target) {
+    let known = machine::find(&arguments.target)?;
+    if known.is_in_virtual_time() {
         let why = "runs a measurement and nothing else, because its time does; check a target with the same kernel that \
                    is not in virtual time";
-        return Err(UsageError(format!("{} {why}", arguments.target)).into());
+        return Err(UsageError(format!("{} {why}", known.name())).into());
     }
     let meter = MeterPlaces::of_process().find()?;
-    let mut target = machine::open(&arguments.target, &meter, &Signals::watch()?)?;
+    let mut target = machine::open(&known, &meter, &Signals::watch()?)?;
     target.prepare()?;
     let answer = ask(arguments, target.as_mut(), &meter, judge);
     // The facts matter more than the state in which the machine was left.

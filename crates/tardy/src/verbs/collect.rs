@@ -4,7 +4,7 @@ use crate::archives;
 use crate::exit::{Exit, UsageError};
 use crate::measuring::arguments::Showing;
 use crate::measuring::ending::conclude;
-use crate::measuring::machine::{AccessArguments, open_with};
+use crate::measuring::machine::{AccessArguments, find};
 use crate::measuring::signals::Signals;
 use crate::options::quantity::positive_time_ns;
 use crate::terminal::progress::{Progress, View};
@@ -61,10 +61,11 @@ pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
         return Err(UsageError(why).into());
     }
     let settings = manifest.settings.clone().ok_or_else(|| anyhow!("failed to fetch: the archive has no settings"))?;
+    let known = find(&manifest.target)?;
     let meter = MeterPlaces::of_process().find()?;
     let signals = Signals::watch()?;
     let access = arguments.access.options(Purpose::Collect { run: manifest.id.clone() });
-    let mut target = open_with(&manifest.target, &meter, &signals, access)?;
+    let mut target = known.open(&meter, access, signals.requests().clone())?;
     let mut progress =
         Progress::new(View::unless(arguments.quiet), settings.duration_ns).of_samples(settings.method.sample());
     let request = RunRequest {

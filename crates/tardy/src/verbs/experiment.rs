@@ -12,6 +12,7 @@ use clap::Args;
 use judge::coin::SEED_MAX;
 use judge::experiment::{Outcome, metrics};
 use judge::sign_flip::PAIRS_MAX;
+use machines::KnownTarget;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -75,12 +76,13 @@ pub struct ExperimentArguments {
 }
 
 pub fn run(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<Exit> {
-    let (directory, journal) = match &arguments.resume {
-        Some(directory) => (directory.clone(), Journal::load(directory)?),
+    let (directory, journal, machines) = match &arguments.resume {
+        Some(directory) => (directory.clone(), Journal::load(directory)?, None),
         None => begin(arguments, command)?,
     };
     let silence = Duration::from_nanos(arguments.silence);
-    let journal = StoredSeries::complete(&directory, journal, silence, arguments.quiet || arguments.json)?;
+    let quiet = arguments.quiet || arguments.json;
+    let journal = StoredSeries::complete(&directory, journal, machines, silence, quiet)?;
     journal.show(&directory, arguments.json, arguments.quiet, page::lay_out)?;
     Ok(match (&journal.result, journal.rounds.state) {
         (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,
@@ -92,9 +94,12 @@ pub fn run(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Res
     })
 }
 
-fn begin(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<(PathBuf, Journal)> {
-    let a = Variant::parse(&arguments.a, &arguments.both, arguments.a_before.clone())?;
-    let b = Variant::parse(&arguments.b, &arguments.both, arguments.b_before.clone())?;
+/// A new series: its directory, its journal, and the targets of A and B.
+type Begun = (PathBuf, Journal, Option<[KnownTarget; 2]>);
+
+fn begin(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<Begun> {
+    let (a, target_a) = Variant::parse(&arguments.a, &arguments.both, arguments.a_before.clone())?;
+    let (b, target_b) = Variant::parse(&arguments.b, &arguments.both, arguments.b_before.clone())?;
     let (method_a, method_b) = (a.settings.method.name, b.settings.method.name);
     if method_a != method_b {
         let why = "they measure different paths, and their latencies do not compare";
@@ -115,5 +120,6 @@ fn begin(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Resul
         until_decided: arguments.until_decided,
         metrics: metrics(samples),
     };
-    Ok((directory, Journal::new(question, rounds, arguments.confidence, command, started)))
+    let journal = Journal::new(question, rounds, arguments.confidence, command, started);
+    Ok((directory, journal, Some([target_a, target_b])))
 }

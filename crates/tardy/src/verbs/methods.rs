@@ -1,7 +1,7 @@
 //! `tardy methods`: what each method measures, what it needs, and whether it can run on a target.
 
 use crate::exit::{Exit, UsageError};
-use crate::measuring::machine::{self, is_in_virtual_time};
+use crate::measuring::machine;
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -98,12 +98,13 @@ fn chosen(name: Option<&str>) -> Result<Vec<&'static MethodDefinition>, UsageErr
 }
 
 fn facts(name: &str) -> anyhow::Result<Facts> {
-    if is_in_virtual_time(name) {
+    let known = machine::find(name)?;
+    if known.is_in_virtual_time() {
         let why = "runs a measurement and nothing else, because its time does; ask a target with the same kernel that is not in virtual time";
         return Err(UsageError(format!("{name} {why}")).into());
     }
     let meter = MeterPlaces::of_process().find()?;
-    let mut target = machine::open(name, &meter, &Signals::watch()?)?;
+    let mut target = machine::open(&known, &meter, &Signals::watch()?)?;
     target.prepare()?;
     let limit = LIMIT * target.slowdown();
     let facts = runner::facts::gather(target.as_mut(), &meter, PRIORITY, limit);

@@ -6,7 +6,7 @@ mod series;
 
 use crate::exit::{Exit, UsageError};
 use crate::measuring::arguments::RunArguments;
-use crate::measuring::machine::{host, is_in_virtual_time};
+use crate::measuring::machine::find;
 use crate::measuring::rounds::{Question, Rounds, RoundsState, StoredSeries, new_directory, now, system_seed};
 use crate::options::limits::confidence;
 use archive::settings::{RunSettings, SnapshotMode};
@@ -14,6 +14,7 @@ use clap::{Args, ValueEnum};
 use judge::coin::SEED_MAX;
 use judge::observer::Level;
 use judge::sign_flip::PAIRS_MAX;
+use machines::KnownTarget;
 use question::{Cost, Journal};
 use std::path::PathBuf;
 
@@ -73,12 +74,13 @@ impl LevelName {
 }
 
 pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<Exit> {
-    let (directory, journal) = match &arguments.resume {
-        Some(directory) => (directory.clone(), Journal::load(directory)?),
+    let (directory, journal, target) = match &arguments.resume {
+        Some(directory) => (directory.clone(), Journal::load(directory)?, None),
         None => begin(arguments, command)?,
     };
     let output = &arguments.run.output;
-    let journal = StoredSeries::complete(&directory, journal, arguments.run.silence(), output.quiet || output.json)?;
+    let quiet = output.quiet || output.json;
+    let journal = StoredSeries::complete(&directory, journal, target, arguments.run.silence(), quiet)?;
     journal.show(&directory, output.json, output.quiet, page::lay_out)?;
     Ok(match (&journal.result, journal.rounds.state) {
         (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,
@@ -87,9 +89,13 @@ pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result
     })
 }
 
-/// A new series: its settings, its directory, its seed.
-fn begin(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<(PathBuf, Journal)> {
-    let settings = settings(&arguments.run)?;
+/// A new series: its directory, its journal, and its target.
+fn begin(
+    arguments: &ObserveArguments,
+    command: Vec<String>,
+) -> anyhow::Result<(PathBuf, Journal, Option<KnownTarget>)> {
+    let target = find(&arguments.run.target)?;
+    let settings = settings(&arguments.run, &target)?;
     let levels: Vec<Level> =
         Level::ALL.into_iter().filter(|level| arguments.levels.iter().any(|name| name.level() == *level)).collect();
     let levels = if levels.contains(&Level::Off) { levels } else { [vec![Level::Off], levels].concat() };
@@ -97,7 +103,7 @@ fn begin(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<(
         return Err(UsageError("--levels needs one beside off to compare with, like off,events".into()).into());
     }
     let started = now();
-    let name = format!("{}-observe", host(&arguments.run.target));
+    let name = format!("{}-observe", target.host_name());
     let directory = new_directory(arguments.run.output.out.as_deref(), started, &name)?;
     let rounds = Rounds::new(
         arguments.coin_seed.unwrap_or_else(|| system_seed(started)),
@@ -112,11 +118,11 @@ fn begin(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<(
         probed: false,
     };
     let journal = Journal::new(question, rounds, arguments.confidence, command, started);
-    Ok((directory, journal))
+    Ok((directory, journal, Some(target)))
 }
 
-fn settings(run: &RunArguments) -> Result<RunSettings, UsageError> {
-    let settings = run.settings(is_in_virtual_time(&run.target))?;
+fn settings(run: &RunArguments, target: &KnownTarget) -> Result<RunSettings, UsageError> {
+    let settings = run.settings(target.is_in_virtual_time())?;
     if settings.trace.mode == SnapshotMode::Off || settings.trace.tracer.is_some() || !settings.sources.is_empty() {
         let text = "observe chooses the tracers itself: leave out --trace off, --tracer, --source and --stack";
         return Err(UsageError(text.into()));

@@ -3,7 +3,7 @@
 mod show;
 
 use crate::exit::{Exit, UsageError};
-use crate::plans::checked::{CheckedPlan, Overrides};
+use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::{described, load, text_of};
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -87,7 +87,7 @@ fn check_plans(arguments: &CheckArguments) -> anyhow::Result<Exit> {
     let (mut page, mut documents, mut sound) = (Page::for_stdout(), Vec::new(), true);
     for path in &arguments.plans {
         let text = text_of(path)?;
-        match CheckedPlan::read(&Plan::name_of(path), &text, &Overrides::default()) {
+        match CheckedPlan::read(&Plan::name_of(path), &text, &Overrides::default(), PlanHost::This) {
             Ok(plan) => {
                 page.record(0, &format!("{} is sound: {}", path.display(), show::extent(&plan)));
                 documents.push(serde_json::json!({ "plan": path, "sound": true, "steps": plan.steps.len() }));
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_template_is_a_plan() {
-        let plan = CheckedPlan::read("template", TEMPLATE, &Overrides::default()).unwrap();
+        let plan = CheckedPlan::read("template", TEMPLATE, &Overrides::default(), PlanHost::This).unwrap();
         assert_eq!(plan.steps.len(), 2);
     }
 }

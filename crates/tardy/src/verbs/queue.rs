@@ -7,7 +7,7 @@ use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::IndexArguments;
 use crate::lab::finish;
 use crate::lab::user::this_user;
-use crate::plans::checked::{CheckedPlan, Overrides};
+use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::{described, text_of};
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -154,7 +154,9 @@ async fn queue(store: &Store, request: &JobRequest) -> anyhow::Result<Job> {
 
 /// A plan with a mistake is refused here, and not hours later on its board.
 fn check(path: &Path, text: &str) -> anyhow::Result<()> {
-    let Err(problems) = CheckedPlan::read(&Plan::name_of(path), text, &Overrides::default()) else { return Ok(()) };
+    let Err(problems) = CheckedPlan::read(&Plan::name_of(path), text, &Overrides::default(), PlanHost::Other) else {
+        return Ok(());
+    };
     problems.iter().for_each(|problem| complain!("{}", printable(&described(path, problem))));
     Err(UsageError(format!("{} cannot be run; docs/how-to/plans.md describes every key of a plan", path.display()))
         .into())

@@ -1,7 +1,7 @@
 //! `tardy restore`: restores settings that a killed run left changed on a machine.
 
 use crate::exit::{Exit, UsageError};
-use crate::measuring::machine::open_with;
+use crate::measuring::machine::find;
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -31,10 +31,11 @@ pub struct RestoreArguments {
 }
 
 pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
+    let known = find(&arguments.target)?;
     let meter = MeterPlaces::of_process().find()?;
     let purpose = if arguments.discard { Purpose::Discard } else { Purpose::Restore };
     let access = AccessOptions { purpose, ..AccessOptions::default() };
-    let mut target = open_with(&arguments.target, &meter, &Signals::watch()?, access)?;
+    let mut target = known.open(&meter, access, Signals::watch()?.requests().clone())?;
     if target.forgets() {
         return Err(UsageError(format!("{} forgets all changes when it goes down", arguments.target)).into());
     }

@@ -8,8 +8,7 @@ use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::address;
 use crate::lab::assessing::assessing;
 use crate::lab::experiments::experiments_below;
-use crate::measuring::machine::is_board;
-use crate::plans::checked::{CheckedPlan, Overrides};
+use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::described;
 use alerts::Settings;
 use anyhow::Context;
@@ -18,6 +17,7 @@ use archive::reader::Run;
 use archive::summary::ReportData;
 use clap::Args;
 use judge::compare::Comparison;
+use machines::KnownTarget;
 use server::access::{AccessError, Tokens};
 use server::{Archives, ExperimentSeries, Lab, ListenError, Listener, Proxy, ReadError};
 use std::fs;
@@ -180,13 +180,15 @@ impl Archives for OfThisHost {
     }
 
     fn explain(&self, run: &Run, spike: u32) -> Option<Explanation> {
-        let target = run.manifest.as_ref()?.target.as_str();
-        // On this machine it would take time from what is measured.
-        is_board(target).then(|| explain_one(run, spike)).flatten()
+        // On this machine it would take time from the measurement, and an unknown target may be this machine.
+        let target = KnownTarget::find(&run.manifest.as_ref()?.target).ok()?;
+        target.is_board().then(|| explain_one(run, spike)).flatten()
     }
 
     fn check_plan(&self, name: &str, text: &str) -> Result<(), ReadError> {
-        let Err(problems) = CheckedPlan::read(name, text, &Overrides::default()) else { return Ok(()) };
+        let Err(problems) = CheckedPlan::read(name, text, &Overrides::default(), PlanHost::Other) else {
+            return Ok(());
+        };
         let said: Vec<String> = problems.iter().map(|problem| described(Path::new(name), problem)).collect();
         Err(ReadError(said.join("; ")))
     }

@@ -3,7 +3,7 @@
 mod boards;
 
 use crate::exit::{Exit, UsageError};
-use crate::measuring::machine::{open_board, open_emulated, open_place, reporting, usage};
+use crate::measuring::machine::{find, reporting, usage};
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -11,9 +11,10 @@ use crate::terminal::table::{Align, Table};
 use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use machines::architecture::Architecture;
-use machines::meter_places::MeterPlaces;
+use machines::known_target::emulated;
+use machines::meter_places::{METER_NAME, MeterPlaces};
 use machines::qemu::kernel;
-use machines::qemu::machine_file::{AcceleratorChoice, Backend, VirtualMachine};
+use machines::qemu::machine_file::{AcceleratorChoice, VirtualMachine};
 use machines::stop::StopRequests;
 use machines::target_file::{Description, TargetFileError, TargetFiles};
 use machines::{Command, Exit as CommandExit, Output, Target};
@@ -155,7 +156,8 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
         TargetVerb::Show(show) => show_target(show, &files),
         TargetVerb::Remove(remove) => {
             let path = files.find(&remove.name).map_err(|error| match error {
-                TargetFileError::Missing { name, .. } => {
+                TargetFileError::Missing(missing) => {
+                    let name = missing.name;
                     UsageError(format!("there is no target {name} to remove; `tardy target list` shows all"))
                 }
                 error => usage(error),
@@ -164,13 +166,13 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
             let line = format!("removed {}", path.display());
             report(remove.json, serde_json::json!({ "target": remove.name, "removed": path }), &line)
         }
-        TargetVerb::Verify(verify) => verify_target(verify, &files),
+        TargetVerb::Verify(verify) => verify_target(verify),
     }
 }
 
 fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     match files.find(&add.name) {
-        Err(TargetFileError::Missing { .. }) => {}
+        Err(TargetFileError::Missing(_)) => {}
         Err(error) => return Err(usage(error).into()),
         Ok(_) if add.force => {}
         Ok(path) => {
@@ -291,31 +293,30 @@ fn show_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result
     Ok(Exit::Measured)
 }
 
-fn verify_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
-    let machine = match files.describe(&arguments.name).map_err(usage)? {
-        Description::Machine(machine) => *machine,
-        Description::Board(board) => {
-            let address = board.identity_of_board();
-            let target = open_board(&arguments.name, *board, reporting(), StopRequests::default());
-            return boards::verify(target, &address, arguments.json);
+fn verify_target(arguments: &NamedArgument) -> anyhow::Result<Exit> {
+    let known = find(&arguments.name)?;
+    let open = |stop: StopRequests| known.open(Path::new(METER_NAME), reporting(), stop);
+    match known.file() {
+        Some(Description::Board(board)) => {
+            return boards::verify(open(StopRequests::default())?, &board.identity_of_board(), arguments.json);
         }
-        Description::Labgrid(place) => {
-            let label = place.label();
+        Some(Description::Labgrid(place)) => {
             // The place must be released in any case, so Ctrl-C is handled.
             let signals = Signals::watch()?;
-            let target = open_place(&arguments.name, *place, reporting(), signals.requests().clone());
-            return boards::verify(target, &label, arguments.json);
+            return boards::verify(open(signals.requests().clone())?, &place.label(), arguments.json);
         }
-    };
+        Some(Description::Machine(_)) | None => {}
+    }
+    let machine = known.virtual_machine().map_err(usage)?;
     let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
-    if machine.backend == Backend::Virtual {
-        let name = &arguments.name;
+    if known.is_in_virtual_time() {
+        let name = known.name();
         return Err(UsageError(format!(
             "{name} runs in virtual time; `tardy virtual verify {name}` shows that it repeats"
         ))
         .into());
     }
-    let mut target = open_emulated(&arguments.name, machine, &meter, StopRequests::default())?;
+    let mut target = emulated(known.name(), machine, &meter, StopRequests::default())?;
     target.prepare()?;
     let said = version_there(&mut target, &arguments.name, &meter)?;
     let notices: Vec<String> = target.notices().into_iter().map(|notice| notice.text).collect();

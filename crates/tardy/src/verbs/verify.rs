@@ -1,7 +1,7 @@
 //! `tardy virtual verify`: the same run several times, on an idle and on a busy host.
 
 use crate::exit::{Exit, UsageError};
-use crate::measuring::machine::usage;
+use crate::measuring::machine::{find, usage};
 use crate::measuring::signals::Signals;
 use crate::options::quantity::positive_time_ns;
 use crate::terminal::json;
@@ -12,9 +12,8 @@ use archive::samples_file::SampleRecord;
 use archive::settings::{LoadRequest, RunSettings, SnapshotMode, TraceSettings};
 use archive::summary::{RunSummary, VirtualSpeed};
 use clap::Args;
+use machines::KnownTarget;
 use machines::meter_places::MeterPlaces;
-use machines::qemu::machine_file::Backend;
-use machines::target_file::TargetFiles;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,14 +52,15 @@ pub struct VerifyArguments {
 }
 
 pub fn run(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
-    let machine = TargetFiles::of_process().read(&arguments.name).map_err(usage)?;
-    if machine.backend != Backend::Virtual {
+    let target = find(&arguments.name)?;
+    let machine = target.virtual_machine().map_err(usage)?;
+    if !target.is_in_virtual_time() {
         let text = format!("{0} does not run in virtual time; `tardy target verify {0}` looks at it", arguments.name);
         return Err(UsageError(text).into());
     }
     let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
     verify(&Verification {
-        target: &arguments.name,
+        target: &target,
         meter: &meter,
         runs: arguments.runs,
         duration_ns: arguments.duration,
@@ -70,7 +70,7 @@ pub fn run(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
 
 /// What to verify.
 struct Verification<'a> {
-    target: &'a str,
+    target: &'a KnownTarget,
     meter: &'a Path,
     /// Runs of each series.
     runs: u32,
@@ -118,14 +118,14 @@ fn verify(asked: &Verification) -> anyhow::Result<Exit> {
         fs::remove_dir_all(&folder).with_context(|| format!("failed to remove {}", folder.display()))?;
     }
     if asked.json {
-        let document = serde_json::json!({ "target": asked.target, "virtual_time": true,
+        let document = serde_json::json!({ "target": asked.target.name(), "virtual_time": true,
             "deterministic": deterministic, "series": series });
         json::print(&document)?;
     } else {
         let mut page = Page::for_stdout();
         series.iter().for_each(|series| conclude(series, &mut page));
         let word = if deterministic { "is deterministic" } else { "IS NOT DETERMINISTIC" };
-        page.wrapped("", &format!("{} (virtual time) {word}.", asked.target));
+        page.wrapped("", &format!("{} (virtual time) {word}.", asked.target.name()));
         page.print()?;
     }
     Ok(if deterministic { Exit::Measured } else { Exit::LimitExceeded })

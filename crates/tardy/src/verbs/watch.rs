@@ -24,19 +24,20 @@ const COMMAND_FAILED: &str = "meter.command-failed";
 
 /// Runs the verb; `typed` is the command line.
 pub fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
-    let mut settings = arguments.settings()?;
+    let known = machine::find(&arguments.target)?;
+    let mut settings = arguments.settings(&known)?;
     let output = &arguments.output;
     let silent = output.json || output.quiet;
     let meter = MeterPlaces::of_process().find()?;
     let counted = CountedOutput::new(arguments.texts_to_count());
     let signals = Signals::watch()?;
-    let mut target = machine::open(&arguments.target, &meter, &signals)?;
+    let mut target = machine::open(&known, &meter, &signals)?;
     // The output of the command would corrupt a JSON document.
     let mut started = match &mut settings.watch {
-        Some(watch) => command::prepare(&arguments.target, target.as_mut(), watch, &meter, &[], silent, &counted)?,
+        Some(watch) => command::prepare(&known, target.as_mut(), watch, &meter, &[], silent, &counted)?,
         None => None,
     };
-    let request = new_request(&arguments.target, output, typed, meter, settings)?;
+    let request = new_request(&known, output, typed, meter, settings)?;
     // A redrawn block and the output of a command cannot share a terminal.
     let view = match (&started, output.view()) {
         (Some(_), View::Live | View::Lines) if !silent => View::Lines,

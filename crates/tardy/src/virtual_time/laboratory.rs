@@ -8,7 +8,7 @@ use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::samples_file::{self, SampleRecord};
 use archive::settings::RunSettings;
-use machines::Target;
+use machines::{KnownTarget, Target};
 use runner::run::{RunRequest, TimeLimits};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 /// Settings that all runs of a series share.
 pub struct Laboratory<'a> {
-    pub target: &'a str,
+    pub target: &'a KnownTarget,
     pub meter: &'a Path,
     pub signals: &'a Signals,
     /// The command line as typed, for the archives.

@@ -3,6 +3,7 @@
 use archive::explanation::Explanation;
 use archive::manifest::RunState;
 use archive::reader::Run;
+use machines::KnownTarget;
 use machines::meter_places::MeterPlaces;
 use machines::qemu::{QemuTarget, kernel};
 use machines::stop::StopRequests;
@@ -116,7 +117,8 @@ impl Lab {
 
     /// The machine itself, for operations that tardy has no verb for.
     pub fn machine(&self) -> QemuTarget {
-        let machine = TargetFiles { here: self.path("targets"), own: None }.read("vm").unwrap();
+        let files = TargetFiles { here: self.path("targets"), own: None };
+        let machine = KnownTarget::find_in(&files, "vm").unwrap().virtual_machine().unwrap().clone();
         let meter = MeterPlaces::of_process().find_for(machine.architecture).unwrap();
         QemuTarget::new("vm", machine, &meter, &kernel::cache().unwrap(), StopRequests::default())
     }

@@ -3,6 +3,7 @@
 use crate::lab::{KERNEL, Lab};
 use archive::manifest::RunState;
 use archive::reader::Run;
+use machines::KnownTarget;
 use machines::qemu::kernel;
 use machines::target_file::TargetFiles;
 use std::fs;
@@ -72,7 +73,8 @@ fn initial_files(folder: &Path) -> std::path::PathBuf {
 
 impl Machine {
     fn boot(lab: &Lab) -> Self {
-        let machine = TargetFiles { here: lab.path("targets"), own: None }.read("vm").unwrap();
+        let files = TargetFiles { here: lab.path("targets"), own: None };
+        let machine = KnownTarget::find_in(&files, "vm").unwrap().virtual_machine().unwrap().clone();
         let kernel = kernel::find(&machine, &kernel::cache().unwrap()).unwrap().image;
         let initial = initial_files(&lab.path("."));
         let console = lab.path("first-uart");

@@ -162,6 +162,19 @@ fn mistakes_are_named_with_their_lines() {
 }
 
 #[test]
+fn a_target_file_that_cannot_be_read_is_a_problem_of_the_plan() {
+    let bench = with_plan(Bench::new(), "targets = [\"torn\"]");
+    fs::create_dir(bench.path("targets")).unwrap();
+    fs::write(bench.path("targets/torn.toml"), "backend = \"ssh\"\naddress =").unwrap();
+    for words in [&["plan", "check", "x.toml", "--json"][..], &["run", "x.toml", "--out", "here", "--json"]] {
+        let ended = bench.run(words);
+        assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);
+    }
+    let checked = bench.run(&["plan", "check", "x.toml", "--json"]).json();
+    assert!(checked[0]["problems"][0]["text"].as_str().unwrap().contains("targets/torn.toml"), "{checked}");
+}
+
+#[test]
 fn a_new_plan_is_sound_and_overwrites_nothing() {
     let bench = Bench::new();
     assert_eq!(bench.run(&["plan", "new", "mine.toml"]).code, Some(0));

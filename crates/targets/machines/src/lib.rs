@@ -14,6 +14,7 @@ mod carried_meters;
 mod console;
 pub mod fake;
 pub mod flight_recorder;
+pub mod known_target;
 pub mod labgrid;
 pub mod library;
 pub mod local;
@@ -24,6 +25,8 @@ mod scratch;
 pub mod stop;
 mod target;
 pub mod target_file;
+mod target_syntax;
 
+pub use known_target::KnownTarget;
 pub use problem::{Caveat, News};
 pub use target::{Command, Exit, Output, Outside, Reason, RunningCommand, Target, TargetError};

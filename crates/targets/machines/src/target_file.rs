@@ -3,37 +3,40 @@
 use super::board::board_file::{Board, BoardFileError};
 use super::labgrid::place_file::{LabgridPlace, PlaceFileError};
 use super::qemu::machine_file::{MachineFileError, VirtualMachine};
+use super::target_syntax::{SyntaxError, read_checked};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+/// No file describes the target.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("failed to find target {name}: there is no {}; `tardy target add {name}` makes one", wanted.display())]
+pub struct MissingTarget {
+    pub name: String,
+    pub wanted: PathBuf,
+}
+
 /// Why a target is not available.
 #[derive(Debug, Error)]
 pub enum TargetFileError {
-    #[error("failed to find target {name}: there is no {}; `tardy target add {name}` makes one", wanted.display())]
-    Missing { name: String, wanted: PathBuf },
+    #[error(transparent)]
+    Missing(#[from] MissingTarget),
     #[error("failed to read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("failed to understand {}: {source}", path.display())]
     Invalid { path: PathBuf, source: DescriptionError },
-    #[error("failed to use target {name} here: it is a board, and this is for virtual machines")]
-    NoMachine { name: String },
+    #[error("failed to use target {name} here: it is {kind}, and this is for virtual machines")]
+    NoMachine { name: String, kind: &'static str },
     #[error("failed to write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("failed to name a target {0:?}: use letters, digits, - and _, and not `local`, which is this machine")]
     Name(String),
 }
 
-/// What is wrong with the TOML of a target file, with line and column if known.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{}", .0.to_string().trim())]
-pub struct SyntaxError(toml::de::Error);
-
-/// What is wrong with the text of a target file.
+/// Why the text of a target file describes no target.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DescriptionError {
     #[error(transparent)]
@@ -48,7 +51,7 @@ pub enum DescriptionError {
     Machine(#[from] MachineFileError),
 }
 
-/// What a target file describes.
+/// The content of a target file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Description {
     Machine(Box<VirtualMachine>),
@@ -60,23 +63,6 @@ pub enum Description {
 #[derive(Deserialize)]
 struct Kind {
     backend: String,
-}
-
-/// Parses the text of a target file of one kind and checks that its values are consistent.
-///
-/// # Errors
-/// [`SyntaxError`], and what `check` finds.
-pub(crate) fn read_checked<T: DeserializeOwned, E: From<SyntaxError>>(
-    text: &str,
-    check: impl FnOnce(&T) -> Result<(), E>,
-) -> Result<T, E> {
-    let target: T = toml::from_str(text).map_err(SyntaxError)?;
-    check(&target).map(|()| target)
-}
-
-/// Whether a text is one word that no program takes for an option.
-pub(crate) fn is_plain_word(text: &str) -> bool {
-    !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_whitespace)
 }
 
 impl Description {
@@ -131,18 +117,7 @@ impl TargetFiles {
         let file = file_name(name)?;
         let places = [Some(self.here.join(&file)), self.own.as_ref().map(|own| own.join(&file))];
         let found = places.into_iter().flatten().find(|path| path.is_file());
-        found.ok_or_else(|| TargetFileError::Missing { name: name.into(), wanted: self.home(false).join(file) })
-    }
-
-    /// Reads a target that is a virtual machine.
-    ///
-    /// # Errors
-    /// [`TargetFileError`].
-    pub fn read(&self, name: &str) -> Result<VirtualMachine, TargetFileError> {
-        match self.describe(name)? {
-            Description::Machine(machine) => Ok(*machine),
-            Description::Board(_) | Description::Labgrid(_) => Err(TargetFileError::NoMachine { name: name.into() }),
-        }
+        found.ok_or_else(|| MissingTarget { name: name.into(), wanted: self.home(false).join(file) }.into())
     }
 
     /// Reads a target of any kind.
@@ -207,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backend_says_what_the_rest_describes() {
+    fn the_backend_decides_how_the_rest_is_read() {
         let board = Description::parse("backend = \"ssh\"\naddress = \"root@pi\"\n").unwrap();
         assert!(matches!(&board, Description::Board(board) if board.address == "root@pi"));
         assert_eq!(Description::parse(&board.to_text()).unwrap(), board);
@@ -218,24 +193,16 @@ mod tests {
     }
 
     #[test]
-    fn a_board_is_no_virtual_machine() {
-        let own = tempfile::tempdir().unwrap();
-        let files = TargetFiles { here: own.path().to_owned(), own: None };
-        let board = Description::parse("backend = \"ssh\"\naddress = \"root@pi\"\n").unwrap();
-        files.write("pi", &board, true).unwrap();
-        assert!(files.read("pi").unwrap_err().to_string().contains("virtual machines"));
-        assert_eq!(files.describe("pi").unwrap(), board);
-    }
-
-    #[test]
     fn the_nearer_file_wins_and_names_lead_nowhere_else() {
         let (here, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let files = TargetFiles { here: here.path().join("targets"), own: Some(own.path().join("targets")) };
-        assert!(files.read("vm").unwrap_err().to_string().contains("tardy target add vm"));
+        let wanted = own.path().join("targets/vm.toml");
+        let missing = files.describe("vm").unwrap_err();
+        assert!(matches!(missing, TargetFileError::Missing(missing) if missing.wanted == wanted));
         files.write("vm", &machine("/far"), false).unwrap();
-        assert_eq!(files.read("vm").unwrap().kernel, "/far");
+        assert_eq!(files.describe("vm").unwrap(), machine("/far"));
         files.write("vm", &machine("/near"), true).unwrap();
-        assert_eq!(files.read("vm").unwrap().kernel, "/near");
+        assert_eq!(files.describe("vm").unwrap(), machine("/near"));
         assert_eq!(files.list(), [("vm".to_owned(), here.path().join("targets/vm.toml"))]);
         for name in ["", "local", "../vm", "a/b", "a b"] {
             assert!(matches!(files.find(name), Err(TargetFileError::Name(_))), "{name}");

@@ -7,7 +7,7 @@ use archive::planned::PlannedStep;
 use archive::reader::Run;
 use archive::settings::RunSettings;
 use judge::coin::{Coin, SEED_MAX};
-use machines::Target;
+use machines::{KnownTarget, Target};
 use runner::run::{RunRequest, TimeLimits};
 use std::fs;
 use std::io::{self, IsTerminal, Read};
@@ -43,7 +43,7 @@ impl Measuring {
     ///
     /// # Errors
     /// If no archive was written.
-    pub fn run(&self, target: &str, settings: RunSettings, directory: &Path) -> anyhow::Result<Run> {
+    pub fn run(&self, target: &KnownTarget, settings: RunSettings, directory: &Path) -> anyhow::Result<Run> {
         let mut target = machine::open(target, &self.meter, &self.signals)?;
         self.run_on(target.as_mut(), None, settings, self.silence, directory)
     }

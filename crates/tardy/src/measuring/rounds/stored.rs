@@ -1,6 +1,7 @@
 //! A series in its directory: measures the missing rounds, stores every step, and answers its question.
 
 use super::{Journal, Measuring, Question, Rounds, RoundsState, RunResult, Series, measure};
+use crate::exit::UsageError;
 use crate::measuring::signals::Signals;
 use machines::meter_places::MeterPlaces;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,15 @@ use std::time::Duration;
 
 /// A question that rounds of runs answer.
 pub trait Measurable: Question {
+    /// The targets that its runs need.
+    type Machines;
+
+    /// The targets that it names.
+    ///
+    /// # Errors
+    /// If one does not exist, or its file cannot be used.
+    fn machines(&self) -> Result<Self::Machines, UsageError>;
+
     /// Called before the rounds; false if there is nothing to measure, and the series says why.
     ///
     /// # Errors
@@ -32,9 +42,10 @@ pub trait Measurable: Question {
 }
 
 /// A series of rounds in its directory.
-pub struct StoredSeries<Q: Question> {
+pub struct StoredSeries<Q: Measurable> {
     pub directory: PathBuf,
     pub journal: Journal<Q>,
+    pub machines: Q::Machines,
     pub measuring: Measuring,
 }
 
@@ -62,19 +73,25 @@ impl<Q: Measurable> Series for StoredSeries<Q> {
 
 impl<Q: Measurable> StoredSeries<Q> {
     /// Measures the missing rounds until the series ends, and stores the answer. A complete series stays as it is.
-    /// `silence`: the longest time that a meter may send nothing.
+    /// `machines`: those that the command line named; without them, those that the journal names. `silence`: the longest
+    /// time that a meter may send nothing.
     ///
     /// # Errors
-    /// If there is no meter, no archive can be created, or the series cannot be stored.
+    /// If there is no such target or no meter, no archive can be created, or the series cannot be stored.
     pub fn complete(
         directory: &Path,
         journal: Journal<Q>,
+        machines: Option<Q::Machines>,
         silence: Duration,
         quiet: bool,
     ) -> anyhow::Result<Journal<Q>> {
         if journal.rounds.state == RoundsState::Complete {
             return Ok(journal);
         }
+        let machines = match machines {
+            Some(machines) => machines,
+            None => journal.question.machines()?,
+        };
         let measuring = Measuring {
             meter: MeterPlaces::of_process().find()?,
             signals: Signals::watch()?,
@@ -82,7 +99,7 @@ impl<Q: Measurable> StoredSeries<Q> {
             quiet,
             command: journal.command.clone(),
         };
-        let mut series = Self { directory: directory.to_owned(), journal, measuring };
+        let mut series = Self { directory: directory.to_owned(), journal, machines, measuring };
         let ended = Q::prepare(&mut series).and_then(|ready| if ready { measure(&mut series) } else { Ok(()) });
         series.measuring.signals.measuring_is_over();
         ended?;

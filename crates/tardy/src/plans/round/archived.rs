@@ -4,6 +4,7 @@ use super::file::RoundFile;
 use super::outcome::{StepState, newest};
 use crate::archives::run_id;
 use crate::exit::UsageError;
+use crate::plans::checked::PlanHost;
 use crate::plans::problem::StepProblem;
 use archive::problem::Remark;
 use archive::reader::Run;
@@ -24,7 +25,7 @@ pub struct ArchivedStep {
 /// # Errors
 /// A [`UsageError`] if the directory holds no round, or one that is not understood.
 pub fn archived(directory: &Path) -> Result<Vec<ArchivedStep>, UsageError> {
-    let (file, plan) = RoundFile::load(directory)?;
+    let (file, plan) = RoundFile::load(directory, PlanHost::Other)?;
     let began_unix_s = u64::try_from(file.started_unix_ns / 1_000_000_000).unwrap_or(0);
     let steps = plan.steps.iter().map(|step| {
         if let Some(mut run) = newest(step, directory).and_then(|path| Run::open(path).ok()) {

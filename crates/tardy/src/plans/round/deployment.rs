@@ -2,11 +2,11 @@
 
 use super::Round;
 use crate::exit::{UsageError, in_words};
-use crate::measuring::machine::{is_board, open_with};
-use crate::plans::checked::CheckedPlan;
+use crate::plans::checked::{CheckedPlan, StepTarget};
 use archive::directory::replace_inside;
+use machines::KnownTarget;
 use machines::board::AccessOptions;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Checks that there is a board to deploy to.
 ///
@@ -21,8 +21,13 @@ pub fn check(deploy: Option<&str>, plan: &CheckedPlan) -> Result<(), UsageError>
     Ok(())
 }
 
-fn boards(plan: &CheckedPlan) -> BTreeSet<&str> {
-    plan.steps.iter().map(|step| step.step.target.as_str()).filter(|name| is_board(name)).collect()
+/// The boards under test by name.
+fn boards(plan: &CheckedPlan) -> BTreeMap<String, KnownTarget> {
+    let known = plan.steps.iter().filter_map(|step| match &step.target {
+        StepTarget::Known(target) if target.is_board() => Some((target.name().to_owned(), target.clone())),
+        StepTarget::Known(_) | StepTarget::Missing(_) | StepTarget::OfAnotherHost => None,
+    });
+    known.collect()
 }
 
 impl Round<'_> {
@@ -34,13 +39,12 @@ impl Round<'_> {
     pub(super) fn deploy(&mut self) -> anyhow::Result<BTreeMap<String, String>> {
         let mut left_out = BTreeMap::new();
         let Some(image) = self.file.deploy.clone() else { return Ok(left_out) };
-        let boards: Vec<String> = boards(&self.plan).into_iter().map(str::to_owned).collect();
-        for board in boards {
+        for (board, target) in boards(&self.plan) {
             if self.file.deployed.contains(&board) || self.measuring.stopped() {
                 continue;
             }
             self.measuring.report(&format!("new software for {board}: {image}"));
-            match self.deploy_on(&board, &image) {
+            match self.deploy_on(&target, &image) {
                 Ok(()) => {
                     self.file.deployed.insert(board);
                     self.file.save(&self.directory)?;
@@ -54,11 +58,12 @@ impl Round<'_> {
         Ok(left_out)
     }
 
-    fn deploy_on(&self, board: &str, image: &str) -> anyhow::Result<()> {
+    fn deploy_on(&self, board: &KnownTarget, image: &str) -> anyhow::Result<()> {
         let access = AccessOptions { deploy: Some(image.to_owned()), ..self.access.clone() };
-        let mut target = open_with(board, &self.measuring.meter, &self.measuring.signals, access)?;
+        let stop = self.measuring.signals.requests().clone();
+        let mut target = board.open(&self.measuring.meter, access, stop)?;
         let prepared = target.prepare();
-        replace_inside(&self.directory, format!("deploy-{board}.log"), &target.console())?;
+        replace_inside(&self.directory, format!("deploy-{}.log", board.name()), &target.console())?;
         prepared?;
         Ok(target.close()?)
     }

@@ -2,7 +2,7 @@
 //! of the command line. The results of the steps are only in their archives.
 
 use crate::exit::UsageError;
-use crate::plans::checked::{CheckedPlan, Overrides};
+use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::machine::Packages;
 use crate::terminal::json;
 use archive::directory::{ArchiveDirectory, read_inside, replace_inside};
@@ -64,11 +64,11 @@ impl RoundFile {
         Ok(replace_inside(directory, ROUND, &json::indented(self)?)?)
     }
 
-    /// Reads the round in a directory, with its plan.
+    /// Reads the round in a directory, with its plan. `host` runs its remaining steps.
     ///
     /// # Errors
     /// A [`UsageError`] if there is no round or it is not understood.
-    pub fn load(directory: &Path) -> Result<(Self, CheckedPlan), UsageError> {
+    pub fn load(directory: &Path, host: PlanHost) -> Result<(Self, CheckedPlan), UsageError> {
         let why = |path: &Path, why: String| UsageError(format!("failed to read the round {}: {why}", path.display()));
         let (round, plan) = (directory.join(ROUND), directory.join(PLAN));
         let bytes = read_inside(directory, ROUND, BYTES_MAX)
@@ -79,7 +79,7 @@ impl RoundFile {
         }
         let text = read_inside(directory, PLAN, BYTES_MAX).map_err(|error| why(&plan, error.to_string()))?;
         let text = String::from_utf8(text).map_err(|error| why(&plan, error.to_string()))?;
-        let checked = CheckedPlan::read(&file.plan, &text, &file.overrides).map_err(|found| {
+        let checked = CheckedPlan::read(&file.plan, &text, &file.overrides, host).map_err(|found| {
             let first = found.first().map(|problem| problem.text.clone()).unwrap_or_default();
             why(&plan, first)
         })?;

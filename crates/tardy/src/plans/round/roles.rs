@@ -26,7 +26,8 @@ impl Round<'_> {
         let answering = RoleRun { request, planned: Some(&step.planned) };
         let stimulating = RoleRun { request: other, planned: Some(&stimulus.planned) };
         let (meter, signals) = (self.measuring.meter.as_path(), &self.measuring.signals);
-        let machine = StimulusMachine { name: &stimulus.machine, meter, signals, access: self.access.clone() };
+        let known = stimulus.target.known()?;
+        let machine = StimulusMachine { known, meter, signals, access: self.access.clone() };
         let ended = roles::run(target, &answering, &machine, &stimulating, &mut |event| progress.event(&event));
         progress.clear();
         let (outcome, _) = ended.measured()?;

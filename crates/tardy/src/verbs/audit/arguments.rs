@@ -12,7 +12,7 @@ use audit::report::Scope;
 use audit::rules::RULES;
 use call_ring::header::{Injection, RULES_MAX};
 use clap::{ArgGroup, Args, Command, ValueEnum};
-use machines::local;
+use machines::KnownTarget;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -152,13 +152,13 @@ impl AuditArguments {
     ///
     /// # Errors
     /// [`UsageError`].
-    pub fn check_interception(&self) -> Result<(), UsageError> {
+    pub fn check_interception(&self, target: &KnownTarget) -> Result<(), UsageError> {
         if self.inject.len() > RULES_MAX {
             return Err(UsageError(format!("--inject takes at most {RULES_MAX} rules; leave some out")));
         }
         let why = if self.command.is_empty() {
             "a running program cannot be made to load it; start the program, as in `tardy audit --by interception -- COMMAND`"
-        } else if self.target != local::NAME {
+        } else if !target.is_local() {
             "it is only on this machine; leave out --target, or audit with --by trace"
         } else if !cfg!(target_arch = "x86_64") {
             "it knows x86-64 only; audit with --by trace"
@@ -182,8 +182,8 @@ impl AuditArguments {
     ///
     /// # Errors
     /// What [`command::check`] refuses.
-    pub fn settings(&self) -> anyhow::Result<RunSettings> {
-        command::check(&self.target, self.pid, self.comm.as_deref(), &self.command)?;
+    pub fn settings(&self, target: &KnownTarget) -> anyhow::Result<RunSettings> {
+        command::check(target, self.pid, self.comm.as_deref(), &self.command)?;
         let audit = AuditSettings { stacks: !self.no_stacks, ..AuditSettings::default() };
         Ok(RunSettings {
             duration_ns: self.duration,
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn names_no_thread_can_have_are_refused() {
-        let refused = parsed(&["--comm", "a_name_of_sixteen"]).unwrap().settings().unwrap_err();
+        let refused = parsed(&["--comm", "a_name_of_sixteen"]).unwrap().settings(&KnownTarget::local()).unwrap_err();
         assert!(refused.to_string().contains("15 letters"), "{refused}");
     }
 

@@ -2,8 +2,8 @@
 
 use super::BisectArguments;
 use crate::exit::UsageError;
-use crate::measuring::machine::is_in_virtual_time;
 use crate::measuring::variant::Variant;
+use machines::KnownTarget;
 use std::process::{Command, Stdio};
 
 /// The environment variable that contains the candidate.
@@ -15,7 +15,7 @@ const UNTESTABLE: i32 = 125;
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub variant: Variant,
-    pub virtual_time: bool,
+    pub target: KnownTarget,
 }
 
 /// Why a candidate is not ready to be measured.
@@ -31,33 +31,42 @@ impl Candidate {
     /// If the word is not a candidate.
     pub fn parse(word: &str, arguments: &BisectArguments) -> Result<Self, UsageError> {
         let shared = arguments.options.clone();
-        let variant = match &arguments.before {
+        let (variant, target) = match &arguments.before {
             Some(before) => Variant::parse("", &shared, Some(with_candidate(before, word)))?,
             None if word.is_empty() || word.starts_with('-') => Variant::parse(word, &shared, None)?,
             None => Variant::parse("", &[vec!["--target".into(), word.to_owned()], shared].concat(), None)?,
         };
-        Ok(Self { virtual_time: is_in_virtual_time(&variant.target), variant })
+        Ok(Self { variant, target })
     }
 
-    /// Runs the command before a measurement, if there is one.
+    pub fn in_virtual_time(&self) -> bool {
+        self.target.is_in_virtual_time()
+    }
+
+    /// Runs the command before a measurement, if there is one; returns the target to measure on.
     ///
     /// # Errors
     /// [`Unprepared`].
-    pub fn prepare(&self) -> Result<(), Unprepared> {
-        let Some(line) = &self.variant.before else { return Ok(()) };
-        let mut command = Command::new("sh");
-        // Standard output is for the result.
-        command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::from(std::io::stderr()));
-        let status =
-            command.status().map_err(|error| Unprepared::GiveUp(format!("failed to start a shell: {error}")))?;
-        match status.code() {
-            Some(0) => Ok(()),
-            Some(UNTESTABLE) => Err(Unprepared::Untestable("the command before it says so".into())),
-            Some(code) if code < 128 => {
-                Err(Unprepared::Untestable(format!("the command before it ended with code {code}")))
-            }
-            _ => Err(Unprepared::GiveUp(format!("the command before it ended with {status}"))),
+    pub fn prepare(&self) -> Result<KnownTarget, Unprepared> {
+        if let Some(line) = &self.variant.before {
+            run_before(line)?;
         }
+        self.variant.target_after_command(&self.target).map_err(|error| Unprepared::GiveUp(error.to_string()))
+    }
+}
+
+fn run_before(line: &str) -> Result<(), Unprepared> {
+    let mut command = Command::new("sh");
+    // Standard output is for the result.
+    command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::from(std::io::stderr()));
+    let status = command.status().map_err(|error| Unprepared::GiveUp(format!("failed to start a shell: {error}")))?;
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(UNTESTABLE) => Err(Unprepared::Untestable("the command before it says so".into())),
+        Some(code) if code < 128 => {
+            Err(Unprepared::Untestable(format!("the command before it ended with code {code}")))
+        }
+        _ => Err(Unprepared::GiveUp(format!("the command before it ended with {status}"))),
     }
 }
 

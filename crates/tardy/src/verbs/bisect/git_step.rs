@@ -24,7 +24,7 @@ fn step(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Exi
     let candidate = Candidate::parse("", arguments)?;
     let good = arguments.good.as_deref().map(|word| Candidate::parse(word, arguments)).transpose()?;
     let limited = !arguments.limits.of(&Run::default())?.is_empty() || candidate.variant.settings.limit_ns.is_some();
-    if !limited && (good.is_none() || candidate.virtual_time) {
+    if !limited && (good.is_none() || candidate.in_virtual_time()) {
         let text = "--step needs --limit, or, except in virtual time, --good to compare with in an experiment";
         return Err(UsageError(text.into()).into());
     }
@@ -51,13 +51,13 @@ fn step(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Exi
 
 fn report(arguments: &BisectArguments, candidate: &Candidate, step: &Step) -> anyhow::Result<()> {
     if arguments.json {
-        let document = serde_json::json!({ "virtual_time": candidate.virtual_time, "verdict": step.verdict,
+        let document = serde_json::json!({ "virtual_time": candidate.in_virtual_time(), "verdict": step.verdict,
             "sentence": step.sentence });
         json::print(&document)?;
         return Ok(());
     }
     let mut page = Page::for_stdout();
-    let time = if candidate.virtual_time { " (virtual time)" } else { "" };
+    let time = if candidate.in_virtual_time() { " (virtual time)" } else { "" };
     page.wrapped("", &format!("{}{time}: {}", step.verdict.words(), step.sentence));
     Ok(page.print()?)
 }

@@ -17,7 +17,7 @@ use judge::bisect::{StepVerdict, of_experiment, of_verdict, rounds_least};
 use judge::experiment::metrics;
 use judge::limit::Limit;
 use judge::virtual_time::judge_limit;
-use machines::TargetError;
+use machines::{KnownTarget, TargetError};
 use runner::run::RunError;
 use std::fs;
 use std::path::Path;
@@ -63,20 +63,21 @@ impl Steps<'_> {
         let typed = self.limits.of(&Run::default())?;
         let limited = !typed.is_empty() || candidate.variant.settings.limit_ns.is_some();
         if !limited
-            && !candidate.virtual_time
+            && !candidate.in_virtual_time()
             && let Some(good) = good
         {
             return self.experiment(measuring, candidate, good, worse_at_least, directory);
         }
-        match candidate.prepare() {
-            Ok(()) => {}
+        let target = match candidate.prepare() {
+            Ok(target) => target,
             Err(Unprepared::Untestable(why)) => return Ok(Step::untestable(why)),
             Err(Unprepared::GiveUp(why)) => return Err(anyhow!(why)),
+        };
+        let settings = &candidate.variant.settings;
+        if candidate.in_virtual_time() {
+            return self.seeds(measuring, &target, settings, directory);
         }
-        if candidate.virtual_time {
-            return self.seeds(measuring, candidate, directory);
-        }
-        let run = match run_once(measuring, candidate, &candidate.variant.settings, directory)? {
+        let run = match run_once(measuring, &target, settings, directory)? {
             Ok(run) => run,
             Err(why) => return Ok(Step::untestable(why)),
         };
@@ -92,16 +93,21 @@ impl Steps<'_> {
     }
 
     /// The limits hold for every seed, or are broken by the first seed that shows it.
-    fn seeds(&self, measuring: &Measuring, candidate: &Candidate, directory: &Path) -> anyhow::Result<Step> {
+    fn seeds(
+        &self,
+        measuring: &Measuring,
+        target: &KnownTarget,
+        settings: &RunSettings,
+        directory: &Path,
+    ) -> anyhow::Result<Step> {
         fs::create_dir_all(directory).map_err(|error| anyhow!("failed to create {}: {error}", directory.display()))?;
-        let settings = &candidate.variant.settings;
         let first = settings.dither_seed.unwrap_or_default();
         let mut opened = Vec::new();
         let mut limits: Vec<Limit> = Vec::new();
         let mut sentences = Vec::new();
         for seed in (first..).take(self.seeds as usize) {
             let settings = RunSettings { dither_seed: Some(seed), ..settings.clone() };
-            let run = match run_once(measuring, candidate, &settings, &directory.join(format!("seed-{seed:04}")))? {
+            let run = match run_once(measuring, target, &settings, &directory.join(format!("seed-{seed:04}")))? {
                 Ok(run) => run,
                 Err(why) => return Ok(Step::untestable(format!("seed {seed}: {why}"))),
             };
@@ -135,7 +141,9 @@ impl Steps<'_> {
         let versus = Versus { experiment_version: Versus::VERSION, a, b, until_decided: false, metrics };
         let rounds = Rounds::new(system_seed(started), self.rounds, vec!["a".into(), "b".into()]);
         let journal = Journal::new(versus, rounds, self.confidence, measuring.command.clone(), started);
-        let mut experiment = Experiment { directory: directory.to_owned(), journal, measuring: measuring.clone() };
+        let machines = [good.target.clone(), candidate.target.clone()];
+        let mut experiment =
+            Experiment { directory: directory.to_owned(), journal, machines, measuring: measuring.clone() };
         measure(&mut experiment)?;
         experiment.store_answer()?;
         let problem = experiment.journal.rounds.problem.clone();
@@ -164,11 +172,11 @@ pub fn enough_rounds(rounds: u32, confidence: f64) -> Result<(), UsageError> {
 /// One run; the inner error says why the candidate cannot be tested: it did not boot, died, or is invalid.
 fn run_once(
     measuring: &Measuring,
-    candidate: &Candidate,
+    target: &KnownTarget,
     settings: &RunSettings,
     directory: &Path,
 ) -> anyhow::Result<Result<Run, String>> {
-    let run = match measuring.run(&candidate.variant.target, settings.clone(), directory) {
+    let run = match measuring.run(target, settings.clone(), directory) {
         Ok(run) => run,
         Err(error) => {
             let boots = matches!(error.downcast_ref(), Some(RunError::Target(TargetError::Boot { .. })));

@@ -21,8 +21,8 @@ pub fn run(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<
     let words = candidates(arguments)?;
     let parsed: Vec<Candidate> =
         words.iter().map(|word| Candidate::parse(word, arguments)).collect::<Result<_, _>>()?;
-    let virtual_time = parsed[0].virtual_time;
-    if parsed.iter().any(|candidate| candidate.virtual_time != virtual_time) {
+    let virtual_time = parsed[0].in_virtual_time();
+    if parsed.iter().any(|candidate| candidate.in_virtual_time() != virtual_time) {
         return Err(UsageError(
             "some candidates are in virtual time and others are not: nothing of the two compares".into(),
         )

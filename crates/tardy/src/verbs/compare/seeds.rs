@@ -5,7 +5,6 @@ use super::lay_out_differences;
 use crate::archives::judging::COMPARE_VERSION;
 use crate::archives::{RUNS, new_below};
 use crate::exit::{Exit, UsageError};
-use crate::measuring::machine::is_in_virtual_time;
 use crate::measuring::signals::Signals;
 use crate::measuring::variant::Variant;
 use crate::terminal::json;
@@ -78,11 +77,12 @@ fn opened(
 pub fn of_options(arguments: &CompareArguments, options: [&str; 2], command: &[String]) -> anyhow::Result<Exit> {
     let [a, b] = options.map(|own| Variant::parse(own, &arguments.options, None));
     let variants = [a?, b?];
-    for target in variants.iter().map(|variant| &variant.target) {
-        if !is_in_virtual_time(target) {
+    for (_, target) in &variants {
+        if !target.is_in_virtual_time() {
             let text = format!(
-                "{target} is no target in virtual time; `tardy target add NAME --virtual-time` makes one, and \
-                 `tardy experiment` compares machines of other kinds"
+                "{} is no target in virtual time; `tardy target add NAME --virtual-time` makes one, and \
+                 `tardy experiment` compares machines of other kinds",
+                target.name()
             );
             return Err(UsageError(text).into());
         }
@@ -91,9 +91,8 @@ pub fn of_options(arguments: &CompareArguments, options: [&str; 2], command: &[S
     let meter = MeterPlaces::of_process().find()?;
     let signals = Signals::watch()?;
     let mut sides = Vec::new();
-    for (side, variant) in ["a", "b"].into_iter().zip(&variants) {
-        let laboratory =
-            Laboratory { target: &variant.target, meter: &meter, signals: &signals, command, quiet: arguments.json };
+    for (side, (variant, target)) in ["a", "b"].into_iter().zip(&variants) {
+        let laboratory = Laboratory { target, meter: &meter, signals: &signals, command, quiet: arguments.json };
         let seeds = Seeds { settings: &variant.settings, count: arguments.seeds, idle_too: true };
         let runs = directory.join(side);
         seeds.measure(&laboratory, &runs)?;

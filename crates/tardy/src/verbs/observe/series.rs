@@ -1,6 +1,8 @@
 //! The runs of a series: each level with its settings, and a check that a run was really made at its level.
 
 use super::question::{AbsentLevel, Cost};
+use crate::exit::UsageError;
+use crate::measuring::machine::find;
 use crate::measuring::rounds::{Attempt, Measurable, RoundsState, RunResult, StoredSeries, VariantRun};
 use archive::problem::Remark;
 use archive::reader::Run;
@@ -9,6 +11,7 @@ use archive::summary::RunSummary;
 use archive::tracer::TracerSettings;
 use judge::figures::RunFigures;
 use judge::observer::{Level, ObserverEffect, Round, observer_effect};
+use machines::KnownTarget;
 use std::fs;
 use std::path::Path;
 
@@ -19,6 +22,12 @@ const PROBE_NS: u64 = 200_000_000;
 type Observation = StoredSeries<Cost>;
 
 impl Measurable for Cost {
+    type Machines = KnownTarget;
+
+    fn machines(&self) -> Result<KnownTarget, UsageError> {
+        find(&self.target)
+    }
+
     /// Determines once which levels are available on this target, with a short run of each that is discarded.
     fn prepare(series: &mut Observation) -> anyhow::Result<bool> {
         series.probe()
@@ -102,7 +111,7 @@ impl Observation {
         settings: RunSettings,
         directory: &Path,
     ) -> anyhow::Result<Result<(), Unusable>> {
-        let run = self.measuring.run(&self.journal.question.target, settings, directory)?;
+        let run = self.measuring.run(&self.machines, settings, directory)?;
         let summary = RunSummary::of(&run, &[]);
         self.journal.emulated |= summary.emulated;
         self.journal.virtual_time |= summary.virtual_time;

@@ -45,7 +45,7 @@ pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Si
         spikes.iter().filter(|spike| spike.reason != SpikeReason::Control).map(|spike| spike.sample.cycle).collect();
     let meter = MeterPlaces::of_process().find()?;
     let settings = with_tracer(&again.settings);
-    let laboratory = Laboratory { target: &again.name, meter: &meter, signals, command, quiet: recording.silent };
+    let laboratory = Laboratory { target: &again.target, meter: &meter, signals, command, quiet: recording.silent };
     let second = laboratory.run_on(&mut again.target(&meter)?, &settings, beside(&run.directory))?;
     second.save_explanations(&explain_run(&second, &mut |_, _| ()))?;
     let samples = |run: &Run| -> anyhow::Result<Vec<(i64, i64)>> {

@@ -5,44 +5,44 @@ use crate::exit::{Exit, UsageError};
 use crate::measuring::arguments::{RoleSettings, RunArguments};
 use crate::measuring::ending::{conclude, conclude_roles};
 use crate::measuring::live_causes::LiveCauses;
-use crate::measuring::machine::{self, find_target, is_board, is_in_virtual_time};
+use crate::measuring::machine::find;
 use crate::measuring::request::new_request;
 use crate::measuring::roles::{self, RoleRun, StimulusMachine};
 use crate::measuring::signals::Signals;
 use crate::terminal::progress::Progress;
 use machines::board::AccessOptions;
-use machines::local;
 use machines::meter_places::MeterPlaces;
 use runner::event::Event;
 
 /// Runs once; `access` sets how a board is accessed, and `command` is the command line as typed.
 pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>) -> anyhow::Result<Exit> {
-    let settings = arguments.settings(is_in_virtual_time(&arguments.target))?;
-    let stimulus = arguments.stimulus_machine(&arguments.target, is_in_virtual_time(&arguments.target))?;
-    if let Some(stimulus) = &stimulus {
-        find_target(&stimulus.machine)?;
-    }
-    if arguments.target == local::NAME {
+    let known = find(&arguments.target)?;
+    let settings = arguments.settings(known.is_in_virtual_time())?;
+    let stimulus = match arguments.stimulus_machine(known.name(), known.is_in_virtual_time())? {
+        Some(RoleSettings { machine, settings }) => Some((find(&machine)?, settings)),
+        None => None,
+    };
+    if known.is_local() {
         arguments.check_cpus_of_this_machine()?;
     }
     let meter = MeterPlaces::of_process().find()?;
     let signals = Signals::watch()?;
     if let Some(seeds) = arguments.seeds {
-        return seeds::run(arguments, seeds, &settings, &command, &meter, &signals);
+        return seeds::run((arguments, &known), seeds, &settings, &command, &meter, &signals);
     }
-    if access.deploy.is_some() && !is_board(&arguments.target) {
-        return Err(UsageError(format!("--deploy is for boards, and {} is not a board", arguments.target)).into());
+    if access.deploy.is_some() && !known.is_board() {
+        return Err(UsageError(format!("--deploy is for boards, and {} is not a board", known.name())).into());
     }
     let access_of_stimulus = AccessOptions { deploy: None, ..access.clone() };
-    let mut target = machine::open_with(&arguments.target, &meter, &signals, access)?;
-    let request = new_request(&arguments.target, &arguments.output, command, meter, settings)?;
+    let mut target = known.open(&meter, access, signals.requests().clone())?;
+    let request = new_request(&known, &arguments.output, command, meter, settings)?;
     let output = &arguments.output;
-    if let Some(RoleSettings { machine, settings }) = &stimulus {
+    if let Some((machine, settings)) = &stimulus {
         let other = roles::stimulus_request(&request, settings.clone());
         let mut progress =
             Progress::new(output.view(), other.settings.duration_ns).of_samples(other.settings.method.sample());
         let meter = request.meter.clone();
-        let machine = StimulusMachine { name: machine, meter: &meter, signals: &signals, access: access_of_stimulus };
+        let machine = StimulusMachine { known: machine, meter: &meter, signals: &signals, access: access_of_stimulus };
         let (answering, stimulating) = (RoleRun { request, planned: None }, RoleRun { request: other, planned: None });
         let ended =
             roles::run(target.as_mut(), &answering, &machine, &stimulating, &mut |event| progress.event(&event));
@@ -50,7 +50,7 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
     }
     let mut progress =
         Progress::new(output.view(), request.settings.duration_ns).of_samples(request.settings.method.sample());
-    let mut causes = progress.is_live().then(|| LiveCauses::of(&arguments.target, request.settings.clone()));
+    let mut causes = progress.is_live().then(|| LiveCauses::of(&known, request.settings.clone()));
     let mut stops_at_ns = arguments.stops_at_ns();
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
         progress.event(&event);

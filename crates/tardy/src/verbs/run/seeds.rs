@@ -4,7 +4,6 @@ use crate::archives::make_new;
 use crate::exit::{Exit, UsageError};
 use crate::measuring::arguments::RunArguments;
 use crate::measuring::ending::exit_of;
-use crate::measuring::machine::{host, is_in_virtual_time};
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -13,6 +12,7 @@ use crate::terminal::table::{Align, Table};
 use crate::virtual_time::laboratory::{Laboratory, Trajectory};
 use archive::settings::RunSettings;
 use archive::summary::{RunSummary, VirtualSpeed};
+use machines::KnownTarget;
 use report::account::virtual_speed_words;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -35,20 +35,20 @@ struct Explored {
 
 /// Runs `seeds` seeds, starting with that of the settings.
 pub fn run(
-    arguments: &RunArguments,
+    (arguments, target): (&RunArguments, &KnownTarget),
     seeds: u32,
     settings: &RunSettings,
     command: &[String],
     meter: &Path,
     signals: &Signals,
 ) -> anyhow::Result<Exit> {
-    if !is_in_virtual_time(&arguments.target) {
+    if !target.is_in_virtual_time() {
         let why = "--seeds explores a machine in virtual time; `tardy target add NAME --virtual-time` makes one";
         return Err(UsageError(why.into()).into());
     }
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (directory, _) = make_new(arguments.output.out.as_deref(), started.as_secs(), &host(&arguments.target))?;
-    let laboratory = Laboratory { target: &arguments.target, meter, signals, command, quiet: arguments.output.quiet };
+    let (directory, _) = make_new(arguments.output.out.as_deref(), started.as_secs(), &target.host_name())?;
+    let laboratory = Laboratory { target, meter, signals, command, quiet: arguments.output.quiet };
     let (mut explored, mut exit) = (Vec::new(), Exit::Measured);
     let first = settings.dither_seed.unwrap_or_default();
     for seed in (first..).take(seeds as usize) {

@@ -7,6 +7,7 @@ use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Command};
+use machines::KnownTarget;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -102,8 +103,8 @@ impl WatchArguments {
     ///
     /// # Errors
     /// What [`command::check`] refuses.
-    pub fn settings(&self) -> anyhow::Result<RunSettings> {
-        command::check(&self.target, self.pid, self.comm.as_deref(), &self.command)?;
+    pub fn settings(&self, target: &KnownTarget) -> anyhow::Result<RunSettings> {
+        command::check(target, self.pid, self.comm.as_deref(), &self.command)?;
         Ok(RunSettings {
             duration_ns: self.extent.duration,
             settle_ns: 0,
@@ -154,7 +155,7 @@ mod tests {
     fn a_command_keeps_its_own_options() {
         let arguments = parsed(&["--limit", "200us", "--", "/bin/sh", "--pid", "7"]).unwrap();
         assert_eq!(arguments.command(), ["/bin/sh", "--pid", "7"]);
-        let settings = arguments.settings().unwrap();
+        let settings = arguments.settings(&KnownTarget::local()).unwrap();
         assert_eq!((settings.limit_ns, settings.duration_ns), (Some(200_000), None));
         assert_eq!(settings.watch.unwrap().command.len(), 3);
     }
@@ -162,19 +163,22 @@ mod tests {
     #[test]
     fn only_the_output_of_a_command_can_be_counted() {
         let arguments = parsed(&["--count", "XRun", "--count", "late", "--", "/bin/sh"]).unwrap();
-        assert_eq!(arguments.settings().unwrap().watch.unwrap().count, ["XRun", "late"]);
+        assert_eq!(arguments.settings(&KnownTarget::local()).unwrap().watch.unwrap().count, ["XRun", "late"]);
         assert!(parsed(&["--count", "XRun", "--pid", "1"]).is_err(), "the output of a running process is not ours");
         assert!(parsed(&["--count", "", "--", "/bin/sh"]).is_err(), "every line contains nothing");
     }
 
     #[test]
     fn names_no_thread_can_have_are_refused() {
-        let refused = parsed(&["--comm", "a_name_of_sixteen"]).unwrap().settings().unwrap_err();
+        let refused = parsed(&["--comm", "a_name_of_sixteen"]).unwrap().settings(&KnownTarget::local()).unwrap_err();
         assert!(refused.to_string().contains("15 letters"), "{refused}");
-        let absent = parsed(&["--", "./not-there"]).unwrap().settings().unwrap_err();
+        let absent = parsed(&["--", "./not-there"]).unwrap().settings(&KnownTarget::local()).unwrap_err();
         assert_eq!(absent.downcast_ref(), Some(&ProgramError::Missing("./not-there".into())));
-        let text = parsed(&["--", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]).unwrap().settings().unwrap_err();
+        let text = parsed(&["--", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
+            .unwrap()
+            .settings(&KnownTarget::local())
+            .unwrap_err();
         assert!(matches!(text.downcast_ref(), Some(ProgramError::NotExecutable(_))), "{text}");
-        assert!(parsed(&["--comm", "ros2_control_n*"]).unwrap().settings().is_ok());
+        assert!(parsed(&["--comm", "ros2_control_n*"]).unwrap().settings(&KnownTarget::local()).is_ok());
     }
 }

@@ -1,7 +1,7 @@
 //! Changes between a baseline and runs, as a page and as an exit code.
 
 use crate::exit::Exit;
-use crate::measuring::variant::Variant;
+use crate::measuring::variant::settings_in_virtual_time;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
@@ -16,7 +16,7 @@ pub fn show(
     archives: Option<&Path>,
     json: bool,
 ) -> anyhow::Result<Exit> {
-    let asked = Variant::parse("", &baseline.options, None)?.settings;
+    let asked = settings_in_virtual_time(&baseline.target, &baseline.options)?;
     let drift = drift(baseline, &asked, runs);
     if json {
         let document = serde_json::json!({ "baseline": file, "archives": archives, "drift": drift });

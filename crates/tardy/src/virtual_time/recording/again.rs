@@ -7,10 +7,11 @@ use anyhow::{Context, anyhow};
 use archive::reader::Run;
 use archive::samples_file::SampleRecord;
 use archive::settings::RunSettings;
+use machines::KnownTarget;
 use machines::qemu::kernel;
-use machines::qemu::machine_file::{Backend, VirtualMachine};
+use machines::qemu::machine_file::VirtualMachine;
 use machines::qemu::virtual_time::{Recording, VirtualTimeTarget};
-use machines::target_file::TargetFiles;
+use machines::target_file::TargetFileError;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ const SCRATCH: &str = ".again";
 
 /// The input for repeating a run.
 pub struct Again {
-    pub name: String,
+    pub target: KnownTarget,
     pub machine: VirtualMachine,
     pub settings: RunSettings,
     scratch: PathBuf,
@@ -51,20 +52,22 @@ impl Again {
             ));
         }
         let named = manifest.target.strip_suffix(SUFFIX).unwrap_or(&manifest.target);
-        let name = target.unwrap_or(named).to_owned();
-        let machine = TargetFiles::of_process()
-            .read(&name)
-            .map_err(|error| not_again(&format!("{error}; --target names another of the same kernel and settings")))?;
-        if machine.backend != Backend::Virtual {
+        let name = target.unwrap_or(named);
+        let unusable = |error: TargetFileError| {
+            not_again(&format!("{error}; --target names another of the same kernel and settings"))
+        };
+        let target = KnownTarget::find(name).map_err(unusable)?;
+        let machine = target.virtual_machine().map_err(unusable)?.clone();
+        if !target.is_in_virtual_time() {
             return Err(not_again(&format!("target {name} is not in virtual time")));
         }
-        Ok(Self { name, machine, settings, scratch: run.directory.join(SCRATCH) })
+        Ok(Self { target, machine, settings, scratch: run.directory.join(SCRATCH) })
     }
 
     /// The machine, not started.
     pub fn target(&self, meter: &Path) -> anyhow::Result<VirtualTimeTarget> {
         let cache = kernel::cache()?;
-        Ok(VirtualTimeTarget::new(&self.name, self.machine.clone(), meter, &cache))
+        Ok(VirtualTimeTarget::new(self.target.name(), self.machine.clone(), meter, &cache))
     }
 
     /// Repeats the run and records the wake-ups with these numbers.
@@ -85,7 +88,7 @@ impl Again {
         let scratch = std::path::absolute(&self.scratch)?;
         let recording = Recording { plugin: plugin.to_owned(), prefix: scratch.join("flight"), wake_ups };
         let mut target = self.target(meter)?.recording(recording.clone());
-        let laboratory = Laboratory { target: &self.name, meter, signals, command, quiet };
+        let laboratory = Laboratory { target: &self.target, meter, signals, command, quiet };
         let made = laboratory.run_on(&mut target, &self.settings, scratch.join("run"));
         match made {
             Ok(run) => Ok(Second { run, recording, scratch }),

@@ -4,6 +4,7 @@
 use crate::lab::Lab;
 use archive::method::Method;
 use archive::settings::RunSettings;
+use machines::KnownTarget;
 use machines::meter_places::MeterPlaces;
 use machines::qemu::kernel;
 use machines::target_file::TargetFiles;
@@ -110,7 +111,8 @@ impl Drop for Running {
 /// What a machine prints until it is off, at most for so long.
 fn console_of(kernel: &str, init: &str, patience: Duration) -> String {
     let lab = Lab::with(kernel, &[]);
-    let machine = TargetFiles { here: lab.path("targets"), own: None }.read("vm").unwrap();
+    let files = TargetFiles { here: lab.path("targets"), own: None };
+    let machine = KnownTarget::find_in(&files, "vm").unwrap().virtual_machine().unwrap().clone();
     let image = kernel::find(&machine, &kernel::cache().unwrap()).unwrap().image;
     let meter = MeterPlaces::of_process().find_for(machine.architecture).unwrap();
     let initial = initial_files(&lab, &meter, init);

@@ -1,7 +1,7 @@
 //! The TOML of a board's target file.
 
 use super::hooks::{Boot, Deploy, Power};
-use crate::target_file::{SyntaxError, is_plain_word, read_checked};
+use crate::target_syntax::{SyntaxError, is_plain_word, read_checked};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;

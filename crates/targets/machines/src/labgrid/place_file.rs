@@ -5,7 +5,7 @@ use crate::Command;
 use crate::board::board_file::{Board, BoardFileError};
 use crate::board::hooks::{self, Boot, Deploy};
 use crate::board::quoted;
-use crate::target_file::{SyntaxError, is_plain_word, read_checked};
+use crate::target_syntax::{SyntaxError, is_plain_word, read_checked};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;

@@ -3,7 +3,7 @@
 use super::platform::Platform;
 use super::saved_state;
 use crate::architecture::Architecture;
-use crate::target_file::{SyntaxError, read_checked};
+use crate::target_syntax::{SyntaxError, read_checked};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;

@@ -2,29 +2,40 @@
 
 use super::question::{Journal, Versus};
 use crate::archives::explaining::explain_run;
+use crate::exit::UsageError;
+use crate::measuring::machine::find;
 use crate::measuring::rounds::{Attempt, Measurable, RoundsState, RunResult, StoredSeries};
-use crate::measuring::variant::Variant;
 use archive::problem::Remark;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use judge::experiment::{
     ExperimentResult, Outcome, PairedRound, Stopping, VariantFigures, experiment, variant_figures,
 };
+use machines::KnownTarget;
 use std::process::{Command, Stdio};
 
 pub type Experiment = StoredSeries<Versus>;
 
 impl Measurable for Versus {
+    /// Those of A and B.
+    type Machines = [KnownTarget; 2];
+
+    fn machines(&self) -> Result<Self::Machines, UsageError> {
+        Ok([find(&self.a.target)?, find(&self.b.target)?])
+    }
+
     fn run(series: &mut Experiment, variant: &str, archive: &str, round: u32) -> RunResult {
         let journal = &mut series.journal;
         let asked = journal.rounds.rounds_asked;
         series.measuring.report(&format!("round {round} of {asked}: {}", variant.to_uppercase()));
-        let Variant { before, target, settings, .. } =
-            if variant == "a" { journal.question.a.clone() } else { journal.question.b.clone() };
-        if let Some(Err(why)) = before.as_deref().map(prepare) {
+        let Versus { a, b, .. } = &journal.question;
+        let [of_a, of_b] = &series.machines;
+        let (variant, target) = if variant == "a" { (a, of_a) } else { (b, of_b) };
+        if let Some(Err(why)) = variant.before.as_deref().map(prepare) {
             return Ok(Err(why));
         }
-        let run = series.measuring.run(&target, settings, &series.directory.join(archive))?;
+        let target = variant.target_after_command(target)?;
+        let run = series.measuring.run(&target, variant.settings.clone(), &series.directory.join(archive))?;
         let summary = RunSummary::of(&run, &[]);
         journal.emulated |= summary.emulated;
         journal.virtual_time |= summary.virtual_time;
