@@ -9,6 +9,9 @@
 //! * [`facts`] is what a target reports about its settings, for a check instead of a run.
 //! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
 
+// The derive macro of problems names this crate as others do.
+extern crate self as archive;
+
 pub mod absence;
 pub mod atomic_file;
 pub mod audit;

@@ -1,8 +1,46 @@
 //! Problems of a run as values: a stable code for programs, a severity, and a sentence for the user.
 //!
-//! Each crate with problems has an enum of them that implements [`ProblemKind`], and a list of [`Definition`]s from
-//! which `docs/problems.md` is generated. No code compares or searches the sentences.
+//! Each crate with problems has enums of them. A variant declares its problem with two attributes: thiserror's
+//! `#[error("...")]` is the sentence, and `#[problem(...)]` the rest:
+//!
+//! ```
+//! use archive::problem::{Problem, ProblemKind};
+//! use thiserror::Error;
+//!
+//! #[derive(Debug, Error, Problem)]
+//! pub enum PlaceProblem {
+//!     #[error("the login on board {board} is not root")]
+//!     #[problem(code = "place.not-root", meaning = "The login is not root.", fix = "log in as root")]
+//!     NotRoot { board: String },
+//!     #[error("place {place} stays acquired")]
+//!     #[problem(
+//!         code = "place.kept",
+//!         meaning = "You had acquired the place before.",
+//!         fix = "when you are done with it: {release}",
+//!         documented_fix = "release it when you are done"
+//!     )]
+//!     Kept { place: String, release: String },
+//! }
+//!
+//! let kept = PlaceProblem::Kept { place: "lab".into(), release: "labgrid-client release".into() };
+//! assert_eq!(kept.code(), "place.kept");
+//! assert_eq!(kept.fix(), "when you are done with it: labgrid-client release");
+//! assert_eq!(PlaceProblem::DEFINITIONS[1].fix, "release it when you are done");
+//! ```
+//!
+//! * `code` is `area.what-happened`; codes are never reused.
+//! * `meaning` is a sentence about what happened, for the documentation.
+//! * `fix` follows a colon in a message and begins a sentence in the documentation: a literal, a format string that
+//!   names fields, or a constant. It is empty if nothing can be done.
+//! * `fix_with` instead of `fix` is an expression that reads the fields.
+//! * `documented_fix` is required where the fix depends on fields, and allowed where the sentence already names the fix.
+//! * `same_as = Variant` alone shares code and fix with another variant.
+//! * `transparent` alone is for a variant that contains a problem.
+//!
+//! A forgotten key does not compile. `docs/reference/problems.md` is generated from the [`Definition`]s. No code
+//! compares or searches the sentences.
 
+pub use problem_derive::Problem;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -63,7 +101,7 @@ pub trait ProblemKind: fmt::Display {
     }
 }
 
-/// The entry of one code in `docs/problems.md`.
+/// The entry of one code in `docs/reference/problems.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Definition {
     pub code: &'static str,

@@ -1,0 +1,299 @@
+//! Generates the implementation from the declarations of a type.
+
+use crate::declaration::{Declaration, Entry, Fix};
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use std::collections::BTreeMap;
+use syn::{Data, DeriveInput, Error, Fields, Ident, Result};
+
+/// A variant, or the whole struct.
+struct Case<'a> {
+    /// Its name in the documentation of the code: of the variant, or of the struct.
+    name: &'a Ident,
+    /// Its path in a pattern.
+    path: TokenStream,
+    fields: &'a Fields,
+    declaration: Declaration,
+}
+
+/// The implementation of `ProblemKind` and the definitions of a type.
+///
+/// # Errors
+/// If a declaration is incomplete, or two of them contradict each other.
+pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let cases = cases(input)?;
+    assert_codes_differ(&cases)?;
+    let kind = &input.ident;
+    let (mut codes, mut fixes, mut definitions) = (Vec::new(), Vec::new(), Vec::new());
+    for case in &cases {
+        let path = &case.path;
+        let entry = match &case.declaration {
+            Declaration::Transparent => {
+                let inner = case.inner()?;
+                codes.push(quote!(#path #inner => ::archive::problem::ProblemKind::code(problem)));
+                fixes.push(quote!(#path #inner => ::archive::problem::ProblemKind::fix(problem)));
+                continue;
+            }
+            Declaration::SameAs(other) => target(&cases, other)?,
+            Declaration::Own(entry) => {
+                definitions.push(definition(entry));
+                entry
+            }
+        };
+        let code = &entry.code;
+        codes.push(quote!(#path { .. } => ::archive::problem::Code::new(#code)));
+        let (pattern, fix) = case.fix(&entry.fix);
+        fixes.push(quote!(#path #pattern => #fix));
+    }
+    let (generics, of, bounds) = input.generics.split_for_impl();
+    Ok(quote! {
+        impl #generics #kind #of #bounds {
+            /// Every code of this type, with its meaning and fix.
+            pub const DEFINITIONS: &'static [::archive::problem::Definition] = &[#(#definitions),*];
+        }
+
+        impl #generics ::archive::problem::ProblemKind for #kind #of #bounds {
+            fn code(&self) -> ::archive::problem::Code {
+                match self { #(#codes),* }
+            }
+
+            #[allow(unused_variables)]
+            fn fix(&self) -> ::std::string::String {
+                match self { #(#fixes),* }
+            }
+        }
+    })
+}
+
+fn cases(input: &DeriveInput) -> Result<Vec<Case<'_>>> {
+    match &input.data {
+        Data::Enum(data) => {
+            let (mut found, mut wrong) = (Vec::new(), None::<Error>);
+            for variant in &data.variants {
+                let name = &variant.ident;
+                match Declaration::of(&variant.attrs, name) {
+                    Ok(declaration) => {
+                        found.push(Case { name, path: quote!(Self::#name), fields: &variant.fields, declaration });
+                    }
+                    Err(error) => match &mut wrong {
+                        Some(wrong) => wrong.combine(error),
+                        None => wrong = Some(error),
+                    },
+                }
+            }
+            wrong.map_or(Ok(found), Err)
+        }
+        Data::Struct(data) => {
+            let declaration = Declaration::of(&input.attrs, &input.ident)?;
+            Ok(vec![Case { name: &input.ident, path: quote!(Self), fields: &data.fields, declaration }])
+        }
+        Data::Union(_) => Err(Error::new_spanned(&input.ident, "a problem is an enum or a struct")),
+    }
+}
+
+fn assert_codes_differ(cases: &[Case]) -> Result<()> {
+    let mut first: BTreeMap<String, &Ident> = BTreeMap::new();
+    for case in cases {
+        let Declaration::Own(Entry { code, .. }) = &case.declaration else { continue };
+        if let Some(other) = first.insert(code.value(), case.name) {
+            return Err(Error::new_spanned(code, format!("{other} has this code: #[problem(same_as = {other})]")));
+        }
+    }
+    Ok(())
+}
+
+/// The entry that a variant shares.
+fn target<'a>(cases: &'a [Case], name: &Ident) -> Result<&'a Entry> {
+    let found = cases.iter().find(|case| case.name == name).map(|case| &case.declaration);
+    match found {
+        Some(Declaration::Own(entry)) if matches!(entry.fix, Fix::Text(_)) => Ok(entry),
+        Some(Declaration::Own(_)) => Err(Error::new_spanned(name, "its fix depends on its fields")),
+        Some(_) => Err(Error::new_spanned(name, "it has no code of its own")),
+        None => Err(Error::new_spanned(name, "there is no such variant")),
+    }
+}
+
+fn definition(entry: &Entry) -> TokenStream {
+    let Entry { code, meaning, documented_fix, .. } = entry;
+    quote! {
+        ::archive::problem::Definition {
+            code: #code,
+            meaning: #meaning,
+            fix: #documented_fix,
+        }
+    }
+}
+
+impl Case<'_> {
+    /// The pattern of the only field, as `problem`.
+    fn inner(&self) -> Result<TokenStream> {
+        let mut fields = self.fields.iter();
+        match (fields.next(), fields.next()) {
+            (Some(field), None) => Ok(match &field.ident {
+                Some(name) => quote!({ #name: problem }),
+                None => quote!((problem)),
+            }),
+            _ => Err(Error::new_spanned(self.name, "a transparent variant has one field")),
+        }
+    }
+
+    /// The pattern that binds the fields which this fix reads, and the fix.
+    fn fix(&self, fix: &Fix) -> (TokenStream, TokenStream) {
+        match fix {
+            Fix::Text(text) => (quote!({ .. }), quote!(::std::string::String::from(#text))),
+            Fix::Format(format) => (self.bound(), quote!(::std::format!(#format))),
+            Fix::Computed(expression) => (self.bound(), quote!(::std::string::String::from(#expression))),
+        }
+    }
+
+    /// The pattern that binds every field: by its name, or as `_0`.
+    fn bound(&self) -> TokenStream {
+        match self.fields {
+            Fields::Named(fields) => {
+                let names = fields.named.iter().map(|field| &field.ident);
+                quote!({ #(#names),* })
+            }
+            Fields::Unnamed(fields) => {
+                let names = (0..fields.unnamed.len()).map(|index| format_ident!("_{index}"));
+                quote!((#(#names),*))
+            }
+            Fields::Unit => TokenStream::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::parse_quote;
+
+    fn error_of(input: DeriveInput) -> String {
+        expand(&input).map(|code| code.to_string()).expect_err("it is wrong").to_string()
+    }
+
+    #[test]
+    fn a_missing_key_is_an_error_that_names_it() {
+        for (input, missing) in [
+            (
+                parse_quote!(
+                    enum Trouble {
+                        A,
+                    }
+                ),
+                "code",
+            ),
+            (
+                parse_quote!(
+                    enum Trouble {
+                        #[problem(code = "x.a")]
+                        A,
+                    }
+                ),
+                "meaning",
+            ),
+            (
+                parse_quote!(
+                    enum Trouble {
+                        #[problem(code = "x.a", meaning = "It is.")]
+                        A,
+                    }
+                ),
+                "fix",
+            ),
+            (
+                parse_quote!(
+                    enum Trouble {
+                        #[problem(code = "x.a", meaning = "It is.", fix = "run {it}")]
+                        A { it: u8 },
+                    }
+                ),
+                "documented_fix",
+            ),
+            (
+                parse_quote!(
+                    enum Trouble {
+                        #[problem(code = "x.a", meaning = "It is.", fix_with = f(it))]
+                        A { it: u8 },
+                    }
+                ),
+                "documented_fix",
+            ),
+        ] {
+            assert_eq!(error_of(input), format!("#[problem({missing} = ...)] is missing"));
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_unknown_or_wrong_is_an_error() {
+        for input in [
+            parse_quote!(
+                enum Trouble {
+                    #[problem(cdoe = "x.a")]
+                    A,
+                }
+            ),
+            parse_quote!(
+                enum Trouble {
+                    #[problem(code = "a", meaning = "It is.", fix = "")]
+                    A,
+                }
+            ),
+            parse_quote!(
+                enum Trouble {
+                    #[problem(code = "x.a", meaning = "it is", fix = "")]
+                    A,
+                }
+            ),
+            parse_quote!(
+                enum Trouble {
+                    #[problem(code = "x.a", code = "x.b", meaning = "It is.", fix = "")]
+                    A,
+                }
+            ),
+            parse_quote!(
+                enum Trouble {
+                    #[problem(transparent, code = "x.a")]
+                    A(Inner),
+                }
+            ),
+            parse_quote!(
+                enum Trouble {
+                    #[problem(transparent)]
+                    A,
+                }
+            ),
+            parse_quote!(
+                enum Trouble {
+                    #[problem(same_as = B)]
+                    A,
+                }
+            ),
+        ] {
+            let input: DeriveInput = input;
+            assert!(expand(&input).is_err());
+        }
+    }
+
+    #[test]
+    fn a_code_belongs_to_one_variant_or_to_those_that_say_so() {
+        let twice = parse_quote! {
+            enum Trouble {
+                #[problem(code = "x.a", meaning = "It is.", fix = "")]
+                A,
+                #[problem(code = "x.a", meaning = "It is.", fix = "")]
+                B,
+            }
+        };
+        assert_eq!(error_of(twice), "A has this code: #[problem(same_as = A)]");
+        let shared = parse_quote! {
+            enum Trouble {
+                #[problem(code = "x.a", meaning = "It is.", fix = "")]
+                A,
+                #[problem(same_as = A)]
+                B(u8),
+            }
+        };
+        let code = expand(&shared).unwrap().to_string();
+        assert_eq!(code.matches(r#"code : "x.a""#).count(), 1, "{code}");
+    }
+}
