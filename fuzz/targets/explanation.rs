@@ -34,18 +34,7 @@ struct Case {
 fuzz_target!(|case: Case| {
     let trace = spoilt(TRACES[usize::from(case.trace) % TRACES.len()], &case.damages);
     let due_ns = 1_000_000_000_000 + i64::from(case.due_off_ns);
-    let spike = Spike {
-        number: 1,
-        thread: 0,
-        tid: i32::from(case.tid),
-        sample: Sample { cpu: u32::from(case.cpu % 4), cycle: 7, due_ns, latency_ns: i64::from(case.latency_ns) },
-        reason: SpikeReason::NewMaximum,
-        previous_seen_ns: None,
-        snapshot: None,
-        snapshot_missing: None,
-        watched: None,
-        late_interrupts: Vec::new(),
-    };
+    let spike = Spike::new(1, 0, i32::from(case.tid), Sample { cpu: u32::from(case.cpu % 4), cycle: 7, due_ns, latency_ns: i64::from(case.latency_ns) }, SpikeReason::NewMaximum);
     let input = SpikeInput {
         spike: &spike,
         trace: (&trace).into(),

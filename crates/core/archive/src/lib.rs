@@ -16,6 +16,7 @@ pub mod absence;
 pub mod atomic_file;
 pub mod audit;
 pub mod causes;
+pub mod choice;
 pub mod counted;
 pub mod counters;
 pub mod damage;

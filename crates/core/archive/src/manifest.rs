@@ -1,5 +1,6 @@
 //! `manifest.json`: describes a run archive, readable without any tool.
 
+use crate::ARCHIVE_VERSION;
 use crate::problem::{Code, Problem, Remark, Severity};
 use crate::settings::RunSettings;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -93,6 +94,29 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub published: Option<Published>,
+}
+
+impl Manifest {
+    /// The manifest of a run that begins.
+    pub fn new(id: impl Into<String>, tool_version: impl Into<String>, target: impl Into<String>) -> Self {
+        Self {
+            archive_version: ARCHIVE_VERSION,
+            id: id.into(),
+            tool_version: tool_version.into(),
+            command: Vec::new(),
+            target: target.into(),
+            emulated: false,
+            virtual_time: false,
+            ingredients: BTreeMap::new(),
+            started_unix_ns: 0,
+            ended_unix_ns: None,
+            state: RunState::Running,
+            problem: None,
+            settings: None,
+            imported: None,
+            published: None,
+        }
+    }
 }
 
 fn problem_or_its_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Problem>, D::Error> {

@@ -1,46 +1,44 @@
 //! The requested settings of a run, and those that the kernel granted.
 
 use crate::audit::AuditSettings;
+use crate::choice::choices;
 use crate::method::{Method, MethodRequest};
 use crate::stimulus::StimulusRequest;
 use crate::tracer::{KernelSource, TracerSettings};
 use crate::watched::WatchSettings;
 use serde::{Deserialize, Serialize};
 
-/// Scheduling policy of the measuring threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Policy {
-    Fifo,
-    Rr,
-    /// SCHED_DEADLINE: runtime is a quarter of the interval, deadline and period are the interval.
-    Deadline,
-    /// SCHED_OTHER with a timer slack of 1 ns, the smallest that the kernel accepts.
-    Other,
+choices! {
+    /// Scheduling policy of the measuring threads.
+    pub enum Policy {
+        Fifo = "fifo",
+        Rr = "rr",
+        /// SCHED_DEADLINE: runtime is a quarter of the interval, deadline and period are the interval.
+        Deadline = "deadline",
+        /// SCHED_OTHER with a timer slack of 1 ns, the smallest that the kernel accepts.
+        Other = "other",
+    }
 }
 
-/// How the trace around a spike is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum SnapshotMode {
-    /// The best mode that the kernel supports.
-    Auto,
-    /// The marker write swaps the buffers in the kernel (`snapshot` trigger on ftrace/print).
-    Trigger,
-    /// The kernel finds the new maximum itself (`onmax().snapshot()` hist trigger).
-    Onmax,
-    /// Two instances with the same events; one records while the other is copied.
-    Flip,
-    /// No tracing.
-    Off,
+choices! {
+    /// How the trace around a spike is kept.
+    pub enum SnapshotMode {
+        /// The best mode that the kernel supports.
+        Auto = "auto",
+        /// The marker write swaps the buffers in the kernel (`snapshot` trigger on ftrace/print).
+        Trigger = "trigger",
+        /// The kernel finds the new maximum itself (`onmax().snapshot()` hist trigger).
+        Onmax = "onmax",
+        /// Two instances with the same events; one records while the other is copied.
+        Flip = "flip",
+        /// No tracing.
+        Off = "off",
+    }
 }
 
 /// The tracing part of [`RunSettings`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceSettings {
@@ -63,7 +61,6 @@ pub struct TraceSettings {
     /// Measure even if another tool is tracing.
     pub beside_others: bool,
     /// Kernel tracer that runs beside the events.
-    #[serde(default)]
     pub tracer: Option<TracerSettings>,
 }
 
@@ -128,6 +125,7 @@ pub const WORST_KEPT_MAX: u32 = 100_000;
 
 /// Everything the meter needs to know, sent to it as one JSON line before anything happens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSettings {
@@ -157,36 +155,36 @@ pub struct RunSettings {
     /// Continue with reduced settings if privileges are missing; the run is then marked as degraded.
     pub degrade: bool,
     /// Measurements by the kernel itself that run beside the meter's.
-    #[serde(default)]
     pub sources: Vec<KernelSource>,
     /// Seed for random intervals, each uniform from half to one and a half of `interval_ns`, so that wake-ups do not
     /// run in step with the kernel's own periods. `None`: all intervals are equal.
-    #[serde(default)]
     pub dither_seed: Option<u64>,
     /// Watch threads of another program instead of measuring with threads of the meter.
-    #[serde(default)]
     pub watch: Option<WatchSettings>,
     /// Record what the watched threads ask of the kernel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub audit: Option<AuditSettings>,
     /// Read the kernel's counters about once a second.
+    // Runs whose archives do not say had none.
     #[serde(default)]
     pub counters: bool,
     /// What a sample measures; a timer in archives that do not say.
-    #[serde(default, skip_serializing_if = "MethodRequest::is_default")]
+    #[serde(skip_serializing_if = "MethodRequest::is_default")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<MethodRequest>"))]
     pub method: MethodRequest,
     /// Text of the job file that fio runs with the method `storage`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub fio_jobs: Option<String>,
     /// The external board that gives the stimuli of `method`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub stimulus: Option<StimulusRequest>,
 }
 
+/// What a run does without options, and the value of a setting that an older archive lacks: a new setting must therefore be
+/// off by default, or name what older runs did with `serde(default)`.
 impl Default for RunSettings {
     fn default() -> Self {
         Self {

@@ -112,3 +112,21 @@ pub struct Spike {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late_interrupts: Vec<LateInterrupt>,
 }
+
+impl Spike {
+    /// A spike of which nothing but the sample is known.
+    pub fn new(number: u32, thread: u32, tid: i32, sample: Sample, reason: SpikeReason) -> Self {
+        Self {
+            number,
+            thread,
+            tid,
+            sample,
+            reason,
+            previous_seen_ns: None,
+            snapshot: None,
+            snapshot_missing: None,
+            watched: None,
+            late_interrupts: Vec::new(),
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Settings and results of the kernel's own tracers.
 
+use crate::choice::choices;
 use crate::histogram::Histogram;
 use crate::settings::{EffectiveSettings, SnapshotMode};
 use serde::{Deserialize, Serialize};
@@ -27,31 +28,23 @@ pub struct TracerSettings {
     pub stack: bool,
 }
 
-/// A measurement by the kernel itself, beside that of the meter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum KernelSource {
-    /// Latency of a timer interrupt and of the kernel thread it wakes.
-    Timerlat,
-    /// Time that interrupts and other threads take from a busy kernel thread.
-    Osnoise,
-    /// Time lost while interrupts are off and no kernel code runs.
-    Hwlat,
+choices! {
+    /// A measurement by the kernel itself, beside that of the meter.
+    pub enum KernelSource {
+        /// Latency of a timer interrupt and of the kernel thread it wakes.
+        Timerlat = "timerlat",
+        /// Time that interrupts and other threads take from a busy kernel thread.
+        Osnoise = "osnoise",
+        /// Time lost while interrupts are off and no kernel code runs.
+        Hwlat = "hwlat",
+    }
 }
 
 impl EffectiveSettings {
     /// What was recorded during the measurement: `off`, `events (flip)`, `events (trigger) + function tracer`. Every
     /// event costs time, so figures of different levels are not comparable.
     pub fn tracing(&self) -> String {
-        let mode = match self.snapshot_mode {
-            SnapshotMode::Auto => Some("auto"),
-            SnapshotMode::Trigger => Some("trigger"),
-            SnapshotMode::Onmax => Some("onmax"),
-            SnapshotMode::Flip => Some("flip"),
-            SnapshotMode::Off => None,
-        };
+        let mode = Some(self.snapshot_mode).filter(|mode| *mode != SnapshotMode::Off);
         // `nop` is not a tracer: it only carries options of the events.
         match (mode, self.tracer.as_deref().filter(|name| *name != "nop")) {
             (None, None) => "off".into(),

@@ -16,21 +16,10 @@ use std::fs;
 
 fn manifest() -> Manifest {
     Manifest {
-        archive_version: archive::ARCHIVE_VERSION,
-        id: "2026-01-02T03-04-05".into(),
-        tool_version: "0".into(),
         command: vec!["tardy".into(), "run".into()],
-        target: "local".into(),
-        emulated: false,
-        virtual_time: false,
-        ingredients: Default::default(),
         started_unix_ns: 1,
-        ended_unix_ns: None,
-        state: RunState::Running,
-        problem: None,
         settings: Some(RunSettings::default()),
-        imported: None,
-        published: None,
+        ..Manifest::new("2026-01-02T03-04-05", "0", "local")
     }
 }
 
@@ -48,12 +37,6 @@ fn messages() -> Vec<Message> {
         ..Totals::default()
     };
     let spike = Spike {
-        number: 1,
-        thread: 0,
-        tid: 9,
-        sample: sample(7),
-        reason: SpikeReason::NewMaximum,
-        previous_seen_ns: None,
         snapshot: Some(Snapshot {
             mode: SnapshotMode::Flip,
             frozen_ns: 2000,
@@ -65,9 +48,7 @@ fn messages() -> Vec<Message> {
             steal_ns: None,
             put_aside_ns: None,
         }),
-        snapshot_missing: None,
-        watched: None,
-        late_interrupts: Vec::new(),
+        ..Spike::new(1, 0, 9, sample(7), SpikeReason::NewMaximum)
     };
     vec![
         Message::Phase { phase: RunPhase::Measure, monotonic_ns: 10 },

@@ -119,18 +119,7 @@ fn longest_wakeup(trace: &[u8], tid: i32) -> Option<Spike> {
 }
 
 fn spike(tid: i32, sample: Sample) -> Spike {
-    Spike {
-        number: 1,
-        thread: 0,
-        tid,
-        sample,
-        reason: SpikeReason::NewMaximum,
-        previous_seen_ns: None,
-        snapshot: None,
-        snapshot_missing: None,
-        watched: None,
-        late_interrupts: Vec::new(),
-    }
+    Spike::new(1, 0, tid, sample, SpikeReason::NewMaximum)
 }
 
 fn print(explanation: &Explanation) {

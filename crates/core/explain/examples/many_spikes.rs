@@ -6,7 +6,6 @@
 
 mod trace_text;
 
-use archive::ARCHIVE_VERSION;
 use archive::layout::file_path;
 use archive::manifest::{Manifest, RunState};
 use archive::message::{FileKind, Message};
@@ -37,21 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("the directory of a case is missing".into());
     }
     let manifest = Manifest {
-        archive_version: ARCHIVE_VERSION,
-        id: "many-spikes".into(),
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        command: Vec::new(),
-        target: "made up".into(),
-        emulated: false,
-        virtual_time: false,
-        ingredients: Default::default(),
-        started_unix_ns: 0,
-        ended_unix_ns: None,
-        state: RunState::Running,
-        problem: None,
         settings: Some(RunSettings::default()),
-        imported: None,
-        published: None,
+        ..Manifest::new("many-spikes", env!("CARGO_PKG_VERSION"), "made up")
     };
     let mut writer = RunWriter::create(&out, manifest)?;
     for (number, case) in (1..=count).zip(cases.iter().cycle()) {

@@ -294,18 +294,13 @@ mod tests {
     #[test]
     fn a_run_without_spikes_has_lost_no_causes() {
         let mut traced = run(1, 100);
-        traced.spikes.push(archive::spike::Spike {
-            number: 1,
-            thread: 0,
-            tid: 1,
-            sample: archive::sample::Sample { cpu: 0, cycle: 1, due_ns: 0, latency_ns: 1 },
-            reason: archive::spike::SpikeReason::NewMaximum,
-            previous_seen_ns: None,
-            snapshot: None,
-            snapshot_missing: None,
-            watched: None,
-            late_interrupts: Vec::new(),
-        });
+        traced.spikes.push(archive::spike::Spike::new(
+            1,
+            0,
+            1,
+            archive::sample::Sample { cpu: 0, cycle: 1, due_ns: 0, latency_ns: 1 },
+            archive::spike::SpikeReason::NewMaximum,
+        ));
         let comparison = compared_runs((&traced, &[explained(1, Some("steal"))]), (&run(1, 100), &[]));
         assert!(comparison.culprits.is_empty());
         assert!(comparison.cautions.contains(&Remark::new(&Caution::NoSpikes(RunName::B))));

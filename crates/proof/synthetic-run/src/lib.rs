@@ -6,7 +6,6 @@ mod latencies;
 
 pub use latencies::Latencies;
 
-use archive::ARCHIVE_VERSION;
 use archive::environment::Environment;
 use archive::frame::Encoder;
 use archive::manifest::{Manifest, RunState};
@@ -15,7 +14,6 @@ use archive::reader::Run;
 use archive::sample::{Sample, Second, Totals};
 use archive::settings::{LoadRequest, RunSettings};
 use archive::spike::{Spike, SpikeReason};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -93,21 +91,12 @@ impl SyntheticRun {
             ..RunSettings::default()
         };
         Manifest {
-            archive_version: ARCHIVE_VERSION,
-            id: format!("run-{}", self.started_unix_ns),
-            tool_version: env!("CARGO_PKG_VERSION").into(),
             command: vec!["tardy".into(), "run".into()],
-            target: "local".into(),
-            emulated: false,
-            virtual_time: false,
-            ingredients: BTreeMap::new(),
             started_unix_ns: self.started_unix_ns,
             ended_unix_ns: Some(self.started_unix_ns + i64::from(self.seconds) * SECOND_NS),
             state: self.state,
-            problem: None,
             settings: Some(settings),
-            imported: None,
-            published: None,
+            ..Manifest::new(format!("run-{}", self.started_unix_ns), env!("CARGO_PKG_VERSION"), "local")
         }
     }
 
@@ -169,17 +158,12 @@ impl SyntheticRun {
         // At even distances over the run.
         let due_ns =
             SECOND_NS + i64::from(self.seconds) * SECOND_NS * i64::from(number) / (self.spikes.len() as i64 + 1);
-        Message::Spike(Box::new(Spike {
+        Message::Spike(Box::new(Spike::new(
             number,
-            thread: 0,
-            tid: 1,
-            sample: Sample { cpu: 0, cycle: number.into(), due_ns, latency_ns },
-            reason: SpikeReason::OverLimit,
-            previous_seen_ns: None,
-            snapshot: None,
-            snapshot_missing: None,
-            watched: None,
-            late_interrupts: Vec::new(),
-        }))
+            0,
+            1,
+            Sample { cpu: 0, cycle: number.into(), due_ns, latency_ns },
+            SpikeReason::OverLimit,
+        )))
     }
 }

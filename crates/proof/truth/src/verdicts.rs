@@ -205,18 +205,13 @@ mod tests {
 
     /// A wake-up that was due at 1 ms and 1 ms late, in a run with a median of 10 µs.
     fn spike() -> Spike {
-        Spike {
-            number: 1,
-            thread: 0,
-            tid: 1,
-            sample: Sample { cpu: 1, cycle: 0, due_ns: 1_000_000, latency_ns: 1_000_000 },
-            reason: SpikeReason::OverLimit,
-            previous_seen_ns: None,
-            snapshot: None,
-            snapshot_missing: None,
-            watched: None,
-            late_interrupts: Vec::new(),
-        }
+        Spike::new(
+            1,
+            0,
+            1,
+            Sample { cpu: 1, cycle: 0, due_ns: 1_000_000, latency_ns: 1_000_000 },
+            SpikeReason::OverLimit,
+        )
     }
 
     fn account(findings: &[(&str, Confidence, i64)]) -> Account {

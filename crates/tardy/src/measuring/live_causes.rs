@@ -2,9 +2,8 @@
 //! not before the run is over.
 
 use crate::archives::explaining::explain_arrived;
-use archive::ARCHIVE_VERSION;
 use archive::explanation::Explanation;
-use archive::manifest::{Manifest, RunState};
+use archive::manifest::Manifest;
 use archive::message::{FileKind, ThreadProgress};
 use archive::reader::{Run, ThreadRun};
 use archive::settings::{EffectiveSettings, RunSettings};
@@ -14,7 +13,7 @@ use report::account::culprit;
 use runner::event::Event;
 use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 
@@ -99,23 +98,7 @@ pub struct LiveCauses {
 
 impl LiveCauses {
     pub fn of(target: &KnownTarget, settings: RunSettings) -> Self {
-        let manifest = Manifest {
-            archive_version: ARCHIVE_VERSION,
-            id: String::new(),
-            tool_version: String::new(),
-            command: Vec::new(),
-            target: target.name().into(),
-            emulated: false,
-            virtual_time: false,
-            ingredients: BTreeMap::new(),
-            started_unix_ns: 0,
-            ended_unix_ns: None,
-            state: RunState::Running,
-            problem: None,
-            settings: Some(settings),
-            imported: None,
-            published: None,
-        };
+        let manifest = Manifest { settings: Some(settings), ..Manifest::new("", "", target.name()) };
         Self {
             target: target.clone(),
             place: None,
@@ -256,18 +239,13 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(30);
 
     fn spike(number: u32) -> Event {
-        Event::Spike(Box::new(Spike {
+        Event::Spike(Box::new(Spike::new(
             number,
-            thread: 0,
-            tid: 1,
-            sample: Sample { cpu: 0, cycle: 1, due_ns: 1_000, latency_ns: 500 },
-            reason: SpikeReason::NewMaximum,
-            previous_seen_ns: None,
-            snapshot: None,
-            snapshot_missing: None,
-            watched: None,
-            late_interrupts: Vec::new(),
-        }))
+            0,
+            1,
+            Sample { cpu: 0, cycle: 1, due_ns: 1_000, latency_ns: 500 },
+            SpikeReason::NewMaximum,
+        )))
     }
 
     /// The events of a trace in two pieces, the second of which starts at `second`.

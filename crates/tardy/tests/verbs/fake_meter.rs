@@ -170,12 +170,6 @@ pub fn totals(over_limit: u64) -> Message {
 
 pub fn spike(number: u32, latency_ns: i64, reason: SpikeReason) -> Message {
     Message::Spike(Box::new(Spike {
-        number,
-        thread: 0,
-        tid: 43,
-        sample: sample(latency_ns),
-        reason,
-        previous_seen_ns: None,
         snapshot: Some(Snapshot {
             mode: SnapshotMode::Flip,
             frozen_ns: 3_000_200_000,
@@ -187,9 +181,7 @@ pub fn spike(number: u32, latency_ns: i64, reason: SpikeReason) -> Message {
             steal_ns: None,
             put_aside_ns: None,
         }),
-        snapshot_missing: None,
-        watched: None,
-        late_interrupts: Vec::new(),
+        ..Spike::new(number, 0, 43, sample(latency_ns), reason)
     }))
 }
 

@@ -17,7 +17,6 @@ use crate::roles::Part;
 use crate::roles::problem::RoleProblem;
 use crate::stimulus::problem::StimulusProblem;
 use crate::stimulus::{Board, connect};
-use archive::ARCHIVE_VERSION;
 use archive::manifest::{Manifest, RunState};
 use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::planned::PlannedStep;
@@ -31,7 +30,6 @@ use machines::stop::StopRequests;
 use machines::{Caveat, Command, Target, TargetError};
 use received::Received;
 use session::Session;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
@@ -385,21 +383,10 @@ fn put_back(target: &mut dyn Target, request: &RunRequest, watch: &mut dyn FnMut
 
 fn manifest(target: &str, request: &RunRequest) -> Manifest {
     Manifest {
-        archive_version: ARCHIVE_VERSION,
-        id: request.id.clone(),
-        tool_version: request.tool_version.clone(),
         command: request.command.clone(),
-        target: target.into(),
-        emulated: false,
-        virtual_time: false,
-        ingredients: BTreeMap::new(),
         started_unix_ns: unix_ns(),
-        ended_unix_ns: None,
-        state: RunState::Running,
-        problem: None,
         settings: Some(request.settings.clone()),
-        imported: None,
-        published: None,
+        ..Manifest::new(request.id.clone(), request.tool_version.clone(), target)
     }
 }
 

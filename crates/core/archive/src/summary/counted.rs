@@ -135,18 +135,13 @@ mod tests {
     use crate::spike::SpikeReason;
 
     fn spike(number: u32, seen_ns: i64, latency_ns: i64) -> Spike {
-        Spike {
+        Spike::new(
             number,
-            thread: 0,
-            tid: 1,
-            sample: Sample { cpu: 0, cycle: 1, due_ns: seen_ns - latency_ns, latency_ns },
-            reason: SpikeReason::OverLimit,
-            previous_seen_ns: None,
-            snapshot: None,
-            snapshot_missing: None,
-            watched: None,
-            late_interrupts: Vec::new(),
-        }
+            0,
+            1,
+            Sample { cpu: 0, cycle: 1, due_ns: seen_ns - latency_ns, latency_ns },
+            SpikeReason::OverLimit,
+        )
     }
 
     fn candidate(spike: &Spike, is_real_time: bool) -> Candidate<'_> {

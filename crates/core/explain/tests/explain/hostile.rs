@@ -14,16 +14,9 @@ const OWN: i32 = 100;
 
 fn spike(latency_ns: i64, previous_seen_ns: Option<i64>, snapshot: Option<Snapshot>) -> Spike {
     Spike {
-        number: 1,
-        thread: 0,
-        tid: OWN,
-        sample: Sample { cpu: 1, cycle: 7, due_ns: DUE_NS, latency_ns },
-        reason: SpikeReason::NewMaximum,
         previous_seen_ns,
         snapshot,
-        snapshot_missing: None,
-        watched: None,
-        late_interrupts: Vec::new(),
+        ..Spike::new(1, 0, OWN, Sample { cpu: 1, cycle: 7, due_ns: DUE_NS, latency_ns }, SpikeReason::NewMaximum)
     }
 }
 

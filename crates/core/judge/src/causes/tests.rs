@@ -25,18 +25,7 @@ fn made(late: &[(&str, i64, i64)], untraced_ns: i64) -> Made {
     for (number, &(culprit, due_s, latency_ns)) in (1u32..).zip(late) {
         let sample = sample(u64::from(number), due_s, latency_ns);
         worst.push(sample);
-        spikes.push(Spike {
-            number,
-            thread: 0,
-            tid: 1,
-            sample,
-            reason: SpikeReason::OverLimit,
-            previous_seen_ns: None,
-            snapshot: None,
-            snapshot_missing: None,
-            watched: None,
-            late_interrupts: Vec::new(),
-        });
+        spikes.push(Spike::new(number, 0, 1, sample, SpikeReason::OverLimit));
         explanations.push(explained(number, culprit, latency_ns));
         let group = groups.entry(culprit).or_insert_with(|| CauseGroup {
             culprit: Some(culprit.into()),

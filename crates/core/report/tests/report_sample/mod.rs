@@ -230,17 +230,17 @@ fn spikes(shape: &Shape, threads: &mut BTreeMap<u32, ThreadRun>) -> Vec<Spike> {
         };
         let missing = number % 11 == 7;
         spikes.push(Spike {
-            number,
-            thread,
-            tid: 4711 + thread as i32,
-            sample,
-            reason: if control { SpikeReason::Control } else { SpikeReason::NewMaximum },
             previous_seen_ns: Some(due_ns - 996_000),
             snapshot: (!missing).then_some(snapshot),
             snapshot_missing: missing
                 .then(|| shape.hostile.unwrap_or("the recorder still copied the one before").to_owned()),
-            watched: None,
-            late_interrupts: Vec::new(),
+            ..Spike::new(
+                number,
+                thread,
+                4711 + thread as i32,
+                sample,
+                if control { SpikeReason::Control } else { SpikeReason::NewMaximum },
+            )
         });
     }
     spikes
@@ -249,16 +249,8 @@ fn spikes(shape: &Shape, threads: &mut BTreeMap<u32, ThreadRun>) -> Vec<Spike> {
 fn manifest(shape: &Shape) -> Manifest {
     let said = |text: &str| shape.hostile.unwrap_or(text).to_owned();
     Manifest {
-        archive_version: archive::ARCHIVE_VERSION,
-        id: said("2026-01-02T03-04-05-lathe"),
-        tool_version: said("0.1.0"),
         command: ["tardy", "run", "--duration", "60s", "--load", "messaging"].map(said).to_vec(),
-        target: said("local"),
-        emulated: false,
-        virtual_time: false,
-        ingredients: Default::default(),
         started_unix_ns: 1_767_323_045_000_000_000,
-        ended_unix_ns: None,
         state: if shape.valid { RunState::Complete } else { RunState::Failed },
         problem: (!shape.valid).then(|| Problem {
             code: Default::default(),
@@ -275,8 +267,7 @@ fn manifest(shape: &Shape) -> Manifest {
             ],
             ..RunSettings::default()
         }),
-        imported: None,
-        published: None,
+        ..Manifest::new(said("2026-01-02T03-04-05-lathe"), said("0.1.0"), said("local"))
     }
 }
 

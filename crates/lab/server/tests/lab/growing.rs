@@ -53,18 +53,7 @@ impl Growing {
         if let Some(latency_ns) = spike_ns {
             self.spikes += 1;
             let sample = Sample { cpu: 0, cycle: self.samples, due_ns: 1, latency_ns };
-            self.send(&Message::Spike(Box::new(Spike {
-                number: self.spikes,
-                thread: 0,
-                tid: 1,
-                sample,
-                reason: SpikeReason::OverLimit,
-                previous_seen_ns: None,
-                snapshot: None,
-                snapshot_missing: None,
-                watched: None,
-                late_interrupts: Vec::new(),
-            })));
+            self.send(&Message::Spike(Box::new(Spike::new(self.spikes, 0, 1, sample, SpikeReason::OverLimit))));
         }
         let bucket = |ns| archive::histogram::bucket_of(ns).unwrap() as u32;
         let mut buckets = vec![(bucket(4_000), self.samples / 3), (bucket(5_000), self.samples - self.samples / 3)];

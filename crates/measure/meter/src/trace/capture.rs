@@ -453,16 +453,11 @@ impl Capture {
         let number = self.next_number;
         self.next_number += 1;
         Box::new(Spike {
-            number,
-            thread: pending.thread,
-            tid: pending.tid,
-            sample: pending.signal.sample,
-            reason: pending.signal.reason,
             previous_seen_ns: pending.signal.previous_seen_ns,
             snapshot,
             snapshot_missing,
             watched: pending.kind,
-            late_interrupts: Vec::new(),
+            ..Spike::new(number, pending.thread, pending.tid, pending.signal.sample, pending.signal.reason)
         })
     }
 

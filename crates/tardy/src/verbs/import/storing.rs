@@ -59,21 +59,10 @@ pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<Path
     unfinished.0.push(partial.clone());
     let file_name = file.file_name().unwrap_or_default().to_string_lossy();
     let manifest = Manifest {
-        archive_version: archive::ARCHIVE_VERSION,
-        id,
-        tool_version: env!("CARGO_PKG_VERSION").into(),
         command: source.command.iter().cloned().collect(),
-        target: target.into(),
-        emulated: false,
-        virtual_time: false,
-        ingredients: Default::default(),
         started_unix_ns,
-        ended_unix_ns: None,
-        state: RunState::Running,
-        problem: None,
-        settings: None,
         imported: Some(imported_from(source, &file_name, imported_unix_ns)),
-        published: None,
+        ..Manifest::new(id, env!("CARGO_PKG_VERSION"), target)
     };
     let mut writer = RunWriter::create(&partial, manifest)?;
     for message in messages(source) {

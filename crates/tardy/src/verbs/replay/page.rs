@@ -109,18 +109,13 @@ pub mod tests {
     use archive::spike::SpikeReason;
 
     pub fn page() -> Page {
-        let spike = Spike {
-            number: 2,
-            thread: 0,
-            tid: 83,
-            sample: Sample { cpu: 0, cycle: 748, due_ns: 5_000_000_000, latency_ns: 2_924_911 },
-            reason: SpikeReason::NewMaximum,
-            previous_seen_ns: None,
-            snapshot: None,
-            snapshot_missing: None,
-            watched: None,
-            late_interrupts: Vec::new(),
-        };
+        let spike = Spike::new(
+            2,
+            0,
+            83,
+            Sample { cpu: 0, cycle: 748, due_ns: 5_000_000_000, latency_ns: 2_924_911 },
+            SpikeReason::NewMaximum,
+        );
         let point = StopPoint {
             blocks: 665_380_780,
             address: 0xffff_ffff_812f_2be4,

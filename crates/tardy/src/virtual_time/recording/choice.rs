@@ -40,18 +40,7 @@ pub fn spikes(run: &Run, wanted: &Wanted) -> anyhow::Result<Vec<Spike>> {
         let sample = Sample { cpu: 0, cycle: at as u64, due_ns, latency_ns };
         let seen_before = at.checked_sub(1).map(|before| samples[before].due_ns + samples[before].latency_ns);
         let known = run.spikes.iter().find(|spike| spike.sample.cycle == sample.cycle);
-        known.cloned().unwrap_or(Spike {
-            number,
-            thread: 0,
-            tid,
-            sample,
-            reason,
-            previous_seen_ns: seen_before,
-            snapshot: None,
-            snapshot_missing: None,
-            watched: None,
-            late_interrupts: Vec::new(),
-        })
+        known.cloned().unwrap_or(Spike { previous_seen_ns: seen_before, ..Spike::new(number, 0, tid, sample, reason) })
     };
     Ok((last + 1..).zip(&marked).map(spike).collect())
 }

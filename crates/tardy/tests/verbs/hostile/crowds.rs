@@ -21,18 +21,13 @@ const FEW: u32 = 5_000;
 const TEXTS: usize = 5_000;
 
 fn spike(number: u32) -> Message {
-    Message::Spike(Box::new(Spike {
+    Message::Spike(Box::new(Spike::new(
         number,
-        thread: 0,
-        tid: 1,
-        sample: Sample { cpu: 0, cycle: number.into(), due_ns: i64::from(number), latency_ns: 1_000_000 },
-        reason: SpikeReason::NewMaximum,
-        previous_seen_ns: None,
-        snapshot: None,
-        snapshot_missing: None,
-        watched: None,
-        late_interrupts: Vec::new(),
-    }))
+        0,
+        1,
+        Sample { cpu: 0, cycle: number.into(), due_ns: i64::from(number), latency_ns: 1_000_000 },
+        SpikeReason::NewMaximum,
+    )))
 }
 
 fn series(number: u32) -> KernelSeries {

@@ -6,18 +6,13 @@ use archive::explanation::{Confidence, Finding, Phase, PhaseName};
 const SECOND: i64 = 1_000_000_000;
 
 fn spike(number: u32, cpu: u32, due_ns: i64, latency_ns: i64) -> Spike {
-    Spike {
+    Spike::new(
         number,
-        thread: cpu,
-        tid: 100 + cpu as i32,
-        sample: Sample { cpu, cycle: u64::from(number), due_ns, latency_ns },
-        reason: SpikeReason::OverLimit,
-        previous_seen_ns: None,
-        snapshot: None,
-        snapshot_missing: None,
-        watched: None,
-        late_interrupts: Vec::new(),
-    }
+        cpu,
+        100 + cpu as i32,
+        Sample { cpu, cycle: u64::from(number), due_ns, latency_ns },
+        SpikeReason::OverLimit,
+    )
 }
 
 /// A spike for tests that need one.

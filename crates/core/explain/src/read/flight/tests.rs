@@ -102,18 +102,7 @@ fn late_behind(mut making: Making) -> (Vec<u8>, Spike) {
     making.go_on("do_nanosleep", 0x200, 10);
     making.block(0x50_1000, 50, &[0x0f, 0x31]).block(0x50_2000, 30, &[0x90]);
     let sample = Sample { cpu: 0, cycle: 0, due_ns: 5_000_000_000, latency_ns: 3300 };
-    let spike = Spike {
-        number: 1,
-        thread: 0,
-        tid: 70,
-        sample,
-        reason: SpikeReason::NewMaximum,
-        previous_seen_ns: None,
-        snapshot: None,
-        snapshot_missing: None,
-        watched: None,
-        late_interrupts: Vec::new(),
-    };
+    let spike = Spike::new(1, 0, 70, sample, SpikeReason::NewMaximum);
     (making.file(), spike)
 }
 

@@ -33,18 +33,8 @@ fn made() -> (Spike, Explanation) {
         "caveats": [],
     });
     let explanation: Explanation = serde_json::from_value(document).expect("this is an explanation");
-    let spike = Spike {
-        number: 1,
-        thread: 0,
-        tid: 7,
-        sample: Sample { cpu: 1, cycle: 1, due_ns: 0, latency_ns: 100_000 },
-        reason: SpikeReason::NewMaximum,
-        previous_seen_ns: None,
-        snapshot: None,
-        snapshot_missing: None,
-        watched: None,
-        late_interrupts: Vec::new(),
-    };
+    let spike =
+        Spike::new(1, 0, 7, Sample { cpu: 1, cycle: 1, due_ns: 0, latency_ns: 100_000 }, SpikeReason::NewMaximum);
     (spike, explanation)
 }
 
