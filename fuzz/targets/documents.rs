@@ -92,7 +92,7 @@ fuzz_target!(|input: Input| {
             assert!(text.chars().all(|letter| letter == '\n' || !letter.is_control()));
         }
         if let Some(settings) = run.manifest.as_mut().and_then(|manifest| manifest.settings.as_mut()) {
-            settings.method.name = Method::Map;
+            settings.method = Method::Map.into();
             if let Ok(picture) = execution_map::svg(&run) {
                 assert!(picture.chars().all(|letter| letter == '\n' || !letter.is_control()));
             }

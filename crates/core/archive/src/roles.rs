@@ -24,14 +24,6 @@ pub enum RunRole {
 }
 
 impl RunRole {
-    /// The value of the option `role` of its method.
-    pub fn of_method(self) -> &'static str {
-        match self {
-            Self::Target => "answer",
-            Self::Stimulus => "stimulus",
-        }
-    }
-
     /// Where its archive is, inside that of the target.
     pub fn directory(self) -> &'static str {
         match self {

@@ -2,7 +2,8 @@
 
 use crate::audit::AuditSettings;
 use crate::choice::choices;
-use crate::method::{Method, MethodRequest};
+use crate::method::storage::{Engine, Phases, Storage};
+use crate::method::{MethodOptions, MethodRequest};
 use crate::stimulus::StimulusRequest;
 use crate::tracer::{KernelSource, TracerSettings};
 use crate::watched::WatchSettings;
@@ -235,12 +236,20 @@ impl RunSettings {
 
     /// Whether the way of each block request is recorded.
     pub fn records_requests(&self) -> bool {
-        self.method.name == Method::Storage && self.method.value("phases") == Some("on") && self.watch.is_none()
+        self.recorded_requests().is_some()
     }
 
     /// Whether every sample is sent: phases of a request are between the instants of its sample. Those of fio are too coarse for that.
     pub fn keeps_every_sample(&self) -> bool {
-        self.every_sample || self.records_requests() && self.method.value("engine") != Some("fio")
+        self.every_sample || self.recorded_requests().is_some_and(|storage| storage.engine() == Engine::Builtin)
+    }
+
+    fn recorded_requests(&self) -> Option<&Storage> {
+        match &self.method.options {
+            MethodOptions::Storage(storage) if self.watch.is_none() => Some(storage),
+            _ => None,
+        }
+        .filter(|storage| storage.phases() == Phases::On)
     }
 }
 

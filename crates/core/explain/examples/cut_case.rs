@@ -8,6 +8,7 @@ mod trace_text;
 
 use archive::environment::VIRTUAL_TIME;
 use archive::explanation::Explanation;
+use archive::method::{Method, Stimulus};
 use archive::reader::Run;
 use archive::settings::Policy;
 use archive::spike::SpikeReason;
@@ -57,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
     let case = serde_json::json!({
         "spike": spike,
-        "method": settings.map(|settings| settings.method.name).unwrap_or_default(),
+        "method": settings.map_or(Some(Method::default()), |settings| settings.method.method()),
         "median_ns": run.latency_ns_median(spike.thread),
         "interval_ns": settings.map_or(1_000_000, |settings| settings.interval_ns),
         "measuring_tids": measuring,
@@ -91,7 +92,7 @@ fn controls(run: &Run, measuring: &[(u32, i32)]) -> Vec<Explanation> {
             environment: run.environment.as_ref(),
             absences: &[],
             in_turns: false,
-            stimulus: settings.map(|settings| settings.method.name).unwrap_or_default().stimulus(),
+            stimulus: settings.map_or(Stimulus::Timer, |settings| settings.method.stimulus()),
             sample: settings.map(|settings| settings.method.sample()).unwrap_or_default(),
             controls: &[],
         });

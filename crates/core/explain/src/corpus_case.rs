@@ -32,6 +32,7 @@ pub struct CorpusCase {
 impl CorpusCase {
     /// What is known of the spike, with its trace.
     pub fn input<'a>(&'a self, trace: Source<'a>) -> SpikeInput<'a> {
+        let method = MethodRequest::from(self.method);
         SpikeInput {
             spike: &self.spike,
             trace,
@@ -43,8 +44,8 @@ impl CorpusCase {
             environment: self.environment.as_ref(),
             absences: &self.absences,
             in_turns: self.in_turns,
-            stimulus: self.method.stimulus(),
-            sample: MethodRequest::from(self.method).sample(),
+            stimulus: method.stimulus(),
+            sample: method.sample(),
             controls: &self.controls,
         }
     }

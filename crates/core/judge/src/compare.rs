@@ -171,9 +171,10 @@ fn causes(side: Side) -> (BTreeMap<String, u64>, u64) {
 }
 
 /// The methods of two runs, where they are not the same: no latency of the one compares with one of the other.
-fn methods_differ(a: &RunSummary, b: &RunSummary) -> Option<(Method, Method)> {
-    let method =
-        |summary: &RunSummary| summary.settings.as_ref().map_or(Method::Timer, |settings| settings.method.name);
+fn methods_differ<'a>(a: &'a RunSummary, b: &'a RunSummary) -> Option<(&'a str, &'a str)> {
+    fn method(summary: &RunSummary) -> &str {
+        summary.settings.as_ref().map_or(Method::Timer.name(), |settings| settings.method.name())
+    }
     Some((method(a), method(b))).filter(|(a, b)| a != b)
 }
 
@@ -193,7 +194,7 @@ pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference
         }
     }
     if let Some((a, b)) = methods_differ(a, b) {
-        cautions.push(Caution::Methods { a: a.name().into(), b: b.name().into() });
+        cautions.push(Caution::Methods { a: a.into(), b: b.into() });
     }
     if let Some(recorded) = differences.iter().find(|difference| difference.what == DifferenceKind::Recording) {
         cautions.push(Caution::Recording { a: recorded.a.clone(), b: recorded.b.clone() });

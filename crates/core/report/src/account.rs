@@ -5,7 +5,7 @@ use crate::watched;
 use archive::explanation::{Explanation, ExplanationStatus, OwnerKind};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
-use archive::method::Method;
+use archive::method::MethodOptions;
 use archive::problem::{Code, Remark};
 use archive::summary::{RunSummary, VirtualSpeed};
 use words::figures::{count, counted, duration, latency};
@@ -81,15 +81,16 @@ pub fn verdict(summary: &RunSummary) -> String {
     let (threads, samples, latest) = (summary.cpus.len() as u64, count(cycles), latency(latest_ns));
     let method = summary.settings.as_ref().map(|settings| settings.method.clone()).unwrap_or_default();
     let ((from, to), word) = (method.path(), method.sample());
-    text.push_str(&match method.name {
-        Method::Timer => format!(
+    text.push_str(&match &method.options {
+        MethodOptions::Timer(_) => format!(
             "{} woke up {samples} times{within}; the latest wake-up came {latest} late, on CPU {latest_cpu}.",
             counted(threads, "CPU")
         ),
-        method => format!(
-            "{samples} {} by the method {method} in {}{within}; the {} took {latest}, on CPU {latest_cpu}. From: {from}. \
+        _ => format!(
+            "{samples} {} by the method {} in {}{within}; the {} took {latest}, on CPU {latest_cpu}. From: {from}. \
              To: {to}.",
             word.for_count(cycles),
+            method.name(),
             counted(threads, "thread"),
             word.latest,
         ),

@@ -21,7 +21,8 @@ use crate::exit::UsageError;
 use crate::options::quantity::{
     QuantityError, cpu_ranges, cpus, interval_ns, real_time_priority, time_ns, whole_microseconds_ns,
 };
-use archive::method::{Method, MethodRequest};
+use archive::method::storage::{Engine, Storage};
+use archive::method::{MethodOptions, MethodRequest};
 use archive::settings::{Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
 use std::fs::File;
@@ -211,18 +212,15 @@ impl RunArguments {
 
     /// A job file is for fio.
     fn method_with_engine(&self) -> Result<MethodRequest, UsageError> {
-        let mut method = self.method.clone();
         if self.fio.is_none() {
-            return Ok(method);
+            return Ok(self.method.clone());
         }
-        if method.is_default() {
-            method = MethodRequest::from(Method::Storage);
-        }
-        if method.name != Method::Storage || method.options.get("engine").is_some_and(|engine| engine != "fio") {
-            return Err(UsageError("--fio is for --method storage:engine=fio; leave one of them out".into()));
-        }
-        method.options.insert("engine".into(), "fio".into());
-        Ok(method)
+        let storage = match &self.method.options {
+            MethodOptions::Storage(storage) if storage.engine != Some(Engine::Builtin) => storage.clone(),
+            _ if self.method.is_default() => Storage::default(),
+            _ => return Err(UsageError("--fio is for --method storage:engine=fio; leave one of them out".into())),
+        };
+        Ok(MethodOptions::Storage(Storage { engine: Some(Engine::Fio), ..storage }).into())
     }
 
     fn trace_settings(&self, virtual_time: bool) -> Result<TraceSettings, UsageError> {

@@ -100,7 +100,7 @@ type Begun = (PathBuf, Journal, Option<[KnownTarget; 2]>);
 fn begin(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<Begun> {
     let (a, target_a) = Variant::parse(&arguments.a, &arguments.both, arguments.a_before.clone())?;
     let (b, target_b) = Variant::parse(&arguments.b, &arguments.both, arguments.b_before.clone())?;
-    let (method_a, method_b) = (a.settings.method.name, b.settings.method.name);
+    let (method_a, method_b) = (a.settings.method.name(), b.settings.method.name());
     if method_a != method_b {
         let why = "they measure different paths, and their latencies do not compare";
         return Err(UsageError(format!("A measures by the method {method_a} and B by {method_b}: {why}")).into());

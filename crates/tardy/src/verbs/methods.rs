@@ -118,12 +118,12 @@ fn listed(definition: &'static MethodDefinition, states: &[MethodState]) -> List
     let state = states.iter().find(|state| state.method == definition.name);
     Listed {
         name: definition.name,
-        from: definition.from,
-        to: definition.to,
-        others: definition.others.iter().map(other).collect(),
-        original: definition.original,
-        needs: definition.needs,
-        options: definition.options.iter().map(option).collect(),
+        from: definition.entry.from,
+        to: definition.entry.to,
+        others: definition.entry.others.iter().map(other).collect(),
+        original: definition.entry.original,
+        needs: definition.entry.needs,
+        options: definition.entry.options.iter().map(option).collect(),
         runs: state.map(|state| state.obstacles.is_empty()),
         missing: state.map_or_else(Vec::new, |state| state.obstacles.clone()),
     }

@@ -1,7 +1,5 @@
 //! What one sample of a method is called.
 
-use super::{Method, MethodRequest};
-
 /// The word for a sample, and how the one with the largest latency differs from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SampleWord {
@@ -16,11 +14,16 @@ pub struct SampleWord {
 }
 
 impl SampleWord {
-    const fn late(one: &'static str, many: &'static str, begun: &'static str) -> Self {
+    pub const WAKE_UP: Self = Self::late("wake-up", "wake-ups", "the wake-up was due");
+    pub const GAP: Self = Self::long("gap", "gaps", "the gap began");
+    /// Of a method that this version of the program lacks.
+    pub const OF_ANOTHER_VERSION: Self = Self::late("sample", "samples", "the sample began");
+
+    pub const fn late(one: &'static str, many: &'static str, begun: &'static str) -> Self {
         Self { one, many, late: "late", later: "later", latest: "latest", begun }
     }
 
-    const fn long(one: &'static str, many: &'static str, begun: &'static str) -> Self {
+    pub const fn long(one: &'static str, many: &'static str, begun: &'static str) -> Self {
         Self { one, many, late: "long", later: "longer", latest: "longest", begun }
     }
 
@@ -53,45 +56,14 @@ impl SampleWord {
 
 impl Default for SampleWord {
     fn default() -> Self {
-        MethodRequest::default().sample()
-    }
-}
-
-impl MethodRequest {
-    /// What a sample of this request is called.
-    pub fn sample(&self) -> SampleWord {
-        match self.name {
-            Method::Timer => SampleWord::late("wake-up", "wake-ups", "the wake-up was due"),
-            Method::Semaphore | Method::Mutex | Method::Signal | Method::MessageQueue => {
-                SampleWord::late("hand-over", "hand-overs", "the hand-over began")
-            }
-            Method::Inversion => SampleWord::long("inversion", "inversions", "the inversion began"),
-            Method::Migrate => SampleWord::late("start", "starts", "the start was due"),
-            Method::Deadline => SampleWord::late("period", "periods", "the period began"),
-            Method::Audio if self.value("sample") == Some("loop") => {
-                SampleWord::long("round trip", "round trips", "the round trip began")
-            }
-            Method::Audio => SampleWord::late("period", "periods", "the period was due"),
-            Method::Noise | Method::Hardware | Method::Map => SampleWord::long("gap", "gaps", "the gap began"),
-            Method::Rtc if self.value("sample") == Some("interrupt") => {
-                SampleWord::late("interrupt", "interrupts", "the interrupt came")
-            }
-            Method::Rtc | Method::Hpet => SampleWord::late("interrupt", "interrupts", "the interrupt was due"),
-            Method::Uio => SampleWord::late("interrupt", "interrupts", "the interrupt came"),
-            Method::Udp | Method::Serial | Method::Ethernet | Method::Gpio | Method::Parallel => {
-                let begun =
-                    if self.value("role") == Some("answer") { "the stimulus came" } else { "the stimulus was given" };
-                SampleWord::late("answer", "answers", begun)
-            }
-            Method::Storage => SampleWord::long("request", "requests", "the request began"),
-        }
+        Self::WAKE_UP
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::METHODS;
+    use crate::method::{METHODS, Method, MethodRequest};
 
     #[test]
     fn only_a_timer_has_wake_ups() {

@@ -1,7 +1,6 @@
 //! Converts methods between their text form, `semaphore` or `semaphore:kind=sysv,partner=other`, and requests.
 
-use super::{METHODS, Method, MethodOption, MethodRequest, Values};
-use std::collections::BTreeMap;
+use super::{METHODS, Method, MethodRequest, Values};
 use thiserror::Error;
 
 /// What is wrong with the text of a method, and what to write instead.
@@ -28,7 +27,7 @@ fn names() -> String {
 }
 
 fn keys(method: Method) -> String {
-    let keys: Vec<&str> = method.definition().options.iter().map(|option| option.key).collect();
+    let keys: Vec<&str> = method.definition().entry.options.iter().map(|option| option.key).collect();
     if keys.is_empty() { "none".into() } else { keys.join(", ") }
 }
 
@@ -39,64 +38,57 @@ impl MethodRequest {
     /// [`MethodWordsError`].
     pub fn parse(text: &str) -> Result<Self, MethodWordsError> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let name = Method::called(name.trim()).ok_or_else(|| MethodWordsError::Unknown { name: name.into() })?;
-        let mut options = BTreeMap::new();
+        let method =
+            Method::called(name.trim()).ok_or_else(|| MethodWordsError::Unknown { name: name.trim().into() })?;
+        let mut options = method.options();
+        let mut keys = Vec::new();
         for part in rest.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (key, value) = part.split_once('=').map_or((part, None), |(key, value)| (key, Some(value)));
-            let value = checked(name, key, value)?;
-            if options.insert(key.to_owned(), value).is_some() {
-                return Err(MethodWordsError::Twice { method: name, key: key.into() });
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            if !options.set(key, value) {
+                return Err(refused(method, key, value));
             }
+            if keys.contains(&key) {
+                return Err(MethodWordsError::Twice { method, key: key.into() });
+            }
+            keys.push(key);
         }
-        Ok(Self { name, options, threads: Vec::new() })
+        Ok(options.into())
     }
 
     /// The value of `--method` for this request.
     pub fn text(&self) -> String {
-        if self.options.is_empty() {
-            return self.name.name().into();
-        }
-        let word =
-            |(key, value): (&String, &String)| if value.is_empty() { key.clone() } else { format!("{key}={value}") };
-        format!("{}:{}", self.name, self.options.iter().map(word).collect::<Vec<_>>().join(","))
+        let word = |(key, text): (String, String)| if text.is_empty() { key } else { format!("{key}={text}") };
+        let words: Vec<String> = self.texts().into_iter().map(word).collect();
+        if words.is_empty() { self.name().into() } else { format!("{}:{}", self.name(), words.join(",")) }
     }
 }
 
-/// The value of an option, if it accepts it.
-fn checked(method: Method, key: &str, value: Option<&str>) -> Result<String, MethodWordsError> {
-    let known = |option: &&MethodOption| option.key == key;
-    let key = key.to_owned();
-    let Some(option) = method.definition().options.iter().find(known) else {
-        return Err(MethodWordsError::Key { method, key });
-    };
-    match (option.values, value.filter(|value| !value.is_empty())) {
-        (Values::Flag, None) => Ok(String::new()),
-        (Values::Flag, Some(_)) => Err(MethodWordsError::Flag { method, key }),
-        (_, None) => Err(MethodWordsError::NoValue { method, key }),
-        (Values::Text, Some(value)) => Ok(value.into()),
-        (Values::OneOf(values), Some(value)) if !values.contains(&value) => {
-            Err(MethodWordsError::Choice { method, key, value: value.into(), values })
-        }
-        (Values::Number { least, most, .. }, Some(value))
-            if !value.parse().is_ok_and(|number: u64| (least..=most).contains(&number)) =>
-        {
-            Err(MethodWordsError::Number { method, key, value: value.into(), least, most })
-        }
-        (Values::OneOf(_) | Values::Number { .. }, Some(value)) => Ok(value.into()),
+/// Why an option was not set.
+fn refused(method: Method, key: &str, value: &str) -> MethodWordsError {
+    let option = method.definition().entry.options.iter().find(|option| option.key == key);
+    let (key, value) = (key.to_owned(), value.to_owned());
+    match option.map(|option| option.values) {
+        None => MethodWordsError::Key { method, key },
+        Some(Values::Flag) => MethodWordsError::Flag { method, key },
+        Some(_) if value.is_empty() => MethodWordsError::NoValue { method, key },
+        Some(Values::OneOf(values)) => MethodWordsError::Choice { method, key, value, values },
+        Some(Values::Number { least, most, .. }) => MethodWordsError::Number { method, key, value, least, most },
+        Some(Values::Text) => MethodWordsError::NoValue { method, key },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::method::{MethodOptions, Partner, semaphore};
 
     #[test]
-    fn what_is_typed_comes_back_as_text() {
-        for text in ["timer", "semaphore", "semaphore:kind=sysv", "semaphore:kind=posix,partner=other"] {
+    fn a_request_is_rendered_as_it_was_typed() {
+        for text in ["timer", "semaphore", "semaphore:kind=sysv", "semaphore:kind=posix,partner=other", "noise:rt"] {
             assert_eq!(MethodRequest::parse(text).unwrap().text(), text);
         }
-        let request = MethodRequest::parse("semaphore").unwrap();
-        assert_eq!((request.value("kind"), request.value("partner")), (Some("posix"), Some("same")));
+        let MethodOptions::Semaphore(semaphore) = MethodRequest::parse("semaphore").unwrap().options else { panic!() };
+        assert_eq!((semaphore.kind(), semaphore.partner()), (semaphore::Kind::Posix, Partner::Same));
     }
 
     #[test]
@@ -108,7 +100,13 @@ mod tests {
             ("semaphore:kin=sysv", "it has kind, partner"),
             ("semaphore:kind=mutex", "one of posix, sysv"),
             ("semaphore:kind", "needs a value"),
+            ("semaphore:kind=", "needs a value"),
             ("semaphore:kind=sysv,kind=posix", "twice"),
+            ("uio:device", "needs a value"),
+            ("noise:rt=1", "takes no value"),
+            ("rtc:hz=1", "a number from 2 to 8192"),
+            ("rtc:hz=fast", "a number from 2 to 8192"),
+            ("gpio:r#in=1", "it has role, chip, in, out"),
         ] {
             let refused = MethodRequest::parse(text).unwrap_err().to_string();
             assert!(refused.contains(expected), "{text}: {refused}");
@@ -122,5 +120,32 @@ mod tests {
             assert_eq!(Method::called(definition.name), Some(definition.method));
             assert_eq!(definition.method.definition().name, definition.name);
         }
+    }
+
+    #[test]
+    fn every_option_is_set_and_rendered_under_its_key() {
+        for definition in &METHODS {
+            for option in definition.entry.options {
+                let word = match option.values {
+                    Values::OneOf(values) => format!("{}={}", option.key, values[values.len() - 1]),
+                    Values::Number { most, .. } => format!("{}={most}", option.key),
+                    Values::Text => format!("{}=x", option.key),
+                    Values::Flag => option.key.to_owned(),
+                };
+                let text = format!("{}:{word}", definition.name);
+                assert_eq!(MethodRequest::parse(&text).unwrap().text(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn the_path_follows_the_options_and_their_defaults() {
+        let from = |text: &str| MethodRequest::parse(text).unwrap().path().0;
+        assert_eq!(from("timer"), "instant at which a timer is due");
+        assert_eq!(from("audio:sample=loop"), "a thread is about to write an impulse");
+        assert_eq!(from("audio:direction=capture"), "instant at which a period of a sound card should be over");
+        assert_eq!(from("gpio:in=1,out=2"), "the kernel sees an edge on a line");
+        assert_eq!(from("gpio:in=1,out=2,role=stimulus"), "a thread is about to change a line");
+        assert_eq!(from("gpio:in=1,out=2,role=stimulus,sample=arrival"), "the kernel sees the edge that answers");
     }
 }

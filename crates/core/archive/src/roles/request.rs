@@ -1,14 +1,9 @@
 //! Converts what the user writes for a role, `logger:port=/dev/ttyUSB0`, to a machine and its method.
 
 use super::RunRole;
-use crate::method::{METHODS, Method, MethodRequest, MethodWordsError, Values};
+use crate::method::{METHODS, MethodOptions, MethodRequest, MethodWordsError, Role, Undivided};
 use std::fmt;
 use thiserror::Error;
-
-/// Options that both ends of a wire must have alike.
-const OF_THE_WIRE: [&str; 2] = ["address", "baud"];
-/// Without one of these a method with a role has no other machine.
-const NEEDED: [(Method, &str); 2] = [(Method::Ethernet, "interface"), (Method::Udp, "address")];
 
 /// A machine with the options of its end of the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +20,7 @@ pub enum RoleWordsError {
     #[error("write latmon:ADDRESS for a board, or NAME[:KEY=VALUE,...] for another target")]
     NoName,
     #[error("{method} has one machine; these have another one for the stimuli: {}", with_roles())]
-    NoRoles { method: Method },
+    NoRoles { method: String },
     #[error("leave role={role} out of the method: the target answers, and the other machine gives the stimuli")]
     RoleGiven { role: String },
     #[error("the {role} machine needs {key}=")]
@@ -35,21 +30,8 @@ pub enum RoleWordsError {
 }
 
 fn with_roles() -> String {
-    METHODS
-        .iter()
-        .map(|one| one.method)
-        .filter(|method| has_roles(*method))
-        .map(Method::name)
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// Whether one machine can give the stimuli of a method and another one answer.
-fn has_roles(method: Method) -> bool {
-    let both =
-        |values: &[&str]| [RunRole::Target, RunRole::Stimulus].iter().all(|role| values.contains(&role.of_method()));
-    let mut options = method.definition().options.iter();
-    options.any(|option| option.key == "role" && matches!(option.values, Values::OneOf(values) if both(values)))
+    let with_roles = METHODS.iter().filter(|one| one.method.options().end().is_some());
+    with_roles.map(|one| one.name).collect::<Vec<_>>().join(", ")
 }
 
 impl RoleRequest {
@@ -72,32 +54,29 @@ impl RoleRequest {
     /// # Errors
     /// [`RoleWordsError`].
     pub fn divide(&self, method: &MethodRequest) -> Result<(MethodRequest, MethodRequest), RoleWordsError> {
-        if !has_roles(method.name) {
-            return Err(RoleWordsError::NoRoles { method: method.name });
+        let no_roles = || RoleWordsError::NoRoles { method: method.name().into() };
+        if method.end().is_none() {
+            return Err(no_roles());
         }
-        if let Some(role) = method.options.get("role").filter(|role| *role != RunRole::Target.of_method()) {
-            return Err(RoleWordsError::RoleGiven { role: role.clone() });
-        }
-        let mut target = method.clone();
-        target.options.insert("role".into(), RunRole::Target.of_method().into());
-        let text = format!("{}:{}", method.name, self.options);
+        let text = format!("{}:{}", method.name(), self.options);
         let role = RunRole::Stimulus;
+        let mut target = method.clone();
         let mut stimulus = MethodRequest::parse(&text).map_err(|source| RoleWordsError::Words { role, source })?;
-        if let Some(role) = stimulus.options.insert("role".into(), role.of_method().into()) {
-            return Err(RoleWordsError::RoleGiven { role });
-        }
-        for key in OF_THE_WIRE {
-            if let Some(value) = method.options.get(key) {
-                stimulus.options.entry(key.into()).or_insert_with(|| value.clone());
-            }
-        }
-        for (role, request) in [(RunRole::Target, &target), (RunRole::Stimulus, &stimulus)] {
-            let missing = |(method, key): &&(Method, &'static str)| request.name == *method && !request.is_set(key);
-            if let Some((_, key)) = NEEDED.iter().find(missing) {
-                return Err(RoleWordsError::Missing { role, key });
-            }
-        }
+        let divided = MethodOptions::divide(&mut target.options, &mut stimulus.options);
+        divided.map_err(|undivided| match undivided {
+            Undivided::NoRoles => no_roles(),
+            Undivided::RoleGiven { role } => RoleWordsError::RoleGiven { role },
+            Undivided::Missing { role, key } => RoleWordsError::Missing { role: of_end(role), key },
+        })?;
         Ok((target, stimulus))
+    }
+}
+
+/// The machine that has this end of the wire.
+fn of_end(role: Role) -> RunRole {
+    match role {
+        Role::Answer => RunRole::Target,
+        Role::Both | Role::Stimulus => RunRole::Stimulus,
     }
 }
 

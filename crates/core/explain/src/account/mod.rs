@@ -79,7 +79,9 @@ impl<'a> Account<'a> {
                 (phases::cut(&anchors, trace.window, facts, &life), Vec::new())
             }
             (None, Stimulus::Thread) => (phases::cut_from_stimulus(&anchors, trace.window, facts, &life), Vec::new()),
-            (None, Stimulus::Busy | Stimulus::OwnCall) => watched_thread::work(trace, facts, own_tid, faults_apart_ns),
+            (None, Stimulus::Busy | Stimulus::OwnCall | Stimulus::Unknown) => {
+                watched_thread::work(trace, facts, own_tid, faults_apart_ns)
+            }
         };
         let pieces = ledger::pieces(&spans, trace);
         // In virtual time the guest's clock stands still while nobody executes it.

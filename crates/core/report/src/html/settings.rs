@@ -4,6 +4,7 @@ use super::super::number;
 use super::{facts, said};
 use crate::account::measured_by;
 use archive::manifest::ImportedFrom;
+use archive::method::Role;
 use archive::settings::{EffectiveSettings, LoadRequest, RunSettings};
 use archive::summary::RunSummary;
 use maud::{Markup, html};
@@ -67,7 +68,7 @@ fn asked(settings: &RunSettings, has_other_machine: bool) -> Markup {
         (facts(&[
             ("Interval", Some(html! { (number::micros_unit(ns(settings.interval_ns))) })),
             ("Duration", Some(match settings.duration_ns {
-                Some(most) if has_other_machine && settings.method.value("role") == Some("answer") => {
+                Some(most) if has_other_machine && settings.method.end() == Some(Role::Answer) => {
                     html! { "until the other machine had measured; at most " (number::duration(ns(most))) }
                 }
                 Some(duration) => html! { (number::duration(ns(duration))) },

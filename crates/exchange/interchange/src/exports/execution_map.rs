@@ -4,7 +4,7 @@
 mod gaps;
 mod switches;
 
-use archive::method::Method;
+use archive::method::MethodOptions;
 use archive::reader::Run;
 use gaps::{Stretch, each_gap};
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ struct Lane {
 /// [`ExecutionMapError`].
 pub fn svg(run: &Run) -> Result<String, ExecutionMapError> {
     let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
-    let Some(settings) = settings.filter(|settings| settings.method.name == Method::Map) else {
+    let Some(MethodOptions::Map(map)) = settings.map(|settings| &settings.method.options) else {
         return Err(ExecutionMapError::OtherMethod);
     };
     let mut lanes = BTreeMap::new();
@@ -72,7 +72,7 @@ pub fn svg(run: &Run) -> Result<String, ExecutionMapError> {
             continue;
         }
         // Thread N of the run is the Nth of the file.
-        let described = settings.method.threads.get(thread.thread as usize);
+        let described = map.described.get(thread.thread as usize);
         let name = described.map_or_else(|| format!("thread {}", thread.thread), |described| described.name.clone());
         let label = format!("{name} on CPU {}", thread.cpu);
         lanes.insert((thread.cpu, thread.thread), Lane { label, first_gap_ns, ..Lane::default() });
@@ -80,7 +80,7 @@ pub fn svg(run: &Run) -> Result<String, ExecutionMapError> {
     let Some((from_ns, until_ns)) = worst else { return Err(ExecutionMapError::NoSamples) };
     let start_ns = from_ns + (until_ns - from_ns) / 2 - WINDOW_NS / 2;
     let end_ns = start_ns + WINDOW_NS;
-    add_preemptions(run, settings.method.number("gap_ns"), &mut lanes);
+    add_preemptions(run, map.gap_ns(), &mut lanes);
     for ((_, thread), lane) in &mut lanes {
         let (gaps, agreement) = (&mut lane.gaps, &mut lane.agreement);
         each_gap(run, *thread, |gap| {

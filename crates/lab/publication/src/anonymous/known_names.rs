@@ -30,7 +30,7 @@ pub fn known_names(run: &Run, explanations: &[Explanation], names: &mut Names) {
     watch.iter().flat_map(|watch| &watch.comm).for_each(|comm| task(comm));
     let program = watch.and_then(|watch| watch.command.first()).and_then(|command| Path::new(command).file_name());
     program.iter().for_each(|program| task(&program.to_string_lossy()));
-    let method = settings.into_iter().flat_map(|settings| &settings.method.threads);
+    let method = settings.into_iter().flat_map(|settings| settings.method.threads());
     method.for_each(|thread| task(&thread.name));
     if let Some(environment) = &run.environment {
         names.add(&environment.hostname, "host", HOSTS);

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The device of a file, a directory or a device file; `None` for a file system without one, such as tmpfs.
-pub fn of(path: &Path) -> Option<StorageDevice> {
+fn of(path: &Path) -> Option<StorageDevice> {
     let found = fs::metadata(path).ok()?;
     // Device files have a number of their own beside that of the file system they are in.
     let number = if found.rdev() == 0 { found.dev() } else { found.rdev() };

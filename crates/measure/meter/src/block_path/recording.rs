@@ -4,17 +4,16 @@ use super::{EVENTS, OF_MAPPING_DEVICE, Of, device};
 use crate::journal::Journal;
 use crate::kernel::trace_mount;
 use crate::link::Link;
-use crate::methods::storage::fio::{Conduct, places};
-use crate::methods::storage::{Place, Requests};
+use crate::methods::program::RequestingProgram;
 use crate::trace::error::TraceError;
 use crate::trace::streamed::StreamedTrace;
 use archive::message::FileKind;
-use archive::method::MethodRequest;
 use archive::recorded_pages::PAGES_BYTES_MAX;
 use archive::settings::EffectiveThread;
 use archive::storage::{DESCRIPTION_VERSION, StorageDescription, StorageDevice};
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const BUFFER_KB_PER_CPU: u32 = 8192;
@@ -26,38 +25,30 @@ pub struct BlockPathRecording {
     trace: StreamedTrace,
     budget: u64,
     description: StorageDescription,
-    /// Of fio, if it makes the requests: its threads may start later.
-    fio: Option<Arc<Conduct>>,
-    fio_threads: BTreeSet<i32>,
+    /// What makes the requests in place of the measuring threads: its threads may start later.
+    program: Option<Arc<dyn RequestingProgram>>,
+    program_threads: BTreeSet<i32>,
 }
 
 impl BlockPathRecording {
-    /// Creates the instance, journalled, with recording off; `None` if not one block device serves the requests. `jobs` and `fio`: if fio
-    /// makes them, its job file if there is one.
+    /// Creates the instance, journalled, with recording off; `None` if not one block device serves the requests to these places.
+    /// `program` makes them, or the measuring threads do.
     ///
     /// # Errors
     /// [`TraceError`]; the journal undoes the changes.
     pub fn arm(
-        request: &MethodRequest,
-        jobs: Option<&str>,
+        places: &[PathBuf],
         threads: &[EffectiveThread],
-        fio: Option<Arc<Conduct>>,
+        program: Option<Arc<dyn RequestingProgram>>,
         journal: &mut Journal,
     ) -> Result<Option<Self>, TraceError> {
-        let place = match Requests::of(request).place {
-            Place::FileIn(directory) => directory,
-            Place::Device(device) => device,
-        };
-        let named = jobs.map(places).unwrap_or_default();
-        let Some(device) = (if named.is_empty() { device::of(&place) } else { device::of_all(&named) }) else {
-            return Ok(None);
-        };
-        let fio_threads: BTreeSet<i32> = fio.iter().flat_map(|fio| fio.threads()).collect();
-        let threads: Vec<(u32, i32)> = match fio {
+        let Some(device) = device::of_all(places) else { return Ok(None) };
+        let program_threads: BTreeSet<i32> = program.iter().flat_map(|program| program.threads()).collect();
+        let threads: Vec<(u32, i32)> = match program {
             None => threads.iter().map(|thread| (thread.thread, thread.tid)).collect(),
             Some(_) => Vec::new(),
         };
-        let tids: Vec<i32> = threads.iter().map(|(_, tid)| *tid).chain(fio_threads.iter().copied()).collect();
+        let tids: Vec<i32> = threads.iter().map(|(_, tid)| *tid).chain(program_threads.iter().copied()).collect();
         let tracefs = trace_mount::find_or_mount()?;
         let kind = |cpu| FileKind::StoragePages { cpu };
         let mut trace = StreamedTrace::create(&tracefs, "storage", BUFFER_KB_PER_CPU, kind, journal)?;
@@ -86,7 +77,7 @@ impl BlockPathRecording {
             threads,
             ..StorageDescription::default()
         };
-        Ok(Some(Self { trace, budget: PAGES_BYTES_MAX, description, fio, fio_threads }))
+        Ok(Some(Self { trace, budget: PAGES_BYTES_MAX, description, program, program_threads }))
     }
 
     /// Starts recording.
@@ -99,7 +90,7 @@ impl BlockPathRecording {
 
     /// Sends what was recorded since the last call.
     pub fn drain<W: Write>(&mut self, link: &mut Link<W>) {
-        self.fio_threads.extend(self.fio.iter().flat_map(|fio| fio.threads()));
+        self.program_threads.extend(self.program.iter().flat_map(|program| program.threads()));
         self.trace.drain(link, &mut self.budget);
         if self.budget == 0 {
             // Requests of the rest would have parts of their events only.
@@ -111,7 +102,7 @@ impl BlockPathRecording {
     pub fn close<W: Write>(mut self, link: &mut Link<W>) {
         let buffers_full = "of block requests: the buffers were full; those requests are not split";
         let budget_used = "of block requests: later ones are not split; make the run shorter";
-        self.description.fio_threads = self.fio_threads.into_iter().collect();
+        self.description.fio_threads = self.program_threads.into_iter().collect();
         self.description.recorded = self.trace.close(link, &mut self.budget, buffers_full, budget_used);
         let text = serde_json::to_vec(&self.description).expect("a description has only string keys");
         link.file(FileKind::StorageDescription, &text);

@@ -7,6 +7,7 @@
 pub mod books;
 pub mod cycle;
 pub mod dither;
+pub mod loss_counter;
 pub mod partner;
 pub mod ring;
 pub mod schedule;

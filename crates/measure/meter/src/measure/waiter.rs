@@ -47,7 +47,7 @@ pub trait Waiter: Send {
     fn marked(&mut self) {}
 }
 
-/// Counts of a method in addition to samples.
+/// Counts in addition to samples, the same for all methods; [`LossCounter`](super::loss_counter::LossCounter) counts what only one has.
 #[derive(Debug, Default)]
 pub struct WaiterCounts {
     /// Stimuli without an answer.
@@ -56,10 +56,6 @@ pub struct WaiterCounts {
     pub stray: AtomicU64,
     /// Interrupts whose time stamp was lost.
     pub unstamped: AtomicU64,
-    /// Times that a sound card ran out of frames, or of room for them.
-    pub xruns: AtomicU64,
-    /// Requests of fio that its log lacks.
-    pub unlogged: AtomicU64,
 }
 
 impl WaiterCounts {
@@ -73,9 +69,5 @@ impl WaiterCounts {
 
     pub fn count_unstamped(&self) {
         self.unstamped.fetch_add(1, Relaxed);
-    }
-
-    pub fn count_xrun(&self) {
-        self.xruns.fetch_add(1, Relaxed);
     }
 }

@@ -4,17 +4,15 @@
 //! does not show when that is, so the earliest start seen so far marks it: latencies are against the most punctual period.
 
 use super::error::MethodError;
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::{clock, scheduling};
 use crate::measure::waiter::{Arrival, Waiter};
-use archive::method::MethodRequest;
+use archive::method::deadline::Deadline;
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::settings::Policy;
 use std::io;
 use std::path::Path;
-
-pub struct Deadline;
 
 /// Periods before the first sample, in which the thread finds its place.
 const FIRST_PERIODS: u32 = 4;
@@ -66,7 +64,7 @@ impl Waiter for Yielding {
 }
 
 impl MeasuringMethod for Deadline {
-    fn obstacles(&self, root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         // Since Linux 3.14; the parameters of the class are there since 5.8.
         let release = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease")).unwrap_or_default();
         let mut numbers = release.split(['.', '-']).map_while(|part| part.trim().parse::<u32>().ok());
@@ -81,17 +79,17 @@ impl MeasuringMethod for Deadline {
         }]
     }
 
-    fn scheduling(&self, _request: &MethodRequest) -> Option<(Policy, u8)> {
+    fn scheduling(&self) -> Option<(Policy, u8)> {
         Some((Policy::Deadline, 0))
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let station = |cpu: &u32| {
-            let waiter = Yielding { period_ns: site.settings.interval_ns as i64, started_ns: None };
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let setup = |cpu: &u32| {
+            let waiter = Yielding { period_ns: run.settings.interval_ns as i64, started_ns: None };
             // The kernel refuses to bind deadline threads.
-            Station { pinned: Some(false), scheduling: self.scheduling(site.request()), ..Station::new(*cpu, waiter) }
+            ThreadSetup { pinned: Some(false), scheduling: self.scheduling(), ..ThreadSetup::new(*cpu, waiter) }
         };
-        Ok(site.measured.iter().map(station).collect())
+        Ok(run.measured.iter().map(setup).collect())
     }
 }
 

@@ -13,6 +13,8 @@ pub enum MethodError {
     Impossible { method: Method, obstacles: Vec<Obstacle> },
     #[error("the method {method} failed to {action}: {source}")]
     Refused { method: Method, action: &'static str, source: io::Error },
+    #[error("this meter does not know the method {request}, or an option of it")]
+    OfAnotherVersion { request: String },
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
@@ -21,6 +23,8 @@ problem_codes! { MethodError:
     Impossible => "meter.method-impossible", "The machine lacks something that the method needs.",
         "`tardy methods NAME` shows what the method needs and what is missing";
     Refused => "meter.method-refused", "The kernel refused something that the method needs.", "";
+    OfAnotherVersion => "meter.method-of-another-version", "The host asked for a method, or an option of one, that the meter does not have.",
+        "use the meter of the same version as tardy";
     Journal => "meter.method-not-journalled", "A change that the method makes could not be written down first.",
         "set TARDY_STATE_DIR to a directory that can be written";
 }

@@ -5,15 +5,13 @@
 //! gaps as well, and the ledger of a late sample shows which of them it was, or that it was none.
 
 use super::error::MethodError;
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::measure::waiter::{Arrival, Waiter};
-use archive::method::MethodRequest;
+use archive::method::hardware::Hardware;
 use archive::method::state::Obstacle;
 use std::path::Path;
-
-pub struct Hardware;
 
 struct Sampler {
     width_ns: i64,
@@ -47,15 +45,15 @@ impl Waiter for Sampler {
 }
 
 impl MeasuringMethod for Hardware {
-    fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, _root: &Path) -> Vec<Obstacle> {
         Vec::new()
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let period_ns = site.settings.interval_ns as i64;
-        let width_ns = period_ns * site.request().number("width") as i64 / 100;
-        let station = |cpu: &u32| Station::new(*cpu, Sampler { width_ns, period_ns, due_ns: None });
-        Ok(site.measured.iter().map(station).collect())
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let period_ns = run.settings.interval_ns as i64;
+        let width_ns = period_ns * self.width() as i64 / 100;
+        let setup = |cpu: &u32| ThreadSetup::new(*cpu, Sampler { width_ns, period_ns, due_ns: None });
+        Ok(run.measured.iter().map(setup).collect())
     }
 }
 

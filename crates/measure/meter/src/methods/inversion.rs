@@ -12,20 +12,19 @@
 
 use super::error::MethodError;
 use super::stimulus::{self, Exchange, PartnerPlace, Post, Receive, Received};
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::kernel::mutex::RawMutex;
 use crate::kernel::semaphore::PosixSemaphore;
 use crate::measure::partner::{Partner, PartnerContext};
+use archive::method::inversion::Inversion;
 use archive::method::state::Obstacle;
-use archive::method::{Method, MethodRequest};
+use archive::method::{Method, Protocol};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-
-pub struct Inversion;
 
 /// Middle gives the CPU back after so long even when high still waits.
 const MIDDLE_NS: i64 = 20_000_000;
@@ -130,31 +129,31 @@ fn middle(triangle: &Triangle, context: &PartnerContext) {
 }
 
 impl MeasuringMethod for Inversion {
-    fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, _root: &Path) -> Vec<Obstacle> {
         Vec::new()
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let inherits_priority = site.request().value("protocol") == Some("inherit");
-        let work_ns = site.request().number("work") as i64 * 1_000;
-        let station = |cpu: &u32| {
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let inherits_priority = self.protocol() == Protocol::Inherit;
+        let work_ns = self.work() as i64 * 1_000;
+        let setup = |cpu: &u32| {
             let refused = |source| MethodError::Refused { method: Method::Inversion, action: "make a mutex", source };
             let triangle = Arc::new(Triangle::new(inherits_priority, work_ns).map_err(refused)?);
             let exchange = Arc::<Exchange>::default();
-            let (policy, priority) = site.less_urgent(2);
+            let (policy, priority) = run.less_urgent(2);
             let low = PartnerPlace { cpu: *cpu, policy, priority, practises: false };
             let high = High { triangle: triangle.clone(), exchange: exchange.clone(), holds: false };
-            let mut station = stimulus::station_with(exchange, *cpu, low, triangle.clone(), high);
-            let (policy, priority) = site.less_urgent(1);
-            station.partners.push(Partner {
+            let mut setup = stimulus::setup_with(exchange, *cpu, low, triangle.clone(), high);
+            let (policy, priority) = run.less_urgent(1);
+            setup.partners.push(Partner {
                 name: format!("tardy-mid{cpu}"),
                 cpus: vec![*cpu],
                 policy,
                 priority,
                 body: Box::new(move |context| middle(&triangle, &context)),
             });
-            Ok(station)
+            Ok(setup)
         };
-        site.measured.iter().map(station).collect()
+        run.measured.iter().map(setup).collect()
     }
 }

@@ -5,12 +5,13 @@
 //! the few microseconds in which the meter marks a spike are left out.
 
 use super::error::MethodError;
-use super::{MeasuringMethod, Release, Site, Station};
+use super::{MeasuringMethod, Release, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::measure::waiter::{Arrival, Waiter};
+use archive::method::map::{Map, ThreadPolicy};
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{BusyThread as Described, Method, MethodRequest};
+use archive::method::{BusyThread as Described, Method};
 use archive::settings::Policy;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,8 +24,6 @@ const LOOK_NS: i64 = 5_000_000;
 const REALTIME_SHARE_PERCENT: u64 = 80;
 /// From this share on a CPU has no time left for other threads.
 const FULL_PERCENT: u64 = 95;
-
-pub struct Map;
 
 /// What one thread does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,19 +43,19 @@ struct Work {
 
 impl Work {
     /// The threads of a run: those that a file describes, or equal ones on every measured CPU.
-    fn of(request: &MethodRequest, measured: &[u32], interval_ns: u64) -> Vec<Self> {
-        let gap_ns = request.number("gap_ns") as i64;
-        if !request.threads.is_empty() {
-            return request.threads.iter().map(|thread| Self::described(thread, gap_ns)).collect();
+    fn of(map: &Map, measured: &[u32], interval_ns: u64) -> Vec<Self> {
+        let gap_ns = map.gap_ns() as i64;
+        if !map.described.is_empty() {
+            return map.described.iter().map(|thread| Self::described(thread, gap_ns)).collect();
         }
-        let (threads, policy) = (request.number("threads"), request.value("policy"));
-        let realtime = |policy| (policy, request.number("priority") as u8, REALTIME_SHARE_PERCENT / threads.max(1));
-        let (policy, priority, default_percent) = match policy {
-            Some("fifo") => realtime(Policy::Fifo),
-            Some("rr") => realtime(Policy::Rr),
-            _ => (Policy::Other, 0, 100),
+        let threads = map.threads();
+        let (policy, priority) = match map.policy() {
+            ThreadPolicy::Fifo => (Policy::Fifo, map.priority() as u8),
+            ThreadPolicy::Rr => (Policy::Rr, map.priority() as u8),
+            ThreadPolicy::Other => (Policy::Other, 0),
         };
-        let percent = if request.is_set("work") { request.number("work") } else { default_percent }.max(1);
+        let is_shared = policy != Policy::Other && map.work.is_none();
+        let percent = if is_shared { REALTIME_SHARE_PERCENT / threads } else { map.work() };
         let period_ns = interval_ns as i64;
         let on = |cpu| Self {
             name: None,
@@ -190,52 +189,52 @@ impl BusyThread {
 }
 
 impl MeasuringMethod for Map {
-    fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, _root: &Path) -> Vec<Obstacle> {
         Vec::new()
     }
 
     /// Those of its most urgent thread: who may have them may have the others.
-    fn scheduling(&self, request: &MethodRequest) -> Option<(Policy, u8)> {
-        let works = Work::of(request, &[0], 0);
+    fn scheduling(&self) -> Option<(Policy, u8)> {
+        let works = Work::of(self, &[0], 0);
         works.iter().map(|work| (work.policy, work.priority)).max_by_key(|(_, priority)| *priority)
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let works = Work::of(site.request(), site.measured, site.settings.interval_ns);
-        let obstacles = obstacles(site, &works);
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let works = Work::of(self, run.measured, run.settings.interval_ns);
+        let obstacles = obstacles(run, &works);
         if !obstacles.is_empty() {
             return Err(MethodError::Impossible { method: Method::Map, obstacles });
         }
-        Ok(works.into_iter().map(station).collect())
+        Ok(works.into_iter().map(setup).collect())
     }
 }
 
-fn station(work: Work) -> Station {
+fn setup(work: Work) -> ThreadSetup {
     let over = Arc::<AtomicBool>::default();
     let waiter = BusyThread::new(&work, over.clone());
     let release: Release = Box::new(move || over.store(true, Relaxed));
-    let station = Station::new(work.cpu, waiter);
-    Station {
-        name: work.name.unwrap_or_else(|| station.name.clone()),
+    let setup = ThreadSetup::new(work.cpu, waiter);
+    ThreadSetup {
+        name: work.name.unwrap_or_else(|| setup.name.clone()),
         scheduling: Some((work.policy, work.priority)),
         pinned: Some(true),
         release: Some(release),
-        ..station
+        ..setup
     }
 }
 
 /// What keeps these threads from running here.
-fn obstacles(site: &Site, works: &[Work]) -> Vec<Obstacle> {
+fn obstacles(run: &RunContext, works: &[Work]) -> Vec<Obstacle> {
     let mut obstacles: Vec<Obstacle> =
-        works.iter().filter(|work| !site.measured.contains(&work.cpu)).map(|work| not_measured(work, site)).collect();
-    if site.allowed.iter().all(|cpu| full_cpus(works).contains(cpu)) {
+        works.iter().filter(|work| !run.measured.contains(&work.cpu)).map(|work| not_measured(work, run)).collect();
+    if run.allowed.iter().all(|cpu| full_cpus(works).contains(cpu)) {
         obstacles.push(no_cpu_left());
     }
     obstacles
 }
 
-fn not_measured(work: &Work, site: &Site) -> Obstacle {
-    let measured: Vec<String> = site.measured.iter().map(u32::to_string).collect();
+fn not_measured(work: &Work, run: &RunContext) -> Obstacle {
+    let measured: Vec<String> = run.measured.iter().map(u32::to_string).collect();
     Obstacle {
         kind: ObstacleKind::Cpus,
         text: format!("{} is on CPU {}, which is not measured", work.name.as_deref().unwrap_or("a thread"), work.cpu),
@@ -256,10 +255,11 @@ fn no_cpu_left() -> Obstacle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use archive::method::PeriodicWork;
+    use archive::method::{MethodOptions, MethodRequest, PeriodicWork};
 
     fn works(request: &str, measured: &[u32]) -> Vec<Work> {
-        Work::of(&MethodRequest::parse(request).unwrap(), measured, 1_000_000)
+        let MethodOptions::Map(map) = MethodRequest::parse(request).unwrap().options else { panic!("{request}") };
+        Work::of(&map, measured, 1_000_000)
     }
 
     fn busy(request: &str) -> BusyThread {
@@ -298,23 +298,23 @@ mod tests {
 
     #[test]
     fn described_threads_replace_the_equal_ones() {
-        let threads = vec![described(1, Policy::Fifo, Some(600)), described(1, Policy::Other, None)];
-        let request = MethodRequest { threads, ..MethodRequest::from(Method::Map) };
-        let works = Work::of(&request, &[0, 1], 5);
+        let described = vec![described(1, Policy::Fifo, Some(600)), described(1, Policy::Other, None)];
+        let map = Map { described, ..Map::default() };
+        let works = Work::of(&map, &[0, 1], 5);
         let of = |work: &Work| (work.cpu, work.policy, work.period_ns, work.burst_ns);
         assert_eq!(of(&works[0]), (1, Policy::Fifo, 1_000_000, Some(600_000)));
         assert_eq!((works.len(), works[1].burst_ns, works[1].name.as_deref()), (2, None, Some("on1")));
-        assert_eq!(Map.scheduling(&request), Some((Policy::Fifo, 10)));
+        assert_eq!(map.scheduling(), Some((Policy::Fifo, 10)));
         assert_eq!(full_cpus(&works), [] as [u32; 0]);
     }
 
     #[test]
     fn threads_that_leave_no_cpu_or_have_none_are_refused() {
         let settings = archive::settings::RunSettings::default();
-        let site = Site { settings: &settings, measured: &[0, 1], allowed: &[0, 1] };
-        let texts = |threads: Vec<Described>| -> Vec<String> {
-            let request = MethodRequest { threads, ..MethodRequest::from(Method::Map) };
-            obstacles(&site, &Work::of(&request, site.measured, 5)).into_iter().map(|one| one.text).collect()
+        let run = RunContext { settings: &settings, measured: &[0, 1], allowed: &[0, 1] };
+        let texts = |described: Vec<Described>| -> Vec<String> {
+            let map = Map { described, ..Map::default() };
+            obstacles(&run, &Work::of(&map, run.measured, 5)).into_iter().map(|one| one.text).collect()
         };
         let fifo = |cpu| described(cpu, Policy::Fifo, None);
         assert_eq!(texts(vec![fifo(0), described(1, Policy::Other, None)]), [] as [&str; 0]);

@@ -2,15 +2,14 @@
 
 use super::error::MethodError;
 use super::stimulus::{self, PartnerPlace, Post, Receive, Received, Requested};
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::message_queue::MessageQueue;
+use archive::method::message_queue::MessageQueue as MessageQueues;
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
+use archive::method::{Method, Rounds};
 use std::path::Path;
 use std::sync::Arc;
-
-pub struct MessageQueues;
 
 impl Post for MessageQueue {
     #[inline]
@@ -27,7 +26,7 @@ impl Receive for Arc<MessageQueue> {
 }
 
 impl MeasuringMethod for MessageQueues {
-    fn obstacles(&self, root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         if root.join("proc/sys/fs/mqueue").exists() {
             return Vec::new();
         }
@@ -38,19 +37,21 @@ impl MeasuringMethod for MessageQueues {
         }]
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let station = |cpu: &u32| {
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let setup = |cpu: &u32| {
             let refused =
                 |source| MethodError::Refused { method: Method::MessageQueue, action: "make a message queue", source };
             let queue = Arc::new(MessageQueue::new(*cpu).map_err(refused)?);
-            if stimulus::requests(site.request()) {
-                let request = Arc::new(MessageQueue::new(*cpu).map_err(refused)?);
-                return Ok(stimulus::requested_station(site, *cpu, Requested::by(queue, request)));
-            }
-            let place = PartnerPlace::of(site, *cpu);
-            Ok(stimulus::station(*cpu, place, queue.clone(), queue))
+            let place = PartnerPlace::of(run, *cpu, self.partner()).with(self.caches());
+            Ok(match self.rounds() {
+                Rounds::Requested => {
+                    let request = Arc::new(MessageQueue::new(*cpu).map_err(refused)?);
+                    stimulus::requested_setup(run, *cpu, place, Requested::by(queue, request))
+                }
+                Rounds::Scheduled => stimulus::setup(*cpu, place, queue.clone(), queue),
+            })
         };
-        site.measured.iter().map(station).collect()
+        run.measured.iter().map(setup).collect()
     }
 }
 
@@ -61,6 +62,6 @@ mod tests {
     #[test]
     fn a_kernel_without_message_queues_is_named() {
         let root = tempfile::tempdir().unwrap();
-        assert!(MessageQueues.obstacles(root.path(), None)[0].text.contains("CONFIG_POSIX_MQUEUE"));
+        assert!(MessageQueues::default().obstacles(root.path())[0].text.contains("CONFIG_POSIX_MQUEUE"));
     }
 }

@@ -8,19 +8,17 @@ mod called;
 
 use super::error::MethodError;
 use super::stimulus::Pace;
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::kernel::sleep::timer;
 use crate::measure::partner::{Partner, PartnerContext};
 use crate::measure::waiter::{Arrival, Waiter};
-use archive::method::MethodRequest;
+use archive::method::migrate::{Migrate, Wake};
 use archive::method::state::Obstacle;
 use archive::settings::Policy;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-
-pub struct Migrate;
 
 struct Worker {
     work_ns: i64,
@@ -53,35 +51,35 @@ fn compete(context: &PartnerContext, work_ns: i64) {
 }
 
 /// A measuring thread on any CPU.
-fn urgent(cpu: u32, worker: impl Waiter + 'static) -> Station {
-    Station { pinned: Some(false), together: true, ..Station::new(cpu, worker) }
+fn urgent(cpu: u32, worker: impl Waiter + 'static) -> ThreadSetup {
+    ThreadSetup { pinned: Some(false), together: true, ..ThreadSetup::new(cpu, worker) }
 }
 
-fn less_urgent(site: &Site, by: usize) -> (Policy, u8) {
-    site.less_urgent(u8::try_from(by).unwrap_or(u8::MAX))
+fn less_urgent(run: &RunContext, by: usize) -> (Policy, u8) {
+    run.less_urgent(u8::try_from(by).unwrap_or(u8::MAX))
 }
 
-fn scheduling_of(site: &Site, by: usize) -> Option<(Policy, u8)> {
-    (site.settings.policy != Policy::Deadline).then(|| less_urgent(site, by))
+fn scheduling_of(run: &RunContext, by: usize) -> Option<(Policy, u8)> {
+    (run.settings.policy != Policy::Deadline).then(|| less_urgent(run, by))
 }
 
 impl MeasuringMethod for Migrate {
-    fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, _root: &Path) -> Vec<Obstacle> {
         Vec::new()
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let work_ns = site.request().number("work") as i64 * 1_000;
-        if site.request().value("wake") == Some("call") {
-            return Ok(called::stations(site, work_ns));
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let work_ns = self.work() as i64 * 1_000;
+        if self.wake() == Wake::Call {
+            return Ok(called::setups(run, work_ns));
         }
-        let station = |(at, cpu): (usize, &u32)| {
+        let setup = |(at, cpu): (usize, &u32)| {
             let worker = Worker { work_ns, works_until_ns: i64::MIN };
-            Station { scheduling: scheduling_of(site, at), ..urgent(*cpu, worker) }
+            ThreadSetup { scheduling: scheduling_of(run, at), ..urgent(*cpu, worker) }
         };
-        let mut stations: Vec<Station> = site.allowed.iter().enumerate().map(station).collect();
-        let (policy, priority) = less_urgent(site, site.allowed.len());
-        if let Some(first) = stations.first_mut() {
+        let mut setups: Vec<ThreadSetup> = run.allowed.iter().enumerate().map(setup).collect();
+        let (policy, priority) = less_urgent(run, run.allowed.len());
+        if let Some(first) = setups.first_mut() {
             first.partners.push(Partner {
                 name: "tardy-least".into(),
                 cpus: Vec::new(),
@@ -90,6 +88,6 @@ impl MeasuringMethod for Migrate {
                 body: Box::new(move |context| compete(&context, work_ns)),
             });
         }
-        Ok(stations)
+        Ok(setups)
     }
 }

@@ -1,13 +1,12 @@
 //! The methods: one file or directory for each path through the kernel that a sample can measure.
 //!
-//! A [`MeasuringMethod`] lists its requirements, opens its resources, and returns one [`Station`] per measuring thread:
-//! what the thread waits for, and the threads that work for it. Histogram, counters, worst samples, snapshots of the
-//! trace and everything after them are the same for all. [`stimulus`] is the thread that gives a stimulus on schedule
-//! and its synchronisation with the measuring thread; a method for a system call needs only a [`stimulus::Post`] and a
+//! A [`MeasuringMethod`] is implemented for the options of a method. It lists its requirements, opens its resources, and returns one
+//! [`ThreadSetup`] per measuring thread: what the thread waits for, and the threads that work for it. Histogram, counters, worst
+//! samples, snapshots of the trace and everything after them are the same for all. [`stimulus`] is the thread that gives a stimulus
+//! on schedule and its synchronisation with the measuring thread; a method for a system call needs only a [`stimulus::Post`] and a
 //! [`stimulus::Receive`].
 //!
-//! A new method is a variant of [`archive::method::Method`] with its entry in the catalogue there, a file here, and an
-//! arm of [`method`].
+//! A new method is a file in [`archive::method`] with its line in the list there, a file here, and an arm of [`method`].
 
 mod audio;
 mod deadline;
@@ -21,6 +20,7 @@ mod message_queue;
 mod migrate;
 mod mutex;
 mod noise;
+pub mod program;
 mod response;
 mod rights;
 mod semaphore;
@@ -31,36 +31,47 @@ mod timer;
 mod uio;
 
 use crate::journal::Journal;
+use crate::measure::loss_counter::LossCounter;
 use crate::measure::partner::Partner;
 use crate::measure::waiter::{Waiter, WaiterCounts};
 use archive::method::state::{MethodState, Obstacle};
-use archive::method::{METHODS, Method, MethodRequest};
+use archive::method::{METHODS, Method, MethodOptions, MethodRequest, Partner as PartnerCpu};
 use archive::settings::{Policy, RunSettings};
 use error::MethodError;
-use std::path::Path;
+use program::RequestingProgram;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A path through the kernel, before anything is opened.
+/// A path through the kernel with the options of a run, before anything is opened.
 pub trait MeasuringMethod {
-    /// What prevents it on the machine whose files are below `root`; `request` is `None` if only the method itself is
-    /// checked. Changes nothing, and needs no privileges.
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle>;
+    /// What prevents it on the machine whose files are below `root`. Changes nothing, and needs no privileges.
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle>;
 
     /// Policy and priority of its measuring threads, unless they are those of the run.
-    fn scheduling(&self, _request: &MethodRequest) -> Option<(Policy, u8)> {
+    fn scheduling(&self) -> Option<(Policy, u8)> {
         None
+    }
+
+    /// Whether a sample is known when it ends, so that the trace still shows it.
+    fn sees_samples_at_once(&self) -> bool {
+        true
+    }
+
+    /// The files, directories and devices whose block requests are recorded with the samples.
+    fn block_places(&self, _settings: &RunSettings) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// Opens its resources. Those that the kernel does not release with the process are written into the journal first.
     ///
     /// # Errors
     /// [`MethodError`].
-    fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError>;
+    fn open(&self, run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError>;
 }
 
 /// The conditions in which a method measures.
 #[derive(Debug, Clone, Copy)]
-pub struct Site<'a> {
+pub struct RunContext<'a> {
     pub settings: &'a RunSettings,
     /// Measured CPUs, ascending.
     pub measured: &'a [u32],
@@ -68,14 +79,10 @@ pub struct Site<'a> {
     pub allowed: &'a [u32],
 }
 
-impl Site<'_> {
-    pub fn request(&self) -> &MethodRequest {
-        &self.settings.method
-    }
-
-    /// The CPU of the thread that gives the stimulus, from the option `partner`.
-    pub fn partner_cpu(&self, cpu: u32) -> u32 {
-        if self.request().value("partner") != Some("other") {
+impl RunContext<'_> {
+    /// The CPU of the thread that gives the stimulus.
+    pub fn partner_cpu(&self, cpu: u32, partner: PartnerCpu) -> u32 {
+        if partner == PartnerCpu::Same {
             return cpu;
         }
         let at = self.allowed.iter().position(|allowed| *allowed == cpu).unwrap_or(0);
@@ -101,7 +108,7 @@ impl Site<'_> {
 pub type Release = Box<dyn Fn() + Send>;
 
 /// The resources of one measuring thread.
-pub struct Station {
+pub struct ThreadSetup {
     /// The CPU that is measured, to which the thread is bound unless `pinned` is false.
     pub cpu: u32,
     /// The thread's name in the trace.
@@ -109,18 +116,22 @@ pub struct Station {
     /// Replaces the run's setting, if the method requires it.
     pub pinned: Option<bool>,
     pub scheduling: Option<(Policy, u8)>,
-    /// Its instants are those of the first station, not spread over the interval.
+    /// Its instants are those of the first thread, not spread over the interval.
     pub together: bool,
+    /// The shortest distance of its samples, unless it is the interval of the run.
+    pub shortest_ns: Option<u64>,
     pub waiter: Box<dyn Waiter>,
     pub counts: Arc<WaiterCounts>,
+    /// Losses that only this method has.
+    pub losses: Vec<Arc<LossCounter>>,
     pub partners: Vec<Partner>,
     /// Ends a wait that would last for ever; called repeatedly while the run ends.
     pub release: Option<Release>,
-    /// Set where fio makes the requests of this thread.
-    pub fio: Option<Arc<storage::fio::Conduct>>,
+    /// What makes the requests in place of this thread; one for all threads of a run.
+    pub program: Option<Arc<dyn RequestingProgram>>,
 }
 
-impl Station {
+impl ThreadSetup {
     pub fn new(cpu: u32, waiter: impl Waiter + 'static) -> Self {
         Self {
             cpu,
@@ -128,54 +139,60 @@ impl Station {
             pinned: None,
             scheduling: None,
             together: false,
+            shortest_ns: None,
             waiter: Box::new(waiter),
             counts: Arc::default(),
+            losses: Vec::new(),
             partners: Vec::new(),
             release: None,
-            fio: None,
+            program: None,
         }
     }
 }
 
 /// The implementation of a method.
-pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
-    match name {
-        Method::Timer => Box::new(timer::Timer),
-        Method::Semaphore => Box::new(semaphore::Semaphore),
-        Method::Mutex => Box::new(mutex::Mutex),
-        Method::Signal => Box::new(signal::Signal),
-        Method::MessageQueue => Box::new(message_queue::MessageQueues),
-        Method::Inversion => Box::new(inversion::Inversion),
-        Method::Migrate => Box::new(migrate::Migrate),
-        Method::Deadline => Box::new(deadline::Deadline),
-        Method::Noise => Box::new(noise::Noise),
-        Method::Hardware => Box::new(hardware::Hardware),
-        Method::Map => Box::new(map::Map),
-        Method::Rtc => Box::new(interrupt::rtc::RealTimeClock),
-        Method::Hpet => Box::new(interrupt::hpet::HpetTimer),
-        Method::Uio => Box::new(uio::Uio),
-        Method::Udp => Box::new(response::udp::Udp),
-        Method::Serial => Box::new(response::serial::Serial),
-        Method::Ethernet => Box::new(response::ethernet::Ethernet),
-        Method::Gpio => Box::new(response::gpio::Gpio),
-        Method::Parallel => Box::new(response::parallel::Parallel),
-        Method::Storage => Box::new(storage::Storage),
-        Method::Audio => Box::new(audio::Audio),
+///
+/// # Errors
+/// [`MethodError::OfAnotherVersion`].
+pub fn method(request: &MethodRequest) -> Result<&dyn MeasuringMethod, MethodError> {
+    if !request.unknown.is_empty() {
+        return Err(MethodError::OfAnotherVersion { request: request.text() });
     }
+    Ok(match &request.options {
+        MethodOptions::Timer(options) => options,
+        MethodOptions::Semaphore(options) => options,
+        MethodOptions::Mutex(options) => options,
+        MethodOptions::Signal(options) => options,
+        MethodOptions::MessageQueue(options) => options,
+        MethodOptions::Inversion(options) => options,
+        MethodOptions::Migrate(options) => options,
+        MethodOptions::Deadline(options) => options,
+        MethodOptions::Noise(options) => options,
+        MethodOptions::Hardware(options) => options,
+        MethodOptions::Map(options) => options,
+        MethodOptions::Rtc(options) => options,
+        MethodOptions::Hpet(options) => options,
+        MethodOptions::Uio(options) => options,
+        MethodOptions::Udp(options) => options,
+        MethodOptions::Serial(options) => options,
+        MethodOptions::Ethernet(options) => options,
+        MethodOptions::Gpio(options) => options,
+        MethodOptions::Parallel(options) => options,
+        MethodOptions::Storage(options) => options,
+        MethodOptions::Audio(options) => options,
+        MethodOptions::Other(_) => return Err(MethodError::OfAnotherVersion { request: request.text() }),
+    })
 }
 
 /// Opens the requested method.
 ///
 /// # Errors
 /// What is missing, or what could not be opened.
-pub fn open(site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-    let request = site.request();
-    let method = method(request.name);
-    let obstacles = method.obstacles(Path::new("/"), Some(request));
-    if !obstacles.is_empty() {
-        return Err(MethodError::Impossible { method: request.name, obstacles });
-    }
-    method.open(site, journal)
+pub fn open(run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+    let request = &run.settings.method;
+    let method = method(request)?;
+    possible(request, method.obstacles(Path::new("/")))?;
+    method.open(run, journal)
 }
 
 /// Whether this process can run the requested method, before anything of the machine is changed.
@@ -183,10 +200,17 @@ pub fn open(site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodEr
 /// # Errors
 /// Everything that is missing, in the words of [`states`].
 pub fn check(settings: &RunSettings) -> Result<(), MethodError> {
-    let request = &settings.method;
-    let mut obstacles = rights::missing(settings, rights::of_locked_memory().as_ref());
-    obstacles.extend(method(request.name).obstacles(Path::new("/"), Some(request)));
-    if obstacles.is_empty() { Ok(()) } else { Err(MethodError::Impossible { method: request.name, obstacles }) }
+    let method = method(&settings.method)?;
+    let mut obstacles = rights::missing(settings, method.scheduling(), rights::of_locked_memory().as_ref());
+    obstacles.extend(method.obstacles(Path::new("/")));
+    possible(&settings.method, obstacles)
+}
+
+fn possible(request: &MethodRequest, obstacles: Vec<Obstacle>) -> Result<(), MethodError> {
+    match request.method() {
+        Some(method) if !obstacles.is_empty() => Err(MethodError::Impossible { method, obstacles }),
+        _ => Ok(()),
+    }
 }
 
 /// What a run of each method with this priority lacks on the machine whose files are below `root`; on this machine also
@@ -195,10 +219,18 @@ pub fn states(root: &Path, priority: u8) -> Vec<MethodState> {
     let live = root == Path::new("/");
     let memory = live.then(rights::of_locked_memory).flatten();
     let state = |name: Method| {
-        let settings = RunSettings { method: MethodRequest::from(name), priority, ..RunSettings::default() };
-        let mut obstacles = if live { rights::missing(&settings, memory.as_ref()) } else { Vec::new() };
-        obstacles.extend(method(name).obstacles(root, None));
-        MethodState { method: name.name().to_owned(), obstacles }
+        let settings = RunSettings { method: name.into(), priority, ..RunSettings::default() };
+        let obstacles = method(&settings.method).map(|method| {
+            let rights = live.then(|| rights::missing(&settings, method.scheduling(), memory.as_ref()));
+            rights.into_iter().flatten().chain(method.obstacles(root)).collect()
+        });
+        obstacles.ok().map(|obstacles| MethodState { method: name.name().to_owned(), obstacles })
     };
-    METHODS.iter().map(|definition| state(definition.method)).collect()
+    METHODS.iter().filter_map(|definition| state(definition.method)).collect()
+}
+
+/// What prevents a run with the method of this text.
+#[cfg(test)]
+fn obstacles_of(request: &str, root: &Path) -> Vec<Obstacle> {
+    method(&MethodRequest::parse(request).unwrap()).unwrap().obstacles(root)
 }

@@ -13,17 +13,16 @@ mod requested;
 
 use super::error::MethodError;
 use super::stimulus::{self, PartnerPlace, Post, Receive, Received};
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::mutex::RawMutex;
 use crate::kernel::semaphore::PosixSemaphore;
+use archive::method::mutex::Mutex;
 use archive::method::state::Obstacle;
-use archive::method::{Method, MethodRequest};
+use archive::method::{Method, Protocol, Rounds};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-
-pub struct Mutex;
 
 struct HandOver {
     mutex: RawMutex,
@@ -101,22 +100,21 @@ impl Drop for Heir {
 }
 
 impl MeasuringMethod for Mutex {
-    fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, _root: &Path) -> Vec<Obstacle> {
         Vec::new()
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let inherits_priority = site.request().value("protocol") == Some("inherit");
-        let requested = stimulus::requests(site.request());
-        let station = |cpu: &u32| {
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let inherits_priority = self.protocol() == Protocol::Inherit;
+        let setup = |cpu: &u32| {
             let refused = |source| MethodError::Refused { method: Method::Mutex, action: "make a mutex", source };
-            if requested {
-                return requested::station(site, *cpu, inherits_priority).map_err(refused);
+            let place = PartnerPlace::of(run, *cpu, self.partner()).with(self.caches());
+            if self.rounds() == Rounds::Requested {
+                return requested::setup(run, *cpu, place, inherits_priority).map_err(refused);
             }
             let hand_over = Arc::new(HandOver::new(inherits_priority).map_err(refused)?);
-            let place = PartnerPlace::of(site, *cpu);
-            Ok(stimulus::station(*cpu, place, hand_over.clone(), Heir { hand_over, holds: false }))
+            Ok(stimulus::setup(*cpu, place, hand_over.clone(), Heir { hand_over, holds: false }))
         };
-        site.measured.iter().map(station).collect()
+        run.measured.iter().map(setup).collect()
     }
 }

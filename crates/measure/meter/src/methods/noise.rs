@@ -1,16 +1,15 @@
 //! `noise`: a thread reads the clock without pause; a sample is the time between two reads. oslat's method.
 
 use super::error::MethodError;
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::measure::waiter::{Arrival, Waiter};
+use archive::method::Method;
+use archive::method::noise::Noise;
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
 use archive::settings::Policy;
 use std::path::Path;
-
-pub struct Noise;
 
 struct Busy {
     last_ns: Option<i64>,
@@ -58,17 +57,16 @@ impl Waiter for Busy {
 }
 
 impl MeasuringMethod for Noise {
-    fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, _root: &Path) -> Vec<Obstacle> {
         Vec::new()
     }
 
-    fn scheduling(&self, request: &MethodRequest) -> Option<(Policy, u8)> {
-        (!request.is_set("rt")).then_some((Policy::Other, 0))
+    fn scheduling(&self) -> Option<(Policy, u8)> {
+        (!self.rt()).then_some((Policy::Other, 0))
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let realtime = site.request().is_set("rt");
-        if realtime && site.measured.len() >= site.allowed.len() {
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        if self.rt() && run.measured.len() >= run.allowed.len() {
             let obstacle = Obstacle {
                 kind: ObstacleKind::Cpus,
                 text: "with `rt` its threads leave no CPU to the rest of the system".into(),
@@ -76,9 +74,9 @@ impl MeasuringMethod for Noise {
             };
             return Err(MethodError::Impossible { method: Method::Noise, obstacles: vec![obstacle] });
         }
-        let station =
-            |cpu: &u32| Station { scheduling: self.scheduling(site.request()), ..Station::new(*cpu, Busy::default()) };
-        Ok(site.measured.iter().map(station).collect())
+        let setup =
+            |cpu: &u32| ThreadSetup { scheduling: self.scheduling(), ..ThreadSetup::new(*cpu, Busy::default()) };
+        Ok(run.measured.iter().map(setup).collect())
     }
 }
 

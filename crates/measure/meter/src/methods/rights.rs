@@ -11,9 +11,9 @@ use std::io;
 const FIX: &str = "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r` and `ulimit -l`; in a \
                    container add --cap-add SYS_NICE --cap-add IPC_LOCK; `tardy run --degrade` measures without these rights";
 
-/// The rights that this process lacks for a run; `memory` is the answer of [`of_locked_memory`].
-pub fn missing(settings: &RunSettings, memory: Option<&Obstacle>) -> Vec<Obstacle> {
-    let own = super::method(settings.method.name).scheduling(&settings.method);
+/// The rights that this process lacks for a run. `own` is the scheduling of the method's threads, if it is not that of the run;
+/// `memory` is the answer of [`of_locked_memory`].
+pub fn missing(settings: &RunSettings, own: Option<(Policy, u8)>, memory: Option<&Obstacle>) -> Vec<Obstacle> {
     let (policy, priority) = own.unwrap_or((settings.policy, settings.priority));
     let memory = memory.filter(|_| settings.lock_memory).cloned();
     memory.into_iter().chain(of_scheduling(policy, priority, settings.interval_ns)).collect()
@@ -60,23 +60,24 @@ mod tests {
     use super::*;
     use archive::method::MethodRequest;
 
-    fn settings(method: &str, policy: Policy) -> RunSettings {
-        RunSettings { method: MethodRequest::parse(method).unwrap(), policy, ..RunSettings::default() }
+    fn missing_for(method: &str, policy: Policy) -> Vec<Obstacle> {
+        let settings = RunSettings { method: MethodRequest::parse(method).unwrap(), policy, ..RunSettings::default() };
+        missing(&settings, crate::methods::method(&settings.method).unwrap().scheduling(), None)
     }
 
     #[test]
     fn an_ordinary_thread_needs_no_right_to_priorities() {
-        assert_eq!(missing(&settings("noise", Policy::Fifo), None), []);
-        assert_eq!(missing(&settings("map", Policy::Fifo), None), []);
-        assert_eq!(missing(&settings("timer", Policy::Other), None), []);
+        assert_eq!(missing_for("noise", Policy::Fifo), []);
+        assert_eq!(missing_for("map", Policy::Fifo), []);
+        assert_eq!(missing_for("timer", Policy::Other), []);
     }
 
     #[test]
     fn memory_that_is_not_to_be_locked_needs_no_right() {
         let memory = of_refusal(Policy::Fifo, 80, &io::Error::from_raw_os_error(libc::ENOMEM));
-        let locking = settings("timer", Policy::Other);
-        assert_eq!(missing(&locking, Some(&memory)), std::slice::from_ref(&memory));
-        assert_eq!(missing(&RunSettings { lock_memory: false, ..locking }, Some(&memory)), []);
+        let locking = RunSettings { policy: Policy::Other, ..RunSettings::default() };
+        assert_eq!(missing(&locking, None, Some(&memory)), std::slice::from_ref(&memory));
+        assert_eq!(missing(&RunSettings { lock_memory: false, ..locking }, None, Some(&memory)), []);
     }
 
     #[test]

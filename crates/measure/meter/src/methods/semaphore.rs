@@ -2,16 +2,15 @@
 
 use super::error::MethodError;
 use super::stimulus::{self, PartnerPlace, Post, Receive, Received, Requested};
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::{Entry, Journal};
 use crate::kernel::semaphore::{PosixSemaphore, SysvSemaphore};
+use archive::method::semaphore::{Kind, Semaphore};
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
+use archive::method::{Method, Rounds};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-
-pub struct Semaphore;
 
 impl Post for PosixSemaphore {
     fn post(&self) {
@@ -39,35 +38,37 @@ impl Receive for Arc<SysvSemaphore> {
     }
 }
 
-fn is_sysv(request: &MethodRequest) -> bool {
-    request.value("kind") == Some("sysv")
-}
-
 fn refused(source: io::Error) -> MethodError {
     MethodError::Refused { method: Method::Semaphore, action: "make a semaphore", source }
 }
 
-fn stations<S>(site: &Site, mut semaphore: impl FnMut() -> Result<S, MethodError>) -> Result<Vec<Station>, MethodError>
+fn setups<S>(
+    options: &Semaphore,
+    run: &RunContext,
+    mut semaphore: impl FnMut() -> Result<S, MethodError>,
+) -> Result<Vec<ThreadSetup>, MethodError>
 where
     S: Post + 'static,
     Arc<S>: Receive,
 {
-    let mut stations = Vec::new();
-    for cpu in site.measured {
+    let mut setups = Vec::new();
+    for cpu in run.measured {
         let stimulus = Arc::new(semaphore()?);
-        stations.push(if stimulus::requests(site.request()) {
-            let request = Arc::new(semaphore()?);
-            stimulus::requested_station(site, *cpu, Requested::by(stimulus, request))
-        } else {
-            stimulus::station(*cpu, PartnerPlace::of(site, *cpu), stimulus.clone(), stimulus)
+        let place = PartnerPlace::of(run, *cpu, options.partner()).with(options.caches());
+        setups.push(match options.rounds() {
+            Rounds::Requested => {
+                let request = Arc::new(semaphore()?);
+                stimulus::requested_setup(run, *cpu, place, Requested::by(stimulus, request))
+            }
+            Rounds::Scheduled => stimulus::setup(*cpu, place, stimulus.clone(), stimulus),
         });
     }
-    Ok(stations)
+    Ok(setups)
 }
 
 impl MeasuringMethod for Semaphore {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        if !request.is_some_and(is_sysv) || root.join("proc/sysvipc/sem").exists() {
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
+        if self.kind() == Kind::Posix || root.join("proc/sysvipc/sem").exists() {
             return Vec::new();
         }
         vec![Obstacle {
@@ -77,15 +78,14 @@ impl MeasuringMethod for Semaphore {
         }]
     }
 
-    fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        if is_sysv(site.request()) {
-            stations(site, || {
+    fn open(&self, run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        match self.kind() {
+            Kind::Sysv => setups(self, run, || {
                 let key = SysvSemaphore::unused_key().map_err(refused)?;
                 journal.note(Entry::SysvSemaphore { key })?;
                 SysvSemaphore::create(key).map_err(refused)
-            })
-        } else {
-            stations(site, || PosixSemaphore::new().map_err(refused))
+            }),
+            Kind::Posix => setups(self, run, || PosixSemaphore::new().map_err(refused)),
         }
     }
 }
@@ -97,10 +97,9 @@ mod tests {
     #[test]
     fn a_kernel_without_system_v_is_named_only_for_that_kind() {
         let root = tempfile::tempdir().unwrap();
-        let sysv = MethodRequest::parse("semaphore:kind=sysv").unwrap();
-        let posix = MethodRequest::parse("semaphore").unwrap();
-        assert!(Semaphore.obstacles(root.path(), Some(&posix)).is_empty());
-        let obstacles = Semaphore.obstacles(root.path(), Some(&sysv));
+        let sysv = Semaphore { kind: Some(Kind::Sysv), ..Semaphore::default() };
+        assert!(Semaphore::default().obstacles(root.path()).is_empty());
+        let obstacles = sysv.obstacles(root.path());
         assert_eq!(obstacles.len(), 1);
         assert!(obstacles[0].text.contains("CONFIG_SYSVIPC"));
     }

@@ -2,16 +2,15 @@
 
 use super::error::MethodError;
 use super::stimulus::{self, PartnerPlace, Post, Receive, Received, Requested};
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::thread_signal::{self, Address};
-use archive::method::MethodRequest;
+use archive::method::Rounds;
+use archive::method::signal::{Call, Signal};
 use archive::method::state::Obstacle;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-
-pub struct Signal;
 
 /// The thread to signal, once it is known, and how.
 struct Recipient {
@@ -20,10 +19,10 @@ struct Recipient {
 }
 
 impl Recipient {
-    fn of(request: &MethodRequest) -> Self {
-        let send = match request.value("call") {
-            Some("pthread_kill") => thread_signal::send_as_pthread_kill,
-            _ => thread_signal::send,
+    fn new(call: Call) -> Self {
+        let send = match call {
+            Call::PthreadKill => thread_signal::send_as_pthread_kill,
+            Call::Tgkill => thread_signal::send,
         };
         Self { address: OnceLock::new(), send }
     }
@@ -51,23 +50,22 @@ impl Receive for Arc<Recipient> {
 }
 
 impl MeasuringMethod for Signal {
-    fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, _root: &Path) -> Vec<Obstacle> {
         Vec::new()
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let station = |cpu: &u32| {
-            let recipient = Arc::new(Recipient::of(site.request()));
-            if stimulus::requests(site.request()) {
-                return stimulus::requested_station(
-                    site,
-                    *cpu,
-                    Requested::by(recipient, Arc::new(Recipient::of(site.request()))),
-                );
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let setup = |cpu: &u32| {
+            let recipient = Arc::new(Recipient::new(self.call()));
+            let place = PartnerPlace::of(run, *cpu, self.partner()).with(self.caches());
+            match self.rounds() {
+                Rounds::Requested => {
+                    let request = Arc::new(Recipient::new(self.call()));
+                    stimulus::requested_setup(run, *cpu, place, Requested::by(recipient, request))
+                }
+                Rounds::Scheduled => stimulus::setup(*cpu, place, recipient.clone(), recipient),
             }
-            let place = PartnerPlace::of(site, *cpu);
-            stimulus::station(*cpu, place, recipient.clone(), recipient)
         };
-        Ok(site.measured.iter().map(station).collect())
+        Ok(run.measured.iter().map(setup).collect())
     }
 }

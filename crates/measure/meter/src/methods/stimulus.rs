@@ -18,16 +18,17 @@ mod requested;
 #[cfg(test)]
 mod tests;
 
-use super::{Site, Station};
+use super::{RunContext, ThreadSetup};
 use crate::kernel::clock;
 use crate::measure::partner::{Partner, PartnerContext};
 use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use archive::method::{Caches, Partner as PartnerCpu};
 use archive::settings::Policy;
 use exchange::Answered;
 pub use exchange::Exchange;
 pub use giving::Pace;
 use giving::{Monotonic, give_on_schedule};
-pub use requested::{Requested, requests, station as requested_station};
+pub use requested::{Requested, setup as requested_setup};
 use std::io;
 use std::mem;
 use std::sync::Arc;
@@ -192,26 +193,29 @@ pub struct PartnerPlace {
 
 impl PartnerPlace {
     /// The usual one for this measured CPU.
-    pub fn of(site: &Site, cpu: u32) -> Self {
-        let (policy, priority) = site.below();
-        let practises = site.request().value("caches") == Some("warm");
-        Self { cpu: site.partner_cpu(cpu), policy, priority, practises }
+    pub fn of(run: &RunContext, cpu: u32, partner: PartnerCpu) -> Self {
+        let (policy, priority) = run.below();
+        Self { cpu: run.partner_cpu(cpu, partner), policy, priority, practises: false }
+    }
+
+    pub fn with(self, caches: Caches) -> Self {
+        Self { practises: caches == Caches::Warm, ..self }
     }
 }
 
-/// A station whose stimulus comes from one partner.
-pub fn station(cpu: u32, partner: PartnerPlace, post: Arc<dyn Post>, receive: impl Receive + 'static) -> Station {
-    station_with(Arc::default(), cpu, partner, post, receive)
+/// A measuring thread whose stimulus comes from one partner.
+pub fn setup(cpu: u32, partner: PartnerPlace, post: Arc<dyn Post>, receive: impl Receive + 'static) -> ThreadSetup {
+    setup_with(Arc::default(), cpu, partner, post, receive)
 }
 
 /// The same with an exchange that the receiving side knows, too.
-pub fn station_with(
+pub fn setup_with(
     exchange: Arc<Exchange>,
     cpu: u32,
     partner: PartnerPlace,
     post: Arc<dyn Post>,
     receive: impl Receive + 'static,
-) -> Station {
+) -> ThreadSetup {
     let counts = Arc::<WaiterCounts>::default();
     let waiter = Answering::new(receive, exchange.clone(), counts.clone());
     let practice = partner.practises.then_some(if partner.cpu == cpu { 0 } else { BETWEEN_CPUS_NS });
@@ -230,5 +234,5 @@ pub fn station_with(
         priority: partner.priority,
         body: Box::new(body),
     };
-    Station { counts, partners: vec![partner], release: Some(Box::new(release)), ..Station::new(cpu, waiter) }
+    ThreadSetup { counts, partners: vec![partner], release: Some(Box::new(release)), ..ThreadSetup::new(cpu, waiter) }
 }

@@ -1,15 +1,13 @@
 //! `timer`: the thread sleeps until an instant. cyclictest's method.
 
 use super::error::MethodError;
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::sleep::timer;
 use crate::measure::waiter::{Arrival, Waiter};
-use archive::method::MethodRequest;
 use archive::method::state::Obstacle;
+use archive::method::timer::Timer;
 use std::path::Path;
-
-pub struct Timer;
 
 struct Sleeper;
 
@@ -21,11 +19,11 @@ impl Waiter for Sleeper {
 }
 
 impl MeasuringMethod for Timer {
-    fn obstacles(&self, _root: &Path, _request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, _root: &Path) -> Vec<Obstacle> {
         Vec::new()
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        Ok(site.measured.iter().map(|cpu| Station::new(*cpu, Sleeper)).collect())
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        Ok(run.measured.iter().map(|cpu| ThreadSetup::new(*cpu, Sleeper)).collect())
     }
 }

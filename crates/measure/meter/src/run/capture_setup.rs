@@ -5,12 +5,12 @@ use crate::kernel::{descriptors, trace_mount};
 use crate::kernel_tracer::refusal::{self, Refusal};
 use crate::kernel_tracer::{recording, setup};
 use crate::link::Link;
+use crate::methods;
 use crate::problem::MeterProblem;
 use crate::session::plan::Plan;
 use crate::trace::error::TraceError;
 use crate::trace::snapshotter::{self, Armed, INSTANCE_PREFIX};
 use archive::message::Severity;
-use archive::method::Method;
 use archive::settings::{RunSettings, SnapshotMode};
 use ftrace::tracefs::Tracefs;
 use std::io::Write;
@@ -30,9 +30,9 @@ pub fn prepare<W: Write>(
     journal: &mut Journal,
     link: &mut Link<W>,
 ) -> Result<Option<Armed>, MeterProblem> {
-    // The log of fio says of a late request when it is long over.
-    let by_fio = settings.method.name == Method::Storage && settings.method.value("engine") == Some("fio");
-    if settings.trace.mode == SnapshotMode::Off || by_fio {
+    // The trace of a sample that is known long after its end is lost.
+    let in_time = settings.watch.is_some() || methods::method(&settings.method)?.sees_samples_at_once();
+    if settings.trace.mode == SnapshotMode::Off || !in_time {
         return Ok(None);
     }
     descriptors::allow_files(FILES + FILES_PER_CPU * possible_cpus(plan) as u64);

@@ -13,7 +13,7 @@ use crate::kernel_tracer::setup;
 use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::{Lines, Link};
 use crate::measure::start_instant::StartInstant;
-use crate::methods::{self, Site};
+use crate::methods::{self, RunContext};
 use crate::problem::MeterProblem;
 use crate::session::clocks::Clocks;
 use crate::session::own_threads::OwnThreads;
@@ -210,10 +210,10 @@ fn measure_threads<W: Write>(
     let Prepared { plan, snapshotter, tracers, loads, clocks, settings: held } = prepared;
     let start = Arc::new(StartInstant::default());
     let allowed = scheduling::allowed_cpus(0).map_err(MeterProblem::AllowedCpus)?;
-    let site = Site { settings, measured: &plan.measured, allowed: &allowed };
-    let stations = methods::open(&site, machine.journal().ok_or(MeterProblem::NoJournal)?)?;
+    let context = RunContext { settings, measured: &plan.measured, allowed: &allowed };
+    let setups = methods::open(&context, machine.journal().ok_or(MeterProblem::NoJournal)?)?;
     // Threads that wait for a start that does not come keep their markers open, and so their instances in use.
-    let source = OwnThreads::assemble(settings, &plan, stations, snapshotter.as_ref(), &start, &mut lines.link)
+    let source = OwnThreads::assemble(settings, &plan, setups, snapshotter.as_ref(), &start, &mut lines.link)
         .inspect_err(|_| start.cancel())?;
     let capturing = snapshotter.map(|armed| {
         let place = Place { cpus: plan.housekeeping.clone(), gaps: source.gaps() };
@@ -242,8 +242,8 @@ fn record_requests<W: Write>(
     link: &mut Link<W>,
 ) -> Result<Option<BlockPathRecording>, MeterProblem> {
     let journal = machine.journal().ok_or(MeterProblem::NoJournal)?;
-    let jobs = settings.fio_jobs.as_deref();
-    match BlockPathRecording::arm(&settings.method, jobs, &source.threads(), source.fio(), journal) {
+    let places = methods::method(&settings.method).map_err(MeterProblem::Method)?.block_places(settings);
+    match BlockPathRecording::arm(&places, &source.threads(), source.program(), journal) {
         Ok(Some(armed)) => return Ok(Some(armed)),
         Ok(None) => link.problem(Severity::Notice, &MeterProblem::NoBlockDevice),
         Err(error) => link.problem(Severity::Degraded, &MeterProblem::RequestsNotRecorded(error)),

@@ -34,7 +34,7 @@ use crate::load_reports;
 use crate::problem::MeterProblem;
 use crate::trace::capturing::Capturing;
 use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
-use archive::method::MethodRequest;
+use archive::method::{MethodRequest, Role};
 use archive::settings::RunSettings;
 use clocks::Clocks;
 use company::Company;
@@ -122,7 +122,7 @@ struct Agenda {
 
 /// Whether the run has one end of a wire.
 fn has_a_role(method: &MethodRequest) -> bool {
-    matches!(method.value("role"), Some("answer" | "stimulus"))
+    matches!(method.end(), Some(Role::Answer | Role::Stimulus))
 }
 
 impl<'a> Session<'a> {

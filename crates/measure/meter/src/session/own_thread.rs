@@ -3,6 +3,7 @@
 use super::stall::LastProgress;
 use crate::kernel::{clock, scheduling};
 use crate::measure::books::Books;
+use crate::measure::loss_counter::LossCounter;
 use crate::measure::thread::{EndState, Measured};
 use crate::measure::waiter::WaiterCounts;
 use crate::methods::Release;
@@ -18,6 +19,8 @@ pub struct OwnThread {
     pub cpu: u32,
     pub books: Arc<Books>,
     pub counts: Arc<WaiterCounts>,
+    /// Of its method alone.
+    pub losses: Vec<Arc<LossCounter>>,
     pub release: Option<Release>,
     /// Policy and priority that it was asked to have.
     pub scheduling: (Policy, u8),

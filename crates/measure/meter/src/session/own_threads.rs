@@ -1,4 +1,4 @@
-//! The source of our own threads: one measures at each station of the method, all ready before the first sample.
+//! The source of our own threads: as many as the method sets up, all ready before the first sample.
 
 use super::own_thread::OwnThread;
 use super::partners::Partners;
@@ -14,8 +14,8 @@ use crate::measure::dither::Dither;
 use crate::measure::schedule::Schedule;
 use crate::measure::start_instant::StartInstant;
 use crate::measure::thread::{self, Measured, ThreadContext, ThreadRequest};
-use crate::methods::Station;
-use crate::methods::storage::fio::Conduct;
+use crate::methods::ThreadSetup;
+use crate::methods::program::RequestingProgram;
 use crate::problem::{MeterProblem, refused, severity_of_refusal};
 use crate::trace::capture::MeasuredThread;
 use crate::trace::snapshotter::Armed;
@@ -38,8 +38,6 @@ const WHOLE_NS: i64 = 100_000_000;
 const STOP_TIME: Duration = Duration::from_secs(5);
 /// A measuring thread that is still asleep this long after the end will not wake.
 const OVERDUE_NS: i64 = 10_000_000_000;
-/// The same where fio makes the requests.
-const FIO_ENDING_NS: i64 = 300_000_000_000;
 const CHECK_NS: i64 = 1_000_000_000;
 /// Without an end to spread them over, controls are taken this far apart.
 const CONTROL_EVERY_NS: i64 = 30_000_000_000;
@@ -56,7 +54,8 @@ pub struct OwnThreads<'a> {
     check: Every,
     /// What was measured while the threads were waited for at the end.
     late: Batch,
-    fio: Option<Arc<Conduct>>,
+    /// What makes the requests in place of the threads.
+    program: Option<Arc<dyn RequestingProgram>>,
 }
 
 impl<'a> OwnThreads<'a> {
@@ -67,30 +66,32 @@ impl<'a> OwnThreads<'a> {
     pub fn assemble<W: Write>(
         settings: &'a RunSettings,
         plan: &Plan,
-        stations: Vec<Station>,
+        setups: Vec<ThreadSetup>,
         snapshotter: Option<&Armed>,
         start: &Arc<StartInstant>,
         link: &mut Link<W>,
     ) -> Result<Self, MeterProblem> {
         let stop = Arc::new(AtomicBool::new(false));
         let snapshotter_busy: Arc<AtomicBool> = Arc::default();
-        let (mut threads, mut partners, count) = (Vec::new(), Partners::default(), stations.len());
-        let mut fio = None;
-        for (at, station) in stations.into_iter().enumerate() {
-            let Station {
+        let (mut threads, mut partners, count) = (Vec::new(), Partners::default(), setups.len());
+        let mut program = None;
+        for (at, setup) in setups.into_iter().enumerate() {
+            let ThreadSetup {
                 cpu,
                 name,
                 pinned,
                 scheduling,
                 together,
+                shortest_ns,
                 waiter,
                 counts,
-                partners: of_station,
+                losses,
+                partners: of_thread,
                 release,
-                fio: conduct,
-            } = station;
-            fio = conduct.or(fio);
-            let books = Arc::new(Books::beside(samples_capacity(settings), snapshotter_busy.clone()));
+                program: of_requests,
+            } = setup;
+            program = of_requests.or(program);
+            let books = Arc::new(Books::beside(samples_capacity(settings, shortest_ns), snapshotter_busy.clone()));
             if settings.lock_memory {
                 books.release_rare_buckets();
             }
@@ -125,7 +126,7 @@ impl<'a> OwnThreads<'a> {
             let handle = thread::spawn(request, context, ready).map_err(MeterProblem::Thread)?;
             let answer = answers.recv().map_err(|_| MeterProblem::DiedInSetUp { cpu })?;
             let effective = answer.1.map_err(|source| MeterProblem::SetUp { cpu, source, policy })?;
-            partners.start(cpu, of_station, schedule, start, &stop)?;
+            partners.start(cpu, of_thread, schedule, start, &stop)?;
             threads.push(OwnThread {
                 nice: scheduling::nice_of(effective.tid).ok(),
                 migrations: scheduling::migrations_of(effective.tid),
@@ -133,6 +134,7 @@ impl<'a> OwnThreads<'a> {
                 cpu,
                 books,
                 counts,
+                losses,
                 release,
                 scheduling: (policy, priority),
                 effective,
@@ -157,7 +159,7 @@ impl<'a> OwnThreads<'a> {
             controls: 0,
             check: Every::new(CHECK_NS),
             late: Batch::default(),
-            fio,
+            program,
         })
     }
 
@@ -172,8 +174,8 @@ impl<'a> OwnThreads<'a> {
     }
 
     /// What makes the requests in place of the threads.
-    pub fn fio(&self) -> Option<Arc<Conduct>> {
-        self.fio.clone()
+    pub fn program(&self) -> Option<Arc<dyn RequestingProgram>> {
+        self.program.clone()
     }
 
     fn all_finished(&self) -> bool {
@@ -225,9 +227,9 @@ impl OwnThreads<'_> {
         }
     }
 
-    /// How long threads may take to end. fio first writes its logs, and then they are read.
+    /// How long threads may take to end.
     fn ending_ns(&self) -> i64 {
-        if self.fio.is_some() { FIO_ENDING_NS } else { OVERDUE_NS }
+        self.program.as_ref().map_or(OVERDUE_NS, |program| program.ending_ns())
     }
 }
 
@@ -337,7 +339,7 @@ impl SampleSource for OwnThreads<'_> {
     fn stop(&mut self, _send: Send<'_>) -> Result<(), MeterProblem> {
         self.stop.store(true, Relaxed);
         let interval = Duration::from_nanos(self.settings.interval_ns);
-        let time = if self.fio.is_some() { Duration::from_nanos(FIO_ENDING_NS as u64) } else { STOP_TIME };
+        let time = self.program.as_ref().map_or(STOP_TIME, |program| Duration::from_nanos(program.ending_ns() as u64));
         match self.all_finished_within(time + interval) {
             true => Ok(()),
             false => Err(MeterProblem::NeverWoke { cpus: self.unfinished() }),
@@ -353,28 +355,26 @@ impl SampleSource for OwnThreads<'_> {
             let stray = format!("on CPU {cpu}, to no stimulus or the second to one");
             let unstamped =
                 format!("of interrupts on CPU {cpu}: the kernel wrote none, so there is no latency of them");
-            let unlogged = "of requests that fio made and did not write to its log".to_owned();
-            let xruns = "of the sound card: the thread came later than its buffer lasts".to_owned();
-            [
+            let of_all = [
                 loss(LossKind::Records, thread.books.totals().records_dropped, slow),
                 loss(LossKind::Answers, thread.counts.unanswered.load(Relaxed), silent),
                 loss(LossKind::StrayAnswers, thread.counts.stray.load(Relaxed), stray),
                 loss(LossKind::TimeStamps, thread.counts.unstamped.load(Relaxed), unstamped),
-                loss(LossKind::Records, thread.counts.unlogged.load(Relaxed), unlogged),
-                loss(LossKind::Xruns, thread.counts.xruns.load(Relaxed), xruns),
-            ]
+            ];
+            let of_method = thread.losses.iter().map(|counter| counter.loss());
+            of_all.into_iter().chain(of_method).collect::<Vec<_>>()
         };
         self.threads.iter().flat_map(losses).filter(|loss| loss.count > 0).collect()
     }
 
     fn take_file(&mut self) -> Option<(FileKind, Vec<u8>)> {
-        Some((FileKind::FioResult, self.fio.as_ref()?.result()?))
+        self.program.as_ref()?.result()
     }
 
     fn send_totals(&mut self, last: bool, send: Send<'_>) {
         let severity = severity_of_refusal(self.settings);
-        if last && let Some(why) = self.fio.as_ref().and_then(|conduct| conduct.failure()) {
-            send(Message::Problem(Problem::new(Severity::Invalid, &MeterProblem::FioFailed { why })));
+        if last && let Some(failure) = self.program.as_ref().and_then(|program| program.failure()) {
+            send(Message::Problem(failure));
         }
         for thread in &mut self.threads {
             // One that hangs is not waited for: its totals are sent as far as they go.
@@ -385,7 +385,7 @@ impl SampleSource for OwnThreads<'_> {
                     send(Message::Problem(Problem::new(Severity::Invalid, &died)));
                     Measured::default()
                 });
-            if gone && self.fio.is_none() {
+            if gone && self.program.is_none() {
                 let gone = MeterProblem::StimulusGone { cpu: thread.cpu };
                 send(Message::Problem(Problem::new(Severity::Invalid, &gone)));
             }
@@ -441,15 +441,12 @@ fn next_whole_ns(instant_ns: i64) -> i64 {
     instant_ns + (WHOLE_NS - instant_ns % WHOLE_NS) % WHOLE_NS
 }
 
-/// Block requests back to back are hardly shorter.
-const REQUEST_NS_LEAST: u64 = 20_000;
-
-fn samples_capacity(settings: &RunSettings) -> usize {
+/// Room for the samples of some seconds; `shortest_ns`: their distance, if it is not the interval of the run.
+fn samples_capacity(settings: &RunSettings, shortest_ns: Option<u64>) -> usize {
     if !settings.keeps_every_sample() {
         return 0;
     }
-    let back_to_back = settings.method.value("pace") == Some("back-to-back");
-    let interval_ns = if back_to_back { settings.interval_ns.min(REQUEST_NS_LEAST) } else { settings.interval_ns };
+    let interval_ns = shortest_ns.map_or(settings.interval_ns, |shortest_ns| shortest_ns.min(settings.interval_ns));
     (4_000_000_000 / interval_ns.max(1)).clamp(1024, 1 << 20) as usize
 }
 

@@ -4,11 +4,11 @@ use crate::process::{Finished, Meter, short, traced};
 use archive::facts::Facts;
 use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
 use archive::method::state::{MethodState, ObstacleKind};
-use archive::method::{METHODS, MethodDefinition, MethodRequest, Values};
+use archive::method::storage::Engine;
+use archive::method::{METHODS, MethodDefinition, MethodOptions, MethodRequest, Values};
 use archive::settings::{Policy, RunSettings};
 use meter::methods;
 use prerequisites::{is_root, require};
-use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -19,33 +19,33 @@ use std::time::{Duration, Instant};
 fn requests() -> Vec<MethodRequest> {
     let of = |definition: &MethodDefinition| {
         let mut requests = vec![MethodRequest::from(definition.method)];
-        for option in definition.options {
-            let values: Vec<String> = match option.values {
-                Values::OneOf(values) => values.iter().map(|value| (*value).to_owned()).collect(),
-                Values::Number { least, .. } => vec![least.to_string()],
-                Values::Flag => vec![String::new()],
+        for option in definition.entry.options {
+            let words: Vec<String> = match option.values {
+                Values::OneOf(values) => values.iter().map(|value| format!("{}={value}", option.key)).collect(),
+                Values::Number { least, .. } => vec![format!("{}={least}", option.key)],
+                Values::Flag => vec![option.key.to_owned()],
                 Values::Text => Vec::new(),
             };
-            let set = |value| MethodRequest {
-                name: definition.method,
-                options: BTreeMap::from([(option.key.to_owned(), value)]),
-                ..MethodRequest::default()
-            };
-            requests.extend(values.into_iter().map(set));
+            let texts = words.iter().map(|word| format!("{}:{word}", definition.name));
+            requests.extend(texts.map(|text| MethodRequest::parse(&text).unwrap()));
         }
         requests
     };
     let all = METHODS.iter().flat_map(of);
     let alone = std::thread::available_parallelism().map_or(1, usize::from) < 2;
-    let fits = |request: &MethodRequest| !(alone && request.is_set("rt"));
+    let fits = |request: &MethodRequest| !(alone && is_busy_with_priority(request));
     all.filter(fits)
-        .filter(|request| methods::method(request.name).obstacles(Path::new("/"), Some(request)).is_empty())
+        .filter(|request| methods::method(request).unwrap().obstacles(Path::new("/")).is_empty())
         .collect()
+}
+
+fn is_busy_with_priority(request: &MethodRequest) -> bool {
+    matches!(&request.options, MethodOptions::Noise(noise) if noise.rt())
 }
 
 /// Busy threads with a real-time priority leave one CPU to the rest.
 fn settings(request: &MethodRequest, base: RunSettings) -> RunSettings {
-    let cpus = request.is_set("rt").then(|| vec![0]);
+    let cpus = is_busy_with_priority(request).then(|| vec![0]);
     RunSettings { method: request.clone(), cpus, ..base }
 }
 
@@ -101,7 +101,7 @@ fn every_method_stops_when_it_is_asked_to() {
         let settings = settings(&request, RunSettings { duration_ns: None, ..short(0) });
         let mut meter = Meter::start(&settings, state.path());
         meter.read_until(RunPhase::Measure);
-        if request.options.get("engine").is_some_and(|engine| engine == "fio") {
+        if matches!(&request.options, MethodOptions::Storage(storage) if storage.engine() == Engine::Fio) {
             // fio hands over its samples at the end, and takes a while to start.
             std::thread::sleep(Duration::from_secs(3));
         } else {
@@ -186,7 +186,7 @@ fn a_container_without_devices_lacks_what_needs_one_and_nothing_else() {
     let (here, there) = (states(false), states_without_devices());
     for (here, there) in here.iter().zip(&there) {
         let definition = METHODS.iter().find(|one| one.name == there.method).unwrap();
-        match definition.needs.contains("/dev/") {
+        match definition.entry.needs.contains("/dev/") {
             true => assert!(!there.obstacles.is_empty(), "{there:?}"),
             false => assert_eq!(there, here),
         }

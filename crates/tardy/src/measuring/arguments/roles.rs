@@ -80,6 +80,7 @@ fn refused<T>(why: &str) -> Result<T, UsageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::method::Role;
 
     fn divided(words: &str) -> Result<(RunSettings, RoleSettings), String> {
         let arguments = RunArguments::of_words(words.split_whitespace()).unwrap();
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!((stimulus.loads.len(), stimulus.settings.len(), stimulus.cpus.as_deref()), (0, 0, None));
         assert_eq!((target.trace.mode, stimulus.trace.mode), (SnapshotMode::Auto, SnapshotMode::Off));
         assert_eq!((target.priority, stimulus.priority), (70, 70));
-        assert_eq!((target.method.value("role"), stimulus.method.value("role")), (Some("answer"), Some("stimulus")));
+        assert_eq!((target.method.end(), stimulus.method.end()), (Some(Role::Answer), Some(Role::Stimulus)));
         assert!(target.stimulus.is_none() && stimulus.stimulus.is_none(), "there is no board");
     }
 

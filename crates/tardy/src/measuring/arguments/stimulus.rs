@@ -2,7 +2,8 @@
 
 use super::RunArguments;
 use crate::exit::UsageError;
-use archive::method::{Method, MethodRequest};
+use archive::method::gpio::Edge;
+use archive::method::{MethodOptions, MethodRequest, WiredRole};
 use archive::roles::{RoleRequest, RoleWordsError};
 use archive::stimulus::{StimulusRequest, StimulusWordsError};
 use thiserror::Error;
@@ -78,15 +79,18 @@ impl RunArguments {
     /// The method, with the edges that a board gives where the user names none: a latmon board gives falling edges and waits
     /// for a rising one.
     pub(super) fn with_edges(&self, mut method: MethodRequest) -> MethodRequest {
-        if self.board().is_some() && is_answer_by_gpio(&method) {
-            method.options.entry("edge".into()).or_insert_with(|| "falling".into());
+        if self.board().is_some()
+            && let MethodOptions::Gpio(gpio) = &mut method.options
+            && gpio.role() == WiredRole::Answer
+        {
+            gpio.edge.get_or_insert(Edge::Falling);
         }
         method
     }
 }
 
 fn is_answer_by_gpio(method: &MethodRequest) -> bool {
-    method.name == Method::Gpio && method.value("role") == Some("answer")
+    matches!(&method.options, MethodOptions::Gpio(gpio) if gpio.role() == WiredRole::Answer)
 }
 
 #[cfg(test)]
@@ -106,7 +110,7 @@ mod tests {
         assert_eq!(asked.stimulus.map(|board| board.to_string()).as_deref(), Some("latmon:board:2306"));
         assert_eq!(asked.method.text(), "gpio:edge=falling,in=1,out=2");
         let both = settings("--method gpio:in=1,out=2,edge=both -D 10s").unwrap();
-        assert_eq!(both.method.value("edge"), Some("both"));
+        assert_eq!(both.method.text(), "gpio:edge=both,in=1,out=2");
         for (words, named) in [
             ("-D 10s", "--method gpio"),
             ("--method gpio:in=1,out=2,role=stimulus", "must answer"),

@@ -1,7 +1,8 @@
 //! The file of `--method map:file=...`: the synthetic threads of a run, each a `[[thread]]` table.
 
 use crate::exit::UsageError;
-use archive::method::{BusyThread, MethodRequest, PeriodicWork};
+use archive::method::map::Map;
+use archive::method::{BusyThread, MethodOptions, MethodRequest, PeriodicWork};
 use archive::settings::Policy;
 use serde::Deserialize;
 use std::fs::File;
@@ -129,11 +130,18 @@ fn read(path: &Path) -> Result<Vec<BusyThread>, ThreadFileError> {
 /// # Errors
 /// What is wrong with the file.
 pub fn with_threads(request: &MethodRequest) -> Result<MethodRequest, UsageError> {
-    let Some(file) = request.value("file") else { return Ok(request.clone()) };
-    let also = ["threads", "policy", "priority", "work"].into_iter().find(|key| request.is_set(key));
+    let MethodOptions::Map(map) = &request.options else { return Ok(request.clone()) };
+    let Some(file) = map.file() else { return Ok(request.clone()) };
+    let also = [
+        ("threads", map.threads.is_some()),
+        ("policy", map.policy.is_some()),
+        ("priority", map.priority.is_some()),
+        ("work", map.work.is_some()),
+    ];
+    let also = also.into_iter().find_map(|(key, given)| given.then_some(key));
     let read = also.map_or_else(|| read(Path::new(file)), |key| Err(ThreadFileError::Option(key)));
-    let threads = read.map_err(|error| UsageError(format!("failed to read the threads of {file}: {error}")))?;
-    Ok(MethodRequest { threads, ..request.clone() })
+    let described = read.map_err(|error| UsageError(format!("failed to read the threads of {file}: {error}")))?;
+    Ok(MethodRequest { options: MethodOptions::Map(Map { described, ..map.clone() }), ..request.clone() })
 }
 
 #[cfg(test)]
@@ -195,8 +203,8 @@ mod tests {
         let path = directory.path().join("threads.toml");
         std::fs::write(&path, FILE).unwrap();
         let request = |options: &str| MethodRequest::parse(&format!("map:file={}{options}", path.display())).unwrap();
-        assert_eq!(with_threads(&request("")).unwrap().threads.len(), 2);
-        assert_eq!(with_threads(&request(",gap_ns=5000")).unwrap().threads.len(), 2);
+        assert_eq!(with_threads(&request("")).unwrap().threads().len(), 2);
+        assert_eq!(with_threads(&request(",gap_ns=5000")).unwrap().threads().len(), 2);
         assert!(with_threads(&request(",work=10")).unwrap_err().0.contains("leave out work="));
         std::fs::write(&path, " ".repeat(1 << 17)).unwrap();
         assert!(with_threads(&request("")).unwrap_err().0.contains("longer than"));

@@ -11,13 +11,16 @@
 mod round_trip;
 
 use super::error::MethodError;
-use super::{MeasuringMethod, Release, Site, Station};
+use super::{MeasuringMethod, Release, RunContext, ThreadSetup};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::kernel::pcm::{Direction, Shape, Stream};
+use crate::measure::loss_counter::LossCounter;
 use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use archive::loss::LossKind;
+use archive::method::Method;
+use archive::method::audio::{self, Audio, Refill, Sample};
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -32,67 +35,39 @@ const CAPTURE: &str = "/dev/snd/pcmC0D0c";
 /// A card without an interrupt for this time gives no signal.
 const SILENCE: Duration = Duration::from_secs(1);
 
-pub struct Audio;
-
-/// Where a sample starts and ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Measured {
-    /// How far the distance of two periods is from their length.
-    Period,
-    /// From the kernel's time stamp of the interrupt.
-    Interrupt,
-    /// From writing an impulse to reading it.
-    Loop,
-}
-
-impl Measured {
-    fn of(request: &MethodRequest) -> Self {
-        match request.value("sample") {
-            Some("interrupt") => Self::Interrupt,
-            Some("loop") => Self::Loop,
-            _ => Self::Period,
-        }
+/// The frames of a transfer: with [`Refill::Period`] the thread waits for those of one period, as in the original's blocking write.
+fn refill(options: &Audio) -> Refill {
+    match options.sample() {
+        Sample::Period => options.refill(),
+        Sample::Interrupt | Sample::Loop => Refill::All,
     }
 }
 
-fn refill(request: &MethodRequest) -> Refill {
-    let is_whole = request.value("refill") == Some("period") && Measured::of(request) == Measured::Period;
-    if is_whole { Refill::Period } else { Refill::All }
+fn direction(options: &Audio) -> Direction {
+    match (options.sample(), options.direction()) {
+        (Sample::Loop, _) | (_, audio::Direction::Playback) => Direction::Playback,
+        (_, audio::Direction::Capture) => Direction::Capture,
+    }
 }
 
-fn direction(request: &MethodRequest) -> Direction {
-    let captures = request.value("direction") == Some("capture") && Measured::of(request) != Measured::Loop;
-    if captures { Direction::Capture } else { Direction::Playback }
-}
-
-fn device(request: &MethodRequest) -> &str {
-    request.value("device").unwrap_or(match direction(request) {
+fn device(options: &Audio) -> &str {
+    options.device().unwrap_or(match direction(options) {
         Direction::Playback => PLAYBACK,
         Direction::Capture => CAPTURE,
     })
 }
 
 /// The device that captures what the other one plays.
-fn far(request: &MethodRequest) -> Option<&str> {
-    (Measured::of(request) == Measured::Loop).then(|| request.value("far").unwrap_or(CAPTURE))
+fn far(options: &Audio) -> Option<&str> {
+    (options.sample() == Sample::Loop).then(|| options.far().unwrap_or(CAPTURE))
 }
 
-fn shape(request: &MethodRequest, direction: Direction) -> Shape {
-    let number = |key| request.number(key) as u32;
-    Shape { direction, rate: number("rate"), period: number("period"), periods: number("periods") }
+fn shape(options: &Audio, direction: Direction) -> Shape {
+    Shape { direction, rate: options.rate() as u32, period: options.period() as u32, periods: options.periods() as u32 }
 }
 
 fn period_ns(shape: Shape) -> i64 {
     i64::from(shape.period) * 1_000_000_000 / i64::from(shape.rate.max(1))
-}
-
-/// The frames of a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Refill {
-    /// Those for which the card has room or data at the interrupt.
-    All,
-    /// Those of one period, for which the thread waits: the original's blocking write.
-    Period,
 }
 
 /// How the transfer of a period ended.
@@ -105,7 +80,7 @@ enum Transferred {
 /// The thread that refills a card or empties it at the interrupt of each period.
 struct Periods {
     stream: Stream,
-    measured: Measured,
+    measured: Sample,
     refill: Refill,
     period_ns: i64,
     /// Work of the thread in each period.
@@ -117,6 +92,7 @@ struct Periods {
     /// Periods lost to an xrun since the last sample.
     lost: u64,
     counts: Arc<WaiterCounts>,
+    xruns: Arc<LossCounter>,
     over: Arc<AtomicBool>,
 }
 
@@ -140,7 +116,7 @@ impl Periods {
     }
 
     fn xrun(&mut self) -> Arrival {
-        self.counts.count_xrun();
+        self.xruns.add(1);
         self.start()
     }
 
@@ -235,12 +211,12 @@ impl Waiter for Periods {
                 self.lost = lost + periods_in(seen_ns - last_ns, self.period_ns);
                 Arrival::Undisturbed { until_ns: seen_ns }
             }
-            Measured::Interrupt => since_interrupt(before_ns, interrupt_ns, seen_ns, self.period_ns, lost)
+            Sample::Interrupt => since_interrupt(before_ns, interrupt_ns, seen_ns, self.period_ns, lost)
                 .unwrap_or_else(|| {
                     self.counts.count_stray();
                     Arrival::Undisturbed { until_ns: seen_ns }
                 }),
-            Measured::Period | Measured::Loop => deviation(last_ns, seen_ns, self.period_ns, lost),
+            Sample::Period | Sample::Loop => deviation(last_ns, seen_ns, self.period_ns, lost),
         }
     }
 }
@@ -282,38 +258,39 @@ fn opened(name: &str, wanted: Shape) -> Result<Stream, MethodError> {
     Err(impossible(ObstacleKind::Device, text, &fix))
 }
 
-fn station(site: &Site, cpu: u32) -> Result<Station, MethodError> {
-    let request = site.request();
-    let stream = opened(device(request), shape(request, direction(request)))?;
+fn setup(options: &Audio, cpu: u32) -> Result<ThreadSetup, MethodError> {
+    let stream = opened(device(options), shape(options, direction(options)))?;
     let over = Arc::<AtomicBool>::default();
     let counts = Arc::<WaiterCounts>::default();
+    let xruns = LossCounter::new(LossKind::Xruns, "of the sound card: the thread came later than its buffer lasts");
     let release: Release = {
         let over = over.clone();
         Box::new(move || over.store(true, Relaxed))
     };
-    let station = match far(request) {
+    let setup = match far(options) {
         Some(far) => {
-            let capture = opened(far, shape(request, Direction::Capture))?;
-            Station::new(cpu, round_trip::Impulses::new(stream, capture, counts.clone(), over))
+            let capture = opened(far, shape(options, Direction::Capture))?;
+            ThreadSetup::new(cpu, round_trip::Impulses::new(stream, capture, counts.clone(), xruns.clone(), over))
         }
         None => {
             let period_ns = period_ns(stream.shape());
             let periods = Periods {
                 stream,
-                measured: Measured::of(request),
-                refill: refill(request),
+                measured: options.sample(),
+                refill: refill(options),
                 period_ns,
-                work_ns: period_ns * request.number("work") as i64 / 100,
+                work_ns: period_ns * options.work() as i64 / 100,
                 last_seen_ns: None,
                 last_interrupt_ns: None,
                 lost: 0,
                 counts: counts.clone(),
+                xruns: xruns.clone(),
                 over,
             };
-            Station::new(cpu, periods)
+            ThreadSetup::new(cpu, periods)
         }
     };
-    Ok(Station { counts, release: Some(release), ..station })
+    Ok(ThreadSetup { counts, losses: vec![xruns], release: Some(release), ..setup })
 }
 
 /// What keeps a device from being used.
@@ -335,25 +312,20 @@ fn obstacle(root: &Path, name: &str) -> Option<Obstacle> {
 }
 
 impl MeasuringMethod for Audio {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        let default = MethodRequest::from(Method::Audio);
-        let request = request.unwrap_or(&default);
-        [Some(device(request)), far(request)].into_iter().flatten().filter_map(|name| obstacle(root, name)).collect()
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
+        [Some(device(self)), far(self)].into_iter().flatten().filter_map(|name| obstacle(root, name)).collect()
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
         // One card, so one thread.
-        site.measured.iter().take(1).map(|cpu| station(site, *cpu)).collect()
+        run.measured.iter().take(1).map(|cpu| setup(self, *cpu)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn request(text: &str) -> MethodRequest {
-        MethodRequest::parse(text).unwrap()
-    }
+    use crate::methods::obstacles_of;
 
     #[test]
     fn a_sample_is_how_far_the_distance_of_two_periods_is_from_their_length() {
@@ -379,17 +351,14 @@ mod tests {
 
     #[test]
     fn a_period_lasts_as_long_as_its_frames() {
-        let of = |text: &str| period_ns(shape(&request(text), Direction::Playback));
-        assert_eq!(of("audio:period=480"), 10_000_000);
-        assert_eq!(of("audio:period=480,rate=96000"), 5_000_000);
+        let of = |rate| period_ns(Shape { direction: Direction::Playback, rate, period: 480, periods: 2 });
+        assert_eq!((of(48_000), of(96_000)), (10_000_000, 5_000_000));
     }
 
     #[test]
     fn a_machine_without_a_card_is_named() {
         let root = tempfile::tempdir().unwrap();
-        let kinds = |text: &str| {
-            Audio.obstacles(root.path(), Some(&request(text))).into_iter().map(|one| one.kind).collect::<Vec<_>>()
-        };
+        let kinds = |text: &str| obstacles_of(text, root.path()).into_iter().map(|one| one.kind).collect::<Vec<_>>();
         assert_eq!(kinds("audio"), [ObstacleKind::Device]);
         std::fs::create_dir_all(root.path().join("dev/snd")).unwrap();
         std::fs::write(root.path().join("dev/snd/pcmC0D0p"), "").unwrap();

@@ -4,6 +4,7 @@
 use super::SILENCE;
 use crate::kernel::clock;
 use crate::kernel::pcm::{CHANNELS_COUNT, Stream};
+use crate::measure::loss_counter::LossCounter;
 use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
 use std::io;
 use std::sync::Arc;
@@ -24,12 +25,19 @@ pub struct Impulses {
     /// The last impulse, or its echo, is still heard.
     is_loud: bool,
     counts: Arc<WaiterCounts>,
+    xruns: Arc<LossCounter>,
     over: Arc<AtomicBool>,
 }
 
 impl Impulses {
-    pub fn new(playback: Stream, capture: Stream, counts: Arc<WaiterCounts>, over: Arc<AtomicBool>) -> Self {
-        Self { playback, capture, is_running: false, given_ns: None, is_loud: false, counts, over }
+    pub fn new(
+        playback: Stream,
+        capture: Stream,
+        counts: Arc<WaiterCounts>,
+        xruns: Arc<LossCounter>,
+        over: Arc<AtomicBool>,
+    ) -> Self {
+        Self { playback, capture, is_running: false, given_ns: None, is_loud: false, counts, xruns, over }
     }
 
     fn start(&mut self) -> io::Result<()> {
@@ -120,7 +128,7 @@ impl Waiter for Impulses {
                 if error.raw_os_error() == Some(libc::ETIME) {
                     return Arrival::NoSignal;
                 }
-                self.counts.count_xrun();
+                self.xruns.add(1);
                 undisturbed
             }
         }

@@ -3,16 +3,17 @@
 //! The device has a time stamp of its own: its comparator shows when the period started. Without the right to map its registers
 //! (`hpet_mmap=1` on the kernel's command line) a sample starts at the kernel's entry of the interrupt handler.
 
-use super::{Periodic, SampleStart, device_obstacles, device_of, rate_obstacle, stamps, station};
+use super::{Periodic, SampleStart, device_obstacles, rate_obstacle, setup, stamps};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::kernel::event_stamps::Point;
-use crate::kernel::hpet::{Hpet, Registers};
+use crate::kernel::hpet::{Hpet as HpetDevice, Registers};
 use crate::methods::device::{obstacle, open_below};
 use crate::methods::error::MethodError;
-use crate::methods::{MeasuringMethod, Site, Station};
+use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
+use archive::method::Method;
+use archive::method::hpet::{Hpet, Sample};
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -21,10 +22,8 @@ const DEVICE: &str = "/dev/hpet";
 const WHAT: &str = "HPET";
 const FS_PER_S: u64 = 1_000_000_000_000_000;
 
-pub struct HpetTimer;
-
 struct Timer {
-    hpet: Hpet,
+    hpet: HpetDevice,
     hz: u64,
     registers: Option<Registers>,
     period_ticks: i64,
@@ -69,11 +68,15 @@ fn period_ticks(tick_fs: u64, hz: u64) -> u64 {
     (rate + hz / 2) / hz
 }
 
-impl MeasuringMethod for HpetTimer {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        let mut obstacles = device_obstacles(WHAT, root, &device_of(request, DEVICE));
-        obstacles.extend(rate_obstacle(root, Path::new("proc/sys/dev/hpet/max-user-freq"), request, Method::Hpet));
-        let expiry = request.and_then(|request| request.value("sample")) == Some("expiry");
+fn device(options: &Hpet) -> &Path {
+    Path::new(options.device().unwrap_or(DEVICE))
+}
+
+impl MeasuringMethod for Hpet {
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
+        let mut obstacles = device_obstacles(WHAT, root, device(self));
+        obstacles.extend(rate_obstacle(root, Path::new("proc/sys/dev/hpet/max-user-freq"), self.hz()));
+        let expiry = self.sample() == Sample::Expiry;
         let line = std::fs::read_to_string(root.join("proc/cmdline")).unwrap_or_default();
         if expiry && !line.split_whitespace().any(|word| word == "hpet_mmap" || word == "hpet_mmap=1") {
             obstacles.push(Obstacle {
@@ -85,19 +88,18 @@ impl MeasuringMethod for HpetTimer {
         obstacles
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let request = site.request();
-        let Some(cpu) = site.measured.first() else { return Ok(Vec::new()) };
-        let device = device_of(Some(request), DEVICE);
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let Some(cpu) = run.measured.first() else { return Ok(Vec::new()) };
+        let device = device(self);
         let refused = |action| move |source| MethodError::Refused { method: Method::Hpet, action, source };
-        let file = open_below(Path::new("/"), &device).map_err(|error| MethodError::Impossible {
+        let file = open_below(Path::new("/"), device).map_err(|error| MethodError::Impossible {
             method: Method::Hpet,
-            obstacles: vec![obstacle(WHAT, &device, &error)],
+            obstacles: vec![obstacle(WHAT, device, &error)],
         })?;
-        let hpet = Hpet::new(file).map_err(refused("ask which timer of the HPET it got"))?;
-        let hz = request.number("hz");
+        let hpet = HpetDevice::new(file).map_err(refused("ask which timer of the HPET it got"))?;
+        let hz = self.hz();
         let mut timer = Timer { hpet, hz, registers: None, period_ticks: 0, tick_fs: 0 };
-        let from = if request.value("sample") == Some("expiry") {
+        let from = if self.sample() == Sample::Expiry {
             let registers = timer.hpet.registers().map_err(refused("map the HPET's registers"))?;
             let tick_fs = registers.tick_fs().max(1);
             timer.tick_fs = tick_fs as i64;
@@ -108,13 +110,14 @@ impl MeasuringMethod for HpetTimer {
             let point = Point::InterruptHandler(timer.hpet.interrupt_name());
             SampleStart::handler(stamps(&point).map_err(refused("record the event irq_handler_entry"))?)
         };
-        Ok(vec![station(*cpu, timer, 1_000_000_000 / hz as i64, from)])
+        Ok(vec![setup(*cpu, timer, 1_000_000_000 / hz as i64, from)])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::methods::obstacles_of;
 
     #[test]
     fn a_period_has_as_many_ticks_as_in_the_kernels_driver() {
@@ -126,10 +129,7 @@ mod tests {
     fn registers_that_the_kernel_does_not_show_are_named_for_the_sample_that_needs_them() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("proc")).unwrap();
-        let count = |text: &str| {
-            let request = MethodRequest::parse(text).unwrap();
-            HpetTimer.obstacles(root.path(), Some(&request)).len()
-        };
+        let count = |text: &str| obstacles_of(text, root.path()).len();
         assert_eq!((count("hpet"), count("hpet:sample=expiry")), (1, 2));
         std::fs::write(root.path().join("proc/cmdline"), "quiet hpet_mmap=1\n").unwrap();
         assert_eq!(count("hpet:sample=expiry"), 1);

@@ -12,7 +12,7 @@ pub mod keeper;
 mod pending;
 pub mod rtc;
 
-use super::Station;
+use super::ThreadSetup;
 use crate::kernel::event_stamps::{EventStamps, Point};
 use crate::kernel::trace_mount;
 use crate::kernel::{capability, clock};
@@ -20,11 +20,10 @@ use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
 use crate::methods::device::{obstacle, open_below};
 use archive::load::cpu_list;
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
 use pending::Pending;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,11 +83,11 @@ impl SampleStart {
     }
 }
 
-/// A station whose thread reads a device.
-pub fn station(cpu: u32, device: impl Periodic + 'static, period_ns: i64, from: SampleStart) -> Station {
+/// A measuring thread that reads a device.
+pub fn setup(cpu: u32, device: impl Periodic + 'static, period_ns: i64, from: SampleStart) -> ThreadSetup {
     let counts = Arc::<WaiterCounts>::default();
     let reader = Reader { device, period_ns, from, latest_ns: None, counts: counts.clone(), begun: false };
-    Station { counts, ..Station::new(cpu, reader) }
+    ThreadSetup { counts, ..ThreadSetup::new(cpu, reader) }
 }
 
 impl<D: Periodic> Reader<D> {
@@ -193,11 +192,6 @@ pub fn stamps(point: &Point) -> io::Result<EventStamps> {
     EventStamps::open(point, tracing.root(), &cpus)
 }
 
-/// The device that a request names, or the usual one.
-fn device_of(request: Option<&MethodRequest>, usual: &str) -> PathBuf {
-    PathBuf::from(request.and_then(|request| request.value("device")).unwrap_or(usual))
-}
-
 /// What keeps a device from being used.
 fn device_obstacles(what: &str, root: &Path, device: &Path) -> Vec<Obstacle> {
     match open_below(root, device) {
@@ -211,10 +205,8 @@ fn device_obstacles(what: &str, root: &Path, device: &Path) -> Vec<Obstacle> {
     }
 }
 
-/// The rate of the interrupt, if it is above the maximum of users in the file `limit` and this process is one of them.
-fn rate_obstacle(root: &Path, limit: &Path, request: Option<&MethodRequest>, method: Method) -> Option<Obstacle> {
-    let default = MethodRequest::from(method);
-    let hz = request.unwrap_or(&default).number("hz");
+/// A rate of the interrupt, if it is above the maximum of users in the file `limit` and this process is one of them.
+fn rate_obstacle(root: &Path, limit: &Path, hz: u64) -> Option<Obstacle> {
     let most_hz: u64 = std::fs::read_to_string(root.join(limit)).ok()?.trim().parse().ok()?;
     (hz > most_hz && capability::is_missing(root, CAP_SYS_RESOURCE)).then(|| Obstacle {
         kind: ObstacleKind::Right,
@@ -326,13 +318,13 @@ mod tests {
             std::fs::create_dir_all(root.path().join("proc/self")).unwrap();
             std::fs::write(root.path().join("proc/self/status"), format!("CapEff:\t{capabilities:016x}\n")).unwrap();
         };
-        let obstacle = |request: Option<&MethodRequest>| rate_obstacle(root.path(), limit, request, Method::Rtc);
+        let obstacle = |hz| rate_obstacle(root.path(), limit, hz);
         status(0);
-        assert_eq!(obstacle(None), None, "a kernel without the limit");
+        assert_eq!(obstacle(1024), None, "a kernel without the limit");
         std::fs::write(root.path().join(limit), "64\n").unwrap();
-        assert!(obstacle(None).is_some_and(|one| one.kind == ObstacleKind::Right && one.fix.contains("hz=64")));
-        assert_eq!(obstacle(Some(&MethodRequest::parse("rtc:hz=64").unwrap())), None);
+        assert!(obstacle(1024).is_some_and(|one| one.kind == ObstacleKind::Right && one.fix.contains("hz=64")));
+        assert_eq!(obstacle(64), None);
         status(1 << CAP_SYS_RESOURCE);
-        assert_eq!(obstacle(None), None);
+        assert_eq!(obstacle(1024), None);
     }
 }

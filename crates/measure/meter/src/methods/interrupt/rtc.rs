@@ -10,16 +10,17 @@
 //! the meter has ended, in whatever way, and closes it last.
 
 use super::keeper::{Keeper, KeeperLife, let_callback_end};
-use super::{Periodic, SampleStart, device_obstacles, device_of, rate_obstacle, stamps, station};
+use super::{Periodic, SampleStart, device_obstacles, rate_obstacle, setup, stamps};
 use crate::journal::Journal;
 use crate::kernel::event_stamps::Point;
-use crate::kernel::rtc::Rtc;
+use crate::kernel::rtc::Rtc as RtcDevice;
 use crate::kernel::scheduling;
 use crate::methods::device::{obstacle, open_below};
 use crate::methods::error::MethodError;
-use crate::methods::{MeasuringMethod, Site, Station};
+use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
+use archive::method::Method;
+use archive::method::rtc::{Rtc, Sample};
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
 use archive::settings::Policy;
 use std::io;
 use std::path::Path;
@@ -31,10 +32,8 @@ const WHAT: &str = "real-time clock";
 const CALLBACK: Point = Point::Function("rtc_pie_update_irq");
 const PROBES: &str = "sys/bus/event_source/devices/kprobe/type";
 
-pub struct RealTimeClock;
-
 struct Clock {
-    rtc: Rtc,
+    rtc: RtcDevice,
     keeper: KeeperLife,
 }
 
@@ -65,17 +64,17 @@ impl Drop for Clock {
     }
 }
 
-fn from_handler(request: Option<&MethodRequest>) -> bool {
-    request.and_then(|request| request.value("sample")) == Some("interrupt")
+fn device(options: &Rtc) -> &Path {
+    Path::new(options.device().unwrap_or(DEVICE))
 }
 
-impl MeasuringMethod for RealTimeClock {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        let device = device_of(request, DEVICE);
-        let mut obstacles = device_obstacles(WHAT, root, &device);
+impl MeasuringMethod for Rtc {
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
+        let device = device(self);
+        let mut obstacles = device_obstacles(WHAT, root, device);
         let limit = device.file_name().map(|name| Path::new("sys/class/rtc").join(name).join("max_user_freq"));
-        obstacles.extend(limit.and_then(|limit| rate_obstacle(root, &limit, request, Method::Rtc)));
-        if from_handler(request) && !root.join(PROBES).exists() {
+        obstacles.extend(limit.and_then(|limit| rate_obstacle(root, &limit, self.hz())));
+        if self.sample() == Sample::Interrupt && !root.join(PROBES).exists() {
             obstacles.push(Obstacle {
                 kind: ObstacleKind::Kernel,
                 text: "the kernel cannot place probes for perf (CONFIG_KPROBE_EVENTS)".into(),
@@ -85,49 +84,50 @@ impl MeasuringMethod for RealTimeClock {
         obstacles
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let request = site.request();
-        let Some(cpu) = site.measured.first() else { return Ok(Vec::new()) };
-        let device = device_of(Some(request), DEVICE);
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let Some(cpu) = run.measured.first() else { return Ok(Vec::new()) };
+        let device = device(self);
         let refused = |action| move |source| MethodError::Refused { method: Method::Rtc, action, source };
-        let file = open_below(Path::new("/"), &device).map_err(|error| MethodError::Impossible {
+        let file = open_below(Path::new("/"), device).map_err(|error| MethodError::Impossible {
             method: Method::Rtc,
-            obstacles: vec![obstacle(WHAT, &device, &error)],
+            obstacles: vec![obstacle(WHAT, device, &error)],
         })?;
-        let rtc = Rtc::new(file);
-        let hz = request.number("hz");
+        let rtc = RtcDevice::new(file);
+        let hz = self.hz();
         let before_hz = rtc.rate_hz().map_err(refused("read the rate of the periodic interrupt"))?;
         let keeper = Keeper::start(&rtc, before_hz).map_err(refused("start the process that keeps the device open"))?;
         // SampleStart here on the keeper restores the rate, whatever follows.
         rtc.set_rate_hz(hz).map_err(refused("set the rate of the periodic interrupt"))?;
-        let from = match from_handler(Some(request)) {
-            true => SampleStart::handler(stamps(&CALLBACK).map_err(refused("place a probe in rtc_pie_update_irq"))?),
-            false => SampleStart::Expectation { started_ns: 0, periods: 0 },
+        let from = match self.sample() {
+            Sample::Interrupt => {
+                SampleStart::handler(stamps(&CALLBACK).map_err(refused("place a probe in rtc_pie_update_irq"))?)
+            }
+            Sample::Expectation => SampleStart::Expectation { started_ns: 0, periods: 0 },
         };
         // The kernel's period, too, is a whole number of ns.
         let period_ns = 1_000_000_000 / hz as i64;
-        let station = station(*cpu, Clock { rtc, keeper: keeper.life() }, period_ns, from);
+        let setup = setup(*cpu, Clock { rtc, keeper: keeper.life() }, period_ns, from);
         // It lives until the thread has ended, and nothing else needs to be done to end a wait.
         let release = move || _ = keeper.life();
-        Ok(vec![Station { release: Some(Box::new(release)), ..station }])
+        Ok(vec![ThreadSetup { release: Some(Box::new(release)), ..setup }])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::methods::obstacles_of;
 
     #[test]
     fn a_machine_without_a_clock_or_probes_and_a_file_in_place_of_a_clock_are_named() {
         let root = tempfile::tempdir().unwrap();
         let kinds = |text: &str| -> Vec<ObstacleKind> {
-            let request = MethodRequest::parse(text).unwrap();
-            RealTimeClock.obstacles(root.path(), Some(&request)).into_iter().map(|one| one.kind).collect()
+            obstacles_of(text, root.path()).into_iter().map(|one| one.kind).collect()
         };
         assert_eq!(kinds("rtc"), [ObstacleKind::Device]);
         assert_eq!(kinds("rtc:sample=interrupt"), [ObstacleKind::Device, ObstacleKind::Kernel]);
         std::fs::create_dir(root.path().join("dev")).unwrap();
         std::fs::write(root.path().join("dev/rtc0"), "").unwrap();
-        assert!(RealTimeClock.obstacles(root.path(), None)[0].text.contains("no device"));
+        assert!(Rtc::default().obstacles(root.path())[0].text.contains("no device"));
     }
 }

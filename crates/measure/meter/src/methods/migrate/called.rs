@@ -3,7 +3,7 @@
 //! the most urgent of the threads is bound to another CPU before each call, so that it takes the CPU from one that slept there.
 
 use super::super::stimulus::Pace;
-use super::super::{Site, Station};
+use super::super::{RunContext, ThreadSetup};
 use super::{less_urgent, scheduling_of, urgent, work_until};
 use crate::kernel::{clock, scheduling};
 use crate::measure::partner::{Partner, PartnerContext};
@@ -145,32 +145,29 @@ fn call_on_schedule(context: &PartnerContext, calls: &Calls) {
     calls.end();
 }
 
-pub fn stations(site: &Site, work_ns: i64) -> Vec<Station> {
+pub fn setups(run: &RunContext, work_ns: i64) -> Vec<ThreadSetup> {
     let calls = Arc::<Calls>::default();
-    let station = |(at, cpu): (usize, &u32)| {
+    let setup = |(at, cpu): (usize, &u32)| {
         let ending = calls.clone();
-        Station {
-            scheduling: scheduling_of(site, at + 1),
+        ThreadSetup {
+            scheduling: scheduling_of(run, at + 1),
             release: Some(Box::new(move || ending.end())),
-            ..urgent(
-                *cpu,
-                Worker::new(calls.clone(), work_ns, if at == 0 { site.allowed.to_vec() } else { Vec::new() }),
-            )
+            ..urgent(*cpu, Worker::new(calls.clone(), work_ns, if at == 0 { run.allowed.to_vec() } else { Vec::new() }))
         }
     };
-    let mut stations: Vec<Station> = site.allowed.iter().enumerate().map(station).collect();
-    if let Some(first) = stations.first_mut() {
+    let mut setups: Vec<ThreadSetup> = run.allowed.iter().enumerate().map(setup).collect();
+    if let Some(first) = setups.first_mut() {
         let partner = |name: &str, by, body| {
-            let (policy, priority) = less_urgent(site, by);
+            let (policy, priority) = less_urgent(run, by);
             Partner { name: name.into(), cpus: Vec::new(), policy, priority, body }
         };
         let (least, most) = (calls.clone(), calls);
         first.partners = vec![
-            partner("tardy-least", site.allowed.len() + 1, Box::new(move |context| compete(&context, &least, work_ns))),
+            partner("tardy-least", run.allowed.len() + 1, Box::new(move |context| compete(&context, &least, work_ns))),
             partner("tardy-call", 0, Box::new(move |context| call_on_schedule(&context, &most))),
         ];
     }
-    stations
+    setups
 }
 
 #[cfg(test)]

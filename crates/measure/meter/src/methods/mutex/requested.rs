@@ -7,8 +7,8 @@
 //!
 //! After the sample each thread takes back its mutex, in an order that two flags keep, before the measuring thread sleeps.
 
-use super::super::stimulus::{self, Post, Receive, Received, Requested};
-use super::super::{Site, Station};
+use super::super::stimulus::{self, PartnerPlace, Post, Receive, Received, Requested};
+use super::super::{RunContext, ThreadSetup};
 use crate::kernel::mutex::RawMutex;
 use crate::kernel::wait_flag::WaitFlag;
 use std::io;
@@ -110,7 +110,7 @@ impl Receive for Asked {
     }
 }
 
-pub fn station(site: &Site, cpu: u32, inherits_priority: bool) -> io::Result<Station> {
+pub fn setup(run: &RunContext, cpu: u32, place: PartnerPlace, inherits_priority: bool) -> io::Result<ThreadSetup> {
     let mutexes = Arc::new(Mutexes {
         stimulus: RawMutex::new(inherits_priority)?,
         request: RawMutex::new(inherits_priority)?,
@@ -123,5 +123,5 @@ pub fn station(site: &Site, cpu: u32, inherits_priority: bool) -> io::Result<Sta
         request: Arc::new(Request(mutexes.clone())),
         asked: Asked { mutexes, asked: false },
     };
-    Ok(stimulus::requested_station(site, cpu, hand_over))
+    Ok(stimulus::requested_setup(run, cpu, place, hand_over))
 }

@@ -1,12 +1,11 @@
 //! The answering side of a wire: threads that read a stimulus, pass it on, and write the answer.
 
 use super::super::stimulus::{LOST_NS, PartnerPlace};
-use super::super::{Release, Site, Station};
+use super::super::{Release, ThreadSetup};
 use super::{Input, Output, Reading};
 use crate::kernel::clock;
 use crate::measure::partner::{Partner, PartnerContext};
 use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
-use archive::method::MethodRequest;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -26,8 +25,8 @@ pub struct Answering {
 }
 
 impl Answering {
-    pub fn of(request: &MethodRequest) -> Self {
-        Self { hops: request.number("hops"), delay_ns: request.number("delay_us") as i64 * 1_000 }
+    pub fn new(hops: u64, delay_us: u64) -> Self {
+        Self { hops, delay_ns: delay_us as i64 * 1_000 }
     }
 }
 
@@ -47,15 +46,19 @@ pub fn threads(
     Ok(threads)
 }
 
-/// A station for a stimulus of another machine. Its measuring thread writes the answer, and a sample is how long the
+/// A measuring thread that answers the stimuli of another machine. It writes the answer, and a sample is how long the
 /// number was on this machine: from the kernel's time stamp of the stimulus, or without one from the instant at which the
 /// first thread has read it, until the answer is written.
 ///
 /// # Errors
 /// When there are no descriptors left for the pipes between the threads.
-pub fn station(site: &Site, cpu: u32, input: Box<dyn Input>, output: Box<dyn Output>) -> io::Result<Station> {
-    let answering = Answering::of(site.request());
-    let place = PartnerPlace::of(site, cpu);
+pub fn setup(
+    cpu: u32,
+    input: Box<dyn Input>,
+    output: Box<dyn Output>,
+    answering: Answering,
+    place: PartnerPlace,
+) -> io::Result<ThreadSetup> {
     let arrivals = Arc::<Arrivals>::default();
     let (partners, input) = hops(input, answering, place, Some(arrivals.clone()))?;
     let delay_ns = if answering.hops == 0 { answering.delay_ns } else { 0 };
@@ -65,7 +68,7 @@ pub fn station(site: &Site, cpu: u32, input: Box<dyn Input>, output: Box<dyn Out
     let waiter =
         Residence { input, output, arrivals, first, delay_ns, over: over.clone(), counts: counts.clone(), any: false };
     let release: Release = Box::new(move || over.store(true, Relaxed));
-    Ok(Station { counts, partners, release: Some(release), ..Station::new(cpu, waiter) })
+    Ok(ThreadSetup { counts, partners, release: Some(release), ..ThreadSetup::new(cpu, waiter) })
 }
 
 /// When each number arrived on this machine.

@@ -1,14 +1,17 @@
 //! `ethernet`: a raw frame and its answer, without a network layer above the driver.
 
-use super::{Input, Output, Reading, Role, Stretch, Wires, answering};
+use super::answering::{self, Answering};
+use super::{Input, Output, Reading, Stretch, Wires};
 use crate::journal::Journal;
 use crate::kernel::datagram::{self, Datagram};
 use crate::kernel::packet::{HEADER_BYTES, PacketSocket};
 use crate::kernel::{capability, clock};
 use crate::methods::error::MethodError;
-use crate::methods::{MeasuringMethod, Site, Station};
+use crate::methods::stimulus::PartnerPlace;
+use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
+use archive::method::ethernet::{Ethernet, Sample};
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
+use archive::method::{Method, Role};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -23,8 +26,6 @@ const BROADCAST: [u8; 6] = [0xff; 6];
 /// So often a wait for a frame ends to see whether the run is over.
 const LOOK: Duration = Duration::from_millis(100);
 const CAP_NET_RAW: u32 = 13;
-
-pub struct Ethernet;
 
 /// Distinguishes the frames of a run from those of others on the same wire; an end that answers adopts that of the stimulus.
 type Key = Arc<AtomicU16>;
@@ -84,48 +85,48 @@ fn interface(below: &Path, name: &str) -> io::Result<(u32, [u8; 6])> {
     Ok((number, address))
 }
 
-fn near_name(request: &MethodRequest) -> &str {
-    request.value("interface").unwrap_or("lo")
+fn near_name(options: &Ethernet) -> &str {
+    options.interface().unwrap_or("lo")
 }
 
-fn far_name(request: &MethodRequest) -> &str {
-    request.value("far").unwrap_or_else(|| near_name(request))
+fn far_name(options: &Ethernet) -> &str {
+    options.far().unwrap_or_else(|| near_name(options))
 }
 
-fn stretch(request: &MethodRequest) -> Stretch {
-    if request.value("sample") == Some("arrival") { Stretch::Arrival } else { Stretch::RoundTrip }
-}
-
-fn station(site: &Site, cpu: u32) -> io::Result<Station> {
-    let request = site.request();
+fn setup(options: &Ethernet, cpu: u32, place: PartnerPlace) -> io::Result<ThreadSetup> {
     let key = Key::new(AtomicU16::new(clock::monotonic_ns() as u16));
-    let near = || end(near_name(request), ANSWER_TYPE, STIMULUS_TYPE, &key, false);
+    let near = || end(near_name(options), ANSWER_TYPE, STIMULUS_TYPE, &key, false);
     let far = |name, adopts| end(name, STIMULUS_TYPE, ANSWER_TYPE, &key, adopts);
-    match Role::of(request) {
-        Role::Answer => {
-            let (input, output) = far(near_name(request), true)?;
-            answering::station(site, cpu, input, output)
+    let answering = Answering::new(options.hops(), options.delay_us());
+    let stretch = match options.sample() {
+        Sample::Arrival => Stretch::Arrival,
+        Sample::RoundTrip | Sample::OneWay => Stretch::RoundTrip,
+    };
+    match (options.role(), options.sample()) {
+        (Role::Answer, _) => {
+            let (input, output) = far(near_name(options), true)?;
+            answering::setup(cpu, input, output, answering, place)
         }
-        Role::Stimulus => {
+        (Role::Stimulus, _) => {
             let (input, output) = near()?;
-            Ok(super::stimulating(site, cpu, output, input, stretch(request)))
+            Ok(super::stimulating(cpu, output, input, stretch, place))
         }
-        Role::Both if request.value("sample") == Some("one-way") => {
-            let ((_, output), (input, _)) = (near()?, far(far_name(request), false)?);
-            Ok(super::stimulating(site, cpu, output, input, Stretch::RoundTrip))
+        (Role::Both, Sample::OneWay) => {
+            let ((_, output), (input, _)) = (near()?, far(far_name(options), false)?);
+            Ok(super::stimulating(cpu, output, input, stretch, place))
         }
-        Role::Both => {
-            let ((answer, stimulus), (input, output)) = (near()?, far(far_name(request), false)?);
+        (Role::Both, Sample::RoundTrip | Sample::Arrival) => {
+            let ((answer, stimulus), (input, output)) = (near()?, far(far_name(options), false)?);
             let wires = Wires { stimulus, answer, far: (input, output) };
-            super::station(site, cpu, wires, stretch(request))
+            super::setup(cpu, wires, stretch, answering, place)
         }
     }
 }
 
 /// The interfaces of this run, each once.
-fn names(request: &MethodRequest) -> Vec<&str> {
-    let mut names = vec![near_name(request)];
-    names.extend(Some(far_name(request)).filter(|far| Role::of(request) == Role::Both && *far != names[0]));
+fn names(options: &Ethernet) -> Vec<&str> {
+    let mut names = vec![near_name(options)];
+    names.extend(Some(far_name(options)).filter(|far| options.role() == Role::Both && *far != names[0]));
     names
 }
 
@@ -160,9 +161,7 @@ fn of_interface(root: &Path, name: &str) -> Option<Obstacle> {
 }
 
 impl MeasuringMethod for Ethernet {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        let default = MethodRequest::from(Method::Ethernet);
-        let request = request.unwrap_or(&default);
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let mut obstacles = Vec::new();
         if !root.join("proc/net/packet").exists() {
             obstacles.push(Obstacle {
@@ -178,39 +177,41 @@ impl MeasuringMethod for Ethernet {
                 fix: "run as root, or `setcap cap_net_raw,cap_sys_nice,cap_ipc_lock+ep tardy-meter`".into(),
             });
         }
-        if Role::of(request) != Role::Both && request.value("interface").is_none() {
+        if self.role() != Role::Both && self.interface().is_none() {
             obstacles.push(Obstacle {
                 kind: ObstacleKind::Wiring,
                 text: "no interface is named that leads to the other machine".into(),
                 fix: "add interface=eth0".into(),
             });
         }
-        if Role::of(request) != Role::Both && request.value("sample") == Some("one-way") {
+        if self.role() != Role::Both && self.sample() == Sample::OneWay {
             obstacles.push(Obstacle {
                 kind: ObstacleKind::Wiring,
                 text: "one way has two ends, and only those of one machine have one clock".into(),
                 fix: "use role=both with interface= and far=, or sample=round-trip".into(),
             });
         }
-        let found = names(request).into_iter().filter_map(|name| of_interface(root, name));
+        let found = names(self).into_iter().filter_map(|name| of_interface(root, name));
         // One that is down has no link before the run.
-        obstacles.extend(found.filter(|one| one.kind != ObstacleKind::Wiring || !request.is_set("up")));
+        obstacles.extend(found.filter(|one| one.kind != ObstacleKind::Wiring || !self.up()));
         obstacles
     }
 
-    fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        if site.request().is_set("up") {
-            names(site.request()).into_iter().try_for_each(|name| set_up(name, journal))?;
+    fn open(&self, run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        if self.up() {
+            names(self).into_iter().try_for_each(|name| set_up(name, journal))?;
         }
         let refused = |source| MethodError::Refused { method: Method::Ethernet, action: "open raw sockets", source };
         // One wire, so one thread.
-        super::cpu_of_wire(site).into_iter().map(|cpu| station(site, cpu).map_err(refused)).collect()
+        let setup = |cpu| setup(self, cpu, PartnerPlace::of(run, cpu, self.partner())).map_err(refused);
+        super::cpu_of_wire(run, self.role()).into_iter().map(setup).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::methods::obstacles_of;
 
     /// Files of a machine with these interfaces, and whether each has a link.
     fn machine(interfaces: &[(&str, bool)]) -> tempfile::TempDir {
@@ -230,11 +231,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         let root = machine(&[("lo", true), ("up", true), ("down", false)]);
-        let kinds = |text: &str| {
-            let request = MethodRequest::parse(text).unwrap();
-            let obstacles = Ethernet.obstacles(root.path(), Some(&request));
-            obstacles.into_iter().map(|one| one.kind).collect::<Vec<_>>()
-        };
+        let kinds = |text: &str| obstacles_of(text, root.path()).into_iter().map(|one| one.kind).collect::<Vec<_>>();
         assert_eq!(kinds("ethernet"), []);
         assert_eq!(kinds("ethernet:interface=up,far=lo"), []);
         assert_eq!(kinds("ethernet:role=answer"), [ObstacleKind::Wiring]);

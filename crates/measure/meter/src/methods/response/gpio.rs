@@ -1,22 +1,23 @@
 //! `gpio`: an edge on one line and its answer on another, with the kernel's time stamps of the edges.
 
+use super::Stretch;
+use super::answering::{self, Answering};
 use super::unnumbered::{self, Edge, Edges, Pulses, readable};
-use super::{Role, Stretch, answering};
 use crate::journal::Journal;
 use crate::kernel::gpio::Line;
 use crate::methods::device;
 use crate::methods::error::MethodError;
-use crate::methods::{MeasuringMethod, Site, Station};
+use crate::methods::stimulus::PartnerPlace;
+use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
+use archive::method::gpio::{self, Gpio, Sample};
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
+use archive::method::{Method, WiredRole};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const CHIP: &str = "/dev/gpiochip0";
-
-pub struct Gpio;
 
 /// What a line that answers needs; a test has no GPIO chip.
 trait Level: Send + Sync {
@@ -95,83 +96,87 @@ impl<L: Level> Pulses for Arc<Pulsed<L>> {
     }
 }
 
-fn chip(request: &MethodRequest) -> &str {
-    request.value("chip").unwrap_or(CHIP)
+fn chip(options: &Gpio) -> &Path {
+    Path::new(options.chip().unwrap_or(CHIP))
 }
 
-fn station(site: &Site, cpu: u32) -> io::Result<Station> {
-    let request = site.request();
-    let chip = Path::new(chip(request));
-    let line = Line::input(chip, request.number("in") as u32)?;
-    let (answer, high) = (Line::output(chip, request.number("out") as u32)?, AtomicBool::new(false));
-    let rising = match request.value("edge") {
-        Some("rising") => Some(true),
-        Some("falling") => Some(false),
-        _ => None,
-    };
-    if Role::of(request) == Role::Answer {
-        let (input, output) = match rising {
-            None => unnumbered::answering(Watched { line, direction: None }, Toggled { line: answer, high }),
-            Some(rising) => {
-                let answer = Arc::new(Pulsed { line: answer, high });
-                let direction = Some(OneDirection { rising, answer: answer.clone() });
-                unnumbered::answering(Watched { line, direction }, answer)
-            }
+fn setup(options: &Gpio, cpu: u32, place: PartnerPlace) -> io::Result<ThreadSetup> {
+    let chip = chip(options);
+    let line = Line::input(chip, options.r#in() as u32)?;
+    let (answer, high) = (Line::output(chip, options.out() as u32)?, AtomicBool::new(false));
+    if options.role() == WiredRole::Stimulus {
+        let stretch = match options.sample() {
+            Sample::Arrival => Stretch::Arrival,
+            Sample::RoundTrip => Stretch::RoundTrip,
         };
-        return answering::station(site, cpu, input, output);
+        let edges = Watched { line, direction: None };
+        let (input, output) = unnumbered::stimulating(edges, Toggled { line: answer, high });
+        return Ok(super::stimulating(cpu, output, input, stretch, place));
     }
-    let (edges, toggled) = (Watched { line, direction: None }, Toggled { line: answer, high });
-    let stretch = match request.value("sample") {
-        Some("arrival") => Stretch::Arrival,
-        _ => Stretch::RoundTrip,
+    let rising = match options.edge() {
+        gpio::Edge::Rising => Some(true),
+        gpio::Edge::Falling => Some(false),
+        gpio::Edge::Both => None,
     };
-    let (input, output) = unnumbered::stimulating(edges, toggled);
-    Ok(super::stimulating(site, cpu, output, input, stretch))
+    let (input, output) = match rising {
+        None => unnumbered::answering(Watched { line, direction: None }, Toggled { line: answer, high }),
+        Some(rising) => {
+            let answer = Arc::new(Pulsed { line: answer, high });
+            let direction = Some(OneDirection { rising, answer: answer.clone() });
+            unnumbered::answering(Watched { line, direction }, answer)
+        }
+    };
+    answering::setup(cpu, input, output, Answering::new(options.hops(), options.delay_us()), place)
+}
+
+/// What keeps a chip from being opened.
+fn of_chip(root: &Path, chip: &Path) -> Vec<Obstacle> {
+    match device::open_below(root, chip) {
+        Ok(_) => Vec::new(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => vec![Obstacle {
+            kind: ObstacleKind::Device,
+            text: format!("there are no GPIO lines ({})", chip.display()),
+            fix: "`modprobe gpio-sim` makes a simulated one where the kernel has it; chip= names another one".into(),
+        }],
+        Err(error) => vec![device::obstacle("GPIO chip", chip, &error)],
+    }
 }
 
 impl MeasuringMethod for Gpio {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        let chip = request.map_or(CHIP, chip);
-        let obstacle = |kind, text, fix: &str| vec![Obstacle { kind, text, fix: fix.into() }];
-        let opened = device::open_below(root, Path::new(chip));
-        if opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-            let fix = "`modprobe gpio-sim` makes a simulated one where the kernel has it; chip= names another one";
-            return obstacle(ObstacleKind::Device, format!("there are no GPIO lines ({chip})"), fix);
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
+        let obstacle =
+            |text: &str, fix: &str| vec![Obstacle { kind: ObstacleKind::Wiring, text: text.into(), fix: fix.into() }];
+        let of_chip = of_chip(root, chip(self));
+        if !of_chip.is_empty() {
+            return of_chip;
         }
-        if let Err(error) = opened {
-            return vec![device::obstacle("GPIO chip", Path::new(chip), &error)];
+        if self.edge.is_some() && self.role() != WiredRole::Answer {
+            return obstacle("edge= is for role=answer", "leave out edge=, or answer with role=answer");
         }
         // Which lines are wired is known to the user alone.
-        let wired = |request: &MethodRequest| request.is_set("in") && request.is_set("out");
-        if request.is_some_and(|request| request.is_set("edge") && Role::of(request) != Role::Answer) {
-            let text = "edge= is for role=answer".to_owned();
-            return obstacle(ObstacleKind::Wiring, text, "leave out edge=, or answer with role=answer");
-        }
-        if request.is_some_and(wired) {
+        if self.r#in.is_some() && self.out.is_some() {
             return Vec::new();
         }
-        let text = "no lines are named for stimulus and answer".to_owned();
-        obstacle(ObstacleKind::Wiring, text, "add in=LINE,out=LINE; `gpioinfo` lists the lines")
+        obstacle("no lines are named for stimulus and answer", "add in=LINE,out=LINE; `gpioinfo` lists the lines")
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
         let refused = |source| MethodError::Refused { method: Method::Gpio, action: "take the GPIO lines", source };
         // One wire, so one thread.
-        super::cpu_of_wire(site).into_iter().map(|cpu| station(site, cpu).map_err(refused)).collect()
+        let setup = |cpu| setup(self, cpu, PartnerPlace::of(run, cpu, self.partner())).map_err(refused);
+        super::cpu_of_wire(run, self.role().into()).into_iter().map(setup).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::methods::obstacles_of;
 
     #[test]
     fn lines_are_named_by_the_user() {
         let root = tempfile::tempdir().unwrap();
-        let kinds = |text: &str| {
-            let request = MethodRequest::parse(text).unwrap();
-            Gpio.obstacles(root.path(), Some(&request)).into_iter().map(|one| one.kind).collect::<Vec<_>>()
-        };
+        let kinds = |text: &str| obstacles_of(text, root.path()).into_iter().map(|one| one.kind).collect::<Vec<_>>();
         assert_eq!(kinds("gpio:in=0,out=1"), [ObstacleKind::Device]);
         std::fs::create_dir(root.path().join("dev")).unwrap();
         std::fs::write(root.path().join("dev/gpiochip0"), "").unwrap();

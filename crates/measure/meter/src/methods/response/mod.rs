@@ -18,9 +18,9 @@ pub mod udp;
 mod unnumbered;
 
 use super::stimulus::{self, Exchange, PartnerPlace, Post, Receive, Received};
-use super::{Site, Station};
+use super::{RunContext, ThreadSetup};
 use answering::Answering;
-use archive::method::MethodRequest;
+use archive::method::Role;
 use std::io;
 use std::sync::Arc;
 
@@ -54,33 +54,12 @@ pub enum Stretch {
     Arrival,
 }
 
-/// The ends of a wire that a run has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Both, on one machine.
-    Both,
-    /// The one that gives the stimulus and sees the answer.
-    Stimulus,
-    /// The one that answers the stimulus of another machine.
-    Answer,
-}
-
-impl Role {
-    pub fn of(request: &MethodRequest) -> Self {
-        match request.value("role") {
-            Some("stimulus") => Self::Stimulus,
-            Some("answer") => Self::Answer,
-            _ => Self::Both,
-        }
-    }
-}
-
 /// The CPU of a method with one wire, and so with one thread. Two ends on one machine, each with a meter of its own, use different
 /// CPUs where there are several.
-fn cpu_of_wire(site: &Site) -> Option<u32> {
-    match Role::of(site.request()) {
-        Role::Stimulus => site.measured.last().copied(),
-        Role::Both | Role::Answer => site.measured.first().copied(),
+fn cpu_of_wire(run: &RunContext, role: Role) -> Option<u32> {
+    match role {
+        Role::Stimulus => run.measured.last().copied(),
+        Role::Both | Role::Answer => run.measured.first().copied(),
     }
 }
 
@@ -129,20 +108,31 @@ impl Receive for Awaiting {
 ///
 /// # Errors
 /// When there are no descriptors left for the pipes between the answering threads.
-pub fn station(site: &Site, cpu: u32, wires: Wires, stretch: Stretch) -> io::Result<Station> {
-    let place = PartnerPlace::of(site, cpu);
-    let mut station = stimulating(site, cpu, wires.stimulus, wires.answer, stretch);
+pub fn setup(
+    cpu: u32,
+    wires: Wires,
+    stretch: Stretch,
+    answering: Answering,
+    place: PartnerPlace,
+) -> io::Result<ThreadSetup> {
+    let mut setup = stimulating(cpu, wires.stimulus, wires.answer, stretch, place);
     let (input, output) = wires.far;
-    station.partners.extend(answering::threads(input, output, Answering::of(site.request()), place)?);
-    Ok(station)
+    setup.partners.extend(answering::threads(input, output, answering, place)?);
+    Ok(setup)
 }
 
 /// The same for a stimulus that another machine answers.
-pub fn stimulating(site: &Site, cpu: u32, output: Box<dyn Output>, input: Box<dyn Input>, stretch: Stretch) -> Station {
+pub fn stimulating(
+    cpu: u32,
+    output: Box<dyn Output>,
+    input: Box<dyn Input>,
+    stretch: Stretch,
+    place: PartnerPlace,
+) -> ThreadSetup {
     let exchange = Arc::<Exchange>::default();
     let stimulating = Stimulating { output, exchange: exchange.clone() };
     let awaiting = Awaiting { input, exchange: exchange.clone(), stretch };
-    stimulus::station_with(exchange, cpu, PartnerPlace::of(site, cpu), Arc::new(stimulating), awaiting)
+    stimulus::setup_with(exchange, cpu, place, Arc::new(stimulating), awaiting)
 }
 
 #[cfg(test)]
@@ -198,10 +188,10 @@ mod tests {
         let stimulating = Stimulating { output, exchange: exchange.clone() };
         let input = Box::new(ChannelInput(near_input));
         let awaiting = Awaiting { input, exchange: exchange.clone(), stretch: Stretch::RoundTrip };
-        let mut station = stimulus::station_with(exchange, 0, place, Arc::new(stimulating), awaiting);
+        let mut setup = stimulus::setup_with(exchange, 0, place, Arc::new(stimulating), awaiting);
         let far: (Box<dyn Input>, Box<dyn Output>) =
             (Box::new(ChannelInput(far_input)), Box::new(ChannelOutput(far_output, copies)));
-        station.partners.extend(answering::threads(far.0, far.1, answering, place).unwrap());
+        setup.partners.extend(answering::threads(far.0, far.1, answering, place).unwrap());
         let schedule = Schedule {
             interval_ns: 2 * MS,
             dither: None,
@@ -218,20 +208,20 @@ mod tests {
             let context = PartnerContext { schedule, stop: stop.clone() };
             std::thread::spawn(move || (partner.body)(context))
         };
-        let threads: Vec<_> = station.partners.into_iter().map(start).collect();
+        let threads: Vec<_> = setup.partners.into_iter().map(start).collect();
         let mut latencies_ns = Vec::new();
         loop {
-            match station.waiter.wait(0) {
+            match setup.waiter.wait(0) {
                 Arrival::Answer { given_ns, seen_ns, .. } => latencies_ns.push(seen_ns - given_ns),
                 Arrival::Ended { .. } => break,
                 other => panic!("{other:?}"),
             }
         }
         stop.store(true, Relaxed);
-        drop((station.waiter, station.release));
+        drop((setup.waiter, setup.release));
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         latencies_ns.sort_unstable();
-        let (unanswered, stray) = (station.counts.unanswered.load(Relaxed), station.counts.stray.load(Relaxed));
+        let (unanswered, stray) = (setup.counts.unanswered.load(Relaxed), setup.counts.stray.load(Relaxed));
         Counted { latencies_ns, unanswered, stray }
     }
 

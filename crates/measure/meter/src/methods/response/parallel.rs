@@ -1,23 +1,24 @@
 //! `parallel`: a strobe on a parallel port and the interrupt that answers it (lpptest).
 
+use super::Stretch;
+use super::answering::{self, Answering};
 use super::unnumbered::{self, Edge, Edges, Pulses, readable};
-use super::{Role, Stretch, answering};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::kernel::parallel_port::ParallelPort;
 use crate::methods::device;
 use crate::methods::error::MethodError;
-use crate::methods::{MeasuringMethod, Site, Station};
+use crate::methods::stimulus::PartnerPlace;
+use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
+use archive::method::parallel::Parallel;
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
+use archive::method::{Method, WiredRole};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 const PORT: &str = "/dev/parport0";
-
-pub struct Parallel;
 
 /// Where edges come in.
 struct Interrupts {
@@ -81,47 +82,51 @@ impl Pulses for Strobe {
     }
 }
 
-fn name(request: &MethodRequest) -> &str {
-    request.value("port").unwrap_or(PORT)
+fn name(options: &Parallel) -> &Path {
+    Path::new(options.port().unwrap_or(PORT))
 }
 
-fn station(site: &Site, cpu: u32) -> io::Result<Station> {
-    let request = site.request();
-    let port = Arc::new(ParallelPort::claim(Path::new(name(request)))?);
+fn setup(options: &Parallel, cpu: u32, place: PartnerPlace) -> io::Result<ThreadSetup> {
+    let port = Arc::new(ParallelPort::claim(name(options))?);
     port.take_interrupts()?;
-    let echo = Echo { within_ns: request.number("echo_us") as i64 * 1_000, until_ns: Arc::default() };
+    let echo = Echo { within_ns: options.echo_us() as i64 * 1_000, until_ns: Arc::default() };
     let interrupts = Interrupts { port: port.clone(), left: 0, echo: echo.clone() };
     let strobe = Strobe { port, echo };
-    if Role::of(request) == Role::Answer {
-        let (input, output) = unnumbered::answering(interrupts, strobe);
-        return answering::station(site, cpu, input, output);
+    match options.role() {
+        WiredRole::Answer => {
+            let (input, output) = unnumbered::answering(interrupts, strobe);
+            answering::setup(cpu, input, output, Answering::new(options.hops(), options.delay_us()), place)
+        }
+        WiredRole::Stimulus => {
+            let (input, output) = unnumbered::stimulating(interrupts, strobe);
+            Ok(super::stimulating(cpu, output, input, Stretch::RoundTrip, place))
+        }
     }
-    let (input, output) = unnumbered::stimulating(interrupts, strobe);
-    Ok(super::stimulating(site, cpu, output, input, Stretch::RoundTrip))
 }
 
 impl MeasuringMethod for Parallel {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let obstacle = |kind, text: String, fix: &str| vec![Obstacle { kind, text, fix: fix.into() }];
-        let name = request.map_or(PORT, name);
-        match device::open_below(root, Path::new(name)) {
+        let name = name(self);
+        match device::open_below(root, name) {
             Ok(_) => return Vec::new(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return vec![device::obstacle("parallel port", Path::new(name), &error)],
+            Err(error) => return vec![device::obstacle("parallel port", name, &error)],
         }
         if root.join("proc/sys/dev/parport").exists() {
-            let text = format!("there is no {name}, although the kernel has parallel ports");
+            let text = format!("there is no {}, although the kernel has parallel ports", name.display());
             return obstacle(ObstacleKind::Module, text, "modprobe ppdev");
         }
-        let text = format!("there is no parallel port ({name})");
+        let text = format!("there is no parallel port ({})", name.display());
         obstacle(ObstacleKind::Device, text, "where the machine has one: modprobe parport_pc; modprobe ppdev")
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
         let refused =
             |source| MethodError::Refused { method: Method::Parallel, action: "claim the parallel port", source };
         // One wire, so one thread.
-        super::cpu_of_wire(site).into_iter().map(|cpu| station(site, cpu).map_err(refused)).collect()
+        let setup = |cpu| setup(self, cpu, PartnerPlace::of(run, cpu, self.partner())).map_err(refused);
+        super::cpu_of_wire(run, self.role().into()).into_iter().map(setup).collect()
     }
 }
 
@@ -132,7 +137,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         let root = tempfile::tempdir().unwrap();
-        let kinds = || Parallel.obstacles(root.path(), None).into_iter().map(|one| one.kind).collect::<Vec<_>>();
+        let kinds = || Parallel::default().obstacles(root.path()).into_iter().map(|one| one.kind).collect::<Vec<_>>();
         assert_eq!(kinds(), [ObstacleKind::Device]);
         std::fs::create_dir_all(root.path().join("proc/sys/dev/parport")).unwrap();
         assert_eq!(kinds(), [ObstacleKind::Module]);

@@ -1,13 +1,16 @@
 //! `serial`: a byte on a serial line and its answer. Woerner's method, over a port or over a pair of pseudo-terminals.
 
-use super::{Input, Output, Reading, Role, Stretch, Wires, answering};
+use super::answering::{self, Answering};
+use super::{Input, Output, Reading, Stretch, Wires};
 use crate::journal::{Entry, Journal};
 use crate::kernel::{pty, serial_port};
 use crate::methods::device;
 use crate::methods::error::MethodError;
-use crate::methods::{MeasuringMethod, Site, Station};
+use crate::methods::stimulus::PartnerPlace;
+use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
+use archive::method::serial::Serial;
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
+use archive::method::{Method, Role};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Access, access};
 use rustix::io::{Errno, ioctl_fionbio};
@@ -23,8 +26,6 @@ use std::sync::Arc;
 
 /// So often a wait for a byte ends to see whether the run is over.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-
-pub struct Serial;
 
 /// One end of the line. A write does not wait for room: a machine that reads nothing would keep the thread.
 struct End(Arc<File>);
@@ -73,26 +74,30 @@ fn refused(action: &'static str) -> impl Fn(io::Error) -> MethodError {
     move |source| MethodError::Refused { method: Method::Serial, action, source }
 }
 
-fn both_ends(site: &Site, cpu: u32) -> Result<Station, MethodError> {
+fn answering(options: &Serial) -> Answering {
+    Answering::new(options.hops(), options.delay_us())
+}
+
+fn both_ends(options: &Serial, cpu: u32, place: PartnerPlace) -> Result<ThreadSetup, MethodError> {
     let refused = refused("open pseudo-terminals");
     let (near, far) = line().map_err(&refused)?;
     let end = |line: &Arc<File>| End::of(line).map_err(&refused).map(Box::new);
     let wires = Wires { stimulus: end(&near)?, answer: end(&near)?, far: (end(&far)?, end(&far)?) };
-    super::station(site, cpu, wires, Stretch::RoundTrip).map_err(refused)
+    super::setup(cpu, wires, Stretch::RoundTrip, answering(options), place).map_err(refused)
 }
 
-fn one_end(site: &Site, cpu: u32, role: Role, journal: &mut Journal) -> Result<Station, MethodError> {
-    let path = Path::new(site.request().value("port").unwrap_or_default());
+fn one_end(options: &Serial, cpu: u32, place: PartnerPlace, journal: &mut Journal) -> Result<ThreadSetup, MethodError> {
+    let path = Path::new(options.port().unwrap_or_default());
     let end = Arc::new(if is_socket(path) {
         File::from(OwnedFd::from(UnixStream::connect(path).map_err(refused("connect to the socket of the port"))?))
     } else {
-        port(path, site.request().number("baud") as u32, journal)?
+        port(path, options.baud() as u32, journal)?
     });
     let half = || End::of(&end).map_err(refused("set the port up")).map(Box::new);
     let (input, output) = (half()?, half()?);
-    match role {
-        Role::Answer => answering::station(site, cpu, input, output).map_err(refused("make pipes")),
-        _ => Ok(super::stimulating(site, cpu, output, input, Stretch::RoundTrip)),
+    match options.role() {
+        Role::Answer => answering::setup(cpu, input, output, answering(options), place).map_err(refused("make pipes")),
+        _ => Ok(super::stimulating(cpu, output, input, Stretch::RoundTrip, place)),
     }
 }
 
@@ -131,10 +136,9 @@ fn no_terminals(error: &io::Error) -> Vec<Obstacle> {
 }
 
 impl MeasuringMethod for Serial {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        let (role, port) = (request.map_or(Role::Both, Role::of), request.and_then(|request| request.value("port")));
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let obstacle = |kind, text: String, fix: &str| vec![Obstacle { kind, text, fix: fix.into() }];
-        match (role, port) {
+        match (self.role(), self.port()) {
             (Role::Both, None) => match pty::open_below(root) {
                 Ok(_) => Vec::new(),
                 Err(error) => no_terminals(&error),
@@ -164,11 +168,15 @@ impl MeasuringMethod for Serial {
         }
     }
 
-    fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        match Role::of(site.request()) {
-            Role::Both => site.measured.iter().map(|cpu| both_ends(site, *cpu)).collect(),
+    fn open(&self, run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let place = |cpu| PartnerPlace::of(run, cpu, self.partner());
+        match self.role() {
+            Role::Both => run.measured.iter().map(|cpu| both_ends(self, *cpu, place(*cpu))).collect(),
             // One wire, so one thread.
-            role => super::cpu_of_wire(site).into_iter().map(|cpu| one_end(site, cpu, role, journal)).collect(),
+            role => {
+                let setup = |cpu| one_end(self, cpu, place(cpu), journal);
+                super::cpu_of_wire(run, role).into_iter().map(setup).collect()
+            }
         }
     }
 }
@@ -176,6 +184,7 @@ impl MeasuringMethod for Serial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::methods::obstacles_of;
 
     #[test]
     fn every_byte_passes_as_it_is_in_both_directions() {
@@ -209,10 +218,7 @@ mod tests {
     fn what_a_role_lacks_is_named() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("dev")).unwrap();
-        let kinds = |text: &str| {
-            let request = MethodRequest::parse(text).unwrap();
-            Serial.obstacles(root.path(), Some(&request)).into_iter().map(|one| one.kind).collect::<Vec<_>>()
-        };
+        let kinds = |text: &str| obstacles_of(text, root.path()).into_iter().map(|one| one.kind).collect::<Vec<_>>();
         assert_eq!(kinds("serial"), [ObstacleKind::Device]);
         assert_eq!(kinds("serial:role=answer"), [ObstacleKind::Wiring]);
         assert_eq!(kinds("serial:port=/dev/ttyS1"), [ObstacleKind::Wiring]);

@@ -2,13 +2,16 @@
 
 mod remote;
 
-use super::{Input, Output, Reading, Role, Stretch, Wires, answering};
+use super::answering::{self, Answering};
+use super::{Input, Output, Reading, Stretch, Wires};
 use crate::journal::Journal;
 use crate::kernel::datagram::{self, Datagram};
 use crate::methods::error::MethodError;
-use crate::methods::{MeasuringMethod, Site, Station};
+use crate::methods::stimulus::PartnerPlace;
+use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
+use archive::method::udp::{Sample, Udp};
+use archive::method::{Method, Role};
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
@@ -17,8 +20,6 @@ use std::time::Duration;
 
 /// So often a wait for a datagram ends to see whether the run is over.
 const LOOK: Duration = Duration::from_millis(100);
-
-pub struct Udp;
 
 struct Socket {
     socket: Arc<UdpSocket>,
@@ -62,37 +63,44 @@ pub(super) fn loop_back_is_unreachable(root: &Path) -> bool {
     root == Path::new("/") && pair().is_err_and(unreachable)
 }
 
-fn stretch(request: &MethodRequest) -> Stretch {
-    if request.value("sample") == Some("arrival") { Stretch::Arrival } else { Stretch::RoundTrip }
-}
-
-/// One end, with another machine behind the network.
-fn one_end(site: &Site, cpu: u32, role: Role) -> io::Result<Station> {
-    let (input, output) = halves(site.request(), role)?;
-    match role {
-        Role::Answer => answering::station(site, cpu, input, output),
-        _ => Ok(super::stimulating(site, cpu, output, input, stretch(site.request()))),
+fn stretch(options: &Udp) -> Stretch {
+    match options.sample() {
+        Sample::Arrival => Stretch::Arrival,
+        Sample::RoundTrip => Stretch::RoundTrip,
     }
 }
 
-fn halves(request: &MethodRequest, role: Role) -> io::Result<remote::Halves> {
-    let text = request.value("address").unwrap_or_default();
+fn answering(options: &Udp) -> Answering {
+    Answering::new(options.hops(), options.delay_us())
+}
+
+/// One end, with another machine behind the network.
+fn one_end(options: &Udp, cpu: u32, place: PartnerPlace) -> io::Result<ThreadSetup> {
+    let (input, output) = halves(options)?;
+    match options.role() {
+        Role::Answer => answering::setup(cpu, input, output, answering(options), place),
+        _ => Ok(super::stimulating(cpu, output, input, stretch(options), place)),
+    }
+}
+
+fn halves(options: &Udp) -> io::Result<remote::Halves> {
+    let text = options.address().unwrap_or_default();
     let address = remote::address(text).map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
-    if role == Role::Answer { remote::answering(address) } else { remote::stimulating(address) }
+    if options.role() == Role::Answer { remote::answering(address) } else { remote::stimulating(address) }
 }
 
 /// Why this machine cannot be this end.
-fn of_one_end(root: &Path, request: &MethodRequest, role: Role) -> Option<Obstacle> {
+fn of_one_end(root: &Path, options: &Udp) -> Option<Obstacle> {
     let obstacle = |text: String, fix: &str| Some(Obstacle { kind: ObstacleKind::Wiring, text, fix: fix.into() });
-    let Some(text) = request.value("address") else {
+    let Some(text) = options.address() else {
         return obstacle("no address is named at which the target answers".into(), "add address=192.168.1.7:7700");
     };
     if let Err(why) = remote::address(text) {
         return obstacle(why, "write address=192.168.1.7:7700, or address=[fd00::7]:7700");
     }
     // Sockets belong to the running machine, and nothing is sent by opening one.
-    let error = if root == Path::new("/") { halves(request, role).err()? } else { return None };
-    match role {
+    let error = if root == Path::new("/") { halves(options).err()? } else { return None };
+    match options.role() {
         Role::Answer => obstacle(
             format!("cannot listen at {text}: {error}"),
             "name an address of this machine (`ip addr`) and a free port",
@@ -101,8 +109,8 @@ fn of_one_end(root: &Path, request: &MethodRequest, role: Role) -> Option<Obstac
     }
 }
 
-fn station(site: &Site, cpu: u32) -> io::Result<Station> {
-    let stretch = stretch(site.request());
+fn both_ends(options: &Udp, cpu: u32, place: PartnerPlace) -> io::Result<ThreadSetup> {
+    let stretch = stretch(options);
     let (near, far) = pair()?;
     let stamped = stretch == Stretch::Arrival;
     if stamped {
@@ -113,17 +121,17 @@ fn station(site: &Site, cpu: u32) -> io::Result<Station> {
         answer: Box::new(Socket { socket: near, stamped }),
         far: (Box::new(Socket { socket: far.clone(), stamped: false }), Box::new(far)),
     };
-    super::station(site, cpu, wires, stretch)
+    super::setup(cpu, wires, stretch, answering(options), place)
 }
 
 impl MeasuringMethod for Udp {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let obstacle = |kind, text: &str, fix: &str| vec![Obstacle { kind, text: text.into(), fix: fix.into() }];
         if !root.join("proc/net/udp").exists() {
             return obstacle(ObstacleKind::Kernel, "the kernel has no UDP (CONFIG_INET)", "");
         }
-        if let Some((request, role)) = request.map(|one| (one, Role::of(one))).filter(|(_, role)| *role != Role::Both) {
-            return of_one_end(root, request, role).into_iter().collect();
+        if self.role() != Role::Both {
+            return of_one_end(root, self).into_iter().collect();
         }
         let flags = std::fs::read_to_string(root.join("sys/class/net/lo/flags")).unwrap_or_default();
         // Without the file it is not known.
@@ -134,17 +142,19 @@ impl MeasuringMethod for Udp {
         Vec::new()
     }
 
-    fn open(&self, site: &Site, _journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
+    fn open(&self, run: &RunContext, _journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
         let refused = |action| move |source| MethodError::Refused { method: Method::Udp, action, source };
-        match Role::of(site.request()) {
+        let place = |cpu| PartnerPlace::of(run, cpu, self.partner());
+        match self.role() {
             Role::Both => {
-                let refused = refused("open sockets on 127.0.0.1");
-                site.measured.iter().map(|cpu| station(site, *cpu).map_err(refused)).collect()
+                let setup =
+                    |cpu: &u32| both_ends(self, *cpu, place(*cpu)).map_err(refused("open sockets on 127.0.0.1"));
+                run.measured.iter().map(setup).collect()
             }
             // One address, so one thread.
             role => {
-                let refused = refused("open a socket for the address");
-                super::cpu_of_wire(site).into_iter().map(|cpu| one_end(site, cpu, role).map_err(refused)).collect()
+                let setup = |cpu| one_end(self, cpu, place(cpu)).map_err(refused("open a socket for the address"));
+                super::cpu_of_wire(run, role).into_iter().map(setup).collect()
             }
         }
     }
@@ -154,11 +164,12 @@ impl MeasuringMethod for Udp {
 mod tests {
     use super::*;
     use crate::kernel::clock;
+    use crate::methods::obstacles_of;
 
     #[test]
     fn a_machine_without_a_loop_back_interface_is_named() {
         let root = tempfile::tempdir().unwrap();
-        let kinds = || Udp.obstacles(root.path(), None).into_iter().map(|one| one.kind).collect::<Vec<_>>();
+        let kinds = || Udp::default().obstacles(root.path()).into_iter().map(|one| one.kind).collect::<Vec<_>>();
         assert_eq!(kinds(), [ObstacleKind::Kernel]);
         std::fs::create_dir_all(root.path().join("proc/net")).unwrap();
         std::fs::write(root.path().join("proc/net/udp"), "").unwrap();
@@ -172,10 +183,7 @@ mod tests {
 
     #[test]
     fn an_end_without_a_usable_address_is_named() {
-        let said = |text: &str| {
-            let request = MethodRequest::parse(text).unwrap();
-            Udp.obstacles(Path::new("/"), Some(&request)).into_iter().map(|one| one.text).collect::<String>()
-        };
+        let said = |text: &str| obstacles_of(text, Path::new("/")).into_iter().map(|one| one.text).collect::<String>();
         for role in ["answer", "stimulus"] {
             assert!(said(&format!("udp:role={role}")).contains("no address is named"));
             assert!(said(&format!("udp:role={role},address=board")).contains("no address with a port"));

@@ -16,8 +16,7 @@ use super::{PartnerPlace, Post, Receive, Received};
 use crate::kernel::clock;
 use crate::measure::partner::{Partner, PartnerContext};
 use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
-use crate::methods::{Site, Station};
-use archive::method::MethodRequest;
+use crate::methods::{RunContext, ThreadSetup};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
@@ -27,11 +26,6 @@ const FIRST_LOOK_NS: i64 = 100_000;
 
 /// Rounds before one that is counted, with warm caches: as many as signaltest makes between two sleeps.
 const PRACTICE: u32 = 15;
-
-/// Whether the measuring thread of this method requests each stimulus.
-pub fn requests(request: &MethodRequest) -> bool {
-    request.value("rounds") == Some("requested")
-}
 
 /// Both directions of a hand-over: the stimulus, and the request for it.
 pub struct Requested<R, A> {
@@ -160,17 +154,17 @@ fn give_on_request(post: &dyn Post, asked: &mut impl Receive, rounds: &Rounds) {
     asked.give_back();
 }
 
-/// A station whose measuring thread requests each stimulus from one partner with the same priority.
-pub fn station<R, A>(site: &Site, cpu: u32, hand_over: Requested<R, A>) -> Station
+/// A measuring thread that requests each stimulus from one partner with the same priority.
+pub fn setup<R, A>(run: &RunContext, cpu: u32, place: PartnerPlace, hand_over: Requested<R, A>) -> ThreadSetup
 where
     R: Receive + 'static,
     A: Receive + 'static,
 {
     let Requested { post, receive, request, mut asked } = hand_over;
-    let practice = if PartnerPlace::of(site, cpu).practises { PRACTICE } else { 0 };
+    let practice = if place.practises { PRACTICE } else { 0 };
     let rounds = Arc::<Rounds>::default();
     let counts = Arc::<WaiterCounts>::default();
-    let (policy, priority) = site.less_urgent(0);
+    let (policy, priority) = run.less_urgent(0);
     let release = {
         let (post, rounds) = (post.clone(), rounds.clone());
         move || {
@@ -182,16 +176,11 @@ where
         let rounds = rounds.clone();
         move |_: PartnerContext| give_on_request(&*post, &mut asked, &rounds)
     };
-    let partner = Partner {
-        name: format!("tardy-stim{cpu}"),
-        cpus: vec![PartnerPlace::of(site, cpu).cpu],
-        policy,
-        priority,
-        body: Box::new(body),
-    };
+    let partner =
+        Partner { name: format!("tardy-stim{cpu}"), cpus: vec![place.cpu], policy, priority, body: Box::new(body) };
     let waiter =
         Requesting { receive, request, rounds, counts: counts.clone(), prepared: false, runs: false, practice };
-    Station { counts, partners: vec![partner], release: Some(Box::new(release)), ..Station::new(cpu, waiter) }
+    ThreadSetup { counts, partners: vec![partner], release: Some(Box::new(release)), ..ThreadSetup::new(cpu, waiter) }
 }
 
 #[cfg(test)]

@@ -8,18 +8,19 @@ mod request;
 mod target;
 
 use super::error::MethodError;
-use super::{MeasuringMethod, Release, Site, Station};
+use super::{MeasuringMethod, Release, RunContext, ThreadSetup};
 use crate::journal::{Entry, Journal, measured_file};
 use crate::kernel::clock;
 use crate::measure::waiter::{Arrival, Waiter};
+use archive::method::Method;
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
-use request::{Engine, Mode};
-pub use request::{Place, Requests};
+use archive::method::storage::{Engine, Mode, Storage};
+use archive::settings::RunSettings;
+use request::{Place, Requests};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -27,8 +28,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const ALIGNED_BYTES: usize = 4096;
 /// A device that fails at once must not keep a real-time thread busy.
 const AFTER_FAILURE_NS: i64 = 10_000_000;
-
-pub struct Storage;
 
 /// One thread with its part of the target.
 struct Requester {
@@ -125,7 +124,7 @@ impl Waiter for Requester {
 }
 
 /// Why this request cannot be served; changes nothing.
-fn obstacle(root: &Path, requests: &Requests, request: &MethodRequest) -> Option<Obstacle> {
+fn obstacle(root: &Path, requests: &Requests, options: &Storage) -> Option<Obstacle> {
     let missing = |kind, text: String, fix: &str| Some(Obstacle { kind, text, fix: fix.into() });
     let below = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
     match &requests.place {
@@ -134,7 +133,7 @@ fn obstacle(root: &Path, requests: &Requests, request: &MethodRequest) -> Option
             format!("{} is no directory", directory.display()),
             "set directory= to one on the file system to measure",
         ),
-        Place::FileIn(_) if request.is_set("overwrite") => {
+        Place::FileIn(_) if options.overwrite() => {
             missing(ObstacleKind::Device, "overwrite is for a device".into(), "leave it out, or add device=")
         }
         Place::FileIn(directory) => target::check_directory(&below(directory), requests).err().and_then(|error| {
@@ -151,7 +150,7 @@ fn obstacle(root: &Path, requests: &Requests, request: &MethodRequest) -> Option
         Place::Device(device) if !below(device).metadata().is_ok_and(|found| found.file_type().is_block_device()) => {
             missing(ObstacleKind::Device, format!("{} is no block device", device.display()), "`lsblk` lists them")
         }
-        Place::Device(device) if requests.writes && !request.is_set("overwrite") => missing(
+        Place::Device(device) if requests.writes && !options.overwrite() => missing(
             ObstacleKind::Right,
             format!("writes destroy what is on {}", device.display()),
             "if nothing on it is needed, add the option overwrite",
@@ -161,41 +160,53 @@ fn obstacle(root: &Path, requests: &Requests, request: &MethodRequest) -> Option
 }
 
 /// Why this engine cannot make the requests.
-fn engine_obstacle(root: &Path, requests: &Requests, request: &MethodRequest) -> Option<Obstacle> {
+fn engine_obstacle(root: &Path, options: &Storage) -> Option<Obstacle> {
     let missing = |kind, text: &str, fix: &str| Some(Obstacle { kind, text: text.into(), fix: fix.into() });
-    match &requests.engine {
-        Engine::Builtin if request.is_set("ioengine") || request.is_set("iodepth") => missing(
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    match options.engine() {
+        Engine::Builtin if options.ioengine.is_some() || options.iodepth.is_some() => missing(
             ObstacleKind::Device,
             "ioengine and iodepth are options of fio",
             "add engine=fio, or leave them out: the built-in engine makes one request at a time",
         ),
         Engine::Builtin => None,
-        Engine::Fio { .. } if !fio::is_installed(root) => missing(
+        Engine::Fio if !fio::is_installed(root) => missing(
             ObstacleKind::Device,
             "fio is not installed on the target",
             "install fio there, or measure with engine=builtin, which needs no program",
         ),
-        Engine::Fio { ioengine, .. }
-            if !ioengine.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)) =>
-        {
+        Engine::Fio if !options.ioengine().is_none_or(is_name) => {
             missing(ObstacleKind::Device, "ioengine is no name of an engine of fio", "`fio --enghelp` lists them")
         }
-        Engine::Fio { .. } => None,
+        Engine::Fio => None,
     }
 }
 
 impl MeasuringMethod for Storage {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        let default = MethodRequest::from(Method::Storage);
-        let request = request.unwrap_or(&default);
-        let requests = Requests::of(request);
-        engine_obstacle(root, &requests, request).into_iter().chain(obstacle(root, &requests, request)).collect()
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
+        let of_place = obstacle(root, &Requests::of(self), self);
+        engine_obstacle(root, self).into_iter().chain(of_place).collect()
     }
 
-    fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let requests = Requests::of(site.request());
-        if requests.engine != Engine::Builtin {
-            return fio::open(site, &requests, journal);
+    /// fio writes its log when it ends.
+    fn sees_samples_at_once(&self) -> bool {
+        self.engine() == Engine::Builtin
+    }
+
+    fn block_places(&self, settings: &RunSettings) -> Vec<PathBuf> {
+        let of_jobs = settings.fio_jobs.as_deref().map(fio::places).unwrap_or_default();
+        if !of_jobs.is_empty() {
+            return of_jobs;
+        }
+        match Requests::of(self).place {
+            Place::FileIn(place) | Place::Device(place) => vec![place],
+        }
+    }
+
+    fn open(&self, run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        let requests = Requests::of(self);
+        if requests.engine == Engine::Fio {
+            return fio::open(run, &requests, self.overwrite(), journal);
         }
         let refused = |action| move |source| MethodError::Refused { method: Method::Storage, action, source };
         let path = match &requests.place {
@@ -217,8 +228,8 @@ impl MeasuringMethod for Storage {
                 io::Error::new(io::ErrorKind::InvalidInput, "less than a block for each thread; raise size_mb=");
             return Err(refused("divide the file or device")(small));
         }
-        let station = |at: usize| {
-            let cpu = site.measured[at % site.measured.len()];
+        let setup = |at: usize| {
+            let cpu = run.measured[at % run.measured.len()];
             let over = Arc::<AtomicBool>::default();
             let memory = vec![0; requests.block_bytes + ALIGNED_BYTES];
             let requester = Requester {
@@ -230,23 +241,26 @@ impl MeasuringMethod for Storage {
                 blocks,
                 next_block: 0,
                 draw: target::Draw::new(at as u64 + 1),
-                interval_ns: site.settings.interval_ns.max(1) as i64,
+                interval_ns: run.settings.interval_ns.max(1) as i64,
                 next_ns: None,
                 over: over.clone(),
             };
             let release: Release = Box::new(move || over.store(true, Relaxed));
-            Ok(Station { release: Some(release), ..Station::new(cpu, requester) })
+            let shortest_ns = requests.shortest_ns();
+            Ok(ThreadSetup { shortest_ns, release: Some(release), ..ThreadSetup::new(cpu, requester) })
         };
-        (0..requests.threads).map(station).collect()
+        (0..requests.threads).map(setup).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::methods::obstacles_of;
+    use archive::method::storage::{Op, Order};
 
     fn obstacles(text: &str) -> Vec<Obstacle> {
-        Storage.obstacles(Path::new("/"), Some(&MethodRequest::parse(text).unwrap()))
+        obstacles_of(text, Path::new("/"))
     }
 
     #[test]
@@ -265,8 +279,7 @@ mod tests {
     fn an_engine_that_cannot_make_the_requests_is_named_with_what_to_do() {
         let without_fio = tempfile::tempdir().unwrap();
         std::fs::create_dir(without_fio.path().join("data")).unwrap();
-        let request = MethodRequest::parse("storage:engine=fio,directory=/data,size_mb=1").unwrap();
-        let missing = Storage.obstacles(without_fio.path(), Some(&request));
+        let missing = obstacles_of("storage:engine=fio,directory=/data,size_mb=1", without_fio.path());
         assert!(
             missing[0].text.contains("fio is not installed") && missing[0].fix.contains("engine=builtin"),
             "{missing:?}"
@@ -275,9 +288,8 @@ mod tests {
         assert!(obstacles("storage:ioengine=libaio,directory=/")[0].fix.contains("engine=fio"));
     }
 
-    fn requester(directory: &Path, text: &str, blocks: u64) -> Requester {
-        let request = MethodRequest::parse(&format!("{text},directory={}", directory.display())).unwrap();
-        let requests = Requests::of(&request);
+    fn requester(directory: &Path, options: Storage, blocks: u64) -> Requester {
+        let requests = Requests::of(&options);
         let path = directory.join("file");
         target::make(&path, 1 << 20).unwrap();
         let memory = vec![7; requests.block_bytes + ALIGNED_BYTES];
@@ -299,7 +311,9 @@ mod tests {
     #[test]
     fn requests_stay_in_the_part_of_the_thread() {
         let directory = tempfile::tempdir().unwrap();
-        let mut ordered = requester(directory.path(), "storage:op=write,order=sequential,mode=dsync", 3);
+        let (op, order, mode) = (Some(Op::Write), Some(Order::Sequential), Some(Mode::DataSync));
+        let ordered = Storage { op, order, mode, ..Storage::default() };
+        let mut ordered = requester(directory.path(), ordered, 3);
         let offsets: Vec<u64> = (0..4).map(|_| ordered.next_offset() / 4096).collect();
         assert_eq!(offsets, [1, 2, 3, 1]);
         ordered.requests.random = true;
@@ -322,7 +336,8 @@ mod tests {
     #[test]
     fn instants_that_passed_are_left_out_and_counted() {
         let directory = tempfile::tempdir().unwrap();
-        let mut paced = requester(directory.path(), "storage:mode=buffered", 3);
+        let buffered = Storage { mode: Some(Mode::Buffered), ..Storage::default() };
+        let mut paced = requester(directory.path(), buffered, 3);
         let now_ns = clock::monotonic_ns();
         assert_eq!(paced.keep_pace(now_ns), 0);
         paced.next_ns = Some(clock::monotonic_ns() - 3_500_000);

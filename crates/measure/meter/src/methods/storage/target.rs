@@ -1,6 +1,7 @@
 //! The file or device, opened as the requests need it. Nothing that was there before is written to unless the user permits it.
 
-use super::request::{Mode, Place, Requests};
+use super::request::{Place, Requests};
+use archive::method::storage::Mode;
 use rustix::fs::{Access, StatVfs};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

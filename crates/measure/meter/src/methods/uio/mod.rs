@@ -17,22 +17,21 @@ mod uart;
 use super::error::MethodError;
 use super::interrupt;
 use super::stimulus::{self, Exchange, PartnerPlace, Post, Receive, Received};
-use super::{MeasuringMethod, Site, Station};
+use super::{MeasuringMethod, RunContext, ThreadSetup};
 use crate::journal::pci_driver::{self, UIO, VFIO};
 use crate::journal::{Entry, Journal};
 use crate::kernel::clock;
 use crate::kernel::descriptors::is_readable_within;
 use crate::kernel::event_stamps::{EventStamps, Point};
+use archive::method::Method;
 use archive::method::state::{Obstacle, ObstacleKind};
-use archive::method::{Method, MethodRequest};
+use archive::method::uio::{Kind, Sample, Uio};
 use std::fs;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-pub struct Uio;
 
 /// How long a wait lasts at most.
 const WAIT: Duration = Duration::from_millis(100);
@@ -54,70 +53,58 @@ trait Driver: Send + Sync {
     fn handle(&self, number: u8) -> io::Result<()>;
 }
 
-/// A kind of device with a driver here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Uart,
-    Edu,
-    Ivshmem,
+/// The kernel's driver that gives a device of this kind to user space.
+fn driver_for(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Ivshmem => VFIO,
+        Kind::Uart | Kind::Edu => UIO,
+    }
 }
 
-impl Kind {
-    fn of(request: Option<&MethodRequest>) -> Self {
-        match request.and_then(|request| request.value("kind")) {
-            Some("edu") => Self::Edu,
-            Some("ivshmem") => Self::Ivshmem,
-            _ => Self::Uart,
-        }
+fn module_for(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Ivshmem => "vfio_pci",
+        Kind::Uart | Kind::Edu => UIO,
     }
+}
 
-    /// The kernel's driver that gives it to user space.
-    fn driver(self) -> &'static str {
-        if self == Self::Ivshmem { VFIO } else { UIO }
+fn words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Uart => "PCI card with a 16550 serial port",
+        Kind::Edu => "device edu of QEMU",
+        Kind::Ivshmem => "device ivshmem-doorbell of QEMU",
     }
+}
 
-    fn module(self) -> &'static str {
-        if self == Self::Ivshmem { "vfio_pci" } else { UIO }
-    }
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::Uart => "PCI card with a 16550 serial port",
-            Self::Edu => "device edu of QEMU",
-            Self::Ivshmem => "device ivshmem-doorbell of QEMU",
-        }
-    }
-
-    /// Whether a device in sysfs is one.
-    fn fits(self, device: &Path) -> bool {
-        let text = |name: &str| fs::read_to_string(device.join(name)).unwrap_or_default().trim().to_owned();
-        match self {
-            // A serial controller that is compatible with 16450 or 16550.
-            Self::Uart => matches!(text("class").as_str(), "0x070000" | "0x070002"),
-            Self::Edu => (text("vendor").as_str(), text("device").as_str()) == ("0x1234", "0x11e8"),
-            Self::Ivshmem => (text("vendor").as_str(), text("device").as_str()) == ("0x1af4", "0x1110"),
-        }
+/// Whether a device in sysfs is of this kind.
+fn fits(kind: Kind, device: &Path) -> bool {
+    let text = |name: &str| fs::read_to_string(device.join(name)).unwrap_or_default().trim().to_owned();
+    match kind {
+        // A serial controller that is compatible with 16450 or 16550.
+        Kind::Uart => matches!(text("class").as_str(), "0x070000" | "0x070002"),
+        Kind::Edu => (text("vendor").as_str(), text("device").as_str()) == ("0x1234", "0x11e8"),
+        Kind::Ivshmem => (text("vendor").as_str(), text("device").as_str()) == ("0x1af4", "0x1110"),
     }
 }
 
 /// The device of a request: the one that it names, or the first of its kind that no other driver has.
-fn address_of(sys: &Path, request: Option<&MethodRequest>) -> Result<String, Obstacle> {
-    let kind = Kind::of(request);
+fn address_of(sys: &Path, options: &Uio) -> Result<String, Obstacle> {
+    let kind = options.kind();
     let absent =
         |text: String| Obstacle { kind: ObstacleKind::Device, text, fix: "`lspci -D` lists the devices".into() };
-    if let Some(address) = request.and_then(|request| request.value("device")) {
+    if let Some(address) = options.device() {
         return match pci_driver::device_directory(sys, address) {
-            Some(device) if kind.fits(&device) => Ok(address.to_owned()),
-            Some(device) if device.exists() => Err(absent(format!("{address} is no {}", kind.words()))),
+            Some(device) if fits(kind, &device) => Ok(address.to_owned()),
+            Some(device) if device.exists() => Err(absent(format!("{address} is no {}", words(kind)))),
             Some(_) => Err(absent(format!("there is no PCI device {address}"))),
             None => Err(absent(format!("{address} is no address of a PCI device, such as 0000:00:04.0"))),
         };
     }
     let entries = fs::read_dir(sys.join("bus/pci/devices")).into_iter().flatten().filter_map(Result::ok);
-    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|device| kind.fits(device)).collect();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|device| fits(kind, device)).collect();
     found.sort();
     let name = |device: &PathBuf| device.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let free = |device: &&PathBuf| pci_driver::driver_of(device).is_none_or(|driver| driver == kind.driver());
+    let free = |device: &&PathBuf| pci_driver::driver_of(device).is_none_or(|driver| driver == driver_for(kind));
     match (found.iter().find(free), found.first()) {
         (Some(device), _) => Ok(name(device)),
         (None, Some(device)) => {
@@ -128,7 +115,7 @@ fn address_of(sys: &Path, request: Option<&MethodRequest>) -> Result<String, Obs
                 fix: format!("device={address} takes it from that driver while the run lasts; nothing else may use it"),
             })
         }
-        (None, None) => Err(absent(format!("there is no {}", kind.words()))),
+        (None, None) => Err(absent(format!("there is no {}", words(kind)))),
     }
 }
 
@@ -231,55 +218,55 @@ fn open_driver(kind: Kind, device: &Path, address: &str) -> Result<Arc<dyn Drive
 }
 
 impl MeasuringMethod for Uio {
-    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle> {
-        let (sys, kind) = (root.join("sys"), Kind::of(request));
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
+        let (sys, kind) = (root.join("sys"), self.kind());
         let mut obstacles = Vec::new();
-        if !sys.join("bus/pci/drivers").join(kind.driver()).exists() {
-            let module = kind.module();
+        if !sys.join("bus/pci/drivers").join(driver_for(kind)).exists() {
+            let module = module_for(kind);
             obstacles.push(Obstacle {
                 kind: ObstacleKind::Module,
                 text: format!("the module {module} is not loaded"),
                 fix: format!("as root: modprobe {module}"),
             });
         }
-        match address_of(&sys, request) {
+        match address_of(&sys, self) {
             Err(obstacle) => obstacles.push(obstacle),
             Ok(address) => obstacles.extend(obstacle_of(kind, &sys.join("bus/pci/devices").join(&address), &address)),
         }
         obstacles
     }
 
-    fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-        let request = site.request();
+    fn open(&self, run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
         let sys = Path::new("/sys");
-        let Some(cpu) = site.measured.first() else { return Ok(Vec::new()) };
+        let Some(cpu) = run.measured.first() else { return Ok(Vec::new()) };
         let impossible = |obstacle| MethodError::Impossible { method: Method::Uio, obstacles: vec![obstacle] };
         let refused = |action| move |source| MethodError::Refused { method: Method::Uio, action, source };
-        let address = address_of(sys, Some(request)).map_err(impossible)?;
+        let address = address_of(sys, self).map_err(impossible)?;
         let device = sys.join("bus/pci/devices").join(&address);
         journal.note(Entry::PciDriver { address: address.clone(), before: pci_driver::driver_of(&device) })?;
-        let kind = Kind::of(Some(request));
-        pci_driver::give_to_user_space(sys, &address, kind.driver())
+        let kind = self.kind();
+        pci_driver::give_to_user_space(sys, &address, driver_for(kind))
             .map_err(refused("give the device to the kernel's driver for user space"))?;
         let driver = open_driver(kind, &device, &address)?;
-        let stamps = match request.value("sample") {
-            Some("stimulus") => None,
-            _ => {
+        let stamps = match self.sample() {
+            Sample::Stimulus => None,
+            Sample::Handler => {
                 let point = Point::InterruptHandler(interrupt_name(kind, &address));
                 Some(interrupt::stamps(&point).map_err(refused("record the event irq_handler_entry"))?)
             }
         };
         let exchange = Arc::<Exchange>::default();
-        let place = PartnerPlace::of(site, *cpu);
+        let place = PartnerPlace::of(run, *cpu, self.partner());
         let post = Arc::new(Raising { driver: driver.clone(), exchange: exchange.clone() });
         let receive = Handling { driver, exchange: exchange.clone(), stamps, after_ns: i64::MIN, open: None };
-        Ok(vec![stimulus::station_with(exchange, *cpu, place, post, receive)])
+        Ok(vec![stimulus::setup_with(exchange, *cpu, place, post, receive)])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::methods::obstacles_of;
     use std::os::unix::fs::symlink;
 
     fn device(root: &Path, address: &str, class: &str, driver: Option<&str>) {
@@ -296,8 +283,7 @@ mod tests {
     fn what_is_missing_is_the_module_the_device_its_line_or_the_driver_that_has_it() {
         let root = tempfile::tempdir().unwrap();
         let kinds = |text: &str| -> Vec<ObstacleKind> {
-            let request = MethodRequest::parse(text).unwrap();
-            Uio.obstacles(root.path(), Some(&request)).into_iter().map(|one| one.kind).collect()
+            obstacles_of(text, root.path()).into_iter().map(|one| one.kind).collect()
         };
         assert_eq!(kinds("uio"), [ObstacleKind::Module, ObstacleKind::Device]);
         fs::create_dir_all(root.path().join("sys/bus/pci/drivers").join(UIO)).unwrap();
@@ -317,8 +303,7 @@ mod tests {
     fn a_device_with_messages_needs_vfio_and_an_iommu() {
         let root = tempfile::tempdir().unwrap();
         let kinds = || -> Vec<ObstacleKind> {
-            let request = MethodRequest::parse("uio:kind=ivshmem").unwrap();
-            Uio.obstacles(root.path(), Some(&request)).into_iter().map(|one| one.kind).collect()
+            obstacles_of("uio:kind=ivshmem", root.path()).into_iter().map(|one| one.kind).collect()
         };
         assert_eq!(kinds(), [ObstacleKind::Module, ObstacleKind::Device]);
         fs::create_dir_all(root.path().join("sys/bus/pci/drivers").join(VFIO)).unwrap();

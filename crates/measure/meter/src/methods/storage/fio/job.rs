@@ -1,6 +1,7 @@
 //! The job file that fio gets: the requests of the run's options, or the user's own job file, with what a run needs before it.
 
-use super::super::request::{Engine, Mode, Requests};
+use super::super::request::Requests;
+use archive::method::storage::Mode;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -114,7 +115,6 @@ pub fn text(requests: &Requests, jobs: Option<&str>, conditions: &Conditions<'_>
         text.push('\n');
         return Ok(text);
     }
-    let Engine::Fio { ioengine, iodepth } = &requests.engine else { return Ok(text) };
     let block = requests.block_bytes as u64;
     let part = conditions.bytes / requests.threads as u64 / block * block;
     let cpus: Vec<String> = conditions.cpus.iter().map(u32::to_string).collect();
@@ -128,8 +128,8 @@ pub fn text(requests: &Requests, jobs: Option<&str>, conditions: &Conditions<'_>
         (if requests.random { "rand" } else { "" }, if requests.writes { "write" } else { "read" });
     line("rw", &format_args!("{random}{direction}"));
     line("bs", &block);
-    line("ioengine", ioengine);
-    line("iodepth", iodepth);
+    line("ioengine", &requests.ioengine);
+    line("iodepth", &requests.iodepth);
     let (key, value) = mode(requests);
     line(key, &value);
     if !requests.back_to_back {
@@ -157,7 +157,8 @@ fn mode(requests: &Requests) -> (&'static str, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use archive::method::MethodRequest;
+    use archive::method::storage::Storage;
+    use archive::method::{MethodOptions, MethodRequest};
     use proptest::prelude::*;
 
     fn conditions() -> Conditions<'static> {
@@ -174,7 +175,8 @@ mod tests {
     #[test]
     fn options_become_a_job_with_a_part_for_each_thread() {
         let request = "storage:engine=fio,op=write,block=4k,mode=fsync,threads=3,ioengine=io_uring,iodepth=8";
-        let requests = Requests::of(&MethodRequest::parse(request).unwrap());
+        let MethodOptions::Storage(options) = MethodRequest::parse(request).unwrap().options else { panic!() };
+        let requests = Requests::of(&options);
         let text = text(&requests, None, &conditions()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         for expected in [
@@ -198,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_job_file_comes_after_what_the_run_sets_and_keeps_its_own_place() {
-        let requests = Requests::of(&MethodRequest::parse("storage:engine=fio").unwrap());
+        let requests = Requests::of(&Storage::default());
         let own = text(&requests, Some("[a]\nrw=read\nfilename=/data/x"), &conditions()).unwrap();
         assert!(!own.contains("tardy-storage") && own.find("per_job_logs") < own.find("[a]"), "{own}");
         let ours = text(&requests, Some("[a]\nrw=read"), &conditions()).unwrap();

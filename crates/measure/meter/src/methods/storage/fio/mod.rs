@@ -8,10 +8,15 @@ mod log;
 pub mod process;
 
 use super::request::{Place, Requests};
-use super::{MethodError, Release, Site, Station, target};
+use super::{MethodError, Release, RunContext, ThreadSetup, target};
 use crate::journal::{Entry, Journal, measured_file};
 use crate::kernel::clock;
-use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use crate::measure::loss_counter::LossCounter;
+use crate::measure::waiter::{Arrival, Waiter};
+use crate::methods::program::RequestingProgram;
+use crate::problem::MeterProblem;
+use archive::loss::LossKind;
+use archive::message::{FileKind, Problem, Severity};
 use archive::method::Method;
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::settings::Policy;
@@ -37,10 +42,12 @@ const THREADS_MAX: usize = 64;
 const LINE_BYTES_MAX: u64 = 512;
 /// The session takes samples out of their ring several times a second; faster ones would be lost.
 const SAMPLES_AT_ONCE: u64 = 10_000;
+/// The time for it to end.
+const ENDING_NS: i64 = 300_000_000_000;
 const BREATH: Duration = Duration::from_millis(20);
 
 /// One run of fio, for the threads that wait for it.
-pub struct Conduct {
+pub struct FioRun {
     directory: PathBuf,
     cpus: Vec<u32>,
     policy: Policy,
@@ -62,7 +69,7 @@ struct Outcome {
     requests: Vec<u64>,
 }
 
-impl Conduct {
+impl FioRun {
     fn is_over(&self) -> bool {
         self.over.load(Relaxed)
     }
@@ -76,9 +83,10 @@ impl Conduct {
         });
         let _ = self.outcome.set(outcome);
     }
+}
 
-    /// The threads that fio has now; none before it is started and after it ended.
-    pub fn threads(&self) -> Vec<i32> {
+impl RequestingProgram for FioRun {
+    fn threads(&self) -> Vec<i32> {
         let pid = self.pid.load(Relaxed);
         if pid == 0 || self.outcome.get().is_some() {
             return Vec::new();
@@ -87,14 +95,20 @@ impl Conduct {
         tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
     }
 
-    /// Why fio failed.
-    pub fn failure(&self) -> Option<String> {
-        self.outcome.get()?.as_ref().err().cloned()
+    /// It first writes its logs, and then they are read.
+    fn ending_ns(&self) -> i64 {
+        ENDING_NS
     }
 
-    /// What fio printed in JSON.
-    pub fn result(&self) -> Option<Vec<u8>> {
-        bounded(&self.directory.join(RESULT), RESULT_BYTES_MAX).ok().filter(|text| !text.is_empty())
+    fn failure(&self) -> Option<Problem> {
+        let why = self.outcome.get()?.as_ref().err()?.clone();
+        Some(Problem::new(Severity::Invalid, &MeterProblem::FioFailed { why }))
+    }
+
+    /// What it printed in JSON.
+    fn result(&self) -> Option<(FileKind, Vec<u8>)> {
+        let text = bounded(&self.directory.join(RESULT), RESULT_BYTES_MAX).ok()?;
+        (!text.is_empty()).then_some((FileKind::FioResult, text))
     }
 }
 
@@ -138,8 +152,9 @@ fn requests_in(json: &[u8]) -> Result<Vec<u64>, String> {
 
 /// Hands over the requests of one thread of fio.
 struct LogReader {
-    conduct: Arc<Conduct>,
-    counts: Arc<WaiterCounts>,
+    fio: Arc<FioRun>,
+    /// Requests that its log lacks.
+    unlogged: Arc<LossCounter>,
     /// Of the first thread only, and until it is prepared.
     start: Option<Sender<()>>,
     /// Threads of fio, and how long it works from the first wait on.
@@ -169,7 +184,7 @@ impl LogReader {
     }
 
     fn log_path(&self) -> PathBuf {
-        self.conduct.directory.join(format!("log_lat.{}.log", self.thread + 1))
+        self.fio.directory.join(format!("log_lat.{}.log", self.thread + 1))
     }
 }
 
@@ -178,16 +193,16 @@ impl Waiter for LogReader {
     fn prepare(&mut self) -> io::Result<()> {
         if let Some(start) = self.start.take() {
             let _ = start.send(());
-            process::await_threads(&self.conduct, self.threads);
+            process::await_threads(&self.fio, self.threads);
         }
         Ok(())
     }
 
     fn wait(&mut self, due_ns: i64) -> Arrival {
-        if self.conduct.end_ns.load(Relaxed) == i64::MAX {
-            self.conduct.end_ns.store(due_ns.saturating_add(self.lasting_ns), Relaxed);
+        if self.fio.end_ns.load(Relaxed) == i64::MAX {
+            self.fio.end_ns.store(due_ns.saturating_add(self.lasting_ns), Relaxed);
         }
-        let outcome = match self.conduct.outcome.get() {
+        let outcome = match self.fio.outcome.get() {
             None => {
                 std::thread::sleep(BREATH);
                 return Arrival::Undisturbed { until_ns: due_ns };
@@ -203,10 +218,14 @@ impl Waiter for LogReader {
         }
         self.next(outcome.offset_ns).unwrap_or_else(|| {
             let requests = outcome.requests.get(self.thread).copied().unwrap_or(self.read);
-            self.counts.unlogged.fetch_add(requests.saturating_sub(self.read), Relaxed);
+            self.unlogged.add(requests.saturating_sub(self.read));
             Arrival::Ended { skipped: 0 }
         })
     }
+}
+
+fn unlogged() -> Arc<LossCounter> {
+    LossCounter::new(LossKind::Records, "of requests that fio made and did not write to its log")
 }
 
 fn impossible(text: String, fix: &str) -> MethodError {
@@ -215,25 +234,29 @@ fn impossible(text: String, fix: &str) -> MethodError {
 }
 
 /// What a run of fio cannot do.
-fn check(site: &Site) -> Result<(), MethodError> {
-    if site.settings.cycles.is_some() {
+fn check(run: &RunContext, overwrite: bool) -> Result<(), MethodError> {
+    if run.settings.cycles.is_some() {
         return Err(impossible("fio runs for a time, not for a number of cycles".into(), "write --duration instead"));
     }
-    if site.settings.policy == Policy::Deadline {
+    if run.settings.policy == Policy::Deadline {
         let text = "a thread of SCHED_DEADLINE may not start fio".into();
         return Err(impossible(text, "choose another --policy, or the built-in engine"));
     }
-    let overwrite = site.request().is_set("overwrite");
-    match site.settings.fio_jobs.as_deref().map(|jobs| job::check(jobs, overwrite)) {
+    match run.settings.fio_jobs.as_deref().map(|jobs| job::check(jobs, overwrite)) {
         Some(Err(error)) => Err(impossible(error.to_string(), "")),
         _ => Ok(()),
     }
 }
 
-/// Makes what fio needs, and a station for each of its threads.
-pub fn open(site: &Site, requests: &Requests, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
-    check(site)?;
-    let settings = site.settings;
+/// Makes what fio needs, and a measuring thread for each of its threads.
+pub fn open(
+    run: &RunContext,
+    requests: &Requests,
+    overwrite: bool,
+    journal: &mut Journal,
+) -> Result<Vec<ThreadSetup>, MethodError> {
+    check(run, overwrite)?;
+    let settings = run.settings;
     let jobs = settings.fio_jobs.as_deref();
     let refused = |action| move |source| MethodError::Refused { method: Method::Storage, action, source };
     let needs_target = jobs.is_none_or(|jobs| !job::names_a_place(jobs));
@@ -267,7 +290,7 @@ pub fn open(site: &Site, requests: &Requests, journal: &mut Journal) -> Result<V
         bytes,
         duration_ns,
         interval_ns: settings.interval_ns,
-        cpus: site.measured,
+        cpus: run.measured,
     };
     let text = job::text(requests, jobs, &conditions).map_err(|error| impossible(error.to_string(), ""))?;
     journal.note(Entry::MeasuredFile { path: directory.clone() })?;
@@ -277,9 +300,9 @@ pub fn open(site: &Site, requests: &Requests, journal: &mut Journal) -> Result<V
         let text = format!("the jobs start {threads} threads, and a run has from 1 to {THREADS_MAX}");
         return Err(impossible(text, "change numjobs of the job file"));
     }
-    let conduct = Arc::new(Conduct {
+    let fio = Arc::new(FioRun {
         directory,
-        cpus: site.measured.to_vec(),
+        cpus: run.measured.to_vec(),
         policy: settings.policy,
         priority: settings.priority,
         over: AtomicBool::new(false),
@@ -288,18 +311,17 @@ pub fn open(site: &Site, requests: &Requests, journal: &mut Journal) -> Result<V
         outcome: OnceLock::new(),
     });
     let (start, started) = channel();
-    let kept = conduct.clone();
+    let kept = fio.clone();
     let keeper = std::thread::Builder::new().name("tardy-fio".into());
     keeper.spawn(move || process::keep(&kept, &started)).map_err(refused("start a thread for fio"))?;
     let lasting_ns = duration_ns.map_or(i64::MAX, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
     let mut start = Some(start);
-    let station = |thread: usize| {
-        let counts = Arc::<WaiterCounts>::default();
-        let (conduct, start) = (conduct.clone(), start.take());
+    let setup = |thread: usize| {
+        let unlogged = unlogged();
         let reader = LogReader {
-            conduct: conduct.clone(),
-            counts: counts.clone(),
-            start,
+            fio: fio.clone(),
+            unlogged: unlogged.clone(),
+            start: start.take(),
             threads,
             lasting_ns,
             thread,
@@ -307,12 +329,18 @@ pub fn open(site: &Site, requests: &Requests, journal: &mut Journal) -> Result<V
             line: String::new(),
             read: 0,
         };
-        let over = conduct.clone();
+        let over = fio.clone();
         let release: Release = Box::new(move || over.over.store(true, Relaxed));
-        let cpu = site.measured[thread % site.measured.len()];
-        Station { release: Some(release), counts, fio: Some(conduct), ..Station::new(cpu, reader) }
+        let cpu = run.measured[thread % run.measured.len()];
+        ThreadSetup {
+            shortest_ns: requests.shortest_ns(),
+            losses: vec![unlogged],
+            release: Some(release),
+            program: Some(fio.clone()),
+            ..ThreadSetup::new(cpu, reader)
+        }
     };
-    Ok((0..threads).map(station).collect())
+    Ok((0..threads).map(setup).collect())
 }
 
 #[cfg(test)]
@@ -336,7 +364,7 @@ mod tests {
         std::fs::write(directory.path().join("log_lat.1.log"), "1000, 5, 0, 4096\n1001, 7, 2, 4096\n1002, 9, 1, 512\n")
             .unwrap();
         std::fs::write(directory.path().join("log_lat.2.log"), "1000, 11, 0, 4096\n").unwrap();
-        let conduct = Arc::new(Conduct {
+        let fio = Arc::new(FioRun {
             directory: directory.path().into(),
             cpus: Vec::new(),
             policy: Policy::Other,
@@ -347,8 +375,8 @@ mod tests {
             outcome: OnceLock::new(),
         });
         let mut readers = [0, 1, 2].map(|thread| LogReader {
-            conduct: conduct.clone(),
-            counts: Arc::default(),
+            fio: fio.clone(),
+            unlogged: unlogged(),
             start: None,
             threads: 3,
             lasting_ns: 1,
@@ -358,7 +386,7 @@ mod tests {
             read: 0,
         });
         assert_eq!(readers[0].wait(77), Arrival::Undisturbed { until_ns: 77 });
-        conduct.outcome.set(Ok(Outcome { offset_ns: 999_000_000, requests: vec![2, 4, 1] })).unwrap();
+        fio.outcome.set(Ok(Outcome { offset_ns: 999_000_000, requests: vec![2, 4, 1] })).unwrap();
         let mut samples = |thread: usize| {
             std::iter::from_fn(|| match readers[thread].wait(77) {
                 Arrival::Stimulus { given_ns, seen_ns, .. } => Some((given_ns, seen_ns)),
@@ -369,6 +397,6 @@ mod tests {
         assert_eq!(samples(0), [(999_995, 1_000_000), (2_999_991, 3_000_000)]);
         assert_eq!(samples(1), [(999_989, 1_000_000)]);
         assert_eq!(samples(2), []);
-        assert_eq!(readers.map(|reader| reader.counts.unlogged.load(Relaxed)), [0, 3, 1]);
+        assert_eq!(readers.map(|reader| reader.unlogged.count()), [0, 3, 1]);
     }
 }

@@ -1,6 +1,6 @@
 //! The process of fio: started with the policy and on the CPUs of the run, ended with it.
 
-use super::Conduct;
+use super::FioRun;
 use crate::kernel::{clock, scheduling, signals};
 use archive::settings::Policy;
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
@@ -66,50 +66,50 @@ fn one_line(text: &str) -> String {
 }
 
 /// Waits for the start, runs fio until the end of the run, and says how it ended.
-pub fn keep(conduct: &Conduct, start: &Receiver<()>) {
+pub fn keep(fio: &FioRun, start: &Receiver<()>) {
     // Without a start there is nothing to do.
     if start.recv().is_err() {
         return;
     }
     // Where it is not permitted, the run is degraded: its threads have the same policy.
-    let _ = scheduling::bind(&conduct.cpus);
-    let _ = scheduling::set_policy(conduct.policy, conduct.priority, 1_000_000);
-    let ended = run(conduct).map_err(|error| format!("fio could not be started ({error})"));
+    let _ = scheduling::bind(&fio.cpus);
+    let _ = scheduling::set_policy(fio.policy, fio.priority, 1_000_000);
+    let ended = run(fio).map_err(|error| format!("fio could not be started ({error})"));
     // Log files are read at ordinary priority.
     let _ = scheduling::set_policy(Policy::Other, 0, 1_000_000);
-    conduct.ended(ended.and_then(|status| outcome(status, &conduct.directory)));
+    fio.ended(ended.and_then(|status| outcome(status, &fio.directory)));
 }
 
-fn run(conduct: &Conduct) -> io::Result<ExitStatus> {
-    let path = |name: &str| conduct.directory.join(name);
+fn run(fio: &FioRun) -> io::Result<ExitStatus> {
+    let path = |name: &str| fio.directory.join(name);
     let mut child = Command::new("/proc/self/exe")
         .args([COMMAND, PROGRAM, "--output-format=json"])
         .arg(format!("--output={}", path(super::RESULT).display()))
         .arg(path(super::JOBS))
-        .current_dir(&conduct.directory)
+        .current_dir(&fio.directory)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(File::create(path(super::ERRORS))?)
         .spawn()?;
-    conduct.pid.store(child.id() as i32, Relaxed);
-    while !conduct.is_over() && clock::monotonic_ns() < conduct.end_ns.load(Relaxed) {
+    fio.pid.store(child.id() as i32, Relaxed);
+    while !fio.is_over() && clock::monotonic_ns() < fio.end_ns.load(Relaxed) {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        let left_ns = conduct.end_ns.load(Relaxed).saturating_sub(clock::monotonic_ns()).max(0);
+        let left_ns = fio.end_ns.load(Relaxed).saturating_sub(clock::monotonic_ns()).max(0);
         std::thread::sleep(LOOK_EVERY.min(Duration::from_nanos(left_ns as u64)));
     }
     end(&mut child)
 }
 
 /// Waits until fio has started its threads: beside them it has one to begin with and one that helps.
-pub fn await_threads(conduct: &Conduct, threads: usize) {
+pub fn await_threads(fio: &FioRun, threads: usize) {
     let begun_ns = clock::monotonic_ns();
     let started = || {
-        let tasks = fs::read_dir(format!("/proc/{}/task", conduct.pid.load(Relaxed)));
+        let tasks = fs::read_dir(format!("/proc/{}/task", fio.pid.load(Relaxed)));
         tasks.is_ok_and(|tasks| tasks.count() >= threads + 2)
     };
-    while !started() && conduct.outcome.get().is_none() && clock::monotonic_ns() - begun_ns < START_NS {
+    while !started() && fio.outcome.get().is_none() && clock::monotonic_ns() - begun_ns < START_NS {
         std::thread::sleep(LOOK_EVERY);
     }
 }
