@@ -170,14 +170,14 @@ impl Damage {
     /// Whether the missing part may contain wake-ups; traces and files of recordings contain none.
     pub fn may_hold_wake_ups(code: &Code) -> bool {
         let without = [
-            "archive.recordings-unreadable",
-            "archive.recordings-newer",
-            "archive.trace-missing",
-            "archive.tracer-text-missing",
-            "archive.spikes-left-out",
-            "archive.manifest-newer",
+            Self::RECORDINGS_UNREADABLE,
+            Self::RECORDINGS_NEWER,
+            Self::TRACE_MISSING,
+            Self::TRACER_TEXT_MISSING,
+            Self::SPIKES_LEFT_OUT,
+            Self::MANIFEST_NEWER,
         ];
-        code.area() == "archive" && !without.contains(&code.as_str())
+        code.area() == "archive" && !without.iter().any(|damage| *code == damage.code)
     }
 }
 

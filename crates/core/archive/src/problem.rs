@@ -25,7 +25,8 @@
 //! let kept = PlaceProblem::Kept { place: "lab".into(), release: "labgrid-client release".into() };
 //! assert_eq!(kept.code(), "place.kept");
 //! assert_eq!(kept.fix(), "when you are done with it: labgrid-client release");
-//! assert_eq!(PlaceProblem::DEFINITIONS[1].fix, "release it when you are done");
+//! assert_eq!(PlaceProblem::KEPT.fix, "release it when you are done");
+//! assert_eq!(PlaceProblem::DEFINITIONS, [PlaceProblem::NOT_ROOT, PlaceProblem::KEPT]);
 //! ```
 //!
 //! * `code` is `area.what-happened`; codes are never reused.
@@ -34,7 +35,7 @@
 //!   names fields, or a constant. It is empty if nothing can be done.
 //! * `fix_with` instead of `fix` is an expression that reads the fields.
 //! * `documented_fix` is required where the fix depends on fields, and allowed where the sentence already names the fix.
-//! * `same_as = Variant` alone shares code and fix with another variant.
+//! * `same_as = Variant` alone shares code and fix with another variant, `same_as = Type::Variant` with one of another type.
 //! * `transparent` alone is for a variant that contains a problem.
 //!
 //! A forgotten key does not compile. `docs/reference/problems.md` is generated from the [`Definition`]s. No code

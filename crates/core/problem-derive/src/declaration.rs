@@ -1,13 +1,13 @@
 //! Reads the attributes `#[problem(...)]` of a variant or a struct.
 
 use quote::ToTokens;
-use syn::{Attribute, Error, Expr, ExprLit, Ident, Lit, LitStr, Result};
+use syn::{Attribute, Error, Expr, ExprLit, Lit, LitStr, Path, Result};
 
 /// What one variant declares.
 pub enum Declaration {
     Own(Entry),
-    /// It shares the code and the fix of another variant.
-    SameAs(Ident),
+    /// It shares the code and the fix of another variant: `Variant`, or `Type::Variant`.
+    SameAs(Path),
     /// It contains a problem with its own code.
     Transparent,
 }
@@ -38,7 +38,7 @@ struct Keys {
     fix: Option<Expr>,
     fix_with: Option<Expr>,
     documented_fix: Option<Expr>,
-    same_as: Option<Ident>,
+    same_as: Option<Path>,
     transparent: bool,
 }
 

@@ -1,14 +1,14 @@
 //! Generates the implementation from the declarations of a type.
 
 use crate::declaration::{Declaration, Entry, Fix};
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeMap;
-use syn::{Data, DeriveInput, Error, Fields, Ident, Result};
+use syn::{Data, DeriveInput, Error, Fields, Ident, Path, Result};
 
 /// A variant, or the whole struct.
 struct Case<'a> {
-    /// Its name in the documentation of the code: of the variant, or of the struct.
+    /// Of the variant, or of the struct.
     name: &'a Ident,
     /// Its path in a pattern.
     path: TokenStream,
@@ -24,7 +24,8 @@ pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let cases = cases(input)?;
     assert_codes_differ(&cases)?;
     let kind = &input.ident;
-    let (mut codes, mut fixes, mut definitions) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut codes, mut fixes) = (Vec::new(), Vec::new());
+    let (mut definitions, mut names) = (Vec::new(), Vec::new());
     for case in &cases {
         let path = &case.path;
         let entry = match &case.declaration {
@@ -34,9 +35,19 @@ pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 fixes.push(quote!(#path #inner => ::archive::problem::ProblemKind::fix(problem)));
                 continue;
             }
-            Declaration::SameAs(other) => target(&cases, other)?,
+            Declaration::SameAs(other) => match other.get_ident() {
+                Some(variant) => target(&cases, variant)?,
+                None => {
+                    let foreign = foreign(other)?;
+                    codes.push(quote!(#path { .. } => ::archive::problem::Code::new(#foreign.code)));
+                    fixes.push(quote!(#path { .. } => ::std::string::String::from(#foreign.fix)));
+                    continue;
+                }
+            },
             Declaration::Own(entry) => {
-                definitions.push(definition(entry));
+                let name = constant(case.name);
+                definitions.push(definition(&name, entry));
+                names.push(name);
                 entry
             }
         };
@@ -48,8 +59,10 @@ pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let (generics, of, bounds) = input.generics.split_for_impl();
     Ok(quote! {
         impl #generics #kind #of #bounds {
+            #(#definitions)*
+
             /// Every code of this type, with its meaning and fix.
-            pub const DEFINITIONS: &'static [::archive::problem::Definition] = &[#(#definitions),*];
+            pub const DEFINITIONS: &'static [::archive::problem::Definition] = &[#(Self::#names),*];
         }
 
         impl #generics ::archive::problem::ProblemKind for #kind #of #bounds {
@@ -113,14 +126,32 @@ fn target<'a>(cases: &'a [Case], name: &Ident) -> Result<&'a Entry> {
     }
 }
 
-fn definition(entry: &Entry) -> TokenStream {
+/// The definition of a variant of another type.
+fn foreign(path: &Path) -> Result<Path> {
+    let mut path = path.clone();
+    let last = path.segments.last_mut().ok_or_else(|| Error::new(Span::call_site(), "a path has a name"))?;
+    last.ident = constant(&last.ident);
+    Ok(path)
+}
+
+/// The name of a variant's definition: `INVALID_RUN` of `InvalidRun`.
+fn constant(variant: &Ident) -> Ident {
+    let mut name = String::new();
+    for letter in variant.to_string().chars() {
+        if letter.is_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.extend(letter.to_uppercase());
+    }
+    Ident::new(&name, variant.span())
+}
+
+fn definition(name: &Ident, entry: &Entry) -> TokenStream {
     let Entry { code, meaning, documented_fix, .. } = entry;
     quote! {
-        ::archive::problem::Definition {
-            code: #code,
-            meaning: #meaning,
-            fix: #documented_fix,
-        }
+        #[doc = #meaning]
+        pub const #name: ::archive::problem::Definition =
+            ::archive::problem::Definition { code: #code, meaning: #meaning, fix: #documented_fix };
     }
 }
 
@@ -295,5 +326,17 @@ mod tests {
         };
         let code = expand(&shared).unwrap().to_string();
         assert_eq!(code.matches(r#"code : "x.a""#).count(), 1, "{code}");
+    }
+
+    #[test]
+    fn a_code_of_another_type_is_named_by_its_variant() {
+        let code = expand(&parse_quote!(
+            enum Trouble {
+                #[problem(same_as = other::Trouble::NotRoot)]
+                A,
+            }
+        ));
+        let code = code.unwrap().to_string();
+        assert!(code.contains("other :: Trouble :: NOT_ROOT . code"), "{code}");
     }
 }
