@@ -6,24 +6,24 @@
 pub mod board_file;
 pub mod error;
 pub(crate) mod hooks;
-mod keeper;
 mod line;
 pub(crate) mod lock;
 mod openssh;
+pub mod problem;
 mod reach;
 mod serial;
+mod session;
 mod shell;
 mod spooled;
 mod ssh;
 mod target;
 mod traffic;
 
-pub use keeper::Purpose;
 #[cfg(fuzzing)]
 pub use serial::fuzzing;
+pub use session::Purpose;
 pub(crate) use shell::quoted;
 pub use target::BoardTarget;
-pub use traffic::ConsoleDamage;
 
 use crate::architecture::Architecture;
 use crate::meter_places::MeterPlaces;

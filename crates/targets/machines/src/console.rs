@@ -41,7 +41,7 @@ impl Console {
     }
 
     /// The most informative lines about a machine that went down: the panic, or the last lines.
-    pub fn last_words(&self) -> Vec<String> {
+    pub fn last_output(&self) -> Vec<String> {
         let lines = self.lines();
         match self.panic() {
             Some(panic) => vec![panic],
@@ -80,9 +80,9 @@ mod tests {
         let mut console = Console::default();
         console
             .push(b"\x1bc\x1b[?7l\x1b[2J[    0.1] one\r\n[    0.2] two\r\n\r\n[    0.3] three\r\n[    0.4] four\r\n");
-        assert_eq!(console.last_words(), ["[    0.2] two", "[    0.3] three", "[    0.4] four"]);
+        assert_eq!(console.last_output(), ["[    0.2] two", "[    0.3] three", "[    0.4] four"]);
         console.push(b"[    0.5] Kernel panic - not syncing: no init\r\n[    0.6] CPU: 0\r\n[    0.7] Call Trace:\r\n");
-        assert_eq!(console.last_words(), ["[    0.5] Kernel panic - not syncing: no init"]);
+        assert_eq!(console.last_output(), ["[    0.5] Kernel panic - not syncing: no init"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
+use thiserror::Error;
 
 /// What a scripted command does next.
 #[derive(Debug, Clone)]
@@ -63,6 +64,13 @@ impl FakeTarget {
     }
 }
 
+/// Why a fake target cannot be prepared.
+#[derive(Debug, Error)]
+#[error("{0}")]
+struct Refusal(String);
+
+impl Reason for Refusal {}
+
 impl Target for FakeTarget {
     fn name(&self) -> &str {
         "fake"
@@ -70,7 +78,7 @@ impl Target for FakeTarget {
 
     fn prepare(&mut self) -> Result<(), TargetError> {
         match self.refusal.clone() {
-            Some(why) => Err(TargetError::Prepare { target: "fake".into(), why: Reason::Fake(why) }),
+            Some(why) => Err(TargetError::Prepare { target: "fake".into(), why: Refusal(why).into() }),
             None => Ok(()),
         }
     }
@@ -151,9 +159,9 @@ impl RunningCommand for FakeCommand {
             match self.steps.front_mut() {
                 None => return Output::Closed,
                 Some(Step::Say(bytes)) => {
-                    let said = std::mem::take(bytes);
+                    let output = std::mem::take(bytes);
                     self.steps.pop_front();
-                    return Output::Bytes(said);
+                    return Output::Bytes(output);
                 }
                 Some(Step::Complain(line)) => {
                     self.lines.push(std::mem::take(line));

@@ -1,13 +1,14 @@
 //! Boards of a lab managed by labgrid: a place is acquired, switched on, reached over ssh, and always released.
 //!
-//! `labgrid-client` is run as a program. [`place_file`] defines a place's target file, [`keeper`] holds the place and
+//! `labgrid-client` is run as a program. [`place_file`] defines a place's target file, [`acquisition`] holds the place and
 //! releases it; docs/how-to/boards.md describes what happens.
 
+mod acquisition;
 pub mod error;
-mod keeper;
 mod literal;
 mod place;
 pub mod place_file;
+pub mod problem;
 
 #[cfg(fuzzing)]
 pub use place::PlaceState;
@@ -17,14 +18,14 @@ use super::board::{AccessOptions, BoardTarget};
 use super::local::LocalTarget;
 use super::{Caveat, Command, Exit, RunningCommand, Target, TargetError};
 use crate::meter_places::MeterPlaces;
-use crate::problem::MachineProblem;
 use crate::stop::StopRequests;
+use acquisition::{Acquired, Acquisition};
 use archive::message::{Problem, Severity};
 use error::{ClientError, LabgridError, Refusal};
-use keeper::{Acquired, Keeper};
 #[cfg(not(fuzzing))]
 use place::PlaceState;
 use place_file::{LabgridPlace, Power};
+use problem::PlaceProblem;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ pub struct LabgridTarget {
     /// labgrid does not distinguish two runs of one user, and the first would release the place while the second uses
     /// it.
     lock: Option<BoardLock>,
-    keeper: Option<Keeper>,
+    acquisition: Option<Acquisition>,
     board: Option<BoardTarget>,
     /// Output of the deployment of new software.
     notes: Vec<u8>,
@@ -70,7 +71,7 @@ impl LabgridTarget {
             access,
             stop,
             lock: None,
-            keeper: None,
+            acquisition: None,
             board: None,
             notes: Vec::new(),
             notices: Vec::new(),
@@ -112,14 +113,14 @@ impl LabgridTarget {
         let begun = Instant::now();
         let mut reported = String::new();
         loop {
-            match Keeper::acquire(&self.place, &self.stop)? {
-                Acquired::Now(keeper) => {
-                    self.keeper = Some(keeper);
+            match Acquisition::acquire(&self.place, &self.stop)? {
+                Acquired::Now(acquisition) => {
+                    self.acquisition = Some(acquisition);
                     return Ok(());
                 }
                 Acquired::Before => {
                     let release = self.place.command("release");
-                    let kind = MachineProblem::PlaceKept { place: self.place.place.clone(), release };
+                    let kind = PlaceProblem::Kept { place: self.place.place.clone(), release };
                     self.notices.push(Problem::new(Severity::Notice, &kind));
                     return Ok(());
                 }
@@ -138,8 +139,8 @@ impl LabgridTarget {
     fn switch(&self, how: &str) -> Result<(), LabgridError> {
         (self.access.report)(&format!("switching place {}: power {how}", self.place.place));
         self.client(&["power", how], POWER_LIMIT).map(drop).map_err(|error| match error {
-            ClientError::Refused { refusal: Refusal::NoPowerSwitch(_), words: said } => {
-                LabgridError::NoPowerSwitch { said }
+            ClientError::Refused { refusal: Refusal::NoPowerSwitch(_), words } => {
+                LabgridError::NoPowerSwitch { message: words }
             }
             error => LabgridError::Power(error),
         })
@@ -182,16 +183,16 @@ impl LabgridTarget {
         let mut running = LocalTarget
             .start(&self.place.client_command(words))
             .map_err(|error| ClientError::NotStarted(error.to_string()))?;
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         while running.elapsed() < limit {
             match running.read(LOOK_EVERY) {
-                super::Output::Bytes(bytes) => said.extend(bytes),
+                super::Output::Bytes(bytes) => output.extend(bytes),
                 super::Output::Quiet => {}
                 super::Output::Closed => break,
             }
         }
         match running.wait(LOOK_EVERY * 10) {
-            Some(Exit::Code(0)) => Ok(String::from_utf8_lossy(&said).into_owned()),
+            Some(Exit::Code(0)) => Ok(String::from_utf8_lossy(&output).into_owned()),
             Some(_) => {
                 let words = running.diagnostics().join(" | ");
                 Err(ClientError::Refused { refusal: Refusal::parse(&words), words })
@@ -206,7 +207,7 @@ impl LabgridTarget {
     fn give_back(&mut self) -> Result<(), LabgridError> {
         let closed = self.board.take().map_or(Ok(()), |mut board| board.close());
         let left = closed.map_err(|error| LabgridError::Target(Box::new(error)));
-        let released = self.keeper.take().map_or(Ok(()), Keeper::release);
+        let released = self.acquisition.take().map_or(Ok(()), Acquisition::release);
         self.lock = None;
         left.and(released)
     }

@@ -23,10 +23,10 @@ pub mod problem;
 pub mod qemu;
 mod scratch;
 pub mod stop;
-mod target;
+pub mod target;
 pub mod target_file;
 mod target_syntax;
 
 pub use known_target::KnownTarget;
-pub use problem::{Caveat, News};
+pub use problem::{Caveat, MachineEvent};
 pub use target::{Command, Exit, Output, Outside, Reason, RunningCommand, Target, TargetError};

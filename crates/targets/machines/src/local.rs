@@ -276,15 +276,15 @@ mod tests {
     #[test]
     fn output_held_open_by_a_grandchild_ends_with_the_child() {
         let mut command = shell("sleep 1000 & echo $!");
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         loop {
             match command.read(Duration::from_millis(50)) {
-                Output::Bytes(bytes) => said.extend(bytes),
+                Output::Bytes(bytes) => output.extend(bytes),
                 Output::Quiet => {}
                 Output::Closed => break,
             }
         }
-        let grandchild = String::from_utf8(said).unwrap();
+        let grandchild = String::from_utf8(output).unwrap();
         let killed = process::Command::new("kill").arg(grandchild.trim()).status().unwrap();
         assert!(killed.success(), "the grandchild outlived the child");
     }

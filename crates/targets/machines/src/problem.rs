@@ -1,9 +1,5 @@
-//! Problems of a machine that are shown beside the figures of a run.
+//! Caveats about the figures of a machine, and events while a command runs there.
 
-use crate::board::ConsoleDamage;
-use crate::qemu::error::{BootError, PrepareError, VirtualMachineError};
-use crate::qemu::virtual_time::error::VirtualTimeError;
-use crate::target::{Reason, TargetError};
 use archive::problem::{Code, Definition, ProblemKind};
 use std::fmt;
 use std::time::Duration;
@@ -77,59 +73,32 @@ impl ProblemKind for Caveat {
     }
 }
 
-/// A problem of preparing a machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MachineProblem {
-    /// The login on a board is not root.
-    NotRoot { board: String },
-    /// The place of a lab was already acquired, and stays acquired.
-    PlaceKept { place: String, release: String },
-    /// The machine was restored from a saved state.
-    Restored,
-    /// A saved state could not be loaded.
-    StateNotLoaded { why: String },
-    /// The state could not be saved.
-    StateNotSaved { why: String },
+/// Lines that were damaged in transit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ConsoleDamage {
+    /// Lines with results that have arrived.
+    pub arrived: u64,
+    /// Session lines that were damaged.
+    pub damaged: u64,
+    /// Lines that were requested again.
+    pub repeated: u64,
 }
 
-impl fmt::Display for MachineProblem {
+impl ConsoleDamage {
+    /// Whether a line was damaged or repeated.
+    pub fn is_any(self) -> bool {
+        self.damaged > 0 || self.repeated > 0
+    }
+}
+
+impl fmt::Display for ConsoleDamage {
+    /// All data has arrived; otherwise the run would not have an end at which this is reported.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotRoot { board } => write!(out, "the login on board {board} is not root"),
-            Self::PlaceKept { place, .. } => write!(out, "you had place {place} before, so it is not released"),
-            Self::Restored => out.write_str(
-                "the machine went on from a saved state instead of booting: random numbers, addresses and the boot's id \
-                 are those of every run from this state",
-            ),
-            Self::StateNotLoaded { why } => {
-                write!(out, "the saved state did not load, so the machine booted: {why}")
-            }
-            Self::StateNotSaved { why } => write!(out, "the state of the machine could not be saved: {why}"),
-        }
-    }
-}
-
-impl ProblemKind for MachineProblem {
-    fn code(&self) -> Code {
-        Code::new(match self {
-            Self::NotRoot { .. } => "machine.not-root",
-            Self::PlaceKept { .. } => "machine.place-kept",
-            Self::Restored => "machine.restored",
-            Self::StateNotLoaded { .. } => "machine.state-not-loaded",
-            Self::StateNotSaved { .. } => "machine.state-not-saved",
-        })
-    }
-
-    fn fix(&self) -> String {
-        match self {
-            Self::NotRoot { .. } => "log in as root, or use --sudo with `tardy target add`".into(),
-            Self::PlaceKept { release, .. } => format!("when you are done with it: {release}"),
-            Self::Restored => "where boots must differ, set `saved_state = false` in the target file".into(),
-            Self::StateNotLoaded { .. } => String::new(),
-            Self::StateNotSaved { .. } => {
-                "the next machine boots as well; `saved_state = false` in the target file spares the attempt".into()
-            }
-        }
+        write!(
+            out,
+            "on the console, other output damaged {} lines, and {} were sent again to have all {}; nothing was lost",
+            self.damaged, self.repeated, self.arrived
+        )
     }
 }
 
@@ -143,11 +112,11 @@ pub struct ProcessorAbsence {
 
 /// An event of a machine, or of the connection to it, while a command ran there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum MachineEvent {
     /// The connection was lost; the command continues there.
     LineLost {
         machine: String,
-        last_words: Option<String>,
+        last_output: Option<String>,
     },
     LineBack {
         machine: String,
@@ -166,25 +135,25 @@ pub enum News {
     },
 }
 
-impl News {
+impl MachineEvent {
     /// Whether the archive keeps it.
     pub fn is_kept(&self) -> bool {
         !matches!(self, Self::LineLost { .. })
     }
 }
 
-impl fmt::Display for News {
+impl fmt::Display for MachineEvent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::LineLost { machine, last_words } => {
-                write!(out, "the line to {machine} is lost")?;
-                if let Some(words) = last_words {
-                    write!(out, " ({words})")?;
+            Self::LineLost { machine, last_output } => {
+                write!(out, "the connection to {machine} is lost")?;
+                if let Some(output) = last_output {
+                    write!(out, " ({output})")?;
                 }
-                out.write_str("; the run goes on there")
+                out.write_str("; the run continues there")
             }
             Self::LineBack { machine, after } => {
-                write!(out, "the line to {machine} is back after {:.1} s; nothing was lost", after.as_secs_f64())
+                write!(out, "the connection to {machine} is back after {:.1} s; nothing was lost", after.as_secs_f64())
             }
             Self::ConsoleDamaged(damage) => damage.fmt(out),
             Self::AbsencesUnknown { why } => {
@@ -210,7 +179,7 @@ fn words_of(absence: &ProcessorAbsence) -> String {
     format!("CPU {} {}", absence.cpu, parts.into_iter().flatten().collect::<Vec<_>>().join(" and "))
 }
 
-impl ProblemKind for News {
+impl ProblemKind for MachineEvent {
     fn code(&self) -> Code {
         Code::new(match self {
             Self::LineLost { .. } => "machine.line-lost",
@@ -222,42 +191,7 @@ impl ProblemKind for News {
     }
 }
 
-/// The code of what ended a run on a virtual machine, if it is more specific than that the machine is gone.
-fn code_of(why: &Reason) -> Option<&'static str> {
-    let Reason::VirtualMachine(error) = why else { return None };
-    let error = match error.as_ref() {
-        VirtualMachineError::Prepare(error) | VirtualMachineError::VirtualTime(VirtualTimeError::Prepare(error)) => {
-            error
-        }
-        VirtualMachineError::Boot(BootError::TooLong { .. }) => return Some("machine.boot-too-long"),
-        VirtualMachineError::Boot(BootError::Ended { .. }) => return Some("machine.qemu-ended"),
-        VirtualMachineError::Boot(BootError::Guest(_)) => return Some("machine.guest-failed"),
-        VirtualMachineError::Boot(_) | VirtualMachineError::VirtualTime(_) => return None,
-    };
-    match error {
-        PrepareError::NoProgram { .. } => Some("machine.no-qemu"),
-        PrepareError::Kernel(_) => Some("machine.no-kernel"),
-        PrepareError::MeterNotStatic { .. } | PrepareError::MeterArchitecture { .. } => Some("machine.meter-unfit"),
-        PrepareError::File(_) | PrepareError::NoScratch(_) => None,
-    }
-}
-
-impl ProblemKind for TargetError {
-    fn code(&self) -> Code {
-        Code::new(match self {
-            Self::Prepare { why, .. } => code_of(why).unwrap_or("machine.not-prepared"),
-            Self::Start { .. } => "machine.not-started",
-            Self::Boot { why, .. } => code_of(why).unwrap_or("machine.not-booted"),
-            Self::Stopped { .. } => "machine.stopped-while-booting",
-            Self::TakeUp { .. } => "machine.not-fetched",
-            Self::Gone { .. } => "machine.nothing-kept",
-            Self::Copy { .. } => "machine.not-copied",
-            Self::GiveBack { .. } => "machine.not-given-back",
-        })
-    }
-}
-
-/// Every code of this crate.
+/// Every code of this file.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         code: "machine.emulated",
@@ -273,31 +207,6 @@ pub const DEFINITIONS: &[Definition] = &[
         code: "machine.virtual-time",
         meaning: "The machine's clock counts executed instructions. Figures repeat exactly and prove no deadline.",
         fix: "Measure on the hardware in question.",
-    },
-    Definition {
-        code: "machine.not-root",
-        meaning: "The login on the board is not root, so settings cannot be changed and traces cannot be taken.",
-        fix: "Log in as root, or use --sudo with `tardy target add`.",
-    },
-    Definition {
-        code: "machine.place-kept",
-        meaning: "You had acquired the labgrid place before, so it stays acquired after the run.",
-        fix: "Release it with labgrid-client when you are done.",
-    },
-    Definition {
-        code: "machine.restored",
-        meaning: "The virtual machine went on from a saved state. All runs from it share that boot's randomness.",
-        fix: "Where boots must differ, set `saved_state = false` in the target file.",
-    },
-    Definition {
-        code: "machine.state-not-loaded",
-        meaning: "The saved state of the virtual machine did not load; the machine booted instead.",
-        fix: "Nothing: the state was removed, and the next boot saves another.",
-    },
-    Definition {
-        code: "machine.state-not-saved",
-        meaning: "The state of the virtual machine could not be saved; the next run boots again.",
-        fix: "Set `saved_state = false` in the target file to skip the attempt.",
     },
     Definition {
         code: "machine.line-lost",
@@ -324,126 +233,41 @@ pub const DEFINITIONS: &[Definition] = &[
         meaning: "The host did not execute the virtual processors all the time.",
         fix: "Give the virtual machine processors of its own, or measure on hardware.",
     },
-    Definition {
-        code: "machine.not-prepared",
-        meaning: "The machine could not be made ready for files and commands.",
-        fix: "Follow the message: it names the host, login, file or program at fault.",
-    },
-    Definition {
-        code: "machine.not-started",
-        meaning: "A program could not be started on the machine.",
-        fix: "Follow the message.",
-    },
-    Definition {
-        code: "machine.not-booted",
-        meaning: "The machine did not boot.",
-        fix: "Read console.log in the archive; `boot_seconds` in the target file gives a slow machine more time.",
-    },
-    Definition {
-        code: "machine.boot-too-long",
-        meaning: "The virtual machine did not boot within `boot_seconds` of its target file.",
-        fix: "Read the end of its console in the message; `boot_seconds` gives a slow machine more time.",
-    },
-    Definition {
-        code: "machine.qemu-ended",
-        meaning: "QEMU ended before its guest had booted.",
-        fix: "The message quotes QEMU; check `qemu_arguments`, memory and accelerator in the target file.",
-    },
-    Definition {
-        code: "machine.guest-failed",
-        meaning: "The guest booted and could not start measuring.",
-        fix: "The message quotes the guest; a kernel of your own needs virtio_pci and virtio_console.",
-    },
-    Definition {
-        code: "machine.no-qemu",
-        meaning: "QEMU for the guest's architecture is not installed.",
-        fix: "Install the package that the message names, or set `qemu` in the target file.",
-    },
-    Definition {
-        code: "machine.no-kernel",
-        meaning: "The kernel of the virtual machine, or a module it needs, is not there or cannot be used.",
-        fix: "`tardy target add --force` with the same words downloads the kernel; the message names the file at fault.",
-    },
-    Definition {
-        code: "machine.meter-unfit",
-        meaning: "The tardy-meter cannot run in the guest: it needs libraries, or is for another architecture.",
-        fix: "`make build` makes a static meter, `make meters` those for other architectures.",
-    },
-    Definition {
-        code: "machine.stopped-while-booting",
-        meaning: "The run was stopped on request before the machine had booted.",
-        fix: "Nothing needs fixing.",
-    },
-    Definition {
-        code: "machine.not-fetched",
-        meaning: "The results that the machine keeps could not be fetched.",
-        fix: "Try `tardy collect` again when the machine can be reached.",
-    },
-    Definition {
-        code: "machine.nothing-kept",
-        meaning: "The machine keeps nothing of the run: it was fetched or discarded before, or lost in a reboot.",
-        fix: "Nothing needs fixing.",
-    },
-    Definition {
-        code: "machine.not-copied",
-        meaning: "A file could not be copied to or from the machine.",
-        fix: "Follow the message.",
-    },
-    Definition {
-        code: "machine.not-given-back",
-        meaning: "The run is archived, but the machine could not be given back.",
-        fix: "Follow the message; `labgrid-client release` gives a place back by hand.",
-    },
 ];
+
+#[cfg(test)]
+pub(crate) fn assert_defined(kinds: &[&dyn ProblemKind], definitions: &[Definition]) {
+    let codes: Vec<String> = kinds.iter().map(|kind| kind.code().to_string()).collect();
+    let defined: Vec<&str> = definitions.iter().map(|definition| definition.code).collect();
+    assert_eq!(codes, defined);
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qemu::error::Quote;
-    use crate::qemu::kernel::KernelError;
-    use std::collections::BTreeSet;
-    use std::io;
-    use std::process::ExitStatus;
 
     #[test]
     fn every_code_is_defined_once() {
-        let (text, time) = (String::new, Duration::ZERO);
-        let (path, error) = (std::path::PathBuf::new, || io::Error::other(""));
-        let prepare = |why: PrepareError| TargetError::Prepare { target: text(), why: why.into() };
-        let boot = |why: BootError| TargetError::Boot { target: text(), why: why.into() };
-        let kinds: [&dyn ProblemKind; 27] = [
+        let kinds: [&dyn ProblemKind; 8] = [
             &Caveat::Emulated,
             &Caveat::Virtual,
             &Caveat::VirtualTime { realtime_permitted: true },
-            &MachineProblem::NotRoot { board: text() },
-            &MachineProblem::PlaceKept { place: text(), release: text() },
-            &MachineProblem::Restored,
-            &MachineProblem::StateNotLoaded { why: text() },
-            &MachineProblem::StateNotSaved { why: text() },
-            &News::LineLost { machine: text(), last_words: None },
-            &News::LineBack { machine: text(), after: time },
-            &News::ConsoleDamaged(ConsoleDamage::default()),
-            &News::AbsencesUnknown { why: text() },
-            &News::Absent { stretch_ns: 0, processors: Vec::new() },
-            &TargetError::Prepare { target: text(), why: Reason::KeepsNothing },
-            &TargetError::Start { target: text(), program: path(), source: error() },
-            &TargetError::Boot { target: text(), why: Reason::KeepsNothing },
-            &boot(BootError::TooLong { limit: time, console: Quote::default() }),
-            &boot(BootError::Ended { status: ExitStatus::default(), lines: Vec::new(), console: Quote::default() }),
-            &boot(BootError::Guest(text())),
-            &prepare(PrepareError::NoProgram { program: path(), package: "" }),
-            &prepare(PrepareError::Kernel(KernelError::NoCache)),
-            &prepare(PrepareError::MeterNotStatic { meter: path() }),
-            &TargetError::Stopped { target: text() },
-            &TargetError::TakeUp { target: text(), why: Reason::KeepsNothing },
-            &TargetError::Gone { target: text(), why: Reason::KeepsNothing },
-            &TargetError::Copy { target: text(), from: path(), to: path(), source: error() },
-            &TargetError::GiveBack { target: text(), why: Reason::KeepsNothing },
+            &MachineEvent::LineLost { machine: String::new(), last_output: None },
+            &MachineEvent::LineBack { machine: String::new(), after: Duration::ZERO },
+            &MachineEvent::ConsoleDamaged(ConsoleDamage::default()),
+            &MachineEvent::AbsencesUnknown { why: String::new() },
+            &MachineEvent::Absent { stretch_ns: 0, processors: Vec::new() },
         ];
-        let codes: BTreeSet<String> = kinds.iter().map(|kind| kind.code().to_string()).collect();
-        let defined: BTreeSet<String> = DEFINITIONS.iter().map(|definition| definition.code.to_owned()).collect();
-        assert_eq!((codes.len(), defined.len()), (kinds.len(), DEFINITIONS.len()));
-        assert_eq!(codes, defined);
+        assert_defined(&kinds, DEFINITIONS);
+    }
+
+    #[test]
+    fn a_clean_line_is_not_worth_a_word() {
+        assert!(!ConsoleDamage { arrived: 7, ..ConsoleDamage::default() }.is_any());
+        let damage = ConsoleDamage { arrived: 700, damaged: 3, repeated: 4 };
+        let text = damage.to_string();
+        assert!(damage.is_any());
+        assert!(text.contains("3 lines were damaged") && text.contains("4 were sent again to have all 700"), "{text}");
     }
 
     #[test]
@@ -457,7 +281,7 @@ mod tests {
     #[test]
     fn absences_are_shown_per_processor() {
         let processor = ProcessorAbsence { cpu: 1, stopped_ns: 2_000_000, waited_ns: 0 };
-        let text = News::Absent { stretch_ns: 50_000, processors: vec![processor] }.to_string();
+        let text = MachineEvent::Absent { stretch_ns: 50_000, processors: vec![processor] }.to_string();
         assert!(text.contains("50 µs") && text.contains("CPU 1 was stopped for 2 ms;"), "{text}");
     }
 }

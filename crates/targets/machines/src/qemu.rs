@@ -21,6 +21,7 @@ pub mod machine_file;
 mod modules;
 mod package;
 mod platform;
+pub mod problem;
 mod process;
 mod saved_state;
 mod unpack;
@@ -36,7 +37,6 @@ use super::console::Console;
 use super::scratch::Scratch;
 use super::{Caveat, Command, RunningCommand, Target, TargetError};
 use crate::architecture::Architecture;
-use crate::problem::MachineProblem;
 use crate::stop::StopRequests;
 use archive::message::{Problem, Severity};
 use arguments::Accelerator;
@@ -48,6 +48,7 @@ use kernel::Kernel;
 use machine::{Boot, Machine};
 use machine_file::{AcceleratorChoice, VirtualMachine};
 use platform::Platform;
+use problem::StateProblem;
 use protocol::guest::{FILE_BYTES_MAX, GuestCommand, parts_of_path};
 use saved_state::error::StateError;
 use saved_state::{Ingredients, States};
@@ -254,13 +255,13 @@ impl QemuTarget {
             match opened.and_then(|mut state| Machine::load(&loading, &self.console, &self.stop, &mut state)) {
                 Ok(machine) => {
                     self.note(&machine, true);
-                    self.notices.push(notice(&MachineProblem::Restored));
+                    self.notices.push(notice(&StateProblem::Restored));
                     return Ok(machine);
                 }
                 Err(why) if self.stop.count() > 0 => return Err(why),
                 Err(why) => {
                     states.remove(&key);
-                    self.notices.push(notice(&MachineProblem::StateNotLoaded { why: why.to_string() }));
+                    self.notices.push(notice(&StateProblem::NotLoaded { why: why.to_string() }));
                 }
             }
         }
@@ -268,7 +269,7 @@ impl QemuTarget {
         if self.stop.count() == 0
             && let Err(why) = keep(&mut machine, &plan.scratch, &states, &key)
         {
-            self.notices.push(notice(&MachineProblem::StateNotSaved { why: why.to_string() }));
+            self.notices.push(notice(&StateProblem::NotSaved { why: why.to_string() }));
         }
         Ok(machine)
     }
@@ -313,7 +314,7 @@ fn keep(machine: &mut Machine, scratch: &Path, states: &States, key: &str) -> Re
     saved
 }
 
-fn notice(kind: &MachineProblem) -> Problem {
+fn notice(kind: &StateProblem) -> Problem {
     Problem::new(Severity::Notice, kind)
 }
 

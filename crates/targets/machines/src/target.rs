@@ -2,13 +2,10 @@
 //!
 //! A backend knows nothing about runs, frames or phases.
 
-use crate::board::error::BoardError;
-use crate::labgrid::error::LabgridError;
-use crate::problem::{Caveat, News};
-use crate::qemu::error::{BootError, PrepareError, VirtualMachineError};
-use crate::qemu::virtual_time::error::VirtualTimeError;
+use crate::problem::{Caveat, MachineEvent};
 use archive::absence::SpikeAbsences;
 use archive::message::Problem;
+use archive::problem::{Code, Definition, ProblemKind};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -16,74 +13,112 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
-/// What a target could not do, and why, by the kind of machine.
+/// Why a backend could not do something: an error of its own, with a code of its own where it has one.
+pub trait Reason: std::error::Error + Send + Sync + 'static {
+    /// The code, if it says more than that the target could not do it.
+    fn code(&self) -> Option<Code> {
+        None
+    }
+}
+
+impl<E: Reason> From<E> for Box<dyn Reason> {
+    fn from(error: E) -> Self {
+        Box::new(error)
+    }
+}
+
+/// The output of a command was requested, and this target does not keep it.
 #[derive(Debug, Error)]
-pub enum Reason {
-    #[error(transparent)]
-    Board(#[from] Box<BoardError>),
-    #[error(transparent)]
-    Labgrid(#[from] Box<LabgridError>),
-    #[error(transparent)]
-    VirtualMachine(#[from] Box<VirtualMachineError>),
-    #[error("it keeps nothing")]
-    KeepsNothing,
-    /// A fake one, in tests.
-    #[error("{0}")]
-    Fake(String),
-}
+#[error("the target keeps no output")]
+struct KeepsNothing;
 
-impl From<BoardError> for Reason {
-    fn from(error: BoardError) -> Self {
-        Self::Board(Box::new(error))
-    }
-}
-
-impl From<LabgridError> for Reason {
-    fn from(error: LabgridError) -> Self {
-        Self::Labgrid(Box::new(error))
-    }
-}
-
-impl From<PrepareError> for Reason {
-    fn from(error: PrepareError) -> Self {
-        Self::VirtualMachine(Box::new(error.into()))
-    }
-}
-
-impl From<BootError> for Reason {
-    fn from(error: BootError) -> Self {
-        Self::VirtualMachine(Box::new(error.into()))
-    }
-}
-
-impl From<VirtualTimeError> for Reason {
-    fn from(error: VirtualTimeError) -> Self {
-        Self::VirtualMachine(Box::new(error.into()))
-    }
-}
+impl Reason for KeepsNothing {}
 
 /// Why a target did not do what was requested.
 #[derive(Debug, Error)]
 pub enum TargetError {
     #[error("failed to prepare target {target}: {why}")]
-    Prepare { target: String, why: Reason },
+    Prepare { target: String, why: Box<dyn Reason> },
     #[error("failed to start {program} on target {target}: {source}")]
     Start { target: String, program: PathBuf, source: io::Error },
     #[error("failed to boot target {target}: {why}")]
-    Boot { target: String, why: Reason },
+    Boot { target: String, why: Box<dyn Reason> },
     /// Stopped on request before a command was started.
     #[error("stopped on request while target {target} booted")]
     Stopped { target: String },
     #[error("failed to fetch a run from target {target}: {why}")]
-    TakeUp { target: String, why: Reason },
+    Collect { target: String, why: Box<dyn Reason> },
     /// The target has nothing of the run, and will not get it again.
     #[error("failed to fetch a run from target {target}: {why}")]
-    Gone { target: String, why: Reason },
+    Gone { target: String, why: Box<dyn Reason> },
     #[error("failed to copy {from} to {to} (target {target}): {source}")]
     Copy { target: String, from: PathBuf, to: PathBuf, source: io::Error },
     #[error("failed to give back target {target}: {why}")]
-    GiveBack { target: String, why: Reason },
+    GiveBack { target: String, why: Box<dyn Reason> },
 }
+
+impl ProblemKind for TargetError {
+    fn code(&self) -> Code {
+        let general = Code::new(match self {
+            Self::Prepare { .. } => "machine.not-prepared",
+            Self::Start { .. } => "machine.not-started",
+            Self::Boot { .. } => "machine.not-booted",
+            Self::Stopped { .. } => "machine.stopped-while-booting",
+            Self::Collect { .. } => "machine.not-fetched",
+            Self::Gone { .. } => "machine.nothing-kept",
+            Self::Copy { .. } => "machine.not-copied",
+            Self::GiveBack { .. } => "machine.not-given-back",
+        });
+        match self {
+            Self::Prepare { why, .. } | Self::Boot { why, .. } => why.code().unwrap_or(general),
+            _ => general,
+        }
+    }
+}
+
+/// Every code of this file.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        code: "machine.not-prepared",
+        meaning: "The machine could not be made ready for files and commands.",
+        fix: "Follow the message: it names the host, login, file or program at fault.",
+    },
+    Definition {
+        code: "machine.not-started",
+        meaning: "A program could not be started on the machine.",
+        fix: "Follow the message.",
+    },
+    Definition {
+        code: "machine.not-booted",
+        meaning: "The machine did not boot.",
+        fix: "Read console.log in the archive; `boot_seconds` in the target file gives a slow machine more time.",
+    },
+    Definition {
+        code: "machine.stopped-while-booting",
+        meaning: "The run was stopped on request before the machine had booted.",
+        fix: "Nothing needs fixing.",
+    },
+    Definition {
+        code: "machine.not-fetched",
+        meaning: "The results that the machine keeps could not be fetched.",
+        fix: "Try `tardy collect` again when the machine can be reached.",
+    },
+    Definition {
+        code: "machine.nothing-kept",
+        meaning: "The machine keeps nothing of the run: it was fetched or discarded before, or lost in a reboot.",
+        fix: "Nothing needs fixing.",
+    },
+    Definition {
+        code: "machine.not-copied",
+        meaning: "A file could not be copied to or from the machine.",
+        fix: "Follow the message.",
+    },
+    Definition {
+        code: "machine.not-given-back",
+        meaning: "The run is archived, but the machine could not be given back.",
+        fix: "Follow the message; `labgrid-client release` gives a place back by hand.",
+    },
+];
 
 /// A program with its arguments, run without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,7 +167,7 @@ pub trait Target {
     /// Prepares the target for files and commands.
     ///
     /// # Errors
-    /// [`TargetError::Prepare`], or [`TargetError::Gone`] if a run should be taken up.
+    /// [`TargetError::Prepare`], or [`TargetError::Gone`] if the output of a run is to be collected.
     fn prepare(&mut self) -> Result<(), TargetError>;
 
     /// Copies a file of the host to the target.
@@ -154,7 +189,7 @@ pub trait Target {
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError>;
 
     /// Starts a command with this input that must reach its end even if the connection is lost. If a target [keeps its
-    /// output](Self::keeps_output), [`Self::take_up`] returns the rest under this id.
+    /// output](Self::keeps_output), [`Self::resume`] returns the rest under this id.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -176,17 +211,17 @@ pub trait Target {
         false
     }
 
-    /// Takes up a lasting command, running or ended, from this byte of its output on.
+    /// Resumes the output of a lasting command, running or ended, from this byte on.
     ///
     /// # Errors
-    /// [`TargetError::TakeUp`].
-    fn take_up(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {
+    /// [`TargetError::Collect`].
+    fn resume(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {
         let _ = (id, from);
-        Err(TargetError::TakeUp { target: self.name().into(), why: Reason::KeepsNothing })
+        Err(TargetError::Collect { target: self.name().into(), why: KeepsNothing.into() })
     }
 
     /// Releases the kept output of the last lasting command: the host has stored all of it.
-    fn let_go(&mut self) {}
+    fn release_output(&mut self) {}
 
     /// Copies a file of the target to the host.
     ///
@@ -257,7 +292,7 @@ pub trait RunningCommand {
     fn diagnostics(&mut self) -> Vec<String>;
 
     /// The lines it wrote since the last call in addition to its output, if they go nowhere else.
-    fn said(&mut self) -> Vec<String> {
+    fn lines(&mut self) -> Vec<String> {
         Vec::new()
     }
 
@@ -267,7 +302,7 @@ pub trait RunningCommand {
     }
 
     /// Events of the connection since the last call.
-    fn news(&mut self) -> Vec<News> {
+    fn events(&mut self) -> Vec<MachineEvent> {
         Vec::new()
     }
 
@@ -278,7 +313,7 @@ pub trait RunningCommand {
         Outside::Unknown
     }
 
-    /// Whether it continues, or has ended, beyond the connection's reach: its output can be taken up later.
+    /// Whether it continues, or has ended, beyond the connection's reach: its output can be resumed later.
     fn left_behind(&self) -> bool {
         false
     }
@@ -291,4 +326,45 @@ pub trait RunningCommand {
 
     /// Time since it was started, by the host's clock.
     fn elapsed(&self) -> Duration;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::assert_defined;
+
+    #[derive(Debug, Error)]
+    #[error("no power")]
+    struct NoPower;
+
+    impl Reason for NoPower {
+        fn code(&self) -> Option<Code> {
+            Some(Code::new("machine.no-power"))
+        }
+    }
+
+    #[test]
+    fn every_code_is_defined_once() {
+        let text = String::new;
+        let (path, error) = (PathBuf::new, || io::Error::other(""));
+        let kinds: [&dyn ProblemKind; 8] = [
+            &TargetError::Prepare { target: text(), why: KeepsNothing.into() },
+            &TargetError::Start { target: text(), program: path(), source: error() },
+            &TargetError::Boot { target: text(), why: KeepsNothing.into() },
+            &TargetError::Stopped { target: text() },
+            &TargetError::Collect { target: text(), why: KeepsNothing.into() },
+            &TargetError::Gone { target: text(), why: KeepsNothing.into() },
+            &TargetError::Copy { target: text(), from: path(), to: path(), source: error() },
+            &TargetError::GiveBack { target: text(), why: KeepsNothing.into() },
+        ];
+        assert_defined(&kinds, DEFINITIONS);
+    }
+
+    #[test]
+    fn the_code_of_a_backend_replaces_the_general_one_where_a_target_is_prepared_or_boots() {
+        let (target, why) = (String::new, || NoPower.into());
+        assert_eq!(TargetError::Prepare { target: target(), why: why() }.code(), "machine.no-power");
+        assert_eq!(TargetError::Boot { target: target(), why: why() }.code(), "machine.no-power");
+        assert_eq!(TargetError::GiveBack { target: target(), why: why() }.code(), "machine.not-given-back");
+    }
 }

@@ -7,7 +7,7 @@ use archive::manifest::RunState;
 use archive::message::{FileKind, LoadReport, Loss, LossKind, Message, Problem, RunPhase, ThreadProgress};
 use archive::settings::EffectiveSettings;
 use archive::spike::Spike;
-use machines::News;
+use machines::MachineEvent;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -76,7 +76,7 @@ pub enum Event {
         line: String,
     },
     /// The connection to the target was lost or restored.
-    Line(News),
+    Line(MachineEvent),
     /// The meter was asked to end early.
     Stopping(StopReason),
     /// The archive is complete, but the target could not be released.

@@ -232,7 +232,7 @@ pub fn collect(
         }
         return Err(error.into());
     }
-    let command = target.take_up(&request.id, received.bytes())?;
+    let command = target.resume(&request.id, received.bytes())?;
     let left = left_board(request);
     let mut writer = RunWriter::begin_again(&request.directory)?;
     if let Some(problem) = left {
@@ -292,7 +292,7 @@ fn finish(
     }
     let directory = writer.finish(state, problem.clone(), unix_ns())?;
     if let Some(received) = received.filter(|_| !facts.left_behind && facts.storage_failure.is_none()) {
-        target.let_go();
+        target.release_output();
         received.remove();
     }
     watch(Event::Archived { directory: directory.clone(), state });

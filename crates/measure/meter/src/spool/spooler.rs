@@ -185,7 +185,7 @@ impl Spooler {
         }
         if lines_came {
             for line in self.control.lines() {
-                self.obey(line);
+                self.execute(line);
             }
         }
         if signalled && signals::taken(&self.signals).is_some() {
@@ -256,7 +256,7 @@ impl Spooler {
         self.store.append(&frame, true);
     }
 
-    fn obey(&mut self, line: Line) {
+    fn execute(&mut self, line: Line) {
         self.last_heard = Instant::now();
         if line != Line::Behind {
             self.looked = self.last_heard;

@@ -7,6 +7,7 @@ use super::serial::error::SerialError;
 use crate::Exit;
 use crate::architecture::UnknownArchitecture;
 use crate::meter_places::MeterError;
+use crate::target::Reason;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +19,7 @@ pub enum Holder {
     /// Another session, in the board's words.
     #[error("{0}")]
     Session(String),
-    #[error("run {run} goes on there without its host, which fetches it with `tardy collect`")]
+    #[error("run {run} continues there without its host; `tardy collect` fetches it")]
     Run { run: String },
     #[error("process {pid} of this host has used it for {seconds} s")]
     Process { pid: u64, seconds: u64 },
@@ -31,15 +32,15 @@ pub enum Holder {
 pub enum LockError {
     #[error("{0}; --wait waits for it")]
     Held(Holder),
-    #[error("its lock has no place: set HOME, or XDG_STATE_HOME to a directory of yours")]
+    #[error("no directory for the lock: set HOME, or XDG_STATE_HOME to a directory of yours")]
     NoPlace,
     #[error(
-        "its lock below {} cannot be had: the directory is a link, or other users may write to it; set XDG_STATE_HOME to a \
-         directory of yours",
+        "failed to lock below {}: the directory is a link, or other users may write to it; set XDG_STATE_HOME to a directory \
+         of yours",
         directory.display()
     )]
     Shared { directory: PathBuf },
-    #[error("its lock below {} cannot be had: {source}; set XDG_STATE_HOME to a directory of yours", directory.display())]
+    #[error("failed to lock below {}: {source}; set XDG_STATE_HOME to a directory of yours", directory.display())]
     Directory { directory: PathBuf, source: io::Error },
 }
 
@@ -48,12 +49,12 @@ pub enum LockError {
 pub enum HookError {
     #[error("{0}")]
     NotStarted(String),
-    #[error("its {hook} command was ended: stopped on request")]
+    #[error("the {hook} command was ended: stopped on request")]
     Stopped { hook: String },
-    #[error("its {hook} command was ended: it took longer than {} s", limit.as_secs())]
+    #[error("the {hook} command was ended after {} s", limit.as_secs())]
     TooLong { hook: String, limit: Duration },
-    #[error("its {hook} command failed ({}): {last_words}", ended(*exit))]
-    Failed { hook: String, exit: Option<Exit>, last_words: String },
+    #[error("the {hook} command failed ({}): {last_output}", ended(*exit))]
+    Failed { hook: String, exit: Option<Exit>, last_output: String },
 }
 
 fn ended(exit: Option<Exit>) -> String {
@@ -96,32 +97,32 @@ pub enum BoardError {
     Held(Holder),
     #[error("{0}; --wait waits for it")]
     NotWaitedFor(Holder),
-    #[error("its target file has no [deploy], which says how it gets new software")]
+    #[error("the target file has no [deploy] command for new software")]
     NoDeployHook,
-    #[error("{0}; it gets no new software now")]
+    #[error("{0}; the new software was not deployed")]
     HeldBeforeDeploying(Holder),
     #[error(
-        "it has the results of run {run}, which were not fetched: `tardy collect` with that archive does, \
+        "the board has results of run {run} that were not fetched: `tardy collect` with that archive fetches them, \
          `tardy restore --target {target} --discard` deletes them"
     )]
     ResultsLeft { run: String, target: String },
     #[error(
-        "it keeps nothing of this run: the results were fetched before, were thrown away, or went with a reboot; what \
-         came before the line was lost is in the archive"
+        "the board has no data for this run: already fetched, discarded, or lost in a reboot; the archive has all data that \
+         arrived before the line was lost"
     )]
     NothingKept,
     /// In the words of its shell.
     #[error("{0}")]
     Refused(String),
-    #[error("it is another board now")]
+    #[error("another board answers at this address")]
     AnotherBoard,
-    #[error("it has not booted since")]
+    #[error("the board has not rebooted")]
     NotRebooted,
-    #[error("it was not back within {} s: {last}", limit.as_secs())]
+    #[error("the board did not answer within {} s: {last}", limit.as_secs())]
     NotBack { limit: Duration, last: Box<BoardError> },
-    #[error("it is not connected")]
+    #[error("the board is not connected")]
     NotConnected,
-    #[error("no directory for a socket: {0}")]
+    #[error("failed to create a directory for a socket: {0}")]
     NoSocket(io::Error),
     #[error(transparent)]
     Command(#[from] io::Error),
@@ -135,6 +136,8 @@ pub enum BoardError {
     Serial(#[from] SerialError),
     #[error(transparent)]
     NoMeter(#[from] MeterCopyError),
-    #[error("the meter could not be sent: {0}")]
+    #[error("failed to send the meter: {0}")]
     MeterNotSent(SendError),
 }
+
+impl Reason for BoardError {}

@@ -15,7 +15,7 @@ use std::time::Duration;
 const HOOK_LIMIT: Duration = Duration::from_secs(1800);
 const POLL: Duration = Duration::from_millis(100);
 /// Most bytes kept of a command's output.
-const SAID_BYTES_MAX: usize = 256 << 10;
+const OUTPUT_BYTES_MAX: usize = 256 << 10;
 /// Lines of output in the error message.
 const LAST_LINES: usize = 3;
 
@@ -102,7 +102,7 @@ pub fn run(
     let mut stopped = None;
     loop {
         match running.read(POLL) {
-            Output::Bytes(bytes) if notes.len() - begun < SAID_BYTES_MAX => notes.extend(bytes),
+            Output::Bytes(bytes) if notes.len() - begun < OUTPUT_BYTES_MAX => notes.extend(bytes),
             Output::Bytes(_) => {}
             Output::Quiet if stop.count() > 0 => stopped = Some(HookError::Stopped { hook: hook_name() }),
             Output::Quiet if running.elapsed() > HOOK_LIMIT => {
@@ -124,10 +124,10 @@ pub fn run(
         (None, Some(Exit::Code(0))) => Ok(()),
         (Some(error), _) => Err(error),
         (None, exit) => {
-            let said = String::from_utf8_lossy(&notes[begun..]).into_owned();
-            let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            let last_words = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
-            Err(HookError::Failed { hook: hook_name(), exit, last_words })
+            let output = String::from_utf8_lossy(&notes[begun..]).into_owned();
+            let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let last_output = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
+            Err(HookError::Failed { hook: hook_name(), exit, last_output })
         }
     }
 }

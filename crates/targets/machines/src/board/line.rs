@@ -2,7 +2,7 @@
 
 use super::MeterCopy;
 use super::error::SendError;
-use super::keeper::Greeting;
+use super::session::Greeting;
 use super::shell::quoted;
 use crate::{Exit, RunningCommand};
 use std::io;
@@ -11,9 +11,9 @@ use std::time::Duration;
 /// Time limit for sending a file.
 const SEND_LIMIT: Duration = Duration::from_secs(600);
 
-/// A connection with a keeper at the other end.
+/// A connection with a session at the other end.
 pub trait Line {
-    /// The keeper's greeting.
+    /// The session's greeting.
     fn greeting(&self) -> &Greeting;
 
     /// Runs a script in the board's shell.
@@ -41,10 +41,10 @@ pub trait Line {
     /// [`SendError`].
     fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), SendError>;
 
-    /// Informs the keeper that the host has received all data kept on the board.
+    /// Informs the session that the host has received all data kept on the board.
     fn fetched(&mut self);
 
-    /// Has the keeper clean up, and closes the connection.
+    /// Has the session clean up, and closes the connection.
     fn end(self: Box<Self>);
 
     /// Drops a connection that is dead or useless.
@@ -61,7 +61,7 @@ pub fn send(line: &mut dyn Line, bytes: &[u8], to: &str, executable: bool, befor
     let script = format!(
         "cd {} || exit 1; umask 077; {before}; \
          cat > {partial} && [ \"$(wc -c < {partial})\" -eq {} ] && chmod {mode} {partial} && mv {partial} {to} && exit 0; \
-         rm -f {partial}; echo 'it did not arrive whole' >&2; exit 1",
+         rm -f {partial}; echo 'the file arrived incomplete' >&2; exit 1",
         quoted(&line.greeting().place),
         bytes.len()
     );

@@ -2,8 +2,8 @@
 
 use super::board_file::{Board, Door};
 use super::error::{BoardError, Holder};
-use super::keeper::{Greeting, KeeperRequest, Purpose};
 use super::line::Line;
+use super::session::{Greeting, Purpose, SessionRequest};
 use super::traffic::ConsoleTraffic;
 use super::{serial, ssh};
 use crate::stop::StopRequests;
@@ -26,7 +26,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Opens the connection and has the keeper examine the board.
+    /// Opens the connection and has the session examine the board.
     ///
     /// # Errors
     /// [`BoardError`].
@@ -37,9 +37,9 @@ impl Reach {
         }
     }
 
-    /// The request to the keeper.
-    pub fn request(&self) -> KeeperRequest {
-        KeeperRequest {
+    /// The request to the session.
+    pub fn request(&self) -> SessionRequest {
+        SessionRequest {
             purpose: self.purpose.clone(),
             directory: self.board.directory.clone(),
             who: self.who.clone(),

@@ -1,6 +1,6 @@
 //! A board on a serial line: only a console.
 //!
-//! [`login`] gets from the login prompt to a shell, [`dialogue`] from there to the keeper. The keeper receives the
+//! [`login`] gets from the login prompt to a shell, [`dialogue`] from there to the session. The session receives the
 //! meter in blocks of text ([`sending`]) and has it answer questions on the same line ([`exchange`], [`commands`]). The
 //! kernel may print on the console at any time: everything received is checked, and requested again if it was damaged
 //! ([`reader`]).
@@ -11,18 +11,18 @@ pub mod error;
 mod exchange;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod keeper_word;
 mod login;
 mod occupied;
 mod port;
 mod reader;
 mod sending;
+mod session_message;
 
 use super::board_file::Board;
 use super::error::{BoardError, SendError};
-use super::keeper::Greeting;
 use super::line::Line;
 use super::reach::Reach;
+use super::session::Greeting;
 use super::{MeterCopy, hex};
 use crate::RunningCommand;
 use crate::stop::StopRequests;
@@ -30,11 +30,11 @@ use commands::{Program, Stream};
 use dialogue::Dialogue;
 use error::SerialError;
 use exchange::Exchange;
-use keeper_word::KeeperWord;
 use login::Shell;
 use port::Port;
 use reader::ConsoleReader;
 use sending::{Manner, Tools};
+use session_message::SessionMessage;
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::io;
@@ -42,7 +42,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 const BAUD: u32 = 115_200;
-/// Time limit for the keeper's greeting; it may have to end a run first.
+/// Time limit for the session's greeting; it may have to end a run first.
 const GREET_LIMIT: Duration = Duration::from_secs(30);
 const LISTEN_LIMIT: Duration = Duration::from_secs(3);
 /// Loading a meter of a few megabytes from a slow disk takes long.
@@ -61,7 +61,7 @@ fn baud(board: &Board) -> u32 {
 /// What listens at the other end of the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Listener {
-    Keeper,
+    Session,
     Meter,
     Nobody { why: SerialError },
 }
@@ -80,7 +80,7 @@ impl Talk {
         match &self.listener {
             Listener::Meter => {}
             Listener::Nobody { why } => return Err(why.clone()),
-            Listener::Keeper => {
+            Listener::Session => {
                 let begun = self.exchange.dialogue.say(&format!("serve {}", self.meter));
                 begun.map_err(SerialError::from).and_then(|()| self.exchange.greet(SERVE_LIMIT)).inspect_err(
                     |why| {
@@ -93,11 +93,11 @@ impl Talk {
         Ok(&mut self.exchange)
     }
 
-    /// Returns to the conversation with the keeper.
-    fn keeper(&mut self) -> Result<&mut Dialogue, SerialError> {
+    /// Returns to the conversation with the session.
+    fn session(&mut self) -> Result<&mut Dialogue, SerialError> {
         if self.listener == Listener::Meter {
             let gone = self.dismiss().err();
-            self.listener = gone.map_or(Listener::Keeper, |why| Listener::Nobody { why });
+            self.listener = gone.map_or(Listener::Session, |why| Listener::Nobody { why });
         }
         match &self.listener {
             Listener::Nobody { why } => Err(why.clone()),
@@ -107,20 +107,20 @@ impl Talk {
 
     fn dismiss(&mut self) -> Result<(), SerialError> {
         if self.exchange.is_asking() {
-            // The meter there is of no more use; the keeper takes over after it.
+            // The meter there is of no more use; the session takes over after it.
             self.exchange.dialogue.reader.port.write(INTERRUPT)?;
             return Err(SerialError::Interrupted);
         }
         if self.exchange.good_bye(BYE_LIMIT)? {
             return Ok(());
         }
-        let served = |words: &str| (KeeperWord::parse(words) == KeeperWord::Served).then_some(());
+        let served = |words: &str| (SessionMessage::parse(words) == SessionMessage::Served).then_some(());
         // A run that was stopped still cleans up the board.
         self.exchange.dialogue.listen(BYE_LIMIT, &StopRequests::default(), served)
     }
 }
 
-/// A line with a keeper at its other end.
+/// A line with a session at its other end.
 pub struct SerialLine {
     talk: Rc<RefCell<Talk>>,
     greeting: Greeting,
@@ -130,7 +130,7 @@ pub struct SerialLine {
     report: fn(&str),
 }
 
-/// Opens the line, logs in if requested, and has the keeper examine the board.
+/// Opens the line, logs in if requested, and has the session examine the board.
 ///
 /// # Errors
 /// [`BoardError`].
@@ -139,7 +139,7 @@ pub fn connect(reach: &Reach) -> Result<SerialLine, BoardError> {
     reach.admitted(&greeting).inspect_err(|_| dismiss(&dialogue))?;
     let baud = baud(&reach.board);
     let exchange = Exchange::new(dialogue, baud);
-    let talk = Talk { exchange, listener: Listener::Keeper, meter: String::new() };
+    let talk = Talk { exchange, listener: Listener::Session, meter: String::new() };
     let (stop, report) = (reach.stop.clone(), reach.report);
     Ok(SerialLine { talk: Rc::new(RefCell::new(talk)), greeting, tools, baud, stop, report })
 }
@@ -154,14 +154,14 @@ fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), SerialError> {
         dialogue.reader.port.write(typed(&script, shell, board.sudo).as_bytes())?;
         // If a kernel message interrupts this text, the wait only takes longer.
         dialogue.await_words("tardy listens", LISTEN_LIMIT)?;
-        // Everything before it is an echo, or output of an earlier keeper.
+        // Everything before it is an echo, or output of an earlier session.
         dialogue.start_over();
         dialogue.reader.port.write(format!("{script}{END_OF_INPUT}").as_bytes())?;
         let (mut greeting, mut tools) = (Greeting::default(), Tools::default());
         let greeted = dialogue.listen(GREET_LIMIT, &reach.stop, |words| {
             greeting.take(&format!("tardy {words}"));
             tools = Tools::parse(words).unwrap_or(std::mem::take(&mut tools));
-            if KeeperWord::parse(words) == KeeperWord::Garbled {
+            if SessionMessage::parse(words) == SessionMessage::Garbled {
                 Some(false)
             } else {
                 greeting.is_over().then_some(true)
@@ -175,13 +175,13 @@ fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), SerialError> {
     Err(SerialError::Garbled)
 }
 
-/// Ends a keeper after its last message.
+/// Ends a session after its last message.
 fn dismiss(dialogue: &Dialogue) {
     // A dead line ends it, too.
     let _ = dialogue.say("");
 }
 
-/// The text to type at a prompt: it receives the keeper's script, checks it, and runs it. If this session logged in, it
+/// The text to type at a prompt: it receives the session's script, checks it, and runs it. If this session logged in, it
 /// logs out afterwards.
 fn typed(script: &str, shell: Shell, sudo: bool) -> String {
     let (length, sum) = (script.len(), sending::cksum(script.as_bytes()));
@@ -227,32 +227,32 @@ impl Line for SerialLine {
 
     fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), SendError> {
         let mut talk = self.talk.borrow_mut();
-        let keeper = talk.keeper()?;
+        let session = talk.session()?;
         if alone {
-            keeper.say("forget").map_err(SerialError::from)?;
+            session.say("forget").map_err(SerialError::from)?;
         }
         let manner = Manner { baud: self.baud, stop: &self.stop, report: &self.report };
-        Ok(sending::send(keeper, (&meter.name, &meter.bytes), &self.tools, &manner)?)
+        Ok(sending::send(session, (&meter.name, &meter.bytes), &self.tools, &manner)?)
     }
 
     fn fetched(&mut self) {
-        // If the keeper is gone, the results stay there; the next run reports that.
-        if let Ok(keeper) = self.talk.borrow_mut().keeper() {
-            let _ = keeper.say("fetched");
+        // If the session is gone, the results stay there; the next run reports that.
+        if let Ok(session) = self.talk.borrow_mut().session() {
+            let _ = session.say("fetched");
         }
     }
 
     fn end(self: Box<Self>) {
         let mut talk = self.talk.borrow_mut();
-        let tidied = |words: &str| (KeeperWord::parse(words) == KeeperWord::Tidied).then_some(());
-        let mut listens = talk.keeper().is_ok();
+        let tidied = |words: &str| (SessionMessage::parse(words) == SessionMessage::Tidied).then_some(());
+        let mut listens = talk.session().is_ok();
         loop {
             if listens {
                 let _ = talk.exchange.dialogue.say("end");
             }
             // A run that was stopped still cleans up the board.
             let tidied_up = talk.exchange.dialogue.listen(TIDY_LIMIT, &StopRequests::default(), tidied);
-            // A keeper whose meter was interrupted takes over, or was too busy to answer and still listens.
+            // A session whose meter was interrupted takes over, or was too busy to answer and still listens.
             if tidied_up.is_ok() || listens {
                 break;
             }

@@ -13,8 +13,8 @@ mod tests {
     fn every_word_arrives_as_it_is() {
         for word in ["", "plain", "a b", "it's", "$(touch x)`y`\\", "''"] {
             let line = format!("printf %s {}", quoted(word));
-            let said = std::process::Command::new("sh").args(["-c", &line]).output().unwrap().stdout;
-            assert_eq!(String::from_utf8(said).unwrap(), word);
+            let output = std::process::Command::new("sh").args(["-c", &line]).output().unwrap().stdout;
+            assert_eq!(String::from_utf8(output).unwrap(), word);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::error::BoardError;
 use super::line::Line;
 use super::reach::Reach;
-use crate::{Exit, News, Output, RunningCommand};
+use crate::{Exit, MachineEvent, Output, RunningCommand};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ pub type SharedLine = Rc<RefCell<Option<Box<dyn Line>>>>;
 const FIRST_ATTEMPT_AFTER: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Time for the last diagnostics of a command that has closed its output.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const LAST_OUTPUT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(100);
 /// Exit code of the meter if there is no spool; any other code is that of a lost connection.
 const SPOOL_REFUSED: i32 = 2;
@@ -53,7 +53,7 @@ pub struct SpooledRun {
     given_up: bool,
     end: Option<End>,
     words: Vec<String>,
-    news: Vec<News>,
+    events: Vec<MachineEvent>,
 }
 
 impl SpooledRun {
@@ -75,7 +75,7 @@ impl SpooledRun {
             given_up: false,
             end: None,
             words: Vec::new(),
-            news: Vec::new(),
+            events: Vec::new(),
         };
         run.follow()?;
         Ok(run)
@@ -96,7 +96,7 @@ impl SpooledRun {
     /// The command that delivers the stream has closed its output.
     fn closed(&mut self) -> Output {
         let Some(mut attached) = self.attached.take() else { return Output::Closed };
-        let exit = attached.wait(LAST_WORDS);
+        let exit = attached.wait(LAST_OUTPUT);
         self.before += attached.elapsed();
         attached.kill();
         let mut words = attached.diagnostics();
@@ -108,7 +108,7 @@ impl SpooledRun {
                 self.end = Some(end);
                 let damage = self.reach.traffic.borrow().damage;
                 if damage.is_any() {
-                    self.news.push(News::ConsoleDamaged(damage));
+                    self.events.push(MachineEvent::ConsoleDamaged(damage));
                 }
                 Output::Closed
             }
@@ -124,8 +124,8 @@ impl SpooledRun {
                 if let Some(line) = self.line.borrow_mut().take() {
                     line.abandon();
                 }
-                let last_words = words.last().cloned();
-                self.news.push(News::LineLost { machine: self.reach.name.clone(), last_words });
+                let last_output = words.last().cloned();
+                self.events.push(MachineEvent::LineLost { machine: self.reach.name.clone(), last_output });
                 Output::Quiet
             }
         }
@@ -154,7 +154,7 @@ impl SpooledRun {
             Ok(()) => {
                 self.outage = None;
                 let after = outage.since.elapsed();
-                self.news.push(News::LineBack { machine: self.reach.name.clone(), after });
+                self.events.push(MachineEvent::LineBack { machine: self.reach.name.clone(), after });
             }
             // Results of another run can only be there if this run's results were removed before.
             Err(gone @ (BoardError::NothingKept | BoardError::ResultsLeft { .. })) => {
@@ -225,8 +225,8 @@ impl RunningCommand for SpooledRun {
         }
     }
 
-    fn news(&mut self) -> Vec<News> {
-        std::mem::take(&mut self.news)
+    fn events(&mut self) -> Vec<MachineEvent> {
+        std::mem::take(&mut self.events)
     }
 
     fn left_behind(&self) -> bool {

@@ -1,12 +1,12 @@
-//! A board over OpenSSH: one connection, with the keeper as its first session.
+//! A board over OpenSSH: one connection, with the session as its first session.
 
 use super::MeterCopy;
 use super::board_file::Board;
 use super::error::{BoardError, SendError};
-use super::keeper::Greeting;
 use super::line::{Line, send};
 use super::openssh::{Login, Share, SshError, command, diagnosis};
 use super::reach::Reach;
+use super::session::Greeting;
 use super::shell::quoted;
 use crate::local::LocalTarget;
 use crate::scratch::Scratch;
@@ -24,44 +24,44 @@ const UNREAD_BYTES_MAX: usize = 64 << 10;
 /// A connection that is up, as far as known.
 pub struct SshLine {
     board: Board,
-    keeper: Box<dyn RunningCommand>,
+    session: Box<dyn RunningCommand>,
     greeting: Greeting,
     scratch: Scratch,
 }
 
-/// Opens the connection and has the keeper examine the board.
+/// Opens the connection and has the session examine the board.
 ///
 /// # Errors
 /// [`BoardError`].
 pub fn connect(reach: &Reach) -> Result<SshLine, BoardError> {
     let scratch = Scratch::make("ssh").map_err(BoardError::NoSocket)?;
-    let (keeper, greeting) = greet(reach, &scratch)?;
+    let (session, greeting) = greet(reach, &scratch)?;
     reach.admitted(&greeting)?;
-    Ok(SshLine { board: reach.board.clone(), keeper, greeting, scratch })
+    Ok(SshLine { board: reach.board.clone(), session, greeting, scratch })
 }
 
 fn greet(reach: &Reach, scratch: &Scratch) -> Result<(Box<dyn RunningCommand>, Greeting), SshError> {
     let master = command(&reach.board, &control(scratch), Share::Master, &reach.request().script());
-    let mut keeper = LocalTarget.start(&master).map_err(|error| SshError::NotStarted(Box::new(error)))?;
+    let mut session = LocalTarget.start(&master).map_err(|error| SshError::NotStarted(Box::new(error)))?;
     let mut greeting = Greeting::default();
     let mut unread = Vec::new();
     while !greeting.is_over() {
-        match keeper.read(POLL) {
+        match session.read(POLL) {
             // A login that prints endlessly never reaches the session.
             Output::Bytes(bytes) if unread.len() < UNREAD_BYTES_MAX => unread.extend(bytes),
             Output::Bytes(_) => unread.clear(),
             Output::Quiet if reach.stop.count() > 0 => {
-                keeper.kill();
+                session.kill();
                 return Err(SshError::Stopped);
             }
-            Output::Quiet if keeper.elapsed() < CONNECT_LIMIT => {}
+            Output::Quiet if session.elapsed() < CONNECT_LIMIT => {}
             Output::Quiet => {
-                keeper.kill();
+                session.kill();
                 return Err(SshError::NoAnswer { limit: CONNECT_LIMIT, login: Login::of(&reach.board) });
             }
             Output::Closed => {
-                keeper.wait(POLL * 10);
-                return Err(diagnosis(&reach.board, &keeper.diagnostics()));
+                session.wait(POLL * 10);
+                return Err(diagnosis(&reach.board, &session.diagnostics()));
             }
         }
         while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
@@ -69,7 +69,7 @@ fn greet(reach: &Reach, scratch: &Scratch) -> Result<(Box<dyn RunningCommand>, G
             greeting.take(&String::from_utf8_lossy(&line));
         }
     }
-    Ok((keeper, greeting))
+    Ok((session, greeting))
 }
 
 fn control(scratch: &Scratch) -> PathBuf {
@@ -103,20 +103,20 @@ impl Line for SshLine {
     }
 
     fn fetched(&mut self) {
-        // If the keeper is gone, the results stay there; the next run reports that.
-        let _ = self.keeper.write(b"fetched\n");
+        // If the session is gone, the results stay there; the next run reports that.
+        let _ = self.session.write(b"fetched\n");
     }
 
     fn end(mut self: Box<Self>) {
-        // A keeper that is gone has cleaned up, or cannot be reached.
-        let _ = self.keeper.write(b"end\n");
-        if self.keeper.wait(TIDY_LIMIT).is_none() {
-            self.keeper.kill();
+        // A session that is gone has cleaned up, or cannot be reached.
+        let _ = self.session.write(b"end\n");
+        if self.session.wait(TIDY_LIMIT).is_none() {
+            self.session.kill();
         }
     }
 
     fn abandon(mut self: Box<Self>) {
-        self.keeper.kill();
-        self.keeper.wait(POLL);
+        self.session.kill();
+        self.session.wait(POLL);
     }
 }

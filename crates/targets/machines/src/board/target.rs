@@ -3,17 +3,16 @@
 use super::board_file::Board;
 use super::error::{BoardError, SendError};
 use super::hooks;
-use super::keeper::Purpose;
 use super::line::{Line, send};
 use super::lock::{BoardLock, LOOK_EVERY};
+use super::problem::BoardProblem;
 use super::reach::Reach;
+use super::session::Purpose;
 use super::shell::quoted;
 use super::spooled::{SharedLine, SpooledRun};
 use super::{AccessOptions, MeterCopy};
 use crate::meter_places::MeterPlaces;
-use crate::problem::MachineProblem;
 use crate::stop::StopRequests;
-use crate::target::Reason;
 use crate::{Command, Exit, Output, RunningCommand, Target, TargetError};
 use archive::message::{Problem, Severity};
 use std::cell::{Cell, RefCell};
@@ -99,7 +98,7 @@ impl BoardTarget {
             None => self.connected(begun)?,
         };
         if line.greeting().user != Some(0) {
-            let kind = MachineProblem::NotRoot { board: self.reach.name.clone() };
+            let kind = BoardProblem::NotRoot { board: self.reach.name.clone() };
             self.notices.push(Problem::new(Severity::Notice, &kind));
         }
         match self.send_meter(line.as_mut()) {
@@ -274,7 +273,7 @@ impl Target for BoardTarget {
 
     fn prepare(&mut self) -> Result<(), TargetError> {
         self.prepared().map_err(|error| {
-            let (target, why) = (self.reach.name.clone(), Reason::from(error));
+            let (target, why) = (self.reach.name.clone(), error.into());
             if self.emptied.get() { TargetError::Gone { target, why } } else { TargetError::Prepare { target, why } }
         })
     }
@@ -322,13 +321,13 @@ impl Target for BoardTarget {
         self.emptied.get()
     }
 
-    fn take_up(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {
+    fn resume(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {
         self.holds_results = true;
         self.attached(id, from)
-            .map_err(|error| TargetError::TakeUp { target: self.reach.name.clone(), why: error.into() })
+            .map_err(|error| TargetError::Collect { target: self.reach.name.clone(), why: error.into() })
     }
 
-    fn let_go(&mut self) {
+    fn release_output(&mut self) {
         if let Some(line) = self.line.borrow_mut().as_mut() {
             line.fetched();
             self.holds_results = false;
@@ -355,9 +354,9 @@ impl Target for BoardTarget {
     }
 
     fn console(&self) -> Vec<u8> {
-        let mut said = self.notes.clone();
-        said.extend(self.reach.traffic.borrow().console.text());
-        said
+        let mut output = self.notes.clone();
+        output.extend(self.reach.traffic.borrow().console.text());
+        output
     }
 
     fn notices(&mut self) -> Vec<Problem> {

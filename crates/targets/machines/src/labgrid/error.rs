@@ -2,7 +2,8 @@
 
 use super::place_file::PlaceFileError;
 use crate::TargetError;
-use crate::board::error::{BoardError, LockError};
+use crate::board::error::LockError;
+use crate::target::Reason;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -25,12 +26,13 @@ pub enum Refusal {
 
 impl Refusal {
     /// Parses the output of `labgrid-client`, or of the shell that did not find it.
-    pub fn parse(said: &str) -> Self {
+    pub fn parse(message: &str) -> Self {
         // Warnings of its libraries may precede it.
-        let said = said.rsplit_once("Error: ").map_or(said, |(_, said)| said).trim();
-        let has = |sign: &str| said.contains(sign);
-        let short = || said.split(" To work simultaneously").next().unwrap_or(said).trim_end_matches('.').to_owned();
-        let words = || said.to_owned();
+        let message = message.rsplit_once("Error: ").map_or(message, |(_, message)| message).trim();
+        let has = |sign: &str| message.contains(sign);
+        let short =
+            || message.split(" To work simultaneously").next().unwrap_or(message).trim_end_matches('.').to_owned();
+        let words = || message.to_owned();
         if has("You have already acquired") && !has(" on ") {
             Self::AcquiredBefore
         } else if has("already acquired") || has("was not reserved for") {
@@ -79,35 +81,35 @@ pub enum LabgridError {
     #[error("`{command}` did not answer within {seconds} s")]
     NoAnswer { command: String, seconds: u64 },
     #[error(
-        "labgrid-client is not there: `pip install labgrid` in an environment whose programs are in PATH, or name it with \
+        "labgrid-client is not installed: `pip install labgrid` in an environment whose programs are in PATH, or name it with \
          `client` in the target file"
     )]
     NoClient,
-    #[error("no coordinator answers at {coordinator}; name it with --coordinator or LG_COORDINATOR")]
+    #[error("no coordinator answers at {coordinator}; set --coordinator or LG_COORDINATOR")]
     NoCoordinator { coordinator: String },
     #[error("the coordinator knows no place {place}; `labgrid-client places` lists them")]
     UnknownPlace { place: String },
-    #[error("{said}; write the whole name of one")]
-    SeveralPlaces { said: String },
-    #[error("{said}; does its exporter run?")]
-    NoResource { said: String },
-    #[error("labgrid-client says: {said}")]
-    Refused { said: String },
+    #[error("{message}; write the full name of one")]
+    SeveralPlaces { message: String },
+    #[error("{message}; check that its exporter runs")]
+    NoResource { message: String },
+    #[error("labgrid-client failed: {message}")]
+    Refused { message: String },
     #[error(transparent)]
     Client(#[from] ClientError),
     #[error(
-        "its power could not be switched: {said}; the place has no power switch: add one to it, or write \
+        "failed to switch the power: {message}; the place has no power switch: add one to it, or write \
          `power = \"leave\"` in the target file"
     )]
-    NoPowerSwitch { said: String },
-    #[error("its power could not be switched: {0}")]
+    NoPowerSwitch { message: String },
+    #[error("failed to switch the power: {0}")]
     Power(ClientError),
     #[error("{0}")]
-    Board(Box<BoardError>),
+    Board(Box<dyn Reason>),
     #[error(transparent)]
     Target(Box<TargetError>),
     #[error(
-        "it had not booted after {} s: {last}; `boot_seconds` in the target file gives it longer", limit.as_secs()
+        "the board did not boot within {} s: {last}; `boot_seconds` in the target file sets the limit", limit.as_secs()
     )]
     NotBooted { limit: Duration, last: Box<LabgridError> },
     #[error("the place is still acquired: {why}; release it with `{by_hand}`")]
@@ -120,11 +122,13 @@ pub enum LabgridError {
 }
 
 impl LabgridError {
-    /// What went wrong with the board, without the name of the target, which is reported once.
+    /// An error of the board, without the name of the target, which is reported once.
     pub fn of_board(error: TargetError) -> Self {
         match error {
-            TargetError::Prepare { why: crate::Reason::Board(error), .. } => Self::Board(error),
+            TargetError::Prepare { why, .. } => Self::Board(why),
             other => Self::Target(Box::new(other)),
         }
     }
 }
+
+impl Reason for LabgridError {}

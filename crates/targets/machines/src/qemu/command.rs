@@ -4,7 +4,7 @@ use super::absences::AbsenceWatch;
 use super::error::WatchError;
 use super::guest_reports::lock;
 use super::machine::Machine;
-use crate::{Exit, News, Output, Outside, RunningCommand};
+use crate::{Exit, MachineEvent, Output, Outside, RunningCommand};
 use std::io;
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -75,21 +75,21 @@ impl RunningCommand for GuestRun {
         let mut lines: Vec<String> = machine.reports().lines.iter().cloned().collect();
         let ended = machine.reports().ended.is_some();
         if !ended && !self.killed || machine.has_panicked() {
-            lines.extend(machine.last_words());
+            lines.extend(machine.last_output());
         }
         lines
     }
 
     /// At once, why absences are unknown; at the end, their total.
-    fn news(&mut self) -> Vec<News> {
+    fn events(&mut self) -> Vec<MachineEvent> {
         let ended = self.machine().reports().ended.is_some();
-        let news = match &self.watch {
-            Some(Err(why)) if !self.reported => Some(News::AbsencesUnknown { why: why.to_string() }),
+        let event = match &self.watch {
+            Some(Err(why)) if !self.reported => Some(MachineEvent::AbsencesUnknown { why: why.to_string() }),
             Some(Ok(watch)) if !self.reported && ended => watch.summary(),
             _ => return Vec::new(),
         };
         self.reported = true;
-        news.into_iter().collect()
+        event.into_iter().collect()
     }
 
     fn outside(&mut self, from_ns: i64, to_ns: i64, last: bool) -> Outside {
@@ -99,8 +99,8 @@ impl RunningCommand for GuestRun {
         }
     }
 
-    fn said(&mut self) -> Vec<String> {
-        self.machine().reports().take_said()
+    fn lines(&mut self) -> Vec<String> {
+        self.machine().reports().take_lines()
     }
 
     fn kill(&mut self) {

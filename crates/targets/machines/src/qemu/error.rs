@@ -2,8 +2,9 @@
 
 use super::kernel::KernelError;
 use super::saved_state::error::StateError;
-use super::virtual_time::error::VirtualTimeError;
 use crate::architecture::Architecture;
+use crate::target::Reason;
+use archive::problem::{Code, Definition};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -41,7 +42,7 @@ impl FileError {
 
 /// A path that is not valid in the guest.
 #[derive(Debug, Error)]
-#[error("{} is no absolute path without dots", .0.display())]
+#[error("{} is not an absolute path without dots", .0.display())]
 pub struct GuestPathError(pub PathBuf);
 
 /// QEMU could not be started.
@@ -63,7 +64,7 @@ pub enum PrepareError {
     Kernel(#[from] KernelError),
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("{} needs libraries, and the guest has none; `make build` makes a static one", meter.display())]
+    #[error("{} needs libraries, and the guest has none; `make build` makes a static meter", meter.display())]
     MeterNotStatic { meter: PathBuf },
     #[error("{} is for {found}, and the guest is {wanted}", meter.display())]
     MeterArchitecture { meter: PathBuf, found: Architecture, wanted: Architecture },
@@ -88,26 +89,26 @@ fn complaints(lines: &[String]) -> String {
 /// Why a machine did not boot.
 #[derive(Debug, Error)]
 pub enum BootError {
-    #[error("it has not been prepared")]
+    #[error("the machine has not been prepared")]
     NotPrepared,
     #[error("failed to listen at {}: {source}; a shorter TMPDIR may help", path.display())]
     NoSocket { path: PathBuf, source: io::Error },
     #[error(transparent)]
     NotStarted(#[from] NotStarted),
-    #[error("failed to use a line of QEMU: {0}")]
+    #[error("failed to use a connection to QEMU: {0}")]
     Line(io::Error),
     #[error("QEMU ended ({status}): {}{console}", complaints(lines))]
     Ended { status: ExitStatus, lines: Vec<String>, console: Quote },
-    #[error("stopped on request while it booted")]
+    #[error("stopped on request while the machine booted")]
     Stopped,
-    #[error("it did not boot within {} s{console}", limit.as_secs())]
+    #[error("the machine did not boot within {} s{console}", limit.as_secs())]
     TooLong { limit: Duration, console: Quote },
     /// In the words of the guest.
     #[error("{0}")]
     Guest(String),
-    #[error("it went away after booting: {0}")]
+    #[error("the connection to the guest ended after booting: {0}")]
     WentAway(io::Error),
-    #[error("the machine does not answer after loading: {0}")]
+    #[error("the machine did not answer after loading: {0}")]
     NoAnswer(io::Error),
     #[error(transparent)]
     State(#[from] StateError),
@@ -130,13 +131,88 @@ pub enum WatchError {
     Line(io::Error),
 }
 
-/// Why a virtual machine cannot be used.
-#[derive(Debug, Error)]
-pub enum VirtualMachineError {
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
-    #[error(transparent)]
-    Boot(#[from] BootError),
-    #[error(transparent)]
-    VirtualTime(#[from] VirtualTimeError),
+impl Reason for PrepareError {
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::NoProgram { .. } => Some(Code::new("machine.no-qemu")),
+            Self::Kernel(_) => Some(Code::new("machine.no-kernel")),
+            Self::MeterNotStatic { .. } | Self::MeterArchitecture { .. } => Some(Code::new("machine.meter-unfit")),
+            Self::File(_) | Self::NoScratch(_) => None,
+        }
+    }
+}
+
+impl Reason for BootError {
+    fn code(&self) -> Option<Code> {
+        match self {
+            Self::TooLong { .. } => Some(Code::new("machine.boot-too-long")),
+            Self::Ended { .. } => Some(Code::new("machine.qemu-ended")),
+            Self::Guest(_) => Some(Code::new("machine.guest-failed")),
+            Self::NotPrepared
+            | Self::NoSocket { .. }
+            | Self::NotStarted(_)
+            | Self::Line(_)
+            | Self::Stopped
+            | Self::WentAway(_)
+            | Self::NoAnswer(_)
+            | Self::State(_)
+            | Self::File(_)
+            | Self::Path(_) => None,
+        }
+    }
+}
+
+/// Every code of this file.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        code: "machine.no-qemu",
+        meaning: "QEMU for the guest's architecture is not installed.",
+        fix: "Install the package that the message names, or set `qemu` in the target file.",
+    },
+    Definition {
+        code: "machine.no-kernel",
+        meaning: "The kernel of the virtual machine, or a module it needs, is not there or cannot be used.",
+        fix: "`tardy target add --force` with the same words downloads the kernel; the message names the file at fault.",
+    },
+    Definition {
+        code: "machine.meter-unfit",
+        meaning: "The tardy-meter cannot run in the guest: it needs libraries, or is for another architecture.",
+        fix: "`make build` makes a static meter, `make meters` those for other architectures.",
+    },
+    Definition {
+        code: "machine.boot-too-long",
+        meaning: "The virtual machine did not boot within `boot_seconds` of its target file.",
+        fix: "Read the end of its console in the message; `boot_seconds` gives a slow machine more time.",
+    },
+    Definition {
+        code: "machine.qemu-ended",
+        meaning: "QEMU ended before its guest had booted.",
+        fix: "The message quotes QEMU; check `qemu_arguments`, memory and accelerator in the target file.",
+    },
+    Definition {
+        code: "machine.guest-failed",
+        meaning: "The guest booted and could not start measuring.",
+        fix: "The message quotes the guest; a kernel of your own needs virtio_pci and virtio_console.",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_defined_once() {
+        let meter = PathBuf::new;
+        let reasons: [&dyn Reason; 6] = [
+            &PrepareError::NoProgram { program: PathBuf::new(), package: "" },
+            &PrepareError::Kernel(KernelError::NoCache),
+            &PrepareError::MeterNotStatic { meter: meter() },
+            &BootError::TooLong { limit: Duration::ZERO, console: Quote::default() },
+            &BootError::Ended { status: ExitStatus::default(), lines: Vec::new(), console: Quote::default() },
+            &BootError::Guest(String::new()),
+        ];
+        let codes: Vec<String> = reasons.iter().filter_map(|why| why.code()).map(|code| code.to_string()).collect();
+        let defined: Vec<&str> = DEFINITIONS.iter().map(|definition| definition.code).collect();
+        assert_eq!(codes, defined);
+    }
 }

@@ -56,7 +56,7 @@ pub struct GuestReports {
 }
 
 impl GuestReports {
-    fn said(&mut self, line: String) {
+    fn add_line(&mut self, line: String) {
         if self.untaken.len() < UNTAKEN_LINES_MAX {
             self.untaken.push(line.clone());
         } else {
@@ -66,7 +66,7 @@ impl GuestReports {
     }
 
     /// The lines since the last call.
-    pub fn take_said(&mut self) -> Vec<String> {
+    pub fn take_lines(&mut self) -> Vec<String> {
         let mut lines = std::mem::take(&mut self.untaken);
         let lost = std::mem::take(&mut self.untaken_lost);
         if lost > 0 {
@@ -87,7 +87,7 @@ pub fn listen(words: &UnixStream, reports: &Arc<Mutex<GuestReports>>, mut booted
         let mut reports = lock(reports);
         match word {
             GuestWord::Booted { kernel_release, .. } => booted(kernel_release),
-            GuestWord::Said { line } => reports.said(line),
+            GuestWord::Said { line } => reports.add_line(line),
             GuestWord::Failed { why } => reports.failed = Some(why),
             GuestWord::Ended { code, signal, bytes } => reports.ended = Some(Ended { code, signal, bytes }),
             GuestWord::Stored => reports.answer = Some(Answer::Stored),
@@ -141,11 +141,11 @@ mod tests {
     #[test]
     fn lines_are_taken_once_and_those_that_were_too_many_are_counted() {
         let mut reports = GuestReports::default();
-        (0..UNTAKEN_LINES_MAX + 2).for_each(|number| reports.said(number.to_string()));
-        let taken = reports.take_said();
+        (0..UNTAKEN_LINES_MAX + 2).for_each(|number| reports.add_line(number.to_string()));
+        let taken = reports.take_lines();
         assert_eq!((taken.len(), taken[0].as_str()), (UNTAKEN_LINES_MAX + 1, "0"));
         assert!(taken.last().is_some_and(|line| line.starts_with("(2 lines")));
-        assert!(reports.take_said().is_empty());
+        assert!(reports.take_lines().is_empty());
         assert_eq!(reports.lines.len(), COMPLAINT_LINES);
     }
 }

@@ -31,7 +31,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for a guest to switch itself off.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
 /// Time limit for the last output of a machine that went down.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+const LAST_OUTPUT: Duration = Duration::from_millis(300);
 /// Time limit for reading that output.
 const LAST_WORDS_LIMIT: Duration = Duration::from_secs(5);
 
@@ -134,8 +134,8 @@ impl Machine {
         thread::spawn(move || guest_reports::forward(copy, &sender, &counted));
         let reports = Arc::new(Mutex::new(GuestReports::default()));
         let (booted_sender, booted) = channel();
-        let (said, kept) = (words.try_clone().map_err(BootError::Line)?, Arc::clone(&reports));
-        thread::spawn(move || guest_reports::listen(&said, &kept, |release| drop(booted_sender.send(release))));
+        let (lines, kept) = (words.try_clone().map_err(BootError::Line)?, Arc::clone(&reports));
+        thread::spawn(move || guest_reports::listen(&lines, &kept, |release| drop(booted_sender.send(release))));
         let kernel_release = match start {
             Start::Boot => watch.first_word(&booted, &reports)?,
             Start::Load(state) => {
@@ -143,7 +143,7 @@ impl Machine {
                 let loaded = transfer::load(monitor, &fresh(&boot.scratch.join(STATE_SOCKET)), state);
                 // The exit of QEMU is a better explanation than a cut connection.
                 loaded.map_err(|why| {
-                    thread::sleep(LAST_WORDS);
+                    thread::sleep(LAST_OUTPUT);
                     watch.go_on().err().unwrap_or(why.into())
                 })?;
                 String::new()
@@ -310,7 +310,7 @@ impl Machine {
 
     /// Why the machine went down before its command had ended, the best reason last. On a busy host the connection of
     /// the command may be seen to close before the kernel's last output was read.
-    pub fn last_words(&mut self) -> Vec<String> {
+    pub fn last_output(&mut self) -> Vec<String> {
         let asked = Instant::now();
         while !self.console_reader.is_finished() && asked.elapsed() < LAST_WORDS_LIMIT {
             thread::sleep(LOOK_EVERY);
@@ -319,7 +319,7 @@ impl Machine {
         if let Some(why) = &self.reports().failed {
             lines.push(why.clone());
         }
-        lines.extend(lock(&self.console).last_words());
+        lines.extend(lock(&self.console).last_output());
         lines
     }
 
@@ -392,7 +392,7 @@ impl BootWatch<'_> {
     /// Whether waiting can continue.
     fn go_on(&mut self) -> Result<(), BootError> {
         if let Some(status) = self.process.exit() {
-            thread::sleep(LAST_WORDS);
+            thread::sleep(LAST_OUTPUT);
             return Err(BootError::Ended { status, lines: self.process.complaints(), console: self.quote() });
         }
         if self.stop.count() > 0 {
@@ -405,7 +405,7 @@ impl BootWatch<'_> {
     }
 
     fn quote(&self) -> Quote {
-        Quote(lock(self.console).last_words())
+        Quote(lock(self.console).last_output())
     }
 }
 

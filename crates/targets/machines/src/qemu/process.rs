@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Time to wait for a killed QEMU.
 const LAST_BREATH: Duration = Duration::from_secs(5);
 /// Time to wait for its last output after its exit. Only its own child could keep the stream open.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// QEMU. It ends when this is dropped.
@@ -60,7 +60,7 @@ impl Process {
         let status = self.child.try_wait().ok().flatten()?;
         if let Some(reader) = self.reader.take() {
             let begun = Instant::now();
-            while !reader.is_finished() && begun.elapsed() < LAST_WORDS {
+            while !reader.is_finished() && begun.elapsed() < LAST_OUTPUT {
                 thread::sleep(LOOK_EVERY);
             }
         }

@@ -142,12 +142,12 @@ impl<'a> Session<'a> {
                     break;
                 }
             }
-            self.report_what_was_said();
+            self.report_lines_and_events();
             self.keep_what_was_counted();
             self.follow_board();
             self.heed_others();
             self.report_what_the_host_saw(false);
-            if !self.heed_requests() || !self.heed_limits() {
+            if !self.handle_requests() || !self.check_limits() {
                 self.command.kill();
                 break;
             }
@@ -180,7 +180,7 @@ impl<'a> Session<'a> {
 
     fn ended(mut self) -> Facts {
         self.hold_files(false);
-        self.report_what_was_said();
+        self.report_lines_and_events();
         self.keep_what_was_counted();
         self.finish_board();
         if let Some(part) = self.part {
@@ -192,16 +192,16 @@ impl<'a> Session<'a> {
         self.facts
     }
 
-    fn report_what_was_said(&mut self) {
-        for line in self.command.said() {
+    fn report_lines_and_events(&mut self) {
+        for line in self.command.lines() {
             (self.watch)(Event::Said { line });
         }
-        for news in self.command.news() {
-            if news.is_kept() {
+        for event in self.command.events() {
+            if event.is_kept() {
                 // If the archive cannot be written, the next frame shows it.
-                let _ = self.writer.append(&Message::Problem(Problem::new(Severity::Notice, &news)));
+                let _ = self.writer.append(&Message::Problem(Problem::new(Severity::Notice, &event)));
             }
-            (self.watch)(Event::Line(news));
+            (self.watch)(Event::Line(event));
         }
     }
 
@@ -384,7 +384,7 @@ impl<'a> Session<'a> {
     }
 
     /// Forwards stop requests; false if the meter must be killed.
-    fn heed_requests(&mut self) -> bool {
+    fn handle_requests(&mut self) -> bool {
         let requests = self.stop.count();
         if requests == 0 {
             return true;
@@ -412,7 +412,7 @@ impl<'a> Session<'a> {
     }
 
     /// Checks the time limits; false if the meter is stuck and has had its last chance.
-    fn heed_limits(&mut self) -> bool {
+    fn check_limits(&mut self) -> bool {
         if self.facts.ending.is_some() {
             // Its ending message is valid; only its exit is missing.
             return self.listened.saturating_sub(self.last_frame) < self.limits.stop;

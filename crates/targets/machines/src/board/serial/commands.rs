@@ -183,7 +183,7 @@ impl Stream {
                 }
                 match end.filter(|end| self.offset >= end.bytes) {
                     None => return Output::Quiet,
-                    Some(end) => self.end = Some(Over { diagnostics: last_words(end), exit: Some(Exit::Code(0)) }),
+                    Some(end) => self.end = Some(Over { diagnostics: last_output(end), exit: Some(Exit::Code(0)) }),
                 }
             }
             Ok(Step::Answer(Answer::Refused { why }, _)) => {
@@ -218,7 +218,7 @@ impl Stream {
 const REFUSED: i32 = 2;
 
 /// The last lines of the command that delivers a stream.
-fn last_words(end: StreamEnd) -> Vec<String> {
+fn last_output(end: StreamEnd) -> Vec<String> {
     let mut words = end.words;
     words.push(format!("end {} bytes {}", end.how, end.bytes));
     words

@@ -1,19 +1,19 @@
-//! Dialogue with the keeper on a console: every line of the keeper comes twice, with a number.
+//! Dialogue with the session on a console: every line of the session comes twice, with a number.
 
 use super::error::{PortError, SerialError};
-use super::keeper_word::KeeperWord;
 use super::reader::{ConsoleReader, without_kernel};
+use super::session_message::SessionMessage;
 use crate::stop::StopRequests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(100);
-/// After this time the keeper is asked to repeat everything.
+/// After this time the session is asked to repeat everything.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(2);
 const PREFIX: &str = "tardy#";
 const LINES_MAX: usize = 1000;
 
-/// The confirmed lines of the keeper. A line is confirmed once it has come twice with the same text: kernel messages do
+/// The confirmed lines of the session. A line is confirmed once it has come twice with the same text: kernel messages do
 /// not damage two lines in the same way.
 #[derive(Debug, Default)]
 pub struct Sure {
@@ -24,7 +24,7 @@ pub struct Sure {
 }
 
 impl Sure {
-    /// Processes a received line; returns whether it is the keeper's.
+    /// Processes a received line; returns whether it is the session's.
     pub fn take(&mut self, line: &str) -> bool {
         let Some((_, rest)) = line.split_once(PREFIX) else { return false };
         let Some((number, words)) = rest.split_once(' ') else { return false };
@@ -46,12 +46,12 @@ impl Sure {
     }
 }
 
-/// Whether a line comes from a keeper.
+/// Whether a line comes from a session.
 pub fn is_keepers(line: &str) -> bool {
     line.contains(PREFIX)
 }
 
-/// The connection to a keeper.
+/// The connection to a session.
 pub struct Dialogue {
     pub reader: ConsoleReader,
     sure: Sure,
@@ -62,7 +62,7 @@ impl Dialogue {
         Self { reader, sure: Sure::default() }
     }
 
-    /// Forgets received lines: another keeper starts with line 1.
+    /// Forgets received lines: another session starts with line 1.
     pub fn start_over(&mut self) {
         self.sure = Sure::default();
     }
@@ -74,12 +74,12 @@ impl Dialogue {
         }
     }
 
-    /// The next confirmed line of the keeper.
+    /// The next confirmed line of the session.
     pub fn next_line(&mut self) -> Option<String> {
         self.sure.next()
     }
 
-    /// Sends a line to the keeper.
+    /// Sends a line to the session.
     ///
     /// # Errors
     /// The line is dead.
@@ -87,10 +87,10 @@ impl Dialogue {
         self.reader.port.write(format!("{words}\n").as_bytes())
     }
 
-    /// Receives the keeper's lines until `each` returns an answer.
+    /// Receives the session's lines until `each` returns an answer.
     ///
     /// # Errors
-    /// The line is dead, the keeper is silent for too long, or the user stops the run.
+    /// The line is dead, the session is silent for too long, or the user stops the run.
     pub fn listen<T>(
         &mut self,
         limit: Duration,
@@ -120,11 +120,11 @@ impl Dialogue {
         }
     }
 
-    /// Number of blocks of a file that the keeper has after this attempt, once it reports it; `None` if it does not.
+    /// Number of blocks of a file that the session has after this attempt, once it reports it; `None` if it does not.
     /// Any other message ends the transfer.
     ///
     /// # Errors
-    /// The line is dead, or the keeper gave up.
+    /// The line is dead, or the session gave up.
     pub fn acknowledged(&mut self, attempt: u32, wait: Duration) -> Result<Option<u32>, SerialError> {
         let begun = Instant::now();
         let mut text = String::new();
@@ -136,9 +136,9 @@ impl Dialogue {
                 }
             }
             if let Some(words) = self.sure.next() {
-                return Err(match KeeperWord::parse(&words) {
-                    KeeperWord::Broken(broken) => broken.into(),
-                    _ => SerialError::Keeper { said: words, last_words: String::new() },
+                return Err(match SessionMessage::parse(&words) {
+                    SessionMessage::Broken(broken) => broken.into(),
+                    _ => SerialError::Session { message: words, last_output: String::new() },
                 });
             }
             let whole = without_kernel(&text);

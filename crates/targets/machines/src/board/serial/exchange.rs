@@ -2,7 +2,7 @@
 
 use super::dialogue::{Dialogue, is_keepers};
 use super::error::{PortError, SerialError};
-use super::keeper_word::KeeperWord;
+use super::session_message::SessionMessage;
 use protocol::console::letter::{Gathered, Line, Side, lines};
 use protocol::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ struct Asked {
 
 /// A conversation with a listening meter.
 pub struct Exchange {
-    /// With the keeper, which listens when the meter does not.
+    /// With the session, which listens when the meter does not.
     pub dialogue: Dialogue,
     letter: u32,
     asked: Option<Asked>,
@@ -73,15 +73,15 @@ impl Exchange {
                     }
                 }
             }
-            if let Some(said) = self.dialogue.next_line() {
-                return Err(in_place_of_the_meter(said, last(&words)));
+            if let Some(message) = self.dialogue.next_line() {
+                return Err(in_place_of_the_meter(message, last(&words)));
             }
             if asked.elapsed() > self.quiet {
                 asked = Instant::now();
                 self.dialogue.reader.port.write(Line::Missing { letter: 0, numbers: Vec::new() }.text().as_bytes())?;
             }
         }
-        Err(SerialError::MeterSilent { last_words: last(&words) })
+        Err(SerialError::MeterSilent { last_output: last(&words) })
     }
 
     /// Whether an answer is pending.
@@ -122,8 +122,8 @@ impl Exchange {
                     };
                 }
             }
-            if let Some(said) = self.dialogue.next_line() {
-                return Step::Down(in_place_of_the_meter(said, String::new()));
+            if let Some(message) = self.dialogue.next_line() {
+                return Step::Down(in_place_of_the_meter(message, String::new()));
             }
             if let Err(error) = self.insist() {
                 return Step::Down(error);
@@ -182,7 +182,7 @@ impl Exchange {
         Ok(self.dialogue.reader.port.write(line.text().as_bytes())?)
     }
 
-    /// Ends the conversation with the meter. Returns whether the keeper has already reported that the meter left: this
+    /// Ends the conversation with the meter. Returns whether the session has already reported that the meter left: this
     /// replaces a damaged answer, which nothing is left to repeat.
     ///
     /// # Errors
@@ -221,11 +221,11 @@ impl Exchange {
     }
 }
 
-/// A line of the keeper while a meter should answer means that the meter ended.
-fn in_place_of_the_meter(said: String, last_words: String) -> SerialError {
-    match KeeperWord::parse(&said) {
-        KeeperWord::Served => SerialError::Left { last_words },
-        _ => SerialError::Keeper { said, last_words },
+/// A line of the session while a meter should answer means that the meter ended.
+fn in_place_of_the_meter(message: String, last_output: String) -> SerialError {
+    match SessionMessage::parse(&message) {
+        SessionMessage::Served => SerialError::Left { last_output },
+        _ => SerialError::Session { message, last_output },
     }
 }
 

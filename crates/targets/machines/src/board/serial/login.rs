@@ -110,9 +110,9 @@ impl Login<'_> {
                 Received::Nothing => {}
                 // A server that gives the line to another client reports that before it hangs up.
                 Received::Gone(error) => {
-                    return Err(match self.last_words() {
+                    return Err(match self.last_output() {
                         None => error.into(),
-                        Some(last_words) => LoginError::LineGone { error, last_words }.into(),
+                        Some(last_output) => LoginError::LineGone { error, last_output }.into(),
                     });
                 }
             }
@@ -121,7 +121,7 @@ impl Login<'_> {
     }
 
     /// The last lines on the console, from any program.
-    fn last_words(&self) -> Option<String> {
+    fn last_output(&self) -> Option<String> {
         let text = without_kernel(&String::from_utf8_lossy(&self.all));
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last: Vec<String> = lines[lines.len().saturating_sub(2)..].iter().map(|line| visible(line)).collect();
@@ -218,15 +218,15 @@ impl Login<'_> {
         if is_garbage(&self.all) {
             return LoginError::WrongSpeed { address, baud };
         }
-        LoginError::Unknown { address, last_words: self.last_words().unwrap_or_default() }
+        LoginError::Unknown { address, last_output: self.last_output().unwrap_or_default() }
     }
 }
 
 /// Parses the output of a board in every way that decides.
 #[cfg(fuzzing)]
-pub fn seen(said: &[u8], text: &str) {
+pub fn seen(bytes: &[u8], text: &str) {
     let _ =
-        (sight(text, LOGIN_PROMPT), proven(text), is_booting(text), is_refused(text), is_garbage(said), visible(text));
+        (sight(text, LOGIN_PROMPT), proven(text), is_booting(text), is_refused(text), is_garbage(bytes), visible(text));
 }
 
 /// What is at the end of the board's output.
@@ -385,13 +385,13 @@ mod tests {
     }
 
     #[test]
-    fn a_hangup_quotes_the_last_words() {
+    fn a_hangup_quotes_the_last_output() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"Port already in use\r\n").unwrap();
         drop(theirs);
         let board = Board::serial("tcp:lab:4001");
         let refused = shell(&Port::of_socket(ours.into()).unwrap(), &board, &StopRequests::default()).unwrap_err();
-        assert_eq!(refused.to_string(), "the other side has closed it: Port already in use");
+        assert_eq!(refused.to_string(), "the other side closed the line: Port already in use");
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn connect(place: &str) -> Result<TcpStream, PortError> {
     let addresses = place
         .to_socket_addrs()
         .map_err(|error| PortError::NoAddress { address: address.clone(), why: error.to_string() })?;
-    let mut why = "it has no address".to_owned();
+    let mut why = "no address".to_owned();
     for found in addresses {
         match TcpStream::connect_timeout(&found, CONNECT_LIMIT) {
             Ok(socket) => {
@@ -184,8 +184,8 @@ mod tests {
     fn an_unusable_line_is_refused_with_the_fix() {
         let refused = |address: &str| Port::open(address, 115_200).unwrap_err().to_string();
         assert!(refused("/dev/ttyNOWHERE9").contains("/dev/serial/by-id"));
-        assert!(refused("/dev/zero").contains("no serial line"));
-        assert!(refused("unix:/nowhere/console").contains("cannot be connected"));
+        assert!(refused("/dev/zero").contains("not a serial line"));
+        assert!(refused("unix:/nowhere/console").contains("failed to connect"));
         assert!(refused("tcp:127.0.0.1:1").contains("raw mode"));
     }
 
@@ -195,8 +195,8 @@ mod tests {
         let port = Port::of_socket(ours.into()).unwrap();
         assert_eq!(port.read(Duration::ZERO), Received::Nothing);
         port.write(b"login").unwrap();
-        let mut said = [0; 5];
-        std::io::Read::read_exact(&mut &theirs, &mut said).unwrap();
+        let mut arrived = [0; 5];
+        std::io::Read::read_exact(&mut &theirs, &mut arrived).unwrap();
         std::io::Write::write_all(&mut &theirs, b"hello").unwrap();
         assert_eq!(port.read(Duration::from_secs(10)), Received::Bytes(b"hello".to_vec()));
         drop(theirs);

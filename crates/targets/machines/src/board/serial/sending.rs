@@ -2,7 +2,7 @@
 
 use super::dialogue::Dialogue;
 use super::error::SerialError;
-use super::keeper_word::KeeperWord;
+use super::session_message::SessionMessage;
 use crate::board::hex;
 use crate::stop::StopRequests;
 use miniz_oxide::deflate::compress_to_vec;
@@ -32,7 +32,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Parses the keeper's report of them.
+    /// Parses the session's report of them.
     pub fn parse(words: &str) -> Option<Self> {
         let mut words = words.strip_prefix("tools ")?.split(' ');
         let (letters, packing, sums) = (words.next()?, words.next()?, words.next()?);
@@ -70,7 +70,7 @@ pub fn send(
 ) -> Result<(), SerialError> {
     let sent = send_blocks(dialogue, (name, bytes), tools, manner);
     if sent.is_err() {
-        // A keeper that still waits for blocks accepts nothing else.
+        // A session that still waits for blocks accepts nothing else.
         let _ = dialogue.say("stop");
     }
     sent
@@ -120,9 +120,9 @@ fn send_blocks(
         }
     }
     dialogue.say(&format!("whole {} {packing}", tools.summed(bytes)))?;
-    dialogue.listen(STORE_LIMIT, stop, |words| match KeeperWord::parse(words) {
-        KeeperWord::Stored => Some(Ok(())),
-        KeeperWord::Broken(broken) => Some(Err(broken.into())),
+    dialogue.listen(STORE_LIMIT, stop, |words| match SessionMessage::parse(words) {
+        SessionMessage::Stored => Some(Ok(())),
+        SessionMessage::Broken(broken) => Some(Err(broken.into())),
         _ => None,
     })?
 }
@@ -174,9 +174,9 @@ mod tests {
         assert_eq!(cksum(b""), 4_294_967_295);
         assert_eq!(cksum(b"123456789"), 930_766_865);
         let bytes: Vec<u8> = (0..70_000u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        let said = String::from_utf8(piped(&["cksum"], &bytes)).unwrap();
+        let output = String::from_utf8(piped(&["cksum"], &bytes)).unwrap();
         let tools = |sums: &str| Tools { sums: sums.into(), ..Tools::default() };
-        assert_eq!(said.trim(), tools("cksum").summed(&bytes));
+        assert_eq!(output.trim(), tools("cksum").summed(&bytes));
         assert!(tools("sha256sum").summed(b"abc").starts_with("ba7816bf8f01cfea"));
         assert_eq!(tools("none").summed(b"abc"), "none 3");
     }

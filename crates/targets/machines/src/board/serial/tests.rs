@@ -1,6 +1,6 @@
-//! The keeper's script in the shell of this machine, and a board that answers, both on a line with other output.
+//! The session's script in the shell of this machine, and a board that answers, both on a line with other output.
 
-use super::super::keeper::{KeeperRequest, Purpose};
+use super::super::session::{Purpose, SessionRequest};
 use super::*;
 use protocol::console::letter::{Gathered, Line as Words, Side, lines};
 use protocol::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
@@ -32,15 +32,15 @@ fn disturb(mut from: impl Read + Send + 'static, mut to: UnixStream, every: usiz
 /// Connections from and to a board whose output is disturbed.
 fn line(every: usize) -> (Dialogue, UnixStream, UnixStream) {
     let (host, relay) = UnixStream::pair().unwrap();
-    let (board, said) = UnixStream::pair().unwrap();
-    disturb(said, relay.try_clone().unwrap(), every);
+    let (board, kernel) = UnixStream::pair().unwrap();
+    disturb(kernel, relay.try_clone().unwrap(), every);
     let mut dialogue = Dialogue::new(ConsoleReader::new(Port::of_socket(OwnedFd::from(host)).unwrap(), Rc::default()));
     dialogue.reader.keep();
     (dialogue, relay, board)
 }
 
-/// A keeper in this directory, without these programs.
-fn keeper(place: &Path, without: &[&str], every: usize) -> (Dialogue, Greeting, Tools, Child) {
+/// A session in this directory, without these programs.
+fn session(place: &Path, without: &[&str], every: usize) -> (Dialogue, Greeting, Tools, Child) {
     let (mut dialogue, input, output) = line(every);
     let broken = place.join("broken");
     std::fs::create_dir(&broken).unwrap();
@@ -50,7 +50,7 @@ fn keeper(place: &Path, without: &[&str], every: usize) -> (Dialogue, Greeting, 
     }
     let path = format!("{}:{}", broken.display(), std::env::var("PATH").unwrap());
     let directory = Some(place.display().to_string());
-    let request = KeeperRequest { directory, token: "a".into(), purpose: Purpose::Run, ..KeeperRequest::default() };
+    let request = SessionRequest { directory, token: "a".into(), purpose: Purpose::Run, ..SessionRequest::default() };
     let child = Command::new("sh")
         .args(["-c", &plain(&request.console_script())])
         .env("PATH", path)
@@ -81,7 +81,7 @@ fn a_program_arrives_whole_whatever_the_board_can_and_whatever_else_is_printed()
         (&["base64", "openssl", "cksum", "sha256sum"], ("octal", true, "none")),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), without, 90);
+        let (mut dialogue, greeting, tools, mut child) = session(folder.path(), without, 90);
         assert!(greeting.ready, "{greeting:?}");
         let fitting = Tools { letters: letters.into(), unpacks, sums: sums.into() };
         // Some machines have a program that cannot be hidden.
@@ -103,7 +103,7 @@ fn a_program_arrives_whole_whatever_the_board_can_and_whatever_else_is_printed()
 #[test]
 fn a_keeper_that_hears_what_is_not_for_it_tidies_up_and_leaves() {
     let folder = tempfile::tempdir().unwrap();
-    let (dialogue, greeting, _, mut child) = keeper(folder.path(), &[], 1_000_000);
+    let (dialogue, greeting, _, mut child) = session(folder.path(), &[], 1_000_000);
     // The probe of a host that follows one that died.
     dialogue.say(" echo \"tardy $((6*7)) sh\"").unwrap();
     dismiss(&dialogue);
@@ -114,12 +114,12 @@ fn a_keeper_that_hears_what_is_not_for_it_tidies_up_and_leaves() {
 #[test]
 fn a_meter_that_does_not_run_is_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
+    let (mut dialogue, greeting, tools, mut child) = session(folder.path(), &[], 1_000_000);
     let manner = Manner { baud: BAUD, stop: &StopRequests::default(), report: &|_| {} };
     let meter = b"#!/bin/sh\necho wrong machine >&2\nexit 126\n";
     sending::send(&mut dialogue, ("meter-x", meter), &tools, &manner).unwrap();
     let exchange = Exchange::new(dialogue, BAUD);
-    let mut talk = Talk { exchange, listener: Listener::Keeper, meter: "meter-x".into() };
+    let mut talk = Talk { exchange, listener: Listener::Session, meter: "meter-x".into() };
     let why = talk.exchange().err().unwrap().to_string();
     assert!(why.contains("the meter ended with 126"), "{why}");
     dismiss(&talk.exchange.dialogue);
@@ -128,20 +128,20 @@ fn a_meter_that_does_not_run_is_reported() {
 }
 
 #[test]
-fn a_meter_whose_last_words_did_not_arrive_has_left_all_the_same() {
+fn a_meter_has_ended_even_if_its_last_output_did_not_arrive() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
+    let (mut dialogue, greeting, tools, mut child) = session(folder.path(), &[], 1_000_000);
     let manner = Manner { baud: BAUD, stop: &StopRequests::default(), report: &|_| {} };
     let ready = Words::Ready { version: CONSOLE_VERSION }.text();
     let meter = format!("#!/bin/sh\necho '{}'\nread -r goodbye\n", ready.trim_end());
     sending::send(&mut dialogue, ("meter-x", meter.as_bytes()), &tools, &manner).unwrap();
     let exchange = Exchange::new(dialogue, BAUD);
-    let mut talk = Talk { exchange, listener: Listener::Keeper, meter: "meter-x".into() };
+    let mut talk = Talk { exchange, listener: Listener::Session, meter: "meter-x".into() };
     for _ in 0..2 {
         talk.exchange().unwrap();
-        // It was asked again when only the keeper was left to receive it.
-        let keeper = talk.keeper().unwrap();
-        keeper.say(Words::Missing { letter: 1, numbers: Vec::new() }.text().trim_end()).unwrap();
+        // It was asked again when only the session was left to receive it.
+        let session = talk.session().unwrap();
+        session.say(Words::Missing { letter: 1, numbers: Vec::new() }.text().trim_end()).unwrap();
     }
     let stop = StopRequests::default();
     let line = SerialLine {
@@ -161,7 +161,7 @@ fn answer(input: UnixStream, mut output: UnixStream, answers: u32) {
     let _ = output.write_all(Words::Ready { version: CONSOLE_VERSION }.text().as_bytes());
     let (mut arriving, mut answered) = ((0, Gathered::default()), (0, Vec::new()));
     for line in BufReader::new(input).lines().map_while(Result::ok) {
-        let said = match Words::parse(&line) {
+        let answer = match Words::parse(&line) {
             Some(Words::Piece(piece)) if piece.letter > answers => return,
             Some(Words::Piece(piece)) => {
                 if arriving.0 != piece.letter {
@@ -180,7 +180,7 @@ fn answer(input: UnixStream, mut output: UnixStream, answers: u32) {
             }
             _ => continue,
         };
-        if output.write_all(said.as_bytes()).is_err() {
+        if output.write_all(answer.as_bytes()).is_err() {
             return;
         }
     }
@@ -206,8 +206,8 @@ fn questions_are_answered_through_noise_and_what_that_cost_is_counted() {
 fn damage_is_counted_and_what_the_kernel_said_is_kept() {
     let traffic = Rc::<RefCell<super::super::traffic::ConsoleTraffic>>::default();
     let (host, relay) = UnixStream::pair().unwrap();
-    let (board, said) = UnixStream::pair().unwrap();
-    disturb(said, relay.try_clone().unwrap(), 500);
+    let (board, kernel) = UnixStream::pair().unwrap();
+    disturb(kernel, relay.try_clone().unwrap(), 500);
     let mut reader = ConsoleReader::new(Port::of_socket(OwnedFd::from(host)).unwrap(), Rc::clone(&traffic));
     reader.keep();
     thread::spawn(move || answer(relay, board, 1));
@@ -255,7 +255,7 @@ fn what_is_typed_is_nobodys_word_however_often_it_is_echoed() {
 #[test]
 fn a_program_that_does_not_arrive_leaves_a_keeper_that_listens() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
+    let (mut dialogue, greeting, tools, mut child) = session(folder.path(), &[], 1_000_000);
     // Blocks whose checksum this board cannot verify.
     let misunderstood = Tools { sums: "none".into(), ..tools };
     let manner = Manner { baud: 921_600, stop: &StopRequests::default(), report: &|_| {} };

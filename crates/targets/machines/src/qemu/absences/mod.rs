@@ -14,7 +14,7 @@ use super::error::WatchError;
 use super::guest_reports::{GuestReports, lock};
 use super::virtual_time::steady;
 use crate::Outside;
-use crate::problem::{News, ProcessorAbsence};
+use crate::problem::{MachineEvent, ProcessorAbsence};
 use archive::absence::{ABSENCES_MAX, Absence, SpikeAbsences};
 use clocks::{Clocks, Difference, Exchange};
 use processors::Processor;
@@ -101,7 +101,7 @@ impl AbsenceWatch {
     }
 
     /// How long the host did not execute the processors; `None` if it always did.
-    pub fn summary(&self) -> Option<News> {
+    pub fn summary(&self) -> Option<MachineEvent> {
         lock(&self.seen).summary()
     }
 }
@@ -115,11 +115,11 @@ impl Drop for AbsenceWatch {
 }
 
 impl Seen {
-    fn summary(&self) -> Option<News> {
+    fn summary(&self) -> Option<MachineEvent> {
         let absence = |&(cpu, stopped_ns, waited_ns): &(u32, i64, i64)| ProcessorAbsence { cpu, stopped_ns, waited_ns };
         let processors: Vec<ProcessorAbsence> =
             self.sums.iter().map(absence).filter(|one| one.stopped_ns > 0 || one.waited_ns > 0).collect();
-        (!processors.is_empty()).then_some(News::Absent { stretch_ns: track::AWAY_NS_MIN, processors })
+        (!processors.is_empty()).then_some(MachineEvent::Absent { stretch_ns: track::AWAY_NS_MIN, processors })
     }
 
     fn keep(&mut self, cpu: u32, away: Away) {

@@ -106,8 +106,8 @@ fn a_stopped_processor_is_seen() {
     }
     let (host, guest) = UnixStream::pair().unwrap();
     let reports = Arc::new(Mutex::new(GuestReports::default()));
-    let (said, kept) = (host.try_clone().unwrap(), Arc::clone(&reports));
-    let ear = thread::spawn(move || crate::qemu::guest_reports::listen(&said, &kept, |_| {}));
+    let (lines, kept) = (host.try_clone().unwrap(), Arc::clone(&reports));
+    let ear = thread::spawn(move || crate::qemu::guest_reports::listen(&lines, &kept, |_| {}));
     let booted_ns = monotonic_ns() - 1_000_000_000;
     let guest_clock = move |asked_ns| {
         let word = GuestWord::Clock { asked_ns, monotonic_ns: monotonic_ns() - booted_ns };
@@ -140,7 +140,7 @@ fn a_stopped_processor_is_seen() {
     signal("-CONT");
     thread::sleep(Duration::from_millis(100));
     let outside = watch.outside(from_ns, to_ns, true);
-    let summary = watch.summary().map(|news| news.to_string());
+    let summary = watch.summary().map(|event| event.to_string());
     drop(watch);
     child.kill().unwrap();
     child.wait().unwrap();

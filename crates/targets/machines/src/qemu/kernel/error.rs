@@ -22,25 +22,25 @@ pub enum ProgramError {
 /// Why there is no kernel.
 #[derive(Debug, Error)]
 pub enum KernelError {
-    #[error("neither XDG_CACHE_HOME nor HOME says where kernels are kept; set one")]
+    #[error("no directory for kernels: set XDG_CACHE_HOME or HOME")]
     NoCache,
-    #[error("`{text}` is no kernel series; write debian:6.1 or debian:6.12-rt")]
+    #[error("`{text}` is not a kernel series; write debian:6.1 or debian:6.12-rt")]
     Series { text: String },
-    #[error("the target file names no package; `tardy target add` does")]
+    #[error("the target file names no package; `tardy target add` records one")]
     NoPackage,
     #[error("{} is not there; `tardy target add` downloads the kernel", directory.display())]
     NotDownloaded { directory: PathBuf },
-    #[error("the kernel of the package does not say its release")]
+    #[error("the kernel of the package contains no release")]
     NoRelease,
-    #[error("{} is a kernel for {found}, and the target is {wanted}; --arch says which", image.display())]
+    #[error("{} is a kernel for {found}, and the target is {wanted}; set --arch", image.display())]
     Architecture { image: PathBuf, found: Architecture, wanted: Architecture },
     #[error(
-        "{} is no kernel that QEMU can start: no bzImage or vmlinux for x86_64, no Image or zImage", image.display()
+        "QEMU cannot start {}: it is neither a bzImage or vmlinux for x86_64, nor an Image or zImage", image.display()
     )]
     NotBootable { image: PathBuf },
-    #[error("{} is no module: its name does not end with .ko", path.display())]
+    #[error("{} is not a module: its name does not end with .ko", path.display())]
     ModuleName { path: PathBuf },
-    #[error("{} is no module", path.display())]
+    #[error("{} is not a module", path.display())]
     NotAModule { path: PathBuf },
     #[error("the kernel has no {name}, built in or as a module; --modules names its modules")]
     NoModule { name: String },
@@ -52,7 +52,7 @@ pub enum KernelError {
     Unpack { path: PathBuf, source: UnpackError },
     #[error(transparent)]
     Program(#[from] ProgramError),
-    #[error("Debian's keys are not here; `apt-get install debian-archive-keyring` brings them")]
+    #[error("Debian's keys are not installed; `apt-get install debian-archive-keyring` installs them")]
     NoKeyring,
     #[error("apt takes no path with a quotation mark, as {} has; set XDG_CACHE_HOME to another directory", path.display())]
     QuotedPath { path: PathBuf },

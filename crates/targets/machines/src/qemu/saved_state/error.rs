@@ -12,16 +12,16 @@ use thiserror::Error;
 pub enum MonitorError {
     #[error(transparent)]
     Line(#[from] io::Error),
-    #[error("its monitor is closed")]
+    #[error("QEMU closed its monitor")]
     Closed,
-    #[error("its monitor says what is no JSON: {0}")]
+    #[error("QEMU's monitor sent invalid JSON: {0}")]
     NoJson(#[from] serde_json::Error),
-    #[error("QEMU's monitor does not greet")]
+    #[error("QEMU's monitor sent no greeting")]
     NoGreeting,
     /// In the words of QEMU.
-    #[error("{}", .0.as_deref().unwrap_or("it does not say why"))]
+    #[error("{}", .0.as_deref().unwrap_or("no reason given"))]
     Refused(Option<String>),
-    #[error("it says something else")]
+    #[error("unexpected answer")]
     NoAnswer,
     #[error("QEMU did not {command}: {source}")]
     Command { command: String, source: Box<MonitorError> },
@@ -40,16 +40,16 @@ pub enum StateError {
     NoSocket { socket: PathBuf, source: io::Error },
     #[error(transparent)]
     Monitor(#[from] MonitorError),
-    #[error("QEMU brought no state: {0}")]
+    #[error("QEMU sent no state: {0}")]
     NotBrought(io::Error),
     #[error("failed to write a state: {0}")]
     NotWritten(io::Error),
     #[error("a state of this machine has more than {} MB", STATES_BYTES_MAX >> 20)]
     TooLarge,
-    #[error("QEMU gave up saving: {}", .0.as_deref().unwrap_or("it does not say why"))]
+    #[error("QEMU gave up saving: {}", .0.as_deref().unwrap_or("no reason given"))]
     GivenUp(Option<String>),
     #[error("QEMU did not finish with the state within {} s", limit.as_secs())]
     TooLong { limit: Duration },
-    #[error("QEMU does not read the state: {0}")]
+    #[error("QEMU failed to read the state: {0}")]
     NotRead(io::Error),
 }

@@ -1,6 +1,8 @@
 //! Why an operation on a machine in virtual time failed.
 
 use super::super::error::{FileError, GuestPathError, NotStarted, PrepareError};
+use crate::target::Reason;
+use archive::problem::Code;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -10,7 +12,7 @@ use thiserror::Error;
 pub enum DebuggerError {
     #[error("failed to ask QEMU's debugger interface: {0}")]
     Line(#[from] io::Error),
-    #[error("QEMU's answer for the registers is not understood: {answer:.100}")]
+    #[error("unexpected answer of QEMU for the registers: {answer:.100}")]
     Registers { answer: String },
     #[error("QEMU does not step with interrupts: {answer:.100}")]
     Steps { answer: String },
@@ -32,9 +34,9 @@ pub struct TooManySamples {
 pub enum VirtualTimeError {
     #[error(transparent)]
     Prepare(#[from] PrepareError),
-    #[error("it has not been prepared")]
+    #[error("the machine has not been prepared")]
     NotPrepared,
-    #[error("a machine in virtual time measures, and does nothing else")]
+    #[error("a machine in virtual time runs measurements only")]
     NotMeasuring,
     #[error(transparent)]
     TooManySamples(#[from] TooManySamples),
@@ -48,9 +50,9 @@ pub enum VirtualTimeError {
     NotStarted(#[from] NotStarted),
     #[error("stopped on request")]
     Stopped,
-    #[error("the guest does not end")]
+    #[error("the guest did not end")]
     Endless,
-    #[error("the guest reported no names of its kernel's functions {}", lines.join(" | "))]
+    #[error("the guest reported no function names of its kernel: {}", lines.join(" | "))]
     NoSymbols { lines: Vec<String> },
     #[error("the emulator ended before that instant: {}", lines.join(" | "))]
     EndedBefore { lines: Vec<String> },
@@ -62,4 +64,10 @@ pub enum VirtualTimeError {
     SocketName { socket: PathBuf, bytes_max: usize },
     #[error(transparent)]
     Debugger(#[from] DebuggerError),
+}
+
+impl Reason for VirtualTimeError {
+    fn code(&self) -> Option<Code> {
+        if let Self::Prepare(error) = self { error.code() } else { None }
+    }
 }

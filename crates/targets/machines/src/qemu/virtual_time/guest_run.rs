@@ -67,9 +67,9 @@ impl GuestRun {
     }
 
     fn hear_console(&mut self) {
-        let said = fs::read(self.boot.scratch.join(CONSOLE_FILE)).unwrap_or_default();
+        let output = fs::read(self.boot.scratch.join(CONSOLE_FILE)).unwrap_or_default();
         let mut console = Console::default();
-        console.push(&said);
+        console.push(&output);
         *lock(&self.console) = console;
     }
 }
@@ -117,7 +117,7 @@ impl RunningCommand for GuestRun {
         self.hear_console();
         let mut lines: Vec<String> = self.failure.iter().map(ToString::to_string).collect();
         lines.extend(self.process.as_ref().map(Process::complaints).unwrap_or_default());
-        lines.extend(lock(&self.console).last_words());
+        lines.extend(lock(&self.console).last_output());
         lines
     }
 

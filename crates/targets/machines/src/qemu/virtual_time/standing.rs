@@ -59,7 +59,7 @@ impl VirtualTimeTarget {
                 return Err(VirtualTimeError::Stopped);
             }
             if process.exit().is_some() {
-                let console = guest_reports::lock(&self.console).last_words();
+                let console = guest_reports::lock(&self.console).last_output();
                 let lines = process.complaints().into_iter().chain(console).collect();
                 return Err(VirtualTimeError::EndedBefore { lines });
             }

@@ -94,15 +94,15 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "grep Cpus_allowed_list /proc/$$/status; cat /proc/$$/stat; sh -c 'cat /proc/$$/stat; :'"]);
         bind(&mut command).unwrap();
-        let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
-        let lines: Vec<&str> = said.lines().collect();
+        let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let lines: Vec<&str> = output.lines().collect();
         let cpus = lines[0].split_whitespace().nth(1).unwrap();
-        assert!(cpus.parse::<usize>().is_ok(), "{said}");
+        assert!(cpus.parse::<usize>().is_ok(), "{output}");
         // Fields 40 and 41 are real-time priority and policy; the name in brackets has no spaces here.
         let scheduling = |line: &str| line.split(' ').skip(39).take(2).map(str::to_owned).collect::<Vec<_>>();
         if is_permitted() {
-            assert_eq!(scheduling(lines[1]), ["5", "1"], "{said}");
+            assert_eq!(scheduling(lines[1]), ["5", "1"], "{output}");
         }
-        assert_eq!(scheduling(lines[2]), ["0", "0"], "{said}");
+        assert_eq!(scheduling(lines[2]), ["0", "0"], "{output}");
     }
 }

@@ -36,12 +36,12 @@ impl VirtualTimeTarget {
         let mut process = boot.start(settings)?;
         wait(&mut process, stop)?;
         let path = boot.scratch.join(SYMBOLS_FILE);
-        let said = contents(&path).map_err(FileError::reading(path))?;
-        let said = String::from_utf8_lossy(&said).into_owned();
-        if said.lines().count() < 2 {
+        let output = contents(&path).map_err(FileError::reading(path))?;
+        let output = String::from_utf8_lossy(&output).into_owned();
+        if output.lines().count() < 2 {
             return Err(VirtualTimeError::NoSymbols { lines: process.complaints() });
         }
-        Ok(said)
+        Ok(output)
     }
 }
 

@@ -20,11 +20,11 @@ fn the_guest_gets_its_request_before_it_boots_and_its_stream_comes_whole() {
     running.write(serde_json::to_string(&RunSettings::default()).unwrap().as_bytes()).unwrap();
     assert_eq!(running.read(Duration::ZERO), Output::Closed, "nothing runs before the settings are complete");
     running.write(b"\n").unwrap();
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     while let Output::Bytes(bytes) = running.read(Duration::from_secs(60)) {
-        said.extend(bytes);
+        output.extend(bytes);
     }
-    assert_eq!(said, b"first second");
+    assert_eq!(output, b"first second");
     assert_eq!(running.wait(Duration::from_secs(60)), Some(Exit::Code(0)));
     assert_eq!(target.console(), b"hello\n");
     let initramfs = fs::read(target.scratch.as_ref().unwrap().0.join("initramfs")).unwrap();

@@ -1,10 +1,10 @@
-//! Messages of the keeper on a console, other than its greeting.
+//! Messages of the session on a console, other than its greeting.
 
 use super::error::Broken;
 
-/// A parsed line of the keeper.
+/// A parsed line of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeeperWord {
+pub enum SessionMessage {
     /// Its script was damaged.
     Garbled,
     /// The board is cleaned up.
@@ -18,7 +18,7 @@ pub enum KeeperWord {
     Other(String),
 }
 
-impl KeeperWord {
+impl SessionMessage {
     pub fn parse(words: &str) -> Self {
         match words.split_once(' ').unwrap_or((words, "")) {
             ("garbled", "") => Self::Garbled,
@@ -39,17 +39,17 @@ mod tests {
 
     #[test]
     fn reads_each_word_of_the_script() {
-        const SCRIPT: &str = include_str!("keeper.sh");
+        const SCRIPT: &str = include_str!("session.sh");
         for (words, expected) in [
-            ("broken no-room", KeeperWord::Broken(Broken::NoRoom)),
-            ("broken not-whole", KeeperWord::Broken(Broken::NotWhole)),
-            ("served", KeeperWord::Served),
+            ("broken no-room", SessionMessage::Broken(Broken::NoRoom)),
+            ("broken not-whole", SessionMessage::Broken(Broken::NotWhole)),
+            ("served", SessionMessage::Served),
         ] {
             assert!(SCRIPT.contains(&format!("say {words}")), "{words}");
-            assert_eq!(KeeperWord::parse(words), expected);
+            assert_eq!(SessionMessage::parse(words), expected);
         }
-        assert_eq!(KeeperWord::parse("stored meter-1"), KeeperWord::Stored);
-        assert_eq!(KeeperWord::parse("tidied"), KeeperWord::Tidied);
-        assert_eq!(KeeperWord::parse("place /tmp"), KeeperWord::Other("place /tmp".into()));
+        assert_eq!(SessionMessage::parse("stored meter-1"), SessionMessage::Stored);
+        assert_eq!(SessionMessage::parse("tidied"), SessionMessage::Tidied);
+        assert_eq!(SessionMessage::parse("place /tmp"), SessionMessage::Other("place /tmp".into()));
     }
 }

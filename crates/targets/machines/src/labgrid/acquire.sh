@@ -5,17 +5,17 @@ trap '' HUP INT TERM
 lab() { "$client" ${coordinator:+--coordinator "$coordinator"} --place "$place" "$@" < /dev/null; }
 one_line() { tr '\n' ' '; }
 
-if ! said=$(lab acquire 2>&1); then
-  printf 'refused %s\n' "$(printf %s "$said" | one_line)"
+if ! message=$(lab acquire 2>&1); then
+  printf 'refused %s\n' "$(printf %s "$message" | one_line)"
   exit 1
 fi
 echo acquired
 cat > /dev/null
 if [ -n "$off" ]; then
-  said=$(lab power off 2>&1) || printf 'on %s\n' "$(printf %s "$said" | one_line)"
+  message=$(lab power off 2>&1) || printf 'on %s\n' "$(printf %s "$message" | one_line)"
 fi
-if said=$(lab release 2>&1); then
+if message=$(lab release 2>&1); then
   echo released
 else
-  printf 'kept %s\n' "$(printf %s "$said" | one_line)"
+  printf 'kept %s\n' "$(printf %s "$message" | one_line)"
 fi

@@ -2,10 +2,10 @@
 
 use super::shell::quoted;
 
-const SCRIPT: &str = include_str!("keeper.sh");
+const SCRIPT: &str = include_str!("session.sh");
 /// Its output functions and additional commands: on a clean connection, and on a console.
 const CLEAN: &str = "say() { printf 'tardy %s\\n' \"$*\"; }\nother() { :; }\n";
-const CONSOLE: &str = include_str!("serial/keeper.sh");
+const CONSOLE: &str = include_str!("serial/session.sh");
 /// Directories where programs can usually run, in the order of attempts.
 const PLACES: &str = "/tmp /var/tmp /dev/shm $HOME";
 /// Prefix of every line of the session; a login may print other lines.
@@ -29,7 +29,7 @@ pub enum Purpose {
 
 /// What the session should do.
 #[derive(Debug, Clone, Default)]
-pub struct KeeperRequest {
+pub struct SessionRequest {
     pub purpose: Purpose,
     /// Tried before all other directories.
     pub directory: Option<String>,
@@ -41,7 +41,7 @@ pub struct KeeperRequest {
     pub keep_meter: bool,
 }
 
-impl KeeperRequest {
+impl SessionRequest {
     /// The text for the board's shell, for a connection without other output.
     pub fn script(&self) -> String {
         self.text(CLEAN)
@@ -148,12 +148,12 @@ mod tests {
     }
 
     fn session_for(place: &Path, token: &str, purpose: Purpose) -> (Child, Greeting) {
-        let request = KeeperRequest {
+        let request = SessionRequest {
             directory: Some(place.display().to_string()),
             who: format!("o'host {token}"),
             token: token.into(),
             purpose,
-            ..KeeperRequest::default()
+            ..SessionRequest::default()
         };
         let script = request.script().replace(PLACES, "");
         let mut child = Command::new("sh")

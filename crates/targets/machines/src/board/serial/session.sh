@@ -1,12 +1,12 @@
-# The keeper on a console, to which the kernel also prints: every line has a number and is printed twice, and all of
+# The session on a console, to which the kernel also prints: every line has a number and is printed twice, and all of
 # them again when the host asks. Its additional commands receive files and start the meter that answers from then on.
-said=0
+sent=0
 all=
 say() {
-  said=$((said + 1))
-  all="$all"'tardy#'"$said $*
+  sent=$((sent + 1))
+  all="$all"'tardy#'"$sent $*
 "
-  printf 'tardy#%s %s\ntardy#%s %s\n' "$said" "$*" "$said" "$*"
+  printf 'tardy#%s %s\ntardy#%s %s\n' "$sent" "$*" "$sent" "$*"
 }
 
 # The last lines may be damaged, too, so they are repeated on request. Any other line, such as an empty one, ends this.

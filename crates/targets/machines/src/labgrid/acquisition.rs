@@ -8,7 +8,7 @@ use crate::stop::StopRequests;
 use crate::{Command, Output, RunningCommand, Target};
 use std::time::{Duration, Instant};
 
-const SCRIPT: &str = include_str!("keeper.sh");
+const SCRIPT: &str = include_str!("acquire.sh");
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The client gives up on an unresponsive coordinator within a minute.
 const ACQUIRE_LIMIT: Duration = Duration::from_secs(120);
@@ -16,7 +16,7 @@ const RELEASE_LIMIT: Duration = Duration::from_secs(120);
 
 /// Result of acquiring a place.
 pub enum Acquired {
-    Now(Keeper),
+    Now(Acquisition),
     /// The same user already had it, on this host: manually, or for several runs.
     Before,
     /// Another user has it, in words.
@@ -25,7 +25,7 @@ pub enum Acquired {
 
 /// A line of the script's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum KeeperWord {
+enum Report {
     Acquired,
     Refused(String),
     Released,
@@ -36,12 +36,12 @@ enum KeeperWord {
     Other,
 }
 
-impl KeeperWord {
+impl Report {
     fn parse(line: &str) -> Self {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("acquired", "") => Self::Acquired,
             ("released", "") => Self::Released,
-            ("refused", said) => Self::Refused(said.to_owned()),
+            ("refused", message) => Self::Refused(message.to_owned()),
             ("on", why) => Self::On(why.to_owned()),
             ("kept", why) => Self::Kept(why.to_owned()),
             _ => Self::Other,
@@ -50,14 +50,14 @@ impl KeeperWord {
 }
 
 /// Holds a place until it is released or dropped.
-pub struct Keeper {
+pub struct Acquisition {
     process: Box<dyn RunningCommand>,
     unread: Vec<u8>,
     /// The command that releases the place manually.
     by_hand: String,
 }
 
-impl Keeper {
+impl Acquisition {
     /// Tries once to acquire the place.
     ///
     /// # Errors
@@ -72,14 +72,14 @@ impl Keeper {
         );
         let command = Command { program: "/bin/sh".into(), arguments: vec!["-c".into(), script] };
         let process = LocalTarget.start(&command).map_err(|error| ClientError::NotStarted(error.to_string()))?;
-        let mut keeper = Self { process, unread: Vec::new(), by_hand: place.command("release") };
+        let mut acquisition = Self { process, unread: Vec::new(), by_hand: place.command("release") };
         let begun = Instant::now();
         loop {
-            match keeper.line().map(|line| KeeperWord::parse(&line)) {
-                Some(KeeperWord::Acquired) => return Ok(Acquired::Now(keeper)),
-                Some(KeeperWord::Refused(said)) => return judged(&said, place),
+            match acquisition.line().map(|line| Report::parse(&line)) {
+                Some(Report::Acquired) => return Ok(Acquired::Now(acquisition)),
+                Some(Report::Refused(message)) => return judged(&message, place),
                 Some(_) => {}
-                None if keeper.process.elapsed() > ACQUIRE_LIMIT || stop.count() > 0 => {
+                None if acquisition.process.elapsed() > ACQUIRE_LIMIT || stop.count() > 0 => {
                     // Closing its input makes it release the place if it still acquires it.
                     let waited = begun.elapsed().as_secs();
                     return Err(match stop.count() {
@@ -100,16 +100,20 @@ impl Keeper {
         let ended = self.process.wait(RELEASE_LIMIT).is_some();
         let mut still_on = None;
         while let Some(line) = self.line() {
-            match KeeperWord::parse(&line) {
-                KeeperWord::Released => {
+            match Report::parse(&line) {
+                Report::Released => {
                     return still_on.map_or(Ok(()), |why| Err(LabgridError::StillOn { why }));
                 }
-                KeeperWord::On(why) => still_on = Some(why),
-                KeeperWord::Kept(why) => return Err(self.still_acquired(&why)),
-                KeeperWord::Acquired | KeeperWord::Refused(_) | KeeperWord::Other => {}
+                Report::On(why) => still_on = Some(why),
+                Report::Kept(why) => return Err(self.still_acquired(&why)),
+                Report::Acquired | Report::Refused(_) | Report::Other => {}
             }
         }
-        Err(self.still_acquired(if ended { "labgrid-client said nothing" } else { "labgrid-client does not answer" }))
+        Err(self.still_acquired(if ended {
+            "labgrid-client printed nothing"
+        } else {
+            "labgrid-client does not answer"
+        }))
     }
 
     fn still_acquired(&self, why: &str) -> LabgridError {
@@ -134,8 +138,8 @@ impl Keeper {
 }
 
 /// What an error of `labgrid-client` means for this place.
-fn judged(said: &str, place: &LabgridPlace) -> Result<Acquired, LabgridError> {
-    Err(match Refusal::parse(said) {
+fn judged(message: &str, place: &LabgridPlace) -> Result<Acquired, LabgridError> {
+    Err(match Refusal::parse(message) {
         Refusal::AcquiredBefore => return Ok(Acquired::Before),
         Refusal::Held(by) => return Ok(Acquired::Held(by)),
         Refusal::NoClient => LabgridError::NoClient,
@@ -146,9 +150,9 @@ fn judged(said: &str, place: &LabgridPlace) -> Result<Acquired, LabgridError> {
                 .unwrap_or_else(|| std::env::var("LG_COORDINATOR").unwrap_or_else(|_| "127.0.0.1:20408".into())),
         },
         Refusal::UnknownPlace => LabgridError::UnknownPlace { place: place.place.clone() },
-        Refusal::SeveralPlaces(said) => LabgridError::SeveralPlaces { said },
-        Refusal::NoResource(said) => LabgridError::NoResource { said },
-        Refusal::NoPowerSwitch(said) | Refusal::Other(said) => LabgridError::Refused { said },
+        Refusal::SeveralPlaces(message) => LabgridError::SeveralPlaces { message },
+        Refusal::NoResource(message) => LabgridError::NoResource { message },
+        Refusal::NoPowerSwitch(message) | Refusal::Other(message) => LabgridError::Refused { message },
     })
 }
 
@@ -169,10 +173,10 @@ mod tests {
         let elsewhere =
             "labgrid-client: Error: You have already acquired place board1 on desk. To work simultaneously, x";
         assert!(matches!(judged(elsewhere, &place), Ok(Acquired::Held(who)) if who.ends_with("on desk")));
-        let fix = |said: &str| judged(said, &place).err().unwrap().to_string();
+        let fix = |message: &str| judged(message, &place).err().unwrap().to_string();
         assert!(fix("/bin/sh: 1: labgrid-client: not found").contains("pip install labgrid"));
         assert!(fix("Server error: Error: Could not connect to coordinator").contains("--coordinator"));
         assert!(fix("labgrid-client: Error: place pattern board1 matches nothing").contains("labgrid-client places"));
-        assert_eq!(fix("labgrid-client: Error: something new"), "labgrid-client says: something new");
+        assert_eq!(fix("labgrid-client: Error: something new"), "labgrid-client failed: something new");
     }
 }
