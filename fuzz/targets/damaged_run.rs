@@ -119,6 +119,6 @@ fuzz_target!(|damages: Vec<Damage>| {
         }
         proof(&run, &summary, &[], 0.95);
         RunFigures::of(&run);
-        HistoryRun::of(&run);
+        HistoryRun::of(&run, summary);
     });
 });

@@ -1,10 +1,5 @@
 //! Locations of archives: the directory of runs, new archives in it, and the archive that RUN names.
 
-pub mod block_requests;
-pub mod explaining;
-pub mod judging;
-pub mod report_data;
-
 use crate::exit::UsageError;
 use anyhow::Context;
 use archive::atomic_file::write_atomically;

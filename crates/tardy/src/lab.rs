@@ -1,7 +1,6 @@
-//! What the verbs of a lab share: where its index is, how runs are judged for it, who works with it, and waiting for its database.
+//! What the verbs of a lab share: where its index is, who works with it, and waiting for its database.
 
 pub mod arguments;
-pub mod assessing;
 pub mod child;
 pub mod experiments;
 pub mod user;

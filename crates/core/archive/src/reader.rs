@@ -31,7 +31,7 @@ use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 const EXPLANATIONS: &str = "explanations.json";
@@ -59,6 +59,27 @@ pub enum OpenError {
     Foreign(PathBuf),
     #[error("failed to read {path}: {source}")]
     Io { path: PathBuf, source: io::Error },
+}
+
+/// What is known of an archive without reading its stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArchiveState {
+    /// Absent if it cannot be read.
+    pub manifest: Option<Manifest>,
+    /// A process on this machine is writing it.
+    pub goes_on: bool,
+}
+
+impl ArchiveState {
+    /// The state of the archive in a directory.
+    ///
+    /// # Errors
+    /// As [`Run::open`].
+    pub fn of(directory: &Path) -> Result<Self, OpenError> {
+        let inside = opened(directory)?;
+        let manifest = read_manifest(&inside).ok();
+        Ok(Self { manifest, goes_on: inside.file(STREAM).is_ok_and(|file| is_written(&file)) })
+    }
 }
 
 /// The data of one measuring thread.
@@ -140,16 +161,7 @@ impl Run {
     }
 
     fn open_with(directory: PathBuf, decoder: Decoder) -> Result<Self, OpenError> {
-        if !directory.is_dir() {
-            return Err(OpenError::Missing(directory));
-        }
-        let inside = match ArchiveDirectory::open(&directory) {
-            Ok(inside) => inside,
-            Err(source) => return Err(OpenError::Io { path: directory, source }),
-        };
-        if !inside.has(MANIFEST) && !inside.has(STREAM) {
-            return Err(OpenError::Foreign(directory));
-        }
+        let inside = opened(&directory)?;
         let mut run = Run { directory, ..Run::default() };
         run.read_manifest(&inside);
         run.read_stream(&inside, decoder);
@@ -159,11 +171,7 @@ impl Run {
     }
 
     fn read_manifest(&mut self, inside: &ArchiveDirectory) {
-        match inside
-            .read(MANIFEST, MANIFEST_BYTES_MAX)
-            .map_err(|e| e.to_string())
-            .and_then(|b| serde_json::from_slice::<Manifest>(&b).map_err(|e| e.to_string()))
-        {
+        match read_manifest(inside) {
             Ok(manifest) => {
                 if manifest.archive_version > crate::ARCHIVE_VERSION {
                     self.note(&Damage::ManifestNewer { version: manifest.archive_version });
@@ -204,8 +212,7 @@ impl Run {
             Ok(file) => file,
             Err(error) => return self.note(&Damage::StreamUnreadable { error: error.to_string() }),
         };
-        // The writer holds a lock for its lifetime; this lock is released with the file.
-        self.goes_on = flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK);
+        self.goes_on = is_written(&file);
         let mut buffer = vec![0; 256 << 10];
         let (mut bytes, mut damaged) = (0, 0);
         loop {
@@ -465,6 +472,31 @@ impl Run {
         let histogram = &self.threads.get(&thread)?.histogram;
         (histogram.total() >= MEDIAN_SAMPLES_MIN).then(|| histogram.quantile_ns(0.5))?
     }
+}
+
+/// The directory of an archive.
+fn opened(directory: &Path) -> Result<ArchiveDirectory, OpenError> {
+    if !directory.is_dir() {
+        return Err(OpenError::Missing(directory.to_owned()));
+    }
+    let inside = ArchiveDirectory::open(directory);
+    let inside = inside.map_err(|source| OpenError::Io { path: directory.to_owned(), source })?;
+    if !inside.has(MANIFEST) && !inside.has(STREAM) {
+        return Err(OpenError::Foreign(directory.to_owned()));
+    }
+    Ok(inside)
+}
+
+/// The manifest, or why it cannot be read.
+fn read_manifest(inside: &ArchiveDirectory) -> Result<Manifest, String> {
+    let bytes = inside.read(MANIFEST, MANIFEST_BYTES_MAX).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+}
+
+/// Whether a process on this machine is writing a stream: it holds a lock for its lifetime. The lock of this test is released
+/// with the file.
+fn is_written(stream: &File) -> bool {
+    flock(stream, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
 }
 
 /// Bytes of an item outside any frame.

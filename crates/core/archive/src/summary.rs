@@ -236,6 +236,10 @@ pub struct ReportData {
 impl RunSummary {
     /// Condenses an opened run; `explanations` may be empty.
     pub fn of(run: &Run, explanations: &[Explanation]) -> Self {
+        Self::figures(run).explained(explanations)
+    }
+
+    fn figures(run: &Run) -> Self {
         let manifest = run.manifest.as_ref();
         let state = manifest.map_or(RunState::Failed, |manifest| manifest.state);
         let imported = manifest.and_then(|manifest| manifest.imported.as_ref());
@@ -290,7 +294,7 @@ impl RunSummary {
                 (cycles > 0).then(|| sum / cycles as f64),
                 totals().filter_map(|t| t.latency_ns_max).max(),
             ),
-            spikes: spike_summaries(run, explanations),
+            spikes: spike_summaries(run),
             loads: run.loads.clone(),
             counted: counted::counted(run, start),
             stimulus_board: run.stimulus_board.as_ref().map(StimulusBoardSummary::of),
@@ -307,6 +311,15 @@ impl RunSummary {
 }
 
 impl RunSummary {
+    /// The same with these explanations beside their spikes. The first explanation of a spike counts.
+    pub fn explained(mut self, explanations: &[Explanation]) -> Self {
+        let by_number: BTreeMap<u32, &Explanation> = explanations.iter().rev().map(|one| (one.spike, one)).collect();
+        for entry in &mut self.spikes {
+            entry.explanation = by_number.get(&entry.spike.number).copied().cloned();
+        }
+        self
+    }
+
     /// The spikes, largest first.
     pub fn late_spikes(&self) -> impl Iterator<Item = &SpikeSummary> {
         self.spikes.iter().filter(|entry| entry.late)
@@ -316,8 +329,13 @@ impl RunSummary {
 impl ReportData {
     /// Collects everything a report shows, with at most 400 histogram bars per thread.
     pub fn of(run: &Run, explanations: &[Explanation]) -> Self {
+        Self::with(run, RunSummary::of(run, explanations))
+    }
+
+    /// The same beside a summary of the run that was made before.
+    pub fn with(run: &Run, summary: RunSummary) -> Self {
         Self {
-            summary: RunSummary::of(run, explanations),
+            summary,
             histograms: run.threads.values().map(|thread| cpu_histogram(thread, 400, step_ns(run))).collect(),
             seconds: run.threads.values().flat_map(|thread| thread.seconds.iter().copied()).collect(),
             counters: run.counters.clone(),
@@ -398,16 +416,14 @@ pub fn headline(run: &Run) -> impl Iterator<Item = &ThreadRun> {
     run.threads.values().filter(move |thread| run.watched.get(&thread.thread).map(|series| series.kind) == kind)
 }
 
-fn spike_summaries(run: &Run, explanations: &[Explanation]) -> Vec<SpikeSummary> {
-    // The first explanation of a spike counts.
-    let by_number: BTreeMap<u32, &Explanation> = explanations.iter().rev().map(|one| (one.spike, one)).collect();
+fn spike_summaries(run: &Run) -> Vec<SpikeSummary> {
     let mut spikes: Vec<SpikeSummary> = run
         .spikes
         .iter()
         .map(|spike| SpikeSummary {
             latency_ns: spike.sample.latency_ns,
             late: run.is_late(spike),
-            explanation: by_number.get(&spike.number).copied().cloned(),
+            explanation: None,
             spike: spike.clone(),
         })
         .collect();

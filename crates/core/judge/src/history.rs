@@ -41,13 +41,18 @@ pub struct HistoryRun {
     pub samples: f64,
 }
 
-impl HistoryRun {
+/// The figures of a run that a history compares.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryFigures {
+    pub values: BTreeMap<FigureName, f64>,
+    pub samples: f64,
+}
+
+impl HistoryFigures {
     /// `None` if the run is invalid or has no samples.
-    pub fn of(run: &Run) -> Option<Self> {
-        let summary = RunSummary::of(run, &[]);
-        let figures = variant_figures(run, &[]).filter(|_| summary.valid)?;
+    pub fn of(run: &Run, summary: &RunSummary) -> Option<Self> {
+        let mut values = summary.valid.then(|| variant_figures(run, &[])).flatten()?.values;
         let samples = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.cycles)) as f64;
-        let mut values = figures.values;
         let hours = summary.measured_ns.filter(|ns| *ns > 0).map(|ns| ns as f64 / 3.6e12);
         if let (Some(hours), Some(_)) = (hours, summary.settings.as_ref().and_then(|settings| settings.limit_ns)) {
             let over = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.over_limit));
@@ -56,6 +61,14 @@ impl HistoryRun {
         if let (Some(hours), Some(missed)) = (hours, values.get(&FigureName::MissedPeriods).copied()) {
             values.insert(FigureName::MissedPeriods, missed / hours);
         }
+        Some(Self { values, samples })
+    }
+}
+
+impl HistoryRun {
+    /// `None` if the run is invalid or has no samples.
+    pub fn of(run: &Run, summary: RunSummary) -> Option<Self> {
+        let HistoryFigures { values, samples } = HistoryFigures::of(run, &summary)?;
         Some(Self { archive: summary.archive.clone(), summary, values, samples })
     }
 }

@@ -138,7 +138,8 @@ proptest! {
         }
         let runs: Vec<HistoryRun> = (0..2 * count)
             .filter_map(|number| {
-                let mut run = HistoryRun::of(if number < count { &a } else { &b })?;
+                let of = if number < count { &a } else { &b };
+                let mut run = HistoryRun::of(of, RunSummary::of(of, &[]))?;
                 run.summary.started_unix_ns = Some(number as i64);
                 Some(run)
             })

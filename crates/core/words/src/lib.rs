@@ -1,4 +1,5 @@
-//! Formats figures, instants, errors and the archive's terms for users; the same in sentences, on terminals and on pages.
+//! Formats figures, instants, errors and the archive's terms for users, the same in sentences, on terminals and on pages; and reads
+//! times that users write.
 
 pub mod address;
 pub mod amounts;
@@ -6,4 +7,5 @@ pub mod calendar;
 pub mod causes;
 pub mod figures;
 pub mod printable;
+pub mod time;
 pub mod vocabulary;

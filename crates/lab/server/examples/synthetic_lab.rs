@@ -13,25 +13,15 @@ mod year;
 
 use archive::explanation::Explanation;
 use archive::reader::Run;
-use archive::summary::ReportData;
-use judge::compare::{Comparison, Side, compare};
-use judge::step::StepVerdict;
 use server::access::{Role, Tokens};
-use server::{Archives, ExperimentSeries, Lab, Listener, ReadError};
+use server::{Archives, ExperimentSeries, Lab, Listener, PlanError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::{Assess, Assessment};
 
 struct AsStored {
     /// Runs of each board and load; none in an empty lab.
     runs: usize,
-}
-
-fn open(archive: &Path) -> Result<(Run, Vec<Explanation>), ReadError> {
-    let run = Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
-    let explanations = run.explanations().unwrap_or_default();
-    Ok((run, explanations))
 }
 
 impl Archives for AsStored {
@@ -44,37 +34,12 @@ impl Archives for AsStored {
         if self.runs == 0 { Vec::new() } else { tried::all(directory, self.runs, now()) }
     }
 
-    fn assess(&self) -> Arc<dyn Assess> {
-        Arc::new(|run: &Run| Assessment {
-            verdict: StepVerdict::Measured,
-            explanations: run.explanations().unwrap_or_default(),
-        })
-    }
-
-    fn so_far(&self, archive: &Path) -> Result<Run, ReadError> {
-        Run::open_without_seconds(archive).map_err(|error| ReadError(error.to_string()))
-    }
-
     fn explain(&self, run: &Run, spike: u32) -> Option<Explanation> {
         run.explanations()?.into_iter().find(|explanation| explanation.spike == spike)
     }
 
-    fn check_plan(&self, _: &str, text: &str) -> Result<(), ReadError> {
-        if text.contains("mistake") { Err(ReadError("line 1: a mistake".into())) } else { Ok(()) }
-    }
-
-    fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
-        let (run, explanations) = open(archive)?;
-        Ok(ReportData::of(&run, &explanations))
-    }
-
-    fn compare(&self, a: &Path, b: &Path) -> Result<Comparison, ReadError> {
-        let (a, b) = (open(a)?, open(b)?);
-        let (of_a, of_b) = (ReportData::of(&a.0, &a.1).summary, ReportData::of(&b.0, &b.1).summary);
-        Ok(compare(
-            Side { run: &a.0, summary: &of_a, explanations: &a.1 },
-            Side { run: &b.0, summary: &of_b, explanations: &b.1 },
-        ))
+    fn check_plan(&self, _: &str, text: &str) -> Result<(), PlanError> {
+        if text.contains("mistake") { Err(PlanError("line 1: a mistake".into())) } else { Ok(()) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
-use store::{Assess, Store, StoreError};
+use store::StoreError;
 
 /// Between two looks at the directory.
 const EVERY: Duration = Duration::from_secs(5);
@@ -62,7 +62,7 @@ pub async fn look(site: &Arc<Site>) {
     let mut running = Vec::new();
     for (at, (path, stamp)) in new.iter().enumerate() {
         locked(site.followed()).waiting = new.len() - at;
-        let added = add(site.store(), path, site.archives().assess()).await;
+        let added = site.store().ingest(path).await;
         let mut followed = locked(site.followed());
         match added {
             // It is added once it has ended.
@@ -78,16 +78,12 @@ pub async fn look(site: &Arc<Site>) {
                     continue;
                 }
             }
-            Ok(()) => drop(followed.left_out.remove(path)),
+            Ok(_) => drop(followed.left_out.remove(path)),
         }
         followed.seen.insert(path.clone(), *stamp);
     }
     site.lives().set(site.directory(), running.into_iter());
     locked(site.followed()).waiting = 0;
-}
-
-async fn add(store: &Store, archive: &Path, assess: Arc<dyn Assess>) -> Result<(), StoreError> {
-    store.ingest(archive, assess).await.map(drop)
 }
 
 /// What is still to be added, and what cannot be.

@@ -27,4 +27,4 @@ pub use follow::look;
 pub use guard::{Peer, Proxy, ProxyError};
 pub use limits::Limits;
 pub use listen::{ListenError, Listener};
-pub use site::{Archives, Lab, ReadError, Site};
+pub use site::{Archives, Lab, PlanError, Site};

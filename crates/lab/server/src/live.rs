@@ -186,7 +186,7 @@ async fn look(site: Arc<Site>, name: String, path: PathBuf, sender: watch::Sende
         let (started, reader) = (Instant::now(), Arc::clone(&site));
         let (named, archive) = (name.clone(), path.clone());
         let read = site.at_work(move || {
-            let run = reader.archives().so_far(&archive).ok()?;
+            let run = Run::open_without_seconds(&archive).ok()?;
             explain(&reader, &run, &mut explained);
             Some((LiveRun::of(&named, &run, &explained), explained))
         });

@@ -12,52 +12,30 @@ use crate::pages::Reports;
 use crate::problem::Refusal;
 use archive::explanation::Explanation;
 use archive::reader::Run;
-use archive::summary::ReportData;
-use judge::compare::Comparison;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use store::{Address, Assess, Store, StoreError};
+use store::{Address, Store, StoreError};
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Reports that are made, and looks for changes that go on, at a time.
 const WORKERS: usize = 2;
 
-/// Why the archive of a run is not shown, or a plan not queued.
+/// Why a plan cannot be queued.
 #[derive(Debug, Error)]
 #[error("{0}")]
-pub struct ReadError(pub String);
+pub struct PlanError(pub String);
 
-/// What the server asks of the program that starts it: finding and opening archives, having them judged and explained.
+/// What the server asks of the program that starts it: finding archives and experiments, checking plans, and whether explaining
+/// disturbs a measurement.
 pub trait Archives: Send + Sync + 'static {
     /// The archives below a directory.
     fn below(&self, directory: &Path) -> Vec<PathBuf>;
-
-    /// Judges and explains runs for the index.
-    fn assess(&self) -> Arc<dyn Assess>;
 
     /// The experiments below a directory, newest first.
     fn experiments(&self, _: &Path) -> Vec<ExperimentSeries> {
         Vec::new()
     }
-
-    /// Everything the report of an archive shows. It may take seconds, for traces that are not explained yet.
-    ///
-    /// # Errors
-    /// If there is no archive in this directory.
-    fn report(&self, archive: &Path) -> Result<ReportData, ReadError>;
-
-    /// Two runs side by side.
-    ///
-    /// # Errors
-    /// If one of them is no archive.
-    fn compare(&self, a: &Path, b: &Path) -> Result<Comparison, ReadError>;
-
-    /// What an archive has so far of a run in progress, without its seconds.
-    ///
-    /// # Errors
-    /// If there is no archive in this directory.
-    fn so_far(&self, archive: &Path) -> Result<Run, ReadError>;
 
     /// Explains a spike of a run in progress; `None` if its trace is not there yet, or explaining would disturb the measurement.
     fn explain(&self, run: &Run, spike: u32) -> Option<Explanation>;
@@ -66,7 +44,7 @@ pub trait Archives: Send + Sync + 'static {
     ///
     /// # Errors
     /// What is wrong with its text.
-    fn check_plan(&self, name: &str, text: &str) -> Result<(), ReadError>;
+    fn check_plan(&self, name: &str, text: &str) -> Result<(), PlanError>;
 }
 
 /// What is to be served, and to whom.

@@ -143,7 +143,7 @@ async fn a_run_that_has_not_ended_is_not_taken() {
     let folder = tempfile::tempdir().unwrap();
     SyntheticRun { state: RunState::Running, ..SyntheticRun::of("pi", "6.1.0", 1) }.write(folder.path());
     // Its address, as the index has it when it is added on its own host.
-    let added = lab.site.store().ingest(folder.path(), server::Archives::assess(&lab::AsStored)).await.unwrap();
+    let added = lab.site.store().ingest(folder.path()).await.unwrap();
     let mut writer = PackedWriter::new(Vec::new());
     for name in ["manifest.json", "stream.tardy"] {
         let bytes = std::fs::read(folder.path().join(name)).unwrap();

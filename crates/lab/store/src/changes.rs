@@ -11,6 +11,7 @@ use crate::actions::{self, Action};
 use crate::database::Writing;
 use crate::error::StoreError;
 use crate::label::hex_of;
+use crate::new_rows::NewRows;
 use crate::row::{get, json, worded};
 use judge::difference::Difference;
 use judge::history::{HistoryRun, RUNS_A_SIDE, Series, history};
@@ -236,31 +237,26 @@ async fn known(writing: &mut Writing<'_>, scenario: &str) -> Result<Vec<Change>,
 }
 
 async fn write(writing: &mut Writing<'_>, change: &Change) -> Result<(), StoreError> {
-    let sql = "INSERT INTO changes (change, scenario, figure, before_digest, after_digest, level_before, level_after, p_value, \
-               differences, sentence, triage, found_unix_ns, until_digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, \
-               $11, $12, $13) \
-               ON CONFLICT (change) DO UPDATE SET before_digest = excluded.before_digest, \
-               after_digest = excluded.after_digest, level_before = excluded.level_before, \
-               level_after = excluded.level_after, p_value = excluded.p_value, differences = excluded.differences, \
-               sentence = excluded.sentence, until_digest = excluded.until_digest";
     let differences = serde_json::to_string(&change.differences).expect("differences have only string keys");
-    sqlx::query(sql)
-        .bind(&change.change)
-        .bind(&change.scenario)
-        .bind(&change.figure)
-        .bind(&change.before_digest)
-        .bind(&change.after_digest)
-        .bind(change.level_before)
-        .bind(change.level_after)
-        .bind(change.p_value)
-        .bind(differences)
-        .bind(&change.sentence)
-        .bind(change.triage.word())
-        .bind(change.found_unix_ns)
-        .bind(&change.until_digest)
-        .execute(&mut *writing.transaction)
-        .await?;
-    Ok(())
+    let row = NewRows::one("changes")
+        .set("change", &change.change)
+        .set("scenario", &change.scenario)
+        .set("figure", &change.figure)
+        .set("before_digest", &change.before_digest)
+        .set("after_digest", &change.after_digest)
+        .set("level_before", change.level_before)
+        .set("level_after", change.level_after)
+        .set("p_value", change.p_value)
+        .set("differences", differences)
+        .set("sentence", &change.sentence)
+        .set("triage", change.triage.word())
+        .set("found_unix_ns", change.found_unix_ns)
+        .set("until_digest", &change.until_digest);
+    let conflict = "ON CONFLICT (change) DO UPDATE SET before_digest = excluded.before_digest, \
+                    after_digest = excluded.after_digest, level_before = excluded.level_before, \
+                    level_after = excluded.level_after, p_value = excluded.p_value, differences = excluded.differences, \
+                    sentence = excluded.sentence, until_digest = excluded.until_digest";
+    row.insert(writing, conflict).await.map(drop)
 }
 
 impl Change {

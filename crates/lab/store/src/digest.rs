@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// Files of an archive that are read; real ones have a hundredth of that.
 const FILES_MAX: usize = 100_000;
+/// Bytes of a file that are in memory at a time.
+pub const PIECE_BYTES: usize = 256 << 10;
 /// Files of the archive itself.
 const FILES: [&str; 3] = [MANIFEST, RECORDED_FILE, STREAM];
 /// Folders with files, and the folder with a folder for each spike.
@@ -112,7 +114,7 @@ fn inside(archive: &ArchiveDirectory, folder: &Path) -> io::Result<Vec<String>> 
 /// A file with its length and checksum.
 pub fn recorded_file(archive: &ArchiveDirectory, name: String) -> io::Result<RecordedFile> {
     let mut file = archive.file(&name)?;
-    let (mut sum, mut buffer) = (Sum::default(), vec![0; 256 << 10]);
+    let (mut sum, mut buffer) = (Sum::default(), vec![0; PIECE_BYTES]);
     loop {
         match file.read(&mut buffer)? {
             0 => return Ok(sum.of(name)),

@@ -1,23 +1,23 @@
-//! Adds an archive: reads and judges it, keeps its files, then writes its rows in one transaction.
+//! Adds an archive: keeps its files, takes its account, then writes its rows in one transaction.
 //!
 //! The rows are written last, so that a run in the index always has its archive. After a crash before that, adding it
 //! again finds the files and writes the rows.
 
 use crate::Store;
-use crate::assessment::Assess;
 use crate::database::{Writing, now_unix_ns};
 use crate::digest::Contents;
 use crate::error::StoreError;
-use crate::label::hex_of;
+use crate::label::{hex_of, label};
+use crate::new_rows::NewRows;
 use crate::pins::Pins;
 use crate::pruning::PrunedContents;
 use crate::record::{RunRecord, word};
 use crate::stored_histogram::encode;
+use account::{Account, ExplanationSource};
 use archive::directory::ArchiveDirectory;
-use archive::reader::Run;
+use archive::reader::ArchiveState;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Runs of a scenario that a sparkline shows.
 pub(crate) const RECENT_RUNS: i64 = 30;
@@ -48,15 +48,30 @@ pub struct Ingested {
     pub outcome: Outcome,
 }
 
-/// An archive that was read, and is kept.
+/// An archive that the store has.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct Kept {
     pub digest: String,
+    /// Relative to the directory of archives.
     pub location: String,
     pub bytes: i64,
     pub pruned_unix_ns: Option<i64>,
     pub pins: Pins,
-    pub record: RunRecord,
+}
+
+impl Kept {
+    /// One from which nothing was removed, without pins.
+    pub fn whole(location: String, contents: &Contents) -> Self {
+        let bytes = i64::try_from(contents.bytes()).unwrap_or(i64::MAX);
+        Self { digest: contents.digest(), location, bytes, pruned_unix_ns: None, pins: Pins::default() }
+    }
+}
+
+/// A run to write into the index.
+#[derive(Debug)]
+struct Prepared {
+    kept: Kept,
+    record: RunRecord,
 }
 
 impl Store {
@@ -65,61 +80,55 @@ impl Store {
     /// # Errors
     /// [`StoreError::Archive`] if there is none, [`StoreError::GoesOn`] while it is being written, otherwise those of the disk
     /// and of the database; adding it again is safe.
-    pub async fn ingest(&self, archive: &Path, assess: Arc<dyn Assess>) -> Result<Ingested, StoreError> {
-        self.add(archive, assess, false).await
+    pub async fn ingest(&self, archive: &Path) -> Result<Ingested, StoreError> {
+        self.add(archive, false).await
     }
 
-    /// Reads an archive again that the index may have already.
-    pub(crate) async fn add(
-        &self,
-        archive: &Path,
-        assess: Arc<dyn Assess>,
-        again: bool,
-    ) -> Result<Ingested, StoreError> {
+    /// Adds an archive; `again`: also if the index has it already.
+    pub(crate) async fn add(&self, archive: &Path, again: bool) -> Result<Ingested, StoreError> {
         let (store, path) = (self.clone(), archive.to_owned());
-        let (digest, kept) = tokio::task::spawn_blocking(move || store.kept(&path)).await??;
+        let kept = tokio::task::spawn_blocking(move || store.kept(&path)).await??;
+        self.index(kept, again).await
+    }
+
+    /// Writes the rows of an archive that is kept.
+    pub(crate) async fn index(&self, kept: Kept, again: bool) -> Result<Ingested, StoreError> {
         // Before its rows: a run of the index has its archive.
-        self.send_to_objects(&digest, &self.artefacts.path(&kept.location)).await?;
+        self.send_to_objects(&kept.digest, &self.artefacts.path(&kept.location)).await?;
         let mut again = again;
-        if !again && let Some(known) = self.known(&digest).await? {
-            if known.location == kept.location || self.is_kept(&digest, &known.location).await? {
+        if !again && let Some(known) = self.known(&kept.digest).await? {
+            if known.location == kept.location || self.is_kept(&kept.digest, &known.location).await? {
                 return Ok(known);
             }
             // Its archive was removed, or moved to here.
             again = true;
         }
-        let kept = Kept { pins: self.pins_beside(&digest, kept.pins).await?, ..kept };
-        let store = self.clone();
-        let prepared = tokio::task::spawn_blocking(move || store.prepared(digest, kept, &*assess)).await??;
-        self.record(&prepared, again).await
+        let kept = Kept { pins: self.pins_beside(&kept.digest, kept.pins).await?, ..kept };
+        let path = self.artefacts.path(&kept.location);
+        let record = tokio::task::spawn_blocking(move || -> Result<RunRecord, StoreError> {
+            Ok(RunRecord::of(Account::open(path, ExplanationSource::StoredOrTraces)?))
+        });
+        self.record(&Prepared { kept, record: record.await?? }, again).await
     }
 
-    /// The address of an archive, and the location at which the store has it from now on.
-    fn kept(&self, path: &Path) -> Result<(String, Kept), StoreError> {
+    /// An archive with its address, and the location at which the store has it from now on.
+    pub(crate) fn kept(&self, path: &Path) -> Result<Kept, StoreError> {
         // Reports what is no archive, and one that is being written.
-        if Run::open_without_seconds(path)?.goes_on {
+        if ArchiveState::of(path)?.goes_on {
             return Err(StoreError::GoesOn(path.to_owned()));
         }
         let archive = ArchiveDirectory::open(path).map_err(StoreError::io(path))?;
         let contents = Contents::of(&archive).map_err(StoreError::io(path))?;
-        let bytes = i64::try_from(contents.bytes()).unwrap_or(i64::MAX);
         let Some(location) = self.artefacts.location(path) else {
             // What another store says about its archives counts there.
             let location = self.artefacts.keep(&archive, &contents)?;
-            return Ok((contents.digest(), Kept { location, bytes, pruned_unix_ns: None, pins: Pins::default() }));
+            return Ok(Kept::whole(location, &contents));
         };
         let pins = Pins::read(&archive).map_err(StoreError::io(path))?;
         let pruned = PrunedContents::read(&archive, &contents).map_err(StoreError::io(path))?;
         let pruned_unix_ns = pruned.as_ref().map(|pruned| pruned.pruned_unix_ns);
         let digest = pruned.map_or_else(|| contents.digest(), |pruned| pruned.contents.digest());
-        Ok((digest, Kept { location, bytes, pruned_unix_ns, pins }))
-    }
-
-    fn prepared(&self, digest: String, kept: Kept, assess: &dyn Assess) -> Result<Prepared, StoreError> {
-        let run = Run::open(self.artefacts.path(&kept.location))?;
-        let record = RunRecord::of(&run, &assess.assess(&run));
-        let Kept { location, bytes, pruned_unix_ns, pins } = kept;
-        Ok(Prepared { digest, location, bytes, pruned_unix_ns, pins, record })
+        Ok(Kept { digest, pruned_unix_ns, pins, ..Kept::whole(location, &contents) })
     }
 
     pub(crate) async fn known(&self, digest: &str) -> Result<Option<Ingested>, StoreError> {
@@ -135,7 +144,7 @@ impl Store {
         }))
     }
 
-    pub(crate) async fn record(&self, prepared: &Prepared, again: bool) -> Result<Ingested, StoreError> {
+    async fn record(&self, prepared: &Prepared, again: bool) -> Result<Ingested, StoreError> {
         let mut conflicts = 0;
         loop {
             match self.record_once(prepared, again).await {
@@ -148,21 +157,24 @@ impl Store {
     /// Every writer locks the scenario before it touches what belongs to it, so that they wait for each other instead of
     /// in a circle. Only one that also removes a run of another scenario may have to be done again.
     async fn record_once(&self, prepared: &Prepared, again: bool) -> Result<Ingested, StoreError> {
+        let Prepared { kept, record } = prepared;
         let mut writing = self.database.write().await?;
-        write_documents(&mut writing, &prepared.record).await?;
-        write_scenario(&mut writing, &prepared.record).await?;
-        self.database.lock_scenario(&mut writing, &prepared.record.scenario).await?;
-        let mut removed = remove_other_at(&mut writing, &prepared.location, &prepared.digest).await?;
+        write_documents(&mut writing, record).await?;
+        write_scenario(&mut writing, record).await?;
+        self.database.lock_scenario(&mut writing, &record.scenario).await?;
+        let mut removed = remove_other_at(&mut writing, &kept.location, &kept.digest).await?;
         if again {
-            removed |= remove(&mut writing, &prepared.digest).await?;
+            removed |= remove(&mut writing, &kept.digest).await?;
         }
         let added = write_run(&mut writing, prepared).await?;
         if added {
-            write_coverage(&mut writing, &prepared.record).await?;
-            write_series(&mut writing, &prepared.record).await?;
+            write_coverage(&mut writing, record).await?;
+            write_series(&mut writing, record).await?;
             write_causes(&mut writing, prepared).await?;
-            prepared.pins.write_rows(&mut writing, &prepared.digest).await?;
-            write_recent(&mut writing, &prepared.record.scenario).await?;
+            if !kept.pins.pins.is_empty() {
+                kept.pins.write_rows(&mut writing, &kept.digest).await?;
+            }
+            write_recent(&mut writing, &record.scenario).await?;
         }
         writing.commit().await?;
         let outcome = match (removed, added) {
@@ -171,86 +183,72 @@ impl Store {
             (false, false) => Outcome::Known,
         };
         Ok(Ingested {
-            digest: prepared.digest.clone(),
-            id: prepared.record.id.clone(),
-            board: prepared.record.board.clone(),
-            location: prepared.location.clone(),
+            digest: kept.digest.clone(),
+            id: record.id.clone(),
+            board: record.board.clone(),
+            location: kept.location.clone(),
             outcome,
         })
     }
 }
 
-#[derive(Debug)]
-struct Kept {
-    location: String,
-    bytes: i64,
-    pruned_unix_ns: Option<i64>,
-    pins: Pins,
-}
-
 async fn write_scenario(writing: &mut Writing<'_>, record: &RunRecord) -> Result<(), StoreError> {
-    let sql = "INSERT INTO scenarios (scenario, words, board, load, method, recent_from_unix_ns) \
-               VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (scenario) DO NOTHING";
-    let query = sqlx::query(sql).bind(&record.scenario).bind(&record.words).bind(&record.board).bind(&record.load);
-    query.bind(&record.method).bind(i64::MIN).execute(&mut *writing.transaction).await?;
-    Ok(())
+    let row = NewRows::one("scenarios")
+        .set("scenario", &record.scenario)
+        .set("words", &record.words)
+        .set("board", &record.board)
+        .set("load", &record.load)
+        .set("method", &record.method)
+        .set("recent_from_unix_ns", i64::MIN);
+    row.insert(writing, "ON CONFLICT (scenario) DO NOTHING").await.map(drop)
 }
 
 async fn write_documents(writing: &mut Writing<'_>, record: &RunRecord) -> Result<(), StoreError> {
-    for document in [&record.environment, &record.settings] {
-        let sql = "INSERT INTO documents (document, json) VALUES ($1, $2) ON CONFLICT (document) DO NOTHING";
-        sqlx::query(sql).bind(&document.name).bind(&document.json).execute(&mut *writing.transaction).await?;
-    }
-    Ok(())
+    let rows =
+        [&record.environment, &record.settings].into_iter().fold(NewRows::into("documents"), |rows, document| {
+            rows.row().set("document", &document.name).set("json", &document.json)
+        });
+    rows.insert(writing, "ON CONFLICT (document) DO NOTHING").await.map(drop)
 }
 
 /// Whether the run was not there yet.
-async fn write_run(writing: &mut Writing<'_>, prepared: &Prepared) -> Result<bool, StoreError> {
-    let sql = "INSERT INTO runs (digest, location, id, scenario, kernel, kernel_line, preemption, environment, settings, \
-               started_unix_ns, measured_ns, state, valid, degraded, emulated, virtual_time, verdict, standing, samples, \
-               latency_max_ns, limit_ns, over_limit, missed, spikes, worst_cause, histogram, outline, figures, summary, \
-               bytes, ingested_unix_ns, pinned, pruned_unix_ns) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, \
-               $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33) ON CONFLICT (digest) DO NOTHING";
-    let run = &prepared.record;
-    let figures = serde_json::to_string(&run.figures).expect("figures have only string keys");
-    let written = sqlx::query(sql)
-        .bind(&prepared.digest)
-        .bind(&prepared.location)
-        .bind(&run.id)
-        .bind(&run.scenario)
-        .bind(&run.kernel)
-        .bind(&run.kernel_line)
-        .bind(&run.preemption)
-        .bind(&run.environment.name)
-        .bind(&run.settings.name)
-        .bind(run.started_unix_ns)
-        .bind(run.measured_ns)
-        .bind(&run.state)
-        .bind(i64::from(run.valid))
-        .bind(i64::from(run.degraded))
-        .bind(i64::from(run.emulated))
-        .bind(i64::from(run.virtual_time))
-        .bind(word(&run.verdict))
-        .bind(word(&run.standing))
-        .bind(run.samples)
-        .bind(run.latency_max_ns)
-        .bind(run.limit_ns)
-        .bind(run.over_limit)
-        .bind(run.missed)
-        .bind(run.spikes)
-        .bind(run.worst_cause.as_deref())
-        .bind(encode(&run.histogram))
-        .bind(encode(&run.outline.as_histogram()))
-        .bind(figures)
-        .bind(&run.summary)
-        .bind(prepared.bytes)
-        .bind(now_unix_ns())
-        .bind(prepared.pins.pins.len() as i64)
-        .bind(prepared.pruned_unix_ns)
-        .execute(&mut *writing.transaction)
-        .await?;
-    Ok(written.rows_affected() > 0)
+async fn write_run(writing: &mut Writing<'_>, Prepared { kept, record }: &Prepared) -> Result<bool, StoreError> {
+    let figures = serde_json::to_string(&record.figures).expect("figures have only string keys");
+    let row = NewRows::one("runs")
+        .set("digest", &kept.digest)
+        .set("location", &kept.location)
+        .set("id", &record.id)
+        .set("scenario", &record.scenario)
+        .set("kernel", &record.kernel)
+        .set("kernel_line", &record.kernel_line)
+        .set("preemption", &record.preemption)
+        .set("environment", &record.environment.name)
+        .set("settings", &record.settings.name)
+        .set("started_unix_ns", record.started_unix_ns)
+        .set("measured_ns", record.measured_ns)
+        .set("state", &record.state)
+        .set("valid", i64::from(record.valid))
+        .set("degraded", i64::from(record.degraded))
+        .set("emulated", i64::from(record.emulated))
+        .set("virtual_time", i64::from(record.virtual_time))
+        .set("verdict", word(&record.verdict))
+        .set("standing", word(&record.standing))
+        .set("samples", record.samples)
+        .set("latency_max_ns", record.latency_max_ns)
+        .set("limit_ns", record.limit_ns)
+        .set("over_limit", record.over_limit)
+        .set("missed", record.missed)
+        .set("spikes", record.spikes)
+        .set("worst_cause", record.worst_cause.as_deref())
+        .set("histogram", encode(&record.histogram))
+        .set("outline", encode(&record.outline.as_histogram()))
+        .set("figures", figures)
+        .set("summary", &record.summary)
+        .set("bytes", kept.bytes)
+        .set("ingested_unix_ns", now_unix_ns())
+        .set("pinned", kept.pins.pins.len() as i64)
+        .set("pruned_unix_ns", kept.pruned_unix_ns);
+    Ok(row.insert(writing, "ON CONFLICT (digest) DO NOTHING").await? > 0)
 }
 
 async fn write_coverage(writing: &mut Writing<'_>, run: &RunRecord) -> Result<(), StoreError> {
@@ -268,24 +266,26 @@ async fn write_coverage(writing: &mut Writing<'_>, run: &RunRecord) -> Result<()
 }
 
 async fn write_series(writing: &mut Writing<'_>, run: &RunRecord) -> Result<(), StoreError> {
-    let sql = "INSERT INTO series (series, scenario, kernel_line, figure) VALUES ($1, $2, $3, $4) \
-               ON CONFLICT (series) DO NOTHING";
-    for figure in run.figures.compared.keys() {
+    let rows = run.figures.compared.keys().fold(NewRows::into("series"), |rows, figure| {
         let figure = figure.to_string();
-        let series = hex_of(&[&run.scenario, &run.kernel_line, &figure]);
-        let query = sqlx::query(sql).bind(series).bind(&run.scenario).bind(&run.kernel_line);
-        query.bind(crate::label::label(&figure)).execute(&mut *writing.transaction).await?;
-    }
-    Ok(())
+        rows.row()
+            .set("series", hex_of(&[&run.scenario, &run.kernel_line, &figure]))
+            .set("scenario", &run.scenario)
+            .set("kernel_line", &run.kernel_line)
+            .set("figure", label(&figure))
+    });
+    rows.insert(writing, "ON CONFLICT (series) DO NOTHING").await.map(drop)
 }
 
-async fn write_causes(writing: &mut Writing<'_>, prepared: &Prepared) -> Result<(), StoreError> {
-    let sql = "INSERT INTO causes (digest, culprit, spikes, latency_max_ns) VALUES ($1, $2, $3, $4)";
-    for (culprit, count) in &prepared.record.causes {
-        let query = sqlx::query(sql).bind(&prepared.digest).bind(culprit).bind(count.spikes);
-        query.bind(count.latency_max_ns).execute(&mut *writing.transaction).await?;
-    }
-    Ok(())
+async fn write_causes(writing: &mut Writing<'_>, Prepared { kept, record }: &Prepared) -> Result<(), StoreError> {
+    let rows = record.causes.iter().fold(NewRows::into("causes"), |rows, (culprit, count)| {
+        rows.row()
+            .set("digest", &kept.digest)
+            .set("culprit", culprit)
+            .set("spikes", count.spikes)
+            .set("latency_max_ns", count.latency_max_ns)
+    });
+    rows.insert(writing, "").await.map(drop)
 }
 
 async fn write_recent(writing: &mut Writing<'_>, scenario: &str) -> Result<(), StoreError> {

@@ -14,13 +14,12 @@
 //! * [`alerts`] are the messages about them, each sent once.
 //! * [`Store::prunable`] lists runs whose raw traces nothing needs, [`Store::prune`] removes these, [`Store::pin`] keeps them.
 //!
-//! It judges and explains nothing: an [`Assess`] of the caller supplies verdict and explanations.
+//! It judges and explains nothing: verdict and explanations come from the [`account`] of a run.
 
 pub mod actions;
 mod address;
 pub mod alerts;
 mod artefacts;
-mod assessment;
 pub mod changes;
 mod database;
 mod digest;
@@ -32,6 +31,7 @@ mod ingest;
 pub mod kernel_line;
 mod label;
 mod migrations;
+mod new_rows;
 mod objects;
 #[cfg(feature = "parquet")]
 pub mod open_data;
@@ -50,7 +50,6 @@ mod standing;
 mod stored_histogram;
 
 pub use address::Address;
-pub use assessment::{Assess, Assessment};
 pub use error::StoreError;
 pub use ingest::{Ingested, Outcome};
 pub use label::label;

@@ -7,7 +7,7 @@ use crate::pruning::{CONTENTS_FILE, PrunedContents};
 use crate::receiving::{Refused, check_finished};
 use archive::directory::ArchiveDirectory;
 use archive::packed::{PackedError, PackedFile, PackedWriter, packed_bytes};
-use archive::reader::Run;
+use archive::reader::ArchiveState;
 use std::io::Write;
 use std::path::Path;
 
@@ -24,11 +24,11 @@ impl PackedArchive {
     /// # Errors
     /// If there is none, if its run goes on, and if its raw traces were removed; those of the disk.
     pub fn of(path: &Path) -> Result<Self, StoreError> {
-        let run = Run::open_without_seconds(path)?;
-        if run.goes_on {
+        let state = ArchiveState::of(path)?;
+        if state.goes_on {
             return Err(Refused::GoesOn.into());
         }
-        check_finished(&run)?;
+        check_finished(&state)?;
         let archive = ArchiveDirectory::open(path).map_err(StoreError::io(path))?;
         let contents = Contents::of(&archive).map_err(StoreError::io(path))?;
         match PrunedContents::read(&archive, &contents).map_err(StoreError::io(path))? {

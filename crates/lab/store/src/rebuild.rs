@@ -1,13 +1,11 @@
 //! Makes the index again from archives.
 
 use crate::Store;
-use crate::assessment::Assess;
 use crate::error::StoreError;
 use crate::ingest::remove;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What a rebuild did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,14 +34,13 @@ impl Store {
     pub async fn rebuild(
         &self,
         archives: Vec<PathBuf>,
-        assess: Arc<dyn Assess>,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Rebuilt, StoreError> {
         let mut rebuilt = Rebuilt::default();
         let mut found = BTreeSet::new();
         for (number, archive) in archives.iter().enumerate() {
             progress(number);
-            match self.add(archive, Arc::clone(&assess), true).await {
+            match self.add(archive, true).await {
                 Ok(ingested) => drop(found.insert(ingested.digest)),
                 Err(error @ (StoreError::Database(_) | StoreError::Thread(_) | StoreError::Objects { .. })) => {
                     return Err(error);
@@ -53,7 +50,7 @@ impl Store {
                     .push(LeftOut { archive: archive.display().to_string(), because: error.to_string() }),
             }
         }
-        self.rebuild_from_objects(&assess, &mut found, &mut rebuilt).await?;
+        self.rebuild_from_objects(&mut found, &mut rebuilt).await?;
         rebuilt.runs = found.len() as u64;
         let known: Vec<(String,)> = sqlx::query_as("SELECT digest FROM runs").fetch_all(self.database.pool()).await?;
         for (digest,) in known.into_iter().filter(|(digest,)| !found.contains(digest)) {
@@ -67,7 +64,6 @@ impl Store {
     /// Adds the archives that only the object store has. Without a list of these nothing is removed.
     async fn rebuild_from_objects(
         &self,
-        assess: &Arc<dyn Assess>,
         found: &mut BTreeSet<String>,
         rebuilt: &mut Rebuilt,
     ) -> Result<(), StoreError> {
@@ -77,7 +73,7 @@ impl Store {
                 continue;
             }
             let added = match self.fetched(objects, &digest).await {
-                Ok(Some(path)) => self.add(&path, Arc::clone(assess), true).await,
+                Ok(Some(path)) => self.add(&path, true).await,
                 Ok(None) => continue,
                 Err(error) => Err(error),
             };

@@ -6,20 +6,18 @@
 
 use crate::Store;
 use crate::artefacts::{kept_location, put_in_place, sync_names};
-use crate::assessment::Assess;
-use crate::digest::{Contents, Sum, is_recorded};
+use crate::digest::{Contents, PIECE_BYTES, Sum, is_recorded};
 use crate::error::StoreError;
-use crate::ingest::{Ingested, Outcome};
+use crate::ingest::{Ingested, Kept, Outcome};
 use crate::objects::Form;
 use crate::pruning::{CONTENTS_FILE, PrunedContents};
 use archive::directory::{ArchiveDirectory, make_directories};
-use archive::manifest::RunState;
+use archive::manifest::{Manifest, RunState};
 use archive::packed::{PackedError, PackedLimits, PackedReader};
-use archive::reader::Run;
+use archive::reader::ArchiveState;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
@@ -62,8 +60,13 @@ impl Store {
     /// [`Refused::Address`], and those of the database.
     pub async fn acknowledged(&self, digest: &str) -> Result<Option<Ingested>, StoreError> {
         check_address(digest)?;
-        let Some(known) = self.known(digest).await? else { return Ok(None) };
-        Ok(self.is_kept(digest, &known.location).await?.then_some(known))
+        self.still_kept(self.known(digest).await?).await
+    }
+
+    /// The archive of a row, unless it is gone.
+    async fn still_kept(&self, known: Option<Ingested>) -> Result<Option<Ingested>, StoreError> {
+        let Some(known) = known else { return Ok(None) };
+        Ok(self.is_kept(&known.digest, &known.location).await?.then_some(known))
     }
 
     /// Takes an archive with this address from a stream as [`archive::packed`] describes it. It is acknowledged when this
@@ -77,15 +80,26 @@ impl Store {
         digest: &str,
         source: impl Read + Send + 'static,
         limits: PackedLimits,
-        assess: Arc<dyn Assess>,
     ) -> Result<Ingested, StoreError> {
-        if let Some(known) = self.acknowledged(digest).await? {
+        check_address(digest)?;
+        let known = self.known(digest).await?;
+        let has_row = known.is_some();
+        if let Some(known) = self.still_kept(known).await? {
             return Ok(known);
         }
-        let has_row = self.known(digest).await?.is_some();
         let (store, of) = (self.clone(), digest.to_owned());
-        let (kept, put) = tokio::task::spawn_blocking(move || store.taken(&of, source, limits, Form::Whole)).await??;
-        let ingested = self.ingest(&kept, assess).await?;
+        let taken = tokio::task::spawn_blocking(move || -> Result<(Kept, bool), StoreError> {
+            let (path, arrived) = store.taken(&of, source, limits, Form::Whole)?;
+            let put = arrived.is_some();
+            let kept = match arrived {
+                // It was summed as it arrived.
+                Some(contents) => Kept::whole(kept_location(&of), &contents),
+                None => store.kept(&path)?,
+            };
+            Ok((kept, put))
+        });
+        let (kept, put) = taken.await??;
+        let ingested = self.index(kept, false).await?;
         // A server that follows the directory may have added it first.
         let outcome = if put && !has_row { Outcome::Added } else { ingested.outcome };
         Ok(Ingested { outcome, ..ingested })
@@ -112,25 +126,26 @@ impl Store {
         Ok(())
     }
 
-    /// Where the archive is kept, once it is, and whether it was put there.
+    /// Where the archive is kept, once it is, and what it contains if this call put it there.
     pub(crate) fn taken(
         &self,
         digest: &str,
         source: impl Read,
         limits: PackedLimits,
         form: Form,
-    ) -> Result<(PathBuf, bool), StoreError> {
+    ) -> Result<(PathBuf, Option<Contents>), StoreError> {
         self.remove_abandoned_uploads()?;
         let kept = self.artefacts.path(&kept_location(digest));
         if is_whole(&kept, digest) {
-            return Ok((kept, false));
+            return Ok((kept, None));
         }
         let arriving = self.new_arriving(digest)?;
-        let made = received(digest, source, limits, form, &arriving).and_then(|()| self.put(&arriving, &kept, digest));
+        let made = received(digest, source, limits, form, &arriving)
+            .and_then(|contents| Ok(self.put(&arriving, &kept, digest)?.then_some(contents)));
         if made.is_err() {
             let _ = fs::remove_dir_all(&arriving);
         }
-        made.map(|put| (kept, put))
+        made.map(|arrived| (kept, arrived))
     }
 
     fn put(&self, arriving: &Path, kept: &Path, digest: &str) -> Result<bool, StoreError> {
@@ -181,31 +196,32 @@ fn is_whole(kept: &Path, digest: &str) -> bool {
     found().is_ok_and(|found| found == digest)
 }
 
-/// Writes the archive into an empty directory, on the disk, if it is the one with this address.
+/// Writes the archive into an empty directory, on the disk, if it is the one with this address, and returns what it contains.
 fn received(
     digest: &str,
     source: impl Read,
     limits: PackedLimits,
     form: Form,
     arriving: &Path,
-) -> Result<(), StoreError> {
+) -> Result<Contents, StoreError> {
     let archive = ArchiveDirectory::open(arriving).map_err(StoreError::io(arriving))?;
     let contents = unpacked(source, limits, form, &archive)?;
     let found = contents.digest();
     if found != digest && !(form == Form::Pruned && is_whole(arriving, digest)) {
         return Err(Refused::OtherContents { found }.into());
     }
-    check_finished(&Run::open_without_seconds(arriving).map_err(|_| Refused::Unreadable)?)?;
+    check_finished(&ArchiveState::of(arriving).map_err(|_| Refused::Unreadable)?)?;
     // A list of what it contained is beside these.
     let names = contents.files.iter().map(|file| file.name.as_str());
-    sync_names(&archive, names).map_err(StoreError::io(arriving))
+    sync_names(&archive, names).map_err(StoreError::io(arriving))?;
+    Ok(contents)
 }
 
 /// Checks that a run has a manifest, and has ended.
-pub fn check_finished(run: &Run) -> Result<(), Refused> {
-    match run.manifest.as_ref().map(|manifest| manifest.state) {
+pub fn check_finished(archive: &ArchiveState) -> Result<(), Refused> {
+    match &archive.manifest {
         None => Err(Refused::Unreadable),
-        Some(RunState::Running) => Err(Refused::GoesOn),
+        Some(Manifest { state: RunState::Running, .. }) => Err(Refused::GoesOn),
         Some(_) => Ok(()),
     }
 }
@@ -217,7 +233,7 @@ fn unpacked(
     into: &ArchiveDirectory,
 ) -> Result<Contents, StoreError> {
     let mut reader = PackedReader::new(source, limits);
-    let (mut contents, mut buffer) = (Contents::default(), vec![0; 256 << 10]);
+    let (mut contents, mut buffer) = (Contents::default(), vec![0; PIECE_BYTES]);
     while let Some(file) = reader.next_file().map_err(Refused::Stream)? {
         let name = file.name;
         let is_list = form == Form::Pruned && name == CONTENTS_FILE;

@@ -1,16 +1,15 @@
 //! What the index keeps of a run: condensed once, when it is added, so that no page opens an archive for it.
 
-use crate::assessment::Assessment;
 use crate::kernel_line::kernel_line;
 use crate::label::{hex, hex_of, label};
 use crate::outline::Outline;
 use crate::standing::Standing;
+use account::Account;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
-use archive::reader::Run;
 use archive::summary::{LatencyFigures, RunSummary, headline};
 use judge::figure_name::FigureName;
-use judge::history::{HistoryRun, scenario};
+use judge::history::scenario;
 use judge::step::StepVerdict;
 use report::conditions;
 use serde::{Deserialize, Serialize};
@@ -97,9 +96,8 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    pub fn of(run: &Run, assessment: &Assessment) -> Self {
-        let summary = RunSummary::of(run, &assessment.explanations);
-        let history = HistoryRun::of(run);
+    pub fn of(account: Account) -> Self {
+        let (run, summary) = (account.run(), account.summary());
         let mut histogram = Histogram::default();
         headline(run).for_each(|thread| histogram.merge(&thread.histogram));
         let outline = Outline::of(&histogram);
@@ -108,24 +106,27 @@ impl RunRecord {
         };
         let over_limit = total(|totals| totals.over_limit);
         let limit_ns = summary.settings.as_ref().and_then(|settings| settings.limit_ns);
-        let words = scenario(&summary);
-        let board = label(board(&summary));
-        let (kernel, preemption) = (label(&conditions::kernel(&summary)), label(conditions::preemption(&summary)));
+        let words = scenario(summary);
+        let board = label(board(summary));
+        let (kernel, preemption) = (label(&conditions::kernel(summary)), label(conditions::preemption(summary)));
         let environment = summary.environment.as_ref();
         let imported = summary.imported.as_ref();
         let spikes = summary.late_spikes().count() as i64;
-        let worst_cause = summary.late_spikes().next().and_then(|worst| cause(worst.explanation.as_ref()?));
+        let worst = summary.late_spikes().next();
+        let worst_cause = worst.and_then(|worst| cause(account.explanation_of(worst.spike.number)?));
+        let history = account.history_figures();
         let figures = StoredFigures {
             latency_ns: summary.all_cpus.clone(),
             samples: history.as_ref().map_or(0.0, |history| history.samples),
             compared: history.map(|history| history.values).unwrap_or_default(),
         };
+        let verdict = account.verdict();
         Self {
             id: label(&summary.id),
             scenario: hex_of(&[&board, &words]),
             words: label(&words),
-            load: label(&conditions::load(&summary)),
-            method: label(&conditions::method(&summary).unwrap_or_else(|| "timer".into())),
+            load: label(&conditions::load(summary)),
+            method: label(&conditions::method(summary).unwrap_or_else(|| "timer".into())),
             kernel_line: kernel_line(&kernel, environment.is_some_and(|machine| machine.preempt_rt == Some(true))),
             board,
             kernel,
@@ -139,11 +140,11 @@ impl RunRecord {
             measured_ns: summary.measured_ns.unwrap_or_default().max(0),
             state: word(&summary.state),
             valid: summary.valid,
-            degraded: conditions::reservations(&summary).is_some(),
+            degraded: conditions::reservations(summary).is_some(),
             emulated: summary.emulated,
             virtual_time: summary.virtual_time,
-            verdict: assessment.verdict,
-            standing: Standing::of(assessment.verdict, limit_ns.is_some(), over_limit),
+            verdict,
+            standing: Standing::of(verdict, limit_ns.is_some(), over_limit),
             samples: signed(total(|totals| totals.cycles)),
             latency_max_ns: summary.all_cpus.max,
             limit_ns,
@@ -154,8 +155,8 @@ impl RunRecord {
             histogram,
             outline,
             figures,
-            causes: causes(&summary),
-            summary: shortened(summary),
+            causes: causes(&account),
+            summary: shortened(account.into_summary()),
         }
     }
 }
@@ -177,10 +178,10 @@ fn cause(explanation: &Explanation) -> Option<String> {
     }
 }
 
-fn causes(summary: &RunSummary) -> BTreeMap<String, CauseCount> {
+fn causes(account: &Account) -> BTreeMap<String, CauseCount> {
     let mut causes: BTreeMap<String, CauseCount> = BTreeMap::new();
-    for spike in summary.late_spikes() {
-        let cause = spike.explanation.as_ref().and_then(cause).unwrap_or_else(|| NO_TRACE.into());
+    for spike in account.summary().late_spikes() {
+        let cause = account.explanation_of(spike.spike.number).and_then(cause).unwrap_or_else(|| NO_TRACE.into());
         let counted = causes.entry(cause).or_default();
         counted.spikes += 1;
         counted.latency_max_ns = counted.latency_max_ns.max(spike.latency_ns);

@@ -2,8 +2,6 @@
 //! summarise.
 
 use super::arguments::Showing;
-use crate::archives::block_requests;
-use crate::archives::explaining::explain_run;
 use crate::exit::Exit;
 use crate::measuring::roles::RolesEnded;
 use crate::measuring::signals::Signals;
@@ -12,6 +10,7 @@ use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::progress::Progress;
 use crate::terminal::summary::summary_page;
+use account::{Account, ExplanationSource};
 use archive::manifest::RunState;
 use archive::message::{Problem, RunPhase, Severity};
 use archive::problem::Remark;
@@ -37,12 +36,13 @@ pub fn conclude(
         progress.clear();
         return Err(discarded(&outcome, Problem::new(Severity::Invalid, &NothingWoke)).into());
     }
-    let explanations = explain_run(&run, &mut |done, total| progress.explaining(done, total));
+    let account = Account::of(run, ExplanationSource::Traces);
+    account.explain(&mut |done, total| progress.explaining(done, total));
     progress.clear();
-    if let Err(error) = run.save_explanations(&explanations) {
+    if let Err(error) = account.save_explanations() {
         complain!("tardy: {}", printable(&error.to_string()));
     }
-    let summary = RunSummary { storage: block_requests::account_of(&run), ..RunSummary::of(&run, &explanations) };
+    let summary = RunSummary { storage: account.block_requests().cloned(), ..account.explained_summary() };
     // A stopped run that is sound is not broken; the summary says that it is short.
     let broken = outcome.problem.as_ref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
     show(showing, &summary, broken)?;

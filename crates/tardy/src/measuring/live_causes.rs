@@ -1,7 +1,7 @@
 //! The cause of the newest spike during a run, for the live view: explained on a thread that disturbs no measured CPU, or
 //! not before the run is over.
 
-use crate::archives::explaining::explain_arrived;
+use account::explain_arrived;
 use archive::explanation::Explanation;
 use archive::manifest::Manifest;
 use archive::message::{FileKind, ThreadProgress};

@@ -2,14 +2,12 @@
 
 use super::quantity::{QuantityError, time_ns};
 use crate::exit::UsageError;
-use archive::planned::PlannedLimit;
+use account::planned::{self, CONFIDENCE_DEFAULT};
 use archive::reader::Run;
 use clap::{Args, ValueEnum};
 use judge::limit::{Limit, Rate, Requirement};
 use judge::machine::DoubtKind;
 use words::figures::latency;
-
-const CONFIDENCE_DEFAULT: f64 = 0.95;
 
 /// What must hold, how often it may be broken, how sure the verdict must be, and which doubts about the machine count.
 #[derive(Debug, Clone, Args)]
@@ -35,22 +33,7 @@ pub struct LimitArguments {
 /// Describes the expected form.
 pub fn confidence(text: &str) -> Result<f64, QuantityError> {
     let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().map_err(|_| QuantityError::Percentage)?;
-    if (50.0..=99.9999).contains(&percent) { Ok((percent * 1e6).round() / 1e8) } else { Err(QuantityError::Confidence) }
-}
-
-/// The limits of a plan. The plan may come from an archive, whose texts are untrusted: limits that cannot be parsed are
-/// left out.
-pub fn limits_of(limits: &[PlannedLimit]) -> Vec<Limit> {
-    let read = |limit: &PlannedLimit| Limit::parse(&limit.limit, &Rate::parse(&limit.allow).ok()?, time_of_limit).ok();
-    limits.iter().filter_map(read).collect()
-}
-
-/// A time inside a limit, as `judge` parses it.
-///
-/// # Errors
-/// A description of the problem.
-pub fn time_of_limit(text: &str) -> Result<u64, String> {
-    time_ns(text).map_err(|error| error.to_string())
+    planned::confidence(percent).ok_or(QuantityError::Confidence)
 }
 
 /// A limit with the rate that it allows.
@@ -99,7 +82,7 @@ impl LimitArguments {
     pub fn typed(&self) -> Result<Vec<Limit>, UsageError> {
         self.limits
             .iter()
-            .map(|text| Limit::parse(text, &self.allow, time_of_limit).map_err(|error| UsageError(error.to_string())))
+            .map(|text| Limit::parse(text, &self.allow, time_ns).map_err(|error| UsageError(error.to_string())))
             .collect()
     }
 
@@ -111,7 +94,7 @@ impl LimitArguments {
     pub fn of(&self, run: &Run) -> Result<Vec<Limit>, UsageError> {
         let typed = self.typed()?;
         if let Some(planned) = run.planned.as_ref().filter(|_| typed.is_empty()) {
-            return Ok(limits_of(&planned.limits));
+            return Ok(planned::limits(&planned.limits));
         }
         let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
         match settings.and_then(|settings| settings.limit_ns) {
@@ -131,18 +114,13 @@ impl LimitArguments {
 
     /// The confidence of the command line, or else that of the run's plan, in 0 .. 1.
     pub fn confidence_of(&self, run: &Run) -> f64 {
-        let planned = run.planned.as_ref().map(|planned| planned.confidence_percent.to_string());
-        // The archive may be untrusted.
-        let planned = planned.and_then(|percent| confidence(&percent).ok());
-        self.confidence.or(planned).unwrap_or(CONFIDENCE_DEFAULT)
+        self.confidence.unwrap_or_else(|| run.planned.as_ref().map_or(CONFIDENCE_DEFAULT, planned::confidence_of))
     }
 
     /// Doubts about the machine that do not prevent a pass: those of the command line, or else those of the run's plan.
     pub fn accepted_of(&self, run: &Run) -> Vec<DoubtKind> {
         match &run.planned {
-            Some(planned) if self.accept.is_empty() => {
-                planned.accept.iter().filter_map(|word| DoubtKind::of_word(word)).collect()
-            }
+            Some(planned) if self.accept.is_empty() => planned::accepted(planned),
             _ => self.accept.iter().map(|name| name.kind()).collect(),
         }
     }

@@ -3,8 +3,9 @@
 use crate::exit::UsageError;
 use crate::measuring::arguments::{RoleSettings, RunArguments};
 use crate::measuring::machine::usage;
-use crate::options::limits::{confidence, limits_of, time_of_limit};
-use crate::options::quantity::positive_time_ns;
+use crate::options::limits::confidence;
+use crate::options::quantity::{positive_time_ns, time_ns};
+use account::planned;
 use archive::planned::{PlannedLimit, PlannedStep};
 use archive::roles::RunRole;
 use archive::settings::RunSettings;
@@ -249,7 +250,7 @@ impl Problems {
         }
         let any = Rate::parse(ALLOW_DEFAULT).expect("the default is a rate");
         for Written { text, line } in plan.limits.iter().map(|limit| &limit.limit) {
-            if let Err(why) = Limit::parse(text, &any, time_of_limit) {
+            if let Err(why) = Limit::parse(text, &any, time_ns) {
                 self.add(Some(*line), format!("limit: {why}"));
             }
         }
@@ -353,7 +354,7 @@ impl Problems {
         let of_role = |limit: &&PlanLimit| is_of_role(limit, role);
         let limits: Vec<PlannedLimit> =
             step.limits.iter().filter(of_role).map(|limit| planned_limit(limit, default)).collect();
-        let read = limits_of(&limits);
+        let read = planned::limits(&limits);
         match counted_ns(&read) {
             Ok(counted) => Some((limits, read, counted)),
             Err(why) => {

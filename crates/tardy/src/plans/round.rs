@@ -15,13 +15,13 @@ pub use repeated::{Repetition, repeat};
 
 use super::checked::{CheckedPlan, CheckedStep, Overrides, PlanHost};
 use super::machine;
-use crate::archives::explaining::explain_run;
 use crate::archives::{RUNS, new_below};
 use crate::exit::{Exit, UsageError, in_words};
 use crate::measuring::arguments::Showing;
 use crate::measuring::rounds::Measuring;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use account::{Account, ExplanationSource};
 use file::{ROUND_VERSION, RoundFile};
 use judge::step::StepVerdict;
 use machines::board::AccessOptions;
@@ -134,7 +134,7 @@ impl<'a> Round<'a> {
             None => self.measuring.run_on(target.as_mut(), planned, step.settings.clone(), step.silence, &directory)?,
         };
         if !self.measuring.stopped() {
-            let explained = run.save_explanations(&explain_run(&run, &mut |_, _| {}));
+            let explained = Account::of(run, ExplanationSource::Traces).save_explanations();
             // Explanations can be repeated at any time.
             let _ = explained.inspect_err(|error| complain!("tardy: {}", printable(&error.to_string())));
         }

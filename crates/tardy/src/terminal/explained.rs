@@ -11,25 +11,24 @@ pub mod timeline;
 use super::json;
 use super::page::Page;
 use super::summary::{alarm_of_clock, quoted};
-use crate::archives::explaining::{causes_of, explain_run, word_of};
 use crate::exit::Exit;
-use archive::explanation::Explanation;
+use ::account::Account;
 use archive::reader::Run;
 use archive::spike::Spike;
 use timeline::Canvas;
 
 /// Prints every spike of a run as one JSON document.
-pub fn print_document(run: &Run, explanations: &[Explanation]) -> anyhow::Result<Exit> {
-    json::print(&document::of(run, explanations, &causes_of(run, explanations)))?;
+pub fn print_document(account: &Account) -> anyhow::Result<Exit> {
+    json::print(&document::of(account))?;
     Ok(Exit::Measured)
 }
 
 /// The spikes of a run in virtual time that have just been recorded.
-pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit> {
-    let explanations = explain_run(run, &mut |_, _| {});
+pub fn show_recorded(recorded: &Account, json: bool, quiet: bool) -> anyhow::Result<Exit> {
     if json {
-        return print_document(run, &explanations);
+        return print_document(recorded);
     }
+    let run = recorded.run();
     let mut page = Page::for_stdout();
     if quiet {
         page.line(&run.directory.display().to_string());
@@ -38,14 +37,14 @@ pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit>
     }
     alarm(run, &mut page);
     let late = run.late_spikes();
-    let mut recorded: Vec<&Spike> = late.filter(|spike| run.recordings.contains_key(&spike.number)).collect();
+    let mut spikes: Vec<&Spike> = late.filter(|spike| run.recordings.contains_key(&spike.number)).collect();
     let canvas = Canvas::for_stdout(false);
-    recorded.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));
-    for (at, spike) in recorded.iter().enumerate() {
+    spikes.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));
+    for (at, spike) in spikes.iter().enumerate() {
         if at > 0 {
             page.blank();
         }
-        account::lay_out(spike, explanation_of(&explanations, spike), word_of(run), canvas, &mut page);
+        account::lay_out(spike, recorded.explanation_of(spike.number), recorded.sample_word(), canvas, &mut page);
     }
     page.blank();
     let path = quoted(&run.directory.display().to_string());
@@ -59,9 +58,4 @@ pub fn alarm(run: &Run, page: &mut Page) {
     if let Some(manifest) = &run.manifest {
         alarm_of_clock(manifest.virtual_time, manifest.emulated, page);
     }
-}
-
-/// The account of one spike of a run.
-pub fn explanation_of<'a>(explanations: &'a [Explanation], spike: &Spike) -> Option<&'a Explanation> {
-    explanations.iter().find(|explanation| explanation.spike == spike.number)
 }

@@ -2,14 +2,13 @@
 
 mod seeds;
 
-use crate::archives::explaining::explain_run;
-use crate::archives::judging::{ComparedRuns, compare_runs};
 use crate::exit::{Exit, UsageError};
 use crate::published;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use crate::virtual_time::seed_runs::{archives_of, is_virtual};
+use account::{Account, ComparedRuns, ExplanationSource, compared};
 use archive::reader::Run;
 use clap::Args;
 use judge::compare::{ComparedFigure, Comparison, WORK_NO_INTERVAL};
@@ -106,8 +105,8 @@ pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<E
     let (Ok([a]), Ok([b])) = (<[Run; 1]>::try_from(a), <[Run; 1]>::try_from(b)) else {
         return Err(UsageError(SEVERAL.into()).into());
     };
-    let explained = [&a, &b].map(|run| explain_run(run, &mut |_, _| {}));
-    let compared = compare_runs((&a, &explained[0]), (&b, &explained[1]));
+    let [a, b] = [a, b].map(|run| Account::of(run, ExplanationSource::Traces));
+    let compared = compared(&a, &b);
     if arguments.json && arguments.historical {
         let mut document = serde_json::to_value(&compared)?;
         document["historical"] = serde_json::to_value(published::historical())?;

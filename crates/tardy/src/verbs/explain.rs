@@ -4,18 +4,16 @@ mod bound;
 mod diff;
 
 use crate::archives;
-use crate::archives::block_requests;
-use crate::archives::explaining::{causes_of, events_of, explain_run, word_of};
 use crate::exit::{Exit, UsageError};
 use crate::terminal::block_requests::lay_out as lay_out_requests;
 use crate::terminal::explained::timeline::Canvas;
-use crate::terminal::explained::{account, alarm, causes, explanation_of, print_document};
+use crate::terminal::explained::{account, alarm, causes, print_document};
 use crate::terminal::kernel_tracers::lay_out_latencies;
 use crate::terminal::page::Page;
 use crate::terminal::summary::quoted;
+use ::account::{Account, ExplanationSource};
 use archive::reader::Run;
 use archive::spike::Spike;
-use archive::summary::RunSummary;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -61,45 +59,45 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
         return diff::run(a, b, arguments.json);
     }
     let delays = arguments.bound.as_deref().map(bound::delays).transpose()?;
-    let run = archives::open_or_latest(arguments.run.as_deref())?;
+    let explained = Account::of(archives::open_or_latest(arguments.run.as_deref())?, ExplanationSource::Traces);
     if let Some(delays) = delays {
-        bound::show(&run, delays, arguments.json)?;
+        bound::show(&explained, delays, arguments.json)?;
         return Ok(Exit::Measured);
     }
-    let explanations = explain_run(&run, &mut |_, _| {});
     if arguments.json {
-        return print_document(&run, &explanations);
+        return print_document(&explained);
     }
+    let run = explained.run();
     let mut page = Page::for_stdout();
-    alarm(&run, &mut page);
+    alarm(run, &mut page);
     run.gaps.iter().for_each(|gap| page.wrapped("gap: ", &gap.text));
-    let chosen = chosen(&run, arguments)?;
+    let chosen = chosen(run, arguments)?;
     if chosen.is_empty() {
-        match advice(&run) {
+        match advice(run) {
             Some(advice) => page.wrapped("", &advice),
             None => page.wrapped("", "This run captured no spikes."),
         }
     }
     if arguments.spike.is_none() {
-        causes::lay_out(&causes_of(&run, &explanations), word_of(&run), &mut page);
+        causes::lay_out(explained.causes(), explained.sample_word(), &mut page);
     }
     let canvas = Canvas::for_stdout(arguments.timeline);
     for spike in &chosen {
         page.blank();
-        account::lay_out(spike, explanation_of(&explanations, spike), word_of(&run), canvas, &mut page);
+        account::lay_out(spike, explained.explanation_of(spike.number), explained.sample_word(), canvas, &mut page);
         if arguments.events {
-            lay_out_events(&run, spike, &mut page);
+            lay_out_events(&explained, spike, &mut page);
         }
     }
-    let left = captured(&run).saturating_sub(chosen.len());
+    let left = captured(run).saturating_sub(chosen.len());
     if left > 0 && arguments.spike.is_none() {
         page.blank();
         let archive = quoted(&run.directory.display().to_string());
         page.wrapped("", &format!("{left} more; tardy explain {archive} --worst {}", left + chosen.len()));
     }
     if arguments.spike.is_none() {
-        lay_out_requests(block_requests::account_of(&run).as_ref(), &mut page);
-        lay_out_latencies(&RunSummary::of(&run, &[]).latency_traces, &mut page);
+        lay_out_requests(explained.block_requests(), &mut page);
+        lay_out_latencies(&explained.summary().latency_traces, &mut page);
     }
     page.print()?;
     Ok(Exit::Measured)
@@ -145,8 +143,8 @@ fn chosen<'a>(run: &'a Run, arguments: &ExplainArguments) -> Result<Vec<&'a Spik
     Ok(spikes)
 }
 
-fn lay_out_events(run: &Run, spike: &Spike, page: &mut Page) {
-    let events = events_of(run, spike);
+fn lay_out_events(explained: &Account, spike: &Spike, page: &mut Page) {
+    let events = explained.events(spike);
     page.blank();
     page.line(if events.is_empty() { "  no events" } else { "  events" });
     events.iter().for_each(|event| page.record(4, event));

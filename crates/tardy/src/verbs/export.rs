@@ -1,16 +1,14 @@
 //! `tardy export`: runs and rounds of plans in the formats of other programs.
 
 use crate::archives;
-use crate::archives::explaining::{SpikeTrace, explain_run, stretches_of};
-use crate::archives::report_data::report_data_of;
 use crate::exit::{Exit, UsageError};
 use crate::options::limits::LimitArguments;
 use crate::published::{self, PublishedResult};
 use crate::terminal::json;
 use crate::terminal::page::{Page, write_stdout};
+use account::{Account, SpikeTrace};
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
-use archive::summary::RunSummary;
 use clap::{Args, ValueEnum};
 use interchange::exports::perfetto::{PerfettoTrace, SpikeView};
 use interchange::exports::{comma_separated, execution_map};
@@ -132,8 +130,11 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
     let format = arguments.format;
     let sources = arguments.runs.iter().map(|name| Source::open(name)).collect::<anyhow::Result<Vec<Source>>>()?;
     let [source, others @ ..] = sources.as_slice() else { return Err(UsageError("no run is named".into()).into()) };
-    let runs: Vec<&Run> = sources.iter().flat_map(Source::runs).collect();
-    let [run, more @ ..] = runs.as_slice() else { return Err(UsageError("this plan has no steps".into()).into()) };
+    let accounts: Vec<&Account> = sources.iter().flat_map(Source::accounts).collect();
+    let [account, more @ ..] = accounts.as_slice() else {
+        return Err(UsageError("this plan has no steps".into()).into());
+    };
+    let run = account.run();
     if !more.is_empty() && !results::takes_several(format) {
         let first = run.directory.display();
         return Err(UsageError(format!("this format holds one run; export each by itself, {first} for one")).into());
@@ -157,17 +158,17 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         return Err(UsageError("--spike is for the formats perfetto and trace-dat".into()).into());
     }
     let (name, bytes) = match format {
-        Format::Perfetto => perfetto(run, arguments.spike.unwrap_or(Which::All))?,
+        Format::Perfetto => perfetto(account, arguments.spike.unwrap_or(Which::All))?,
         Format::TraceDat => trace_dat(run, arguments.spike)?,
-        Format::Json => ("run.json".into(), json(run)?),
+        Format::Json => ("run.json".into(), json::line(&account.report_data())?),
         Format::HistogramCsv => ("histogram.csv".into(), comma_separated::histogram(run).into_bytes()),
         Format::WorstCsv => ("worst.csv".into(), comma_separated::worst(run).into_bytes()),
         Format::SecondsCsv => ("seconds.csv".into(), comma_separated::seconds(run).into_bytes()),
         Format::CountersCsv => ("counters.csv".into(), comma_separated::counters(run).into_bytes()),
         Format::MapSvg => ("map.svg".into(), execution_map::svg(run)?.into_bytes()),
-        Format::StorageSvg => ("storage.svg".into(), storage_shares(&runs)?.into_bytes()),
-        Format::Parquet => ("samples.parquet".into(), results::samples(run)?),
-        Format::ResultsTable | Format::ResultsJson => published(&runs, arguments)?,
+        Format::StorageSvg => ("storage.svg".into(), storage_shares(&accounts)?.into_bytes()),
+        Format::Parquet => ("samples.parquet".into(), results::samples(account)?),
+        Format::ResultsTable | Format::ResultsJson => published(&accounts, arguments)?,
         format => results::of(&sources, format, arguments)?,
     };
     if arguments.output.as_deref() == Some(Path::new("-")) {
@@ -179,8 +180,9 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         json::print(&serde_json::json!({ "path": path, "bytes": bytes.len() }))?;
         return Ok(Exit::Measured);
     }
-    runs.iter()
-        .flat_map(|run| run.gaps.iter())
+    accounts
+        .iter()
+        .flat_map(|account| account.run().gaps.iter())
         .for_each(|gap| complain!("gap: {}", words::printable::printable(&gap.text)));
     let mut page = Page::for_stdout();
     page.line(&path.display().to_string());
@@ -189,9 +191,9 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
 }
 
 /// Every run as a row, then the historical ones.
-fn published(runs: &[&Run], arguments: &ExportArguments) -> anyhow::Result<(String, Vec<u8>)> {
-    let of = |run: &&Run| PublishedResult::of(&RunSummary::of(run, &[]), arguments.contact.as_deref());
-    let mut rows: Vec<PublishedResult> = runs.iter().map(of).collect();
+fn published(accounts: &[&Account], arguments: &ExportArguments) -> anyhow::Result<(String, Vec<u8>)> {
+    let of = |account: &&Account| PublishedResult::of(account.summary(), arguments.contact.as_deref());
+    let mut rows: Vec<PublishedResult> = accounts.iter().map(of).collect();
     if arguments.historical {
         rows.extend(published::historical());
     }
@@ -202,19 +204,19 @@ fn published(runs: &[&Run], arguments: &ExportArguments) -> anyhow::Result<(Stri
 }
 
 /// Where the time of the requests of each run went.
-fn storage_shares(runs: &[&Run]) -> anyhow::Result<String> {
-    let row = |run: &&Run| {
-        let account = archives::block_requests::account_of(run)?;
+fn storage_shares(accounts: &[&Account]) -> anyhow::Result<String> {
+    let row = |account: &&Account| {
+        let (run, requests) = (account.run(), account.block_requests()?.clone());
         let variant = run.planned.as_ref().and_then(|planned| planned.variant.clone());
         let directory = || run.directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Some(Row { label: variant.unwrap_or_else(directory), account })
+        Some(Row { label: variant.unwrap_or_else(directory), account: requests })
     };
-    let rows: Vec<Row> = runs.iter().filter_map(row).collect();
+    let rows: Vec<Row> = accounts.iter().filter_map(row).collect();
     anyhow::ensure!(
         !rows.is_empty(),
         "failed to draw storage latency: no block requests are recorded; measure with --method storage"
     );
-    let left_out = match runs.len() - rows.len() {
+    let left_out = match accounts.len() - rows.len() {
         0 => String::new(),
         number => format!("{} without recorded block requests left out", words::figures::counted(number as u64, "run")),
     };
@@ -230,9 +232,8 @@ fn storage_shares(runs: &[&Run]) -> anyhow::Result<String> {
 }
 
 /// One trace with all requested spikes, one after the other.
-fn perfetto(run: &Run, which: Which) -> anyhow::Result<(String, Vec<u8>)> {
-    let explanations = explain_run(run, &mut |_, _| {});
-    let data = report_data_of(run, &explanations);
+fn perfetto(account: &Account, which: Which) -> anyhow::Result<(String, Vec<u8>)> {
+    let (run, data) = (account.run(), account.report_data());
     let mut spikes: Vec<&Spike> = match which {
         Which::All => run.spikes.iter().collect(),
         Which::Number(number) => vec![spike_of(run, number)?],
@@ -246,8 +247,8 @@ fn perfetto(run: &Run, which: Which) -> anyhow::Result<(String, Vec<u8>)> {
     for spike in spikes {
         let recorded = if spike.snapshot.is_some() { SpikeTrace::open(run, spike.number).ok() } else { None };
         let recorded = recorded.unwrap_or_default();
-        let explanation = explanations.iter().find(|explanation| explanation.spike == spike.number);
-        let stretches = stretches_of(run, spike, recorded.source());
+        let explanation = account.explanation_of(spike.number);
+        let stretches = account.stretches(spike, recorded.source());
         trace.add_spike(SpikeView { spike, explanation, stretches: &stretches, trace: recorded.source() });
     }
     let name = match which {
@@ -272,11 +273,6 @@ fn trace_dat(run: &Run, which: Option<Which>) -> anyhow::Result<(String, Vec<u8>
     };
     spike_of(run, number)?;
     Ok((format!("spike-{number:04}.trace.dat"), run.spike_trace(number)?))
-}
-
-fn json(run: &Run) -> anyhow::Result<Vec<u8>> {
-    let explanations = explain_run(run, &mut |_, _| {});
-    Ok(json::line(&report_data_of(run, &explanations))?)
 }
 
 fn spike_of(run: &Run, number: u32) -> Result<&Spike, UsageError> {

@@ -8,8 +8,8 @@ use crate::exit::Exit;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
+use account::{Account, ExplanationSource};
 use anyhow::Context;
-use archive::reader::Run;
 use clap::Args;
 use confirm::experiment_command;
 use judge::difference::Difference;
@@ -56,7 +56,7 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     let mut left_out = 0u64;
     let mut runs: Vec<HistoryRun> = Vec::new();
     for path in arguments.directories.iter().flat_map(|directory| archives_of(directory.as_path())) {
-        match Run::open(&path).ok().and_then(|run| HistoryRun::of(&run)) {
+        match Account::open(&path, ExplanationSource::Stored).ok().and_then(Account::into_history) {
             Some(run) => runs.push(run),
             None => left_out += 1,
         }

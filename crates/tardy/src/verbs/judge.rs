@@ -1,7 +1,6 @@
 //! `tardy judge`: what a saved run proves, and whether it shows that a limit holds.
 
 use crate::archives;
-use crate::archives::judging::{JUDGE_VERSION, JudgedRun, extrapolate_run, judge_run};
 use crate::exit::{Exit, UsageError};
 use crate::options::limits::{LimitArguments, described};
 use crate::options::quantity::positive_time_ns;
@@ -10,6 +9,7 @@ use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
 use crate::terminal::table::{Align, Table};
 use crate::virtual_time::baseline;
+use account::{Account, ExplanationSource, JUDGE_VERSION, JudgedRun};
 use clap::Args;
 use judge::length::{Needed, needed};
 use judge::limit::Requirement;
@@ -67,11 +67,11 @@ pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     };
     let run = archives::open(run)?;
     let limits = arguments.limits.of(&run)?;
-    let explanations = run.explanations().unwrap_or_default();
     let (confidence, accepted) = (arguments.limits.confidence_of(&run), arguments.limits.accepted_of(&run));
-    let mut judged = judge_run(&run, &explanations, &limits, confidence, &accepted);
+    let account = Account::of(run, ExplanationSource::Stored);
+    let mut judged = account.judged(&limits, confidence, &accepted);
     if let Some(horizon_ns) = arguments.horizon {
-        judged.extrapolations = extrapolate_run(&run, &explanations, horizon_ns, confidence);
+        judged.extrapolations = account.extrapolate(horizon_ns, confidence);
     }
     if arguments.json {
         json::print(&judged)?;

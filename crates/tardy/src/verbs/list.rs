@@ -6,10 +6,10 @@ use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::screen;
 use crate::terminal::table::{Align, Table};
+use account::{Account, ExplanationSource};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
 use archive::reader::Run;
-use archive::summary::RunSummary;
 use archive::watched::WatchSettings;
 use clap::Args;
 use report::conditions;
@@ -174,11 +174,11 @@ fn limit(run: &Listed) -> Option<String> {
 }
 
 fn listed(run: Run) -> Listed {
-    let explanations = run.explanations().unwrap_or_default();
-    let summary = RunSummary::of(&run, &explanations);
+    let directory = run.directory.clone();
+    let summary = Account::of(run, ExplanationSource::Stored).explained_summary();
     let worst = summary.late_spikes().next();
     Listed {
-        collectable: !summary.goes_on && has_rest(&run.directory),
+        collectable: !summary.goes_on && has_rest(&directory),
         degraded: conditions::reservations(&summary).is_some(),
         kernel: conditions::kernel(&summary),
         preemption: conditions::preemption(&summary).into(),

@@ -3,13 +3,11 @@
 mod key;
 
 use crate::archives;
-use crate::archives::explaining::explain_run;
 use crate::exit::{Exit, UsageError};
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use account::{Account, ExplanationSource};
 use anyhow::Context;
-use archive::explanation::Explanation;
-use archive::reader::Run;
 use clap::Args;
 use publication::openssh::PrivateKey;
 use publication::{AnonymousRun, Changes, Names, PseudonymKey, RunError, anonymous_run, known_names, package};
@@ -111,29 +109,23 @@ pub fn run(arguments: &PublishArguments) -> anyhow::Result<Exit> {
 }
 
 /// The runs with their explanations: those of their traces, or, where these are gone, those that were kept.
-fn opened(runs: &[PathBuf]) -> anyhow::Result<Vec<(Run, Vec<Explanation>)>> {
+fn opened(runs: &[PathBuf]) -> anyhow::Result<Vec<Account>> {
     let explained = |run: &PathBuf| {
         let run = archives::open(run)?;
         let has_traces = run.spikes.iter().any(|spike| run.spike_trace_file(spike.number).is_ok());
-        let kept = if has_traces { None } else { run.explanations() };
-        let explanations = kept.unwrap_or_else(|| explain_run(&run, &mut |_, _| {}));
-        Ok((run, explanations))
+        Ok(Account::of(run, if has_traces { ExplanationSource::Traces } else { ExplanationSource::StoredOrTraces }))
     };
     runs.iter().map(explained).collect()
 }
 
-fn anonymous(
-    opened: &[(Run, Vec<Explanation>)],
-    pseudonyms: &PseudonymKey,
-    kept: &[String],
-) -> anyhow::Result<Vec<AnonymousRun>> {
+fn anonymous(opened: &[Account], pseudonyms: &PseudonymKey, kept: &[String]) -> anyhow::Result<Vec<AnonymousRun>> {
     let mut names = Names::default();
-    opened.iter().for_each(|(run, explanations)| known_names(run, explanations, &mut names));
+    opened.iter().for_each(|of| known_names(of.run(), of.explanations(), &mut names));
     let refused = |error: RunError| match error {
         RunError::Io { .. } | RunError::Rules { .. } => error.into(),
         wrong => UsageError(wrong.to_string()).into(),
     };
-    let runs = opened.iter().map(|(run, explanations)| anonymous_run(run, explanations, pseudonyms, kept, &names));
+    let runs = opened.iter().map(|of| anonymous_run(of.run(), of.explanations(), pseudonyms, kept, &names));
     runs.collect::<Result<Vec<_>, _>>().map_err(refused)
 }
 

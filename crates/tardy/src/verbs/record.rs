@@ -9,6 +9,7 @@ use crate::measuring::signals::Signals;
 use crate::terminal::explained::show_recorded;
 use crate::virtual_time::recording::choice::{self, Wanted};
 use crate::virtual_time::recording::{Recording, record};
+use account::{Account, ExplanationSource};
 use archive::reader::Run;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -84,7 +85,7 @@ pub fn run(arguments: &RecordArguments, command: &[String]) -> anyhow::Result<Ex
         }
     };
     signals.measuring_is_over();
-    show_recorded(&Run::open(directory)?, arguments.json, arguments.quiet)
+    show_recorded(&Account::open(directory, ExplanationSource::StoredOrTraces)?, arguments.json, arguments.quiet)
 }
 
 fn traced_instead(

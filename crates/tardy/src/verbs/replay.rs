@@ -7,15 +7,15 @@ mod symbol_file;
 mod wake_up;
 
 use crate::archives;
-use crate::archives::explaining::{StopPoint, stop_point};
 use crate::exit::Exit;
 use crate::measuring::signals::Signals;
-use crate::options::quantity::{QuantityError, time_ns};
+use crate::options::quantity::{TimeError, time_ns};
 use crate::terminal::json;
 use crate::terminal::page::write_stdout;
 use crate::virtual_time::laboratory::Trajectory;
 use crate::virtual_time::recording::again::Again;
 use crate::virtual_time::recording::symbols;
+use account::{StopPoint, stop_point};
 use anyhow::{Context, anyhow};
 use archive::reader::Run;
 use archive::spike::Spike;
@@ -83,7 +83,7 @@ enum Instant {
 /// Neither the name of an instant nor a time.
 #[derive(Debug, PartialEq, Eq, Error)]
 #[error("{0}; or write due or seen")]
-struct NoInstant(QuantityError);
+struct NoInstant(TimeError);
 
 fn instant(text: &str) -> Result<Instant, NoInstant> {
     match text {

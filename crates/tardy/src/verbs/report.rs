@@ -1,11 +1,10 @@
 //! `tardy report`: an archive as one HTML file, and its plots as pictures.
 
 use crate::archives;
-use crate::archives::explaining::explain_run;
-use crate::archives::report_data::report_data_of;
 use crate::exit::Exit;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use account::{Account, ExplanationSource};
 use anyhow::Context;
 use clap::Args;
 use report::{render_html, render_pngs};
@@ -30,10 +29,10 @@ pub struct ReportArguments {
 
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     let run = archives::open_or_latest(arguments.run.as_deref())?;
-    let explanations = explain_run(&run, &mut |_, _| {});
-    let data = report_data_of(&run, &explanations);
+    let directory = run.directory.clone();
+    let data = Account::of(run, ExplanationSource::Traces).report_data();
     let page = render_html(&data);
-    let html = archives::write_document(arguments.output.as_deref(), &run.directory, "report.html", page.as_bytes())?;
+    let html = archives::write_document(arguments.output.as_deref(), &directory, "report.html", page.as_bytes())?;
     let pictures = match &arguments.png {
         Some(directory) => render_pngs(&data, directory)
             .with_context(|| format!("failed to write plots to {}", directory.display()))?,

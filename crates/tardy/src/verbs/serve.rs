@@ -1,30 +1,24 @@
 //! `tardy serve`: boards and runs as pages in a browser, and as an HTTP API.
 
-use crate::archives::explaining::{explain_one, explain_run};
-use crate::archives::judging::compare_runs;
-use crate::archives::report_data::report_data_of;
 use crate::archives::{RUNS, all_below};
 use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::address;
-use crate::lab::assessing::assessing;
 use crate::lab::experiments::experiments_below;
 use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::described;
+use account::explain_one;
 use alerts::Settings;
 use anyhow::Context;
 use archive::explanation::Explanation;
 use archive::reader::Run;
-use archive::summary::ReportData;
 use clap::Args;
-use judge::compare::Comparison;
 use machines::KnownTarget;
 use server::access::{AccessError, Tokens};
-use server::{Archives, ExperimentSeries, Lab, ListenError, Listener, Proxy, ReadError};
+use server::{Archives, ExperimentSeries, Lab, ListenError, Listener, PlanError, Proxy};
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::Assess;
 
 /// Tokens of the directory, unless the command line names another file.
 const TOKENS_FILE: &str = "tokens";
@@ -147,11 +141,6 @@ fn add_token(file: &Path, wanted: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-/// The explanations beside a run, or new ones.
-fn explained(run: &Run) -> Vec<Explanation> {
-    run.explanations().unwrap_or_else(|| explain_run(run, &mut |_, _| {}))
-}
-
 /// Archives of this host, explained by this program.
 struct OfThisHost;
 
@@ -164,38 +153,17 @@ impl Archives for OfThisHost {
         experiments_below(directory)
     }
 
-    fn assess(&self) -> Arc<dyn Assess> {
-        assessing()
-    }
-
-    fn compare(&self, a: &Path, b: &Path) -> Result<Comparison, ReadError> {
-        let open = |path: &Path| Run::open(path).map_err(|error| ReadError(error.to_string()));
-        let (a, b) = (open(a)?, open(b)?);
-        let (of_a, of_b) = (explained(&a), explained(&b));
-        Ok(compare_runs((&a, &of_a), (&b, &of_b)).comparison)
-    }
-
-    fn so_far(&self, archive: &Path) -> Result<Run, ReadError> {
-        Run::open_without_seconds(archive).map_err(|error| ReadError(error.to_string()))
-    }
-
     fn explain(&self, run: &Run, spike: u32) -> Option<Explanation> {
         // On this machine it would take time from the measurement, and an unknown target may be this machine.
         let target = KnownTarget::find(&run.manifest.as_ref()?.target).ok()?;
         target.is_board().then(|| explain_one(run, spike)).flatten()
     }
 
-    fn check_plan(&self, name: &str, text: &str) -> Result<(), ReadError> {
+    fn check_plan(&self, name: &str, text: &str) -> Result<(), PlanError> {
         let Err(problems) = CheckedPlan::read(name, text, &Overrides::default(), PlanHost::Other) else {
             return Ok(());
         };
         let said: Vec<String> = problems.iter().map(|problem| described(Path::new(name), problem)).collect();
-        Err(ReadError(said.join("; ")))
-    }
-
-    fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
-        let run = Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
-        let explanations = explained(&run);
-        Ok(report_data_of(&run, &explanations))
+        Err(PlanError(said.join("; ")))
     }
 }

@@ -11,7 +11,6 @@ mod push;
 use crate::archives::{all_below, find};
 use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::IndexArguments;
-use crate::lab::assessing::assessing;
 use crate::lab::finish;
 use crate::options::quantity::time_ns;
 use crate::terminal::json;
@@ -146,7 +145,7 @@ async fn ingest(arguments: &IngestArguments) -> anyhow::Result<Exit> {
         let below = all_below(&path);
         let archives = if below.is_empty() { vec![path] } else { below };
         for archive in archives {
-            match store.ingest(&archive, assessing()).await {
+            match store.ingest(&archive).await {
                 Ok(ingested) => document.runs.push(ingested),
                 Err(error) => document
                     .left_out
@@ -169,7 +168,7 @@ async fn ingest(arguments: &IngestArguments) -> anyhow::Result<Exit> {
 async fn rebuild(arguments: &IndexArguments) -> anyhow::Result<Exit> {
     let store = arguments.store.open().await?;
     let archives = all_below(store.archives());
-    let rebuilt = store.rebuild(archives, assessing(), &mut |_| {}).await?;
+    let rebuilt = store.rebuild(archives, &mut |_| {}).await?;
     if arguments.json {
         json::print(&serde_json::json!({
             "store_version": STORE_VERSION, "runs": rebuilt.runs, "removed": rebuilt.removed, "left_out": rebuilt.left_out,

@@ -5,9 +5,9 @@ pub mod again;
 pub mod choice;
 pub mod symbols;
 
-use crate::archives::explaining::{FlightArchiver, explain_run};
 use crate::exit::UsageError;
 use crate::measuring::signals::Signals;
+use account::{Account, ExplanationSource, FlightArchiver};
 use again::Again;
 use anyhow::{Context, anyhow};
 use archive::reader::Run;
@@ -51,9 +51,9 @@ pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Si
         records.push((spike, kept));
     }
     run.save_recorded(FlightRecording { samples_identical, sha256: second.sha256()? }, &records)?;
-    let run = Run::open(&run.directory)?;
-    run.save_explanations(&explain_run(&run, &mut |_, _| ()))?;
-    Ok(run.directory)
+    let recorded = Account::open(&run.directory, ExplanationSource::Traces)?;
+    recorded.save_explanations()?;
+    Ok(run.directory.clone())
 }
 
 /// The error for a run that cannot be repeated.

@@ -2,10 +2,9 @@
 
 use super::laboratory::Laboratory;
 use crate::archives;
-use crate::archives::explaining::explain_run;
 use crate::exit::UsageError;
+use account::{Account, ExplanationSource};
 use anyhow::Context;
-use archive::explanation::Explanation;
 use archive::reader::Run;
 use archive::samples_file;
 use archive::settings::RunSettings;
@@ -20,27 +19,32 @@ const IDLE_SEEDS: u32 = 2;
 
 /// An archive with all compared values.
 pub struct OpenedRun {
+    account: Account,
+    /// With the explanations beside the spikes.
     summary: RunSummary,
     samples: Vec<(i64, i64)>,
-    explanations: Vec<Explanation>,
 }
 
 impl OpenedRun {
     /// # Errors
     /// If the run did not keep every sample.
-    pub fn of(run: &Run) -> anyhow::Result<Self> {
+    pub fn of(run: Run) -> anyhow::Result<Self> {
         let bytes = samples_file::bytes(&run.directory, THREAD)
             .with_context(|| format!("failed to read the samples of {}", run.directory.display()))?;
-        let explanations = run.explanations().unwrap_or_else(|| explain_run(run, &mut |_, _| {}));
+        let account = Account::of(run, ExplanationSource::StoredOrTraces);
         Ok(Self {
-            summary: RunSummary::of(run, &explanations),
+            summary: account.explained_summary(),
             samples: samples_file::records(&bytes).map(|record| (record.due_ns, record.latency_ns)).collect(),
-            explanations,
+            account,
         })
     }
 
+    pub fn run(&self) -> &Run {
+        self.account.run()
+    }
+
     pub fn seed_run(&self) -> SeedRun<'_> {
-        SeedRun { summary: &self.summary, samples: &self.samples, explanations: &self.explanations }
+        SeedRun { summary: &self.summary, samples: &self.samples, explanations: self.account.explanations() }
     }
 }
 
@@ -86,7 +90,7 @@ pub fn open_all(names: &[PathBuf]) -> anyhow::Result<Vec<OpenedRun>> {
                 let text = format!("{} is not a run in virtual time", run.directory.display());
                 return Err(UsageError(text).into());
             }
-            opened.push(OpenedRun::of(&run)?);
+            opened.push(OpenedRun::of(run)?);
         }
     }
     Ok(opened)
@@ -128,7 +132,7 @@ impl Seeds<'_> {
         for seed in (first..).take(count as usize) {
             let settings = RunSettings { dither_seed: Some(seed), ..settings.clone() };
             let run = laboratory.run(&settings, directory.join(format!("{name}-{seed:04}")))?;
-            opened.push(OpenedRun::of(&run)?);
+            opened.push(OpenedRun::of(run)?);
         }
         Ok(())
     }

@@ -1,11 +1,9 @@
 //! An index with a change between two runs of a board whose name is hostile.
 
 use crate::postgres::Server;
-use judge::step::StepVerdict;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use store::{Address, Assessment, Store};
+use store::{Address, Store};
 use synthetic_run::SyntheticRun;
 
 /// A text that would be a link, a mention, a reference, HTML, a command, a new header and the end of a code span.
@@ -77,11 +75,7 @@ impl Lab {
         for (number, kernel) in ["6.1.0", "6.1.1-`rt`"].into_iter().enumerate() {
             let path = self.folder.path().join(format!("{name}-{number}"));
             SyntheticRun::of(board, kernel, START + number as i64 * MINUTE_NS).write(&path);
-            let assess = Arc::new(|_: &archive::reader::Run| Assessment {
-                verdict: StepVerdict::Measured,
-                explanations: Vec::new(),
-            });
-            digests.push(store.ingest(&path, assess).await.unwrap().digest);
+            digests.push(store.ingest(&path).await.unwrap().digest);
         }
         let scenario = store.run(&digests[1]).await.unwrap().unwrap().run.scenario;
         let sql = "INSERT INTO changes (change, scenario, figure, before_digest, after_digest, level_before, level_after, p_value, \

@@ -91,7 +91,7 @@ async fn upload(
     let packed = PackedLimits { files_max: limits.upload_files_max, bytes_max: limits.upload_bytes_max };
     // A client that goes away after its last byte does not undo what it sent.
     let receiving = tokio::spawn(async move {
-        let received = site.store().receive(&digest, Pieces::of(receiver), packed, site.archives().assess()).await;
+        let received = site.store().receive(&digest, Pieces::of(receiver), packed).await;
         drop(place);
         if let Ok(Ingested { outcome: Outcome::Added, board, .. }) = &received {
             // The archive is there and acknowledged, whether or not the log can be written.

@@ -13,12 +13,15 @@ use crate::follow::progress;
 use crate::guard::Identity;
 use crate::problem::Refusal;
 use crate::site::Site;
+use account::{Account, ExplanationSource, compared};
+use archive::reader::OpenError;
 use axum::Router;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use judge::compare::Comparison;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -180,9 +183,11 @@ async fn show_comparison(
         sides.push(run.map(|detail| detail.run).zip(archive).ok_or(Refusal::NoSuchRun(digest))?);
     }
     let [(a, archive_of_a), (b, archive_of_b)] = <[_; 2]>::try_from(sides).map_err(|_| Refusal::Defect)?;
-    let reader = Arc::clone(&site);
-    let compared = site.at_work(move || reader.archives().compare(&archive_of_a, &archive_of_b)).await?;
-    let comparison = compared.map_err(|error| Refusal::Unreadable(error.to_string()))?;
+    let compared = site.at_work(move || -> Result<Comparison, OpenError> {
+        let open = |archive| Account::open(archive, ExplanationSource::StoredOrTraces);
+        Ok(compared(&open(archive_of_a)?, &open(archive_of_b)?).comparison)
+    });
+    let comparison = compared.await?.map_err(|error| Refusal::Unreadable(error.to_string()))?;
     let page = Page { title: "Two runs", here: "/", identity: &identity, refresh: Refresh::Never };
     Ok(as_html(&page.around(compare::content(&a, &b, &comparison))))
 }

@@ -3,6 +3,8 @@
 use super::links::board_address;
 use crate::problem::Refusal;
 use crate::site::Site;
+use account::{Account, ExplanationSource};
+use archive::reader::OpenError;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use report::Place;
@@ -45,13 +47,11 @@ pub async fn report(site: &Arc<Site>, run: &RunRow) -> Result<Response, Refusal>
                 Place { address: "/".into(), name: "Fleet".into() },
                 Place { address: board_address(&run.board), name: run.board.clone() },
             ];
-            let reader = Arc::clone(site);
             let rendered = site.at_work(move || {
-                let data = reader.archives().report(&archive)?;
-                Ok(Arc::from(report::render_html_below(&data, &places)))
+                let account = Account::open(archive, ExplanationSource::StoredOrTraces)?;
+                Ok(Arc::from(report::render_html_below(&account.report_data(), &places)))
             });
-            let page: Arc<str> =
-                rendered.await?.map_err(|error: crate::ReadError| Refusal::Unreadable(error.to_string()))?;
+            let page: Arc<str> = rendered.await?.map_err(|error: OpenError| Refusal::Unreadable(error.to_string()))?;
             site.reports().keep(&run.digest, &page);
             page
         }

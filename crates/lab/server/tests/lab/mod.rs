@@ -6,7 +6,6 @@ pub mod running;
 pub mod tried;
 pub mod year;
 
-use archive::summary::ReportData;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -14,15 +13,12 @@ use axum::http::Method;
 use axum::http::request::Builder;
 use axum::response::Response;
 use http_body_util::BodyExt;
-use judge::compare::Comparison;
-use judge::step::StepVerdict;
 use server::access::{Role, Tokens};
-use server::{Archives, Limits, ReadError, Site};
+use server::{Archives, Limits, PlanError, Site};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::{Assess, Assessment};
 use tempfile::TempDir;
 use tower::ServiceExt;
 
@@ -49,33 +45,12 @@ impl Archives for AsStored {
         tried::all(directory, (365.0 / YEAR_DAYS) as usize, 1_790_000_000_000_000_000)
     }
 
-    fn assess(&self) -> Arc<dyn Assess> {
-        Arc::new(|run: &archive::reader::Run| Assessment {
-            verdict: StepVerdict::Measured,
-            explanations: run.explanations().unwrap_or_default(),
-        })
-    }
-
-    fn compare(&self, _: &Path, _: &Path) -> Result<Comparison, ReadError> {
-        Err(ReadError("nothing to compare with".into()))
-    }
-
-    fn so_far(&self, archive: &Path) -> Result<archive::reader::Run, ReadError> {
-        archive::reader::Run::open_without_seconds(archive).map_err(|error| ReadError(error.to_string()))
-    }
-
     fn explain(&self, run: &archive::reader::Run, spike: u32) -> Option<archive::explanation::Explanation> {
         run.explanations()?.into_iter().find(|explanation| explanation.spike == spike)
     }
 
-    fn check_plan(&self, _: &str, text: &str) -> Result<(), ReadError> {
-        if text.contains("mistake") { Err(ReadError("line 1: a mistake".into())) } else { Ok(()) }
-    }
-
-    fn report(&self, archive: &Path) -> Result<ReportData, ReadError> {
-        let run = archive::reader::Run::open(archive).map_err(|error| ReadError(error.to_string()))?;
-        let explanations = run.explanations().unwrap_or_default();
-        Ok(ReportData::of(&run, &explanations))
+    fn check_plan(&self, _: &str, text: &str) -> Result<(), PlanError> {
+        if text.contains("mistake") { Err(PlanError("line 1: a mistake".into())) } else { Ok(()) }
     }
 }
 

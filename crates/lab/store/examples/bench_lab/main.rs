@@ -8,14 +8,12 @@ mod growth;
 mod postgres;
 mod rows;
 
-use archive::reader::Run;
 use growth::Growth;
-use judge::step::StepVerdict;
 use sqlx::AnyPool;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use store::{Address, Assess, Assessment, Store};
+use store::{Address, Store};
 use synthetic_run::SyntheticRun;
 
 const BOARDS: usize = 20;
@@ -26,13 +24,6 @@ const SIZES: [usize; 4] = [1000, 10_000, 100_000, 1_000_000];
 const KEPT: usize = 100_000;
 /// Archives that are added at each size.
 const ADDED: usize = 200;
-
-fn assess() -> Arc<dyn Assess> {
-    Arc::new(|run: &Run| Assessment {
-        verdict: StepVerdict::Measured,
-        explanations: run.explanations().unwrap_or_default(),
-    })
-}
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -114,7 +105,7 @@ async fn add(store: &Store, paths: &[PathBuf]) -> f64 {
             tokio::spawn(async move {
                 loop {
                     let Some(path) = rest.lock().unwrap().pop() else { break };
-                    store.ingest(&path, assess()).await.unwrap();
+                    store.ingest(&path).await.unwrap();
                 }
             })
         })

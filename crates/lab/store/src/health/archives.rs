@@ -3,7 +3,7 @@
 use super::Finding;
 use crate::Store;
 use crate::error::StoreError;
-use archive::reader::Run;
+use archive::reader::ArchiveState;
 use rustix::fs::{Access, access, statfs};
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -99,7 +99,7 @@ impl Store {
             .iter()
             .filter_map(|archive| Some((archive, self.artefacts.location(archive)?)))
             .filter(|(_, location)| !known.contains(location))
-            .filter(|(archive, _)| Run::open_without_seconds(archive).is_ok_and(|run| !run.goes_on))
+            .filter(|(archive, _)| ArchiveState::of(archive).is_ok_and(|state| !state.goes_on))
             .map(|(_, location)| location)
             .collect();
         let detail = format!("{} not in the index: {}", amount(unknown.len(), "archive"), some(&unknown));

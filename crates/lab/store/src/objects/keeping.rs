@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::holds::Hold;
 use crate::packing::PackedArchive;
 use archive::packed::PackedLimits;
-use archive::reader::Run;
+use archive::reader::ArchiveState;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ impl Store {
 }
 
 async fn opens(path: PathBuf) -> Result<bool, StoreError> {
-    Ok(tokio::task::spawn_blocking(move || Run::open_without_seconds(path).is_ok()).await?)
+    Ok(tokio::task::spawn_blocking(move || ArchiveState::of(&path).is_ok()).await?)
 }
 
 impl Objects {

@@ -2,7 +2,7 @@
 
 use crate::both::finish;
 use crate::postgres::Server;
-use crate::promises::{Lab, assess};
+use crate::promises::Lab;
 use crate::uploads::LIMITS;
 use archive::reader::Run;
 use prerequisites::require;
@@ -53,7 +53,7 @@ async fn audit(store: &Store, acknowledged: &BTreeSet<String>) {
 /// Not a test of its own: adds every run of a directory and prints the address of each once it is acknowledged.
 #[test]
 fn child_adds_runs() {
-    child(async |store, path| store.ingest(&path, assess()).await.unwrap().digest);
+    child(async |store, path| store.ingest(&path).await.unwrap().digest);
 }
 
 /// Not a test of its own: the same with runs that arrive as streams.
@@ -63,7 +63,7 @@ fn child_receives_runs() {
         let packed = PackedArchive::of(&path).unwrap();
         let mut stream = Vec::new();
         packed.write(&mut stream).unwrap();
-        store.receive(&packed.digest(), Cursor::new(stream), LIMITS, assess()).await.unwrap().digest
+        store.receive(&packed.digest(), Cursor::new(stream), LIMITS).await.unwrap().digest
     });
 }
 
@@ -153,7 +153,7 @@ async fn adds(store: Store, rest: Arc<Mutex<Vec<PathBuf>>>, acknowledged: Arc<Mu
     loop {
         let Some(path) = rest.lock().unwrap().pop() else { return };
         loop {
-            if let Ok(ingested) = store.ingest(&path, assess()).await {
+            if let Ok(ingested) = store.ingest(&path).await {
                 acknowledged.lock().unwrap().insert(ingested.digest);
                 break;
             }

@@ -1,6 +1,6 @@
 //! Archives in an object store, whatever database the store uses.
 
-use crate::promises::{Lab, assess};
+use crate::promises::Lab;
 use crate::s3::{Fault, S3};
 use archive::reader::Run;
 use std::fs;
@@ -22,7 +22,7 @@ fn write(lab: &Lab, name: &str, number: i64, trace_bytes: usize) -> std::path::P
 }
 
 async fn ingest(store: &Store, path: &Path) -> Result<Ingested, StoreError> {
-    store.ingest(path, assess()).await
+    store.ingest(path).await
 }
 
 fn whole(digest: &str) -> String {
@@ -128,7 +128,7 @@ pub async fn removed_traces_and_pins_are_the_same_on_every_host(mut lab: Lab) {
     lab.execute("DELETE FROM pins").await;
     lab.execute("DELETE FROM runs").await;
     lab.execute("DELETE FROM coverage").await;
-    let rebuilt = store.rebuild(Vec::new(), assess(), &mut |_| {}).await.unwrap();
+    let rebuilt = store.rebuild(Vec::new(), &mut |_| {}).await.unwrap();
     assert_eq!((rebuilt.runs, rebuilt.left_out), (3, vec![]));
     assert_eq!(store.pins(&stays.digest).await.unwrap()[0].reason, "INC-7");
     let (prunable, _) = store.prunable(rules).await.unwrap();
@@ -188,7 +188,7 @@ pub async fn many_pins_at_once_are_all_kept(mut lab: Lab) {
         assert_eq!(pinned.await.unwrap().unwrap(), Some(true));
     }
     assert_eq!(store.pins(&added.digest).await.unwrap().len(), 8);
-    let rebuilt = store.rebuild(Vec::new(), assess(), &mut |_| {}).await.unwrap();
+    let rebuilt = store.rebuild(Vec::new(), &mut |_| {}).await.unwrap();
     assert_eq!((rebuilt.runs, store.pins(&added.digest).await.unwrap().len()), (1, 8), "beside the archive as well");
 }
 

@@ -3,12 +3,10 @@
 use crate::postgres::Server;
 use archive::manifest::RunState;
 use archive::reader::Run;
-use judge::step::StepVerdict;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use store::{Address, Assess, Assessment, Outcome, Outline, Standing, Store, StoreError};
+use store::{Address, Outcome, Outline, Standing, Store, StoreError};
 use synthetic_run::SyntheticRun;
 
 const DAY_NS: i64 = 86_400_000_000_000;
@@ -121,7 +119,7 @@ impl Lab {
     /// Writes a run into the directory of archives and adds it.
     pub async fn add(&self, store: &Store, name: &str, run: &SyntheticRun) -> store::Ingested {
         run.write(&self.inside(name));
-        store.ingest(&self.inside(name), assess()).await.unwrap()
+        store.ingest(&self.inside(name)).await.unwrap()
     }
 }
 
@@ -135,21 +133,13 @@ async fn new_database(url: &str) -> String {
     format!("{}/{name}?{options}", before.rsplit_once('/').unwrap().0)
 }
 
-/// Judges as the limit of the run says, with the explanations that the archive has.
-pub fn assess() -> Arc<dyn Assess> {
-    Arc::new(|run: &Run| Assessment {
-        verdict: StepVerdict::Measured,
-        explanations: run.explanations().unwrap_or_default(),
-    })
-}
-
 pub async fn an_archive_is_there_once_however_often_it_is_added(lab: Lab) {
     let outside = lab.outside.path().join("run");
     SyntheticRun::of("pi", "6.1.0", 1).write(&outside);
     for _ in 0..2 {
         let store = lab.open().await;
-        let first = store.ingest(&outside, assess()).await.unwrap();
-        let second = store.ingest(&outside, assess()).await.unwrap();
+        let first = store.ingest(&outside).await.unwrap();
+        let second = store.ingest(&outside).await.unwrap();
         assert_eq!((second.outcome, &second.digest), (Outcome::Known, &first.digest));
         assert_eq!(store.runs(None, 10).await.unwrap().len(), 1);
         let kept = store.archive_of(&first.digest).await.unwrap().unwrap();
@@ -163,10 +153,10 @@ pub async fn an_archive_is_there_once_however_often_it_is_added(lab: Lab) {
     let run = SyntheticRun { spikes: vec![(90_000, None)], ..SyntheticRun::of("pi", "6.1.0", 2) };
     let store = lab.open().await;
     run.write(&outside.with_file_name("other"));
-    let first = store.ingest(&outside.with_file_name("other"), assess()).await.unwrap();
+    let first = store.ingest(&outside.with_file_name("other")).await.unwrap();
     run.write(&copy);
     Run::open(&copy).unwrap().save_explanations(&[]).unwrap();
-    let second = store.ingest(&copy, assess()).await.unwrap();
+    let second = store.ingest(&copy).await.unwrap();
     assert_eq!((second.outcome, second.digest), (Outcome::Known, first.digest));
     assert!(store.archive_of("no such run").await.unwrap().is_none());
 }
@@ -175,7 +165,7 @@ pub async fn an_archive_that_moved_is_found_at_its_new_place(lab: Lab) {
     let store = lab.open().await;
     let first = lab.add(&store, "here", &SyntheticRun::of("pi", "6.1.0", 1)).await;
     fs::rename(lab.inside("here"), lab.inside("there")).unwrap();
-    let second = store.ingest(&lab.inside("there"), assess()).await.unwrap();
+    let second = store.ingest(&lab.inside("there")).await.unwrap();
     assert_eq!((second.outcome, &second.digest, second.location.as_str()), (Outcome::Replaced, &first.digest, "there"));
     assert!(Run::open(store.archive_of(&first.digest).await.unwrap().unwrap()).is_ok());
     assert_eq!((store.runs(None, 9).await.unwrap().len(), store.fleet().await.unwrap().rows[0].coverage.runs), (1, 1));
@@ -191,7 +181,7 @@ pub async fn added_at_once_by_many_it_is_there_once(lab: Lab) {
     for round in 0..4 {
         for path in &paths {
             let (store, path) = (if round % 2 == 0 { first.clone() } else { second.clone() }, path.clone());
-            tasks.push(tokio::spawn(async move { store.ingest(&path, assess()).await.unwrap().outcome }));
+            tasks.push(tokio::spawn(async move { store.ingest(&path).await.unwrap().outcome }));
         }
     }
     let mut added = 0;
@@ -216,12 +206,12 @@ pub async fn added_and_read_again_at_once_by_many_no_one_fails(lab: Lab) {
         for store in stores.iter().cycle().take(4) {
             for path in &paths {
                 let (store, path) = (store.clone(), path.clone());
-                tasks.push(tokio::spawn(async move { store.ingest(&path, assess()).await.map(drop) }));
+                tasks.push(tokio::spawn(async move { store.ingest(&path).await.map(drop) }));
             }
         }
         all.extend(paths);
         for store in &stores {
-            assert_eq!(store.rebuild(all.clone(), assess(), &mut |_| ()).await.unwrap().runs, all.len() as u64);
+            assert_eq!(store.rebuild(all.clone(), &mut |_| ()).await.unwrap().runs, all.len() as u64);
         }
         for task in tasks {
             task.await.unwrap().unwrap();
@@ -330,7 +320,7 @@ pub async fn the_index_is_made_again_from_the_archives(lab: Lab) {
         paths.push(lab.inside(&format!("day{day}")));
     }
     let before = store.fleet().await.unwrap();
-    let rebuilt = store.rebuild(paths.clone(), assess(), &mut |_| {}).await.unwrap();
+    let rebuilt = store.rebuild(paths.clone(), &mut |_| {}).await.unwrap();
     assert_eq!((rebuilt.runs, rebuilt.removed, rebuilt.left_out.len()), (5, 0, 0));
     let mut after = store.fleet().await.unwrap();
     after.rows[0].newest.ingested_unix_ns = before.rows[0].newest.ingested_unix_ns;
@@ -339,7 +329,7 @@ pub async fn the_index_is_made_again_from_the_archives(lab: Lab) {
     fs::remove_dir_all(&paths[0]).unwrap();
     fs::remove_dir_all(&paths[1]).unwrap();
     fs::create_dir(&paths[1]).unwrap();
-    let rebuilt = store.rebuild(paths, assess(), &mut |_| {}).await.unwrap();
+    let rebuilt = store.rebuild(paths, &mut |_| {}).await.unwrap();
     assert_eq!((rebuilt.runs, rebuilt.removed, rebuilt.left_out.len()), (3, 2, 2));
     assert_eq!(store.fleet().await.unwrap().rows[0].coverage.runs, 3);
     assert_eq!(store.runs(None, 100).await.unwrap().len(), 3);
@@ -364,18 +354,18 @@ pub async fn a_run_that_goes_on_and_what_is_no_archive_are_refused(lab: Lab) {
     // The writer of an archive holds a lock on its stream.
     let stream = fs::File::open(path.join("stream.tardy")).unwrap();
     stream.lock().unwrap();
-    assert!(matches!(store.ingest(&path, assess()).await, Err(StoreError::GoesOn(_))));
+    assert!(matches!(store.ingest(&path).await, Err(StoreError::GoesOn(_))));
     drop(stream);
-    let cut = store.ingest(&path, assess()).await.unwrap();
+    let cut = store.ingest(&path).await.unwrap();
     assert_eq!(store.run(&cut.digest).await.unwrap().unwrap().run.state, RunState::Running);
     fs::create_dir(lab.inside("empty")).unwrap();
     for name in ["empty", "missing"] {
-        assert!(matches!(store.ingest(&lab.inside(name), assess()).await, Err(StoreError::Archive(_))));
+        assert!(matches!(store.ingest(&lab.inside(name)).await, Err(StoreError::Archive(_))));
     }
     // A link out of the archive is not followed.
     SyntheticRun::of("pi", "6.1.0", 2).write(&lab.inside("linked"));
     std::os::unix::fs::symlink("/etc", lab.inside("linked").join("samples")).unwrap();
-    assert!(store.ingest(&lab.inside("linked"), assess()).await.is_err());
+    assert!(store.ingest(&lab.inside("linked")).await.is_err());
     assert_eq!(store.runs(None, 10).await.unwrap().len(), 1);
 }
 

@@ -1,6 +1,6 @@
 //! What stays and what goes, whatever database it uses.
 
-use crate::promises::{Lab, assess};
+use crate::promises::Lab;
 use std::collections::BTreeMap;
 use std::fs;
 use store::{KeptBecause, Outcome, Retention, Store};
@@ -17,7 +17,7 @@ async fn add(lab: &Lab, store: &Store, name: &str, run: &SyntheticRun) -> String
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "x".repeat(1000)).unwrap();
     }
-    store.ingest(&lab.inside(name), assess()).await.unwrap().digest
+    store.ingest(&lab.inside(name)).await.unwrap().digest
 }
 
 async fn names(store: &Store) -> (Vec<String>, BTreeMap<KeptBecause, u64>) {
@@ -58,9 +58,9 @@ pub async fn traces_go_except_of_maxima_failures_recent_and_pinned_runs(lab: Lab
     // Its figures, and its address, are still there, for a new index as well.
     let before = store.run(&lower).await.unwrap().unwrap();
     assert!(before.run.pruned_unix_ns.is_some());
-    assert_eq!(store.ingest(&lab.inside("lower"), assess()).await.unwrap().outcome, Outcome::Known);
+    assert_eq!(store.ingest(&lab.inside("lower")).await.unwrap().outcome, Outcome::Known);
     let paths = ["lower", "cited"].map(|name| lab.inside(name)).to_vec();
-    let rebuilt = store.rebuild(paths, assess(), &mut |_| {}).await.unwrap();
+    let rebuilt = store.rebuild(paths, &mut |_| {}).await.unwrap();
     assert_eq!((rebuilt.runs, rebuilt.removed), (2, 5));
     let again = store.run(&lower).await.unwrap().unwrap();
     assert_eq!((again.run.pruned_unix_ns, again.run.latency_ns), (before.run.pruned_unix_ns, before.run.latency_ns));
@@ -95,7 +95,7 @@ pub async fn removing_that_was_interrupted_is_completed(lab: Lab) {
     fs::write(lab.inside("b").join("samples/0.bin"), "x".repeat(1000)).unwrap();
     let again = store.prune(&list[0]).await.unwrap().unwrap();
     assert_eq!(again.files, 1);
-    assert_eq!(store.ingest(&lab.inside("b"), assess()).await.unwrap().digest, list[0].digest);
+    assert_eq!(store.ingest(&lab.inside("b")).await.unwrap().digest, list[0].digest);
     // A file that the archive never had makes it another archive.
     fs::write(lab.inside("b").join("samples/0.bin"), "other").unwrap();
     assert_eq!(store.prune(&list[0]).await.unwrap(), None);

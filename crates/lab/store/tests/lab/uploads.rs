@@ -1,6 +1,6 @@
 //! Archives from a stream that is not trusted, whatever database the store uses.
 
-use crate::promises::{Lab, assess};
+use crate::promises::Lab;
 use archive::manifest::RunState;
 use archive::packed::{PackedFile, PackedLimits, PackedWriter};
 use archive::reader::Run;
@@ -30,7 +30,7 @@ fn sent(lab: &Lab, name: &str, run: &SyntheticRun) -> (String, Vec<u8>) {
 }
 
 async fn receive(store: &Store, digest: &str, source: impl Read + Send + 'static) -> Result<Ingested, StoreError> {
-    store.receive(digest, source, LIMITS, assess()).await
+    store.receive(digest, source, LIMITS).await
 }
 
 /// A stream that nothing may read.
@@ -61,7 +61,7 @@ pub async fn an_archive_from_a_stream_is_there_once_with_its_recorded_files(lab:
         assert!(!kept.join(name).exists(), "{name}: its address says nothing about it");
     }
     assert_eq!(receive(&store, &digest, NotRead).await.unwrap().outcome, Outcome::Known);
-    assert_eq!(store.ingest(&lab.outside("run"), assess()).await.unwrap().outcome, Outcome::Known);
+    assert_eq!(store.ingest(&lab.outside("run")).await.unwrap().outcome, Outcome::Known);
     assert_eq!((store.runs(None, 10).await.unwrap().len(), arriving(&lab)), (1, 0));
     // Without its traces it is still the archive of that address, and no longer what can be sent.
     let (lower, stream) = sent(&lab, "lower", &SyntheticRun::of("pi", "6.1.0", 2));
@@ -177,7 +177,7 @@ pub async fn an_upload_cut_by_a_crash_is_completed_or_removed(lab: Lab) {
     assert!(matches!(ended, Err(StoreError::Refused(Refused::Stream(_)))) && arriving(&lab) == 0);
     // A crash after the archive was in its place, and before its row was: it is not sent again.
     receive(&store, &digest, Cursor::new(stream.clone())).await.unwrap();
-    store.rebuild(Vec::new(), assess(), &mut |_| {}).await.unwrap();
+    store.rebuild(Vec::new(), &mut |_| {}).await.unwrap();
     assert_eq!(store.acknowledged(&digest).await.unwrap(), None);
     assert_eq!(receive(&store, &digest, NotRead).await.unwrap().outcome, Outcome::Added);
     // Crashes while it arrived, one of them more than a day ago.

@@ -1,9 +1,9 @@
 //! The outcome of a step according to its archive.
 
-use crate::archives::judging::judge_run;
 use crate::plans::checked::{CheckedPlan, CheckedStep};
 use crate::plans::problem::StepProblem;
 use crate::plans::round::role_outcome::RoleOutcome;
+use account::{Account, ExplanationSource};
 use archive::manifest::RunState;
 use archive::problem::Remark;
 use archive::reader::Run;
@@ -95,21 +95,21 @@ impl StepOutcome {
             return none;
         }
         match newest(checked, directory).and_then(|path| Run::open(path).ok()) {
-            Some(run) => none.with(plan, checked, &run),
+            Some(run) => none.with(plan, checked, &Account::of(run, ExplanationSource::Stored)),
             None => none,
         }
     }
 
-    fn with(self, plan: &CheckedPlan, checked: &CheckedStep, run: &Run) -> Self {
-        let summary = RunSummary::of(run, &[]);
+    fn with(self, plan: &CheckedPlan, checked: &CheckedStep, account: &Account) -> Self {
+        let (run, summary) = (account.run(), account.summary());
         let stimulus = checked.stimulus.as_ref().map(|role| RoleOutcome::of(plan, role, &run.directory));
-        let own_state = StepState::of(&summary);
+        let own_state = StepState::of(summary);
         let other = stimulus.as_ref().filter(|other| other.state != StepState::Done);
         let state = match (own_state, other) {
             (StepState::Done, Some(other)) => other.state,
             _ => own_state,
         };
-        let judgements = judge_run(run, &[], &checked.limits, plan.confidence, &plan.accepted).judgements;
+        let judgements = account.judge(&checked.limits, plan.confidence, &plan.accepted);
         let problem = match state {
             StepState::Done | StepState::NotRun => None,
             StepState::Stopped => Some(StepProblem::Stopped.to_string()),

@@ -1,13 +1,11 @@
 //! The outcome of the machine that gave the stimuli of a step, according to its archive.
 
 use super::outcome::StepState;
-use crate::archives::judging::judge_run;
 use crate::plans::checked::{CheckedPlan, CheckedRole};
+use account::{Account, ExplanationSource};
 use archive::loss::LossKind;
 use archive::problem::Remark;
-use archive::reader::Run;
 use archive::roles::RunRole;
-use archive::summary::RunSummary;
 use judge::verdict::Judgement;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -44,9 +42,10 @@ impl RoleOutcome {
             max_ns: None,
             judgements: Vec::new(),
         };
-        let Ok(run) = Run::open(archive_of_target.join(role.directory())) else { return none };
-        let summary = RunSummary::of(&run, &[]);
-        let state = StepState::of(&summary);
+        let opened = Account::open(archive_of_target.join(role.directory()), ExplanationSource::Stored);
+        let Ok(account) = opened else { return none };
+        let summary = account.summary();
+        let state = StepState::of(summary);
         let failed = || prefixed(Remark::joined(&summary.invalid_because));
         let lost = summary.losses.iter().filter(|loss| loss.kind == LossKind::Answers).map(|loss| loss.count);
         Self {
@@ -56,8 +55,8 @@ impl RoleOutcome {
             unanswered: lost.fold(0, u64::saturating_add),
             p99_ns: summary.all_cpus.p99,
             max_ns: summary.all_cpus.max,
-            judgements: judge_run(&run, &[], &checked.limits, plan.confidence, &plan.accepted).judgements,
-            archive: Some(run.directory),
+            judgements: account.judge(&checked.limits, plan.confidence, &plan.accepted),
+            archive: Some(account.run().directory.clone()),
             ..none
         }
     }

@@ -1,12 +1,12 @@
 //! The document of `tardy explain --json`. Its format is stable; `explanation_version` counts its changes.
 
+use ::account::Account;
 use archive::causes::RunCauses;
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Mark, Phase};
 use archive::functions::FunctionAccount;
 use archive::problem::Remark;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
-use archive::summary::RunSummary;
 use archive::tracer::LatencyTrace;
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub struct Document<'a> {
     causes: &'a RunCauses,
     /// Traces that a latency tracer of the kernel kept, longest first; the kernel's text is `tracer/<number, four
     /// digits>.txt`.
-    latency_traces: Vec<LatencyTrace>,
+    latency_traces: &'a [LatencyTrace],
     /// What is missing or damaged in the archive.
     gaps: &'a [Remark],
 }
@@ -65,7 +65,8 @@ struct Recording<'a> {
     ns_added: u64,
 }
 
-pub fn of<'a>(run: &'a Run, explanations: &'a [Explanation], causes: &'a RunCauses) -> Document<'a> {
+pub fn of(account: &Account) -> Document<'_> {
+    let (run, explanations) = (account.run(), account.explanations());
     let spike_of = |explanation: &Explanation| run.spikes.iter().find(|spike| spike.number == explanation.spike);
     let mut pairs: Vec<(&Spike, &Explanation)> =
         explanations.iter().filter_map(|explanation| Some((spike_of(explanation)?, explanation))).collect();
@@ -82,8 +83,8 @@ pub fn of<'a>(run: &'a Run, explanations: &'a [Explanation], causes: &'a RunCaus
         archive: run.directory.display().to_string(),
         virtual_time: run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time),
         spikes: pairs.into_iter().map(|(spike, explanation)| entry(run, spike, explanation)).collect(),
-        causes,
-        latency_traces: RunSummary::of(run, &[]).latency_traces,
+        causes: account.causes(),
+        latency_traces: &account.summary().latency_traces,
         gaps: &run.gaps,
     }
 }
@@ -115,6 +116,7 @@ fn entry<'a>(run: &Run, spike: &Spike, explanation: &'a Explanation) -> Entry<'a
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ::account::ExplanationSource;
 
     #[test]
     fn what_the_tracers_of_the_kernel_kept_is_there_longest_first() {
@@ -125,7 +127,8 @@ mod tests {
             ..LatencyTrace::default()
         };
         let run = Run { latency_traces: vec![kept(1, 2000), kept(2, 9000)], ..Run::default() };
-        let document = serde_json::to_value(of(&run, &[], &RunCauses::default())).unwrap();
+        let account = Account::of(run, ExplanationSource::Stored);
+        let document = serde_json::to_value(of(&account)).unwrap();
         let traces = document["latency_traces"].as_array().unwrap();
         let numbers: Vec<_> =
             traces.iter().map(|trace| (trace["number"].as_u64(), trace["latency_ns"].as_i64())).collect();

@@ -1,8 +1,8 @@
 //! The accounts in docs/explanation/gallery.md are those that `tardy explain` prints of cases in the corpus.
 
 use super::account::lay_out;
-use crate::archives::explaining::explain_case;
 use crate::terminal::page::Page;
+use ::account::explain_case;
 use archive::method::SampleWord;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn account(case: &str) -> String {
     let directory = root().join("corpus/explain").join(case);
     let text = fs::read_to_string(directory.join("spike.json")).unwrap_or_else(|error| panic!("{case}: {error}"));
     let trace = fs::read(directory.join("trace.dat")).unwrap();
-    let (spike, explanation) = explain_case(&text, &trace);
+    let (spike, explanation) = explain_case(&text, &trace).expect("it describes a case");
     let mut page = Page::new(false).with_columns(COLUMNS);
     lay_out(&spike, Some(&explanation), SampleWord::default(), None, &mut page);
     page.text().trim().to_owned()

@@ -1,14 +1,13 @@
 //! One step: the measurement of a candidate, and its result.
 
 use super::candidate::{Candidate, Unprepared};
-use crate::archives::judging::judge_run;
 use crate::exit::UsageError;
 use crate::measuring::rounds::versus::{Experiment, Journal, Versus};
 use crate::measuring::rounds::{Measuring, Question, Rounds, measure, now, system_seed};
 use crate::options::limits::LimitArguments;
 use crate::virtual_time::seed_runs::{OpenedRun, all_seed_runs};
+use account::{Account, ExplanationSource};
 use anyhow::anyhow;
-use archive::explanation::Explanation;
 use archive::manifest::RunState;
 use archive::problem::Remark;
 use archive::reader::Run;
@@ -82,9 +81,9 @@ impl Steps<'_> {
             Err(why) => return Ok(Step::untestable(why)),
         };
         let limits = self.limits.of(&run)?;
-        let explanations: [Explanation; 0] = [];
-        let judged = judge_run(&run, &explanations, &limits, self.confidence, &self.limits.accepted_of(&run));
-        let worst = judged.judgements.iter().max_by_key(|judgement| judgement.verdict);
+        let accepted = self.limits.accepted_of(&run);
+        let judgements = Account::of(run, ExplanationSource::Stored).judge(&limits, self.confidence, &accepted);
+        let worst = judgements.iter().max_by_key(|judgement| judgement.verdict);
         Ok(worst.map_or(Step::untestable("no limit was given".into()), |worst| Step {
             verdict: of_verdict(worst.verdict),
             sentence: worst.sentence.clone(),
@@ -112,7 +111,7 @@ impl Steps<'_> {
                 Err(why) => return Ok(Step::untestable(format!("seed {seed}: {why}"))),
             };
             limits = self.limits.of(&run)?;
-            opened.push(OpenedRun::of(&run)?);
+            opened.push(OpenedRun::of(run)?);
             let runs = all_seed_runs(&opened);
             let outcomes: Vec<_> = limits.iter().map(|limit| judge_limit(limit, &runs)).collect();
             if let Some(broken) = outcomes.iter().find(|outcome| !outcome.holds) {

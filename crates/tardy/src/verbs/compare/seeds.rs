@@ -2,7 +2,6 @@
 
 use super::CompareArguments;
 use super::lay_out_differences;
-use crate::archives::judging::COMPARE_VERSION;
 use crate::archives::{RUNS, new_below};
 use crate::exit::{Exit, UsageError};
 use crate::measuring::signals::Signals;
@@ -15,6 +14,7 @@ use crate::virtual_time::laboratory::Laboratory;
 use crate::virtual_time::recording::choice::Wanted;
 use crate::virtual_time::recording::{Recording, record};
 use crate::virtual_time::seed_runs::{OpenedRun, Seeds, archives_of, seed_runs};
+use account::COMPARE_VERSION;
 use anyhow::anyhow;
 use archive::reader::Run;
 use judge::virtual_time::{VirtualComparison, compare};
@@ -63,12 +63,12 @@ fn opened(
     signals: Option<&Signals>,
 ) -> anyhow::Result<Vec<OpenedRun>> {
     let of_one = |run: Run| {
-        let opened = OpenedRun::of(&run)?;
-        let missing = run.recordings.is_empty() && !opened.seed_run().is_idle();
+        let opened = OpenedRun::of(run)?;
+        let missing = opened.run().recordings.is_empty() && !opened.seed_run().is_idle();
         let Some((count, signals)) = arguments.record.zip(signals).filter(|_| missing) else { return Ok(opened) };
         let wanted = Wanted::Worst { count, controls: 0 };
         let recording = Recording { wanted, target: None, silent: arguments.json };
-        OpenedRun::of(&Run::open(record(&run, &recording, command, signals)?)?)
+        OpenedRun::of(Run::open(record(opened.run(), &recording, command, signals)?)?)
     };
     runs.into_iter().map(of_one).collect()
 }

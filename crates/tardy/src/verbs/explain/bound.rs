@@ -2,14 +2,13 @@
 
 mod answer;
 
-use crate::archives::explaining::Delays;
 use crate::exit::UsageError;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
 use crate::terminal::table::{Align, Table};
+use account::{Account, Delays};
 use answer::{Answer, OfCpu};
-use archive::reader::Run;
 use words::figures::latency;
 
 /// Value of `--bound` without values.
@@ -48,13 +47,13 @@ pub fn delays(text: &str) -> Result<Option<Delays>, UsageError> {
 }
 
 /// Prints it.
-pub fn show(run: &Run, delays: Option<Delays>, as_json: bool) -> anyhow::Result<()> {
-    let answer = Answer::of(run, delays, if delays.is_some() { SOUND } else { MISSING });
+pub fn show(account: &Account, delays: Option<Delays>, as_json: bool) -> anyhow::Result<()> {
+    let answer = Answer::of(account, delays, if delays.is_some() { SOUND } else { MISSING });
     if as_json {
         return json::print(&answer);
     }
     let mut page = Page::for_stdout();
-    alarm_of_clock(answer.virtual_time, run.manifest.as_ref().is_some_and(|manifest| manifest.emulated), &mut page);
+    alarm_of_clock(answer.virtual_time, account.summary().emulated, &mut page);
     lay_out(&answer, &mut page);
     Ok(page.print()?)
 }

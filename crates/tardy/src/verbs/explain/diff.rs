@@ -2,11 +2,11 @@
 //! statements are justified.
 
 use crate::archives;
-use crate::archives::judging::{DifferingCauses, differ_causes};
 use crate::exit::{Exit, UsageError};
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
+use account::{Account, DifferingCauses, ExplanationSource, differing};
 use judge::causes::{CauseDifference, CauseInRun, CausesDifference, CountedRun, Rate};
 use std::path::Path;
 use words::figures::{counted, duration, latency};
@@ -16,11 +16,12 @@ pub fn run(a: &Path, b: &Path, json: bool) -> anyhow::Result<Exit> {
     if a.directory.canonicalize().ok().is_some_and(|path| b.directory.canonicalize().ok() == Some(path)) {
         return Err(UsageError("A and B are the same run: there is no difference to look for".into()).into());
     }
-    let differing = differ_causes(&a, &b);
+    let [a, b] = [a, b].map(|run| Account::of(run, ExplanationSource::Traces));
+    let causes = differing(&a, &b);
     if json {
-        json::print(&differing)?;
+        json::print(&causes)?;
     } else {
-        lay_out(&differing, Page::for_stdout()).print()?;
+        lay_out(&causes, Page::for_stdout()).print()?;
     }
     Ok(Exit::Measured)
 }

@@ -2,15 +2,13 @@
 
 use super::source::Source;
 use super::{ExportArguments, Format};
-use crate::archives::explaining::explain_run;
-use crate::archives::judging::judge_run;
 use crate::exit::UsageError;
 use crate::terminal::json;
+use account::Account;
 use anyhow::Context;
 use archive::damage::Damage;
 use archive::manifest::RunState;
 use archive::problem::{ProblemKind, Remark};
-use archive::reader::Run;
 use archive::summary::RunSummary;
 use interchange::results::kcidb::{self, Submission};
 use interchange::results::prometheus::{self, Measured};
@@ -42,10 +40,11 @@ pub fn takes_several(format: Format) -> bool {
 }
 
 /// Every sample of a run.
-pub fn samples(run: &Run) -> anyhow::Result<Vec<u8>> {
+pub fn samples(account: &Account) -> anyhow::Result<Vec<u8>> {
+    let run = account.run();
     #[cfg(feature = "parquet")]
     {
-        let results = RunResults::of(RunSummary::of(run, &[]), run.planned.as_ref(), Vec::new());
+        let results = RunResults::of(account.summary().clone(), run.planned.as_ref(), Vec::new());
         Ok(interchange::exports::samples_parquet::samples(run, &results.circumstances(), Vec::new())?)
     }
     #[cfg(not(feature = "parquet"))]
@@ -61,19 +60,19 @@ pub fn of(sources: &[Source], format: Format, arguments: &ExportArguments) -> an
     for source in sources {
         let first = results.len();
         match source {
-            Source::Run(run) => results.push(judged(run, ended(RunSummary::of(run, &[])), arguments)?),
+            Source::Run(account) => results.push(judged(account, ended(account.summary().clone()), arguments)?),
             Source::Round { steps, .. } => {
                 for step in steps {
-                    results.push(judged(&step.run, step.summary.clone(), arguments)?);
+                    results.push(judged(&step.account, step.summary.clone(), arguments)?);
                 }
-                let plan = steps.first().and_then(|step| step.run.planned.as_ref());
+                let plan = steps.first().and_then(|step| step.account.run().planned.as_ref());
                 gather(&mut results[first..], plan.map_or("", |planned| &planned.plan), &suites);
                 suites.extend(results.get(first).map(|step| step.suite.clone()));
             }
         }
     }
     make_names_distinct(&mut results);
-    let runs = || sources.iter().flat_map(Source::runs);
+    let runs = || sources.iter().flat_map(Source::accounts).map(Account::run);
     let (name, text) = match format {
         Format::Junit => ("junit.xml", junit::document(&results)),
         Format::Tap => ("results.tap", tap::document(&results, Dialect::Tap13)),
@@ -114,13 +113,13 @@ fn ended(mut summary: RunSummary) -> RunSummary {
 }
 
 /// A run, judged and explained. `summary` says whether it may be used.
-fn judged(run: &Run, summary: RunSummary, arguments: &ExportArguments) -> anyhow::Result<RunResults> {
-    let explanations = explain_run(run, &mut |_, _| {});
+fn judged(account: &Account, summary: RunSummary, arguments: &ExportArguments) -> anyhow::Result<RunResults> {
+    let run = account.run();
     let limits = arguments.limits.of(run)?;
     let (confidence, accepted) = (arguments.limits.confidence_of(run), arguments.limits.accepted_of(run));
-    let judgements = judge_run(run, &explanations, &limits, confidence, &accepted).judgements;
+    let judgements = account.judge(&limits, confidence, &accepted);
     let RunSummary { id, target, valid, invalid_because, .. } = summary;
-    let summary = RunSummary { id, target, valid, invalid_because, ..RunSummary::of(run, &explanations) };
+    let summary = RunSummary { id, target, valid, invalid_because, ..account.explained_summary() };
     Ok(RunResults::of(summary, run.planned.as_ref(), judgements))
 }
 

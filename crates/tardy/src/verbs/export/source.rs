@@ -2,12 +2,12 @@
 
 use crate::archives::{find, open};
 use crate::plans::round::{ArchivedStep, archived, is_round};
-use archive::reader::Run;
+use account::{Account, ExplanationSource};
 use std::path::{Path, PathBuf};
 
 /// What one RUN refers to.
 pub enum Source {
-    Run(Box<Run>),
+    Run(Box<Account>),
     Round { directory: PathBuf, steps: Vec<ArchivedStep> },
 }
 
@@ -18,22 +18,22 @@ impl Source {
         let directory = find(name)?;
         match is_round(&directory) {
             true => Ok(Self::Round { steps: archived(&directory)?, directory }),
-            false => Ok(Self::Run(Box::new(open(&directory)?))),
+            false => Ok(Self::Run(Box::new(Account::of(open(&directory)?, ExplanationSource::Traces)))),
         }
     }
 
     /// Its directory, the default location of the document.
     pub fn directory(&self) -> &Path {
         match self {
-            Self::Run(run) => &run.directory,
+            Self::Run(account) => &account.run().directory,
             Self::Round { directory, .. } => directory,
         }
     }
 
-    pub fn runs(&self) -> Box<dyn Iterator<Item = &Run> + '_> {
+    pub fn accounts(&self) -> Box<dyn Iterator<Item = &Account> + '_> {
         match self {
-            Self::Run(run) => Box::new(std::iter::once(run.as_ref())),
-            Self::Round { steps, .. } => Box::new(steps.iter().map(|step| &step.run)),
+            Self::Run(account) => Box::new(std::iter::once(account.as_ref())),
+            Self::Round { steps, .. } => Box::new(steps.iter().map(|step| &step.account)),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The second way to record: the run is repeated with the kernel's own tracer, which costs time in the guest. The cost
 //! is reported to the nanosecond.
 
-use crate::archives::explaining::explain_run;
 use crate::exit::{Exit, in_words};
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
@@ -10,6 +9,7 @@ use crate::terminal::summary::{alarm_of_clock, quoted};
 use crate::virtual_time::laboratory::{Laboratory, Trajectory};
 use crate::virtual_time::recording::again::Again;
 use crate::virtual_time::recording::{Recording, choice};
+use account::{Account, ExplanationSource};
 use anyhow::anyhow;
 use archive::reader::Run;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
@@ -47,7 +47,9 @@ pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Si
     let settings = with_tracer(&again.settings);
     let laboratory = Laboratory { target: &again.target, meter: &meter, signals, command, quiet: recording.silent };
     let second = laboratory.run_on(&mut again.target(&meter)?, &settings, beside(&run.directory))?;
-    second.save_explanations(&explain_run(&second, &mut |_, _| ()))?;
+    let second = Account::of(second, ExplanationSource::Traces);
+    second.save_explanations()?;
+    let second = second.into_run();
     let samples = |run: &Run| -> anyhow::Result<Vec<(i64, i64)>> {
         Ok(Trajectory::of(run)?.samples().map(|sample| (sample.due_ns, sample.latency_ns)).collect())
     };

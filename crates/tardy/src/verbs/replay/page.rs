@@ -1,6 +1,6 @@
 //! The state of a stopped machine, as text and as JSON.
 
-use crate::archives::explaining::StopPoint;
+use account::StopPoint;
 use archive::spike::Spike;
 use machines::qemu::virtual_time::Registers;
 use serde::Serialize;

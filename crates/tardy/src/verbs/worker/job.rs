@@ -1,7 +1,6 @@
 //! One job: measures in a process of its own, renews the lease meanwhile, and adds the archives to the index.
 
 use crate::archives::all_below;
-use crate::lab::assessing::assessing;
 use crate::lab::child::Measurement;
 use crate::measuring::signals::Signals;
 use crate::plans::round::is_round;
@@ -179,7 +178,7 @@ fn words(working: &Working, claim: &Claim, directory: &Path) -> anyhow::Result<V
 async fn ended(working: &Working, directory: &Path, code: Option<i32>) -> Result<Ended, StoreError> {
     let mut runs = Vec::new();
     for archive in all_below(directory) {
-        match working.store.ingest(&archive, assessing()).await {
+        match working.store.ingest(&archive).await {
             Ok(ingested) => runs.push(ingested.digest),
             Err(error @ StoreError::Database(_)) => return Err(error),
             Err(error) => complain!("tardy: {}", printable(&error.to_string())),

@@ -1,16 +1,12 @@
 //! The runs of an experiment: each variant with its settings, explained, and the result of the complete rounds.
 
 use super::question::{Journal, Versus};
-use crate::archives::explaining::explain_run;
 use crate::exit::UsageError;
 use crate::measuring::machine::find;
 use crate::measuring::rounds::{Attempt, Measurable, RoundsState, RunResult, StoredSeries};
+use account::{Account, ExplanationSource};
 use archive::problem::Remark;
-use archive::reader::Run;
-use archive::summary::RunSummary;
-use judge::experiment::{
-    ExperimentResult, Outcome, PairedRound, Stopping, VariantFigures, experiment, variant_figures,
-};
+use judge::experiment::{ExperimentResult, Outcome, PairedRound, Stopping, VariantFigures, experiment};
 use machines::KnownTarget;
 use std::process::{Command, Stdio};
 
@@ -36,14 +32,15 @@ impl Measurable for Versus {
         }
         let target = variant.target_after_command(target)?;
         let run = series.measuring.run(&target, variant.settings.clone(), &series.directory.join(archive))?;
-        let summary = RunSummary::of(&run, &[]);
+        let account = Account::of(run, ExplanationSource::Traces);
+        let summary = account.summary();
         journal.emulated |= summary.emulated;
         journal.virtual_time |= summary.virtual_time;
         if !summary.valid {
             return Ok(Err(Remark::joined(&summary.invalid_because)));
         }
         if !series.measuring.stopped() {
-            run.save_explanations(&explain_run(&run, &mut |_, _| {}))?;
+            account.save_explanations()?;
         }
         Ok(Ok(()))
     }
@@ -58,8 +55,8 @@ impl Measurable for Versus {
     fn answer(series: &Experiment) -> Option<ExperimentResult> {
         let figures = |attempt: &Attempt, variant: &str| -> Option<VariantFigures> {
             let run = attempt.runs.iter().find(|run| run.variant == variant)?;
-            let run = Run::open(series.directory.join(&run.archive)).ok()?;
-            variant_figures(&run, &run.explanations().unwrap_or_default())
+            let archive = series.directory.join(&run.archive);
+            Account::open(archive, ExplanationSource::Stored).ok()?.variant_figures()
         };
         let round = |attempt: &Attempt| Some(PairedRound { a: figures(attempt, "a")?, b: figures(attempt, "b")? });
         let Journal { rounds, question, confidence, .. } = &series.journal;

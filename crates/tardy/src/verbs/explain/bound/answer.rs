@@ -1,7 +1,6 @@
 //! The answer of `tardy explain --bound`, for text and JSON. Its format is stable; `bound_version` counts its changes.
 
-use crate::archives::explaining::{Delays, Interference, bound_ns, interference_of};
-use archive::reader::Run;
+use account::{Account, Delays, Interference, bound_ns};
 use serde::Serialize;
 
 const BOUND_VERSION: u32 = 1;
@@ -58,7 +57,8 @@ pub struct Within {
 }
 
 impl Answer {
-    pub fn of(run: &Run, delays: Option<Delays>, note: &'static str) -> Self {
+    pub fn of(account: &Account, delays: Option<Delays>, note: &'static str) -> Self {
+        let run = account.run();
         let of_cpu = |(cpu, interference): (u32, Interference)| OfCpu::of(cpu, &interference, delays.as_ref());
         Self {
             bound_version: BOUND_VERSION,
@@ -66,7 +66,7 @@ impl Answer {
             virtual_time: run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time),
             preempt_rt: run.environment.as_ref().and_then(|environment| environment.preempt_rt),
             delays: delays.map(Given::of),
-            cpus: interference_of(run).into_iter().map(of_cpu).collect(),
+            cpus: account.interference().into_iter().map(of_cpu).collect(),
             note,
         }
     }

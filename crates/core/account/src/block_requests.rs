@@ -1,4 +1,4 @@
-//! Where the time of the block requests of an archive went: reads what `storage` needs from the disk.
+//! Where the time of the block requests of a run went: reads what `storage` needs from the disk.
 
 use archive::reader::Run;
 use archive::samples_file;
@@ -7,7 +7,7 @@ use archive::summary::RunSummary;
 use storage::{CpuPages, Samples};
 
 /// `None`: the run recorded no requests.
-pub fn account_of(run: &Run) -> Option<StorageAccount> {
+pub fn block_requests(run: &Run, summary: &RunSummary) -> Option<StorageAccount> {
     let settings = run.manifest.as_ref()?.settings.as_ref()?;
     if !settings.records_requests() {
         return None;
@@ -16,7 +16,6 @@ pub fn account_of(run: &Run) -> Option<StorageAccount> {
     let pages = pages(&run.directory, &description).unwrap_or_default();
     let cpus: Vec<CpuPages<'_>> = pages.iter().map(|(cpu, pages)| CpuPages { cpu: *cpu, pages }).collect();
     if !description.fio_threads.is_empty() {
-        let summary = RunSummary::of(run, &[]);
         let from_ns = summary.measure_start_ns?;
         let until_ns = from_ns.saturating_add(summary.measured_ns.unwrap_or(i64::MAX));
         let account = storage::account_of_bios(&description, &cpus, (from_ns, until_ns));

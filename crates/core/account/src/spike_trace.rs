@@ -1,7 +1,7 @@
 //! The trace of a spike on the disk: a small one is read at once, a large one only where it is needed.
 
-use super::{ReadAt, Source};
 use archive::reader::{OpenError, Run};
+use explain::{ReadAt, Source};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;

@@ -1,0 +1,23 @@
+//! One account of a run, for everything that shows, judges or indexes an archive.
+//!
+//! [`Account`] opens an archive and answers what follows from it: figures, explanations, causes, verdicts, the data of a
+//! report. Each answer is computed when it is first asked for, and kept. `account` defines it, `explaining` reads what `explain`
+//! needs from the disk, one trace at a time, `judging` passes runs to `judge`, `planned` reads the limits that a plan named, and
+//! `block_requests` has `storage` divide the time of block requests.
+//!
+//! It reads archives and nothing else, writes only explanations beside a run, and prints nothing.
+
+mod account;
+mod block_requests;
+mod explaining;
+mod judging;
+pub mod planned;
+mod spike_trace;
+
+pub use account::{Account, ExplanationSource};
+pub use explain::Stretch;
+pub use explain::flight::{FlightArchiver, StopPoint};
+pub use explain::scheduling_bound::{Delays, Interference, bound_ns};
+pub use explaining::{explain_arrived, explain_case, explain_one, stop_point};
+pub use judging::{COMPARE_VERSION, ComparedRuns, DifferingCauses, JUDGE_VERSION, JudgedRun, compared, differing};
+pub use spike_trace::SpikeTrace;
