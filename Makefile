@@ -166,11 +166,16 @@ docs-virtual: build ## measure four preemption models in virtual time, write doc
 deps: ## install what the other targets need (Debian packages, the musl target, npm packages)
 	packaging/install-dependencies
 
+# Modules that a macro declares, which cargo fmt does not see.
+CULPRITS := crates/core/explain/src/recognise/culprits/*.rs crates/core/words/src/culprits/*.rs
+
 fmt: ## format the Rust code
 	cargo fmt --all
+	rustfmt --edition 2024 $(CULPRITS)
 
 lint: $(UI) $(TOOLS) ## formatting, clippy, licences and duplicates of packages, crates of the Yocto recipes, words, types
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check $(CULPRITS)
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
 	packaging/meta-tardy/update-crates --check

@@ -2,6 +2,11 @@
 // TARDY_WRITE_TYPES=1 cargo test -p archive --features typescript --test typescript
 
 /**
+ * A demand of the kernel that a task yields.
+ */
+export type AskedToYield = "asked" | "with_preemption_disabled";
+
+/**
  * Record what the watched threads ask of the kernel.
  */
 export type AuditSettings = { 
@@ -21,6 +26,24 @@ stacks: boolean,
  * The program records its own calls in this memory, a file on the target; the trace leaves them out.
  */
 interception: string | null, };
+
+/**
+ * An ordinary task that kept the CPU.
+ */
+export type BlockingTask = { who: Holders, asked?: AskedToYield | null, why: WhyBlocking, 
+/**
+ * The thread had the CPU when its sample began: no wake-up is part of it.
+ */
+without_wake_up: boolean, };
+
+/**
+ * A task to which a waiter lent its priority.
+ */
+export type Boosted = { who: Holders, tid: number, 
+/**
+ * The thread that waits for it; `None` if unknown.
+ */
+lender?: TaskName | null, lent_priority: KernelPriority, priority_by_itself: KernelPriority, thread_priority?: KernelPriority | null, };
 
 /**
  * A thread that reads the clock while it has its CPU.
@@ -57,6 +80,11 @@ export type Code = string;
  * How sure a finding is.
  */
 export type Confidence = "hint" | "likely" | "certain";
+
+/**
+ * The kernel wrote to a console.
+ */
+export type Console = { "named": NamedHolders } | { "at_once": { who: Holders, delayed_timer: boolean, } };
 
 /**
  * One text to count.
@@ -123,6 +151,11 @@ missed: number | null, over_limit: number, clock_anomalies: number, records_drop
  * Description of the series, for a watched thread.
  */
 watched?: WatchedSeries | null, };
+
+/**
+ * What can be to blame for a late sample.
+ */
+export type Culprit = string;
 
 /**
  * Effective settings of the whole measurement.
@@ -201,6 +234,40 @@ debug_options: Array<string>,
 rt_tasks: Array<RtTask>, load_average: string | null, };
 
 /**
+ * One piece of evidence that any culprit can have; what only one culprit has is part of its facts. Instants are relative
+ * to due.
+ */
+export type Evidence = { "event": TraceEvent } | { "steal_time": { ns: number, } } | { "deferral": { 
+/**
+ * Entry of that interrupt.
+ */
+entered_ns: number, 
+/**
+ * Time for which it executed timers.
+ */
+executed_ns: number, 
+/**
+ * Time from its end to the next.
+ */
+deferred_ns: number, } } | { "inferred": { thread: TaskName, start_ns: number, end_ns: number, from: InferredFrom, } } | { "function": FunctionTime } | { "masked": { masking: Masking, ns: number, 
+/**
+ * From and to the records that show the opposite.
+ */
+ns_max: number, first: KernelName, last: KernelName, } } | { "lock": { ns: number, 
+/**
+ * Function that took it ...
+ */
+taker: KernelName, 
+/**
+ * ... by calling this one.
+ */
+by: KernelName, } } | { "ordinary": { usual_ns: number, 
+/**
+ * Number of them in which it took about as long.
+ */
+as_long: number, controls: number, } };
+
+/**
  * The account of one spike. `phases` sum to `latency_ns` to the nanosecond.
  */
 export type Explanation = { spike: number, latency_ns: number, 
@@ -239,13 +306,23 @@ caveats: Array<Remark>, };
 export type ExplanationStatus = "explained" | "not_explained" | "no_trace";
 
 /**
- * A culprit that explains a part of a ledger.
+ * What is known of a culprit in one spike.
+ */
+export type Facts = { "thread-stopped": Stated } | { "thread-frozen": Stated } | { "clock-step": Stated } | { "priority-inversion": Stated } | { "priority-changed": Stated } | { "page-fault": Stated } | { "waiting": Stated } | { "timer-slack": Stated } | { "late-arm": LateArm } | { "own-tool": Stated } | { "another-run": NamedHolders } | { "silence": Stated } | { "cfs-quota": Stated } | { "rt-throttling": Stated } | { "fair-server": Stated } | { "nmi": HeldBy } | { "irq-storm": InterruptStorm } | { "tlb-shootdown": NamedHolders } | { "text-patching": NamedHolders } | { "cache-flush": NamedHolders } | { "membarrier": NamedHolders } | { "rcu": NamedHolders } | { "irq-work": NamedHolders } | { "reschedule-ipi": NamedHolders } | { "thermal": NamedHolders } | { "network": NamedHolders } | { "usb": NamedHolders } | { "storage": NamedHolders } | { "slow-bus": NamedHolders } | { "graphics": NamedHolders } | { "acpi": NamedHolders } | { "efi-runtime": NamedHolders } | { "firmware-call": NamedHolders } | { "tick": Tick } | { "watchdog": LockupWatchdog } | { "clocksource-watchdog": NamedHolders } | { "timers": OtherTimers } | { "previous-irq": ForeignInterrupts } | { "smt": Stated } | { "memory-contention": Stated } | { "timer-interrupt": SlowTimerInterrupt } | { "softirq": SoftirqWork } | { "stop-machine": StoppedCpu } | { "threaded-irq": MoreUrgent } | { "cpu-frequency": NamedHolders } | { "boosted-task": Boosted } | { "other-rt-task": MoreUrgent } | { "migration": Stated } | { "idle-exit": IdleExit } | { "steal": Stated } | { "printk": Console } | { "irqs-off": Stated } | { "slab-shrink": NamedHolders } | { "reclaim": NamedHolders } | { "compaction": NamedHolders } | { "ksm": NamedHolders } | { "numa-balancing": NamedHolders } | { "vmstat": NamedHolders } | { "memcg-drain": NamedHolders } | { "module-load": NamedHolders } | { "cpu-hotplug": NamedHolders } | { "workqueue": Worker } | { "blocking-task": BlockingTask } | { "own-work": Stated } | { "slow-return": SlowReturn };
+
+/**
+ * A file system with a known event for writing out a file.
+ */
+export type FileSystem = "ext4" | "xfs" | "btrfs" | "f2fs";
+
+/**
+ * A culprit that explains a part of a ledger: facts, and until every reader uses them their words.
  */
 export type Finding = { 
 /**
  * Stable identifier, `blocking-task`.
  */
-culprit: string, 
+culprit: Culprit, 
 /**
  * One sentence that names the culprit and its share.
  */
@@ -254,6 +331,14 @@ sentence: string, confidence: Confidence,
  * The part of the ledger that it explains, in ns.
  */
 ns: number, 
+/**
+ * `None` in archives of older versions, and if a newer version wrote facts that this one does not know.
+ */
+facts?: Facts | null, 
+/**
+ * Records of the trace and figures that show it.
+ */
+evidence_facts?: Array<Evidence>, 
 /**
  * Lines of the trace and figures that show it.
  */
@@ -281,6 +366,20 @@ samples_identical: number,
 sha256: string, };
 
 /**
+ * Interrupts other than the one that caused the wake-up.
+ */
+export type ForeignInterrupts = { who: Holders, 
+/**
+ * Number of the first that a device raised.
+ */
+irq?: number | null, };
+
+/**
+ * Text that a user, a program, a driver or a target chose.
+ */
+export type ForeignText = string;
+
+/**
  * Where the owners of a ledger spent their time, and how long the late CPU had interrupts or preemption disabled.
  */
 export type FunctionAccount = { 
@@ -300,6 +399,34 @@ preempt_off: MaskedStretch | null,
  * The lock that was held longest while the wake-up was late; known only with calls and returns.
  */
 lock?: HeldLock | null, };
+
+/**
+ * The function in which time was spent.
+ */
+export type FunctionTime = { 
+/**
+ * Time in the first function of the chain, including the functions that it called; `None` if only a stack trace
+ * shows it.
+ */
+ns: number | null, 
+/**
+ * Innermost first; never empty. [`crate::functions::USER_SPACE`] is no function.
+ */
+chain: Array<KernelName>, source: ChainSource, 
+/**
+ * Nothing was recorded meanwhile: the time was spent there, or where no function is traced.
+ */
+last_entered: boolean, };
+
+/**
+ * Content of a record, with the names of its numbers.
+ */
+export type Happened = { "switch": { from: TaskName, from_priority: KernelPriority, left: LeftAs, to: TaskName, to_priority: KernelPriority, } } | { "waking": { task: TaskName, on_cpu: number, } } | { "wakeup": { task: TaskName, on_cpu: number, } } | { "migrate": { task: TaskName, from_cpu: number, to_cpu: number, } } | { "priority_lent": { task: TaskName, old_priority: KernelPriority, new_priority: KernelPriority, } } | { "signal": { signal: number, task: TaskName, } } | { "freeze": { frozen: boolean, group: ForeignText, } } | { "runtime": { task: TaskName, ran_ns: number, } } | { "file_sync": { file_system: FileSystem, device: number, } } | { "irq_entry": Interrupt } | { "irq_exit": Interrupt } | { "vector_entry": Vector } | { "vector_exit": Vector } | { "softirq_entry": number } | { "softirq_exit": number } | { "softirq_raise": number } | { "hrtimer_start": { function: KernelName, expires_ns: number, } } | { "hrtimer_cancel": { timer: number, } } | { "hrtimer_expire_entry": { function: KernelName, } } | "hrtimer_expire_exit" | { "timer_expire_entry": { function: KernelName, } } | "timer_expire_exit" | { "work_start": { function: KernelName, } } | "work_end" | { "csd_entry": { function: KernelName, } } | "csd_exit" | { "idle_entry": { state: number, } } | "idle_exit" | { "frequency": { khz: number, cpu: number, } } | { "nmi": { handler: KernelName, took_ns: number, } } | { "page_fault": { user: boolean, address: number, } } | { "page_allocated": { movable: boolean, } } | { "memory_counted": { own: boolean, } } | { "function": { function: KernelName, caller: KernelName, } } | { "graph_entry": { function: KernelName, depth: number, } } | { "graph_exit": { function: KernelName, depth: number, } } | { "stack": ForeignText } | { "message": ForeignText } | { "marker": ForeignText } | { "other": ForeignText | null };
+
+/**
+ * Something had the CPU; more is not known.
+ */
+export type HeldBy = { who: Holders, };
 
 /**
  * One owner, and the function in which it spent most of its time.
@@ -364,6 +491,45 @@ late_ns: number, };
 export type HistogramBar = { low_ns: number, high_ns: number, count: number, };
 
 /**
+ * The innermost context of a CPU, with the function that it executed where the trace shows one.
+ */
+export type Holder = "untraced" | { "nmi": { function?: KernelName | null, } } | { "vector": { vector: Vector, function?: KernelName | null, } } | { "irq": { irq: Interrupt, function?: KernelName | null, } } | { "softirq": { 
+/**
+ * Number of the softirq.
+ */
+softirq: number, 
+/**
+ * Thread in which it ran; `None` in idle.
+ */
+on?: TaskName | null, function?: KernelName | null, } } | { "task": { task: TaskName, function?: KernelName | null, } } | { "idle": { 
+/**
+ * `None` if the idle task ran without being in a sleep state.
+ */
+state?: number | null, } };
+
+/**
+ * The largest of several holders, and the number of the others.
+ */
+export type Holders = { largest: Holder, others?: number, };
+
+/**
+ * A CPU that took long to leave an idle state.
+ */
+export type IdleExit = { cpu: number, state?: number | null, 
+/**
+ * The hypervisor to which an idle CPU returns.
+ */
+host?: ForeignText | null, 
+/**
+ * The record of the interrupt shows that the CPU had halted.
+ */
+halted: boolean, 
+/**
+ * The function in which it halted.
+ */
+halted_in?: KernelName | null, };
+
+/**
  * Origin of a run that another tool measured, and what that tool did not record.
  */
 export type ImportedFrom = { 
@@ -397,9 +563,58 @@ lost: Array<Remark>,
 stated: Array<string>, };
 
 /**
+ * Why a stretch is assigned to a thread.
+ */
+export type InferredFrom = "idle_gave_way" | "preemption_disabled" | "own_was_seen";
+
+/**
+ * An interrupt line and what the kernel calls it.
+ */
+export type Interrupt = { number: number, 
+/**
+ * Its devices; a driver or a user chooses the name.
+ */
+name?: ForeignText | null, };
+
+/**
+ * Many interrupts of one kind.
+ */
+export type InterruptStorm = { "profiler": { cpu: number, 
+/**
+ * The function of its timer.
+ */
+timer: KernelName, samples: number, per_second: number, 
+/**
+ * How often it changed the events of the CPU.
+ */
+changes: number, 
+/**
+ * The kernel deferred the next timer interrupt because of them.
+ */
+deferred: boolean, } } | { "line": { who: Holder, entries: number, per_second: number, 
+/**
+ * Number of a device's interrupt.
+ */
+irq?: number | null, 
+/**
+ * The function that most of them execute for a timer.
+ */
+timer?: TimerInStorm | null, } };
+
+/**
  * What a late timer interrupt broke into.
  */
 export type Interrupted = "user_space" | { "kernel": { function: string | null, code_before: string, } };
+
+/**
+ * A symbol of the kernel, or its address where the trace has no symbol.
+ */
+export type KernelName = string;
+
+/**
+ * A priority in the kernel's scale: below 100 is real-time, below 0 a deadline, lower is more urgent.
+ */
+export type KernelPriority = number;
 
 /**
  * A value that the kernel measured.
@@ -437,6 +652,19 @@ export type Lane = { cpu: number,
  * Ascending, without overlap.
  */
 segments: Array<Segment>, };
+
+/**
+ * The thread set its timer after it was due.
+ */
+export type LateArm = { 
+/**
+ * When the thread saw its previous sample, relative to due.
+ */
+previous_seen_ns?: number | null, 
+/**
+ * What had the CPU for most of it; `None` if the trace does not show that.
+ */
+meanwhile?: Holder | null, interval_ns: number, };
 
 /**
  * A timer interrupt that came late, as the kernel of a guest with a steal clock recorded it.
@@ -496,6 +724,11 @@ copied_ns: number,
 cut: boolean, };
 
 /**
+ * The state in which a thread left the CPU.
+ */
+export type LeftAs = "runnable" | "stopped" | "blocked" | "asleep" | "gone";
+
+/**
  * State of a load.
  */
 export type LoadReport = { name: string, 
@@ -517,6 +750,8 @@ export type LoadRequest = { "builtin": { name: string, workers: number, } } | { 
  * An argument of a program: `key=value`; a flag has no value, and the first word may have no key.
  */
 export type LoadWord = { key: string, value: string, };
+
+export type LockupWatchdog = "stop" | "timer";
 
 /**
  * A number of lost records.
@@ -575,6 +810,11 @@ first: string,
 last: string, };
 
 /**
+ * What was disabled.
+ */
+export type Masking = "interrupts" | "preemption";
+
+/**
  * The path through the kernel that a sample measures. Figures of two methods do not compare.
  */
 export type Method = "timer" | "semaphore" | "mutex" | "signal" | "message-queue" | "inversion" | "migrate" | "deadline" | "noise" | "hardware" | "map" | "rtc" | "hpet" | "uio" | "udp" | "serial" | "ethernet" | "gpio" | "parallel" | "storage" | "audio";
@@ -591,6 +831,45 @@ options: { [key in string]: string },
  * The threads of `map` that the host read from the file of its option `file`.
  */
 threads?: Array<BusyThread>, };
+
+/**
+ * A task of at least the priority of the thread.
+ */
+export type MoreUrgent = { who: Holders, 
+/**
+ * Of the longest stretch.
+ */
+tid: number, priority?: KernelPriority | null, thread_priority?: KernelPriority | null, };
+
+/**
+ * What had the CPU under a name that belongs to the culprit.
+ */
+export type NamedHolders = { who: Holders, 
+/**
+ * A thread kept the CPU; otherwise interrupts ran first.
+ */
+is_thread: boolean, 
+/**
+ * The kernel asked it to yield while it had preemption disabled.
+ */
+asked_in_vain: boolean, };
+
+/**
+ * Other timers expired in the same interrupt.
+ */
+export type OtherTimers = { 
+/**
+ * The function that took longest; `None` if the trace names none.
+ */
+function?: KernelName | null, 
+/**
+ * Number of further functions.
+ */
+others: number, 
+/**
+ * They took so long that the kernel deferred the next timer interrupt.
+ */
+deferred: boolean, };
 
 /**
  * What occupied the CPU, and for how long.
@@ -900,6 +1179,20 @@ path: string, value: string, };
 export type Severity = "notice" | "degraded" | "invalid";
 
 /**
+ * The thread had the CPU and read the clock late.
+ */
+export type SlowReturn = "in_virtual_time" | { "unknown": { clocksource?: ForeignText | null, } };
+
+/**
+ * The interrupt that brought the wake-up was slow itself.
+ */
+export type SlowTimerInterrupt = { 
+/**
+ * The hypervisor to which setting a timer exits.
+ */
+host?: ForeignText | null, };
+
+/**
  * The snapshot of one spike.
  */
 export type Snapshot = { mode: SnapshotMode, 
@@ -932,6 +1225,12 @@ put_aside_ns?: number | null, };
  * How the trace around a spike is kept.
  */
 export type SnapshotMode = "auto" | "trigger" | "onmax" | "flip" | "off";
+
+export type SoftirqWork = { who: Holders, 
+/**
+ * Number of the softirq that took longest.
+ */
+softirq?: number | null, preempt_rt: boolean, };
 
 /**
  * The largest spike in the [`BESIDE_NS`] before a line, of threads with a real-time policy if they had any: an ordinary
@@ -984,6 +1283,66 @@ watched?: WatchedKind | null,
  * Late timer interrupts until it was seen, those shortly before it was due included, in order of time.
  */
 late_interrupts?: Array<LateInterrupt>, };
+
+/**
+ * The texts of a finding.
+ */
+export type Stated = { sentence: string, evidence: Array<string>, confirm: string, fix: string, };
+
+/**
+ * A thread that stops CPUs.
+ */
+export type StoppedCpu = { who: Holders, 
+/**
+ * Further CPUs that were stopped meanwhile.
+ */
+also_on: Array<number>, };
+
+/**
+ * A thread.
+ */
+export type TaskName = { 
+/**
+ * From [`Self::NAMELESS_TIDS`] on it only tells threads apart whose record has no thread ids.
+ */
+tid: number, 
+/**
+ * Empty if unknown.
+ */
+comm?: string, };
+
+export type Tick = { 
+/**
+ * CPUs on which the kernel may stop the tick.
+ */
+nohz_full?: ForeignText | null, 
+/**
+ * The hypervisor that must have had a part of a tick that is too long.
+ */
+host?: ForeignText | null, };
+
+export type TimerInStorm = { function: KernelName, times: number, };
+
+/**
+ * One record of one CPU.
+ */
+export type TraceEvent = { 
+/**
+ * Relative to due.
+ */
+at_ns: number, cpu: number, 
+/**
+ * Bits of [`flag`].
+ */
+flags: number, 
+/**
+ * Preemption-disable depth.
+ */
+depth: number, 
+/**
+ * Thread that was running; 0 is idle.
+ */
+thread: TaskName, what: Happened, };
 
 /**
  * The tracing part of [`RunSettings`].
@@ -1087,6 +1446,11 @@ threshold_ns: number,
 stack: boolean, };
 
 /**
+ * The interrupt vectors of x86 with their own events, and the inter-processor interrupts of other machines.
+ */
+export type Vector = "local_timer" | "reschedule" | "call_function" | "call_function_single" | "irq_work" | "thermal_apic" | "threshold_apic" | "deferred_error_apic" | "error_apic" | "spurious_apic" | "platform_ipi" | "ipi" | "unnamed";
+
+/**
  * Duration of a whole run in virtual time, including the guest's boot.
  */
 export type VirtualSpeed = { 
@@ -1165,3 +1529,17 @@ page_faults: PageFaults | null,
  * The thread ended while it was watched.
  */
 ended: boolean, };
+
+/**
+ * Why a task was not preempted.
+ */
+export type WhyBlocking = { "no_priority": { tid: number, } } | "chosen_again" | "not_asked" | "no_tick" | "not_in_kernel" | { "kernel_not_preemptible": { model: ForeignText, } } | { "section": { preempt_rt: boolean, } };
+
+/**
+ * A worker of the kernel's work queues.
+ */
+export type Worker = { named: NamedHolders, 
+/**
+ * It runs on this CPU alone, whatever the mask of work queues.
+ */
+is_bound: boolean, is_function_known: boolean, };

@@ -1,5 +1,7 @@
 //! The account of one spike: ledger, culprits, evidence, and the picture of what ran on the CPUs.
 
+use crate::culprit::{Culprit, Facts, all_known, if_known};
+use crate::evidence::Evidence;
 use crate::functions::FunctionAccount;
 use crate::problem::Remark;
 use crate::recorded::FlightRecording;
@@ -116,24 +118,47 @@ pub enum Confidence {
     Certain,
 }
 
-/// A culprit that explains a part of a ledger.
+/// A culprit that explains a part of a ledger: facts, and until every reader uses them their words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Stable identifier, `blocking-task`.
-    pub culprit: String,
+    pub culprit: Culprit,
     /// One sentence that names the culprit and its share.
     pub sentence: String,
     pub confidence: Confidence,
     /// The part of the ledger that it explains, in ns.
     pub ns: i64,
+    /// `None` in archives of older versions, and if a newer version wrote facts that this one does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "if_known")]
+    pub facts: Option<Facts>,
+    /// Records of the trace and figures that show it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "all_known")]
+    pub evidence_facts: Vec<Evidence>,
     /// Lines of the trace and figures that show it.
     pub evidence: Vec<String>,
     /// How to confirm it.
     pub confirm: String,
     /// What to change.
     pub fix: String,
+}
+
+impl Finding {
+    /// A finding without facts, evidence and words.
+    pub fn new(culprit: Culprit, confidence: Confidence, ns: i64) -> Self {
+        Self {
+            culprit,
+            sentence: String::new(),
+            confidence,
+            ns,
+            facts: None,
+            evidence_facts: Vec::new(),
+            evidence: Vec::new(),
+            confirm: String::new(),
+            fix: String::new(),
+        }
+    }
 }
 
 /// The verdict over the findings.

@@ -3,6 +3,9 @@
 use crate::explanation::OwnerKind;
 use serde::{Deserialize, Serialize};
 
+/// Stands in a chain of callers for code of the program.
+pub const USER_SPACE: &str = "user space";
+
 /// Where the owners of a ledger spent their time, and how long the late CPU had interrupts or preemption disabled.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

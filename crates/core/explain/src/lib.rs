@@ -39,6 +39,7 @@ use recognise::case::{Case, WakeInterrupt};
 use recognise::functions;
 use replay::recorded::Recorded;
 use replay::trace::Trace;
+use words::voice::Voice;
 
 /// One wake-up and the known facts about it.
 #[derive(Debug, Clone, Copy)]
@@ -142,7 +143,7 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
     let refused = (absences_refused > 0).then_some(Limit::AbsencesContradicted(absences_refused));
     let limits = trace.limits.iter().chain(&refused).chain(&verdict.limit);
     let caveats = limits.map(Remark::new).collect();
-    Explanation {
+    let mut explanation = Explanation {
         spike: input.spike.number,
         latency_ns: input.spike.sample.latency_ns,
         median_ns: input.median_ns,
@@ -156,7 +157,10 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
         functions: functions::account(&case),
         recording: None,
         caveats,
-    }
+    };
+    let watched = input.spike.watched;
+    words::culprits::fill_in(&mut explanation, Voice { watched, sample: input.sample });
+    explanation
 }
 
 /// The confidence of a finding in one word.

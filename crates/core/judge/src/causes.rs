@@ -246,7 +246,7 @@ fn rate(events: u64, per: f64) -> Rate {
 fn stretches(side: Side, group: &CauseGroup) -> Vec<i64> {
     let of = |spike: &u32| side.explanations.iter().find(|known| known.spike == *spike)?.findings.first();
     let found = group.spikes.iter().filter_map(of);
-    found.filter(|finding| group.culprit.as_deref() == Some(&finding.culprit)).map(|finding| finding.ns).collect()
+    found.filter(|finding| group.culprit.as_deref() == Some(finding.culprit.id())).map(|finding| finding.ns).collect()
 }
 
 /// Given the number of events in both runs together, the probability that one of them is in B depends only on the ratio

@@ -162,7 +162,7 @@ fn causes(side: Side) -> (BTreeMap<String, u64>, u64) {
     for explanation in side.explanations.iter().filter(|explanation| !side.run.is_ordinary(explanation.spike)) {
         match (explanation.status, explanation.findings.first()) {
             (ExplanationStatus::Explained, Some(finding)) => {
-                *causes.entry(finding.culprit.clone()).or_default() += 1;
+                *causes.entry(finding.culprit.id().to_owned()).or_default() += 1;
             }
             _ => unexplained += 1,
         }

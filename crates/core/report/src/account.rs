@@ -2,6 +2,7 @@
 
 use crate::kernel_tracers::uncovered;
 use crate::watched;
+use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus, OwnerKind};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
@@ -10,9 +11,6 @@ use archive::problem::{Code, Remark};
 use archive::summary::{RunSummary, VirtualSpeed};
 use words::figures::{count, counted, duration, latency};
 use words::vocabulary::{self, confidence_phrase};
-
-/// Name of the cause.
-const OWN_TOOL: &str = "own-tool";
 
 /// How many of the late spikes threads of this tool other than the measuring ones delayed, and how long at most; `None`
 /// without a traced one. A thread that the timer interrupt only found on the CPU is counted apart: like any other task it is
@@ -24,7 +22,7 @@ pub fn own_share(summary: &RunSummary) -> Option<String> {
         .filter(|explanation| explanation.status != ExplanationStatus::NoTrace)
         .collect();
     let delayed_ns = |explanation: &Explanation| {
-        let own = explanation.findings.iter().filter(|finding| finding.culprit == OWN_TOOL);
+        let own = explanation.findings.iter().filter(|finding| finding.culprit == Culprit::OwnTool);
         own.map(|finding| finding.ns).max()
     };
     let had_cpu = |explanation: &Explanation| {

@@ -13,6 +13,7 @@ pub mod prometheus;
 pub mod squad;
 pub mod tap;
 
+use archive::culprit::Culprit;
 use archive::explanation::{Confidence, ExplanationStatus};
 use archive::planned::PlannedStep;
 use archive::problem::Remark;
@@ -94,8 +95,7 @@ pub struct Figure {
 /// A cause that explained spikes of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// Identifier of the culprit, `blocking-task`.
-    pub culprit: String,
+    pub culprit: Culprit,
     /// The finding of the latest of its spikes.
     pub sentence: String,
     pub spikes: usize,
@@ -282,13 +282,14 @@ fn causes(summary: &RunSummary) -> Vec<Cause> {
         let Some(explanation) = &spike.explanation else { continue };
         let explained = explanation.status == ExplanationStatus::Explained;
         let Some(finding) = explanation.findings.first().filter(|_| explained) else { continue };
-        match causes.iter_mut().find(|cause| cause.culprit == finding.culprit) {
+        let culprit = Culprit::from(word(finding.culprit.id()));
+        match causes.iter_mut().find(|cause| cause.culprit == culprit) {
             Some(cause) => {
                 cause.spikes += 1;
                 cause.confidence = cause.confidence.max(finding.confidence);
             }
             None => causes.push(Cause {
-                culprit: word(&finding.culprit),
+                culprit,
                 sentence: printable(&finding.sentence),
                 spikes: 1,
                 latency_ns_max: spike.latency_ns,

@@ -172,7 +172,7 @@ fn board(summary: &RunSummary) -> &str {
 
 fn cause(explanation: &Explanation) -> Option<String> {
     match (explanation.status, explanation.findings.first()) {
-        (ExplanationStatus::Explained, Some(finding)) => Some(label(&finding.culprit)),
+        (ExplanationStatus::Explained, Some(finding)) => Some(label(finding.culprit.id())),
         (ExplanationStatus::NoTrace, _) => None,
         _ => Some(NOT_EXPLAINED.into()),
     }

@@ -27,12 +27,7 @@ pub(crate) fn explanations(spikes: &[(i64, Option<String>)]) -> Vec<Explanation>
 
 fn finding(culprit: &str, ns: i64) -> Finding {
     Finding {
-        culprit: culprit.into(),
         sentence: format!("{culprit} kept the CPU for {ns} ns"),
-        confidence: Confidence::Certain,
-        ns,
-        evidence: Vec::new(),
-        confirm: String::new(),
-        fix: String::new(),
+        ..Finding::new(culprit.into(), Confidence::Certain, ns)
     }
 }

@@ -133,7 +133,7 @@ pub fn judge(
     let first = said.findings.first();
     let above_hint = said.findings.iter().filter(|finding| finding.confidence > Confidence::Hint);
     let named = first.filter(|finding| finding.confidence > Confidence::Hint);
-    let counts = |finding: &&Finding| finding.confidence > Confidence::Hint && is_right(&finding.culprit);
+    let counts = |finding: &&Finding| finding.confidence > Confidence::Hint && is_right(finding.culprit.id());
     let right_ns: i64 = said.findings.iter().filter(counts).map(|finding| finding.ns).sum();
     // What a wake-up takes anyway lies on top of the injection as well.
     let least_ns = injected_ns - said.median_ns - unsure_ns;
@@ -142,14 +142,14 @@ pub fn judge(
         Length::AtMost => latency_ns,
         Length::Requested | Length::Exact | Length::AtLeast => latency_ns - least_ns + tolerance_ns(injected_ns),
     };
-    let right_named = above_hint.clone().any(|finding| is_right(&finding.culprit));
+    let right_named = above_hint.clone().any(|finding| is_right(finding.culprit.id()));
     let wrong = above_hint.clone().find(|finding| match known {
         // What had any part of it may have had less than another.
         Known::Injected if experiment.length == Length::AtMost && right_named => false,
-        Known::Injected => !is_right(&finding.culprit) && (Some(*finding) == named || finding.ns > rest_ns),
+        Known::Injected => !is_right(finding.culprit.id()) && (Some(*finding) == named || finding.ns > rest_ns),
         Known::Mixed => false,
         Known::Uninjected => {
-            let culprit = finding.culprit.as_str();
+            let culprit = finding.culprit.id();
             let alone = place != Place::Here && ALONE.contains(&culprit);
             (alone || NEVER_BY_THEMSELVES.contains(&culprit)) && !all.brings_about(culprit)
         }
@@ -170,11 +170,11 @@ pub fn judge(
         injected_ns,
         said: match (first, named) {
             _ if said.status == ExplanationStatus::NoTrace => Said::NoTrace,
-            (_, Some(finding)) => Said::Named(finding.culprit.clone()),
-            (first, None) => Said::NotExplained(first.map(|finding| finding.culprit.clone())),
+            (_, Some(finding)) => Said::Named(finding.culprit.id().to_owned()),
+            (first, None) => Said::NotExplained(first.map(|finding| finding.culprit.id().to_owned())),
         },
         right,
-        wrong: wrong.map(|finding| finding.culprit.clone()),
+        wrong: wrong.map(|finding| finding.culprit.id().to_owned()),
         error_ns,
         error_is_small,
     }
@@ -215,15 +215,7 @@ mod tests {
     }
 
     fn account(findings: &[(&str, Confidence, i64)]) -> Account {
-        let finding = |&(culprit, confidence, ns): &(&str, Confidence, i64)| Finding {
-            culprit: culprit.into(),
-            sentence: String::new(),
-            confidence,
-            ns,
-            evidence: Vec::new(),
-            confirm: String::new(),
-            fix: String::new(),
-        };
+        let finding = |&(culprit, confidence, ns): &(&str, Confidence, i64)| Finding::new(culprit.into(), confidence, ns);
         Account {
             spike: 1,
             median_ns: 10_000,

@@ -170,7 +170,7 @@ fn causes(spikes: &[&SpikeSummary], summary: &RunSummary, page: &mut Page) {
             summary.cpus.iter().find(|cpu| cpu.thread == entry.spike.thread).and_then(|cpu| cpu.watched.as_ref());
         let (Some(watched), Some(explanation)) = (watched, &entry.explanation) else { continue };
         for finding in explanation.findings.iter().filter(|finding| finding.confidence > Confidence::Hint) {
-            let sum = sums.entry((&finding.culprit, thread_name(watched))).or_default();
+            let sum = sums.entry((finding.culprit.id(), thread_name(watched))).or_default();
             *sum = (sum.0 + 1, sum.1.max(finding.ns));
         }
     }

@@ -212,7 +212,7 @@ fn listed(run: Run) -> Listed {
 
 fn cause(explanation: &Explanation) -> Option<String> {
     match (explanation.status, explanation.findings.first()) {
-        (ExplanationStatus::Explained, Some(finding)) => Some(finding.culprit.clone()),
+        (ExplanationStatus::Explained, Some(finding)) => Some(finding.culprit.id().to_owned()),
         (ExplanationStatus::NotExplained, _) => Some("not explained".into()),
         _ => None,
     }

@@ -2,6 +2,7 @@
 
 use crate::exported::Step;
 use crate::lab::{KERNEL, Lab, assert_ledgers_add_up, is_function_name};
+use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
 use archive::reader::Run;
@@ -63,7 +64,7 @@ fn assert_the_worst_is_explained(explanations: &[Explanation]) {
     let finding = worst.findings.first().expect("what is explained has a cause");
     let function = function_of(worst);
     eprintln!("spike {}, {} us: {}, {function:?}", worst.spike, worst.latency_ns / 1000, finding.sentence);
-    let nobody = ["silence", "steal", "own-tool"].contains(&finding.culprit.as_str());
+    let nobody = matches!(finding.culprit, Culprit::Silence | Culprit::Steal | Culprit::OwnTool);
     assert!(function.is_some() || nobody, "spike {}: {finding:?}", worst.spike);
     assert!(explanations.iter().any(|one| function_of(one).is_some()), "no function is named");
 }

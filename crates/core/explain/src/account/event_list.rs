@@ -1,7 +1,7 @@
 //! The window as text: every event in order of time, with the phases and the owner of the CPU from each instant on.
 
 use crate::account::ledger::Piece;
-use crate::read::event_text::{line, relative};
+use crate::read::named_event::{named_event, relative};
 use crate::replay::context::ToolThreads;
 use crate::replay::trace::Trace;
 
@@ -27,7 +27,7 @@ pub fn lines(trace: &Trace, pieces: &[Piece], tool_threads: &ToolThreads) -> Vec
         while let Some((_, mark)) = marks.next_if(|(ts_ns, _)| *ts_ns < event.ts_ns) {
             lines.push(mark);
         }
-        lines.push(line(&event, due_ns, &trace.names));
+        lines.push(words::trace_event::line(&named_event(&event, due_ns, &trace.names)));
     }
     lines.extend(marks.map(|(_, mark)| mark));
     lines

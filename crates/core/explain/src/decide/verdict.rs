@@ -4,10 +4,11 @@ use super::ordinary_share::{OwnerTimes, ordinary_share_ns};
 use crate::caveat::Limit;
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::controls::{Compared, Controls};
-use crate::recognise::culprits::{CATALOGUE, Proof, proofs};
+use crate::recognise::culprits::{CATALOGUE, Proof};
 use crate::recognise::functions;
 use crate::replay::context::Context;
-use crate::replay::timeline::inferred::{Inference, Inferred};
+use archive::culprit::Facts;
+use archive::evidence::Evidence;
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
 
 /// Percentage of the excess over the median that findings must account for.
@@ -39,11 +40,10 @@ pub fn reach(case: &mut Case) -> Verdict {
     }
     let taken = owner_times(case, 0..case.pieces.len());
     let mut weighed: Vec<Weighed> = Vec::new();
-    for culprit in CATALOGUE {
-        let Some(mut claim) = (culprit.look)(case) else { continue };
-        let at_most = proofs::of(culprit.id).map_or(Confidence::Hint, |proof| proof.at_most);
-        claim.confidence = claim.confidence.min(at_most).min(of_interrupts(case, &claim.pieces));
-        if culprit.about.proof == Proof::Unproven {
+    for entry in CATALOGUE {
+        let Some(mut claim) = (entry.look)(case) else { continue };
+        claim.confidence = claim.confidence.min(entry.about.at_most).min(of_interrupts(case, &claim.pieces));
+        if entry.about.proof == Proof::Unproven {
             claim.confidence = Confidence::Hint;
         }
         for &index in &claim.pieces {
@@ -56,7 +56,7 @@ pub fn reach(case: &mut Case) -> Verdict {
             continue;
         }
         weighed.push(Weighed {
-            finding: finding(case, culprit.id, claim, &claimed, &ordinary),
+            finding: finding(case, claim, &claimed, &ordinary),
             excess_ns: ns - ordinary_share_ns(&claimed, &taken, &ordinary),
         });
     }
@@ -95,62 +95,32 @@ fn of_interrupts(case: &Case, pieces: &[usize]) -> Confidence {
     if mostly && !case.is_seen_throughout(&interrupts) { Confidence::Likely } else { Confidence::Certain }
 }
 
-fn finding(case: &Case, id: &str, claim: Claim, claimed: &OwnerTimes, ordinary: &Controls) -> Finding {
+fn finding(case: &Case, claim: Claim<Facts>, claimed: &OwnerTimes, ordinary: &Controls) -> Finding {
+    let ns = case.ns(&claim.pieces);
     let mut events = case.brackets(&claim.pieces);
     events.extend(claim.events);
     events.sort_by_key(|event| (event.ts_ns, event.cpu));
     events.dedup();
-    let mut evidence: Vec<String> = events.iter().map(|event| case.line(event)).collect();
+    let mut evidence: Vec<Evidence> = events.iter().map(|event| case.shown(event)).collect();
     evidence.extend(claim.evidence);
     let inferred = case.inferred(&claim.pieces);
-    evidence.extend(inferred.iter().map(|stretch| inferred_words(case, stretch)));
-    let (where_spent, functions) = functions::words(case, &claim.pieces, matches!(id, "steal" | "silence"));
-    evidence.extend(functions);
-    if !ordinary.is_unknown() {
-        let least_ns = case.ns(&claim.pieces) * 100 / LIFT_MIN_PERCENT;
-        let (as_long, controls) = ordinary.as_long_in(least_ns, claimed.keys());
-        let usually = words::figures::latency(claimed.keys().map(|owner| ordinary.ns(owner)).sum());
-        let samples = case.input.sample.many;
-        evidence
-            .push(format!("in ordinary {samples} this takes {usually}, and about as long in {as_long} of {controls}"));
-    }
-    // A watched thread is not called a measuring thread.
-    let voice = |text: String| match case.input.spike.watched {
-        Some(_) => text.replace("the measuring thread", "the watched thread"),
-        None => text,
-    };
-    Finding {
-        culprit: id.into(),
-        sentence: voice(claim.sentence + &where_spent),
-        // Inferred stretches are not enclosed by events.
-        confidence: if inferred.is_empty() { claim.confidence } else { claim.confidence.min(Confidence::Likely) },
-        ns: case.ns(&claim.pieces),
-        evidence,
-        confirm: voice(claim.confirm),
-        fix: voice(claim.fix),
-    }
-}
-
-/// Why a thread is considered to have had the CPU although no switch to it was recorded.
-fn inferred_words(case: &Case, stretch: &Inferred) -> String {
     let due_ns = case.trace.window.due_ns;
-    let at = |ts_ns: i64| format!("{:+.1} µs", (ts_ns - due_ns) as f64 / 1e3);
-    let (who, from, to) = (case.names().task(stretch.tid), at(stretch.start_ns), at(stretch.end_ns));
-    match stretch.from {
-        Inference::IdleGaveWay => format!(
-            "inferred: the trace has no switch to {who}; at {from} the kernel had asked idle to yield (N) outside of any interrupt, no \
-             other thread of that priority had become runnable here except the measuring thread, and the next record of the CPU, at {to}, \
-             is of this thread"
-        ),
-        Inference::OwnWasSeen => format!(
-            "inferred: the trace has no switch to {who}, which had the CPU at {from}, and the next record of the CPU, at {to}, is of it"
-        ),
-        Inference::PreemptionDisabled => format!(
-            "inferred: the trace has no switch from {who}; an interrupt on top of it left it in a section with preemption disabled, \
-             although the kernel had asked it to yield (N) to the measuring thread; the last record of that is at {from}, and the next \
-             record of the CPU, at {to}, is of the measuring thread"
-        ),
+    evidence.extend(inferred.iter().map(|stretch| Evidence::Inferred {
+        thread: case.names().task_name(stretch.tid),
+        start_ns: stretch.start_ns - due_ns,
+        end_ns: stretch.end_ns - due_ns,
+        from: stretch.from,
+    }));
+    evidence.extend(functions::evidence(case, &claim.pieces));
+    if !ordinary.is_unknown() {
+        let (as_long, controls) = ordinary.as_long_in(ns * 100 / LIFT_MIN_PERCENT, claimed.keys());
+        let usual_ns = claimed.keys().map(|owner| ordinary.ns(owner)).sum();
+        evidence.push(Evidence::Ordinary { usual_ns, as_long, controls });
     }
+    // Inferred stretches are not enclosed by events.
+    let confidence = if inferred.is_empty() { claim.confidence } else { claim.confidence.min(Confidence::Likely) };
+    let culprit = claim.facts.culprit();
+    Finding { facts: Some(claim.facts), evidence_facts: evidence, ..Finding::new(culprit, confidence, ns) }
 }
 
 /// Time of each owner in these pieces.

@@ -2,15 +2,7 @@
 //!
 //! Names (threads, functions, interrupts) are not included: most events never need one, see [`crate::read::names`].
 
-/// Bits of `common_flags`, as in `enum trace_flag_type` of the kernel.
-pub mod flag {
-    pub const IRQS_OFF: u8 = 0x01;
-    pub const NEED_RESCHED: u8 = 0x04;
-    pub const HARDIRQ: u8 = 0x08;
-    pub const SOFTIRQ: u8 = 0x10;
-    pub const PREEMPT_RESCHED: u8 = 0x20;
-    pub const NMI: u8 = 0x40;
-}
+pub use archive::trace_event::{FileSystem, Vector, flag};
 
 /// Bits of `prev_state` in `sched_switch`.
 pub mod state {
@@ -24,86 +16,6 @@ pub mod state {
 
 /// State that `cpu_idle` reports when the CPU leaves idle.
 pub const IDLE_EXIT: u32 = u32::MAX;
-
-/// The interrupt vectors of x86 with their own events, and the inter-processor interrupts of other machines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Vector {
-    LocalTimer,
-    Reschedule,
-    CallFunction,
-    CallFunctionSingle,
-    IrqWork,
-    ThermalApic,
-    ThresholdApic,
-    DeferredErrorApic,
-    ErrorApic,
-    SpuriousApic,
-    PlatformIpi,
-    /// `ipi:ipi_entry` of arm and others; its reason is only text.
-    Ipi,
-    /// The trace begins inside an unknown interrupt.
-    Unnamed,
-}
-
-impl Vector {
-    /// The kernel's name, without `_entry`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::LocalTimer => "local_timer",
-            Self::Reschedule => "reschedule",
-            Self::CallFunction => "call_function",
-            Self::CallFunctionSingle => "call_function_single",
-            Self::IrqWork => "irq_work",
-            Self::ThermalApic => "thermal_apic",
-            Self::ThresholdApic => "threshold_apic",
-            Self::DeferredErrorApic => "deferred_error_apic",
-            Self::ErrorApic => "error_apic",
-            Self::SpuriousApic => "spurious_apic",
-            Self::PlatformIpi => "x86_platform_ipi",
-            Self::Ipi => "ipi",
-            Self::Unnamed => "an interrupt the trace does not name",
-        }
-    }
-
-    /// The vector whose events are named `NAME_entry` and `NAME_exit`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        const NAMED: [Vector; 12] = [
-            Vector::LocalTimer,
-            Vector::Reschedule,
-            Vector::CallFunction,
-            Vector::CallFunctionSingle,
-            Vector::IrqWork,
-            Vector::ThermalApic,
-            Vector::ThresholdApic,
-            Vector::DeferredErrorApic,
-            Vector::ErrorApic,
-            Vector::SpuriousApic,
-            Vector::PlatformIpi,
-            Vector::Ipi,
-        ];
-        NAMED.into_iter().find(|vector| vector.name() == name)
-    }
-}
-
-/// A file system with a known event for writing out a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileSystem {
-    Ext4,
-    Xfs,
-    Btrfs,
-    F2fs,
-}
-
-impl FileSystem {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ext4 => "ext4",
-            Self::Xfs => "xfs",
-            Self::Btrfs => "btrfs",
-            Self::F2fs => "f2fs",
-        }
-    }
-}
 
 /// What happened. Addresses are those of kernel functions and objects, 0 if the trace lacks them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -291,18 +203,5 @@ impl Event<'_> {
 
     pub fn preempt_off(&self) -> bool {
         self.depth & 0x0f != 0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_named_vector_is_found_by_its_name() {
-        for name in ["local_timer", "reschedule", "call_function", "x86_platform_ipi", "irq_work"] {
-            assert_eq!(Vector::from_name(name).map(Vector::name), Some(name));
-        }
-        assert_eq!(Vector::from_name("vector_activate"), None);
     }
 }

@@ -2,9 +2,9 @@
 
 pub mod decode;
 pub mod event;
-pub mod event_text;
 pub mod flight;
 pub mod function_table;
+pub mod named_event;
 pub mod names;
 pub mod priority;
 pub mod recording;

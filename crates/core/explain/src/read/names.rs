@@ -1,26 +1,29 @@
 //! Names for the numbers in events: threads with their priorities, interrupts, functions.
 
 use crate::read::function_table::FunctionTable;
+use archive::culprit::{ForeignText, KernelName, TaskName};
+use archive::trace_event::Interrupt;
+pub use archive::trace_event::softirq;
 use ftrace::metadata::Metadata;
 use std::collections::HashMap;
 
 /// The most urgent priority of ordinary threads; those below are real-time or deadline.
 pub const ORDINARY_PRIO: i32 = 100;
 
-/// Thread ids from here on are assigned to the threads of a record without thread ids; far above the kernel's.
-pub const NAMELESS_TIDS: i32 = 1_000_000_000;
+/// Thread ids from here on are assigned to the threads of a record without thread ids.
+pub const NAMELESS_TIDS: i32 = TaskName::NAMELESS_TIDS;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TaskName {
-    pub comm: String,
+struct KnownTask {
+    comm: String,
     /// Kernel priority, if an event contained it.
-    pub prio: Option<i32>,
+    prio: Option<i32>,
 }
 
 /// The names of one trace.
 #[derive(Debug, Default)]
 pub struct Names {
-    tasks: HashMap<i32, TaskName>,
+    tasks: HashMap<i32, KnownTask>,
     irqs: HashMap<i32, String>,
     functions: FunctionTable,
     /// By CPU and time.
@@ -70,11 +73,11 @@ impl Names {
 
     /// `hackbench-4711`; `thread-4711` if its name is unknown.
     pub fn task(&self, tid: i32) -> String {
-        match self.tasks.get(&tid) {
-            Some(task) if tid >= NAMELESS_TIDS && !task.comm.is_empty() => task.comm.clone(),
-            Some(task) if !task.comm.is_empty() => format!("{}-{tid}", task.comm),
-            _ => format!("thread-{tid}"),
-        }
+        words::holders::task(&self.task_name(tid))
+    }
+
+    pub fn task_name(&self, tid: i32) -> TaskName {
+        TaskName { tid, comm: self.comm(tid).to_owned() }
     }
 
     pub fn comm(&self, tid: i32) -> &str {
@@ -92,15 +95,21 @@ impl Names {
 
     /// `irq 24 virtio0-input`.
     pub fn irq(&self, irq: i32) -> String {
-        match self.irqs.get(&irq) {
-            Some(name) => format!("irq {irq} {name}"),
-            None => format!("irq {irq}"),
-        }
+        words::holders::interrupt(&self.interrupt(irq))
+    }
+
+    pub fn interrupt(&self, irq: i32) -> Interrupt {
+        Interrupt { number: irq, name: self.irqs.get(&irq).cloned().map(ForeignText) }
     }
 
     /// Name of a function, or its address if the trace has no symbol for it.
     pub fn function(&self, address: u64) -> String {
         self.functions.name(address).map_or_else(|| format!("{address:#x}"), str::to_owned)
+    }
+
+    /// The same as a fact.
+    pub fn function_name(&self, address: u64) -> KernelName {
+        KernelName(self.function(address))
     }
 
     /// Names of functions, innermost first.
@@ -136,11 +145,4 @@ impl Names {
     pub fn text(&self, cpu: u32, ts_ns: i64) -> Option<&str> {
         self.texts.get(&(cpu, ts_ns)).map(String::as_str)
     }
-}
-
-/// Name of a softirq by its number.
-pub fn softirq(vec: u32) -> &'static str {
-    const NAMES: [&str; 10] =
-        ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
-    NAMES.get(vec as usize).copied().unwrap_or("unknown softirq")
 }

@@ -9,7 +9,7 @@ use crate::account::vcpu_absences::{Charged, PlacedAbsence};
 use crate::cut::anchors::Anchors;
 use crate::cut::thread_states::{StateSpan, ThreadState};
 use crate::read::event::{Event, EventKind};
-use crate::read::event_text;
+use crate::read::named_event::named_event;
 use crate::read::names::Names;
 use crate::recognise::functions::LongestMasked;
 use crate::replay::context::{Context, ToolThreads};
@@ -17,7 +17,9 @@ use crate::replay::thread_life::{LifeSpan, LifeState};
 use crate::replay::timeline::inferred::{Inference, Inferred};
 use crate::replay::timer_deferral::Deferral;
 use crate::replay::trace::Trace;
+use archive::culprit::{Holder, Holders};
 use archive::environment::VIRTUAL_TIME;
+use archive::evidence::Evidence;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::method::Stimulus;
 use archive::spike::{Interrupted, LateInterrupt};
@@ -60,18 +62,29 @@ pub struct Case<'c> {
     pub taken: Vec<bool>,
 }
 
-/// What a culprit found: the pieces of the ledger it answers for, and its words.
-pub struct Claim<'c> {
+/// What a culprit found: the pieces of the ledger it answers for, and its facts.
+pub struct Claim<'c, F> {
     /// Indices into [`Case::pieces`].
     pub pieces: Vec<usize>,
     pub confidence: Confidence,
-    pub sentence: String,
+    pub facts: F,
     /// Events that show it, beyond those that begin and end the longest of the stretches.
     pub events: Vec<Event<'c>>,
-    /// Figures that show it.
-    pub evidence: Vec<String>,
-    pub confirm: String,
-    pub fix: String,
+    /// What shows it beyond events and facts.
+    pub evidence: Vec<Evidence>,
+}
+
+impl<'c, F> Claim<'c, F> {
+    /// A claim that rests on the events that begin and end its stretches.
+    pub fn new(pieces: Vec<usize>, confidence: Confidence, facts: F) -> Self {
+        Self { pieces, confidence, facts, events: Vec::new(), evidence: Vec::new() }
+    }
+
+    /// The same with other facts.
+    pub fn map<G>(self, facts: impl FnOnce(F) -> G) -> Claim<'c, G> {
+        let Self { pieces, confidence, facts: old, events, evidence } = self;
+        Claim { pieces, confidence, facts: facts(old), events, evidence }
+    }
 }
 
 impl<'c> Case<'c> {
@@ -206,8 +219,8 @@ impl<'c> Case<'c> {
     }
 
     /// The largest owner among the pieces, by name, and how many further names there are.
-    pub fn largest(&self, pieces: &[usize], name: impl Fn(&Case, &Piece) -> String) -> (String, usize) {
-        let mut sums: Vec<(String, i64)> = Vec::new();
+    pub fn largest<N: PartialEq>(&self, pieces: &[usize], name: impl Fn(&Case, &Piece) -> N) -> Option<(N, usize)> {
+        let mut sums: Vec<(N, i64)> = Vec::new();
         for &index in pieces {
             let piece = &self.pieces[index];
             let name = name(self, piece);
@@ -218,22 +231,28 @@ impl<'c> Case<'c> {
         }
         sums.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
         let others = sums.len().saturating_sub(1);
-        (sums.into_iter().next().map_or_else(String::new, |(name, _)| name), others)
+        sums.into_iter().next().map(|(name, _)| (name, others))
     }
 
-    /// The same as words: `hackbench-4711` or `hackbench-4711 and 2 others`. A task that executes two functions is one.
-    pub fn culprits(&self, pieces: &[usize]) -> String {
-        let (name, _) = self.largest(pieces, |case, piece| piece.answer.context().name(case.names()));
-        let (_, others) = self.largest(pieces, |case, piece| piece.answer.context().holder().name(case.names()));
-        match others {
-            0 => name,
-            1 => format!("{name} and one other"),
-            _ => format!("{name} and {others} others"),
+    /// What had the CPU in the pieces. A task that executes two functions is one.
+    pub fn holders(&self, pieces: &[usize]) -> Holders {
+        let named = |context: Context| context.named(self.names());
+        let largest = self.largest(pieces, |_, piece| named(piece.answer.context()));
+        let alone = self.largest(pieces, |_, piece| named(piece.answer.context().holder()));
+        Holders {
+            largest: largest.map_or(Holder::Untraced, |(name, _)| name),
+            others: alone.map_or(0, |(_, others)| u32::try_from(others).unwrap_or(u32::MAX)),
         }
     }
 
-    pub fn line(&self, event: &Event) -> String {
-        event_text::line(event, self.input.spike.sample.due_ns, self.names())
+    /// The same as words: `hackbench-4711` or `hackbench-4711 and 2 others`.
+    pub fn culprits(&self, pieces: &[usize]) -> String {
+        words::holders::holders(&self.holders(pieces))
+    }
+
+    /// An event as evidence.
+    pub fn shown(&self, event: &Event) -> Evidence {
+        Evidence::Event(named_event(event, self.input.spike.sample.due_ns, self.names()))
     }
 
     /// The first event between due and seen that `wanted` accepts.
@@ -371,7 +390,12 @@ impl<'c> Case<'c> {
         self.input.spike.snapshot.as_ref()?.steal_ns
     }
 
-    /// Steal time as a line of evidence.
+    /// Steal time as evidence.
+    pub fn steal_time(&self) -> Option<Evidence> {
+        self.steal_since_snapshot_ns().map(|ns| Evidence::StealTime { ns })
+    }
+
+    /// The same as a line.
     pub fn steal_line(&self) -> Option<String> {
         let steal_ns = self.steal_since_snapshot_ns()?;
         let steal = latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));

@@ -15,10 +15,11 @@ use crate::read::unwinding::{self, Role};
 use crate::recognise::case::{Case, held};
 use crate::replay::context::Context;
 use crate::replay::trace::{CpuActivity, Stack};
+use archive::culprit::KernelName;
+use archive::evidence::{Evidence, FunctionTime};
 use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, HeldLock, MaskedStretch};
 use calls::Level;
 use std::cell::OnceCell;
-use words::figures::latency;
 
 /// Maximum number of owners with a call chain.
 const OWNERS_MAX: usize = 4;
@@ -26,34 +27,8 @@ const OWNERS_MAX: usize = 4;
 const OWNER_PERCENT_MIN: i64 = 5;
 /// Maximum number of callers that are kept.
 const CHAIN_MAX: usize = 16;
-/// Maximum number of callers in a sentence.
-const CHAIN_SAID: usize = 4;
 /// A CPU that records functions records one at least this often, unless it is not executed or computes without calls.
 const PAUSE_NS_MAX: i64 = 100_000;
-
-/// The function in which time was spent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spent {
-    /// Time in the first function of the chain, including the functions that it called; `None` if only a stack trace
-    /// shows it.
-    pub ns: Option<i64>,
-    /// Innermost first; never empty.
-    pub chain: Vec<String>,
-    pub source: ChainSource,
-    /// Nothing was recorded meanwhile: the time was spent there, or where no function is traced.
-    pub last_entered: bool,
-}
-
-impl Spent {
-    /// `shrink_dentry_list` < `prune_dcache_sb`, only the innermost functions.
-    pub fn words(&self) -> String {
-        if self.chain.first().is_some_and(|name| name == calls::USER_SPACE) {
-            return calls::USER_SPACE.to_owned();
-        }
-        let quoted: Vec<String> = self.chain.iter().take(CHAIN_SAID).map(|name| format!("`{name}`")).collect();
-        quoted.join(" < ")
-    }
-}
 
 /// The account of a whole wake-up; `None` if the trace has neither functions nor stacks.
 pub fn account(case: &Case) -> Option<FunctionAccount> {
@@ -75,14 +50,14 @@ pub fn account(case: &Case) -> Option<FunctionAccount> {
     let least_ns = total(&shown).saturating_mul(OWNER_PERCENT_MIN);
     owners.retain(|(_, _, pieces)| total(pieces).saturating_mul(100) >= least_ns);
     let held = owners.into_iter().filter_map(|(cpu, context, pieces)| {
-        let Spent { ns, chain, source, last_entered } = spent(case, &pieces)?;
+        let FunctionTime { ns, chain, source, last_entered } = spent(case, &pieces)?;
         Some(HeldInFunction {
             cpu,
             kind: case.tool_threads.kind(context, case.names()),
             name: context.name(case.names()),
             owner_ns: total(&pieces),
             ns,
-            chain,
+            chain: chain.into_iter().map(|KernelName(name)| name).collect(),
             source,
             last_entered,
         })
@@ -104,7 +79,7 @@ pub fn account(case: &Case) -> Option<FunctionAccount> {
 }
 
 /// The function of the pieces, according to the functions of the CPU that has most of their time.
-pub fn spent(case: &Case, pieces: &[&Piece]) -> Option<Spent> {
+pub fn spent(case: &Case, pieces: &[&Piece]) -> Option<FunctionTime> {
     let mut by_cpu: Vec<(u32, i64)> = Vec::new();
     for piece in pieces {
         match by_cpu.iter_mut().find(|(cpu, _)| *cpu == piece.cpu) {
@@ -136,12 +111,12 @@ pub fn spent(case: &Case, pieces: &[&Piece]) -> Option<Spent> {
     };
     // The code that an interrupt broke into did not call it.
     let outermost = chain.iter().rposition(|name| unwinding::is_interrupt_entry(name)).map_or(chain.len(), |at| at + 1);
-    let chain: Vec<String> = chain.into_iter().take(outermost.min(CHAIN_MAX)).collect();
-    (!chain.is_empty()).then_some(Spent { ns, chain, source, last_entered })
+    let chain: Vec<KernelName> = chain.into_iter().take(outermost.min(CHAIN_MAX)).map(KernelName).collect();
+    (!chain.is_empty()).then_some(FunctionTime { ns, chain, source, last_entered })
 }
 
 /// The same for a finding, by indices of its pieces; silence has no function.
-pub fn spent_by(case: &Case, indices: &[usize]) -> Option<Spent> {
+pub fn spent_by(case: &Case, indices: &[usize]) -> Option<FunctionTime> {
     let pieces: Vec<&Piece> = indices.iter().filter_map(|&index| case.pieces.get(index)).collect();
     let theirs: Vec<&Piece> =
         pieces.iter().copied().filter(|piece| held(piece).is_some_and(is_other_context)).collect();
@@ -251,43 +226,28 @@ fn stretch(case: &Case, masked: &Masked) -> MaskedStretch {
     }
 }
 
-/// Text about functions for a finding: an end for its sentence, and lines of evidence. `innocent`: the context that had
-/// the CPU did not cause the delay.
-pub fn words(case: &Case, indices: &[usize], innocent: bool) -> (String, Vec<String>) {
-    let mut evidence = Vec::new();
-    let mut sentence = String::new();
-    if let Some(spent) = spent_by(case, indices) {
-        sentence = match spent.ns {
-            Some(_) if innocent && !spent.last_entered => format!("; it was in {} then", spent.words()),
-            Some(ns) if spent.last_entered => {
-                format!("; for {} no function was entered after {}", latency(ns), spent.words())
-            }
-            Some(ns) => format!("; {} were spent in {}", latency(ns), spent.words()),
-            None => format!("; a stack trace shows it in {}", spent.words()),
-        };
-        let source = match spent.source {
-            ChainSource::Entries => "from function entries",
-            ChainSource::Graph => "from the function graph",
-            ChainSource::Stack => "from a stack trace",
-        };
-        let time = spent.ns.map(|ns| format!(", {}", latency(ns))).unwrap_or_default();
-        evidence.push(format!("functions, {source}: {}{time}", spent.chain.join(" < ")));
-    }
-    for (masking, what) in [(Masking::Interrupts, "interrupts were"), (Masking::Preemption, "preemption was")] {
+/// What functions show of a finding.
+pub fn evidence(case: &Case, indices: &[usize]) -> Vec<Evidence> {
+    let mut evidence: Vec<Evidence> = spent_by(case, indices).map(Evidence::Function).into_iter().collect();
+    for masking in [Masking::Interrupts, Masking::Preemption] {
         let Some(masked) = longest_masked(case, masking) else { continue };
         if shared_ns(case, indices, masked.start_ns, masked.end_ns).saturating_mul(2) >= case.ns(indices) {
-            let (ns, most) = (latency(masked.ns()), latency(masked.ns_max));
-            let (first, last) = (&masked.first, &masked.last);
-            evidence.push(format!("{what} off in every record of {ns} ({most} at most), from `{first}` to `{last}`"));
+            evidence.push(Evidence::Masked {
+                masking,
+                ns: masked.ns(),
+                ns_max: masked.ns_max,
+                first: KernelName(masked.first.clone()),
+                last: KernelName(masked.last.clone()),
+            });
         }
     }
     if let Some(held) = longest_lock(case) {
         let pieces = indices.iter().filter_map(|&index| case.pieces.get(index)).filter(|piece| piece.cpu == case.cpu());
-        let under_ns: i64 = pieces.map(|piece| held.ns_between(piece.start_ns, piece.end_ns)).sum();
-        if under_ns.saturating_mul(2) >= case.ns(indices) {
-            let (under, taker, by) = (latency(under_ns), &held.taker, &held.by);
-            evidence.push(format!("{under} of it under the lock that `{taker}` took with `{by}`"));
+        let ns: i64 = pieces.map(|piece| held.ns_between(piece.start_ns, piece.end_ns)).sum();
+        if ns.saturating_mul(2) >= case.ns(indices) {
+            let (taker, by) = (KernelName(held.taker.clone()), KernelName(held.by.clone()));
+            evidence.push(Evidence::Lock { ns, taker, by });
         }
     }
-    (sentence, evidence)
+    evidence
 }

@@ -6,3 +6,4 @@ pub mod culprits;
 pub mod functions;
 pub mod in_kernel;
 pub mod masked_section;
+pub mod stated;

@@ -1,7 +1,8 @@
 //! The context on a CPU at an instant, and its name in a ledger.
 
 use crate::read::event::{IDLE_EXIT, Vector};
-use crate::read::names::{Names, softirq};
+use crate::read::names::Names;
+use archive::culprit::Holder;
 use archive::explanation::OwnerKind;
 
 /// The innermost context of a CPU. `function` is the function it executes, 0 if unknown.
@@ -82,21 +83,24 @@ impl Context {
         self
     }
 
+    /// Its name in a ledger.
     pub fn name(self, names: &Names) -> String {
-        let with = |name: String, function: u64| match function {
-            0 => name,
-            _ => format!("{name} ({})", names.function(function)),
-        };
+        words::holders::holder(&self.named(names))
+    }
+
+    /// The same as a fact.
+    pub fn named(self, names: &Names) -> Holder {
+        let function = self.function().map(|function| names.function_name(function));
         match self {
-            Self::Untraced => "no data".into(),
-            Self::Nmi { handler } => with("nmi".into(), handler),
-            Self::Vector { vector, function } => with(vector.name().into(), function),
-            Self::Irq { irq, function } => with(names.irq(irq), function),
-            Self::Softirq { vec, tid: 0, function } => with(format!("{} in idle", softirq(vec)), function),
-            Self::Softirq { vec, tid, function } => with(format!("{} in {}", softirq(vec), names.task(tid)), function),
-            Self::Task { tid, function } => with(names.task(tid), function),
-            Self::Idle { state: IDLE_EXIT } => "idle".into(),
-            Self::Idle { state } => format!("idle state {state}"),
+            Self::Untraced => Holder::Untraced,
+            Self::Nmi { .. } => Holder::Nmi { function },
+            Self::Vector { vector, .. } => Holder::Vector { vector, function },
+            Self::Irq { irq, .. } => Holder::Irq { irq: names.interrupt(irq), function },
+            Self::Softirq { vec, tid, .. } => {
+                Holder::Softirq { softirq: vec, on: (tid != 0).then(|| names.task_name(tid)), function }
+            }
+            Self::Task { tid, .. } => Holder::Task { task: names.task_name(tid), function },
+            Self::Idle { state } => Holder::Idle { state: (state != IDLE_EXIT).then_some(state) },
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The catalogue matches its documentation: docs/reference/culprits.md is generated from it, and the corpus contains
 //! the proofs.
 
-use explain::culprits::proofs::{self, PROOFS};
-use explain::culprits::{CATALOGUE, Culprit, Proof};
+use archive::culprit::Culprit;
+use archive::explanation::Confidence;
+use explain::culprits::{About, CATALOGUE, Entry, Proof};
 use explain::recording::{RecordedItem, Recording};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use words::culprits::Advice;
 
 const INTRODUCTION: &str = "\
 # The culprits
@@ -27,10 +29,11 @@ fn root() -> PathBuf {
 
 /// Cases named after a culprit: those with a trace of a real machine, and synthetic ones.
 fn cases(culprit: &Culprit) -> (usize, usize) {
+    let id = culprit.id();
     let (mut real, mut made_up) = (0, 0);
     for entry in std::fs::read_dir(root().join("corpus/explain")).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name == culprit.id || name.strip_prefix(culprit.id).is_some_and(|rest| rest.starts_with("--")) {
+        if name == id || name.strip_prefix(id).is_some_and(|rest| rest.starts_with("--")) {
             if entry.path().join("events.txt").exists() { made_up += 1 } else { real += 1 }
         }
     }
@@ -40,21 +43,20 @@ fn cases(culprit: &Culprit) -> (usize, usize) {
 fn document() -> String {
     let mut text = INTRODUCTION.to_owned();
     text += "\n| culprit | what it is | proof |\n|---|---|---|\n";
-    for culprit in CATALOGUE {
-        let _ =
-            writeln!(text, "| [{id}](#{id}) | {} | {} |", culprit.title, culprit.about.proof.words(), id = culprit.id);
+    for Entry { culprit, about, .. } in CATALOGUE {
+        let title = advice(culprit).title;
+        let _ = writeln!(text, "| [{culprit}](#{culprit}) | {title} | {} |", about.proof.words());
     }
-    for culprit in CATALOGUE {
-        let about = culprit.about;
+    for Entry { culprit, about, .. } in CATALOGUE {
+        let advice = advice(culprit);
         let _ = write!(
             text,
-            "\n## {}\n\n{}.\n\n- Recognised: {}.\n- Proven by: {}.\n- Confirm: {}.\n- Fix: {}.\n- Kernel documentation: {}.\n- Proof: {}.\n",
-            culprit.id,
-            capitalised(culprit.title),
+            "\n## {culprit}\n\n{}.\n\n- Recognised: {}.\n- Proven by: {}.\n- Confirm: {}.\n- Fix: {}.\n- Kernel documentation: {}.\n- Proof: {}.\n",
+            capitalised(advice.title),
             about.recognised,
-            proven_by(culprit),
-            about.confirm,
-            about.fix,
+            proven_by(about),
+            advice.confirm,
+            advice.fix,
             about.reading.iter().map(|title| format!("*{title}*")).collect::<Vec<_>>().join(", "),
             about.proof.words()
         );
@@ -62,11 +64,14 @@ fn document() -> String {
     text
 }
 
-fn proven_by(culprit: &Culprit) -> String {
-    let Some(proof) = proofs::of(culprit.id) else { return "nothing".into() };
-    let events: Vec<String> = proof.events.iter().map(|event| event.replace('|', " or ")).collect();
+fn advice(culprit: &Culprit) -> &'static Advice {
+    words::culprits::advice(culprit).unwrap()
+}
+
+fn proven_by(about: &About) -> String {
+    let events: Vec<String> = about.events.iter().map(|event| event.replace('|', " or ")).collect();
     let events = if events.is_empty() { String::new() } else { format!("{}: ", events.join(", and ")) };
-    format!("{events}{}; {} at most", proof.shows, explain::confidence_word(proof.at_most))
+    format!("{events}{}; {} at most", about.shows, explain::confidence_word(about.at_most))
 }
 
 /// Names of the events in a trace.
@@ -102,17 +107,17 @@ fn the_document_says_what_the_catalogue_says() {
 #[test]
 fn every_culprit_has_the_proof_it_claims() {
     let mut wrong = Vec::new();
-    for culprit in CATALOGUE {
+    for Entry { culprit, about, .. } in CATALOGUE {
         let (real, made_up) = cases(culprit);
-        let kept = match culprit.about.proof {
+        let kept = match about.proof {
             Proof::Real => real > 0,
             Proof::MadeUp => made_up > 0 && real == 0,
             Proof::Unproven => real == 0,
         };
         if !kept {
             wrong.push(format!(
-                "{} claims {:?} and has {real} real and {made_up} made-up cases in corpus/explain",
-                culprit.id, culprit.about.proof
+                "{culprit} claims {:?} and has {real} real and {made_up} made-up cases in corpus/explain",
+                about.proof
             ));
         }
     }
@@ -121,11 +126,12 @@ fn every_culprit_has_the_proof_it_claims() {
 
 #[test]
 fn every_culprit_says_everything_once() {
-    let mut ids: Vec<&str> = CATALOGUE.iter().map(|culprit| culprit.id).collect();
+    let mut ids: Vec<&str> = CATALOGUE.iter().map(|entry| entry.culprit.id()).collect();
     ids.sort_unstable();
     assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "two culprits have one identifier");
-    for Culprit { id, title, about, .. } in CATALOGUE {
-        let words = [*title, about.recognised, about.confirm, about.fix];
+    for Entry { culprit: id, about, .. } in CATALOGUE {
+        let Advice { title, confirm, fix } = advice(id);
+        let words = [title, about.recognised, about.shows, confirm, fix];
         assert!(
             words.iter().all(|words| !words.is_empty() && !words.ends_with('.')),
             "{id}: empty, or ends with a dot"
@@ -135,22 +141,16 @@ fn every_culprit_says_everything_once() {
 }
 
 #[test]
-fn every_culprit_has_one_line_that_says_which_events_prove_it() {
-    let mut ids: Vec<&str> = CATALOGUE.iter().map(|culprit| culprit.id).collect();
-    let mut lines: Vec<&str> = PROOFS.iter().map(|proof| proof.culprit).collect();
-    ids.sort_unstable();
-    lines.sort_unstable();
-    assert_eq!(ids, lines);
+fn every_culprit_is_proven_by_events_that_are_recorded() {
     let meter = std::fs::read_to_string(root().join("crates/measure/meter/src/trace/events.rs")).unwrap();
     let functions_only = ["function", "mm_page_alloc", "rss_stat"];
     let known = |event: &str| functions_only.contains(&event) || meter.contains(&format!("\"{event}\""));
-    for proof in PROOFS {
-        let events = proof.events.iter().flat_map(|event| event.split('|'));
+    for Entry { culprit, about, .. } in CATALOGUE {
+        let events = about.events.iter().flat_map(|event| event.split('|'));
         let unknown: Vec<&str> = events.filter(|event| !known(event)).collect();
-        assert!(unknown.is_empty(), "{}: nobody records {unknown:?}", proof.culprit);
-        let unproven = CATALOGUE.iter().any(|one| one.id == proof.culprit && one.about.proof == Proof::Unproven);
-        let hint = explain::confidence_word(proof.at_most) == "hint";
-        assert!(!unproven || hint, "{} is unproven and may be more than a hint", proof.culprit);
+        assert!(unknown.is_empty(), "{culprit}: nobody records {unknown:?}");
+        let sure = about.proof == Proof::Unproven && about.at_most > Confidence::Hint;
+        assert!(!sure, "{culprit} is unproven and may be more than a hint");
     }
 }
 
@@ -162,10 +162,10 @@ fn the_corpus_has_the_events_that_prove_its_culprits() {
     for entry in std::fs::read_dir(root().join("corpus/explain")).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let of = |id: &str| name == id || name.strip_prefix(id).is_some_and(|rest| rest.starts_with("--"));
-        let Some(proof) = PROOFS.iter().find(|proof| of(proof.culprit)) else { continue };
+        let Some(Entry { about, .. }) = CATALOGUE.iter().find(|known| of(known.culprit.id())) else { continue };
         let there = recorded(&std::fs::read(entry.path().join("trace.dat")).unwrap_or_default());
         let flight = there.is_empty();
-        for event in proof.events.iter().filter(|_| !flight) {
+        for event in about.events.iter().filter(|_| !flight) {
             seen += 1;
             if !event.split('|').any(|one| there.contains(one)) {
                 missing.push(format!("{name} has no {event}"));

@@ -2,10 +2,11 @@
 //! events in `events.txt`, from which `trace.dat` is built. `UPDATE_GOLDEN=1` rewrites the derived files.
 
 use crate::trace_builder;
+use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::method::{Method, MethodRequest, SampleWord};
 use explain::corpus_case::CorpusCase;
-use explain::culprits::{CATALOGUE, Proof};
+use explain::culprits::{CATALOGUE, Entry, Proof};
 use explain::{Source, SpikeInput, confidence_word, evidence_window, explain_spike};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -157,18 +158,17 @@ fn every_ledger_of_the_corpus_adds_up() {
 /// A case named after a culprit must name that culprit first, and with more confidence than a hint.
 #[test]
 fn cases_named_after_a_culprit_name_it_first() {
-    let ids: Vec<&str> = CATALOGUE.iter().map(|culprit| culprit.id).collect();
     let mut named = 0;
     for case in cases() {
         let name = case.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        let Some(id) = ids.iter().find(|id| name == **id || name.starts_with(&format!("{id}--"))) else { continue };
+        let of = |entry: &&Entry| name == entry.culprit.id() || name.starts_with(&format!("{}--", entry.culprit));
+        let Some(Entry { culprit, about, .. }) = CATALOGUE.iter().find(of) else { continue };
         let explanation = run(&case).unwrap_or_else(|why| panic!("{name}: {why}")).explanation;
-        let first = explanation.findings.first().map(|finding| finding.culprit.as_str());
-        assert_eq!(first, Some(*id), "{name}");
-        let unproven = CATALOGUE.iter().any(|known| known.id == *id && known.about.proof == Proof::Unproven);
-        if unproven {
+        let first = explanation.findings.first().map(|finding| &finding.culprit);
+        assert_eq!(first, Some(culprit), "{name}");
+        if about.proof == Proof::Unproven {
             assert_eq!(explanation.status, ExplanationStatus::NotExplained, "{name}: an unproven culprit explained it");
-        } else if *id != "slow-return" {
+        } else if *culprit != Culprit::SlowReturn {
             assert_eq!(explanation.status, ExplanationStatus::Explained, "{name}");
         }
         named += 1;

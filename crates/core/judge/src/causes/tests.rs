@@ -51,15 +51,7 @@ fn made(late: &[(&str, i64, i64)], untraced_ns: i64) -> Made {
 }
 
 fn explained(spike: u32, culprit: &str, latency_ns: i64) -> Explanation {
-    let finding = Finding {
-        culprit: culprit.into(),
-        sentence: String::new(),
-        confidence: Confidence::Certain,
-        ns: latency_ns / 2,
-        evidence: Vec::new(),
-        confirm: String::new(),
-        fix: String::new(),
-    };
+    let finding = Finding::new(culprit.into(), Confidence::Certain, latency_ns / 2);
     Explanation {
         spike,
         latency_ns,

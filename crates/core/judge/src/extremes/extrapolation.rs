@@ -238,7 +238,7 @@ fn one_cause(run: &Run, explanations: &[Explanation], thread: &ThreadRun, estima
         .iter()
         .filter(|explanation| explanation.status == ExplanationStatus::Explained && peak(explanation.spike));
     let causes: BTreeSet<&str> =
-        explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.as_str())).collect();
+        explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.id())).collect();
     if causes.len() < 2 {
         return Ok(());
     }

@@ -94,7 +94,7 @@ fn cause_of(explanation: &Explanation) -> Option<(Cause, i64, &[String])> {
         return None;
     }
     let cause = Cause {
-        culprit: finding.map(|finding| finding.culprit.clone()),
+        culprit: finding.map(|finding| finding.culprit.id().to_owned()),
         function: held.and_then(|held| held.chain.first().cloned()),
     };
     // The function is where most of the time went; `owner_ns` is how long the CPU was held.

@@ -3,6 +3,7 @@
 use super::super::number;
 use super::super::plot::Plots;
 use super::{facts, ledger, said};
+use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus, Finding};
 use archive::functions::{FunctionAccount, HeldLock, MaskedStretch};
 use archive::method::SampleWord;
@@ -53,7 +54,7 @@ fn opened(spikes: &[&SpikeSummary]) -> Vec<bool> {
         let explained = explanation.status == ExplanationStatus::Explained;
         explanation.findings.first().filter(|_| explained).map(|finding| finding.culprit.clone())
     };
-    let mut shown: Vec<Option<String>> = Vec::new();
+    let mut shown: Vec<Option<Culprit>> = Vec::new();
     let open = spikes.iter().map(|spike| {
         let cause = cause(spike);
         let open = shown.len() < OPEN && !shown.contains(&cause);

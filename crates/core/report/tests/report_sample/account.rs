@@ -1,6 +1,7 @@
 //! A synthetic account of one spike whose ledger, phases and picture agree to the nanosecond.
 
 use super::{Dice, Shape};
+use archive::culprit::Culprit;
 use archive::explanation::{
     Confidence, Explanation, ExplanationStatus, Finding, Lane, Mark, MarkKind, Owner, OwnerKind, Phase, PhaseName,
     PhaseSpan, Segment,
@@ -18,16 +19,18 @@ pub fn explain(shape: &Shape, spike: &Spike) -> Explanation {
     let worst = phases.iter().flat_map(|phase| &phase.owners).max_by_key(|owner| owner.ns).unwrap().clone();
     let explained = spike.number % 5 != 4;
     let finding = Finding {
-        culprit: "blocking-task".into(),
         sentence: said(&format!("{} kept interrupts off while it freed pages", worst.name)),
-        confidence: if explained { Confidence::Certain } else { Confidence::Hint },
-        ns: worst.ns,
         evidence: vec![
             said("hackbench-4711 [001] d..1. 81246.431012: sched_switch: prev_comm=tardy-meter next_comm=hackbench"),
             said("hackbench-4711 [001] d..2. 81246.431098: irq_handler_entry: irq=131 name=eth0"),
         ],
         confirm: said("tardy run --trace-functions --duration 60s"),
         fix: said("move the load away from CPU 1: taskset -c 0, or isolate the CPU with isolcpus=1"),
+        ..Finding::new(
+            Culprit::BlockingTask,
+            if explained { Confidence::Certain } else { Confidence::Hint },
+            worst.ns,
+        )
     };
     let lanes = (0..shape.cpus).map(|cpu| Lane {
         cpu,

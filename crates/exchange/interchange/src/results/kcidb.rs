@@ -4,6 +4,7 @@
 
 use super::naming::word;
 use super::{Outcome, RunResults, Unit};
+use archive::culprit::Culprit;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 use words::calendar::civil;
@@ -93,9 +94,9 @@ pub fn document(runs: &[RunResults], submission: &Submission) -> Value {
                 "id": issue_id, "version": 1, "origin": origin,
                 "categories": [format!("latency.{}", cause.culprit)],
                 "culprit": {
-                    "code": !["own-tool", "steal"].contains(&cause.culprit.as_str()),
-                    "tool": cause.culprit == "own-tool",
-                    "harness": cause.culprit == "steal",
+                    "code": !matches!(cause.culprit, Culprit::OwnTool | Culprit::Steal),
+                    "tool": cause.culprit == Culprit::OwnTool,
+                    "harness": cause.culprit == Culprit::Steal,
                 },
                 "comment": format!("late samples explained by: {}", cause.culprit),
             });

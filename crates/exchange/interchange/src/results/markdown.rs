@@ -81,7 +81,7 @@ fn section(run: &RunResults, text: &mut String) {
     if !run.causes.is_empty() || !run.unexplained.is_empty() {
         text.push_str("\n| cause | spikes | latest | found |\n|---|--:|--:|---|\n");
         for cause in &run.causes {
-            let (name, found) = (safe(&cause.culprit), safe(&cause.sentence));
+            let (name, found) = (safe(cause.culprit.id()), safe(&cause.sentence));
             let _ = writeln!(text, "| {name} | {} | {} | {found} |", cause.spikes, latency(cause.latency_ns_max));
         }
         if let Some(latest) = run.unexplained.first() {

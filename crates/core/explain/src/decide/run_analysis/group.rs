@@ -2,14 +2,14 @@
 
 use super::period::{self, Rhythm};
 use super::{ExplainedSpike, SpikesOfRun, words};
-use crate::recognise::culprits::CATALOGUE;
 use archive::causes::{CauseGroup, CpuCount};
+use archive::culprit::Culprit;
 use archive::sample::Sample;
 use std::collections::{BTreeMap, HashSet};
 
 /// Most spikes first, the unexplained last.
 pub fn groups(explained: &[ExplainedSpike], worst: &[(u32, Sample)], run: &SpikesOfRun) -> Vec<CauseGroup> {
-    let mut by_culprit: BTreeMap<Option<&str>, Vec<&ExplainedSpike>> = BTreeMap::new();
+    let mut by_culprit: BTreeMap<Option<&Culprit>, Vec<&ExplainedSpike>> = BTreeMap::new();
     for one in explained {
         by_culprit.entry(one.culprit()).or_default().push(one);
     }
@@ -23,7 +23,7 @@ pub fn groups(explained: &[ExplainedSpike], worst: &[(u32, Sample)], run: &Spike
 }
 
 fn group(
-    culprit: Option<&str>,
+    culprit: Option<&Culprit>,
     mut spikes: Vec<&ExplainedSpike>,
     worst: &[(u32, Sample)],
     run: &SpikesOfRun,
@@ -39,10 +39,9 @@ fn group(
     let mut cpus: Vec<CpuCount> = cpus.into_iter().map(|(cpu, count)| CpuCount { cpu, count }).collect();
     cpus.sort_by_key(|of| (std::cmp::Reverse(of.count), of.cpu));
     let rhythm = rhythm(&spikes, worst, run);
-    let known = CATALOGUE.iter().find(|known| Some(known.id) == culprit);
     CauseGroup {
-        culprit: culprit.map(str::to_owned),
-        title: known.map_or_else(|| culprit.unwrap_or("not explained").to_owned(), |known| known.title.to_owned()),
+        culprit: culprit.map(|culprit| culprit.id().to_owned()),
+        title: culprit.map_or("not explained", title).to_owned(),
         latency_ns_max: spikes.first().map_or(0, |explained| explained.spike.sample.latency_ns),
         spikes: spikes.iter().map(|explained| explained.spike.number).collect(),
         cpus,
@@ -53,6 +52,11 @@ fn group(
             _ => None,
         },
     }
+}
+
+/// A culprit in a few words.
+fn title(culprit: &Culprit) -> &str {
+    ::words::culprits::advice(culprit).map_or(culprit.id(), |advice| advice.title)
 }
 
 /// The rhythm of the due instants. Snapshots take time: if more wake-ups were this late than snapshots could be taken,

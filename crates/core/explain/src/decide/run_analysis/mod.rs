@@ -7,6 +7,7 @@ mod unseen;
 mod words;
 
 use archive::causes::RunCauses;
+use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::method::SampleWord;
 use archive::sample::Sample;
@@ -50,9 +51,9 @@ impl ExplainedSpike<'_> {
     }
 
     /// The culprit that explains it; `None` if nothing does.
-    fn culprit(&self) -> Option<&str> {
+    fn culprit(&self) -> Option<&Culprit> {
         let explained = self.explanation.status == ExplanationStatus::Explained;
-        self.explanation.findings.first().filter(|_| explained).map(|finding| finding.culprit.as_str())
+        self.explanation.findings.first().filter(|_| explained).map(|finding| &finding.culprit)
     }
 }
 

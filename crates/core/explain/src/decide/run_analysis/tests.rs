@@ -22,15 +22,7 @@ pub fn any_spike() -> Spike {
 
 fn explanation(spike: &Spike, culprit: Option<&str>, phases: &[(PhaseName, i64)]) -> Explanation {
     let latency_ns = spike.sample.latency_ns;
-    let finding = culprit.map(|culprit| Finding {
-        culprit: culprit.into(),
-        sentence: String::new(),
-        confidence: Confidence::Certain,
-        ns: latency_ns,
-        evidence: Vec::new(),
-        confirm: String::new(),
-        fix: String::new(),
-    });
+    let finding = culprit.map(|culprit| Finding::new(culprit.into(), Confidence::Certain, latency_ns));
     let mut explanation = crate::explain_without_trace(spike, 5_000);
     explanation.status = match culprit {
         Some(_) => ExplanationStatus::Explained,

@@ -2,6 +2,7 @@
 
 use super::Flight;
 use crate::{SpikeInput, explain_spike};
+use archive::culprit::Culprit;
 use archive::explanation::{ExplanationStatus, OwnerKind, PhaseName};
 use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
@@ -138,7 +139,7 @@ fn every_nanosecond_has_an_owner_and_function_and_lock_are_named() {
     let own = &phase(PhaseName::ReturnToUser).owners[0];
     assert_eq!((own.kind, own.name.as_str()), (OwnerKind::Own, "tardy-cpu0-70"));
     assert_eq!(explanation.status, ExplanationStatus::Explained);
-    assert_eq!(explanation.findings[0].culprit, "irqs-off");
+    assert_eq!(explanation.findings[0].culprit, Culprit::IrqsOff);
     let functions = explanation.functions.expect("a call graph");
     let hog = &functions.held[0];
     assert_eq!(hog.chain[..2], ["free_one", "release_pages"], "{hog:?}");

@@ -1,4 +1,7 @@
-//! The documentation of a culprit in the catalogue: the text of docs/reference/culprits.md, and how reliable it is.
+//! The documentation of a culprit in the catalogue, with `words` the text of docs/reference/culprits.md: how it is
+//! recognised, which events prove it, and how reliable that is.
+
+use archive::explanation::Confidence;
 
 /// The evidence for recognising a culprit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,14 +19,23 @@ pub enum Proof {
 pub struct About {
     /// What must be in the trace.
     pub recognised: &'static str,
-    /// The command that confirms it.
-    pub confirm: &'static str,
-    /// What to change.
-    pub fix: &'static str,
+    /// All of them are in the trace of a wake-up that is explained so; of an event with alternatives, `a|b`, any.
+    /// `function` stands for the records of the function tracers.
+    pub events: &'static [&'static str],
+    /// What they show.
+    pub shows: &'static str,
+    /// A finding is never surer.
+    pub at_most: Confidence,
     /// Titles of pages of the kernel documentation.
     pub reading: &'static [&'static str],
     pub proof: Proof,
 }
+
+pub const SWITCHED: &[&str] = &["sched_switch", "sched_wakeup|sched_waking"];
+pub const WORKED: &[&str] = &["sched_switch", "sched_wakeup|sched_waking", "workqueue_execute_start|sched_switch"];
+pub const CALLED: &[&str] = &["csd_function_entry|call_function_entry|call_function_single_entry"];
+pub const SERVED: &[&str] = &["irq_handler_entry|sched_switch"];
+pub const EXPIRED: &[&str] = &["hrtimer_expire_entry|timer_expire_entry"];
 
 impl Proof {
     /// The evidence in a few words.

@@ -1,13 +1,16 @@
 //! ACPI: platform events, the embedded controller, batteries and thermal zones.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, SERVED};
 use super::named::Named;
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the ACPI interrupt or its thread is served, or a worker executes acpi_* while the thread could run",
-    confirm: "/sys/firmware/acpi/interrupts/gpe* counts the source; the function tracer on acpi_ev_gpe_detect",
-    fix: "echo mask > /sys/firmware/acpi/interrupts/gpeNN for the one that counts; stop pollers of batteries, fans and temperatures",
+    events: SERVED,
+    shows: "the interrupt, its thread or a worker by name, between its first and its last event",
+    at_most: Confidence::Certain,
     reading: &["The kernel's command-line parameters"],
     proof: Proof::MadeUp,
 };
@@ -18,6 +21,6 @@ const NAMED: Named = Named {
     interrupts: &["acpi", "ACPI:*"],
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "ACPI handled an event")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

@@ -1,39 +1,37 @@
 //! An ordinary task keeps the CPU although the measuring thread is runnable: a section that cannot be preempted.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, SWITCHED};
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::in_kernel::Signs;
 use crate::replay::context::Context;
+use archive::culprit::{AskedToYield, BlockingTask, WhyBlocking};
 use archive::explanation::Confidence;
 use archive::method::Stimulus;
 
 pub const ABOUT: About = About {
     recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it; above a hint only where events after the wake-up carry the kernel's demand to yield (N) or functions are recorded, and certain in a guest only where the CPU recorded events throughout, likely where the task was charged for all of the time, went on after several interrupts with that demand, or the kernel has no steal clock; a hint where the scheduler chose the task meanwhile",
-    confirm: "tardy run --stack shows the function that the wake-up interrupted; the preemptoff tracer, where the kernel has it, the longest section",
-    fix: "PREEMPT_RT or preempt=full; keep the task off the CPU (cpuset, taskset, isolcpus)",
+    events: SWITCHED,
+    shows: "the task kept the CPU after the wake-up, carrying the demand to yield",
+    at_most: Confidence::Certain,
     reading: &["Lock types and their rules", "ftrace - Function Tracer"],
     proof: Proof::Real,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, BlockingTask>> {
     let blocks = |context: Context| match context {
         Context::Task { tid, .. } => tid != case.tool_threads.own_tid && !case.tool_threads.tool_tids.contains(&tid),
         _ => false,
     };
     let pieces = case.claim(|piece| case.kept_off(piece) && held(piece).is_some_and(blocks))?;
-    let who = case.culprits(&pieces);
-    let share = case.share(&pieces);
     let signs = Signs::of(case, &pieces);
     let inside = pieces.iter().flat_map(|&index| case.events_inside(&case.pieces[index]));
     let shows = inside.filter(|event| event.needs_resched() && event.preempt_off()).take(2);
     let events: Vec<_> = shows.copied().collect();
-    let mut evidence = Vec::new();
-    if !events.is_empty() {
-        evidence.push("the kernel had asked it to yield (N) with preemption disabled".into());
-    } else if signs.asked.is_some() {
-        evidence.push("the kernel had asked it to yield (N)".into());
-    }
+    let asked = match events.is_empty() {
+        false => Some(AskedToYield::WithPreemptionDisabled),
+        true => signs.asked.map(|_| AskedToYield::Asked),
+    };
     let events = if events.is_empty() { signs.asked.into_iter().collect() } else { events };
     let switched_away = case.event(|event| {
         event.cpu == case.cpu()
@@ -45,70 +43,33 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let chosen = is_chosen_again(case, &pieces);
     let in_kernel = if chosen { Confidence::Hint } else { in_kernel };
     let confidence = if case.own_is_ordinary() { switched } else { switched.min(in_kernel) };
-    let (sentence, fix) = if case.own_is_ordinary() {
-        (
-            format!(
-                "{who} kept the CPU after the measuring thread became runnable ({share}): the measuring thread has no real-time priority"
-            ),
-            match case.input.spike.watched {
-                None => "run the measurement with --policy fifo --priority 80".to_owned(),
-                Some(_) => format!(
-                    "give it one: chrt -f -p 50 {}, or sched_setscheduler in the program",
-                    case.tool_threads.own_tid
-                ),
-            },
-        )
-    } else if in_kernel == Confidence::Hint {
-        let why = match signs.asked {
-            _ if chosen => {
-                "the scheduler chose it although the thread could run, so the thread was throttled or its priority changed"
+    let facts = BlockingTask {
+        who: case.holders(&pieces),
+        asked,
+        why: if case.own_is_ordinary() {
+            WhyBlocking::NoPriority { tid: case.tool_threads.own_tid }
+        } else if in_kernel == Confidence::Hint {
+            match signs.asked {
+                _ if chosen => WhyBlocking::ChosenAgain,
+                None => WhyBlocking::NotAsked,
+                Some(_) if case.lacks_a_tick(&pieces) => WhyBlocking::NoTick,
+                Some(_) => WhyBlocking::NotInKernel,
             }
-            None => "no event shows that the kernel asked it to yield",
-            Some(_) if case.lacks_a_tick(&pieces) => {
-                "not even the tick came meanwhile: either it had interrupts masked or the host had the CPU"
-            }
-            Some(_) => "no event shows that it was in the kernel",
-        };
-        (
-            format!("{who} kept the CPU after the measuring thread became runnable ({share}): {why}"),
-            "keep this task off the CPU (cpuset, taskset, isolcpus)".to_owned(),
-        )
-    } else {
-        let model = case.input.environment.and_then(|environment| environment.preemption.as_deref());
-        let (why, fix) = match model {
-            Some(model @ ("none" | "voluntary" | "lazy")) => (
-                format!(
-                    "it was in the kernel, which with preempt={model} does not preempt a task until it finishes or yields"
-                ),
-                "boot with preempt=full or use a PREEMPT_RT kernel, or keep this task off the CPU (cpuset, taskset, isolcpus)",
-            ),
-            _ if case.preempt_rt() == Some(true) => (
-                "it was in a kernel section that cannot be preempted".to_owned(),
-                "find the section with the stack trace above and report it to the kernel's RT maintainers; until then \
-                 keep this task off the CPU (cpuset, taskset, isolcpus)",
-            ),
-            _ => (
-                "it was in a kernel section that cannot be preempted".to_owned(),
-                "use a PREEMPT_RT kernel, or keep this task off the CPU (cpuset, taskset, isolcpus)",
-            ),
-        };
-        (format!("{who} kept the CPU after the measuring thread became runnable ({share}): {why}"), fix.to_owned())
-    };
-    Some(Claim {
-        pieces,
-        confidence,
-        sentence,
-        events,
-        evidence,
-        confirm: if matches!(case.input.stimulus, Stimulus::Busy | Stimulus::OwnCall) && case.input.spike.watched.is_none() {
-            // Its thread had the CPU when the sample began: no wake-up is part of it.
-            "tardy run --stack shows in which function the task was; or the preemptoff tracer, where the kernel has it"
         } else {
-            "tardy run --stack shows the function that the wake-up interrupted; or the preemptoff tracer, where the kernel has it"
-        }
-        .into(),
-        fix,
-    })
+            section(case)
+        },
+        without_wake_up: matches!(case.input.stimulus, Stimulus::Busy | Stimulus::OwnCall)
+            && case.input.spike.watched.is_none(),
+    };
+    Some(Claim { events, ..Claim::new(pieces, confidence, facts) })
+}
+
+/// Why the kernel did not preempt a task in a system call.
+fn section(case: &Case) -> WhyBlocking {
+    match case.input.environment.and_then(|environment| environment.preemption.as_deref()) {
+        Some(model @ ("none" | "voluntary" | "lazy")) => WhyBlocking::KernelNotPreemptible { model: model.into() },
+        _ => WhyBlocking::Section { preempt_rt: case.preempt_rt() == Some(true) },
+    }
 }
 
 /// Part of the time that may pass after the scheduler decided for another task.

@@ -7,15 +7,16 @@
 use super::about::{About, Proof};
 use super::other_rt_task::interferes;
 use crate::account::ledger::Piece;
-use crate::read::priority::priority_words;
 use crate::recognise::case::{Case, Claim};
 use crate::replay::priorities::Boost;
+use archive::culprit::{Boosted, KernelPriority};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the task that has the CPU is less urgent than the thread by itself, and sched_pi_setprio lent it a priority that is at least as urgent",
-    confirm: "sched:sched_pi_setprio shows who lends the priority; `strace -f -e futex` on both shows the mutex (FUTEX_LOCK_PI)",
-    fix: "shorten what the task does under the mutex; no mutex between the thread that waits for it and less urgent ones; or a priority above both",
+    events: &["sched_switch", "sched_pi_setprio"],
+    shows: "the priority was lent before the task kept the CPU",
+    at_most: Confidence::Certain,
     reading: &["RT-mutex implementation design", "Lightweight PI-futexes"],
     proof: Proof::Real,
 };
@@ -27,31 +28,19 @@ fn boost<'c>(case: &Case<'c>, piece: &Piece) -> Option<Boost<'c>> {
     (boost.own_prio > case.own_prio_in(piece)?).then_some(boost)
 }
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Boosted>> {
     let pieces = case.claim(|piece| boost(case, piece).is_some())?;
     let longest = &case.pieces[*pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?];
     let found = boost(case, longest)?;
-    let lender = match found.lent && longest.answer.context().tid() != Some(found.event.tid) {
-        true => format!("{} waits for a lock that it holds and lent it", case.names().task(found.event.tid)),
-        false => "a thread that waits for a lock that it holds lent it".to_owned(),
-    };
     let tid = longest.answer.context().tid().unwrap_or_default();
-    Some(Claim {
-        confidence: Confidence::Certain,
-        sentence: format!(
-            "{} ran by priority inheritance: {lender} {}, above the thread's {} ({}); by itself it has {}",
-            case.culprits(&pieces),
-            priority_words(Some(found.prio)),
-            priority_words(case.own_prio_in(longest)),
-            case.share(&pieces),
-            priority_words(Some(found.own_prio)),
-        ),
-        events: vec![found.event],
-        evidence: Vec::new(),
-        confirm: format!(
-            "`strace -f -e futex -p {tid}` shows the mutex (FUTEX_LOCK_PI); sched:sched_pi_setprio who waits for it"
-        ),
-        fix: ABOUT.fix.into(),
-        pieces,
-    })
+    let lends = found.lent && tid != found.event.tid;
+    let facts = Boosted {
+        who: case.holders(&pieces),
+        tid,
+        lender: lends.then(|| case.names().task_name(found.event.tid)),
+        lent_priority: KernelPriority(found.prio),
+        priority_by_itself: KernelPriority(found.own_prio),
+        thread_priority: case.own_prio_in(longest).map(KernelPriority),
+    };
+    Some(Claim { events: vec![found.event], ..Claim::new(pieces, Confidence::Certain, facts) })
 }

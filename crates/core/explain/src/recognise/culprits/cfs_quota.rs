@@ -1,18 +1,21 @@
 //! A control group had used up its CPU time: its tasks wait for the next period.
 
-use super::about::{About, Proof};
+use super::about::{About, EXPIRED, Proof};
 use super::passed_over::period_began;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
-use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::case::{Case, held};
+use crate::recognise::stated::{self, Claim};
 use crate::replay::context::Context;
 use crate::replay::thread_life::{LifeSpan, LifeState};
+use archive::culprit::Culprit;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the thread has no real-time priority, could run and did not, and sched_cfs_period_timer (or the slack timer) expires before it is given the CPU: right before, or a tick or two when its CPU was left idle or it had lost it at once",
-    confirm: "nr_throttled and throttled_usec in cpu.stat of its control group rise",
-    fix: "echo max > cpu.max of its control group (docker run without --cpus, Kubernetes without a CPU limit), or give the thread a real-time priority",
+    events: EXPIRED,
+    shows: "the quota's timer expired right before the thread got the CPU; that it was throttled has no event",
+    at_most: Confidence::Likely,
     reading: &["CFS Bandwidth Control", "Control Group v2"],
     proof: Proof::Real,
 };
@@ -78,8 +81,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
         events: [period].into_iter().chain(given).collect(),
         evidence: Vec::new(),
-        confirm: ABOUT.confirm.into(),
-        fix: ABOUT.fix.into(),
+        confirm: stated::confirm(&Culprit::CfsQuota),
+        fix: stated::fix(&Culprit::CfsQuota),
         pieces,
     })
 }

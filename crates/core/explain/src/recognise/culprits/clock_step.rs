@@ -2,14 +2,17 @@
 
 use super::about::{About, Proof};
 use crate::read::event::EventKind;
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::{self, Claim};
+use archive::culprit::Culprit;
 use archive::explanation::{Confidence, PhaseName};
 use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the thread set its next timer before it saw the clock; a negative latency, or one of more than a day, is refused before any culprit is asked",
-    confirm: "`dmesg | grep -i clocksource`; adjtimex, or `chronyc tracking`, shows steps; CLOCK_BOOTTIME minus CLOCK_MONOTONIC grows over a suspend",
-    fix: "measure with CLOCK_MONOTONIC, keep the machine awake, and discard this sample",
+    events: &["hrtimer_start"],
+    shows: "the timer was set before the clock was seen; the step has no event",
+    at_most: Confidence::Hint,
     reading: &["ktime accessors"],
     proof: Proof::Unproven,
 };
@@ -40,8 +43,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
         events: vec![next],
         evidence: Vec::new(),
-        confirm: ABOUT.confirm.into(),
-        fix: ABOUT.fix.into(),
+        confirm: stated::confirm(&Culprit::ClockStep),
+        fix: stated::fix(&Culprit::ClockStep),
         pieces,
     })
 }

@@ -3,11 +3,14 @@
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a softirq executes clocksource_watchdog (every 0.5 s) or tsc_sync_check_timer_fn (every 10 min), or the thread kwatchdog has the CPU",
-    confirm: "`dmesg | grep -i clocksource`; /sys/devices/system/clocksource/clocksource0/current_clocksource",
-    fix: "tsc=reliable (or tsc=nowatchdog) on the kernel command line, once it is known that the TSC of this machine is stable",
+    events: &["timer_expire_entry|sched_switch"],
+    shows: "the function or the thread by name",
+    at_most: Confidence::Certain,
     reading: &["The kernel's command-line parameters"],
     proof: Proof::MadeUp,
 };
@@ -18,6 +21,6 @@ const NAMED: Named = Named {
     ..NOTHING
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel checked its clock against another one")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

@@ -1,19 +1,22 @@
 //! A CPU is brought online or offline.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, SWITCHED};
 use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a thread called cpuhp/N has the CPU while the thread could run",
-    confirm: "dmesg names the CPU; the events cpuhp:cpuhp_enter and cpuhp:cpuhp_exit name each step",
-    fix: "do not take CPUs on- or offline while real-time work runs, by hand or by a power daemon or thermal hotplug",
+    events: SWITCHED,
+    shows: "the thread by name had the CPU after the wake-up",
+    at_most: Confidence::Certain,
     reading: &["CPU hotplug in the Kernel"],
     proof: Proof::MadeUp,
 };
 
 const NAMED: Named = Named { threads: &["cpuhp/*"], ..NOTHING };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a CPU was going online or offline")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

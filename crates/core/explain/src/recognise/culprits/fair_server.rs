@@ -1,14 +1,16 @@
 //! The scheduler gave ordinary tasks their share although a real-time thread was runnable.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, SWITCHED};
 use super::passed_over::PassedOver;
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::Claim;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the scheduler switches to an ordinary task, or lets one go on, while the real-time thread could run, on a kernel with a fair server (6.12 and later)",
-    confirm: "/sys/kernel/debug/sched/fair_server/cpuN/runtime says how many ns of each period (beside it) ordinary tasks get; 50 ms of 1 s by default",
-    fix: "leave ordinary tasks 5 % of the CPU; or echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
+    events: SWITCHED,
+    shows: "a less urgent task was chosen; that the server chose it has no event",
+    at_most: Confidence::Likely,
     reading: &["Deadline Task Scheduling", "Scheduler debugfs"],
     proof: Proof::Real,
 };

@@ -3,11 +3,14 @@
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the interrupt of a mailbox is served, or a function of SCMI, of the Raspberry Pi firmware or of secure monitor calls holds the CPU",
-    confirm: "--tracer function_graph around arm_smccc_smc; the events scmi:scmi_xfer_begin and scmi:scmi_xfer_end",
-    fix: "stop what polls it: vcgencmd, hwmon sensors, thermal zones, readers of the real-time clock",
+    events: &[],
+    shows: "a mailbox' interrupt or a function by name; the time in the firmware has no event",
+    at_most: Confidence::Hint,
     reading: &["ftrace - Function Tracer"],
     proof: Proof::Unproven,
 };
@@ -27,6 +30,6 @@ const NAMED: Named = Named {
     ..NOTHING
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel called the board's firmware")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

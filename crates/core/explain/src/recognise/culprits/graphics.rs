@@ -1,13 +1,16 @@
 //! Graphics drivers.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, SERVED};
 use super::named::Named;
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a graphics driver's interrupt, thread, worker or timer holds the CPU",
-    confirm: "compare with a run without a picture (no desktop, `glxgears` off and on)",
-    fix: "echo on > /sys/class/drm/card0/device/power/control; for i915 enable_dc=0 enable_fbc=0 enable_psr=0; no desktop, or a graphics card of another kind",
+    events: SERVED,
+    shows: "the driver's interrupt, thread, worker or timer by name",
+    at_most: Confidence::Certain,
     reading: &["GPU Driver Developer’s Guide"],
     proof: Proof::MadeUp,
 };
@@ -46,6 +49,6 @@ const NAMED: Named = Named {
     ],
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a graphics driver needed the CPU")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

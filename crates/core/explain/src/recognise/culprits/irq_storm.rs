@@ -6,14 +6,17 @@ use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
+use archive::culprit::{Holder, InterruptStorm, TimerInStorm};
 use archive::explanation::{Confidence, PhaseName};
 use std::collections::HashMap;
-use std::iter;
 
 pub const ABOUT: About = About {
     recognised: "one interrupt is entered more than ten times between due and seen, or a profiler samples the CPU by a timer (perf_swevent_hrtimer) more than once, with the interrupts (remote_function) by which it changes the events of the CPU; likely where the kernel deferred the next timer interrupt because the samples took too long",
-    confirm: "the rate in /proc/interrupts; /proc/irq/N/spurious counts unhandled interrupts",
-    fix: "raise its coalescing, move it, or unplug the device; stop the profiler, or sample less often",
+    events: &[
+        "irq_handler_entry|local_timer_entry|reschedule_entry|call_function_entry|call_function_single_entry|irq_work_entry",
+    ],
+    shows: "each of its entries and exits",
+    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity"],
     proof: Proof::Real,
 };
@@ -54,7 +57,7 @@ fn most_frequent_timer<'c>(case: &Case<'c>, pieces: &[usize]) -> Option<(&'c str
     Some((case.names().function_known(function)?, times))
 }
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, InterruptStorm>> {
     samples(case).or_else(|| storm(case))
 }
 
@@ -102,7 +105,7 @@ fn is_of_profiler(case: &Case, function: u64) -> bool {
 }
 
 /// All interrupts in which a profiler took samples, several of them.
-fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c, InterruptStorm>> {
     let window = case.trace.window;
     let Sampling { interrupts, between_timers } = sampling(case);
     let took = |event: &Event| matches!(event.what, EventKind::HrtimerExpireEntry { function, .. } if is_sample(case, function));
@@ -131,34 +134,23 @@ fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     })?;
     let changes =
         |event: &Event| matches!(event.what, EventKind::CsdEntry { function } if is_of_profiler(case, function));
-    let changed =
-        match activity.events_between(window.due_ns, window.seen_ns).iter().filter(|event| changes(event)).count() {
-            0 => String::new(),
-            1 => " and changed its events once".into(),
-            times => format!(" and changed its events {times} times"),
-        };
-    let rate_hz = times as i64 * 1_000_000_000 / case.latency_ns().max(1);
+    let changes = activity.events_between(window.due_ns, window.seen_ns).iter().filter(|event| changes(event)).count();
     let deferral = pieces.iter().find_map(|&index| deferred(&case.pieces[index]));
-    let deferral_line = deferral.map(|deferral| super::timers::deferral_line(case, deferral));
-    Some(Claim {
-        // That the kernel defers a timer interrupt has no event.
-        confidence: if deferral.is_some() { Confidence::Likely } else { Confidence::Certain },
-        sentence: format!(
-            "a profiler (perf record) took {times} samples of CPU {} by {PERF_TIMER}{changed} ({}){}",
-            case.cpu(),
-            case.share(&pieces),
-            if deferral.is_some() { "; the kernel deferred the next timer interrupt because of them" } else { "" }
-        ),
-        events: Vec::new(),
-        evidence: iter::once(format!("{times} samples between due and seen, {rate_hz} per second")).chain(deferral_line).collect(),
-        confirm: "pgrep perf; /proc/sys/kernel/perf_event_max_sample_rate is the limit; the rate in /proc/interrupts".into(),
-        fix: "stop `perf record`, or sample less often (-F); it samples by a timer where the machine has no counters for it"
-            .into(),
-        pieces,
-    })
+    let facts = InterruptStorm::Profiler {
+        cpu: case.cpu(),
+        timer: PERF_TIMER.into(),
+        samples: times,
+        per_second: times as i64 * 1_000_000_000 / case.latency_ns().max(1),
+        changes,
+        deferred: deferral.is_some(),
+    };
+    // That the kernel defers a timer interrupt has no event.
+    let confidence = if deferral.is_some() { Confidence::Likely } else { Confidence::Certain };
+    let evidence = deferral.map(|deferral| super::timers::deferral_evidence(case, deferral)).into_iter().collect();
+    Some(Claim { evidence, ..Claim::new(pieces, confidence, facts) })
 }
 
-fn storm<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+fn storm<'c>(case: &Case<'c>) -> Option<Claim<'c, InterruptStorm>> {
     let window = case.trace.window;
     let activity = case.trace.cpu(case.cpu())?;
     let mut entries: HashMap<Line, usize> = HashMap::new();
@@ -175,29 +167,17 @@ fn storm<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         return None;
     }
     let pieces = case.claim(|piece| is_foreign(case, piece) && line_of(piece.answer.context()) == Some(line))?;
-    let (who, _) = case.largest(&pieces, |case, piece| match piece.answer.context() {
-        Context::Irq { irq, .. } => case.names().irq(irq),
-        Context::Vector { vector, .. } => vector.name().to_owned(),
-        context => context.name(case.names()),
-    });
-    let what =
-        most_frequent_timer(case, &pieces).map(|(function, times)| format!(", {times} times to execute {function}"));
-    let rate_hz = count as i64 * 1_000_000_000 / case.latency_ns().max(1);
-    let fix = match line {
-        Line::Irq(irq) => format!(
-            "raise its coalescing, move it (/proc/irq/{irq}/smp_affinity_list), or unplug the device; a device on a shared line may never clear its interrupt"
-        ),
-        Line::Vector(_) => {
-            "find the sender with ipi:ipi_send_cpu or timer:hrtimer_start and keep it off this CPU".into()
-        }
+    let who = case.largest(&pieces, |case, piece| piece.answer.context().holder().named(case.names()));
+    let facts = InterruptStorm::Line {
+        who: who.map_or(Holder::Untraced, |(who, _)| who),
+        entries: count,
+        per_second: count as i64 * 1_000_000_000 / case.latency_ns().max(1),
+        irq: match line {
+            Line::Irq(irq) => Some(irq),
+            Line::Vector(_) => None,
+        },
+        timer: most_frequent_timer(case, &pieces)
+            .map(|(function, times)| TimerInStorm { function: function.into(), times }),
     };
-    Some(Claim {
-        confidence: Confidence::Certain,
-        sentence: format!("{who} fired {count} times{} ({})", what.unwrap_or_default(), case.share(&pieces)),
-        events: Vec::new(),
-        evidence: vec![format!("{count} entries between due and seen, {rate_hz} per second")],
-        confirm: "watch the rate in /proc/interrupts; /proc/irq/*/spurious counts unhandled interrupts".into(),
-        fix,
-        pieces,
-    })
+    Some(Claim::new(pieces, Confidence::Certain, facts))
 }

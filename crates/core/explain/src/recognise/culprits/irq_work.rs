@@ -6,18 +6,21 @@ use super::previous_irq::is_foreign;
 use crate::read::event::Vector;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the irq_work interrupt is served between due and seen",
-    confirm: "the row IWI of /proc/interrupts; ipi:ipi_send_cpu with callsite=irq_work_queue* names the sender",
-    fix: "stop perf sessions and programs that log to the kernel; sysctl kernel.nmi_watchdog=0; no other reader of the kernel trace while measuring",
+    events: &["irq_work_entry"],
+    shows: "its entry and exit",
+    at_most: Confidence::Certain,
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
     proof: Proof::Real,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
     let pieces = case.claim(|piece| {
         is_foreign(case, piece) && matches!(held(piece), Some(Context::Vector { vector: Vector::IrqWork, .. }))
     })?;
-    Some(claim(case, pieces, &ABOUT, "the kernel ran deferred irq_work"))
+    Some(claim(case, pieces))
 }

@@ -9,18 +9,20 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
-use crate::read::event_text::relative;
-use crate::recognise::case::{Case, Claim, held};
+use crate::read::named_event::relative;
+use crate::recognise::case::{Case, held};
 use crate::recognise::functions::proves_masked;
 use crate::recognise::masked_section::MaskedSection;
+use crate::recognise::stated::Claim;
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
 use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions, the kernel's record of the late interrupt, a stack trace (--stack) or a row of wake-ups show that interrupts were masked, and on bare metal with a lock still held where it comes in",
-    confirm: "the irqsoff tracer where the kernel has it; tardy run --stack",
-    fix: "report the function, where it is known, to its maintainers; keep the task off the CPU (cpuset, taskset, isolcpus)",
+    events: &["local_timer_entry|hrtimer_expire_entry"],
+    shows: "a timer that was due came late on top of a task; that interrupts were masked only functions, the place that the interrupt broke into, or virtual time show",
+    at_most: Confidence::Certain,
     reading: &["ftrace - Function Tracer", "Lock types and their rules"],
     proof: Proof::Real,
 };

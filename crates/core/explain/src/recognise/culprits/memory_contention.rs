@@ -2,14 +2,17 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
 use crate::recognise::controls::Controls;
+use crate::recognise::stated::{self, Claim};
+use archive::culprit::Culprit;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
     recognised: "handler, wake path, scheduling delay and return to user all take 1.5 to 5 times their time in ordinary samples",
-    confirm: "`perf stat -e cache-misses,stalled-cycles-backend -C CPU` with and without the load; `stress-ng --stream 4` makes it worse",
-    fix: "give this CPU its own part of the last cache (resctrl: schemata), keep memory-hungry work, graphics and DMA off its node, use huge pages; a low CPU frequency looks the same",
+    events: &[],
+    shows: "all phases take longer than in ordinary samples; no event shows why",
+    at_most: Confidence::Hint,
     reading: &["User Interface for Resource Control feature", "CPU Performance Scaling"],
     proof: Proof::Unproven,
 };
@@ -57,8 +60,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
         events: Vec::new(),
         evidence: Vec::new(),
-        confirm: ABOUT.confirm.into(),
-        fix: ABOUT.fix.into(),
+        confirm: stated::confirm(&Culprit::MemoryContention),
+        fix: stated::fix(&Culprit::MemoryContention),
         pieces,
     })
 }

@@ -2,14 +2,16 @@
 
 use super::about::{About, Proof};
 use crate::read::event::EventKind;
-use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::case::{Case, held};
+use crate::recognise::stated::Claim;
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
     recognised: "sched_migrate_task of the thread, to a CPU that slept",
-    confirm: "taskset -p TID shows the CPUs it may use",
-    fix: "pin the thread to one CPU",
+    events: &["sched_migrate_task"],
+    shows: "the thread was moved to a CPU that slept; why that one woke late has no event",
+    at_most: Confidence::Likely,
     reading: &["CPUSETS"],
     proof: Proof::Real,
 };

@@ -1,13 +1,16 @@
 //! Modules are loaded or unloaded, or udev handles a new device.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, SWITCHED};
 use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "modprobe, insmod, kmod, depmod or a worker of udev has the CPU while the thread could run",
-    confirm: "dmesg and `udevadm monitor` show what was loaded or plugged in at that instant",
-    fix: "load every module and plug every device before real-time work begins; sysctl kernel.modules_disabled=1 afterwards",
+    events: SWITCHED,
+    shows: "the program or worker by name had the CPU after the wake-up",
+    at_most: Confidence::Certain,
     reading: &["The kernel's command-line parameters", "Documentation for /proc/sys/kernel/"],
     proof: Proof::Real,
 };
@@ -18,6 +21,6 @@ const NAMED: Named = Named {
     ..NOTHING
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel set up a module or a new device")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

@@ -1,12 +1,12 @@
 //! Recognises by name: threads, interrupts, and functions run by work items, timers and requests of other CPUs.
 
-use super::about::About;
 use super::previous_irq::is_foreign;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::in_kernel::Signs;
 use crate::replay::context::Context;
+use archive::culprit::NamedHolders;
 use archive::explanation::{Confidence, OwnerKind};
 
 /// Names that belong to a culprit. A `*` matches anything.
@@ -57,48 +57,37 @@ impl Named {
         }
     }
 
-    /// The claim of a culprit that is recognised by names alone; `what` they did begins the sentence.
-    pub fn look<'c>(&self, case: &Case<'c>, about: &About, what: &str) -> Option<Claim<'c>> {
+    /// The claim of a culprit that is recognised by names alone.
+    pub fn look<'c>(&self, case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
         let pieces = case.claim(|piece| self.holds(case, piece))?;
-        Some(claim(case, pieces, about, what))
+        Some(claim(case, pieces))
     }
 
     /// The same for functions that another CPU requested. A task that runs one without an interrupt requested it itself: the kernel
     /// calls it on the CPU of the request, too.
-    pub fn look_at_requests<'c>(&self, case: &Case<'c>, about: &About, what: &str) -> Option<Claim<'c>> {
+    pub fn look_at_requests<'c>(&self, case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
         let requested = |piece: &Piece| !matches!(held(piece), Some(Context::Task { .. }));
         let pieces = case.claim(|piece| requested(piece) && self.holds(case, piece))?;
-        Some(claim(case, pieces, about, what))
+        Some(claim(case, pieces))
     }
 }
 
-/// A claim on pieces that are enclosed by events, with the culprit's general advice.
-pub fn claim<'c>(case: &Case<'c>, pieces: Vec<usize>, about: &About, what: &str) -> Claim<'c> {
-    let tasks = pieces.iter().any(|&index| matches!(held(&case.pieces[index]), Some(Context::Task { .. })));
-    let verb = if tasks { "kept the CPU" } else { "ran first" };
+/// A claim on pieces that are enclosed by events.
+pub fn claim<'c>(case: &Case<'c>, pieces: Vec<usize>) -> Claim<'c, NamedHolders> {
+    let is_thread = pieces.iter().any(|&index| matches!(held(&case.pieces[index]), Some(Context::Task { .. })));
     let asked = pieces.iter().flat_map(|&index| case.events_inside(&case.pieces[index]));
     let asked: Vec<_> = asked.filter(|event| event.needs_resched() && event.preempt_off()).take(2).copied().collect();
-    let sender = asked_by(case, &pieces);
     let was_asked = case.own_is_ordinary() || Signs::of(case, &pieces).asked.is_some();
-    let evidence = match asked.is_empty() {
-        false => vec!["the kernel had asked it to yield (N) with preemption disabled".to_owned()],
-        true => Vec::new(),
+    let bracketed = !is_thread || given_the_cpu(case) && was_asked && case.is_seen_throughout(&pieces);
+    let confidence = match bracketed {
+        true => Confidence::Certain,
+        // The name shows what it was, but not what had the CPU.
+        false if is_thread && case.lacks_a_tick(&pieces) => Confidence::Hint,
+        false => Confidence::Likely,
     };
-    let bracketed = !tasks || given_the_cpu(case) && was_asked && case.is_seen_throughout(&pieces);
-    Claim {
-        confidence: match bracketed {
-            true => Confidence::Certain,
-            // The name shows what it was, but not what had the CPU.
-            false if tasks && case.lacks_a_tick(&pieces) => Confidence::Hint,
-            false => Confidence::Likely,
-        },
-        sentence: format!("{what}: {} {verb} ({})", case.culprits(&pieces), case.share(&pieces)),
-        events: asked.into_iter().chain(sender).collect(),
-        evidence,
-        confirm: about.confirm.into(),
-        fix: about.fix.into(),
-        pieces,
-    }
+    let facts = NamedHolders { who: case.holders(&pieces), is_thread, asked_in_vain: !asked.is_empty() };
+    let events = asked.into_iter().chain(asked_by(case, &pieces)).collect();
+    Claim { events, ..Claim::new(pieces, confidence, facts) }
 }
 
 /// The event in which another CPU requested the function on this one.

@@ -5,11 +5,14 @@ use super::named::{Named, claim};
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the interrupt of a network card, its thread or a NAPI thread is served, with the NET_RX and NET_TX softirqs beside it",
-    confirm: "napi:napi_poll names the device; `ethtool -S DEVICE` and /proc/net/softnet_stat count",
-    fix: "move its interrupts (smp_affinity_list, ethtool -L) and RPS/XPS masks to another CPU; ethtool -C for fewer interrupts, or none at all (rx-usecs 0) where the card carries the real-time traffic; threaded NAPI with a priority of its own",
+    events: &["irq_handler_entry|softirq_entry|sched_switch"],
+    shows: "the interrupt, softirq or thread by name",
+    at_most: Confidence::Certain,
     reading: &["NAPI", "Scaling in the Linux Networking Stack", "SMP IRQ affinity"],
     proof: Proof::MadeUp,
 };
@@ -54,10 +57,10 @@ const NAMED: Named = Named {
     ],
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
     let device = |piece: &Piece| NAMED.holds(case, piece);
     case.pieces.iter().any(device).then_some(())?;
     let softirq = |piece: &Piece| matches!(held(piece), Some(Context::Softirq { vec, .. }) if NET_VECS.contains(&vec));
     let pieces = case.claim(|piece| device(piece) || softirq(piece))?;
-    Some(claim(case, pieces, &ABOUT, "the network needed the CPU"))
+    Some(claim(case, pieces))
 }

@@ -3,26 +3,20 @@
 use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
+use archive::culprit::HeldBy;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "nmi:nmi_handler says how long it had the CPU",
-    confirm: "the row NMI of /proc/interrupts",
-    fix: "sysctl kernel.nmi_watchdog=0; stop perf sessions; if it persists, a device reports hardware errors",
+    events: &["nmi_handler"],
+    shows: "its length, by the kernel's own measurement",
+    at_most: Confidence::Certain,
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
     proof: Proof::Real,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, HeldBy>> {
     let pieces = case.claim(|piece| matches!(held(piece), Some(Context::Nmi { .. })))?;
-    Some(Claim {
-        confidence: Confidence::Certain,
-        sentence: format!("a non-maskable interrupt had the CPU: {} ({})", case.culprits(&pieces), case.share(&pieces)),
-        events: Vec::new(),
-        evidence: Vec::new(),
-        confirm: "watch the NMI row of /proc/interrupts".into(),
-        fix: "sysctl kernel.nmi_watchdog=0, stop perf sessions; if it persists, a device reports hardware errors"
-            .into(),
-        pieces,
-    })
+    let facts = HeldBy { who: case.holders(&pieces) };
+    Some(Claim::new(pieces, Confidence::Certain, facts))
 }

@@ -2,15 +2,16 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
-use crate::read::priority::priority_words;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
+use archive::culprit::{KernelPriority, MoreUrgent};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
     recognised: "sched_switch gives the CPU to a thread with at least our priority",
-    confirm: "ps -eLo tid,cls,rtprio,psr,comm lists all real-time threads",
-    fix: "lower it (chrt -p -f 1 TID), raise ours (--priority, below 99), or move it off the CPU (taskset -p)",
+    events: &["sched_switch"],
+    shows: "the priorities of both, and that the other had the CPU",
+    at_most: Confidence::Certain,
     reading: &["Scheduler"],
     proof: Proof::Real,
 };
@@ -24,20 +25,15 @@ pub fn interferes(case: &Case, piece: &Piece) -> Option<i32> {
     (could_run && case.kind(piece) == OwnerKind::RtTask && case.outranks(tid, piece)).then_some(tid)
 }
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, MoreUrgent>> {
     let pieces = case.claim(|piece| interferes(case, piece).is_some())?;
     let longest = pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.ns())?;
     let tid = longest.answer.context().tid().unwrap_or_default();
-    let ours = priority_words(case.tool_threads.own_prio);
-    let theirs = priority_words(case.prio_in(tid, longest));
-    let who = case.culprits(&pieces);
-    Some(Claim {
-        confidence: Confidence::Certain,
-        sentence: format!("{who} ran at {theirs}; the thread has {ours} ({})", case.share(&pieces)),
-        events: Vec::new(),
-        evidence: Vec::new(),
-        confirm: format!("chrt -p {tid}; ps -eLo tid,cls,rtprio,psr,comm lists all real-time threads"),
-        fix: format!("lower it (chrt -p -f 1 {tid}), raise ours (--priority), or move it off this CPU (taskset -p)"),
-        pieces,
-    })
+    let facts = MoreUrgent {
+        who: case.holders(&pieces),
+        tid,
+        priority: case.prio_in(tid, longest).map(KernelPriority),
+        thread_priority: case.tool_threads.own_prio.map(KernelPriority),
+    };
+    Some(Claim::new(pieces, Confidence::Certain, facts))
 }

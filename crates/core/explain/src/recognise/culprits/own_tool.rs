@@ -6,14 +6,16 @@
 use super::about::{About, Proof};
 use super::passed_over::PassedOver;
 use crate::account::ledger::{Answer, Piece};
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::Claim;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::method::Stimulus;
 
 pub const ABOUT: About = About {
     recognised: "a thread of this tool has the CPU while the measuring thread could run, or its stack trace is recorded in the timer interrupt",
-    confirm: "measure once with --trace off",
-    fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have a CPU of their own; take fewer snapshots (--snapshots, --controls)",
+    events: &["sched_switch"],
+    shows: "a thread of this tool had the CPU after the wake-up",
+    at_most: Confidence::Certain,
     reading: &["ftrace - Function Tracer"],
     proof: Proof::Real,
 };

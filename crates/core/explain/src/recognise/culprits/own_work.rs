@@ -6,13 +6,15 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::Claim;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
     recognised: "a watched thread had the CPU itself, in its cycle or until it set its timer too late; in a guest certain only where the CPU recorded events throughout, and likely where the thread was charged for nearly all of its time on the CPU",
-    confirm: "perf record -t TID shows where it spends its time",
-    fix: "do less work in a cycle, or use a longer cycle",
+    events: &["sched_switch"],
+    shows: "the watched thread had the CPU; in a guest certain only where the CPU recorded events throughout, likely where it was charged for nearly all of its time on the CPU",
+    at_most: Confidence::Certain,
     reading: &["Scheduler"],
     proof: Proof::Real,
 };

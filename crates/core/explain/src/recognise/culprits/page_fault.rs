@@ -3,15 +3,17 @@
 use super::about::{About, Proof};
 use crate::cut::thread_states::ThreadState;
 use crate::read::event::EventKind;
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::Claim;
 use crate::replay::page_faults::{self, Faults};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
     recognised: "exceptions:page_fault_user or page_fault_kernel of the thread itself between due and seen; in the work of a watched \
                  thread each lasts up to kmem:mm_page_alloc or rss_stat, where they were recorded",
-    confirm: "fields 10 and 12 of /proc/PID/task/TID/stat count minor and major faults",
-    fix: "mlockall(MCL_CURRENT | MCL_FUTURE), touch all memory before the loop, no fork, mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0)",
+    events: &["page_fault_user|page_fault_kernel|mm_page_alloc|rss_stat|function|sched_switch"],
+    shows: "the thread's own faults; how long one takes has no event",
+    at_most: Confidence::Likely,
     reading: &["Unevictable LRU Infrastructure"],
     proof: Proof::Real,
 };

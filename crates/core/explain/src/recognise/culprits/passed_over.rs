@@ -199,7 +199,7 @@ impl<'c> PassedOver<'c> {
         let name = |case: &Case, piece: &Piece| {
             piece.answer.context().tid().map_or_else(String::new, |tid| case.names().task(tid))
         };
-        match case.largest(&tasks, name) {
+        match case.largest(&tasks, name).unwrap_or_default() {
             (name, 0) => name,
             (name, 1) => format!("{name} and one other task"),
             (name, others) => format!("{name} and {others} other tasks"),

@@ -11,12 +11,14 @@ use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind, flag};
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
+use archive::culprit::Console;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it; or a task had a message (printk:console), recorded nothing of its own after it, and the section that began there delayed the timer interrupt or kept the CPU from the thread",
-    confirm: "dmesg has a line of that instant; its bytes times 10 divided by the baud rate is about the time it took",
-    fix: "quiet or loglevel=3 on the kernel command line; a faster console or none (console=); stop the program that logs",
+    events: &["console|sched_switch"],
+    shows: "the printing thread by name, or a message right before the interrupts came late",
+    at_most: Confidence::Certain,
     reading: &["Message logging with printk", "The kernel's command-line parameters"],
     proof: Proof::Real,
 };
@@ -24,36 +26,20 @@ pub const ABOUT: About = About {
 const NAMED: Named =
     Named { threads: &["pr/*"], functions: &["*console_write*", "wake_up_klogd_work_func"], ..NOTHING };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel wrote to a console").or_else(|| at_once(case))
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Console>> {
+    let by_name = NAMED.look(case).map(|claim| claim.map(Console::Named));
+    by_name.or_else(|| at_once(case))
 }
 
 /// A task that logged a message and wrote it, up to the interrupt that it had masked meanwhile: the timer interrupt of the wake-up, or
 /// the next one, where the wake-up came between the message and the writing.
-fn at_once<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+fn at_once<'c>(case: &Case<'c>) -> Option<Claim<'c, Console>> {
     let pieces = case.claim(|piece| message_before(case, piece).is_some())?;
     let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
     let message = message_before(case, &case.pieces[*longest])?;
-    let did = match is_late_in_task(&case.pieces[*longest]) {
-        true => "delayed the timer interrupt",
-        false => "kept the CPU",
-    };
-    Some(Claim {
-        confidence: Confidence::Likely,
-        sentence: format!(
-            "the kernel wrote to a console: {} logged a message and {did} from then on ({})",
-            case.culprits(&pieces),
-            case.share(&pieces)
-        ),
-        events: vec![message],
-        evidence: vec![
-            "preemption was still disabled when the interrupt arrived, as it is while the kernel writes a message"
-                .into(),
-        ],
-        confirm: ABOUT.confirm.into(),
-        fix: ABOUT.fix.into(),
-        pieces,
-    })
+    let delayed_timer = is_late_in_task(&case.pieces[*longest]);
+    let facts = Console::AtOnce { who: case.holders(&pieces), delayed_timer };
+    Some(Claim { events: vec![message], ..Claim::new(pieces, Confidence::Likely, facts) })
 }
 
 /// The message that was written in a piece: the last event of its task before the late interrupt at its end.

@@ -8,18 +8,21 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
-use crate::read::event_text::relative;
+use crate::read::named_event::relative;
 use crate::read::priority::priority_words;
-use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::case::{Case, held};
+use crate::recognise::stated::{self, Claim};
 use crate::replay::context::Context;
 use crate::replay::priorities::PrioChange;
 use crate::replay::thread_life::LifeState;
+use archive::culprit::Culprit;
 use archive::explanation::{Confidence, OwnerKind};
 
 pub const ABOUT: About = About {
     recognised: "the scheduler's events show the thread with two priorities, or with another one than it began with, the less urgent one while a task had the CPU that the other one outranks",
-    confirm: "chrt -p TID during the run; `perf trace -e sched_setscheduler,sched_setattr,sched_setparam` or auditd shows who calls them",
-    fix: "stop what changes priorities: a service manager, rtkit, `chrt` in a script, a cgroup rule",
+    events: &["sched_switch"],
+    shows: "two priorities of the thread at two instants",
+    at_most: Confidence::Certain,
     reading: &["Scheduler"],
     proof: Proof::Real,
 };
@@ -72,7 +75,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         confirm: format!(
             "chrt -p {own}; `perf trace -e sched_setscheduler,sched_setattr,sched_setparam` shows who calls them"
         ),
-        fix: ABOUT.fix.into(),
+        fix: stated::fix(&Culprit::PriorityChanged),
         pieces,
     })
 }

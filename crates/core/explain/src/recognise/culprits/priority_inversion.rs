@@ -6,15 +6,17 @@ use crate::cut::thread_states::{Awaited, Progress, ThreadState};
 use crate::read::event::EventKind;
 use crate::read::names::ORDINARY_PRIO;
 use crate::read::priority::priority_words;
-use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::case::{Case, held};
+use crate::recognise::stated::Claim;
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "a watched thread waits for one that is less urgent, which could run and does not because a third one, less urgent than the first and at least as urgent as the second, has the CPU; not while it writes out a file (fsync)",
-    confirm: "`perf lock` or `strace -f -e futex` shows the lock they share; lock:contention_begin, on newer kernels",
-    fix: "a mutex that inherits priorities (PTHREAD_PRIO_INHERIT); a shorter section, or no shared lock at all",
+    events: &["sched_switch", "sched_waking"],
+    shows: "who ended the wait, and that a third task had that one's CPU",
+    at_most: Confidence::Certain,
     reading: &["RT-mutex implementation design", "Lock types and their rules"],
     proof: Proof::Real,
 };
@@ -51,10 +53,12 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         .filter(|span| matches!(span.state, ThreadState::Waiting { awaited: Some(awaited) } if awaited.tid == holder))
         .map(|span| span.end_ns - span.start_ns)
         .sum();
-    let (middle, others) = case.largest(&pieces, |case, piece| {
-        let tid = piece.answer.context().tid().unwrap_or_default();
-        format!("{} ({})", case.names().task(tid), priority_words(case.names().prio(tid)))
-    });
+    let (middle, others) = case
+        .largest(&pieces, |case, piece| {
+            let tid = piece.answer.context().tid().unwrap_or_default();
+            format!("{} ({})", case.names().task(tid), priority_words(case.names().prio(tid)))
+        })
+        .unwrap_or_default();
     let more = if others > 0 { format!(" and {others} more") } else { String::new() };
     let cpu = case.pieces[*longest].cpu;
     let boosted = case.event(|event| matches!(event.what, EventKind::PiSetPrio { tid, .. } if tid == holder));

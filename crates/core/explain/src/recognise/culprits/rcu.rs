@@ -4,11 +4,14 @@ use super::about::{About, Proof};
 use super::named::{Named, claim};
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the RCU softirq, a thread of RCU (rcuc/N, rcuog/N, rcuop/N, rcu_preempt), or rcu_exp_handler for another CPU holds the CPU",
-    confirm: "the events softirq_entry with vec=9 and rcu:rcu_batch_start; /proc/softirqs counts them for each CPU",
-    fix: "rcu_nocbs= for this CPU (and rcu_nocb_poll), taskset the rcuo* threads to others, rcutree.kthread_prio below ours, rcupdate.rcu_normal=1 against expedited grace periods",
+    events: &["softirq_entry|sched_switch|csd_function_entry"],
+    shows: "the softirq, thread or function by name",
+    at_most: Confidence::Certain,
     reading: &["NO_HZ: Reducing Scheduling-Clock Ticks", "Reducing OS jitter due to per-cpu kthreads"],
     proof: Proof::Real,
 };
@@ -32,9 +35,9 @@ const NAMED: Named = Named {
     interrupts: &[],
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
     let pieces = case.claim(|piece| {
         matches!(held(piece), Some(Context::Softirq { vec: RCU_VEC, .. })) || NAMED.holds(case, piece)
     })?;
-    Some(claim(case, pieces, &ABOUT, "RCU ran"))
+    Some(claim(case, pieces))
 }

@@ -6,18 +6,21 @@ use super::previous_irq::is_foreign;
 use crate::read::event::Vector;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the reschedule interrupt is served between due and seen",
-    confirm: "the row RES of /proc/interrupts; sched:sched_wakeup with target_cpu of this CPU names the woken task, and ipi:ipi_send_cpu the sender",
-    fix: "keep every other task off this CPU (isolcpus, cpuset), so that nothing wakes up there",
+    events: &["reschedule_entry"],
+    shows: "its entry and exit",
+    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity", "CPUSETS"],
     proof: Proof::MadeUp,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
     let pieces = case.claim(|piece| {
         is_foreign(case, piece) && matches!(held(piece), Some(Context::Vector { vector: Vector::Reschedule, .. }))
     })?;
-    Some(claim(case, pieces, &ABOUT, "another CPU asked this one to reschedule"))
+    Some(claim(case, pieces))
 }

@@ -2,14 +2,17 @@
 
 use super::about::{About, Proof};
 use super::passed_over::PassedOver;
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::{self, Claim};
+use archive::culprit::Culprit;
 use archive::explanation::Confidence;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "ordinary tasks, less urgent real-time tasks of another group, or none have the CPU while the real-time thread could run, and sched_rt_period_timer expires right before it is given the CPU, on a kernel without a fair server, or the CPU was left idle",
-    confirm: "dmesg says `sched: RT throttling activated`, once a boot; kernel.sched_rt_runtime_us of each kernel.sched_rt_period_us are allowed",
-    fix: "fix the real-time task that uses 95 % of a CPU; then, with care, sysctl kernel.sched_rt_runtime_us=-1; in a control group of version 1, a larger cpu.rt_runtime_us",
+    events: &["sched_switch", "hrtimer_expire_entry"],
+    shows: "a less urgent task or none was chosen, and the period's timer ended it",
+    at_most: Confidence::Certain,
     reading: &["Real-Time group scheduling"],
     proof: Proof::Real,
 };
@@ -62,8 +65,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         sentence: format!("real-time throttling: {who} ({}), {spent}; {whose}", case.share(&pieces)),
         events: found.asked.into_iter().chain([found.decision]).chain(period).collect(),
         evidence,
-        confirm: ABOUT.confirm.into(),
-        fix: ABOUT.fix.into(),
+        confirm: stated::confirm(&Culprit::RtThrottling),
+        fix: stated::fix(&Culprit::RtThrottling),
         pieces,
     })
 }

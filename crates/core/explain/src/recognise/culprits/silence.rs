@@ -4,15 +4,17 @@ use super::about::{About, Proof};
 use crate::account::interrupted_code::InterruptedCode;
 use crate::account::ledger::{Answer, Piece};
 use crate::account::stalls::{Request, leads_to_a_switch, overdue_elsewhere, request};
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::Claim;
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the timer was due with interrupts enabled and its interrupt did not come, as events, the kernel's record of that interrupt or a stack trace (--stack) show; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or in the scheduler from the charge of a thread that falls asleep to the switch away from it, or while it sent an interrupt to another CPU or set the timer of its sleep, with interrupts masked, or for longer than a tick on its way from an interrupt to its softirqs",
-    confirm: "bare metal: rdmsr 0x34 before and after (Intel counts system management interrupts there), the hwlat tracer; guest: kvm:kvm_exit and kvm:kvm_entry on the host",
-    fix: "bare metal: BIOS settings for legacy USB, error polling, power capping and fan control; guest: virtual CPUs pinned one to one on isolated CPUs",
+    events: &[],
+    shows: "a timer that was due on a CPU that served other interrupts, or on another CPU, or a pause inside of an interrupt or of a request for one; who had the time has no event",
+    at_most: Confidence::Likely,
     reading: &["Hardware Latency Detector", "OSNOISE Tracer"],
     proof: Proof::Real,
 };

@@ -3,11 +3,14 @@
 use super::about::{About, Proof};
 use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a function of a shrinker (super_cache_scan, prune_dcache_sb, shrink_slab) holds the CPU; no event that is always recorded names it",
-    confirm: "--tracer function, or the events vmscan:mm_shrink_slab_start and vmscan:mm_shrink_slab_end, name the shrinker and its time",
-    fix: "empty the caches before the start (echo 2 > /proc/sys/vm/drop_caches); vm.vfs_cache_pressure; no `find /` on the machine",
+    events: &[],
+    shows: "a function by name, where functions are recorded",
+    at_most: Confidence::Hint,
     reading: &["Documentation for /proc/sys/vm/", "ftrace - Function Tracer"],
     proof: Proof::Unproven,
 };
@@ -26,6 +29,6 @@ const NAMED: Named = Named {
     ..NOTHING
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel shrank its caches")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

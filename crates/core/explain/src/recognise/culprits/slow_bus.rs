@@ -1,13 +1,16 @@
 //! Drivers that transfer single bytes to a slow device: serial ports, SPI, I2C, GPIO.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, SERVED};
 use super::named::Named;
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the interrupt of a serial port, of SPI, I2C or GPIO, or its thread, is served",
-    confirm: "the time of the handler grows with the bytes: irq:irq_handler_entry and irq:irq_handler_exit beside the traffic",
-    fix: "let the driver use DMA, lower the FIFO level that triggers it (rx_trig_bytes of a serial port), run its handler in a thread (threadirqs), or another console",
+    events: SERVED,
+    shows: "the interrupt or its thread by name",
+    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity"],
     proof: Proof::MadeUp,
 };
@@ -21,6 +24,6 @@ const NAMED: Named = Named {
     ],
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a slow bus needed the CPU")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

@@ -2,13 +2,16 @@
 
 use super::about::{About, Proof};
 use super::memory_contention::{rest, slowed_percent};
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::{self, Claim};
+use archive::culprit::Culprit;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "SMT is on, and every phase takes 1.3 to 2 times its time in ordinary samples",
-    confirm: "/sys/devices/system/cpu/cpuN/topology/thread_siblings_list names the sibling; compare with a run in which it is offline",
-    fix: "echo off > /sys/devices/system/cpu/smt/control (nosmt), or isolate both threads of the core and leave one idle",
+    events: &[],
+    shows: "all phases take longer than in ordinary samples; no event shows why",
+    at_most: Confidence::Hint,
     reading: &["Core Scheduling", "The kernel's command-line parameters"],
     proof: Proof::Unproven,
 };
@@ -30,8 +33,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
         events: Vec::new(),
         evidence: vec![format!("SMT is {}", smt.trim())],
-        confirm: ABOUT.confirm.into(),
-        fix: ABOUT.fix.into(),
+        confirm: stated::confirm(&Culprit::Smt),
+        fix: stated::fix(&Culprit::Smt),
         pieces,
     })
 }

@@ -13,9 +13,10 @@ use super::idle_exit::{LEAVING_NS_MAX, is_idle_time};
 use crate::account::interrupted_code::InterruptedCode;
 use crate::account::vcpu_absences::{AbsenceCause, PlacedAbsence};
 use crate::read::event::{Event, EventKind, IDLE_EXIT};
-use crate::read::event_text::relative;
-use crate::recognise::case::{Case, Claim, held};
+use crate::read::named_event::relative;
+use crate::recognise::case::{Case, held};
 use crate::recognise::functions::proves_masked;
+use crate::recognise::stated::Claim;
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 use std::iter;
@@ -23,8 +24,9 @@ use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the kernel charged the threads on this CPU less than passed (sched_stat_runtime, where the kernel has a steal clock), and the CPU recorded nothing meanwhile; or the hypervisor's count of stolen time, which the kernel read as the interrupt came in, grew meanwhile; or that is so of another CPU, for which the task on this one waited with interrupts masked; or the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late; a hint where the timer interrupt was 5 ms late or more on top of a task and the machine lost about as much since the snapshot before, at an unknown instant",
-    confirm: "on the host: perf kvm stat, or kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
-    fix: "on the host: virtual CPUs pinned one to one on isolated CPUs, SCHED_FIFO for their threads, no overcommitment",
+    events: &[],
+    shows: "the steal clock by sched_stat_runtime, the hypervisor's count of stolen time, or the host's own record; else a late timer on a CPU that cannot have masked interrupts",
+    at_most: Confidence::Certain,
     reading: &["The KVM halt polling system"],
     proof: Proof::Real,
 };

@@ -6,17 +6,19 @@ use super::other_rt_task::interferes;
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
+use archive::culprit::StoppedCpu;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a thread called migration/N has the CPU while the thread could run, or when the timer is due",
-    confirm: "--tracer function on multi_cpu_stop and migration_cpu_stop; dmesg and the journal show what was loaded or changed at that instant",
-    fix: "load no module, switch no tracer, probe or BPF program, change no CPU's state and no clock source, and change no thread's affinity while real-time work runs",
+    events: &["sched_switch"],
+    shows: "the thread migration/N had the CPU",
+    at_most: Confidence::Certain,
     reading: &["CPU hotplug in the Kernel", "ftrace - Function Tracer"],
     proof: Proof::Real,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, StoppedCpu>> {
     let stops = |tid: i32| case.names().comm(tid).starts_with("migration/");
     // It masks interrupts while the others are stopped, so the timer interrupt may be late, too.
     let masks = |piece: &Piece| is_late_in_task(piece) && held(piece).and_then(Context::tid).is_some_and(stops);
@@ -25,21 +27,6 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let others = case.trace.cpus.iter().filter(|activity| activity.cpu != case.cpu()).filter(|activity| {
         activity.overlapping(first, last).iter().any(|interval| interval.context.tid().is_some_and(stops))
     });
-    let together: Vec<String> = others.map(|activity| activity.cpu.to_string()).collect();
-    let (what, evidence) = match together.is_empty() {
-        true => ("stopped this CPU to move a thread or to change its state", Vec::new()),
-        false => (
-            "stopped several CPUs together",
-            vec![format!("migration threads also ran on CPU {} meanwhile", together.join(", "))],
-        ),
-    };
-    Some(Claim {
-        confidence: Confidence::Certain,
-        sentence: format!("the kernel {what}: {} ran ({})", case.culprits(&pieces), case.share(&pieces)),
-        events: Vec::new(),
-        evidence,
-        confirm: ABOUT.confirm.into(),
-        fix: ABOUT.fix.into(),
-        pieces,
-    })
+    let facts = StoppedCpu { who: case.holders(&pieces), also_on: others.map(|activity| activity.cpu).collect() };
+    Some(Claim::new(pieces, Confidence::Certain, facts))
 }

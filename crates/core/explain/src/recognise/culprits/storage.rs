@@ -3,11 +3,14 @@
 use super::about::{About, Proof};
 use super::named::Named;
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the interrupt of a storage device, a worker of the block layer or a journal thread holds the CPU",
-    confirm: "the events block:block_rq_issue and block:block_rq_complete name device and writer",
-    fix: "move its interrupt (smp_affinity_list) and its workers (/sys/devices/virtual/workqueue/cpumask) to another CPU; write logs and measurements to a tmpfs",
+    events: &["irq_handler_entry|sched_switch"],
+    shows: "the interrupt, worker or thread by name",
+    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity", "Workqueue"],
     proof: Proof::Real,
 };
@@ -32,6 +35,6 @@ const NAMED: Named = Named {
     ],
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a storage device needed the CPU")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

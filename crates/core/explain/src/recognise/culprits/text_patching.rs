@@ -1,19 +1,22 @@
 //! The kernel patches its own code: all CPUs have to synchronise.
 
-use super::about::{About, Proof};
+use super::about::{About, CALLED, Proof};
 use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the function do_sync_core is executed for another CPU",
-    confirm: "ipi:ipi_send_cpumask with callback=do_sync_core names the sender; static keys, tracepoints, probes and BPF programs do it",
-    fix: "switch no tracer, probe, BPF program or network feature on or off while real-time work runs: arm everything before",
+    events: CALLED,
+    shows: "the function, between its entry and its exit",
+    at_most: Confidence::Certain,
     reading: &["Static Keys", "ftrace - Function Tracer"],
     proof: Proof::MadeUp,
 };
 
 const NAMED: Named = Named { functions: &["do_sync_core"], ..NOTHING };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel patched its own code")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

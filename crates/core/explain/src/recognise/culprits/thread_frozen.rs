@@ -9,15 +9,18 @@
 use super::about::{About, Proof};
 use super::thread_stopped::{interventions, is_stop};
 use crate::read::event::{Event, EventKind, flag};
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::{self, Claim};
 use crate::replay::thread_life::{LifeSpan, LifeState};
+use archive::culprit::Culprit;
 use archive::explanation::Confidence;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the thread's timer expires and wakes no thread until a task does so later; or the timer is due during an uninterruptible sleep and does not expire; or the thread sleeps without a timer until a task wakes it; or cgroup_unfreeze comes with the wake-up",
-    confirm: "cgroup.freeze or freezer.state of its control group; cgroup:cgroup_freeze; docker pause, a suspend, a checkpoint (CRIU)",
-    fix: "do not freeze the control group of the process during a measurement; such a sample says nothing about the kernel",
+    events: &["sched_switch"],
+    shows: "the thread slept without a timer, or its timer woke nobody, until a task woke it",
+    at_most: Confidence::Certain,
     reading: &["Control Group v2", "Cgroup Freezer"],
     proof: Proof::Real,
 };
@@ -51,8 +54,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         sentence: format!("the measuring thread was {what} until {by} resumed it ({})", case.share(&pieces)),
         events: one.shows.iter().copied().chain([one.asleep.began, one.asleep.ended].into_iter().flatten()).collect(),
         evidence: vec![one.why.to_owned(), format!("the whole sleep took {since}{slept}")],
-        confirm: ABOUT.confirm.into(),
-        fix: ABOUT.fix.into(),
+        confirm: stated::confirm(&Culprit::ThreadFrozen),
+        fix: stated::fix(&Culprit::ThreadFrozen),
         pieces,
     })
 }

@@ -5,15 +5,18 @@
 
 use super::about::{About, Proof};
 use crate::read::event::{Event, EventKind};
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::{self, Claim};
 use crate::replay::thread_life::{LifeSpan, LifeState};
+use archive::culprit::Culprit;
 use archive::explanation::Confidence;
 use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "sched_switch shows the thread leaving the CPU stopped or traced, and not coming back until later, in any phase and as often as it happens; or SIGCONT wakes it",
-    confirm: "look for SIGSTOP, a debugger or a suspended shell job; signal:signal_generate shows who sends the signal",
-    fix: "do not stop the process during a measurement; such a sample says nothing about the kernel",
+    events: &["sched_switch"],
+    shows: "the thread left the CPU stopped or traced",
+    at_most: Confidence::Certain,
     reading: &["Scheduler"],
     proof: Proof::Real,
 };
@@ -60,7 +63,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         sentence: format!("{what}{often}{} ({})", until.unwrap_or_default(), case.share(&pieces)),
         events: bounds.chain(by_whom).collect(),
         evidence: evidence.into_iter().collect(),
-        confirm: ABOUT.confirm.into(),
+        confirm: stated::confirm(&Culprit::ThreadStopped),
         fix: "do not stop the process during a measurement; this sample says nothing about the kernel".into(),
         pieces,
     })

@@ -2,14 +2,16 @@
 
 use super::about::{About, Proof};
 use crate::read::event::EventKind;
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::Case;
+use crate::recognise::stated::Claim;
 use archive::explanation::{Confidence, PhaseName};
 use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the timer of a watched thread was started with a later hard expiry than asked for",
-    confirm: "/proc/PID/timerslack_ns",
-    fix: "a real-time policy, or prctl(PR_SET_TIMERSLACK, 1)",
+    events: &["hrtimer_start"],
+    shows: "the timer's two expiries",
+    at_most: Confidence::Certain,
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
     proof: Proof::MadeUp,
 };

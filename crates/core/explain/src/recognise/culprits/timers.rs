@@ -1,19 +1,20 @@
 //! Other timers expired in the same interrupt.
 
-use super::about::{About, Proof};
+use super::about::{About, EXPIRED, Proof};
 use crate::account::ledger::Piece;
 use crate::read::event::Vector;
-use crate::read::event_text::relative;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use crate::replay::timer_deferral::Deferral;
+use archive::culprit::OtherTimers;
+use archive::evidence::Evidence;
 use archive::explanation::{Confidence, PhaseName};
-use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "functions of other timers are executed in the timer interrupt; likely where they took so long that the kernel deferred the next one (nr_hangs in /proc/timer_list)",
-    confirm: "/proc/timer_list shows which timers a CPU has",
-    fix: "keep their owners off the CPU; skew_tick=1 and an interval that is no multiple of the tick spread expiries; nohz_full removes the tick",
+    events: EXPIRED,
+    shows: "the functions, between their entries and exits",
+    at_most: Confidence::Certain,
     reading: &["hrtimers - subsystem for high-resolution kernel timers", "NO_HZ: Reducing Scheduling-Clock Ticks"],
     proof: Proof::Real,
 };
@@ -60,19 +61,16 @@ fn deferral<'c>(case: &Case<'c>, piece: &Piece) -> Option<&'c Deferral> {
     case.deferral(piece).filter(|_| held(piece).is_some())
 }
 
-/// The instants that a deferral is known by, as a line of evidence.
-pub fn deferral_line(case: &Case, deferral: &Deferral) -> String {
-    let due_ns = case.trace.window.due_ns;
-    format!(
-        "the timer interrupt at {} executed timers for {} and the next one came {} after it: a kernel that finds timers due after \
-         three rounds defers the next interrupt by as long as this one took",
-        relative(deferral.entered_ns, due_ns),
-        latency(deferral.interrupt_ns()),
-        latency(deferral.end_ns - deferral.start_ns)
-    )
+/// The instants that a deferral is known by.
+pub fn deferral_evidence(case: &Case, deferral: &Deferral) -> Evidence {
+    Evidence::Deferral {
+        entered_ns: deferral.entered_ns - case.trace.window.due_ns,
+        executed_ns: deferral.interrupt_ns(),
+        deferred_ns: deferral.end_ns - deferral.start_ns,
+    }
 }
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, OtherTimers>> {
     let deferred = |piece: &Piece| deferral(case, piece);
     case.claim(|piece| is_other(case, piece) || deferred(piece).is_some())?;
     let pieces = case.claim(|piece| is_other(case, piece) || is_between(case, piece) || deferred(piece).is_some())?;
@@ -81,27 +79,15 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         None => piece.answer.context().function(),
     };
     let known: Vec<usize> = pieces.iter().copied().filter(|&index| function(&case.pieces[index]).is_some()).collect();
-    let (who, others) = case.largest(&known, |case, piece| {
-        function(piece).map_or_else(String::new, |function| case.names().function(function))
-    });
-    let more = if others > 0 { format!(" and {others} others") } else { String::new() };
+    let largest =
+        case.largest(&known, |case, piece| function(piece).map(|function| case.names().function_name(function)));
+    let (function, others) = largest.unwrap_or_default();
     let deferral = pieces.iter().find_map(|&index| deferred(&case.pieces[index]));
-    let share = case.share(&pieces);
-    Some(Claim {
-        // That the kernel defers a timer interrupt has no event.
-        confidence: if deferral.is_some() { Confidence::Likely } else { Confidence::Certain },
-        sentence: match deferral {
-            None => format!("other timers ran first in the same interrupt: {who}{more} ({share})"),
-            Some(_) => format!(
-                "other timers ran first: {who}{more} ({share}); they took so long that the kernel deferred the next timer interrupt"
-            ),
-        },
-        events: Vec::new(),
-        evidence: deferral.map(|deferral| deferral_line(case, deferral)).into_iter().collect(),
-        confirm: "/proc/timer_list shows which timers this CPU has".into(),
-        fix: "keep their owners off this CPU; skew_tick=1 and an interval that is no multiple of the tick spread expiries; nohz_full removes the tick".into(),
-        pieces,
-    })
+    // That the kernel defers a timer interrupt has no event.
+    let confidence = if deferral.is_some() { Confidence::Likely } else { Confidence::Certain };
+    let facts = OtherTimers { function, others, deferred: deferral.is_some() };
+    let evidence = deferral.map(|deferral| deferral_evidence(case, deferral)).into_iter().collect();
+    Some(Claim { evidence, ..Claim::new(pieces, confidence, facts) })
 }
 
 fn is_wakeup(case: &Case, function: u64) -> bool {

@@ -1,13 +1,16 @@
 //! USB host controllers.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, SERVED};
 use super::named::Named;
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::NamedHolders;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the interrupt of a USB host controller, or its thread, is served",
-    confirm: "the rate in /proc/interrupts; 8000 a second are start-of-frame interrupts; `lsusb -t` shows what is plugged where",
-    fix: "unplug it or use another port; move the interrupt (smp_affinity_list); threadirqs with a priority below ours; dtoverlay=dwc2 instead of dwc_otg on a Raspberry Pi",
+    events: SERVED,
+    shows: "the controller's interrupt or its thread by name",
+    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity"],
     proof: Proof::MadeUp,
 };
@@ -18,6 +21,6 @@ const NAMED: Named = Named {
     interrupts: &["xhci*", "ehci*", "ohci*", "uhci*", "dwc_otg*", "dwc2*", "dwc3*", "musb*", "*.usb"],
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a USB controller needed the CPU")
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {
+    NAMED.look(case)
 }

@@ -7,16 +7,18 @@ use super::about::{About, Proof};
 use crate::account::ledger::Piece;
 use crate::cut::thread_states::{Awaited, Progress, ThreadState};
 use crate::read::event::{Event, EventKind, Vector};
-use crate::read::event_text::file_system_words;
+use crate::read::named_event::file_system_words;
 use crate::read::names::softirq;
-use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::case::{Case, held};
+use crate::recognise::stated::Claim;
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a watched thread sleeps in the middle of its work; the chain of the threads that end each other's sleep leads to the one that kept all of them waiting",
-    confirm: "`strace -f` shows the call it waits in",
-    fix: "no file, socket or device in the loop; shorten what others do under a lock",
+    events: &["sched_switch"],
+    shows: "the watched thread slept, and who woke it",
+    at_most: Confidence::Certain,
     reading: &["Lock types and their rules"],
     proof: Proof::Real,
 };

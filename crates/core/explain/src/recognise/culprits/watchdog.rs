@@ -5,12 +5,14 @@ use super::other_rt_task::interferes;
 use super::timers;
 use crate::read::event::EventKind;
 use crate::recognise::case::{Case, Claim};
+use archive::culprit::LockupWatchdog;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "watchdog_timer_fn takes most of what other timers take in the timer interrupt, or migration/N runs right after it",
-    confirm: "every 4 s (2/5 of kernel.watchdog_thresh); /proc/sys/kernel/watchdog_cpumask says where",
-    fix: "nowatchdog on the kernel command line, sysctl kernel.watchdog=0, or a kernel.watchdog_cpumask without this CPU",
+    events: &["hrtimer_expire_entry|sched_switch"],
+    shows: "the watchdog's function or thread",
+    at_most: Confidence::Certain,
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
     proof: Proof::MadeUp,
 };
@@ -19,25 +21,17 @@ pub const ABOUT: About = About {
 const FOLLOWS_NS: i64 = 1_000_000;
 const FUNCTION: &str = "watchdog_timer_fn";
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, LockupWatchdog>> {
     let mut pieces = timers::mostly(case, &[FUNCTION]).unwrap_or_default();
-    let what = match stop(case) {
+    let facts = match stop(case) {
         Some(stopped) => {
             pieces.extend(stopped);
-            "the lockup watchdog stopped this CPU for its check"
+            LockupWatchdog::Stop
         }
         None if pieces.is_empty() => return None,
-        None => "the timer of the lockup watchdog ran first",
+        None => LockupWatchdog::Timer,
     };
-    Some(Claim {
-        confidence: Confidence::Certain,
-        sentence: format!("{what} ({})", case.share(&pieces)),
-        events: fired(case).into_iter().collect(),
-        evidence: Vec::new(),
-        confirm: ABOUT.confirm.into(),
-        fix: ABOUT.fix.into(),
-        pieces,
-    })
+    Some(Claim { events: fired(case).into_iter().collect(), ..Claim::new(pieces, Confidence::Certain, facts) })
 }
 
 fn fired<'c>(case: &Case<'c>) -> Option<crate::read::event::Event<'c>> {

@@ -12,7 +12,7 @@ use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::Names;
 use crate::read::unwinding::{Role, thread_part};
 use crate::replay::trace::CpuActivity;
-use archive::functions::ChainSource;
+use archive::functions::{ChainSource, USER_SPACE};
 use std::collections::HashMap;
 
 /// Minimum percentage of the time for a function with its callees to be named; the first is preferred.
@@ -21,8 +21,6 @@ const MOST_PERCENT: [i64; 2] = [80, 50];
 pub const FRAMES_MAX: usize = 256;
 /// A frame below the first function that the trace shows.
 const UNKNOWN: u32 = u32::MAX - 1;
-/// Pseudo-function for the time of a thread outside the kernel.
-pub const USER_SPACE: &str = "user space";
 /// Numbers from here on are threads.
 const THREADS: u32 = 1 << 24;
 

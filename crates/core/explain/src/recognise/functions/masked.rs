@@ -10,12 +10,7 @@ use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::Names;
 use crate::read::unwinding::Roles;
 use crate::replay::trace::CpuActivity;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Masking {
-    Interrupts,
-    Preemption,
-}
+pub use archive::evidence::Masking;
 
 /// One stretch of a CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -248,7 +248,7 @@ fn findings(spike: &Spike, explanation: &Explanation, file: &mut Message) {
     for finding in &explanation.findings {
         let evidence = finding.evidence.join("\n");
         let notes = [
-            Note::Text("culprit", &finding.culprit),
+            Note::Text("culprit", finding.culprit.id()),
             Note::Text("confidence", vocabulary::confidence(finding.confidence)),
             Note::Number("ns", finding.ns),
             Note::Text("evidence", &evidence),

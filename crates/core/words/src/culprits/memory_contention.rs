@@ -1,0 +1,10 @@
+//! Words about memory-contention: contention for memory or caches.
+
+use super::Advice;
+pub use super::stated::words;
+
+pub const ADVICE: Advice = Advice {
+    title: "contention for memory or caches",
+    confirm: "`perf stat -e cache-misses,stalled-cycles-backend -C CPU` with and without the load; `stress-ng --stream 4` makes it worse",
+    fix: "give this CPU its own part of the last cache (resctrl: schemata), keep memory-hungry work, graphics and DMA off its node, use huge pages; a low CPU frequency looks the same",
+};
