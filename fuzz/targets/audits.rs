@@ -6,7 +6,7 @@ use archive::audit::{AuditDescription, AuditedProcess, AuditedThread, Mapping, O
 use archive::recorded_pages::RecordedPages;
 use audit::read::{CpuPages, read};
 use audit::report::{Scope, judge};
-use interchange::audits::{junit, sarif};
+use interchange::audits::{self, Audited};
 use libfuzzer_sys::{arbitrary, fuzz_target};
 use tardy_fuzz::pages::{PAGE_BYTES, PageEvent, pages};
 use tardy_fuzz::{Damage, spoilt, within_budget};
@@ -157,8 +157,12 @@ fuzz_target!(|input: Input| {
         let recorded = read(&description, &cpus, own);
         for scope in [Scope::All, Scope::RealTime] {
             let report = judge(&description, &recorded, scope, settle_ns, &mut |_, offset| Some(offset.to_string()));
-            sarif::document(&report, &|_| true);
-            junit::document(&report, "any program", &|_| false);
+            for denied in [true, false] {
+                let audited = Audited { report: &report, whom: "any program", denied: &|_| denied };
+                for format in audits::FORMATS {
+                    format.document(&audited).expect("a document");
+                }
+            }
         }
     });
 });

@@ -1,15 +1,11 @@
 //! A sound archive whose manifest, explanations and samples are damaged: every document of it can be made.
 #![no_main]
 
+use account::{Account, ExplanationSource};
 use archive::method::Method;
 use archive::reader::Run;
 use archive::samples_file;
-use archive::summary::{ReportData, RunSummary};
-use interchange::exports::perfetto::PerfettoTrace;
-use interchange::exports::{comma_separated, execution_map};
-use interchange::results::prometheus::{self, Measured};
-use interchange::results::tap::{self, Dialect};
-use interchange::results::{RunResults, fuego, junit, lava, markdown, squad};
+use interchange::exports::{ExportInput, ExportedRun, FORMATS, Options};
 use libfuzzer_sys::{arbitrary, fuzz_target};
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -61,6 +57,19 @@ struct Input<'a> {
     samples: &'a [u8],
 }
 
+fn write_all(run: Run) {
+    let account = Account::of(run, ExplanationSource::Stored);
+    let (runs, options) = ([ExportedRun::alone(account)], Options::default());
+    let Some(input) = ExportInput::new(&runs, &options, &|_| Ok(Vec::new())) else { return };
+    for format in FORMATS {
+        let mut bytes = Vec::new();
+        if format.write(&input, &mut bytes).is_ok() && format.name() != "perfetto" {
+            let text = String::from_utf8(bytes).expect("a text");
+            assert!(text.chars().all(|letter| letter == '\n' || !letter.is_control()), "{}", format.name());
+        }
+    }
+}
+
 fuzz_target!(|input: Input| {
     let manifest = changed(MANIFEST, &input.manifest);
     let explanations = changed(EXPLANATIONS, &input.explanations);
@@ -73,29 +82,11 @@ fuzz_target!(|input: Input| {
         samples_file::records(input.samples).for_each(drop);
         let Ok(mut run) = Run::open(&*DIRECTORY) else { return };
         let explanations = run.explanations().unwrap_or_default();
-        let results = RunResults::of(RunSummary::of(&run, &explanations), run.planned.as_ref(), Vec::new());
-        let data = ReportData::of(&run, &explanations);
-        report::render_html(&data);
-        let mut trace = PerfettoTrace::new(&data.summary);
-        trace.add_seconds(&data.summary, &data.seconds);
-        run.threads.values().for_each(|thread| trace.add_worst(thread.cpu, &thread.worst));
-        trace.finish();
-        let results = [results];
-        junit::document(&results);
-        tap::document(&results, Dialect::Tap13);
-        lava::signals(&results);
-        squad::metrics(&results);
-        fuego::document(&results[0], None);
-        prometheus::document(&[Measured { results: &results[0], threads: run.threads.values().collect() }]);
-        assert!(markdown::document(&results).chars().all(|letter| letter == '\n' || !letter.is_control()));
-        for text in [comma_separated::histogram(&run), comma_separated::worst(&run), comma_separated::seconds(&run)] {
-            assert!(text.chars().all(|letter| letter == '\n' || !letter.is_control()));
-        }
+        report::render_html(&ReportData::of(&run, &explanations));
+        write_all(run.clone());
         if let Some(settings) = run.manifest.as_mut().and_then(|manifest| manifest.settings.as_mut()) {
             settings.method = Method::Map.into();
-            if let Ok(picture) = execution_map::svg(&run) {
-                assert!(picture.chars().all(|letter| letter == '\n' || !letter.is_control()));
-            }
+            write_all(run);
         }
     });
 });

@@ -1,7 +1,7 @@
 //! A valid result of another tool, damaged, or any bytes: imported in each format, and as the samples next to one.
 #![no_main]
 
-use interchange::imports::{Format, Hints, archived, read, samples_raw};
+use interchange::imports::{FORMATS, Hints, archived, read};
 use libfuzzer_sys::{arbitrary, fuzz_target};
 use std::io::Cursor;
 use tardy_fuzz::{Damage, spoilt, within_budget};
@@ -32,10 +32,12 @@ fuzz_target!(|input: Input| {
         }
     };
     within_budget(file.len() + samples.len(), || {
-        let formats = Format::ALL.into_iter().map(Some).chain([None]);
+        let formats = FORMATS.iter().copied().map(Some).chain([None]);
         for format in formats {
             let Ok(mut source) = read(&file, &Hints { format, ..Hints::default() }) else { continue };
-            samples_raw::add(&mut source, &mut Cursor::new(&samples)).expect("memory can be read");
+            if let Some(companion) = source.format.companion() {
+                (companion.add)(&mut source, &mut Cursor::new(&samples)).expect("memory can be read");
+            }
             archived::messages(&source);
         }
     });

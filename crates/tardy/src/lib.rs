@@ -16,7 +16,6 @@ mod lab;
 mod measuring;
 mod options;
 mod plans;
-mod published;
 mod refusal;
 mod verbs;
 mod virtual_time;

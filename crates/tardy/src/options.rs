@@ -1,4 +1,5 @@
 //! Values of options: quantities with units, and limits.
 
+pub mod choice;
 pub mod limits;
 pub mod quantity;

@@ -13,6 +13,7 @@ macro_rules! complain {
 pub mod block_requests;
 pub mod explained;
 pub mod folded;
+pub mod historical_results;
 pub mod json;
 pub mod kernel_tracers;
 pub mod latency_columns;

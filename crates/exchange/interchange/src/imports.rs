@@ -1,81 +1,92 @@
-//! Imports results of other tools as a [`source::Source`]. One file per format.
+//! Imports results of other tools as a [`source::Source`]: one file for each format, one line for each in [`FORMATS`].
 //!
 //! Nothing here reads a file or a clock. A format reports what it contains and what it lacks; [`account`] converts that
 //! to the totals and histograms of an archive, and never fills a gap with a guess.
 
 pub mod account;
 pub mod archived;
-pub mod cyclictest_lines;
-pub mod cyclictest_text;
+mod cyclictest_lines;
+mod cyclictest_text;
 mod detect;
-pub mod histogram_columns;
-pub mod jitterdebugger;
+mod histogram_columns;
+mod jitterdebugger;
 pub mod lack;
 pub mod problem;
-pub mod rt_tests_json;
-pub mod rteval;
-pub mod samples_raw;
+mod rt_tests_json;
+mod rteval;
+mod samples_raw;
 pub mod source;
 mod wall_clock;
 
-pub use lack::FormatError;
-use lack::Lack;
+pub use detect::Head;
+pub use lack::{FormatError, Lack};
 use source::{Series, Source, SourceThread, Unit};
+use std::fmt::Debug;
+use std::io::{self, Read, Seek};
 
 /// Larger files are not results of these tools.
 pub const FILE_BYTES_MAX: u64 = 256 << 20;
 
-/// The format of a file, independent of its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    RtTestsJson,
-    CyclictestText,
-    Jitterdebugger,
-    Rteval,
-    HistogramColumns,
-}
-
-impl Format {
-    pub const ALL: [Self; 5] =
-        [Self::RtTestsJson, Self::CyclictestText, Self::Jitterdebugger, Self::Rteval, Self::HistogramColumns];
-
+/// A format of result files, recognised by contents and not by name.
+pub trait ImportFormat: Debug + Sync {
     /// The name for `--format` and in the archive.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RtTestsJson => "rt-tests-json",
-            Self::CyclictestText => "cyclictest-text",
-            Self::Jitterdebugger => "jitterdebugger",
-            Self::Rteval => "rteval",
-            Self::HistogramColumns => "histogram-columns",
-        }
-    }
+    fn name(&self) -> &'static str;
 
     /// Description of files of this format, for help.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::RtTestsJson => "`--json` of cyclictest and its relatives, and rtla results in the same form",
-            Self::CyclictestText => "What cyclictest prints: histogram blocks of -h, -H, --histfile, or `T:` lines",
-            Self::Jitterdebugger => "results.json of jitterdebugger, with samples.raw beside it",
-            Self::Rteval => "summary.xml of rteval",
-            Self::HistogramColumns => "Rows of a latency and the count of each CPU, as latency plots are drawn from",
-        }
-    }
+    fn about(&self) -> &'static str;
 
-    fn words(self) -> &'static str {
-        match self {
-            Self::RtTestsJson => "JSON of rt-tests",
-            Self::CyclictestText => "text of cyclictest",
-            Self::Jitterdebugger => "results.json of jitterdebugger",
-            Self::Rteval => "summary.xml of rteval",
-            Self::HistogramColumns => "columns of a histogram",
-        }
+    /// Names a file of this format in a sentence.
+    fn title(&self) -> &'static str;
+
+    /// Whether a file that begins like this has the format.
+    fn detects(&self, head: &Head<'_>) -> bool;
+
+    /// Parses the text of a file.
+    ///
+    /// # Errors
+    /// What the file lacks.
+    fn read(&self, text: &str, hints: &Hints) -> Result<Source, Lack>;
+
+    /// A file that the tool writes beside its result.
+    fn companion(&self) -> Option<Companion> {
+        None
     }
 }
+
+/// A file with more about the run of another.
+#[derive(Debug, Clone, Copy)]
+pub struct Companion {
+    pub file_name: &'static str,
+    /// Adds its data to those of the result; fails if it cannot be read.
+    pub add: fn(&mut Source, &mut dyn ReadSeek) -> io::Result<()>,
+}
+
+/// A file in which places are found again.
+pub trait ReadSeek: Read + Seek {}
+
+impl<T: Read + Seek> ReadSeek for T {}
+
+/// Every format, in the order of the help. The first that detects a file reads it.
+pub const FORMATS: &[&dyn ImportFormat] = &[
+    &rt_tests_json::RtTestsJson,
+    &cyclictest_text::CyclictestText,
+    &jitterdebugger::Jitterdebugger,
+    &rteval::Rteval,
+    &histogram_columns::HistogramColumns,
+];
+
+impl PartialEq for dyn ImportFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn ImportFormat {}
 
 /// What the user specifies because the file does not.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hints {
-    pub format: Option<Format>,
+    pub format: Option<&'static dyn ImportFormat>,
     /// For formats that do not state it.
     pub unit: Option<Unit>,
     pub series: Series,
@@ -92,14 +103,7 @@ pub fn read(bytes: &[u8], hints: &Hints) -> Result<Source, FormatError> {
     };
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
-    let read = match format {
-        Format::RtTestsJson => rt_tests_json::read(text, hints),
-        Format::CyclictestText => cyclictest_text::read(text, hints),
-        Format::Jitterdebugger => jitterdebugger::read(text),
-        Format::Rteval => rteval::read(text),
-        Format::HistogramColumns => histogram_columns::read(text, hints),
-    };
-    let source = read.map_err(|lacks| FormatError::Unusable { format, lacks })?;
+    let source = format.read(text, hints).map_err(|lacks| FormatError::Unusable { format, lacks })?;
     if source.threads.iter().all(SourceThread::is_empty) {
         return Err(FormatError::Unusable { format, lacks: Lack::NothingMeasured });
     }

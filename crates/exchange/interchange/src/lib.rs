@@ -5,5 +5,6 @@
 pub mod audits;
 pub mod exports;
 pub mod imports;
+pub mod json;
 mod recorded;
 pub mod results;

@@ -3,15 +3,7 @@
 //! A case without a limit is *measured*, never passed: a format without that outcome gets the nearest one that is not
 //! "pass". The other outcomes correspond to those of `judge`.
 
-pub mod fuego;
-pub mod junit;
-pub mod kcidb;
-pub mod lava;
-pub mod markdown;
-mod naming;
-pub mod prometheus;
-pub mod squad;
-pub mod tap;
+pub(crate) mod naming;
 
 use archive::culprit::Culprit;
 use archive::explanation::{Confidence, ExplanationStatus};

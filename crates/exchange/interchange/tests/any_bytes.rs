@@ -1,7 +1,7 @@
 //! Parsers of formats never panic on any bytes, and what they accept makes a consistent archive.
 
 use interchange::imports::source::{Series, Source};
-use interchange::imports::{Format, Hints, account, read, samples_raw};
+use interchange::imports::{FORMATS, Hints, ImportFormat, account, read};
 use proptest::prelude::*;
 use std::fs;
 use std::io::Cursor;
@@ -22,7 +22,7 @@ fn fixtures() -> Vec<Vec<u8>> {
 }
 
 fn hints() -> impl Strategy<Value = Hints> {
-    let formats: Vec<Option<Format>> = Format::ALL.into_iter().map(Some).chain([None]).collect();
+    let formats: Vec<Option<&'static dyn ImportFormat>> = FORMATS.iter().copied().map(Some).chain([None]).collect();
     let series = prop_oneof![Just(Series::Thread), Just(Series::Irq)];
     (proptest::sample::select(formats), series).prop_map(|(format, series)| Hints { format, unit: None, series })
 }
@@ -116,7 +116,8 @@ proptest! {
         let results = fs::read(corpus().join("jitterdebugger-samples/results.json")).unwrap();
         let samples = fs::read(corpus().join("jitterdebugger-samples/samples.raw")).unwrap();
         let mut source = read(&results, &Hints::default()).unwrap();
-        samples_raw::add(&mut source, &mut Cursor::new(damaged(samples, &damages))).unwrap();
+        let companion = source.format.companion().unwrap();
+        (companion.add)(&mut source, &mut Cursor::new(damaged(samples, &damages))).unwrap();
         check(&source);
     }
 }

@@ -86,6 +86,11 @@ impl LimitArguments {
             .collect()
     }
 
+    /// Whether the command line has a limit, a confidence or an accepted machine.
+    pub fn is_typed(&self) -> bool {
+        !self.limits.is_empty() || self.confidence.is_some() || !self.accept.is_empty()
+    }
+
     /// The limits of the command line, or else those of the run's plan, or else the limit that the run was measured
     /// with.
     ///

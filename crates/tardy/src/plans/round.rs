@@ -9,7 +9,7 @@ mod repeated;
 mod role_outcome;
 mod roles;
 
-pub use archived::{ArchivedStep, archived};
+pub use archived::archived;
 pub use file::is_round;
 pub use repeated::{Repetition, repeat};
 

@@ -17,7 +17,6 @@ use crate::measuring::machine;
 use crate::measuring::request::new_request;
 use crate::measuring::signals::Signals;
 use crate::refusal::NothingMeasured;
-use crate::terminal::json;
 use crate::terminal::page::write_stdout;
 use crate::terminal::progress::{Progress, View};
 use anyhow::Context;
@@ -30,7 +29,7 @@ use audit::read::{CpuPages, Recorded, read};
 use audit::report::{AuditReport, judge};
 use functions::Functions;
 use interception::CallMemory;
-use interchange::audits::{junit, sarif};
+use interchange::audits::Audited;
 use machines::meter_places::MeterPlaces;
 use machines::{KnownTarget, local};
 use runner::event::Event;
@@ -46,7 +45,7 @@ pub fn run(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Exi
         None => record(arguments, typed)?,
     };
     let recording = Recording::open(&run.directory)?;
-    if arguments.format() == Format::Calls {
+    if matches!(arguments.format(), Format::Calls) {
         write_stdout(calls_page::lay_out(&recording.description, &recording.recorded()).as_bytes())?;
         return Ok(Exit::Measured);
     }
@@ -71,7 +70,7 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
     }
     let environment = memory.as_ref().map_or_else(Vec::new, CallMemory::environment);
     let output = &arguments.output;
-    let silent = arguments.format() != Format::Text || output.quiet;
+    let silent = !matches!(arguments.format(), Format::Text) || output.quiet;
     let meter = MeterPlaces::of_process().find()?;
     let counted = CountedOutput::new(&[]);
     let signals = Signals::watch()?;
@@ -185,10 +184,9 @@ fn unusable(report: &AuditReport, run: &Run) -> Option<String> {
 
 fn show(arguments: &AuditArguments, report: &AuditReport, run: &Run) -> anyhow::Result<()> {
     match arguments.format() {
-        Format::Json => json::print(report)?,
-        Format::Sarif => json::print(&sarif::document(report, &|rule| arguments.is_denied(rule)))?,
-        Format::Junit => {
-            write_stdout(junit::document(report, &arguments.whom(), &|rule| arguments.is_denied(rule)).as_bytes())?
+        Format::Document(format) => {
+            let (whom, denied) = (arguments.whom(), |rule: &str| arguments.is_denied(rule));
+            write_stdout(&format.document(&Audited { report, whom: &whom, denied: &denied })?)?;
         }
         Format::Calls => {}
         Format::Text if arguments.output.quiet => {}

@@ -3,7 +3,7 @@
 mod seeds;
 
 use crate::exit::{Exit, UsageError};
-use crate::published;
+use crate::terminal::historical_results;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
@@ -11,6 +11,7 @@ use crate::virtual_time::seed_runs::{archives_of, is_virtual};
 use account::{Account, ComparedRuns, ExplanationSource, compared};
 use archive::reader::Run;
 use clap::Args;
+use interchange::exports::published_results::historical;
 use judge::compare::{ComparedFigure, Comparison, WORK_NO_INTERVAL};
 use judge::difference::Difference;
 use judge::difference_kind::DifferenceKind;
@@ -109,7 +110,7 @@ pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<E
     let compared = compared(&a, &b);
     if arguments.json && arguments.historical {
         let mut document = serde_json::to_value(&compared)?;
-        document["historical"] = serde_json::to_value(published::historical())?;
+        document["historical"] = serde_json::to_value(historical())?;
         json::print(&document)?;
     } else if arguments.json {
         json::print(&compared)?;
@@ -126,7 +127,7 @@ pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<E
 /// Beside the comparison and no part of it.
 fn lay_out_historical(page: &mut Page) {
     page.blank();
-    let lines = published::lines_of_historical();
+    let lines = historical_results::lines();
     page.heading(&lines[0]);
     lines[1..].iter().for_each(|line| page.line(line));
     let text = "historical: published by the CE Linux Forum for other tools, kernels and machines of 2005 to 2008; nothing \

@@ -11,11 +11,11 @@ use archive::reader::Run;
 use archive::summary::RunSummary;
 use clap::Args;
 use interchange::imports::source::Source;
-use interchange::imports::{FILE_BYTES_MAX, Format, Hints, read, samples_raw};
+use interchange::imports::{FILE_BYTES_MAX, Hints, ImportFormat, read};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use values::{FormatValue, SeriesValue, UnitValue};
+use values::{SeriesValue, UnitValue};
 use words::figures::{count, latency};
 use words::printable::printable;
 
@@ -32,8 +32,8 @@ pub struct ImportArguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Read the files in this format instead of detecting it
-    #[arg(long, value_name = "FORMAT")]
-    format: Option<FormatValue>,
+    #[arg(long, value_name = "FORMAT", value_parser = values::format_parser())]
+    format: Option<&'static dyn ImportFormat>,
     /// Unit of the latencies, where the file does not say: text made with -N is in ns [default: us]
     #[arg(long, value_name = "UNIT")]
     unit: Option<UnitValue>,
@@ -46,11 +46,8 @@ pub struct ImportArguments {
 }
 
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
-    let hints = Hints {
-        format: arguments.format.map(|value| value.0),
-        unit: arguments.unit.map(|value| value.0),
-        series: arguments.series.0,
-    };
+    let hints =
+        Hints { format: arguments.format, unit: arguments.unit.map(|value| value.0), series: arguments.series.0 };
     let mut sources = Vec::new();
     let mut refusals = Vec::new();
     for file in &arguments.files {
@@ -95,10 +92,12 @@ fn source_of(path: &Path, hints: &Hints) -> Result<Source, String> {
         return Err(format!("it is larger than {} MiB, as no result of these tools is", FILE_BYTES_MAX >> 20));
     }
     let mut source = read(&bytes, hints).map_err(|error| error.to_string())?;
-    let samples = path.with_file_name("samples.raw");
-    if source.format == Format::Jitterdebugger && fs::metadata(&samples).is_ok_and(|file| file.is_file()) {
-        let added = File::open(&samples).and_then(|mut file| samples_raw::add(&mut source, &mut file));
-        added.map_err(|error| format!("samples.raw beside it cannot be read: {error}"))?;
+    if let Some(companion) = source.format.companion() {
+        let beside = path.with_file_name(companion.file_name);
+        if fs::metadata(&beside).is_ok_and(|file| file.is_file()) {
+            let added = File::open(&beside).and_then(|mut file| (companion.add)(&mut source, &mut file));
+            added.map_err(|error| format!("{} beside it cannot be read: {error}", companion.file_name))?;
+        }
     }
     Ok(source)
 }

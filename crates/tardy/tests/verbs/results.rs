@@ -108,6 +108,25 @@ fn several_runs_are_distinguished_in_one_document() {
     }
 }
 
+#[test]
+fn options_that_a_format_does_not_have_are_refused() {
+    let bench = archived();
+    fs::write(bench.path("criteria.json"), r#"{"schema_version":"1.0","criteria":[]}"#).unwrap();
+    for (format, option, accepted) in [
+        ("junit", &["--criteria", "criteria.json"][..], "fuego"),
+        ("junit", &["--origin", "lab"], "kcidb"),
+        ("tap", &["--build-id", "lab:1"], "kcidb"),
+        ("markdown", &["--contact", "lab"], "results-json"),
+        ("markdown", &["--historical"], "results-table"),
+        ("json", &["--limit", "latency < 1s"], "tap"),
+    ] {
+        let export =
+            |format: &str| bench.run(&[&["export", "here", "-o", "-", "--format", format], option].concat()).code;
+        assert_eq!((export(format), export(accepted)), (Some(2), Some(0)), "{format} {option:?}");
+    }
+    assert_eq!(bench.run(&["export", "here", "--format", "kcidb", "--origin", "My Lab"]).code, Some(2));
+}
+
 /// A round of a plan with three loads, each twice, whose steps with the load `messaging` break off.
 fn round() -> Bench {
     let bench =

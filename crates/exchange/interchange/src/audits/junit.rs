@@ -1,13 +1,31 @@
 //! JUnit XML: a test for each rule, which fails if a thread has a habit that is denied.
 
-use crate::results::junit::escaped;
+use super::{AuditFormat, Audited};
+use crate::exports::escaped;
 use audit::report::AuditReport;
 use audit::rules::{Habit, RULES};
 use std::fmt::Write;
 use words::printable::printable;
 
+#[derive(Debug)]
+pub struct Junit;
+
+impl AuditFormat for Junit {
+    fn name(&self) -> &'static str {
+        "junit"
+    }
+
+    fn about(&self) -> &'static str {
+        "For test systems: one test for each rule"
+    }
+
+    fn document(&self, audited: &Audited<'_>) -> serde_json::Result<Vec<u8>> {
+        Ok(document(audited.report, audited.whom, audited.denied).into_bytes())
+    }
+}
+
 /// The document. `whom` names the program; habits that are not denied are part of the output of their test.
-pub fn document(report: &AuditReport, whom: &str, denied: &dyn Fn(&str) -> bool) -> String {
+fn document(report: &AuditReport, whom: &str, denied: &dyn Fn(&str) -> bool) -> String {
     let of = |rule: &str| report.findings.iter().filter(|finding| finding.rule == rule).collect::<Vec<_>>();
     let failures = RULES.iter().filter(|rule| denied(rule.name) && !of(rule.name).is_empty()).count();
     let (tests, suite) = (RULES.len(), escaped(whom));

@@ -1,11 +1,30 @@
 //! SARIF 2.1.0 (OASIS), as code scanning reads it: one result for each finding.
 
+use super::{AuditFormat, Audited};
+use crate::json;
 use audit::report::AuditReport;
 use audit::rules::{Habit, RULES};
 use serde_json::{Value, json};
 
+#[derive(Debug)]
+pub struct Sarif;
+
+impl AuditFormat for Sarif {
+    fn name(&self) -> &'static str {
+        "sarif"
+    }
+
+    fn about(&self) -> &'static str {
+        "For code scanning, as GitHub and GitLab show it"
+    }
+
+    fn document(&self, audited: &Audited<'_>) -> serde_json::Result<Vec<u8>> {
+        json::line(&document(audited.report, audited.denied))
+    }
+}
+
 /// The document; habits that are denied are errors, the others warnings.
-pub fn document(report: &AuditReport, denied: &dyn Fn(&str) -> bool) -> Value {
+fn document(report: &AuditReport, denied: &dyn Fn(&str) -> bool) -> Value {
     let rules: Vec<Value> = RULES
         .iter()
         .map(|rule| {

@@ -1,9 +1,66 @@
 //! Tables for spreadsheets and statistics programs: comma-separated, with a header line, times in ns. The names of
 //! times in virtual time end in `_virtual_time`, to distinguish them from those of real machines.
 
+use super::{ExportError, ExportFormat, ExportInput};
 use archive::histogram::{bucket_high_ns, bucket_low_ns};
 use archive::reader::Run;
 use std::fmt::Write;
+use std::io;
+
+/// A table of one run.
+#[derive(Debug)]
+pub struct CommaSeparated {
+    name: &'static str,
+    about: &'static str,
+    file_name: &'static str,
+    table: fn(&Run) -> String,
+}
+
+pub const HISTOGRAM: CommaSeparated = CommaSeparated {
+    name: "histogram-csv",
+    about: "Every histogram bucket of every thread",
+    file_name: "histogram.csv",
+    table: histogram,
+};
+
+pub const WORST: CommaSeparated = CommaSeparated {
+    name: "worst-csv",
+    about: "The worst samples that were kept",
+    file_name: "worst.csv",
+    table: worst,
+};
+
+pub const SECONDS: CommaSeparated = CommaSeparated {
+    name: "seconds-csv",
+    about: "Maximum and counts of every second",
+    file_name: "seconds.csv",
+    table: seconds,
+};
+
+pub const COUNTERS: CommaSeparated = CommaSeparated {
+    name: "counters-csv",
+    about: "What the kernel counted in every second: switches, interrupts, softirqs, faults, pressure",
+    file_name: "counters.csv",
+    table: counters,
+};
+
+impl ExportFormat for CommaSeparated {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn file_name(&self, _: &ExportInput<'_>) -> Result<String, ExportError> {
+        Ok(self.file_name.into())
+    }
+
+    fn write(&self, input: &ExportInput<'_>, out: &mut (dyn io::Write + Send)) -> Result<(), ExportError> {
+        Ok(out.write_all((self.table)(input.run()).as_bytes())?)
+    }
+}
 
 /// The header line.
 fn names(names: &str, run: &Run) -> String {
@@ -19,7 +76,7 @@ fn names_in(names: &str, virtual_time: bool) -> String {
 }
 
 /// `thread,cpu,low_ns,high_ns,count`: every non-empty bucket of every thread, both ends inclusive.
-pub fn histogram(run: &Run) -> String {
+fn histogram(run: &Run) -> String {
     let mut table = names("thread,cpu,low_ns,high_ns,count", run);
     for thread in run.threads.values() {
         for &(bucket, count) in &thread.histogram.buckets {
@@ -32,7 +89,7 @@ pub fn histogram(run: &Run) -> String {
 
 /// `thread,cpu,cycle,due_ns,latency_ns`: the kept worst samples of every thread, in chronological order. `cpu` is where
 /// the thread read the clock.
-pub fn worst(run: &Run) -> String {
+fn worst(run: &Run) -> String {
     let mut table = names("thread,cpu,cycle,due_ns,latency_ns", run);
     for thread in run.threads.values() {
         let mut worst = thread.worst.clone();
@@ -46,7 +103,7 @@ pub fn worst(run: &Run) -> String {
 }
 
 /// `thread,cpu,second,cycles,latency_ns_max,over_limit,missed_periods`: the record of every second of every thread.
-pub fn seconds(run: &Run) -> String {
+fn seconds(run: &Run) -> String {
     let mut table = names("thread,cpu,second,cycles,latency_ns_max,over_limit,missed_periods", run);
     for thread in run.threads.values() {
         for second in &thread.seconds {
@@ -60,7 +117,7 @@ pub fn seconds(run: &Run) -> String {
 
 /// `from_ns,until_ns,figure,unit,value`: what the kernel counted between two instants of CLOCK_MONOTONIC, one line per
 /// figure.
-pub fn counters(run: &Run) -> String {
+fn counters(run: &Run) -> String {
     let mut table = names("from_ns,until_ns,figure,unit,value", run);
     for second in &run.counters {
         for figure in second.figures() {

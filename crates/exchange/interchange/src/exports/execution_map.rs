@@ -4,6 +4,7 @@
 mod gaps;
 mod switches;
 
+use super::{ExportError, ExportFormat, ExportInput};
 use archive::method::MethodOptions;
 use archive::reader::Run;
 use gaps::{Stretch, each_gap};
@@ -11,6 +12,28 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use switches::{Agreement, Preemptions, preemptions};
+
+/// The format.
+#[derive(Debug)]
+pub struct MapSvg;
+
+impl ExportFormat for MapSvg {
+    fn name(&self) -> &'static str {
+        "map-svg"
+    }
+
+    fn about(&self) -> &'static str {
+        "The execution map around the worst gap as a picture (of --method map with --every-sample)"
+    }
+
+    fn file_name(&self, _: &ExportInput<'_>) -> Result<String, ExportError> {
+        Ok("map.svg".into())
+    }
+
+    fn write(&self, input: &ExportInput<'_>, out: &mut (dyn io::Write + Send)) -> Result<(), ExportError> {
+        Ok(out.write_all(svg(input.run())?.as_bytes())?)
+    }
+}
 
 /// Stretch that is drawn, around the worst gap: a whole run would be a grey bar.
 const WINDOW_NS: i64 = 40_000_000;
@@ -52,7 +75,7 @@ struct Lane {
 ///
 /// # Errors
 /// [`ExecutionMapError`].
-pub fn svg(run: &Run) -> Result<String, ExecutionMapError> {
+fn svg(run: &Run) -> Result<String, ExecutionMapError> {
     let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
     let Some(MethodOptions::Map(map)) = settings.map(|settings| &settings.method.options) else {
         return Err(ExecutionMapError::OtherMethod);

@@ -9,7 +9,10 @@ mod kernel_packets;
 mod tracks;
 
 use super::protobuf::Message;
+use super::spike_choice::{self, SPIKE, SpikeChoice};
+use super::{ExportError, ExportFormat, ExportInput, ExportOption};
 use crate::recorded::{RecordedItem, Recording, Source, Stretch};
+use account::SpikeTrace;
 use archive::explanation::Explanation;
 use archive::sample::{Sample, Second};
 use archive::spike::Spike;
@@ -18,6 +21,7 @@ use edges::{Edges, Threads};
 use ftrace_event::{FtraceEvents, FunctionNames};
 use kernel_packets::KernelPackets;
 use std::collections::HashMap;
+use std::io::Write;
 use tracks::{Tracks, slice_of_snapshot};
 
 const TRACE_PACKET: u32 = 1;
@@ -31,9 +35,57 @@ mod packet {
     pub const SYSTEM_INFO: u32 = 45;
 }
 
+/// The format: one trace with all requested spikes, one after the other.
+#[derive(Debug)]
+pub struct Perfetto;
+
+impl ExportFormat for Perfetto {
+    fn name(&self) -> &'static str {
+        "perfetto"
+    }
+
+    fn about(&self) -> &'static str {
+        "Snapshots with ledgers and findings, for ui.perfetto.dev and its trace processor"
+    }
+
+    fn options(&self) -> &'static [&'static ExportOption] {
+        &[&SPIKE]
+    }
+
+    fn file_name(&self, input: &ExportInput<'_>) -> Result<String, ExportError> {
+        Ok(match SpikeChoice::of(input) {
+            Some(SpikeChoice::Number(number)) => format!("spike-{number:04}.pftrace"),
+            Some(SpikeChoice::All) | None => "run.pftrace".into(),
+        })
+    }
+
+    fn write(&self, input: &ExportInput<'_>, out: &mut (dyn Write + Send)) -> Result<(), ExportError> {
+        let (run, choice) = (input.run(), SpikeChoice::of(input).unwrap_or(SpikeChoice::All));
+        let data = input.account().report_data();
+        let mut spikes: Vec<&Spike> = match choice {
+            SpikeChoice::All => run.spikes.iter().collect(),
+            SpikeChoice::Number(number) => vec![spike_choice::spike_of(run, number)?],
+        };
+        spikes.sort_by_key(|spike| (spike.sample.due_ns, spike.number));
+        let mut trace = PerfettoTrace::new(&data.summary);
+        if choice == SpikeChoice::All {
+            trace.add_seconds(&data.summary, &data.seconds);
+            run.threads.values().for_each(|thread| trace.add_worst(thread.cpu, &thread.worst));
+        }
+        for spike in spikes {
+            let recorded = if spike.snapshot.is_some() { SpikeTrace::open(run, spike.number).ok() } else { None };
+            let recorded = recorded.unwrap_or_default();
+            let explanation = input.account().explanation_of(spike.number);
+            let stretches = input.account().stretches(spike, recorded.source());
+            trace.add_spike(SpikeView { spike, explanation, stretches: &stretches, trace: recorded.source() });
+        }
+        Ok(out.write_all(&trace.finish())?)
+    }
+}
+
 /// One spike with all its data.
 #[derive(Debug, Clone, Copy)]
-pub struct SpikeView<'a> {
+struct SpikeView<'a> {
     pub spike: &'a Spike,
     pub explanation: Option<&'a Explanation>,
     /// The ledger from due to seen.
@@ -44,7 +96,7 @@ pub struct SpikeView<'a> {
 
 /// A trace being written. Spikes must come in order of time.
 #[derive(Debug)]
-pub struct PerfettoTrace {
+struct PerfettoTrace {
     file: Message,
     functions: FunctionNames,
     tracks: Tracks,

@@ -169,11 +169,11 @@ impl Account<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::imports::Format;
+    use crate::imports::rt_tests_json::RtTestsJson;
     use crate::imports::source::Mean;
 
     fn account(cycles: u64, max: i128, end: Option<u64>) -> Accounted {
-        let mut source = Source::new(Format::RtTestsJson, "cyclictest", Unit::Us);
+        let mut source = Source::new(&RtTestsJson, "cyclictest", Unit::Us);
         source.histogram_end = end;
         source.threads.push(SourceThread {
             buckets: BTreeMap::from([(3, 6), (29, 2)]),

@@ -7,18 +7,42 @@ use super::cyclictest_lines::{ThreadLine, thread_line};
 use super::lack::Lack;
 use super::problem::Lost;
 use super::source::{Mean, Source, SourceThread, Unit};
-use super::{Format, Hints, histogram_columns};
+use super::{Head, Hints, ImportFormat, histogram_columns};
 use std::collections::BTreeMap;
 
 /// Most overflow cycles listed in a loss; the rest is counted.
 const CYCLES_NAMED: usize = 10;
 
+#[derive(Debug)]
+pub struct CyclictestText;
+
+impl ImportFormat for CyclictestText {
+    fn name(&self) -> &'static str {
+        "cyclictest-text"
+    }
+
+    fn about(&self) -> &'static str {
+        "What cyclictest prints: histogram blocks of -h, -H, --histfile, or `T:` lines"
+    }
+
+    fn title(&self) -> &'static str {
+        "text of cyclictest"
+    }
+
+    fn detects(&self, head: &Head<'_>) -> bool {
+        const SIGNS: [&str; 4] = ["# Histogram", "# /dev/cpu_dma_latency", "# Min Latencies:", "# Max Latencies:"];
+        let is_sign = |line: &str| SIGNS.iter().any(|sign| line.starts_with(sign)) || thread_line(line).is_some();
+        !head.is_json() && !head.is_xml() && head.text.lines().any(is_sign)
+    }
+
+    fn read(&self, text: &str, hints: &Hints) -> Result<Source, Lack> {
+        read(text, hints)
+    }
+}
+
 /// Parses the text.
-///
-/// # Errors
-/// What the text lacks.
-pub fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
-    let mut source = Source::new(Format::CyclictestText, "cyclictest", Unit::Us);
+fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
+    let mut source = Source::new(&CyclictestText, "cyclictest", Unit::Us);
     source.assume_unit(hints.unit);
     let block = Block::of(text);
     if block.headed || !block.rows.is_empty() || block.statistics.contains_key(MIN) {

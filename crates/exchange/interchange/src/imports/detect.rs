@@ -1,55 +1,59 @@
 //! Detects the format of a file by its contents alone, and what a file in an unknown format looks like.
 
-use super::Format;
 use super::lack::Foreign;
+use super::{FORMATS, ImportFormat};
 
 /// Bytes examined; every format can be recognised earlier.
 const HEAD_BYTES: usize = 64 << 10;
 
+/// The beginning of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    /// Without white space before it. Its last line may be truncated.
+    pub text: &'a str,
+    /// Whether the file is binary data, as far as its beginning shows.
+    pub has_nul: bool,
+}
+
+impl Head<'_> {
+    pub fn is_json(&self) -> bool {
+        self.text.starts_with('{')
+    }
+
+    pub fn is_xml(&self) -> bool {
+        self.text.starts_with('<')
+    }
+
+    /// Whether a JSON text has this key somewhere.
+    pub fn has_key(&self, key: &str) -> bool {
+        self.is_json() && self.text.contains(&format!("\"{key}\""))
+    }
+
+    fn looks_like(&self) -> Foreign {
+        if self.text.is_empty() {
+            return Foreign::Empty;
+        }
+        if self.is_json() {
+            return Foreign::OtherJson;
+        }
+        if self.is_xml() {
+            let is_page = self.text.to_ascii_lowercase().contains("<html");
+            return if is_page { Foreign::WebPage } else { Foreign::OtherXml };
+        }
+        if self.has_nul {
+            return Foreign::Binary;
+        }
+        let first = self.text.lines().next().unwrap_or_default();
+        Foreign::Text { start: first.chars().take(40).collect() }
+    }
+}
+
 /// The format, or what the file looks like instead.
-pub fn format_of(bytes: &[u8]) -> Result<Format, Foreign> {
+pub fn format_of(bytes: &[u8]) -> Result<&'static dyn ImportFormat, Foreign> {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
     let text = String::from_utf8_lossy(head);
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    if text.is_empty() {
-        return Err(Foreign::Empty);
-    }
-    match text.as_bytes()[0] {
-        b'{' => json(text),
-        b'<' if text.contains("<rteval") => Ok(Format::Rteval),
-        b'<' if text.to_ascii_lowercase().contains("<html") => Err(Foreign::WebPage),
-        b'<' => Err(Foreign::OtherXml),
-        _ => lines(text, head),
-    }
-}
-
-fn json(text: &str) -> Result<Format, Foreign> {
-    let has = |key: &str| text.contains(&format!("\"{key}\""));
-    if has("rt_test_version:") || has("file_version") || has("num_threads") || has("thread") {
-        Ok(Format::RtTestsJson)
-    } else if has("cpu") && (has("count") || has("histogram")) {
-        Ok(Format::Jitterdebugger)
-    } else {
-        Err(Foreign::OtherJson)
-    }
-}
-
-fn lines(text: &str, head: &[u8]) -> Result<Format, Foreign> {
-    const SIGNS: [&str; 4] = ["# Histogram", "# /dev/cpu_dma_latency", "# Min Latencies:", "# Max Latencies:"];
-    let sign = |line: &str| SIGNS.iter().any(|sign| line.starts_with(sign));
-    if text.lines().any(|line| sign(line) || super::cyclictest_lines::thread_line(line).is_some()) {
-        return Ok(Format::CyclictestText);
-    }
-    if head.contains(&0) {
-        return Err(Foreign::Binary);
-    }
-    let mut rows = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).peekable();
-    // The last row of the head may be truncated.
-    if rows.peek().is_some_and(|row| super::histogram_columns::row(row).is_some()) {
-        return Ok(Format::HistogramColumns);
-    }
-    let first = text.lines().next().unwrap_or_default();
-    Err(Foreign::Text { start: first.chars().take(40).collect() })
+    let head = Head { text: text.trim_start_matches('\u{feff}').trim_start(), has_nul: head.contains(&0) };
+    FORMATS.iter().copied().find(|format| format.detects(&head)).ok_or_else(|| head.looks_like())
 }
 
 #[cfg(test)]
@@ -68,16 +72,16 @@ mod tests {
     }
 
     #[test]
-    fn names_do_not_matter_contents_do() {
-        let seen = |text: &str| format_of(text.as_bytes()).unwrap();
-        assert_eq!(seen("{\n \"file_version\": 1,"), Format::RtTestsJson);
-        assert_eq!(seen("{ \"cpu\": {\"0\": {\"histogram\": {"), Format::Jitterdebugger);
-        assert_eq!(seen("<?xml version=\"1.0\"?>\n<rteval version=\"3\">"), Format::Rteval);
-        assert_eq!(seen("# Histogram\n000001 000002\n"), Format::CyclictestText);
+    fn contents_decide_and_not_names() {
+        let seen = |text: &str| format_of(text.as_bytes()).unwrap().name();
+        assert_eq!(seen("{\n \"file_version\": 1,"), "rt-tests-json");
+        assert_eq!(seen("{ \"cpu\": {\"0\": {\"histogram\": {"), "jitterdebugger");
+        assert_eq!(seen("<?xml version=\"1.0\"?>\n<rteval version=\"3\">"), "rteval");
+        assert_eq!(seen("# Histogram\n000001 000002\n"), "cyclictest-text");
         assert_eq!(
             seen("T: 0 ( 3451) P:80 I:200 C:   2000 Min:     11 Act:   13 Avg:   16 Max:    2904"),
-            Format::CyclictestText
+            "cyclictest-text"
         );
-        assert_eq!(seen("000001 000002\t000003\n"), Format::HistogramColumns);
+        assert_eq!(seen("000001 000002\t000003\n"), "histogram-columns");
     }
 }

@@ -4,8 +4,35 @@
 use super::lack::Lack;
 use super::problem::{ImportProblem, Lost};
 use super::source::{Source, SourceThread, Unit};
-use super::{Format, Hints};
+use super::{Head, Hints, ImportFormat};
 use archive::message::Severity;
+
+#[derive(Debug)]
+pub struct HistogramColumns;
+
+impl ImportFormat for HistogramColumns {
+    fn name(&self) -> &'static str {
+        "histogram-columns"
+    }
+
+    fn about(&self) -> &'static str {
+        "Rows of a latency and the count of each CPU, as latency plots are drawn from"
+    }
+
+    fn title(&self) -> &'static str {
+        "columns of a histogram"
+    }
+
+    fn detects(&self, head: &Head<'_>) -> bool {
+        // The last row of the head may be truncated.
+        let mut rows = head.text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        !head.has_nul && rows.next().is_some_and(|line| row(line).is_some())
+    }
+
+    fn read(&self, text: &str, hints: &Hints) -> Result<Source, Lack> {
+        read(text, hints)
+    }
+}
 
 /// Numbers of a row, a latency and at least one count; `None` if the line is not a row.
 pub fn row(line: &str) -> Option<Vec<u64>> {
@@ -19,10 +46,7 @@ fn digits(word: &str) -> Option<&str> {
 }
 
 /// Parses the text.
-///
-/// # Errors
-/// What the text lacks.
-pub fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
+fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
     let mut rows: Vec<Vec<u64>> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -40,7 +64,7 @@ pub fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
         rows.push(row);
     }
     let Some(first) = rows.first() else { return Err(Lack::NoRows) };
-    let mut source = Source::new(Format::HistogramColumns, "an unnamed tool", Unit::Us);
+    let mut source = Source::new(&HistogramColumns, "an unnamed tool", Unit::Us);
     source.assume_unit(hints.unit);
     let mut columns = first.len() - 1;
     if sum_column(&rows) {

@@ -1,10 +1,10 @@
 //! `results.json` of jitterdebugger. Its histogram ends at 999 and drops larger values without counting them;
 //! `samples.raw`, if it was kept, has every value ([`super::samples_raw`]).
 
-use super::Format;
 use super::lack::{self, Lack};
 use super::problem::Lost;
 use super::source::{Mean, Source, SourceThread, Unit};
+use super::{Companion, Head, Hints, ImportFormat, samples_raw};
 use archive::environment::Environment;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -12,18 +12,44 @@ use std::collections::BTreeMap;
 /// Latencies from this value on are in no bucket.
 const HISTOGRAM_END: u64 = 1000;
 
+#[derive(Debug)]
+pub struct Jitterdebugger;
+
+impl ImportFormat for Jitterdebugger {
+    fn name(&self) -> &'static str {
+        "jitterdebugger"
+    }
+
+    fn about(&self) -> &'static str {
+        "results.json of jitterdebugger, with samples.raw beside it"
+    }
+
+    fn title(&self) -> &'static str {
+        "results.json of jitterdebugger"
+    }
+
+    fn detects(&self, head: &Head<'_>) -> bool {
+        head.has_key("cpu") && (head.has_key("count") || head.has_key("histogram"))
+    }
+
+    fn read(&self, text: &str, _: &Hints) -> Result<Source, Lack> {
+        read(text)
+    }
+
+    fn companion(&self) -> Option<Companion> {
+        Some(Companion { file_name: "samples.raw", add: samples_raw::add })
+    }
+}
+
 /// Parses the file's text.
-///
-/// # Errors
-/// What the file lacks.
-pub fn read(text: &str) -> Result<Source, Lack> {
+fn read(text: &str) -> Result<Source, Lack> {
     let document: Value = serde_json::from_str(text).map_err(|error| {
         if error.is_eof() { Lack::BreaksOff { line: error.line() } } else { Lack::Json(error.to_string()) }
     })?;
     let file = document.as_object().ok_or(Lack::NoObject)?;
     let cpus = file.get("cpu").and_then(Value::as_object).ok_or(Lack::Latencies("cpu"))?;
     let in_ns = file.get("resolution_in_ns").and_then(Value::as_u64) == Some(1);
-    let mut source = Source::new(Format::Jitterdebugger, "jitterdebugger", if in_ns { Unit::Ns } else { Unit::Us });
+    let mut source = Source::new(&Jitterdebugger, "jitterdebugger", if in_ns { Unit::Ns } else { Unit::Us });
     source.histogram_end = Some(HISTOGRAM_END);
     source.environment = file.get("sysinfo").and_then(Value::as_object).map(environment);
     if let Some(version) = file.get("version") {

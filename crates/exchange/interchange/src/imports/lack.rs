@@ -1,6 +1,6 @@
 //! Why a file of a known format cannot be imported.
 
-use super::Format;
+use super::{FORMATS, ImportFormat};
 use roxmltree::Error as XmlError;
 use thiserror::Error;
 use words::printable::printable;
@@ -12,9 +12,9 @@ pub enum Foreign {
     Empty,
     #[error("a web page")]
     WebPage,
-    #[error("XML, but not of rteval")]
+    #[error("XML of another program")]
     OtherXml,
-    #[error("JSON, but neither of rt-tests nor of jitterdebugger")]
+    #[error("JSON of another program")]
     OtherJson,
     #[error("binary data")]
     Binary,
@@ -137,11 +137,12 @@ pub enum SamplesLack {
 /// Why a file is not imported. The texts complete "failed to import FILE: ".
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FormatError {
-    #[error(
-        "it looks like {looks_like}; what can be imported is rt-tests JSON, cyclictest text, results.json of \
-         jitterdebugger, summary.xml of rteval, and histogram columns"
-    )]
+    #[error("it looks like {looks_like}; what can be imported is {}", titles())]
     Foreign { looks_like: Foreign },
-    #[error("it looks like {}, but {lacks}", .format.words())]
-    Unusable { format: Format, lacks: Lack },
+    #[error("it looks like {}, but {lacks}", .format.title())]
+    Unusable { format: &'static dyn ImportFormat, lacks: Lack },
+}
+
+fn titles() -> String {
+    FORMATS.iter().map(|format| format.title()).collect::<Vec<_>>().join(", ")
 }

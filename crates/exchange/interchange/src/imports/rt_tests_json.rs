@@ -9,23 +9,45 @@ use super::lack::{self, Lack};
 use super::problem::{ImportProblem, Lost};
 use super::source::{Mean, Series, Source, SourceThread, Unit};
 use super::wall_clock::unix_ns_of_rfc2822;
-use super::{Format, Hints};
+use super::{Head, Hints, ImportFormat};
 use archive::environment::Environment;
 use archive::message::Severity;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
+#[derive(Debug)]
+pub struct RtTestsJson;
+
+impl ImportFormat for RtTestsJson {
+    fn name(&self) -> &'static str {
+        "rt-tests-json"
+    }
+
+    fn about(&self) -> &'static str {
+        "`--json` of cyclictest and its relatives, and rtla results in the same form"
+    }
+
+    fn title(&self) -> &'static str {
+        "JSON of rt-tests"
+    }
+
+    fn detects(&self, head: &Head<'_>) -> bool {
+        ["rt_test_version:", "file_version", "num_threads", "thread"].iter().any(|key| head.has_key(key))
+    }
+
+    fn read(&self, text: &str, hints: &Hints) -> Result<Source, Lack> {
+        read(text, hints)
+    }
+}
+
 /// Parses the file's text.
-///
-/// # Errors
-/// What the file lacks.
-pub fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
+fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
     let (document, repaired) = parse(text)?;
     let file = document.as_object().ok_or(Lack::NoObject)?;
     let command = string(file, "cmdline:").or_else(|| string(file, "cmdline"));
     let tool = tool_of(file, command.as_deref());
     let in_ns = file.get("resolution_in_ns").and_then(Value::as_u64) == Some(1);
-    let mut source = Source::new(Format::RtTestsJson, &tool, if in_ns { Unit::Ns } else { Unit::Us });
+    let mut source = Source::new(&RtTestsJson, &tool, if in_ns { Unit::Ns } else { Unit::Us });
     source.version = string(file, "rt_test_version:").or_else(|| string(file, "rt_test_version"));
     source.histogram_end = command.as_deref().and_then(histogram_end);
     source.started_unix_ns = string(file, "start_time").and_then(|text| unix_ns_of_rfc2822(&text));

@@ -3,10 +3,10 @@
 //! rteval writes no statistics if a latency was beyond its histogram. For timerlat it adds interrupt, thread and user
 //! latencies into one histogram; this is reported, because it cannot be undone.
 
-use super::Format;
 use super::lack::{self, Lack};
 use super::problem::{ImportProblem, Lost};
 use super::source::{Mean, Source, SourceThread, Unit};
+use super::{Head, Hints, ImportFormat};
 use archive::environment::Environment;
 use archive::message::Severity;
 use roxmltree::{Document, Node, ParsingOptions};
@@ -15,11 +15,33 @@ use std::collections::BTreeMap;
 /// More than any summary has; limits the memory that a hostile file can use.
 const NODES_MAX: u32 = 8_000_000;
 
+#[derive(Debug)]
+pub struct Rteval;
+
+impl ImportFormat for Rteval {
+    fn name(&self) -> &'static str {
+        "rteval"
+    }
+
+    fn about(&self) -> &'static str {
+        "summary.xml of rteval"
+    }
+
+    fn title(&self) -> &'static str {
+        "summary.xml of rteval"
+    }
+
+    fn detects(&self, head: &Head<'_>) -> bool {
+        head.is_xml() && head.text.contains("<rteval")
+    }
+
+    fn read(&self, text: &str, _: &Hints) -> Result<Source, Lack> {
+        read(text)
+    }
+}
+
 /// Parses the file's text.
-///
-/// # Errors
-/// What the file lacks.
-pub fn read(text: &str) -> Result<Source, Lack> {
+fn read(text: &str) -> Result<Source, Lack> {
     let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
         .map_err(|error| if text.contains("</rteval>") { Lack::Xml(error) } else { Lack::XmlEnd })?;
@@ -36,7 +58,7 @@ pub fn read(text: &str) -> Result<Source, Lack> {
         });
     };
     let tool = measurement.tag_name().name();
-    let mut source = Source::new(Format::Rteval, &format!("rteval ({tool})"), Unit::Us);
+    let mut source = Source::new(&Rteval, &format!("rteval ({tool})"), Unit::Us);
     source.version = root.attribute("version").map(str::to_owned);
     source.command = measurement.attribute("command_line").map(str::to_owned);
     source.environment = child(root, "SystemInfo").or(Some(root)).map(environment);

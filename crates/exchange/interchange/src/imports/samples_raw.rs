@@ -3,13 +3,14 @@
 //! Records are `u32 thread, i64 second, i64 nanosecond, u64 latency`, packed little-endian. The tool loses the last
 //! samples when it stops; `results.json` only has their number.
 
+use super::ReadSeek;
 use super::lack::SamplesLack;
 use super::problem::ImportProblem;
 use super::source::{Source, SourceThread};
 use archive::message::{Loss, LossKind, Severity};
 use archive::sample::{Sample, Second};
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufReader};
 
 const RECORD_BYTES: usize = 28;
 /// Worst samples kept per thread.
@@ -32,7 +33,7 @@ struct Tally {
 ///
 /// # Errors
 /// If reading fails.
-pub fn add(source: &mut Source, reader: &mut (impl Read + Seek)) -> io::Result<()> {
+pub fn add(source: &mut Source, reader: &mut dyn ReadSeek) -> io::Result<()> {
     match tallies(source, reader)? {
         Ok((tallies, first_ns, last_ns)) => {
             let threads = source.threads.iter_mut().zip(tallies).enumerate();
@@ -52,7 +53,7 @@ pub fn add(source: &mut Source, reader: &mut (impl Read + Seek)) -> io::Result<(
 type Tallies = Result<(Vec<Tally>, i64, i64), SamplesLack>;
 
 /// Two passes: seconds count from the first due instant, which need not be in the first record.
-fn tallies(source: &Source, reader: &mut (impl Read + Seek)) -> io::Result<Tallies> {
+fn tallies(source: &Source, reader: &mut dyn ReadSeek) -> io::Result<Tallies> {
     let mut span: Option<(i64, i64)> = None;
     let checked = each(source, reader, |_, due_ns, latency_ns| {
         let (first, last) = span.unwrap_or((due_ns, due_ns));
@@ -79,7 +80,7 @@ fn tallies(source: &Source, reader: &mut (impl Read + Seek)) -> io::Result<Talli
 /// threads.
 fn each(
     source: &Source,
-    reader: &mut impl Read,
+    reader: &mut dyn ReadSeek,
     mut take: impl FnMut(u32, i64, i64),
 ) -> io::Result<Result<(), SamplesLack>> {
     let mut reader = BufReader::with_capacity(1 << 20, reader);
@@ -102,7 +103,7 @@ fn each(
 }
 
 /// Reads a whole record unless the file ends; returns the number of bytes read.
-fn fill(reader: &mut impl Read, record: &mut [u8]) -> io::Result<usize> {
+fn fill(reader: &mut dyn ReadSeek, record: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < record.len() {
         match reader.read(&mut record[filled..]) {
@@ -164,7 +165,8 @@ fn take(number: usize, thread: &mut SourceThread, tally: Tally) -> Option<Loss> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::imports::jitterdebugger;
+    use crate::imports::jitterdebugger::Jitterdebugger;
+    use crate::imports::{Hints, ImportFormat};
     use std::io::Cursor;
 
     fn record(thread: u32, second: u64, nanosecond: u64, value: u64) -> Vec<u8> {
@@ -174,7 +176,7 @@ mod tests {
 
     fn source() -> Source {
         let text = r#"{"cpu": {"0": {"histogram": {"3": 2}, "count": 4, "min": 3, "max": 1500, "avg": 400.00}}}"#;
-        jitterdebugger::read(text).unwrap()
+        Jitterdebugger.read(text, &Hints::default()).unwrap()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The data of a result file, in the file's own unit and with its gaps.
 
-use super::Format;
+use super::ImportFormat;
 use super::problem::{ImportProblem, Lost};
 use archive::environment::Environment;
 use archive::message::{Loss, Problem, Severity};
@@ -81,7 +81,7 @@ impl SourceThread {
 /// All data of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {
-    pub format: Format,
+    pub format: &'static dyn ImportFormat,
     pub tool: String,
     pub version: Option<String>,
     pub command: Option<String>,
@@ -102,7 +102,7 @@ pub struct Source {
 
 impl Source {
     /// A source with only its format and tool.
-    pub fn new(format: Format, tool: &str, unit: Unit) -> Self {
+    pub fn new(format: &'static dyn ImportFormat, tool: &str, unit: Unit) -> Self {
         Self {
             format,
             tool: tool.into(),

@@ -3,6 +3,7 @@
 use crate::exit::UsageError;
 use crate::measuring::arguments::{LoadArguments, OutputArguments};
 use crate::measuring::command;
+use crate::options::choice::{Choice, one_of};
 use crate::options::quantity::{positive_time_ns, time_ns};
 use archive::audit::AuditSettings;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
@@ -11,7 +12,9 @@ use audit::injection::InjectionError;
 use audit::report::Scope;
 use audit::rules::RULES;
 use call_ring::header::{Injection, RULES_MAX};
+use clap::builder::TypedValueParser;
 use clap::{ArgGroup, Args, Command, ValueEnum};
+use interchange::audits::{AuditFormat, FORMATS, JSON};
 use machines::KnownTarget;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -77,8 +80,8 @@ pub struct AuditArguments {
     #[arg(long, value_name = "RULE", value_parser = injection)]
     pub inject: Vec<Injection>,
     /// Form of the result
-    #[arg(long, value_enum, default_value = "text")]
-    pub format: Format,
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser(), default_value = "text")]
+    format: Format,
 
     #[command(flatten)]
     load: LoadArguments,
@@ -88,16 +91,24 @@ pub struct AuditArguments {
 }
 
 /// A form of the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy)]
 pub enum Format {
     Text,
-    Json,
-    /// For code scanning, as GitHub and GitLab show it
-    Sarif,
-    /// For test systems: one test for each rule
-    Junit,
     /// Every system call of every thread, in order
     Calls,
+    /// For another program
+    Document(&'static dyn AuditFormat),
+}
+
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let document = |format: &&'static dyn AuditFormat| Choice {
+        value: Format::Document(*format),
+        name: format.name(),
+        about: format.about(),
+    };
+    let text = Choice { value: Format::Text, name: "text", about: "A page for the terminal" };
+    let calls = Choice { value: Format::Calls, name: "calls", about: "Every system call of every thread, in order" };
+    one_of(std::iter::once(text).chain(FORMATS.iter().map(document)).chain([calls]).collect())
 }
 
 /// What records the system calls.
@@ -132,7 +143,7 @@ impl AuditArguments {
     }
 
     pub fn format(&self) -> Format {
-        if self.output.json { Format::Json } else { self.format }
+        if self.output.json { Format::Document(JSON) } else { self.format }
     }
 
     pub fn is_denied(&self, rule: &str) -> bool {

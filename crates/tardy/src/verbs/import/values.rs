@@ -1,30 +1,16 @@
 //! The choices of `interchange` as values of options.
 
+use crate::options::choice::{Choice, one_of};
 use clap::ValueEnum;
-use clap::builder::PossibleValue;
-use interchange::imports::Format;
+use clap::builder::{PossibleValue, TypedValueParser};
 use interchange::imports::source::{Series, Unit};
+use interchange::imports::{FORMATS, ImportFormat};
 
-#[derive(Debug, Clone, Copy)]
-pub struct FormatValue(pub Format);
-
-impl ValueEnum for FormatValue {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [FormatValue; Format::ALL.len()] = {
-            let mut all = [FormatValue(Format::Rteval); Format::ALL.len()];
-            let mut at = 0;
-            while at < all.len() {
-                all[at] = FormatValue(Format::ALL[at]);
-                at += 1;
-            }
-            all
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()).help(self.0.meaning()))
-    }
+/// Parses `--format`; the help describes each.
+pub fn format_parser() -> impl TypedValueParser<Value = &'static dyn ImportFormat> {
+    let choice =
+        |format: &&'static dyn ImportFormat| Choice { value: *format, name: format.name(), about: format.about() };
+    one_of(FORMATS.iter().map(choice).collect())
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -3,20 +3,39 @@
 //! TAP has two outcomes. An unusable case is `not ok` and contains ERROR; a case without a limit, or a run that was too
 //! short, is a skipped `ok`, which parsers do not count as passed.
 
-use super::{Outcome, Question, RunResults};
+use super::judged_results::JudgedResults;
+use crate::results::{Outcome, Question, RunResults};
 use std::fmt::Write;
 use words::printable::printable;
 
+pub const TAP: JudgedResults = JudgedResults {
+    name: "tap",
+    about: "TAP version 13",
+    file_name: "results.tap",
+    takes_several: true,
+    options: &[],
+    document: |_, results| Ok(document(results, Dialect::Tap13).into_bytes()),
+};
+
+pub const KTAP: JudgedResults = JudgedResults {
+    name: "ktap",
+    about: "The kernel's dialect of TAP",
+    file_name: "results.ktap",
+    takes_several: true,
+    options: &[],
+    document: |_, results| Ok(document(results, Dialect::Ktap1).into_bytes()),
+};
+
 /// The dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+enum Dialect {
     Tap13,
     /// Without YAML blocks, which it does not have.
     Ktap1,
 }
 
 /// The document.
-pub fn document(runs: &[RunResults], dialect: Dialect) -> String {
+fn document(runs: &[RunResults], dialect: Dialect) -> String {
     let cases: usize = runs.iter().map(|run| run.cases.len()).sum();
     let mut text = match dialect {
         Dialect::Tap13 => format!("TAP version 13\n1..{cases}\n"),

@@ -3,8 +3,27 @@
 //! LAVA has pass, fail, skip and unknown. A limit that is neither PASS nor FAIL is *skip*; a case without a limit and
 //! one that could not be measured are *unknown*.
 
-use super::{Outcome, RunResults};
+use super::judged_results::JudgedResults;
+use crate::results::{Outcome, RunResults};
 use std::fmt::Write;
+
+pub const SIGNALS: JudgedResults = JudgedResults {
+    name: "lava",
+    about: "Signal lines for the log of a LAVA job",
+    file_name: "lava-signals.txt",
+    takes_several: true,
+    options: &[],
+    document: |_, results| Ok(signals(results).into_bytes()),
+};
+
+pub const RESULT_LINES: JudgedResults = JudgedResults {
+    name: "lava-result",
+    about: "Lines of a result.txt, for LAVA's test-definitions",
+    file_name: "result.txt",
+    takes_several: true,
+    options: &[],
+    document: |_, results| Ok(result_lines(results).into_bytes()),
+};
 
 fn result(outcome: Outcome) -> &'static str {
     match outcome {
@@ -16,7 +35,7 @@ fn result(outcome: Outcome) -> &'static str {
 }
 
 /// Lines to print in a LAVA test shell. Each is independent, because a kernel message may split one.
-pub fn signals(runs: &[RunResults]) -> String {
+fn signals(runs: &[RunResults]) -> String {
     let mut text = String::new();
     for run in runs {
         let _ = writeln!(text, "<LAVA_SIGNAL_TESTSET START {}>", run.name);
@@ -39,7 +58,7 @@ pub fn signals(runs: &[RunResults]) -> String {
 }
 
 /// Lines for `send-to-lava.sh`: `<case> <result> [<measurement> <units>]`.
-pub fn result_lines(runs: &[RunResults]) -> String {
+fn result_lines(runs: &[RunResults]) -> String {
     let mut text = String::new();
     for run in runs {
         let _ = writeln!(text, "lava-test-set start {}", run.name);

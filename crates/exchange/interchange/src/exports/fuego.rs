@@ -3,9 +3,38 @@
 //! Measures have the names of Fuego's cyclictest tests, `default.latencies.max_latency`, in µs, so that existing
 //! criteria apply. Without criteria nothing passes: every status is SKIP.
 
-use super::{RunResults, Unit};
+use super::judged_results::JudgedResults;
+use super::{ExportError, ExportInput, ExportOption, OptionValue};
+use crate::json;
+use crate::results::{RunResults, Unit};
 use judge::criteria::{Criteria, Ruling};
 use serde_json::{Value, json};
+
+const CRITERIA: ExportOption = ExportOption {
+    name: "criteria",
+    about: "the criteria.json that says what passes",
+    value: OptionValue::File { placeholder: "FILE" },
+};
+
+pub const FUEGO: JudgedResults = JudgedResults {
+    name: "fuego",
+    about: "Fuego's run.json 1.0",
+    file_name: "fuego-run.json",
+    takes_several: false,
+    options: &[&CRITERIA],
+    document: |input, results| {
+        let criteria = criteria(input)?;
+        Ok(json::indented(&results.first().map(|run| document(run, criteria.as_ref())))?)
+    },
+};
+
+fn criteria(input: &ExportInput<'_>) -> Result<Option<Criteria>, ExportError> {
+    let Some(file) = input.options.file(&CRITERIA) else { return Ok(None) };
+    let criteria = Criteria::parse(&file.text);
+    let refused =
+        |why: judge::criteria::CriteriaError| ExportError::File { path: file.path.clone(), why: why.to_string() };
+    criteria.map(Some).map_err(refused)
+}
 
 /// Names of figures here, with Fuego's names.
 const NAMES: [(&str, &str); 7] = [
@@ -19,7 +48,7 @@ const NAMES: [(&str, &str); 7] = [
 ];
 
 /// The document of one run.
-pub fn document(run: &RunResults, criteria: Option<&Criteria>) -> Value {
+fn document(run: &RunResults, criteria: Option<&Criteria>) -> Value {
     let mut cases: Vec<(String, Vec<(String, f64)>)> = Vec::new();
     for figure in &run.figures {
         let (case, measure) = place(&figure.name, figure.unit);

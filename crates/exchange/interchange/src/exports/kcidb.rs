@@ -2,57 +2,60 @@
 //!
 //! A figure is a test with the status DONE, which is KCIDB's word for a number without a verdict.
 
-use super::naming::word;
-use super::{Outcome, RunResults, Unit};
+use super::judged_results::JudgedResults;
+use super::{ExportOption, OptionValue};
+use crate::json;
+use crate::results::naming::word;
+use crate::results::{Outcome, RunResults, Unit};
 use archive::culprit::Culprit;
 use serde_json::{Map, Value, json};
-use thiserror::Error;
 use words::calendar::civil;
 
-/// The submitter, and what was tested.
-#[derive(Debug, Clone)]
-pub struct Submission {
-    /// Lower-case letters, digits and `_`: the name of the submitting system.
-    pub origin: String,
-    /// A build known to KCIDB, `origin:id`; otherwise one is derived from the kernel's version.
-    pub build_id: Option<String>,
+const ORIGIN: ExportOption = ExportOption {
+    name: "origin",
+    about: "the name of the system that submits",
+    value: OptionValue::Text { placeholder: "NAME", default: Some("tardy"), check: origin_form },
+};
+
+/// A build known to KCIDB; otherwise one is derived from the kernel's version.
+const BUILD_ID: ExportOption = ExportOption {
+    name: "build-id",
+    about: "the id of a build that KCIDB knows, like origin:123",
+    value: OptionValue::Text { placeholder: "ID", default: None, check: build_id_form },
+};
+
+pub const KCIDB: JudgedResults = JudgedResults {
+    name: "kcidb",
+    about: "KCIDB's I/O schema 5.3",
+    file_name: "kcidb.json",
+    takes_several: true,
+    options: &[&ORIGIN, &BUILD_ID],
+    document: |input, results| {
+        let (origin, build_id) = (input.options.text(&ORIGIN), input.options.text(&BUILD_ID));
+        Ok(json::indented(&document(results, origin.unwrap_or_default(), build_id))?)
+    },
+};
+
+fn is_origin(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_')
 }
 
-/// The required form of origin or build.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SubmissionError {
-    #[error("`{0}` is no origin: it has lower-case letters, digits and _ only")]
-    Origin(String),
-    #[error("`{0}` is no id of a build; it looks like origin:number")]
-    Build(String),
+fn origin_form(text: &str) -> Result<(), String> {
+    if is_origin(text) { Ok(()) } else { Err("an origin has lower-case letters, digits and _ only".into()) }
 }
 
-impl Submission {
-    /// # Errors
-    /// [`SubmissionError`].
-    pub fn new(origin: &str, build_id: Option<&str>) -> Result<Self, SubmissionError> {
-        let plain = |text: &str| {
-            !text.is_empty() && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_')
-        };
-        if !plain(origin) {
-            return Err(SubmissionError::Origin(origin.into()));
-        }
-        let known = |id: &str| id.split_once(':').is_some_and(|(of, id)| plain(of) && !id.is_empty());
-        if let Some(id) = build_id.filter(|id| !known(id)) {
-            return Err(SubmissionError::Build(id.into()));
-        }
-        Ok(Self { origin: origin.into(), build_id: build_id.map(str::to_owned) })
-    }
+fn build_id_form(text: &str) -> Result<(), String> {
+    let is_id = text.split_once(':').is_some_and(|(origin, id)| is_origin(origin) && !id.is_empty());
+    if is_id { Ok(()) } else { Err("the id of a build looks like origin:number".into()) }
 }
 
 /// The document.
-pub fn document(runs: &[RunResults], submission: &Submission) -> Value {
-    let origin = submission.origin.as_str();
+fn document(runs: &[RunResults], origin: &str, build_id: Option<&str>) -> Value {
     let mut lists: [Map<String, Value>; 4] = Default::default();
     let [checkouts, builds, issues, incidents] = &mut lists;
     let mut tests = Vec::new();
     for run in runs {
-        let build_id = submission.build_id.clone().unwrap_or_else(|| {
+        let build_id = build_id.map(str::to_owned).unwrap_or_else(|| {
             let (id, checkout, build) = kernel(run, origin);
             checkouts.insert(id.clone(), checkout);
             builds.insert(id.clone(), build);

@@ -1,21 +1,35 @@
 //! Prometheus text format, for node_exporter's textfile collector or a push gateway.
 
-use super::{Outcome, Question, RunResults};
+use super::judged_results::JudgedResults;
+use crate::results::{Outcome, Question, RunResults};
 use archive::histogram::bucket_high_ns;
 use archive::reader::ThreadRun;
 use std::fmt::Write;
+
+pub const PROMETHEUS: JudgedResults = JudgedResults {
+    name: "prometheus",
+    about: "Prometheus' text format",
+    file_name: "tardy.prom",
+    takes_several: true,
+    options: &[],
+    document: |input, results| {
+        let measured = input.runs().zip(results);
+        let measured = measured.map(|(run, results)| Measured { results, threads: run.threads.values().collect() });
+        Ok(document(&measured.collect::<Vec<_>>()).into_bytes())
+    },
+};
 
 /// Upper edges of the histogram's buckets, in µs.
 const EDGES_US: [i64; 16] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000];
 
 /// A run's results with its threads, whose histograms have every bucket.
-pub struct Measured<'a> {
-    pub results: &'a RunResults,
-    pub threads: Vec<&'a ThreadRun>,
+struct Measured<'a> {
+    results: &'a RunResults,
+    threads: Vec<&'a ThreadRun>,
 }
 
 /// The document. Latencies are in seconds, as is Prometheus' convention.
-pub fn document(runs: &[Measured]) -> String {
+fn document(runs: &[Measured]) -> String {
     let mut text = String::new();
     head(
         &mut text,

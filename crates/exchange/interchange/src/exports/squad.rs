@@ -1,13 +1,42 @@
 //! SQUAD: the three JSON documents of a submission. Tests contain the verdicts of limits, metrics the figures.
 
-use super::{Outcome, RunResults};
+use super::judged_results::JudgedResults;
+use crate::json;
+use crate::results::{Outcome, RunResults};
 use serde_json::{Map, Value, json};
+
+pub const TESTS: JudgedResults = JudgedResults {
+    name: "squad-tests",
+    about: "SQUAD: what limits decided",
+    file_name: "squad-tests.json",
+    takes_several: true,
+    options: &[],
+    document: |_, results| Ok(json::indented(&tests(results))?),
+};
+
+pub const METRICS: JudgedResults = JudgedResults {
+    name: "squad-metrics",
+    about: "SQUAD: figures",
+    file_name: "squad-metrics.json",
+    takes_several: true,
+    options: &[],
+    document: |_, results| Ok(json::indented(&metrics(results))?),
+};
+
+pub const METADATA: JudgedResults = JudgedResults {
+    name: "squad-metadata",
+    about: "SQUAD: the machine",
+    file_name: "squad-metadata.json",
+    takes_several: true,
+    options: &[],
+    document: |_, results| Ok(json::indented(&metadata(results))?),
+};
 
 /// SQUAD's length limit of a `job_id`, which must be unique among the submissions to a build.
 const JOB_ID_LETTERS_MAX: usize = 128;
 
 /// `{"suite/test": "pass"}`. A case without a limit is not a test; an unusable one is skipped, not failed.
-pub fn tests(runs: &[RunResults]) -> Value {
+fn tests(runs: &[RunResults]) -> Value {
     let mut document = Map::new();
     for run in runs {
         for case in &run.cases {
@@ -24,7 +53,7 @@ pub fn tests(runs: &[RunResults]) -> Value {
 }
 
 /// `{"suite/metric": {"value": 69.0, "unit": "us"}}`: single values, because SQUAD averages lists.
-pub fn metrics(runs: &[RunResults]) -> Value {
+fn metrics(runs: &[RunResults]) -> Value {
     let mut document = Map::new();
     for run in runs {
         for figure in &run.figures {
@@ -36,7 +65,7 @@ pub fn metrics(runs: &[RunResults]) -> Value {
 }
 
 /// What was measured and where; `job_id` makes the submission unique.
-pub fn metadata(runs: &[RunResults]) -> Value {
+fn metadata(runs: &[RunResults]) -> Value {
     let mut document = Map::new();
     document.insert("job_id".into(), job_id(runs).into());
     for run in runs {

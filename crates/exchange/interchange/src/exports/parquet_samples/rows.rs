@@ -1,4 +1,4 @@
-//! Every sample of a run as Parquet, one row per wake-up, for DuckDB, pandas, Polars.
+//! Rows of samples in Parquet, one per wake-up.
 //!
 //! Columns: `thread` and `cpu` (32 bits, the CPU that the thread was pinned to or started on), `due_ns` and
 //! `latency_ns` (64 bits, CLOCK_MONOTONIC of the target). Each row group is a piece of the file of one thread.
@@ -30,7 +30,7 @@ pub enum ParquetExportError {
 ///
 /// # Errors
 /// If the run kept no samples.
-pub fn samples<W: Write + Send>(run: &Run, notes: &[(&str, String)], out: W) -> Result<W, ParquetExportError> {
+pub fn write(run: &Run, notes: &[(&str, String)], out: &mut (dyn Write + Send)) -> Result<(), ParquetExportError> {
     let column = |name: &str, kind| {
         Type::primitive_type_builder(name, kind).with_repetition(Repetition::REQUIRED).build().map(Arc::new)
     };
@@ -56,20 +56,21 @@ pub fn samples<W: Write + Send>(run: &Run, notes: &[(&str, String)], out: W) -> 
             rows += stretch.len();
             let number = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
             let mut group = writer.next_row_group()?;
-            write::<Int32Type>(&mut group, &vec![number(thread.thread); stretch.len()])?;
-            write::<Int32Type>(&mut group, &vec![number(thread.cpu); stretch.len()])?;
-            write::<Int64Type>(&mut group, &stretch.iter().map(|record| record.due_ns).collect::<Vec<_>>())?;
-            write::<Int64Type>(&mut group, &stretch.iter().map(|record| record.latency_ns).collect::<Vec<_>>())?;
+            write_column::<Int32Type>(&mut group, &vec![number(thread.thread); stretch.len()])?;
+            write_column::<Int32Type>(&mut group, &vec![number(thread.cpu); stretch.len()])?;
+            write_column::<Int64Type>(&mut group, &stretch.iter().map(|record| record.due_ns).collect::<Vec<_>>())?;
+            write_column::<Int64Type>(&mut group, &stretch.iter().map(|record| record.latency_ns).collect::<Vec<_>>())?;
             group.close()?;
         }
     }
     if rows == 0 {
         return Err(ParquetExportError::NoSamples);
     }
-    Ok(writer.into_inner()?)
+    writer.close()?;
+    Ok(())
 }
 
-fn write<T: DataType>(
+fn write_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
     values: &[T::T],
 ) -> Result<(), ParquetError> {

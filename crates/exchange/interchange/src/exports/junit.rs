@@ -3,11 +3,21 @@
 //! A suite is a run, or the round of a plan with one class per step. A measurement without a limit is *skipped* with
 //! the reason, because JUnit has no fourth outcome; figures and the machine are properties.
 
-use super::{Outcome, Question, RunResults};
+use super::judged_results::JudgedResults;
+use crate::results::{Outcome, Question, RunResults};
 use std::fmt::Write;
 
+pub const JUNIT: JudgedResults = JudgedResults {
+    name: "junit",
+    about: "JUnit XML: Jenkins, GitLab and most others",
+    file_name: "junit.xml",
+    takes_several: true,
+    options: &[],
+    document: |_, results| Ok(document(results).into_bytes()),
+};
+
 /// The document.
-pub fn document(runs: &[RunResults]) -> String {
+fn document(runs: &[RunResults]) -> String {
     let of = |outcome: &[Outcome]| -> usize {
         runs.iter().map(|run| run.cases.iter().filter(|case| outcome.contains(&case.outcome)).count()).sum()
     };

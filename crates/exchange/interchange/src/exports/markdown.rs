@@ -1,14 +1,24 @@
 //! Markdown for a comment on a merge request: verdicts, figures, causes, and what they do not show.
 
-use super::{Outcome, RunResults};
+use super::judged_results::JudgedResults;
+use crate::results::{Outcome, RunResults};
 use judge::step::StepVerdict;
 use std::fmt::Write;
 use words::figures::{duration, latency, microseconds_rough};
 use words::printable::printable;
 use words::vocabulary;
 
+pub const MARKDOWN: JudgedResults = JudgedResults {
+    name: "markdown",
+    about: "The comment under a merge request",
+    file_name: "comment.md",
+    takes_several: true,
+    options: &[],
+    document: |_, results| Ok(document(results).into_bytes()),
+};
+
 /// The comment.
-pub fn document(runs: &[RunResults]) -> String {
+fn document(runs: &[RunResults]) -> String {
     let timers = runs.iter().all(|run| vocabulary::sample(&run.summary).is_wake_up());
     let mut text = String::from(if timers { "## Wake-up latency\n" } else { "## Latency\n" });
     for runs in runs.chunk_by(|one, next| one.suite == next.suite) {

@@ -1,13 +1,86 @@
 //! Results as a table to publish: of runs, and the historical ones that the field collected before.
 
-use crate::terminal::table::{Align, Table};
+use super::markdown::safe;
+use super::{ExportError, ExportFormat, ExportInput, ExportOption, OptionValue};
+use crate::json;
+use crate::results::warning;
 use archive::summary::RunSummary;
-use interchange::results::markdown::safe;
-use interchange::results::warning;
 use serde::{Deserialize, Serialize};
+use std::io::Write;
+
+const CONTACT: ExportOption = ExportOption {
+    name: "contact",
+    about: "who answers questions about the results",
+    value: OptionValue::Text { placeholder: "TEXT", default: None, check: |_| Ok(()) },
+};
+
+const HISTORICAL: ExportOption = ExportOption {
+    name: "historical",
+    about: "add the figures that the CE Linux Forum published, marked as historical",
+    value: OptionValue::Flag,
+};
+
+/// A row for each run, then the historical ones.
+#[derive(Debug)]
+pub struct PublishedResults {
+    name: &'static str,
+    about: &'static str,
+    file_name: &'static str,
+    document: fn(&[PublishedResult]) -> serde_json::Result<Vec<u8>>,
+}
+
+pub const TABLE: PublishedResults = PublishedResults {
+    name: "results-table",
+    about: "A table to publish, in Markdown: machine, kernel, method, load, figures",
+    file_name: "results.md",
+    document: |rows| Ok(markdown(rows).into_bytes()),
+};
+
+pub const JSON: PublishedResults = PublishedResults {
+    name: "results-json",
+    about: "The same as JSON",
+    file_name: "results.json",
+    document: |rows| json::indented(&rows),
+};
+
+impl ExportFormat for PublishedResults {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn options(&self) -> &'static [&'static ExportOption] {
+        &[&CONTACT, &HISTORICAL]
+    }
+
+    fn takes_several(&self) -> bool {
+        true
+    }
+
+    fn includes_missing(&self) -> bool {
+        true
+    }
+
+    fn file_name(&self, _: &ExportInput<'_>) -> Result<String, ExportError> {
+        Ok(self.file_name.into())
+    }
+
+    fn write(&self, input: &ExportInput<'_>, out: &mut (dyn Write + Send)) -> Result<(), ExportError> {
+        let contact = input.options.text(&CONTACT);
+        let of = |run| PublishedResult::of(&RunSummary::of(run, &[]), contact);
+        let mut rows: Vec<PublishedResult> = input.runs().map(of).collect();
+        if input.options.is_set(&HISTORICAL) {
+            rows.extend(historical());
+        }
+        Ok(out.write_all(&(self.document)(&rows)?)?)
+    }
+}
 
 /// Published results of the CE Linux Forum's real-time working group, of 2005 to 2008.
-const HISTORICAL: &str = include_str!("published/historical.json");
+const HISTORICAL_RESULTS: &str = include_str!("published_results/historical.json");
 const NS_PER_US: f64 = 1000.0;
 
 /// A result as docs/reference/published-results.md describes it. A field that is not known is absent.
@@ -47,12 +120,12 @@ pub struct PublishedResult {
 
 /// The historical results, in the order of their documents.
 pub fn historical() -> Vec<PublishedResult> {
-    serde_json::from_str(HISTORICAL).expect("a test reads the file")
+    serde_json::from_str(HISTORICAL_RESULTS).expect("a test reads the file")
 }
 
 impl PublishedResult {
     /// The result of a run; `contact` is who answers questions about it.
-    pub fn of(summary: &RunSummary, contact: Option<&str>) -> Self {
+    fn of(summary: &RunSummary, contact: Option<&str>) -> Self {
         let environment = summary.environment.as_ref();
         let settings = summary.settings.as_ref();
         let us = |ns: Option<f64>| ns.map(|ns| ns / NS_PER_US);
@@ -81,7 +154,8 @@ impl PublishedResult {
         }
     }
 
-    fn cells(&self) -> [String; 12] {
+    /// Texts for the columns of [`TITLES`].
+    pub fn cells(&self) -> [String; 12] {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
         let us = |value: Option<f64>| value.map_or_else(|| "-".into(), |us| format!("{us:.1}"));
         let clock = self.clock_mhz.map(|mhz| format!(", {mhz} MHz")).unwrap_or_default();
@@ -104,7 +178,8 @@ impl PublishedResult {
     }
 }
 
-const TITLES: [&str; 12] = [
+/// Columns of the table.
+pub const TITLES: [&str; 12] = [
     "measured by",
     "platform",
     "processor",
@@ -120,7 +195,7 @@ const TITLES: [&str; 12] = [
 ];
 
 /// A table for a document in Markdown.
-pub fn markdown(results: &[PublishedResult]) -> String {
+fn markdown(results: &[PublishedResult]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let mut text = line(&TITLES.map(String::from));
     text += &line(&TITLES.map(|title| String::from(if title.ends_with(" us") { "---:" } else { "---" })));
@@ -132,20 +207,6 @@ pub fn markdown(results: &[PublishedResult]) -> String {
                  field reported results, and compare with no row measured today.\n";
     }
     text
-}
-
-/// The historical results with figures, as lines for a terminal.
-pub fn lines_of_historical() -> Vec<String> {
-    let right = |title: &str| if title.ends_with(" us") { Align::Right } else { Align::Left };
-    let shown = [1, 3, 4, 5, 8, 9, 10];
-    let mut table = Table::new(&shown.map(|at| right(TITLES[at])));
-    table.row(shown.map(|at| TITLES[at].to_owned()));
-    let measured = historical().into_iter().filter(|result| result.max_us.is_some());
-    for result in measured {
-        let cells = result.cells();
-        table.row(shown.map(|at| cells[at].clone()));
-    }
-    table.lines()
 }
 
 #[cfg(test)]

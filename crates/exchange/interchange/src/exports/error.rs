@@ -1,0 +1,55 @@
+//! Why a run cannot be exported.
+
+use super::execution_map::ExecutionMapError;
+#[cfg(feature = "parquet")]
+use super::parquet_samples::ParquetExportError;
+use archive::reader::OpenError;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum ExportError {
+    #[error("this run has no spike {number}; it has: {}", has.iter().map(u32::to_string).collect::<Vec<_>>().join(" "))]
+    NoSpike { number: u32, has: Vec<u32> },
+    #[error("this run has no snapshot")]
+    NoSnapshot,
+    #[error("a trace.dat holds one spike; name it by its number")]
+    OneSpike,
+    #[error("failed to use {}: {why}", path.display())]
+    File { path: PathBuf, why: String },
+    #[error("{0}")]
+    Limit(String),
+    #[error("failed to draw storage latency: no block requests are recorded; measure with --method storage")]
+    NoBlockRequests,
+    #[error(transparent)]
+    ExecutionMap(#[from] ExecutionMapError),
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Parquet(#[from] ParquetExportError),
+    #[error("this tardy was built without Parquet, so it cannot export {}; use that of `make build`", .0.display())]
+    WithoutParquet(PathBuf),
+    #[error(transparent)]
+    Archive(#[from] OpenError),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("failed to write the document: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl ExportError {
+    /// Whether other options avoid the error.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::NoSpike { .. } | Self::NoSnapshot | Self::OneSpike | Self::File { .. } | Self::Limit(_) => true,
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => false,
+            Self::NoBlockRequests
+            | Self::WithoutParquet(_)
+            | Self::ExecutionMap(_)
+            | Self::Archive(_)
+            | Self::Json(_)
+            | Self::Output(_) => false,
+        }
+    }
+}
