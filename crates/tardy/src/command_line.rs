@@ -7,7 +7,7 @@ mod groups;
 
 use crate::defect;
 use crate::exit::{Exit, in_words};
-use crate::refusal;
+use crate::refusal::{Document, Failure};
 use crate::terminal::folded::{help_for_stdout, refusal_for_stderr};
 use crate::terminal::json;
 #[cfg(feature = "lab")]
@@ -110,8 +110,7 @@ pub fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
     defect::unless_defective(|| obey(&typed)).unwrap_or_else(|| {
         if asks_for_json(&typed) {
-            let _ =
-                json::print(&refusal::Document::new(refusal::DEFECT, "a defect of tardy; standard error says where"));
+            let _ = json::print(&Document::new(&Failure::Defect));
         }
         Exit::Defect.into()
     })
@@ -131,7 +130,7 @@ fn obey(typed: &[OsString]) -> ExitCode {
                 let _ = output.write_all(help_for_stdout(&refusal).as_bytes()).and_then(|()| output.flush());
             }
             if refusal.use_stderr() && asks_for_json(typed) {
-                let _ = json::print(&refusal::Document::new(refusal::COMMAND_LINE, &refusal.to_string()));
+                let _ = json::print(&Document::new(&Failure::CommandLine(refusal.to_string())));
             }
             // `git bisect run` would take the exit code of wrong usage for a bad commit.
             let for_git =
@@ -147,7 +146,7 @@ fn obey(typed: &[OsString]) -> ExitCode {
         Err(error) => {
             complain!("tardy: {}", printable(&in_words(&error)));
             if asks_for_json(typed) {
-                let _ = json::print(&refusal::Document::of(&error));
+                let _ = json::print(&Document::of(&error));
             }
             code_of(Exit::of_error(&error), typed)
         }

@@ -20,5 +20,5 @@ mod refusal;
 mod verbs;
 mod virtual_time;
 
-pub use plans::problem::DEFINITIONS as PLAN_DEFINITIONS;
-pub use refusal::DEFINITIONS as REFUSAL_DEFINITIONS;
+pub use plans::problem::StepProblem;
+pub use refusal::{Failure, NothingWoke};

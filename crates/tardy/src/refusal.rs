@@ -1,7 +1,7 @@
 //! Why a verb did nothing, as a value: the code, the words and the fix that `--json` prints.
 
 use crate::exit::{ProgramError, UsageError, in_words};
-use archive::problem::{Code, Definition, Problem, ProblemKind, Severity};
+use archive::problem::{Code, Problem, ProblemKind};
 use archive::reader::OpenError;
 use archive::write_error::WriteError;
 use machines::TargetError;
@@ -9,11 +9,93 @@ use runner::run::RunError;
 use serde::Serialize;
 use thiserror::Error;
 
-/// Code of an error that clap reports.
-pub const COMMAND_LINE: Code = Code::new("usage.command-line");
-
-/// A panic of this program.
-pub const DEFECT: Code = Code::new("host.defect");
+/// An error that does not belong to a run, with its text. The text names the fix.
+#[derive(Debug, Error, Problem)]
+pub enum Failure {
+    /// An error that clap reports.
+    #[error("{0}")]
+    #[problem(
+        code = "usage.command-line",
+        meaning = "The command line has an option, a value or a verb that does not exist, or lacks one.",
+        fix = "",
+        documented_fix = "see `tardy VERB --help`"
+    )]
+    CommandLine(String),
+    #[error("{0}")]
+    #[problem(
+        code = "usage.refused",
+        meaning = "What the command line asks for does not exist or does not fit together.",
+        fix = "",
+        documented_fix = "the text says what to write instead"
+    )]
+    Refused(String),
+    #[error("{0}")]
+    #[problem(
+        code = "usage.no-such-archive",
+        meaning = "RUN names a directory that does not exist.",
+        fix = "",
+        documented_fix = "`tardy list` shows the runs"
+    )]
+    NoSuchArchive(String),
+    #[error("{0}")]
+    #[problem(
+        code = "usage.not-an-archive",
+        meaning = "RUN names a directory without the files of a run.",
+        fix = "",
+        documented_fix = "`tardy list` shows the runs"
+    )]
+    NotAnArchive(String),
+    #[error("{0}")]
+    #[problem(
+        code = "usage.archive-exists",
+        meaning = "The directory for the archive exists and is not empty. Nothing is overwritten.",
+        fix = "",
+        documented_fix = "choose another --out, or remove the directory"
+    )]
+    ArchiveExists(String),
+    #[error("{0}")]
+    #[problem(
+        code = "host.publication-refused",
+        meaning = "A publication is not as a trusted key signed it: changed, cut, extended, signed by another key, or \
+                   something else.",
+        fix = "",
+        documented_fix = "get the file, or the public key, from its publisher again"
+    )]
+    PublicationRefused(String),
+    #[error("{0}")]
+    #[problem(
+        code = "host.archive-unreadable",
+        meaning = "The file system refused to read an archive.",
+        fix = "",
+        documented_fix = "look at permissions, and at the kernel log"
+    )]
+    ArchiveUnreadable(String),
+    #[error("{0}")]
+    #[problem(
+        code = "host.archive-not-written",
+        meaning = "The file system refused to write an archive.",
+        fix = "",
+        documented_fix = "free some space, or choose another --out"
+    )]
+    ArchiveNotWritten(String),
+    /// A panic of this program.
+    #[error("a defect of tardy; standard error says where")]
+    #[problem(
+        code = "host.defect",
+        meaning = "tardy panicked. The archive that it was writing is closed as failed.",
+        fix = "",
+        documented_fix = "please report the line that tardy printed"
+    )]
+    Defect,
+    #[error("{0}")]
+    #[problem(
+        code = "host.failed",
+        meaning = "An operation on this machine failed for a reason that has no code of its own.",
+        fix = "",
+        documented_fix = "the text names the cause"
+    )]
+    Other(String),
+}
 
 /// A run that ended before its first sample and left no archive.
 #[derive(Debug, Error)]
@@ -51,19 +133,16 @@ impl NothingMeasured {
 }
 
 /// A watched program that ended too early.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Problem)]
 #[error("no thread of the program slept and woke up while it was watched")]
+#[problem(
+    code = "host.nothing-woke",
+    meaning = "The program that was watched ended before one of its threads had slept and woken up, so there is \
+               nothing to measure.",
+    fix = "",
+    documented_fix = "watch a program that runs for longer, or one that waits in a loop"
+)]
 pub struct NothingWoke;
-
-impl ProblemKind for NothingWoke {
-    fn code(&self) -> Code {
-        Code::new("host.nothing-woke")
-    }
-
-    fn fix(&self) -> String {
-        String::new()
-    }
-}
 
 /// The document that `--json` prints instead of a result.
 #[derive(Debug, Serialize)]
@@ -80,8 +159,8 @@ struct Body {
 }
 
 impl Document {
-    pub fn new(code: Code, text: &str) -> Self {
-        Self { error: Body { code, text: text.trim().into(), fix: String::new() } }
+    pub fn new(kind: &impl ProblemKind) -> Self {
+        Self { error: Body { code: kind.code(), text: kind.to_string().trim().into(), fix: kind.fix() } }
     }
 
     pub fn of(error: &anyhow::Error) -> Self {
@@ -89,108 +168,45 @@ impl Document {
             let Problem { code, text, fix, .. } = problem.clone();
             return Self { error: Body { code, text, fix } };
         }
-        if let Some(RunError::Target(target)) = error.downcast_ref() {
-            return Self::of_target(target);
+        match (error.downcast_ref(), error.downcast_ref::<TargetError>()) {
+            (Some(RunError::Target(target)), _) | (_, Some(target)) => Self::new(target),
+            _ => Self::new(&Failure::of(error)),
         }
-        if let Some(target) = error.downcast_ref() {
-            return Self::of_target(target);
-        }
-        Self::new(code_of(error), &in_words(error))
-    }
-
-    fn of_target(error: &TargetError) -> Self {
-        let Problem { code, text, fix, .. } = Problem::new(Severity::Invalid, error);
-        Self { error: Body { code, text, fix } }
     }
 }
 
-fn code_of(error: &anyhow::Error) -> Code {
-    let write = match error.downcast_ref() {
-        Some(RunError::Write(write)) => Some(write),
-        _ => error.downcast_ref::<WriteError>(),
-    };
-    Code::new(match (error.downcast_ref(), write) {
-        (Some(OpenError::Missing(_)), _) => "usage.no-such-archive",
-        (Some(OpenError::Foreign(_)), _) => "usage.not-an-archive",
-        (Some(OpenError::Io { .. }), _) => "host.archive-unreadable",
-        (None, Some(WriteError::Exists(_))) => "usage.archive-exists",
-        (None, Some(WriteError::Io { .. })) => "host.archive-not-written",
-        #[cfg(feature = "lab")]
-        (None, None) if error.is::<publication::verification::VerificationError>() => "host.publication-refused",
-        (None, None) if error.is::<UsageError>() || error.is::<ProgramError>() => "usage.refused",
-        (None, None) => "host.failed",
-    })
+impl Failure {
+    fn of(error: &anyhow::Error) -> Self {
+        let write = match error.downcast_ref() {
+            Some(RunError::Write(write)) => Some(write),
+            _ => error.downcast_ref::<WriteError>(),
+        };
+        let failure = match (error.downcast_ref(), write) {
+            (Some(OpenError::Missing(_)), _) => Self::NoSuchArchive,
+            (Some(OpenError::Foreign(_)), _) => Self::NotAnArchive,
+            (Some(OpenError::Io { .. }), _) => Self::ArchiveUnreadable,
+            (None, Some(WriteError::Exists(_))) => Self::ArchiveExists,
+            (None, Some(WriteError::Io { .. })) => Self::ArchiveNotWritten,
+            #[cfg(feature = "lab")]
+            (None, None) if error.is::<publication::verification::VerificationError>() => Self::PublicationRefused,
+            (None, None) if error.is::<UsageError>() || error.is::<ProgramError>() => Self::Refused,
+            (None, None) => Self::Other,
+        };
+        failure(in_words(error))
+    }
 }
-
-/// Every code of errors that do not belong to a run.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        code: "usage.command-line",
-        meaning: "The command line has an option, a value or a verb that does not exist, or lacks one.",
-        fix: "See `tardy VERB --help`.",
-    },
-    Definition {
-        code: "usage.refused",
-        meaning: "What the command line asks for does not exist or does not fit together.",
-        fix: "The text says what to write instead.",
-    },
-    Definition {
-        code: "usage.no-such-archive",
-        meaning: "RUN names a directory that does not exist.",
-        fix: "`tardy list` shows the runs.",
-    },
-    Definition {
-        code: "usage.not-an-archive",
-        meaning: "RUN names a directory without the files of a run.",
-        fix: "`tardy list` shows the runs.",
-    },
-    Definition {
-        code: "usage.archive-exists",
-        meaning: "The directory for the archive exists and is not empty. Nothing is overwritten.",
-        fix: "Choose another --out, or remove the directory.",
-    },
-    Definition {
-        code: "host.publication-refused",
-        meaning: "A publication is not as a trusted key signed it: changed, cut, extended, signed by another key, or something else.",
-        fix: "Get the file, or the public key, from its publisher again.",
-    },
-    Definition {
-        code: "host.archive-unreadable",
-        meaning: "The file system refused to read an archive.",
-        fix: "Look at permissions, and at the kernel log.",
-    },
-    Definition {
-        code: "host.archive-not-written",
-        meaning: "The file system refused to write an archive.",
-        fix: "Free some space, or choose another --out.",
-    },
-    Definition {
-        code: "host.nothing-woke",
-        meaning: "The program that was watched ended before one of its threads had slept and woken up, so there is nothing to measure.",
-        fix: "Watch a program that runs for longer, or one that waits in a loop.",
-    },
-    Definition {
-        code: "host.defect",
-        meaning: "tardy panicked. The archive that it was writing is closed as failed.",
-        fix: "Please report the line that tardy printed.",
-    },
-    Definition {
-        code: "host.failed",
-        meaning: "An operation on this machine failed for a reason that has no code of its own.",
-        fix: "The text names the cause.",
-    },
-];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::problem::Severity;
 
     fn shown(error: impl Into<anyhow::Error>) -> serde_json::Value {
         serde_json::to_value(Document::of(&error.into())).unwrap()
     }
 
     #[test]
-    fn errors_have_codes_that_are_defined() {
+    fn errors_have_the_code_of_their_cause() {
         let path = || std::path::PathBuf::from("x");
         for (error, code) in [
             (shown(UsageError("no".into())), "usage.refused"),
@@ -200,9 +216,7 @@ mod tests {
             (shown(anyhow::anyhow!("no")), "host.failed"),
         ] {
             assert_eq!(error["error"]["code"], code);
-            assert!(DEFINITIONS.iter().any(|definition| definition.code == code), "{code}");
         }
-        assert!(DEFINITIONS.iter().any(|definition| COMMAND_LINE == definition.code));
     }
 
     #[test]

@@ -6,13 +6,14 @@ use archive::environment::{Environment, VIRTUAL_TIME};
 use archive::explanation::Explanation;
 use archive::message::RunPhase;
 use archive::method::{SampleWord, Stimulus};
-use archive::problem::{Code, Remark};
+use archive::problem::Remark;
 use archive::reader::Run;
 use archive::sample::Sample;
 use archive::settings::Policy;
 use archive::spike::{Spike, SpikeReason};
 use archive::watched::WatchedKind;
 use explain::flight::{Flight, StopPoint};
+use explain::caveat::Limit;
 use explain::run_analysis::{SpikesOfRun, analyse};
 use explain::scheduling_bound::{Interference, observe};
 use explain::{Source, SpikeInput, Stretch, evidence_window, explain_spike, explain_without_trace, stretches};
@@ -192,9 +193,7 @@ impl Circumstances {
             Ok(trace) => explain_spike(&self.input(run, spike, trace.source(), controls)),
             Err(error) => {
                 let mut explanation = explain_without_trace(spike, median_ns(run, spike));
-                explanation
-                    .caveats
-                    .push(Remark { code: Code::new("explain.trace-unreadable"), text: error.to_string() });
+                explanation.caveats.push(Remark::new(&Limit::TraceUnreadable(error.to_string())));
                 explanation
             }
         }

@@ -52,7 +52,6 @@ pub mod observer;
 pub mod occasions;
 mod optimum;
 mod power;
-pub mod problem;
 pub mod proof;
 pub mod quantile;
 pub mod refusal;

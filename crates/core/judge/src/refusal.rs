@@ -1,91 +1,260 @@
 //! Why nothing is claimed from a run, or what limits a claim.
 
-use archive::problem::{Code, ProblemKind};
+use archive::problem::Problem;
 use thiserror::Error;
 use words::amounts::{hours, percent};
 use words::figures::counted;
 
 /// A reason against a claim, or a limitation of one.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Clone, PartialEq, Error, Problem)]
 pub enum Refusal {
     #[error("the run is not valid: {0}")]
+    #[problem(
+        code = "judge.invalid-run",
+        meaning = "The run is not valid, so nothing is claimed from it.",
+        fix = "fix what made the run invalid, then measure again"
+    )]
     InvalidRun(String),
     #[error("the figures are virtual time: the same run gives the same maximum, and nothing is left to chance")]
+    #[problem(
+        code = "judge.virtual-time",
+        meaning = "The figures are executed instructions of a machine in virtual time, not time on hardware.",
+        fix = "measure on hardware to judge a real-time limit"
+    )]
     VirtualTime,
     #[error("the machine was emulated: its latencies mean nothing as real-time figures")]
+    #[problem(
+        code = "judge.emulated",
+        meaning = "The machine was emulated; its latencies mean nothing as real-time figures.",
+        fix = "measure on hardware"
+    )]
     Emulated,
     #[error("the archive has no record of each second")]
+    #[problem(
+        code = "judge.no-seconds",
+        meaning = "The archive has no record of what happened in each second.",
+        fix = "measure with this program; imported results often lack it"
+    )]
     NoSeconds,
     #[error("it has more seconds than its records can be of, or than a year: the archive is damaged")]
+    #[problem(
+        code = "judge.seconds-damaged",
+        meaning = "The seconds of a thread have impossible numbers: the archive is damaged.",
+        fix = "measure again, or restore the archive from a copy"
+    )]
     SecondsDamaged,
     #[error("the records of {0:.1} % of its seconds are missing")]
+    #[problem(
+        code = "judge.seconds-missing",
+        meaning = "More than 1 % of the seconds of a thread have no record.",
+        fix = "measure again; look at the lost records in `tardy report`"
+    )]
     SecondsMissing(f64),
     #[error("the limit does not say how often it may be exceeded")]
+    #[problem(
+        code = "judge.no-rate",
+        meaning = "The limit does not say how often it may be exceeded.",
+        fix = "add a rate, such as `--allow 1/day`"
+    )]
     NoRate,
     #[error(
         "{0} is more often than once in ten seconds, which the record of each second cannot resolve; state the limit as a \
          quantile"
     )]
+    #[problem(
+        code = "judge.rate-too-high",
+        meaning = "The limit allows more than one event in ten seconds, which the record of each second cannot \
+                   resolve.",
+        fix = "state the limit as a quantile, such as `p99.9 < 50us`"
+    )]
     RateTooHigh(String),
     #[error("it measured for less than a second")]
+    #[problem(
+        code = "judge.nothing-measured",
+        meaning = "A thread measured for less than a second.",
+        fix = "measure for longer"
+    )]
     NothingMeasured,
     #[error("bad seconds come in bursts too long for this run: they cannot be counted as separate events")]
+    #[problem(
+        code = "judge.long-bursts",
+        meaning = "Late wake-ups come in bursts so long that this run has too few independent ones.",
+        fix = "find the cause of the bursts, or measure for longer"
+    )]
     LongBursts,
     #[error("{} may have one and count against PASS: the record of a second is missing, or its values are rounded", counted(*.0, "stretch"))]
+    #[problem(
+        code = "judge.blocks-unknown",
+        meaning = "Some blocks lack the record of a second. They count against PASS.",
+        fix = "measure again without lost records"
+    )]
     BlocksUnknown(u64),
     #[error("{} without a record count as late throughout", counted(*.0, "second"))]
+    #[problem(same_as = SecondsMissing)]
     RecordsOfSecondsMissing(u64),
     #[error("the run has no end: what it did not record may be its worst")]
+    #[problem(
+        code = "judge.no-end",
+        meaning = "The run has no end, so what happened last is unknown. A hang is the worst latency of all.",
+        fix = "measure again. A run that ended early is judged by the time it lasted"
+    )]
     NoEnd,
     #[error("{count} {kind} were lost, and any of them may be late")]
+    #[problem(
+        code = "judge.records-lost",
+        meaning = "Records of wake-ups were lost. Any of them may be late, so the run passes no limit.",
+        fix = "measure again on a line and a disk that keep up"
+    )]
     Lost { count: u64, kind: String },
     #[error(
         "the tool that measured does not count missed periods, and a period without a wake-up is later than any limit"
     )]
+    #[problem(
+        code = "judge.missed-unknown",
+        meaning = "The tool that measured does not count periods without a wake-up. Unknown is not zero.",
+        fix = "measure with this program"
+    )]
     MissedUnknown,
     /// `largest` is the largest latency as a clause.
     #[error("{}", refuted(.largest, *.missed))]
+    #[problem(
+        code = "judge.refuted",
+        meaning = "The limit allows no late wake-up, and there was one.",
+        fix = "look at the causes with `tardy explain`, or allow a rate, such as `--allow 1/day`"
+    )]
     Refuted { largest: String, missed: u64 },
     #[error("{}", unplaced(*.certain))]
+    #[problem(
+        code = "judge.maximum-unplaced",
+        meaning = "The maximum of the run is beyond the limit, and no record of a second shows when it came.",
+        fix = "measure again without lost records"
+    )]
     MaximumUnplaced { certain: bool },
     #[error("{} are too short; it takes {}", hours(*hours_measured), hours(*hours_needed))]
+    #[problem(
+        code = "judge.too-short",
+        meaning = "The run is too short for this claim.",
+        fix = "measure for at least as long as the message says"
+    )]
     TooShort { hours_measured: f64, hours_needed: f64 },
     /// The series changes; `after_hours` is where it changes most clearly.
     #[error("{change}{}", split(*.after_hours))]
+    #[problem(
+        code = "judge.not-stationary",
+        meaning = "The latencies change during the run, so its tail says nothing about a longer time.",
+        fix = "measure each state by itself, after the machine has settled"
+    )]
     NotStationary { change: Change, after_hours: Option<f64> },
     #[error("its largest latencies are all equal")]
+    #[problem(
+        code = "judge.all-equal",
+        meaning = "The largest latencies are all equal, so there is no tail.",
+        fix = "measure with a finer clock or resolution"
+    )]
     AllEqual,
     #[error("late wake-ups cluster over more than {}: neighbouring blocks resemble each other", hours(*.0))]
+    #[problem(
+        code = "judge.blocks-cluster",
+        meaning = "Late wake-ups cluster over many minutes: neighbouring blocks resemble each other.",
+        fix = "measure under a load that stays the same"
+    )]
     BlocksCluster(f64),
     #[error("the archive does not say how long it measured")]
+    #[problem(
+        code = "judge.length-unknown",
+        meaning = "The archive does not say how long the run measured.",
+        fix = "measure with this program; imported results often lack it"
+    )]
     LengthUnknown,
     #[error("{} is more than {factor:.0} times as long as the test; ask for {} or less", hours(*asked), hours(*allowed))]
+    #[problem(
+        code = "judge.horizon-too-long",
+        meaning = "The horizon is more than ten times as long as the run.",
+        fix = "ask for a shorter horizon, or measure for longer"
+    )]
     HorizonTooLong { asked: f64, factor: f64, allowed: f64 },
     #[error("{0:.0} % of its largest latencies equal another one: the clock or a rounding is too coarse")]
+    #[problem(
+        code = "judge.clock-too-coarse",
+        meaning = "Many of the largest latencies are equal: the clock, or a rounding, is too coarse.",
+        fix = "measure with nanosecond resolution"
+    )]
     ClockTooCoarse(f64),
     #[error("{}", apart(*.0))]
+    #[problem(
+        code = "judge.outliers",
+        meaning = "A few latencies are far above all others, as if from another cause.",
+        fix = "explain those spikes; measure for longer to see how often they come"
+    )]
     StandsApart(usize),
     #[error("its tail is not regular: no threshold leaves peaks of one kind")]
+    #[problem(
+        code = "judge.tail-irregular",
+        meaning = "No threshold leaves peaks of one kind.",
+        fix = "explain the spikes and remove one cause, or measure for longer"
+    )]
     TailIrregular,
     #[error("its tail is too short for a level beyond it")]
+    #[problem(
+        code = "judge.tail-too-short",
+        meaning = "The tail has too few peaks for a level beyond it.",
+        fix = "measure for longer"
+    )]
     TailTooShort,
     #[error("no useful bound follows: the interval is more than ten times the estimate")]
+    #[problem(
+        code = "judge.no-useful-bound",
+        meaning = "The interval is more than ten times the estimate.",
+        fix = "measure for longer, or ask for a shorter horizon"
+    )]
     NoUsefulBound,
     #[error("the shape of its tail cannot be estimated")]
+    #[problem(
+        code = "judge.no-shape",
+        meaning = "The shape of the tail cannot be estimated.",
+        fix = "measure for longer"
+    )]
     NoShape,
     #[error("the maxima of its blocks cannot be fitted")]
+    #[problem(
+        code = "judge.no-cross-check",
+        meaning = "The maxima of blocks allow no second estimate to check the first.",
+        fix = "measure for longer"
+    )]
     BlocksNotFitted,
     #[error("the maxima of its blocks allow no cross-check")]
+    #[problem(same_as = BlocksNotFitted)]
     NoCrossCheck,
     #[error("peaks and maxima of blocks contradict each other")]
+    #[problem(
+        code = "judge.contradiction",
+        meaning = "Two methods give estimates that contradict each other.",
+        fix = "measure for longer; look for several causes"
+    )]
     Contradiction,
     #[error("{peaks} peaks are too few for a tail; late wake-ups come in bursts, and it takes {}", hours(*.hours_needed))]
+    #[problem(
+        code = "judge.too-few-peaks",
+        meaning = "There are too few independent peaks for a tail.",
+        fix = "measure for at least as long as the message says"
+    )]
     TooFewPeaks { peaks: usize, hours_needed: f64 },
     #[error("late wake-ups come in bursts longer than a minute")]
+    #[problem(same_as = LongBursts)]
     BurstsOverAMinute,
     #[error("its largest latencies have several causes ({0}), and each has a tail of its own")]
+    #[problem(
+        code = "judge.several-causes",
+        meaning = "The largest latencies have several causes, and each has a tail of its own.",
+        fix = "remove all causes but one, or measure each by itself"
+    )]
     SeveralCauses(String),
     #[error("{}", round_words(*.rounds, *.confidence_max, *.confidence, *.rounds_needed))]
+    #[problem(
+        code = "judge.too-few-rounds",
+        meaning = "So few rounds do not reach the confidence, whatever they show.",
+        fix = "run as many rounds as the message says, or lower the confidence"
+    )]
     TooFewRounds { rounds: usize, confidence_max: f64, confidence: f64, rounds_needed: usize },
 }
 
@@ -136,46 +305,4 @@ fn round_words(rounds: usize, confidence_max: f64, confidence: f64, needed: usiz
         percent(confidence_max),
         percent(confidence)
     )
-}
-
-impl ProblemKind for Refusal {
-    fn code(&self) -> Code {
-        Code::new(match self {
-            Self::InvalidRun(_) => "judge.invalid-run",
-            Self::VirtualTime => "judge.virtual-time",
-            Self::Emulated => "judge.emulated",
-            Self::NoSeconds => "judge.no-seconds",
-            Self::SecondsDamaged => "judge.seconds-damaged",
-            Self::SecondsMissing(_) => "judge.seconds-missing",
-            Self::NoRate => "judge.no-rate",
-            Self::RateTooHigh(_) => "judge.rate-too-high",
-            Self::NothingMeasured => "judge.nothing-measured",
-            Self::LongBursts => "judge.long-bursts",
-            Self::BlocksUnknown(_) => "judge.blocks-unknown",
-            Self::RecordsOfSecondsMissing(_) => "judge.seconds-missing",
-            Self::NoEnd => "judge.no-end",
-            Self::Lost { .. } => "judge.records-lost",
-            Self::MissedUnknown => "judge.missed-unknown",
-            Self::Refuted { .. } => "judge.refuted",
-            Self::MaximumUnplaced { .. } => "judge.maximum-unplaced",
-            Self::TooShort { .. } => "judge.too-short",
-            Self::NotStationary { .. } => "judge.not-stationary",
-            Self::AllEqual => "judge.all-equal",
-            Self::BlocksCluster(_) => "judge.blocks-cluster",
-            Self::LengthUnknown => "judge.length-unknown",
-            Self::HorizonTooLong { .. } => "judge.horizon-too-long",
-            Self::ClockTooCoarse(_) => "judge.clock-too-coarse",
-            Self::StandsApart(_) => "judge.outliers",
-            Self::TailIrregular => "judge.tail-irregular",
-            Self::TailTooShort => "judge.tail-too-short",
-            Self::NoUsefulBound => "judge.no-useful-bound",
-            Self::NoShape => "judge.no-shape",
-            Self::BlocksNotFitted | Self::NoCrossCheck => "judge.no-cross-check",
-            Self::Contradiction => "judge.contradiction",
-            Self::TooFewPeaks { .. } => "judge.too-few-peaks",
-            Self::BurstsOverAMinute => "judge.long-bursts",
-            Self::SeveralCauses(_) => "judge.several-causes",
-            Self::TooFewRounds { .. } => "judge.too-few-rounds",
-        })
-    }
 }

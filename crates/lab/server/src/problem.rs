@@ -1,8 +1,7 @@
 //! Why a request was refused: a code, the HTTP status, a sentence and the fix, as RFC 9457 prints them.
 
 use crate::access::Role;
-use crate::site::Site;
-use archive::problem::{Code, Definition, ProblemKind};
+use archive::problem::{Problem, ProblemKind};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -15,77 +14,260 @@ use words::printable::printable;
 const REPEATED_MAX: usize = 200;
 
 /// Why a request was refused.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Problem)]
 pub enum Refusal {
     #[error("there is nothing at {}", shown(.0))]
+    #[problem(
+        code = "server.no-such-page",
+        meaning = "`tardy serve` has no page or API at this address.",
+        fix = "start at /, or read /api/v1/openapi.json"
+    )]
     NoSuchPage(String),
     #[error("there is no run {}", shown(.0))]
+    #[problem(
+        code = "server.no-such-run",
+        meaning = "The index has no run of this id.",
+        fix = "search the run on the page of its board; `tardy store ingest` adds archives"
+    )]
     NoSuchRun(String),
     #[error("there is no experiment {}", shown(.0))]
+    #[problem(
+        code = "server.no-such-experiment",
+        meaning = "The directory of the server has no experiment of this name, or it was moved.",
+        fix = "choose one on the page Experiments; `tardy experiment` makes one"
+    )]
     NoSuchExperiment(String),
     #[error("there is no board {}", shown(.0))]
+    #[problem(
+        code = "server.no-such-board",
+        meaning = "The index has no run of a board of this name.",
+        fix = "choose a board on the first page; `tardy store ingest` adds archives"
+    )]
     NoSuchBoard(String),
     #[error("there is no change {}", shown(.0))]
+    #[problem(
+        code = "server.no-such-change",
+        meaning = "The index has no change of a figure of this name.",
+        fix = "`tardy store changes` and the page of the board list them"
+    )]
     NoSuchChange(String),
     #[error("there is no job {}", shown(.0))]
+    #[problem(
+        code = "server.no-such-job",
+        meaning = "The queue has no job of this name.",
+        fix = "GET /api/v1/jobs, the page /queue and `tardy queue list` list the newest ones"
+    )]
     NoSuchJob(String),
     #[error("the job is {state}")]
+    #[problem(
+        code = "server.job-not-queued",
+        meaning = "Only a job that waits can be cancelled.",
+        fix = "let it end, or end its worker with Ctrl-C"
+    )]
     JobNotQueued { state: &'static str },
     #[error("the plan cannot be run: {}", shown(.0))]
+    #[problem(
+        code = "server.plan-refused",
+        meaning = "A plan to queue has mistakes.",
+        fix = "correct what the message names; `tardy plan check PLAN` shows every wrong line"
+    )]
     PlanRefused(String),
     #[error("no trigger of {} knows a kernel between the two runs", shown(.0))]
+    #[problem(
+        code = "server.nothing-between",
+        meaning = "Backfill needs a trigger of the board whose plan contains {kernel} and whose list has kernels \
+                   between the two.",
+        fix = "`tardy queue trigger add NAME PLAN --board BOARD --kernel OLDEST ... --kernel NEWEST`"
+    )]
     NothingBetween(String),
     #[error("the message is not signed with the secret of a webhook")]
+    #[problem(
+        code = "server.not-signed",
+        meaning = "A webhook of that name does not exist, or the message does not prove that its sender knows the \
+                   secret.",
+        fix = "set the secret that `tardy queue trigger add --webhook` printed; without it, remove the trigger and \
+               add it again"
+    )]
     NotSigned,
     #[error("no run {} is in progress", shown(.0))]
+    #[problem(
+        code = "server.not-running",
+        meaning = "The run has ended, or never existed.",
+        fix = "its report is on the page of its board; /live lists the runs in progress"
+    )]
     NotRunning(String),
     #[error("the server sends as many streams as it may at a time")]
+    #[problem(
+        code = "server.streams-busy",
+        meaning = "As many pages follow runs in progress as the server serves at a time.",
+        fix = "close one of them, or load the page without its script"
+    )]
     StreamsBusy { wait_s: u64 },
     #[error("{} cannot be read as {expected}", shown(.found))]
+    #[problem(
+        code = "server.parameter",
+        meaning = "Part of the address of a request cannot be read.",
+        fix = "give {expected}",
+        documented_fix = "give what the message asks for; /api/v1/openapi.json describes every parameter"
+    )]
     Parameter { found: String, expected: &'static str },
     #[error("the index does not answer")]
+    #[problem(
+        code = "server.index-unavailable",
+        meaning = "The database of the index did not answer a question of a page.",
+        fix = "check that the database runs and its disk has room; `tardy store rebuild` makes a damaged index again"
+    )]
     Index,
     #[error("the body of the request is not what this address expects: {}", shown(.0))]
+    #[problem(
+        code = "server.body",
+        meaning = "The body of a request is not the JSON that its address expects.",
+        fix = "send what /api/v1/openapi.json describes"
+    )]
     Body(String),
     #[error("{0} is not possible here")]
+    #[problem(
+        code = "server.method",
+        meaning = "The address exists, but not for this method.",
+        fix = "use a method that /api/v1/openapi.json lists for it"
+    )]
     Method(String),
     #[error("this server does not answer for the host {}", shown(.0))]
+    #[problem(
+        code = "server.host-not-served",
+        meaning = "The name in the address is not one of this server: a foreign site can point its own name here.",
+        fix = "open the address that `tardy serve` printed, or start it with --host NAME"
+    )]
     Host(String),
     #[error("another site sent this request")]
+    #[problem(
+        code = "server.other-site",
+        meaning = "A page of another site tried to change something here.",
+        fix = "do it on a page of this server, or with a program and a token"
+    )]
     OtherSite,
     #[error("a token is required")]
+    #[problem(
+        code = "server.token-missing",
+        meaning = "The server has tokens, and the request carries none.",
+        fix = "log in at /login, or send `Authorization: Bearer TOKEN`; `tardy serve --add-token` makes tokens"
+    )]
     TokenMissing,
     #[error("the token is not known")]
+    #[problem(
+        code = "server.token-unknown",
+        meaning = "The token of a request is not one of this server.",
+        fix = "check that it was copied in full; `tardy serve --add-token` makes another one"
+    )]
     TokenUnknown,
     #[error("another address than that of the proxy says who the user is")]
+    #[problem(
+        code = "server.not-the-proxy",
+        meaning = "A request carries the headers of a login, and does not come from the configured proxy.",
+        fix = "log in through the proxy, or send a token and no such header; `tardy serve --proxy` sets its address"
+    )]
     NotTheProxy,
     #[error("the headers of the proxy do not name one user")]
+    #[problem(
+        code = "server.proxy-headers",
+        meaning = "The header with the user is missing, empty, there twice, or not plain text.",
+        fix = "have the proxy remove these headers from what clients send, and set each once"
+    )]
     ProxyHeaders,
     #[error("no group of this user has a role")]
+    #[problem(
+        code = "server.no-role",
+        meaning = "The proxy knows the user, and no group of the user has a role here.",
+        fix = "start the server with --proxy-role GROUP=ROLE for a group of the user"
+    )]
     NoRole,
     #[error("the token allows {has}; this needs {needed}")]
+    #[problem(
+        code = "server.role-too-low",
+        meaning = "The role of a token does not include what was requested: read, run, admin.",
+        fix = "use a token with the role {needed}",
+        documented_fix = "use a token with the role that the message names"
+    )]
     Role { has: Role, needed: Role },
     #[error("the body of the request has more than {bytes_max} bytes")]
+    #[problem(
+        code = "server.too-large",
+        meaning = "The body of a request exceeds the limit.",
+        fix = "send at most {bytes_max} bytes",
+        documented_fix = "send less at a time"
+    )]
     TooLarge { bytes_max: u64 },
     #[error("the upload cannot be read: {}", shown(.0))]
+    #[problem(
+        code = "server.upload-malformed",
+        meaning = "The body of an upload is not an archive as one stream: it was cut off, or contains what no archive \
+                   has.",
+        fix = "upload with `tardy store push`, or write the recorded files with `tar --format=ustar --sort=name`"
+    )]
     UploadMalformed(String),
     #[error("the archive is not taken: {}", shown(.0))]
+    #[problem(
+        code = "server.upload-refused",
+        meaning = "The upload is a stream of files, but not the finished archive that its address names.",
+        fix = "upload with `tardy store push` from where the run was recorded, after it has ended"
+    )]
     UploadRefused(String),
     #[error("the archive is too large: {}", shown(.0))]
+    #[problem(
+        code = "server.upload-too-large",
+        meaning = "An archive has more bytes or files than the server takes.",
+        fix = "copy the archive into the directory of the server, where it is added by itself"
+    )]
     UploadTooLarge(String),
     #[error("the upload {what} {limit_s} s")]
+    #[problem(
+        code = "server.upload-too-slow",
+        meaning = "An upload sent nothing for a while, or took longer than the server waits.",
+        fix = "check the line to the server, then upload again; what is there already is not sent twice"
+    )]
     UploadTooSlow { what: &'static str, limit_s: u64 },
     #[error("as many archives are being uploaded as this server takes at a time")]
+    #[problem(
+        code = "server.uploads-busy",
+        meaning = "As many clients upload archives as the server takes at a time.",
+        fix = "wait as long as `Retry-After` says; `tardy store push` does"
+    )]
     UploadsBusy { wait_s: u64 },
     #[error("the archive cannot be stored")]
+    #[problem(
+        code = "server.archive-not-stored",
+        meaning = "The directory of archives could not be written to.",
+        fix = "check that its disk has room and that the server may write to it, then upload again"
+    )]
     NotStored,
     #[error("requests from this address are too many")]
+    #[problem(
+        code = "server.too-many-requests",
+        meaning = "An address sends more requests, or more wrong tokens, than the limit.",
+        fix = "wait {wait_s} s, then send fewer requests at a time",
+        documented_fix = "wait as long as `Retry-After` says"
+    )]
     TooMany { wait_s: u64 },
     #[error("the request took longer than {limit_s} s")]
+    #[problem(
+        code = "server.too-slow",
+        meaning = "A request was not answered in time: the client sent slowly, or the server is busy.",
+        fix = "try again; if it repeats, look at the load of the server"
+    )]
     TooSlow { limit_s: u64 },
     #[error("the archive of this run cannot be read: {}", shown(.0))]
+    #[problem(
+        code = "server.archive-unreadable",
+        meaning = "The index knows the run, but its archive cannot be opened.",
+        fix = "check the directory of archives; `tardy store rebuild` makes the index again"
+    )]
     Unreadable(String),
     #[error("a defect of the server")]
+    #[problem(
+        code = "server.defect",
+        meaning = "A panic of the server, caught; other requests are not affected.",
+        fix = "report it with what standard error of `tardy serve` says"
+    )]
     Defect,
 }
 
@@ -147,9 +329,9 @@ impl Refusal {
     }
 
     /// Why a body was not taken.
-    pub(crate) fn of_body(site: &Site, status: StatusCode, text: String) -> Self {
+    pub(crate) fn of_body(bytes_max: usize, status: StatusCode, text: String) -> Self {
         match status {
-            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge { bytes_max: site.limits().body_bytes_max as u64 },
+            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge { bytes_max: bytes_max as u64 },
             _ => Self::Body(text),
         }
     }
@@ -163,62 +345,6 @@ impl Refusal {
             detail: self.to_string(),
             code: self.code().to_string(),
             fix: self.fix(),
-        }
-    }
-}
-
-impl ProblemKind for Refusal {
-    fn code(&self) -> Code {
-        Code::new(match self {
-            Self::NoSuchPage(_) => "server.no-such-page",
-            Self::NoSuchRun(_) => "server.no-such-run",
-            Self::NoSuchExperiment(_) => "server.no-such-experiment",
-            Self::NoSuchBoard(_) => "server.no-such-board",
-            Self::NoSuchChange(_) => "server.no-such-change",
-            Self::NoSuchJob(_) => "server.no-such-job",
-            Self::JobNotQueued { .. } => "server.job-not-queued",
-            Self::PlanRefused(_) => "server.plan-refused",
-            Self::NothingBetween(_) => "server.nothing-between",
-            Self::NotSigned => "server.not-signed",
-            Self::NotRunning(_) => "server.not-running",
-            Self::StreamsBusy { .. } => "server.streams-busy",
-            Self::Parameter { .. } => "server.parameter",
-            Self::Index => "server.index-unavailable",
-            Self::Body(_) => "server.body",
-            Self::Method(_) => "server.method",
-            Self::Host(_) => "server.host-not-served",
-            Self::OtherSite => "server.other-site",
-            Self::TokenMissing => "server.token-missing",
-            Self::TokenUnknown => "server.token-unknown",
-            Self::NotTheProxy => "server.not-the-proxy",
-            Self::ProxyHeaders => "server.proxy-headers",
-            Self::NoRole => "server.no-role",
-            Self::Role { .. } => "server.role-too-low",
-            Self::TooLarge { .. } => "server.too-large",
-            Self::UploadMalformed(_) => "server.upload-malformed",
-            Self::UploadRefused(_) => "server.upload-refused",
-            Self::UploadTooLarge(_) => "server.upload-too-large",
-            Self::UploadTooSlow { .. } => "server.upload-too-slow",
-            Self::UploadsBusy { .. } => "server.uploads-busy",
-            Self::NotStored => "server.archive-not-stored",
-            Self::TooMany { .. } => "server.too-many-requests",
-            Self::TooSlow { .. } => "server.too-slow",
-            Self::Unreadable(_) => "server.archive-unreadable",
-            Self::Defect => "server.defect",
-        })
-    }
-
-    fn fix(&self) -> String {
-        match self {
-            Self::Parameter { expected, .. } => format!("give {expected}"),
-            Self::Role { needed, .. } => format!("use a token with the role {needed}"),
-            Self::TooLarge { bytes_max } => format!("send at most {bytes_max} bytes"),
-            Self::TooMany { wait_s } => format!("wait {wait_s} s, then send fewer requests at a time"),
-            other => {
-                let code = other.code();
-                let defined = DEFINITIONS.iter().find(|definition| code == definition.code);
-                defined.map(|definition| definition.fix.to_owned()).unwrap_or_default()
-            }
         }
     }
 }
@@ -259,239 +385,9 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Every code of this crate.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        code: "server.no-such-page",
-        meaning: "`tardy serve` has no page or API at this address.",
-        fix: "start at /, or read /api/v1/openapi.json",
-    },
-    Definition {
-        code: "server.no-such-run",
-        meaning: "The index has no run of this id.",
-        fix: "search the run on the page of its board; `tardy store ingest` adds archives",
-    },
-    Definition {
-        code: "server.no-such-experiment",
-        meaning: "The directory of the server has no experiment of this name, or it was moved.",
-        fix: "choose one on the page Experiments; `tardy experiment` makes one",
-    },
-    Definition {
-        code: "server.no-such-board",
-        meaning: "The index has no run of a board of this name.",
-        fix: "choose a board on the first page; `tardy store ingest` adds archives",
-    },
-    Definition {
-        code: "server.no-such-change",
-        meaning: "The index has no change of a figure of this name.",
-        fix: "`tardy store changes` and the page of the board list them",
-    },
-    Definition {
-        code: "server.no-such-job",
-        meaning: "The queue has no job of this name.",
-        fix: "GET /api/v1/jobs, the page /queue and `tardy queue list` list the newest ones",
-    },
-    Definition {
-        code: "server.job-not-queued",
-        meaning: "Only a job that waits can be cancelled.",
-        fix: "let it end, or end its worker with Ctrl-C",
-    },
-    Definition {
-        code: "server.plan-refused",
-        meaning: "A plan to queue has mistakes.",
-        fix: "correct what the message names; `tardy plan check PLAN` shows every wrong line",
-    },
-    Definition {
-        code: "server.nothing-between",
-        meaning: "Backfill needs a trigger of the board whose plan contains {kernel} and whose list has kernels between the two.",
-        fix: "`tardy queue trigger add NAME PLAN --board BOARD --kernel OLDEST ... --kernel NEWEST`",
-    },
-    Definition {
-        code: "server.not-signed",
-        meaning: "A webhook of that name does not exist, or the message does not prove that its sender knows the secret.",
-        fix: "set the secret that `tardy queue trigger add --webhook` printed; without it, remove the trigger and add it again",
-    },
-    Definition {
-        code: "server.not-running",
-        meaning: "The run has ended, or never existed.",
-        fix: "its report is on the page of its board; /live lists the runs in progress",
-    },
-    Definition {
-        code: "server.streams-busy",
-        meaning: "As many pages follow runs in progress as the server serves at a time.",
-        fix: "close one of them, or load the page without its script",
-    },
-    Definition {
-        code: "server.parameter",
-        meaning: "Part of the address of a request cannot be read.",
-        fix: "give what the message asks for; /api/v1/openapi.json describes every parameter",
-    },
-    Definition {
-        code: "server.index-unavailable",
-        meaning: "The database of the index did not answer a question of a page.",
-        fix: "check that the database runs and its disk has room; `tardy store rebuild` makes a damaged index again",
-    },
-    Definition {
-        code: "server.body",
-        meaning: "The body of a request is not the JSON that its address expects.",
-        fix: "send what /api/v1/openapi.json describes",
-    },
-    Definition {
-        code: "server.method",
-        meaning: "The address exists, but not for this method.",
-        fix: "use a method that /api/v1/openapi.json lists for it",
-    },
-    Definition {
-        code: "server.host-not-served",
-        meaning: "The name in the address is not one of this server: a foreign site can point its own name here.",
-        fix: "open the address that `tardy serve` printed, or start it with --host NAME",
-    },
-    Definition {
-        code: "server.other-site",
-        meaning: "A page of another site tried to change something here.",
-        fix: "do it on a page of this server, or with a program and a token",
-    },
-    Definition {
-        code: "server.token-missing",
-        meaning: "The server has tokens, and the request carries none.",
-        fix: "log in at /login, or send `Authorization: Bearer TOKEN`; `tardy serve --add-token` makes tokens",
-    },
-    Definition {
-        code: "server.token-unknown",
-        meaning: "The token of a request is not one of this server.",
-        fix: "check that it was copied in full; `tardy serve --add-token` makes another one",
-    },
-    Definition {
-        code: "server.not-the-proxy",
-        meaning: "A request carries the headers of a login, and does not come from the configured proxy.",
-        fix: "log in through the proxy, or send a token and no such header; `tardy serve --proxy` sets its address",
-    },
-    Definition {
-        code: "server.proxy-headers",
-        meaning: "The header with the user is missing, empty, there twice, or not plain text.",
-        fix: "have the proxy remove these headers from what clients send, and set each once",
-    },
-    Definition {
-        code: "server.no-role",
-        meaning: "The proxy knows the user, and no group of the user has a role here.",
-        fix: "start the server with --proxy-role GROUP=ROLE for a group of the user",
-    },
-    Definition {
-        code: "server.role-too-low",
-        meaning: "The role of a token does not include what was requested: read, run, admin.",
-        fix: "use a token with the role that the message names",
-    },
-    Definition {
-        code: "server.too-large",
-        meaning: "The body of a request exceeds the limit.",
-        fix: "send less at a time",
-    },
-    Definition {
-        code: "server.upload-malformed",
-        meaning: "The body of an upload is not an archive as one stream: it was cut off, or contains what no archive has.",
-        fix: "upload with `tardy store push`, or write the recorded files with `tar --format=ustar --sort=name`",
-    },
-    Definition {
-        code: "server.upload-refused",
-        meaning: "The upload is a stream of files, but not the finished archive that its address names.",
-        fix: "upload with `tardy store push` from where the run was recorded, after it has ended",
-    },
-    Definition {
-        code: "server.upload-too-large",
-        meaning: "An archive has more bytes or files than the server takes.",
-        fix: "copy the archive into the directory of the server, where it is added by itself",
-    },
-    Definition {
-        code: "server.upload-too-slow",
-        meaning: "An upload sent nothing for a while, or took longer than the server waits.",
-        fix: "check the line to the server, then upload again; what is there already is not sent twice",
-    },
-    Definition {
-        code: "server.uploads-busy",
-        meaning: "As many clients upload archives as the server takes at a time.",
-        fix: "wait as long as `Retry-After` says; `tardy store push` does",
-    },
-    Definition {
-        code: "server.archive-not-stored",
-        meaning: "The directory of archives could not be written to.",
-        fix: "check that its disk has room and that the server may write to it, then upload again",
-    },
-    Definition {
-        code: "server.too-many-requests",
-        meaning: "An address sends more requests, or more wrong tokens, than the limit.",
-        fix: "wait as long as `Retry-After` says",
-    },
-    Definition {
-        code: "server.too-slow",
-        meaning: "A request was not answered in time: the client sent slowly, or the server is busy.",
-        fix: "try again; if it repeats, look at the load of the server",
-    },
-    Definition {
-        code: "server.archive-unreadable",
-        meaning: "The index knows the run, but its archive cannot be opened.",
-        fix: "check the directory of archives; `tardy store rebuild` makes the index again",
-    },
-    Definition {
-        code: "server.defect",
-        meaning: "A panic of the server, caught; other requests are not affected.",
-        fix: "report it with what standard error of `tardy serve` says",
-    },
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn every() -> Vec<Refusal> {
-        let text = || "x".to_owned();
-        vec![
-            Refusal::NoSuchPage(text()),
-            Refusal::NoSuchRun(text()),
-            Refusal::NoSuchExperiment(text()),
-            Refusal::NoSuchBoard(text()),
-            Refusal::NoSuchChange(text()),
-            Refusal::NoSuchJob(text()),
-            Refusal::JobNotQueued { state: "running" },
-            Refusal::PlanRefused(text()),
-            Refusal::NothingBetween(text()),
-            Refusal::NotSigned,
-            Refusal::NotRunning(text()),
-            Refusal::StreamsBusy { wait_s: 1 },
-            Refusal::Parameter { found: text(), expected: "a number" },
-            Refusal::Index,
-            Refusal::Body(text()),
-            Refusal::Method(text()),
-            Refusal::Host(text()),
-            Refusal::OtherSite,
-            Refusal::TokenMissing,
-            Refusal::TokenUnknown,
-            Refusal::NotTheProxy,
-            Refusal::ProxyHeaders,
-            Refusal::NoRole,
-            Refusal::Role { has: Role::Read, needed: Role::Run },
-            Refusal::TooLarge { bytes_max: 1 },
-            Refusal::UploadMalformed(text()),
-            Refusal::UploadRefused(text()),
-            Refusal::UploadTooLarge(text()),
-            Refusal::UploadTooSlow { what: "took longer than", limit_s: 1 },
-            Refusal::UploadsBusy { wait_s: 1 },
-            Refusal::NotStored,
-            Refusal::TooMany { wait_s: 1 },
-            Refusal::TooSlow { limit_s: 1 },
-            Refusal::Unreadable(text()),
-            Refusal::Defect,
-        ]
-    }
-
-    #[test]
-    fn every_refusal_has_a_definition_and_a_fix() {
-        let codes: Vec<Code> = every().iter().map(ProblemKind::code).collect();
-        assert_eq!(codes.len(), DEFINITIONS.len());
-        for (refusal, code) in every().iter().zip(&codes) {
-            assert!(DEFINITIONS.iter().any(|definition| *code == definition.code), "{code}");
-            assert!(!refusal.fix().is_empty(), "{code}");
-        }
-    }
 
     #[test]
     fn an_answer_repeats_little_of_a_hostile_text_and_nothing_that_controls() {

@@ -2,61 +2,96 @@
 
 use super::builtin;
 use super::program::Unusable;
-use archive::problem::{Code, Definition, ProblemKind};
+use archive::problem::{Code, Problem, ProblemKind};
 use std::fmt;
 use std::io;
+use thiserror::Error;
 
 /// Why a load could not be started.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Error, Problem)]
 pub enum LoadError {
     #[error("start a load called `{name}`: no such load; the built-in loads are {}", builtin::names_joined())]
+    #[problem(
+        code = "load.unknown",
+        meaning = "The run asks for a load that does not exist, or for an empty command.",
+        fix = "`tardy load list` lists the loads; --load-cmd takes a command line",
+        documented_fix = "`tardy load list` shows the loads; --load-cmd takes a command line"
+    )]
     Unknown { name: String },
     #[error("start the load `{name}`: this machine has no program `{program}`; {fix}")]
+    #[problem(
+        code = "load.no-program",
+        meaning = "The target does not have the program that the load runs.",
+        fix = "",
+        documented_fix = "install the program on the target, or choose a built-in load"
+    )]
     NoProgram { name: String, program: &'static str, fix: &'static str },
     #[error("start the load `{name}`: {source}")]
+    #[problem(
+        code = "load.unusable",
+        meaning = "An option of the load names a file that the target does not have, or one that the program cannot \
+                   use.",
+        fix = "",
+        documented_fix = "name a file on the target by its whole path; the message says what is wrong with it"
+    )]
     Unusable { name: String, source: Unusable },
     #[error("start a load command: the command line is empty; write what the shell should run")]
+    #[problem(same_as = Unknown)]
     EmptyCommand,
     #[error("share memory with the load `{name}`")]
+    #[problem(
+        code = "load.not-started",
+        meaning = "The process of the load could not be started.",
+        fix = "",
+        documented_fix = "the message has the error of the system: too many processes, too little memory, or a \
+                          sandbox that forbids to start programs"
+    )]
     Counters { name: String, source: io::Error },
     #[error("find a place for the files of the load `{name}`; set TMPDIR to a directory with room")]
+    #[problem(
+        code = "load.no-room",
+        meaning = "No directory for temporary files on the target is writable and has room for the files of the load.",
+        fix = "",
+        documented_fix = "set TMPDIR on the target to a directory with room, or ask for fewer workers"
+    )]
     Place { name: String, source: io::Error },
     #[error("start the load `{name}` from {executable}")]
+    #[problem(same_as = Counters)]
     Spawn { name: String, executable: String, source: io::Error },
 }
 
-impl ProblemKind for LoadError {
-    fn code(&self) -> Code {
-        match self {
-            Self::Unknown { .. } | Self::EmptyCommand => Code::new("load.unknown"),
-            Self::NoProgram { .. } => Code::new("load.no-program"),
-            Self::Unusable { .. } => Code::new("load.unusable"),
-            Self::Place { .. } => Code::new("load.no-room"),
-            Self::Counters { .. } | Self::Spawn { .. } => Code::new("load.not-started"),
-        }
-    }
-
-    /// The sentences of the others name it.
-    fn fix(&self) -> String {
-        match self {
-            Self::Unknown { .. } | Self::EmptyCommand => {
-                "`tardy load list` lists the loads; --load-cmd takes a command line".into()
-            }
-            _ => String::new(),
-        }
-    }
-}
-
 /// Why a started load does not work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Problem)]
 pub enum Failure {
     /// Its progress stopped for this time.
+    #[problem(
+        code = "load.stalled",
+        meaning = "A load made no progress for seconds: it hangs, waits, or gets no CPU time beside tasks of \
+                   real-time priority.",
+        fix = RUN_ALONE,
+        documented_fix = "leave a CPU to ordinary tasks, or run the load alone with `tardy-meter load NAME` to see why"
+    )]
     Stalled { seconds: u64 },
     /// Its supervisor ended, with these last lines on standard error.
+    #[problem(
+        code = "load.died",
+        meaning = "A load ended, or its supervisor was killed, before the run was over: the figures are not those of \
+                   the machine under this load.",
+        fix = RUN_ALONE,
+        documented_fix = "run it alone with `tardy-meter load NAME` on the target to see why"
+    )]
     Died { stderr: String },
     /// Its supervisor was killed.
+    #[problem(same_as = Died)]
     Killed { signal: i32, stderr: String },
     /// It was stopped before it reported any work.
+    #[problem(
+        code = "load.no-result",
+        meaning = "A program ran until the end of the run, but finished no round and did not report what it did when \
+                   it was interrupted.",
+        fix = RUN_ALONE,
+        documented_fix = "ask for shorter rounds (`time=` or `ops=`), or run longer"
+    )]
     NoResult,
 }
 
@@ -93,99 +128,19 @@ impl fmt::Display for BrokenLoad {
 
 impl ProblemKind for BrokenLoad {
     fn code(&self) -> Code {
-        match self.failure {
-            Failure::Stalled { .. } => Code::new("load.stalled"),
-            Failure::Died { .. } | Failure::Killed { .. } => Code::new("load.died"),
-            Failure::NoResult => Code::new("load.no-result"),
-        }
+        self.failure.code()
     }
 
     fn fix(&self) -> String {
-        "run it alone with `tardy-meter load` to see why".into()
+        self.failure.fix()
     }
 }
 
-/// Every code of this crate.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        code: "load.unknown",
-        meaning: "The run asks for a load that does not exist, or for an empty command.",
-        fix: "`tardy load list` shows the loads; --load-cmd takes a command line.",
-    },
-    Definition {
-        code: "load.no-program",
-        meaning: "The target does not have the program that the load runs.",
-        fix: "Install the program on the target, or choose a built-in load.",
-    },
-    Definition {
-        code: "load.unusable",
-        meaning: "An option of the load names a file that the target does not have, or one that the program cannot use.",
-        fix: "Name a file on the target by its whole path; the message says what is wrong with it.",
-    },
-    Definition {
-        code: "load.no-room",
-        meaning: "No directory for temporary files on the target is writable and has room for the files of the load.",
-        fix: "Set TMPDIR on the target to a directory with room, or ask for fewer workers.",
-    },
-    Definition {
-        code: "load.not-started",
-        meaning: "The process of the load could not be started.",
-        fix: "The message has the error of the system: too many processes, too little memory, or a sandbox that forbids \
-              to start programs.",
-    },
-    Definition {
-        code: "load.died",
-        meaning: "A load ended, or its supervisor was killed, before the run was over: the figures are not those of the \
-                  machine under this load.",
-        fix: "Run it alone with `tardy-meter load NAME` on the target to see why.",
-    },
-    Definition {
-        code: "load.stalled",
-        meaning: "A load made no progress for seconds: it hangs, waits, or gets no CPU time beside tasks of real-time \
-                  priority.",
-        fix: "Leave a CPU to ordinary tasks, or run the load alone with `tardy-meter load NAME` to see why.",
-    },
-    Definition {
-        code: "load.no-result",
-        meaning: "A program ran until the end of the run, but finished no round and did not report what it did when it was \
-                  interrupted.",
-        fix: "Ask for shorter rounds (`time=` or `ops=`), or run longer.",
-    },
-];
+const RUN_ALONE: &str = "run it alone with `tardy-meter load` to see why";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_code_is_defined() {
-        let other = || io::Error::other("x");
-        let name = || "x".to_owned();
-        let errors = [
-            LoadError::Unknown { name: name() },
-            LoadError::NoProgram { name: name(), program: "x", fix: "x" },
-            LoadError::Unusable { name: name(), source: Unusable::NotCalibrated { path: name() } },
-            LoadError::EmptyCommand,
-            LoadError::Counters { name: name(), source: other() },
-            LoadError::Place { name: name(), source: other() },
-            LoadError::Spawn { name: name(), executable: name(), source: other() },
-        ];
-        let failures = [
-            Failure::Stalled { seconds: 2 },
-            Failure::Died { stderr: String::new() },
-            Failure::Killed { signal: 9, stderr: String::new() },
-            Failure::NoResult,
-        ];
-        let broken = failures.map(|failure| BrokenLoad { name: name(), failure });
-        let codes: Vec<Code> =
-            errors.iter().map(|error| error.code()).chain(broken.iter().map(|load| load.code())).collect();
-        for code in &codes {
-            assert!(DEFINITIONS.iter().any(|definition| *code == definition.code), "{code}");
-        }
-        for definition in DEFINITIONS {
-            assert!(codes.iter().any(|code| *code == definition.code), "{} is never used", definition.code);
-        }
-    }
 
     #[test]
     fn a_killed_supervisor_is_quoted() {

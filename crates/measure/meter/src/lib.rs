@@ -11,8 +11,6 @@
 //! code. [`audit`] records what watched threads ask of the kernel, [`interception`] reads the calls that a program
 //! records itself, and [`block_path`] records the way of block requests.
 //!
-//! Every reported problem has a code; [`problem_definitions`] lists them all.
-//!
 //! A module uses those below it, in this order:
 //!
 //! ```order
@@ -21,11 +19,8 @@
 //! audit block_path
 //! problem kernel_tracer trace counters methods measure
 //! load_reports environment link interception
-//! journal cadence gaps kernel codes compact
+//! journal cadence gaps kernel compact
 //! ```
-
-#[macro_use]
-mod codes;
 
 pub mod apply;
 pub mod audit;
@@ -53,31 +48,3 @@ pub mod spool;
 pub mod trace;
 pub mod virtual_time;
 pub mod watch;
-
-/// Every problem code of this crate, with meaning and fix.
-pub fn problem_definitions() -> impl Iterator<Item = &'static archive::problem::Definition> {
-    let lists = [
-        problem::DEFINITIONS,
-        methods::error::DEFINITIONS,
-        kernel_tracer::refusal::DEFINITIONS,
-        kernel_tracer::interference::DEFINITIONS,
-        spool::problem::DEFINITIONS,
-    ];
-    lists.into_iter().flatten()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn codes_of_problems_are_unique_and_of_one_form() {
-        let unique: BTreeSet<&str> = super::problem_definitions().map(|definition| definition.code).collect();
-        assert_eq!(unique.len(), super::problem_definitions().count());
-        for definition in super::problem_definitions() {
-            let form = |letter: char| letter.is_ascii_lowercase() || letter == '-' || letter == '.';
-            assert!(definition.code.starts_with("meter.") && definition.code.chars().all(form), "{definition:?}");
-            assert!(definition.meaning.ends_with('.'), "{definition:?}");
-        }
-    }
-}

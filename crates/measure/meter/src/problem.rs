@@ -8,102 +8,280 @@ use crate::measure::thread::{SetUpError, policy_words};
 use crate::methods::error::MethodError;
 use crate::trace::error::TraceError;
 use archive::message::Severity;
-use archive::problem::{Code, ProblemKind};
+use archive::problem::Problem;
 use archive::settings::{Policy, RunSettings};
 use load::LoadError;
-use std::error::Error;
 use std::io;
 use std::path::PathBuf;
+use thiserror::Error;
 
 /// A problem of a run on this machine.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Error, Problem)]
 pub enum MeterProblem {
     #[error("an interval of {interval_ns} ns cannot be measured")]
+    #[problem(
+        code = "meter.interval-out-of-range",
+        meaning = "The interval is shorter or longer than the meter can measure.",
+        fix = "choose an interval from 1us to 1h"
+    )]
     Interval { interval_ns: u64 },
     #[error("priority {priority} does not exist")]
+    #[problem(
+        code = "meter.priority-out-of-range",
+        meaning = "Real-time priorities are 1 to 99.",
+        fix = "choose 1 to 99"
+    )]
     Priority { priority: u8 },
     #[error("{worst_kept} worst samples of a thread are too many to keep")]
+    #[problem(
+        code = "meter.worst-kept-out-of-range",
+        meaning = "The worst samples are kept in locked memory, for every thread.",
+        fix = "choose 0 to 100000; --every-sample keeps all"
+    )]
     WorstKept { worst_kept: u32 },
     #[error("CPUs {refused:?} are not there or not allowed for this process")]
+    #[problem(
+        code = "meter.cpus-not-allowed",
+        meaning = "CPUs to measure are offline, or this process may not use them.",
+        fix = "choose among {allowed:?} (offline CPUs, taskset and cpusets limit them)",
+        documented_fix = "choose among the CPUs that are online and allowed (taskset and cpusets limit them)"
+    )]
     Cpus { refused: Vec<u32>, allowed: Vec<u32> },
     #[error("failed to read the allowed CPUs: {0}")]
+    #[problem(code = "meter.cpus-unknown", meaning = "The kernel did not say which CPUs the meter may use.", fix = "")]
     AllowedCpus(io::Error),
     #[error(transparent)]
+    #[problem(
+        code = "meter.no-journal",
+        meaning = "Changes to the machine are written down first, and there was no place to write.",
+        fix = "set TARDY_STATE_DIR to a directory that can be written"
+    )]
     Journal(JournalError),
     #[error("the run has no journal")]
+    #[problem(
+        code = "meter.journal-missing",
+        meaning = "A defect of the meter: it was about to change the machine without a journal.",
+        fix = "please report this"
+    )]
     NoJournal,
     #[error("{path} is no kernel setting")]
+    #[problem(
+        code = "meter.not-a-setting",
+        meaning = "Only files below /proc/sys and /sys are changed.",
+        fix = "give a sysctl name or a file below /proc/sys or /sys"
+    )]
     NotASetting { path: String },
     #[error(transparent)]
+    #[problem(
+        code = "meter.setting-refused",
+        meaning = "A kernel setting that the run asks for could not be changed.",
+        fix = "check name and value; most settings need root"
+    )]
     Setting(JournalError),
     #[error("another measurement (process {pid}) holds {path} at another value, or restores it when it ends")]
+    #[problem(
+        code = "meter.setting-held",
+        meaning = "Another measurement changed this setting and will restore it when it ends.",
+        fix = "wait for it to end, or stop it"
+    )]
     SettingHeld { path: PathBuf, pid: i32 },
     #[error("another program set {path} to {now:?} during the run, which measures with {wanted:?}")]
+    #[problem(
+        code = "meter.setting-changed",
+        meaning = "Another program changed a setting of this run while it measured.",
+        fix = "find out which (tuned, power-profiles-daemon, another script) and run again"
+    )]
     SettingChanged { path: PathBuf, now: String, wanted: String },
     #[error("failed to {}{}", .0, cause(.0))]
+    #[problem(transparent)]
     Load(#[from] LoadError),
     #[error("/dev/cpu_dma_latency could not be held at {latency_us} us: {source}")]
+    #[problem(
+        code = "meter.dma-latency-refused",
+        meaning = "The kernel did not accept the limit on wake-up latencies of idle states.",
+        fix = "run as root on a kernel with CONFIG_CPU_IDLE, or leave out --cpu-dma-latency"
+    )]
     DmaLatency { latency_us: i32, source: io::Error },
     #[error("memory could not be locked: {0}; page faults may be part of the latencies")]
+    #[problem(
+        code = "meter.memory-not-locked",
+        meaning = "The meter's memory is not locked, so page faults can delay its threads.",
+        fix = "run as root, `setcap cap_ipc_lock,cap_sys_nice+ep tardy-meter`, or raise `ulimit -l`"
+    )]
     Memory(io::Error),
 
     #[error("no tracing: {0}")]
+    #[problem(
+        code = "meter.no-tracing",
+        meaning = "The trace mode that was asked for is not available.",
+        fix = "use --trace auto to measure without it"
+    )]
     NoTracing(TraceError),
     #[error("no tracing: {0}")]
+    #[problem(
+        code = "meter.no-tracing-for-tracer",
+        meaning = "A kernel tracer was asked for, and the kernel cannot be traced.",
+        fix = "leave out --tracer and --stack to measure without it"
+    )]
     NoTracer(TraceError),
     #[error("no audit: {0}")]
+    #[problem(
+        code = "meter.audit-needs-tracing",
+        meaning = "An audit reads the kernel's trace, and the kernel could not be traced.",
+        fix = "run as root; mount -t tracefs nodev /sys/kernel/tracing"
+    )]
     AuditNeedsTracing(TraceError),
     #[error("the way of block requests is not recorded, so they are not divided into phases: {0}")]
+    #[problem(
+        code = "meter.requests-not-recorded",
+        meaning = "The kernel could not be traced, so block requests are not divided into phases. The latencies stand.",
+        fix = "run as root; mount -t tracefs nodev /sys/kernel/tracing; or add the option phases=off to the method"
+    )]
     RequestsNotRecorded(TraceError),
     #[error("the file system is on no block device, so its requests are not divided into phases")]
+    #[problem(
+        code = "meter.no-block-device",
+        meaning = "The file to measure is not on a block device, as on tmpfs or a network, or the jobs of fio use \
+                   several devices. Its requests have no phases.",
+        fix = "choose a directory on a disk with directory=, or add the option phases=off to the method"
+    )]
     NoBlockDevice,
     #[error("{why}")]
+    #[problem(
+        code = "meter.fio-failed",
+        meaning = "fio ended with an error, so the run has no samples of its requests, or not all.",
+        fix = "run the same job with fio alone; storage/fio.json in the archive has what it reported"
+    )]
     FioFailed { why: String },
     #[error("no interception: {0}")]
+    #[problem(
+        code = "meter.not-intercepted",
+        meaning = "The meter could not read the memory in which the intercepted program records its calls.",
+        fix = "audit with --by trace"
+    )]
     NotIntercepted(#[from] InterceptionError),
     #[error("measuring without tracing, so no spike can be explained: {0}")]
+    #[problem(
+        code = "meter.untraced",
+        meaning = "The kernel could not be traced. The figures stand; late wake-ups are not explained.",
+        fix = "give access to tracefs (run as root), or say --trace off to measure without it"
+    )]
     Untraced(TraceError),
     #[error("another tool is tracing: {others}")]
+    #[problem(
+        code = "meter.other-tracing",
+        meaning = "Another program traces the kernel, which would be part of the latencies.",
+        fix = "stop it (trace-cmd reset, or echo 0 > tracing_on there), or say --beside-others"
+    )]
     OtherTracing { others: String },
     #[error("another tool is tracing: {others}; its cost is in the latencies")]
+    #[problem(
+        code = "meter.traced-beside",
+        meaning = "Another program traced the kernel during the run, as --beside-others allows.",
+        fix = ""
+    )]
     TracedBeside { others: String },
     #[error(transparent)]
+    #[problem(transparent)]
     Tracer(#[from] Refusal),
     #[error("tracing did not start: {0}")]
+    #[problem(
+        code = "meter.snapshotter-not-started",
+        meaning = "The thread that takes snapshots of the trace could not start.",
+        fix = "use --trace off to measure without it"
+    )]
     NoSnapshotter(TraceError),
     #[error("no spike gets a snapshot: {0}")]
+    #[problem(
+        code = "meter.no-snapshots",
+        meaning = "The kernel did not accept the triggers that take snapshots.",
+        fix = "use --trace flip, which needs nothing of the kernel"
+    )]
     NoSnapshots(TraceError),
     #[error("the kernel's tracers cannot be read: {0}")]
+    #[problem(
+        code = "meter.tracers-not-started",
+        meaning = "The thread that reads the kernel's tracers could not start.",
+        fix = "free some threads"
+    )]
     TracersNotStarted(TraceError),
     #[error("the kernel's tracers could not be read to the end: {0}")]
+    #[problem(
+        code = "meter.tracers-unread",
+        meaning = "The kernel's tracers failed during the run; later results of them are missing.",
+        fix = "look into the kernel log"
+    )]
     TracersUnread(TraceError),
 
     #[error("failed to start a thread of the measurement: {0}")]
+    #[problem(
+        code = "meter.no-thread",
+        meaning = "The system has no room for another thread.",
+        fix = "free some memory or threads"
+    )]
     Thread(io::Error),
     #[error("the measuring thread of CPU {cpu} {source}")]
+    #[problem(
+        code = "meter.thread-not-set-up",
+        meaning = "A measuring thread could not get the CPU or the scheduling it needs.",
+        fix_with = fix_of_policy(*policy),
+        documented_fix = ""
+    )]
     SetUp { cpu: u32, source: SetUpError, policy: Policy },
     #[error(transparent)]
+    #[problem(transparent)]
     Method(#[from] MethodError),
     #[error("the partner of CPU {cpu}, which gives the stimulus, could not be set up: {source}")]
+    #[problem(
+        code = "meter.partner-not-set-up",
+        meaning = "A thread that gives stimuli could not get the CPU or the scheduling it needs.",
+        fix = "free the CPU (cpusets, taskset), or choose partner=same"
+    )]
     PartnerSetUp { cpu: u32, source: io::Error },
     #[error("the partner of CPU {cpu}, which gives the stimulus, died; later samples are missing")]
+    #[problem(
+        code = "meter.partner-died",
+        meaning = "A thread that gives stimuli ended during the run.",
+        fix = "please report this"
+    )]
     PartnerDied { cpu: u32 },
     #[error(
         "the CPUs, the policy or the priority of the partner of CPU {cpu}, which gives the stimulus, changed shortly before {}",
         instant(*monotonic_ns)
     )]
+    #[problem(
+        code = "meter.partner-changed",
+        meaning = "Another program changed the CPUs or the scheduling of a thread that gives stimuli.",
+        fix = "find out which (taskset, cpuset, a chrt in a script) and run again"
+    )]
     PartnerChanged { cpu: u32, monotonic_ns: i64 },
     #[error("the measuring thread of CPU {cpu} died while it was set up")]
+    #[problem(
+        code = "meter.thread-died-early",
+        meaning = "A measuring thread ended before the measurement.",
+        fix = "please report this"
+    )]
     DiedInSetUp { cpu: u32 },
     #[error(
         "CPU {cpu} is measured as {} although {} was asked for: its latencies say nothing about a real-time task",
         policy_words(effective.0, effective.1),
         policy_words(asked.0, asked.1)
     )]
+    #[problem(
+        code = "meter.scheduling-refused",
+        meaning = "A measuring thread runs with another policy or priority than was asked for.",
+        fix_with = fix_of_policy(asked.0),
+        documented_fix = ""
+    )]
     Scheduling { cpu: u32, effective: (Policy, u8), asked: (Policy, u8) },
     #[error(
         "another program changed the scheduling of the measuring thread of CPU {cpu} shortly before {}",
         instant(*monotonic_ns)
+    )]
+    #[problem(
+        code = "meter.scheduling-changed",
+        meaning = "Another program changed a measuring thread's policy or priority.",
+        fix = "find out which (rtkit, systemd, a chrt in a script) and run again"
     )]
     SchedulingChanged { cpu: u32, monotonic_ns: i64 },
     #[error(
@@ -111,11 +289,22 @@ pub enum MeterProblem {
          of another CPU may be counted as its own",
         instant(*monotonic_ns)
     )]
+    #[problem(
+        code = "meter.affinity-changed",
+        meaning = "Another program or a cpuset changed the CPUs of a measuring thread.",
+        fix = "find out which (taskset, cpuset, irqbalance, CPU hotplug) and run again"
+    )]
     AffinityChanged { cpu: u32, allowed: Vec<u32>, monotonic_ns: i64 },
     #[error(
         "CPU {cpu} went offline shortly before {}: the measuring thread of CPU {cpu} may run on CPUs {allowed:?} since then; latencies \
          of another CPU may be counted as its own",
         instant(*monotonic_ns)
+    )]
+    #[problem(
+        code = "meter.cpu-offline",
+        meaning = "The CPU of a measuring thread went offline, and the kernel moved the thread to another one.",
+        fix = "find out what takes it offline (power management, a hypervisor, a script), or measure other CPUs with \
+               --cpus"
     )]
     WentOffline { cpu: u32, allowed: Vec<u32>, monotonic_ns: i64 },
     #[error(
@@ -123,224 +312,236 @@ pub enum MeterProblem {
          latencies of another CPU may be counted as its own",
         instant(*monotonic_ns)
     )]
+    #[problem(
+        code = "meter.thread-migrated",
+        meaning = "Another program moved a measuring thread to another CPU for a while.",
+        fix = "find out which (taskset, cpuset, irqbalance, CPU hotplug) and run again"
+    )]
     Migrated { cpu: u32, migrations: u64, monotonic_ns: i64 },
     #[error("the measuring thread of CPU {cpu} ended on CPU {now}: latencies of that CPU are counted as its own")]
+    #[problem(
+        code = "meter.on-another-cpu",
+        meaning = "A measuring thread did not stay on the CPU it measures.",
+        fix = "find out what moved it (taskset, cpuset, CPU hotplug) and run again"
+    )]
     OnAnotherCpu { cpu: u32, now: u32 },
     #[error("the measuring threads of CPUs {cpus:?} never woke up again")]
+    #[problem(
+        code = "meter.thread-stuck",
+        meaning = "A measuring thread did not wake long after its last instant was due.",
+        fix = "real-time throttling, a stopped process or a hung CPU: see dmesg"
+    )]
     NeverWoke { cpus: Vec<u32> },
     #[error(
         "nothing could arrive on CPU {cpu} any more: its line was closed, or the device or the object of the kernel removed; \
          later samples are missing"
     )]
+    #[problem(
+        code = "meter.stimulus-gone",
+        meaning = "The line, the device or the kernel object that stimuli come from went away during the run.",
+        fix = "find out what closed it (a cable, the other machine, ipcrm) and run again"
+    )]
     StimulusGone { cpu: u32 },
     #[error("the measuring thread of CPU {cpu} died during the run")]
+    #[problem(
+        code = "meter.measuring-thread-died",
+        meaning = "A measuring thread ended during the run.",
+        fix = "please report this"
+    )]
     MeasuringDied { cpu: u32 },
     #[error("the following thread died; later samples are missing")]
+    #[problem(
+        code = "meter.following-thread-died",
+        meaning = "The thread that reads the watched threads' events ended.",
+        fix = "please report this"
+    )]
     FollowingDied,
     #[error("the capturing thread died; later spikes have no trace")]
+    #[problem(
+        code = "meter.capturing-thread-died",
+        meaning = "The thread that takes snapshots ended.",
+        fix = "please report this"
+    )]
     CapturingDied,
     #[error("the thread that reads the kernel's tracers died; what they found later is missing")]
+    #[problem(
+        code = "meter.tracer-reader-died",
+        meaning = "The thread that reads the kernel's tracers ended.",
+        fix = "please report this"
+    )]
     TracerReaderDied,
 
     #[error(
         "the wall clock was set by {seconds:+.3} s during the run; latencies are taken on CLOCK_MONOTONIC and stand"
     )]
+    #[problem(
+        code = "meter.clock-stepped",
+        meaning = "The wall clock was set during the run, which does not affect latencies.",
+        fix = ""
+    )]
     ClockStepped { seconds: f64 },
     #[error("the machine was suspended for {seconds:.3} s during the run")]
+    #[problem(
+        code = "meter.suspended",
+        meaning = "The machine slept during the run; the wake-ups of that time mean nothing.",
+        fix = "inhibit suspend (systemd-inhibit) and run again"
+    )]
     Suspended { seconds: f64 },
     #[error("another measurement (process {pid}) runs on this machine; the two disturb each other")]
+    #[problem(
+        code = "meter.another-run",
+        meaning = "Another meter measures on this machine at the same time.",
+        fix = "wait for it to end, or stop it"
+    )]
     AnotherRun { pid: i32 },
     #[error(
         "the meter of the other role (process {pid}) measures on this machine, too, on CPU {cpus}, and shares no CPU with this one"
     )]
+    #[problem(
+        code = "meter.other-role",
+        meaning = "Both roles of a measurement are on one machine, on different CPUs.",
+        fix = ""
+    )]
     OtherRole { pid: i32, cpus: String },
     #[error("the meter of the other role (process {pid}) uses the same CPU {cpus}; the two disturb each other")]
+    #[problem(
+        code = "meter.other-role-shares",
+        meaning = "Both roles of a measurement are on one machine, on the same CPU.",
+        fix = "choose another CPU for the target with `--cpus`; the stimuli come from the last one"
+    )]
     OtherRoleShares { pid: i32, cpus: String },
     #[error("another tool started to trace during the run: {others}; its cost is in the latencies from then on")]
+    #[problem(
+        code = "meter.traced-meanwhile",
+        meaning = "Another program started to trace the kernel while the run measured.",
+        fix = "stop it (trace-cmd reset, or echo 0 > tracing_on there) and measure again"
+    )]
     TracedMeanwhile { others: String },
     #[error(
         "{name} (process {pid}) counts or samples events of the processor or the kernel (perf_event_open), which costs time"
     )]
+    #[problem(
+        code = "meter.profiled",
+        meaning = "A program holds events of perf_event_open, as perf and many monitors do.",
+        fix = "stop it and measure again, unless it belongs to the system under test"
+    )]
     Profiled { pid: u32, name: String },
     #[error("put back what the killed meter {pid} had changed: {}", done.join("; "))]
+    #[problem(
+        code = "meter.repaired",
+        meaning = "An earlier meter was killed; its changes to the machine were undone.",
+        fix = ""
+    )]
     Repaired { pid: i32, done: Vec<String> },
     #[error(transparent)]
+    #[problem(
+        code = "meter.not-repaired",
+        meaning = "A change that a killed meter left could not be undone.",
+        fix = "run `tardy restore` and follow what it says"
+    )]
     NotRepaired(UndoError),
     #[error("{path} is no journal: {why}")]
+    #[problem(
+        code = "meter.foreign-journal",
+        meaning = "A file in the journal directory is not a journal of this version.",
+        fix = "remove it"
+    )]
     ForeignJournal { path: PathBuf, why: NoJournal },
     #[error("not put back: {0}")]
+    #[problem(
+        code = "meter.not-restored",
+        meaning = "A change of this run could not be undone.",
+        fix = "run `tardy restore` on this machine"
+    )]
     NotRestored(UndoError),
     #[error("a defect of the meter ended the run; the lines of the meter say where")]
+    #[problem(
+        code = "meter.defect",
+        meaning = "The meter panicked. It restored the machine; the figures of the run are not complete.",
+        fix = "please report the line that the meter printed"
+    )]
     Panicked,
     #[error("restoring takes long, at this change: {what}")]
+    #[problem(
+        code = "meter.slow-restore",
+        meaning = "The kernel takes seconds to undo one change of this run. The meter gives it up after 30 s.",
+        fix = ""
+    )]
     SlowRestore { what: String },
 
     #[error("no thread can be called `{pattern}`: the kernel keeps 1 to 15 letters of a name")]
+    #[problem(code = "meter.name-pattern", meaning = "The pattern can match no thread name.", fix = "check --comm")]
     NamePattern { pattern: String },
     #[error("no thread to watch was named")]
+    #[problem(
+        code = "meter.nothing-to-watch",
+        meaning = "A watch needs a process, a name or a command.",
+        fix = "give --pid, --comm, or a command"
+    )]
     NothingToWatch,
     #[error("there is no process {pid}")]
+    #[problem(
+        code = "meter.no-process",
+        meaning = "The process to watch does not exist.",
+        fix = "give the number of a running process; ps -e lists them"
+    )]
     NoProcess { pid: i32 },
     #[error("no thread is called {name}")]
+    #[problem(
+        code = "meter.no-such-thread",
+        meaning = "No thread has the name to watch.",
+        fix = "ps -eLo pid,tid,comm lists the names of all threads; start the program first, or let tardy start it"
+    )]
     NoSuchThread { name: String },
     #[error("failed to start {command}: {source}")]
+    #[problem(code = "meter.command-not-started", meaning = "The command to watch could not be started.", fix = "")]
     Command { command: String, source: io::Error },
     #[error("process {pid} ended before it could be watched")]
+    #[problem(
+        code = "meter.command-gone",
+        meaning = "The command to watch ended at once.",
+        fix = "run the command by itself to see why"
+    )]
     CommandGone { pid: i32 },
     #[error("process {pid} does not wait for its watch")]
+    #[problem(
+        code = "meter.command-not-held",
+        meaning = "The command to watch did not stop before its start.",
+        fix = "run the command by itself to see why"
+    )]
     CommandNotHeld { pid: i32 },
     #[error("the command ended with {status}")]
+    #[problem(code = "meter.command-failed", meaning = "The watched command ended with an error.", fix = "")]
     CommandFailed { status: std::process::ExitStatus },
     #[error("threads of another program can only be watched by tracing: {0}")]
+    #[problem(
+        code = "meter.watch-needs-tracing",
+        meaning = "Threads of another program are measured by tracing the kernel.",
+        fix = "run as root on a kernel with CONFIG_FTRACE and CONFIG_EVENT_TRACING"
+    )]
     WatchNeedsTracing(TraceError),
     #[error("the kernel does not find maxima by itself, so spikes are copied some ms later: {0}")]
+    #[problem(
+        code = "meter.maxima-not-found",
+        meaning = "The kernel did not accept the triggers that find late wake-ups.",
+        fix = "--trace trigger says so beforehand"
+    )]
     MaximaNotFound(TraceError),
     #[error(
         "this kernel does not record when the idle task of CPU {cpus} gives way; a thread woken from idle there counts from \
          its return from the system call, some microseconds later, and its spikes have an untraced stretch"
     )]
+    #[problem(
+        code = "meter.idle-unrecorded",
+        meaning = "The trace lacks switches from the idle task of some CPUs.",
+        fix = "reboot the machine if it was restored from a snapshot of its memory"
+    )]
     IdleUnrecorded { cpus: String },
     #[error(
         "this kernel has no events for page faults on this architecture: they are counted, but a single one cannot be blamed"
     )]
+    #[problem(code = "meter.no-fault-events", meaning = "This kernel has no trace events for page faults.", fix = "")]
     NoFaultEvents,
-}
-
-problem_codes! { MeterProblem of Load, Tracer, Method:
-    Interval => "meter.interval-out-of-range", "The interval is shorter or longer than the meter can measure.",
-        "choose an interval from 1us to 1h";
-    Priority => "meter.priority-out-of-range", "Real-time priorities are 1 to 99.", "choose 1 to 99";
-    WorstKept => "meter.worst-kept-out-of-range", "The worst samples are kept in locked memory, for every thread.",
-        "choose 0 to 100000; --every-sample keeps all";
-    Cpus => "meter.cpus-not-allowed", "CPUs to measure are offline, or this process may not use them.",
-        "choose among the CPUs that are online and allowed (taskset and cpusets limit them)";
-    AllowedCpus => "meter.cpus-unknown", "The kernel did not say which CPUs the meter may use.", "";
-    Journal => "meter.no-journal", "Changes to the machine are written down first, and there was no place to write.",
-        "set TARDY_STATE_DIR to a directory that can be written";
-    NoJournal => "meter.journal-missing", "A defect of the meter: it was about to change the machine without a journal.",
-        "please report this";
-    NotASetting => "meter.not-a-setting", "Only files below /proc/sys and /sys are changed.",
-        "give a sysctl name or a file below /proc/sys or /sys";
-    Setting => "meter.setting-refused", "A kernel setting that the run asks for could not be changed.",
-        "check name and value; most settings need root";
-    SettingHeld => "meter.setting-held", "Another measurement changed this setting and will restore it when it ends.",
-        "wait for it to end, or stop it";
-    SettingChanged => "meter.setting-changed", "Another program changed a setting of this run while it measured.",
-        "find out which (tuned, power-profiles-daemon, another script) and run again";
-    DmaLatency => "meter.dma-latency-refused", "The kernel did not accept the limit on wake-up latencies of idle states.",
-        "run as root on a kernel with CONFIG_CPU_IDLE, or leave out --cpu-dma-latency";
-    Memory => "meter.memory-not-locked", "The meter's memory is not locked, so page faults can delay its threads.",
-        "run as root, `setcap cap_ipc_lock,cap_sys_nice+ep tardy-meter`, or raise `ulimit -l`";
-    NoTracing => "meter.no-tracing", "The trace mode that was asked for is not available.",
-        "use --trace auto to measure without it";
-    NoTracer => "meter.no-tracing-for-tracer", "A kernel tracer was asked for, and the kernel cannot be traced.",
-        "leave out --tracer and --stack to measure without it";
-    AuditNeedsTracing => "meter.audit-needs-tracing", "An audit reads the kernel's trace, and the kernel could not be traced.", "run as root; mount -t tracefs nodev /sys/kernel/tracing";
-    RequestsNotRecorded => "meter.requests-not-recorded", "The kernel could not be traced, so block requests are not divided into phases. The latencies stand.",
-        "run as root; mount -t tracefs nodev /sys/kernel/tracing; or add the option phases=off to the method";
-    NoBlockDevice => "meter.no-block-device", "The file to measure is not on a block device, as on tmpfs or a network, or the jobs of fio use several devices. Its requests have no phases.",
-        "choose a directory on a disk with directory=, or add the option phases=off to the method";
-    FioFailed => "meter.fio-failed", "fio ended with an error, so the run has no samples of its requests, or not all.",
-        "run the same job with fio alone; storage/fio.json in the archive has what it reported";
-    NotIntercepted => "meter.not-intercepted", "The meter could not read the memory in which the intercepted program records its calls.", "audit with --by trace";
-    Untraced => "meter.untraced", "The kernel could not be traced. The figures stand; late wake-ups are not explained.",
-        "give access to tracefs (run as root), or say --trace off to measure without it";
-    OtherTracing => "meter.other-tracing", "Another program traces the kernel, which would be part of the latencies.",
-        "stop it (trace-cmd reset, or echo 0 > tracing_on there), or say --beside-others";
-    TracedBeside => "meter.traced-beside", "Another program traced the kernel during the run, as --beside-others allows.", "";
-    NoSnapshotter => "meter.snapshotter-not-started", "The thread that takes snapshots of the trace could not start.",
-        "use --trace off to measure without it";
-    NoSnapshots => "meter.no-snapshots", "The kernel did not accept the triggers that take snapshots.",
-        "use --trace flip, which needs nothing of the kernel";
-    TracersNotStarted => "meter.tracers-not-started", "The thread that reads the kernel's tracers could not start.",
-        "free some threads";
-    TracersUnread => "meter.tracers-unread", "The kernel's tracers failed during the run; later results of them are missing.",
-        "look into the kernel log";
-    Thread => "meter.no-thread", "The system has no room for another thread.", "free some memory or threads";
-    SetUp => "meter.thread-not-set-up", "A measuring thread could not get the CPU or the scheduling it needs.", "";
-    PartnerSetUp => "meter.partner-not-set-up", "A thread that gives stimuli could not get the CPU or the scheduling it needs.",
-        "free the CPU (cpusets, taskset), or choose partner=same";
-    PartnerDied => "meter.partner-died", "A thread that gives stimuli ended during the run.", "please report this";
-    PartnerChanged => "meter.partner-changed", "Another program changed the CPUs or the scheduling of a thread that gives stimuli.",
-        "find out which (taskset, cpuset, a chrt in a script) and run again";
-    DiedInSetUp => "meter.thread-died-early", "A measuring thread ended before the measurement.", "please report this";
-    Scheduling => "meter.scheduling-refused", "A measuring thread runs with another policy or priority than was asked for.", "";
-    SchedulingChanged => "meter.scheduling-changed", "Another program changed a measuring thread's policy or priority.",
-        "find out which (rtkit, systemd, a chrt in a script) and run again";
-    AffinityChanged => "meter.affinity-changed", "Another program or a cpuset changed the CPUs of a measuring thread.",
-        "find out which (taskset, cpuset, irqbalance, CPU hotplug) and run again";
-    WentOffline => "meter.cpu-offline", "The CPU of a measuring thread went offline, and the kernel moved the thread to another one.",
-        "find out what takes it offline (power management, a hypervisor, a script), or measure other CPUs with --cpus";
-    Migrated => "meter.thread-migrated", "Another program moved a measuring thread to another CPU for a while.",
-        "find out which (taskset, cpuset, irqbalance, CPU hotplug) and run again";
-    OnAnotherCpu => "meter.on-another-cpu", "A measuring thread did not stay on the CPU it measures.",
-        "find out what moved it (taskset, cpuset, CPU hotplug) and run again";
-    NeverWoke => "meter.thread-stuck", "A measuring thread did not wake long after its last instant was due.",
-        "real-time throttling, a stopped process or a hung CPU: see dmesg";
-    StimulusGone => "meter.stimulus-gone", "The line, the device or the kernel object that stimuli come from went away during the run.",
-        "find out what closed it (a cable, the other machine, ipcrm) and run again";
-    MeasuringDied => "meter.measuring-thread-died", "A measuring thread ended during the run.", "please report this";
-    FollowingDied => "meter.following-thread-died", "The thread that reads the watched threads' events ended.",
-        "please report this";
-    CapturingDied => "meter.capturing-thread-died", "The thread that takes snapshots ended.", "please report this";
-    TracerReaderDied => "meter.tracer-reader-died", "The thread that reads the kernel's tracers ended.", "please report this";
-    ClockStepped => "meter.clock-stepped", "The wall clock was set during the run, which does not affect latencies.", "";
-    Suspended => "meter.suspended", "The machine slept during the run; the wake-ups of that time mean nothing.",
-        "inhibit suspend (systemd-inhibit) and run again";
-    AnotherRun => "meter.another-run", "Another meter measures on this machine at the same time.",
-        "wait for it to end, or stop it";
-    OtherRole => "meter.other-role", "Both roles of a measurement are on one machine, on different CPUs.", "";
-    OtherRoleShares => "meter.other-role-shares", "Both roles of a measurement are on one machine, on the same CPU.",
-        "choose another CPU for the target with `--cpus`; the stimuli come from the last one";
-    TracedMeanwhile => "meter.traced-meanwhile", "Another program started to trace the kernel while the run measured.",
-        "stop it (trace-cmd reset, or echo 0 > tracing_on there) and measure again";
-    Profiled => "meter.profiled", "A program holds events of perf_event_open, as perf and many monitors do.",
-        "stop it and measure again, unless it belongs to the system under test";
-    Repaired => "meter.repaired", "An earlier meter was killed; its changes to the machine were undone.", "";
-    NotRepaired => "meter.not-repaired", "A change that a killed meter left could not be undone.",
-        "run `tardy restore` and follow what it says";
-    ForeignJournal => "meter.foreign-journal", "A file in the journal directory is not a journal of this version.", "remove it";
-    Panicked => "meter.defect", "The meter panicked. It restored the machine; the figures of the run are not complete.",
-        "please report the line that the meter printed";
-    SlowRestore => "meter.slow-restore", "The kernel takes seconds to undo one change of this run. The meter gives it up after 30 s.", "";
-    NotRestored => "meter.not-restored", "A change of this run could not be undone.", "run `tardy restore` on this machine";
-    NamePattern => "meter.name-pattern", "The pattern can match no thread name.", "check --comm";
-    NothingToWatch => "meter.nothing-to-watch", "A watch needs a process, a name or a command.",
-        "give --pid, --comm, or a command";
-    NoProcess => "meter.no-process", "The process to watch does not exist.",
-        "give the number of a running process; ps -e lists them";
-    NoSuchThread => "meter.no-such-thread", "No thread has the name to watch.",
-        "ps -eLo pid,tid,comm lists the names of all threads; start the program first, or let tardy start it";
-    Command => "meter.command-not-started", "The command to watch could not be started.", "";
-    CommandGone => "meter.command-gone", "The command to watch ended at once.", "run the command by itself to see why";
-    CommandNotHeld => "meter.command-not-held", "The command to watch did not stop before its start.",
-        "run the command by itself to see why";
-    CommandFailed => "meter.command-failed", "The watched command ended with an error.", "";
-    WatchNeedsTracing => "meter.watch-needs-tracing", "Threads of another program are measured by tracing the kernel.",
-        "run as root on a kernel with CONFIG_FTRACE and CONFIG_EVENT_TRACING";
-    MaximaNotFound => "meter.maxima-not-found", "The kernel did not accept the triggers that find late wake-ups.",
-        "--trace trigger says so beforehand";
-    IdleUnrecorded => "meter.idle-unrecorded", "The trace lacks switches from the idle task of some CPUs.",
-        "reboot the machine if it was restored from a snapshot of its memory";
-    NoFaultEvents => "meter.no-fault-events", "This kernel has no trace events for page faults.", "";
-}
-
-impl ProblemKind for MeterProblem {
-    fn code(&self) -> Code {
-        self.code_of_variant()
-    }
-
-    fn fix(&self) -> String {
-        match self {
-            Self::Cpus { allowed, .. } => {
-                format!("choose among {allowed:?} (offline CPUs, taskset and cpusets limit them)")
-            }
-            Self::SetUp { policy, .. } | Self::Scheduling { asked: (policy, _), .. } => {
-                fix_of_policy(*policy).to_owned()
-            }
-            other => other.fix_of_variant(),
-        }
-    }
 }
 
 fn fix_of_policy(policy: Policy) -> &'static str {
@@ -360,7 +561,7 @@ fn instant(monotonic_ns: i64) -> String {
 }
 
 fn cause(error: &LoadError) -> String {
-    error.source().map(|source| format!(": {source}")).unwrap_or_default()
+    std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default()
 }
 
 /// How bad it is when the kernel refused something that was asked for.
@@ -387,6 +588,7 @@ pub fn refused<W: std::io::Write>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::problem::ProblemKind;
 
     #[test]
     fn a_refused_tracer_keeps_its_own_code_and_fix() {

@@ -10,31 +10,45 @@ use std::fs;
 
 const DOCUMENT: &str = "docs/reference/problems.md";
 
-/// The lists of all crates that define problems, with the file of each.
-const ALL: &[(&str, &[Definition])] = &[
-    ("crates/core/archive/src/damage.rs", archive::damage::Damage::DEFINITIONS),
-    ("crates/core/explain/src/caveat.rs", explain::caveat::DEFINITIONS),
-    ("crates/exchange/interchange/src/imports/problem.rs", interchange::imports::problem::DEFINITIONS),
-    ("crates/core/judge/src/problem.rs", judge::problem::DEFINITIONS),
-    ("crates/measure/load/src/problem.rs", load::problem::DEFINITIONS),
-    ("crates/targets/machines/src/board/problem.rs", machines::board::problem::DEFINITIONS),
-    ("crates/targets/machines/src/labgrid/problem.rs", machines::labgrid::problem::DEFINITIONS),
-    ("crates/targets/machines/src/problem.rs", machines::problem::DEFINITIONS),
-    ("crates/targets/machines/src/qemu/error.rs", machines::qemu::error::DEFINITIONS),
-    ("crates/targets/machines/src/qemu/problem.rs", machines::qemu::problem::DEFINITIONS),
-    ("crates/targets/machines/src/target.rs", machines::target::DEFINITIONS),
-    ("crates/measure/meter/src/kernel_tracer/interference.rs", meter::kernel_tracer::interference::DEFINITIONS),
-    ("crates/measure/meter/src/kernel_tracer/refusal.rs", meter::kernel_tracer::refusal::DEFINITIONS),
-    ("crates/measure/meter/src/methods/error.rs", meter::methods::error::DEFINITIONS),
-    ("crates/measure/meter/src/problem.rs", meter::problem::DEFINITIONS),
-    ("crates/measure/meter/src/spool/problem.rs", meter::spool::problem::DEFINITIONS),
-    ("crates/core/report/src/problem.rs", report::problem::DEFINITIONS),
-    ("crates/targets/runner/src/problem.rs", runner::problem::DEFINITIONS),
-    ("crates/targets/runner/src/roles/problem.rs", runner::roles::problem::DEFINITIONS),
-    ("crates/targets/runner/src/stimulus/problem.rs", runner::stimulus::problem::DEFINITIONS),
-    ("crates/lab/server/src/problem.rs", server::problem::DEFINITIONS),
-    ("crates/tardy/src/plans/problem.rs", tardy::PLAN_DEFINITIONS),
-    ("crates/tardy/src/refusal.rs", tardy::REFUSAL_DEFINITIONS),
+/// Types with the definitions that they declare.
+macro_rules! declared {
+    ($($kind:path),+ $(,)?) => { &[$((stringify!($kind), <$kind>::DEFINITIONS)),+] };
+}
+
+/// Every type with problems.
+const ALL: &[(&str, &[Definition])] = declared![
+    archive::damage::Damage,
+    explain::caveat::Limit,
+    interchange::imports::problem::Contradiction,
+    interchange::imports::problem::ImportProblem,
+    interchange::imports::problem::Lost,
+    judge::caution::Caution,
+    judge::refusal::Refusal,
+    load::problem::Failure,
+    load::problem::LoadError,
+    meter::kernel_tracer::interference::Interference,
+    meter::kernel_tracer::refusal::Refusal,
+    meter::methods::error::MethodError,
+    meter::problem::MeterProblem,
+    meter::spool::problem::SpoolProblem,
+    report::problem::Omission,
+    runner::problem::RunProblem,
+    runner::roles::problem::RoleProblem,
+    runner::stimulus::problem::StimulusProblem,
+    server::problem::Refusal,
+    tardy::Failure,
+    tardy::NothingWoke,
+    tardy::StepProblem,
+];
+
+/// Definitions of the crate `machines`.
+const OF_MACHINES: &[&[Definition]] = &[
+    machines::board::problem::DEFINITIONS,
+    machines::labgrid::problem::DEFINITIONS,
+    machines::problem::DEFINITIONS,
+    machines::qemu::error::DEFINITIONS,
+    machines::qemu::problem::DEFINITIONS,
+    machines::target::DEFINITIONS,
 ];
 
 const HEAD: &str = "\
@@ -50,7 +64,7 @@ that they must not be used.
 
 fn sorted() -> BTreeMap<&'static str, Definition> {
     let mut by_code = BTreeMap::new();
-    for definition in ALL.iter().flat_map(|(_, definitions)| *definitions) {
+    for definition in ALL.iter().flat_map(|(_, definitions)| *definitions).chain(OF_MACHINES.iter().copied().flatten()) {
         let before = by_code.insert(definition.code, *definition);
         assert_eq!(before, None, "two definitions of one code");
     }
@@ -93,30 +107,29 @@ fn the_document_of_the_problems_has_every_code() {
 }
 
 #[test]
-fn every_list_of_codes_is_in_the_document() {
-    let begins = |line: &str| {
-        line.starts_with("pub const DEFINITIONS: &[Definition]")
-            || line.starts_with("problem_codes! {")
-            || line.starts_with("#[derive(") && line.contains("Problem)]")
-            || line.contains("[archive::problem::Definition] = &[")
-    };
-    let defines = |name: &&str| text(name).lines().any(begins);
-    let found: Vec<&str> = files_ending(&[".rs"])
-        .filter(|name| name.starts_with("crates/") && name.contains("/src/"))
-        .filter(defines)
-        .collect();
-    let mut listed: Vec<&str> = ALL.iter().map(|(file, _)| *file).collect();
+fn every_type_that_declares_problems_is_in_the_document() {
+    let found = files_ending(&[".rs"]).filter(|name| name.starts_with("crates/") && name.contains("/src/"));
+    let mut found: Vec<String> = found.flat_map(|name| deriving(&text(name))).collect();
+    let mut listed: Vec<&str> = ALL.iter().filter_map(|(kind, _)| kind.rsplit("::").next()).map(str::trim).collect();
+    found.sort_unstable();
     listed.sort_unstable();
-    assert_eq!(found, listed, "left: lists in the sources, right: lists this test writes into {DOCUMENT}");
+    assert_eq!(found, listed, "left: types in the sources, right: types this test writes into {DOCUMENT}");
 }
 
-#[test]
-fn codes_are_an_area_and_what_happened() {
-    for (code, definition) in sorted() {
-        let (area, what) = code.split_once('.').unwrap_or_default();
-        let plain =
-            |part: &str| !part.is_empty() && part.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
-        assert!(plain(area) && plain(what), "{code}");
-        assert!(definition.meaning.ends_with('.'), "{code} is no sentence");
+/// Names of the types that derive `Problem`.
+fn deriving(source: &str) -> Vec<String> {
+    let mut lines = source.lines();
+    let mut found = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some(derived) = line.strip_prefix("#[derive(").and_then(|rest| rest.strip_suffix(")]")) else { continue };
+        if derived.split(", ").any(|derived| derived == "Problem") {
+            let item = lines.find_map(|line| {
+                let item = line.strip_prefix("pub ").or(line.strip_prefix("pub(crate) ")).unwrap_or(line);
+                item.strip_prefix("enum ").or(item.strip_prefix("struct "))
+            });
+            let name = item.and_then(|item| item.split(|letter: char| !letter.is_alphanumeric()).next());
+            found.extend(name.map(str::to_owned));
+        }
     }
+    found
 }

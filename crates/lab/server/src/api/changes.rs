@@ -39,8 +39,9 @@ async fn triage(
     Path(change): Path<String>,
     decision: Result<Json<Decision>, JsonRejection>,
 ) -> Result<Json<Change>, Refusal> {
-    let Json(decision) =
-        decision.map_err(|rejection| Refusal::of_body(&site, rejection.status(), rejection.body_text()))?;
+    let Json(decision) = decision.map_err(|rejection| {
+        Refusal::of_body(site.limits().body_bytes_max, rejection.status(), rejection.body_text())
+    })?;
     decided(&site, &identity, &change, decision.triage).await.map(|(change, _)| Json(change))
 }
 

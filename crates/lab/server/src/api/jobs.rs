@@ -94,7 +94,9 @@ async fn queue(
     Extension(identity): Extension<Identity>,
     body: Result<Json<Queued>, JsonRejection>,
 ) -> Result<(StatusCode, Json<Vec<Job>>), Refusal> {
-    let Json(queued) = body.map_err(|rejection| Refusal::of_body(&site, rejection.status(), rejection.body_text()))?;
+    let Json(queued) = body.map_err(|rejection| {
+        Refusal::of_body(site.limits().body_bytes_max, rejection.status(), rejection.body_text())
+    })?;
     let attempts_max = queued.attempts_max.unwrap_or(ATTEMPTS_DEFAULT);
     if !(1..=ATTEMPTS_MAX).contains(&attempts_max) {
         return Err(Refusal::Body(format!("attempts_max is {attempts_max}, and not from 1 to {ATTEMPTS_MAX}")));

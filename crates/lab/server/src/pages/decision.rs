@@ -31,8 +31,9 @@ async fn decide(
     Path(change): Path<String>,
     form: Result<Form<Decision>, FormRejection>,
 ) -> Result<Redirect, Refusal> {
-    let Form(decision) =
-        form.map_err(|rejection| Refusal::of_body(&site, rejection.status(), rejection.body_text()))?;
+    let Form(decision) = form.map_err(|rejection| {
+        Refusal::of_body(site.limits().body_bytes_max, rejection.status(), rejection.body_text())
+    })?;
     let days = Days::checked(decision.days)?;
     let (change, board) = decided(&site, &identity, &change, decision.triage).await?;
     Ok(Redirect::to(&format!("{}?scenario={}&days={days}#changes", board_address(&board), change.scenario)))

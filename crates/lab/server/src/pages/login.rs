@@ -61,7 +61,9 @@ async fn log_in(
     headers: HeaderMap,
     form: Result<Form<Login>, FormRejection>,
 ) -> Result<Response, Refusal> {
-    let Form(login) = form.map_err(|rejection| Refusal::of_body(&site, rejection.status(), rejection.body_text()))?;
+    let Form(login) = form.map_err(|rejection| {
+        Refusal::of_body(site.limits().body_bytes_max, rejection.status(), rejection.body_text())
+    })?;
     let token = login.token.trim();
     if site.tokens().holder(token).is_none() {
         if let Some(Extension(peer)) = peer {

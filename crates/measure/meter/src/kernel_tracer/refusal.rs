@@ -3,95 +3,126 @@
 use super::catalogue::{self, Tracer};
 use crate::journal::JournalError;
 use crate::trace::error::TraceError;
-use archive::problem::{Code, ProblemKind};
+use archive::problem::Problem;
 use ftrace::tracefs::{Instance, Tracefs, TracefsError};
+use thiserror::Error;
 
 /// Why a tracer cannot run as requested.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Error, Problem)]
 pub enum Refusal {
     #[error("there is no tracer {name:?}")]
+    #[problem(
+        code = "meter.tracer-unknown",
+        meaning = "The kernel tracer that was asked for is not one that tardy knows.",
+        fix = "this kernel has {usable}",
+        documented_fix = "use one of the tracers that this kernel has"
+    )]
     Unknown { name: String, usable: String },
     #[error("this kernel has no tracer {name}: {config} is not set")]
+    #[problem(
+        code = "meter.tracer-not-built",
+        meaning = "The kernel was built without the tracer that was asked for.",
+        fix = "use a kernel that has it, or another tracer; this kernel has {usable}",
+        documented_fix = "use a kernel that has it, or another tracer"
+    )]
     NotBuilt { name: String, config: &'static str, usable: String },
     #[error(
         "Linux {release} runs the tracer {name} in its top-level buffer only, which is not ours to take{}",
         reason(name)
     )]
+    #[problem(
+        code = "meter.tracer-top-level-only",
+        meaning = "This kernel runs the tracer in its top-level buffer only. tardy works in instances of its own and \
+                   leaves that buffer to the user.",
+        fix_with = since(name),
+        documented_fix = "use a later kernel"
+    )]
     TopLevelOnly { release: String, name: &'static str },
     #[error("the kernel refused the tracer {name}: failed to {source}")]
+    #[problem(
+        code = "meter.tracer-refused",
+        meaning = "The kernel has the tracer and does not start it.",
+        fix = "another program may run a tracer that excludes it: `trace-cmd reset`, and rmdir instances that were \
+               left"
+    )]
     Refused { name: &'static str, source: TracefsError },
     #[error("the kernel runs either timerlat or osnoise, not both")]
+    #[problem(
+        code = "meter.tracers-exclude-each-other",
+        meaning = "The kernel cannot run timerlat and osnoise at the same time.",
+        fix = "measure with one, then with the other"
+    )]
     TwoNoiseTracers,
     #[error("function tracing is switched off on this machine")]
+    #[problem(
+        code = "meter.function-tracing-off",
+        meaning = "Function tracing is disabled by a sysctl.",
+        fix = "as root: echo 1 > /proc/sys/kernel/ftrace_enabled"
+    )]
     FunctionsOff,
     #[error("no function of this kernel matches {option} {pattern}")]
+    #[problem(
+        code = "meter.no-such-function",
+        meaning = "A pattern matches no function that the kernel can trace.",
+        fix = "names are in available_filter_functions of tracefs; globs like 'ext4_*', or ':mod:NAME' for a module"
+    )]
     NoFunction { option: &'static str, pattern: String },
     #[error("failed to {0}")]
+    #[problem(
+        code = "meter.no-function-filters",
+        meaning = "This kernel cannot trace a choice of functions.",
+        fix = "function filters need CONFIG_DYNAMIC_FTRACE"
+    )]
     NoFilters(TracefsError),
     #[error("failed to {0}")]
+    #[problem(
+        code = "meter.no-such-threads",
+        meaning = "The kernel did not accept the threads whose functions are traced.",
+        fix = "give ids of threads that exist; a process is its threads"
+    )]
     Threads(TracefsError),
     #[error("Linux {release} puts stacks into its top-level buffer, where no snapshot has them")]
+    #[problem(
+        code = "meter.stacks-need-later-kernel",
+        meaning = "This kernel writes stacks to its top-level buffer only.",
+        fix = "use Linux 5.17 or later, or leave out --stack"
+    )]
     StacksElsewhere { release: String },
     #[error("no stacks: {0}")]
+    #[problem(
+        code = "meter.no-stacks",
+        meaning = "The kernel does not record the stack at a timer's expiry.",
+        fix = "leave out --stack; it needs CONFIG_STACKTRACE"
+    )]
     NoStacks(TraceError),
     #[error("failed to watch tracing_max_latency: {0}")]
+    #[problem(
+        code = "meter.inotify-refused",
+        meaning = "The kernel has no inotify watch left for the maximum of a latency tracer.",
+        fix = "raise fs.inotify.max_user_watches"
+    )]
     Unwatched(std::io::Error),
     #[error(transparent)]
+    #[problem(
+        code = "meter.threshold-refused",
+        meaning = "The threshold of the latency tracer could not be set.",
+        fix = "leave out --tracer-threshold"
+    )]
     Threshold(JournalError),
     #[error(transparent)]
+    #[problem(
+        code = "meter.tracer-setting-refused",
+        meaning = "A setting of the timerlat or osnoise tracer could not be changed.",
+        fix = "another program may hold this tracer"
+    )]
     Setting(JournalError),
     #[error(transparent)]
+    #[problem(
+        code = "meter.tracer-setup-failed",
+        meaning = "The trace instance of a kernel tracer could not be made or read.",
+        fix = ""
+    )]
     Setup(#[from] TraceError),
-}
-
-problem_codes! { Refusal:
-    Unknown => "meter.tracer-unknown", "The kernel tracer that was asked for is not one that tardy knows.",
-        "use one of the tracers that this kernel has";
-    NotBuilt => "meter.tracer-not-built", "The kernel was built without the tracer that was asked for.",
-        "use a kernel that has it, or another tracer";
-    TopLevelOnly => "meter.tracer-top-level-only",
-        "This kernel runs the tracer in its top-level buffer only. tardy works in instances of its own and leaves that buffer to the user.",
-        "use a later kernel";
-    Refused => "meter.tracer-refused", "The kernel has the tracer and does not start it.",
-        "another program may run a tracer that excludes it: `trace-cmd reset`, and rmdir instances that were left";
-    TwoNoiseTracers => "meter.tracers-exclude-each-other", "The kernel cannot run timerlat and osnoise at the same time.",
-        "measure with one, then with the other";
-    FunctionsOff => "meter.function-tracing-off", "Function tracing is disabled by a sysctl.",
-        "as root: echo 1 > /proc/sys/kernel/ftrace_enabled";
-    NoFunction => "meter.no-such-function", "A pattern matches no function that the kernel can trace.",
-        "names are in available_filter_functions of tracefs; globs like 'ext4_*', or ':mod:NAME' for a module";
-    NoFilters => "meter.no-function-filters", "This kernel cannot trace a choice of functions.",
-        "function filters need CONFIG_DYNAMIC_FTRACE";
-    Threads => "meter.no-such-threads", "The kernel did not accept the threads whose functions are traced.",
-        "give ids of threads that exist; a process is its threads";
-    StacksElsewhere => "meter.stacks-need-later-kernel", "This kernel writes stacks to its top-level buffer only.",
-        "use Linux 5.17 or later, or leave out --stack";
-    NoStacks => "meter.no-stacks", "The kernel does not record the stack at a timer's expiry.",
-        "leave out --stack; it needs CONFIG_STACKTRACE";
-    Unwatched => "meter.inotify-refused", "The kernel has no inotify watch left for the maximum of a latency tracer.",
-        "raise fs.inotify.max_user_watches";
-    Threshold => "meter.threshold-refused", "The threshold of the latency tracer could not be set.",
-        "leave out --tracer-threshold";
-    Setting => "meter.tracer-setting-refused", "A setting of the timerlat or osnoise tracer could not be changed.",
-        "another program may hold this tracer";
-    Setup => "meter.tracer-setup-failed", "The trace instance of a kernel tracer could not be made or read.", "";
-}
-
-impl ProblemKind for Refusal {
-    fn code(&self) -> Code {
-        self.code_of_variant()
-    }
-
-    fn fix(&self) -> String {
-        match self {
-            Self::Unknown { usable, .. } => format!("this kernel has {usable}"),
-            Self::NotBuilt { usable, .. } => {
-                format!("use a kernel that has it, or another tracer; this kernel has {usable}")
-            }
-            Self::TopLevelOnly { name, .. } => since(name).to_owned(),
-            other => other.fix_of_variant(),
-        }
-    }
 }
 
 impl From<TracefsError> for Refusal {
@@ -162,6 +193,7 @@ fn since(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::problem::ProblemKind;
 
     #[test]
     fn a_missing_tracer_is_named_with_its_option_and_the_existing_ones() {

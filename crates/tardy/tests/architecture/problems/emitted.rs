@@ -33,6 +33,10 @@ fn uses<'a>(source: &'a str, code: &str) -> Vec<Use<'a>> {
         if before.ends_with("code:") {
             continue;
         }
+        if before.strip_suffix("code =").is_some_and(|before| before.trim_end().ends_with("#[problem(")) {
+            found.extend(declared(source, at));
+            continue;
+        }
         let before = before.strip_suffix("Code::new(").unwrap_or(before).trim_end();
         let before = before.strip_suffix('{').unwrap_or(before).trim_end();
         let Some(pattern) = before.strip_suffix("=>") else {
@@ -67,10 +71,31 @@ fn uses<'a>(source: &'a str, code: &str) -> Vec<Use<'a>> {
     found
 }
 
+/// The variants of a declaration whose code is here: its own, and those that share it.
+fn declared(source: &str, at: usize) -> Vec<Use<'_>> {
+    let item = |from: usize| {
+        let lines = source[from..].lines().skip_while(|line| !line.ends_with(")]")).skip(1);
+        let item = lines.map(str::trim).find(|line| line.starts_with(|letter: char| letter.is_alphabetic()));
+        item.map_or("", first_word)
+    };
+    let kind = source[..at].rfind("enum ").map_or("", |begin| first_word(&source[begin + 5..]));
+    let variant = item(at);
+    if variant == "pub" {
+        // A struct: a program that names it makes it.
+        return vec![Use::Itself];
+    }
+    let shares = format!("#[problem(same_as = {variant})]");
+    let shared = source.match_indices(&shares).map(|(at, _)| Use::Variant { kind, variant: item(at) });
+    std::iter::once(Use::Variant { kind, variant }).chain(shared).collect()
+}
+
+fn first_word(text: &str) -> &str {
+    text.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default()
+}
+
 /// The enum whose `impl` or list of codes contains the end of this text.
 fn kind_before(text: &str) -> &str {
-    let heads =
-        ["\nimpl ProblemKind for ", "\nimpl archive::problem::ProblemKind for ", "problem_codes! { ", "\nimpl "];
+    let heads = ["\nimpl ProblemKind for ", "\nimpl archive::problem::ProblemKind for ", "\nimpl "];
     let begin = heads.iter().filter_map(|head| Some(text.rfind(head)? + head.len())).max().unwrap_or(0);
     text[begin..].split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default()
 }
@@ -136,5 +161,8 @@ fn patterns_are_no_expressions() {
     let of = |kind, variant| Use::Variant { kind, variant };
     assert_eq!(uses(source, "x.one"), [of("Trouble", "A"), of("Trouble", "B")]);
     assert_eq!((uses(source, "x.two"), uses(source, "x.three")), (vec![of("Other", "C")], vec![Use::Itself]));
-    assert!(uses("problem_codes! { Trouble:\n E => \"x.four\", \"It is.\", \"\";", "x.four") == [of("Trouble", "E")]);
+    let source = "pub enum Trouble {\n    #[problem(code = \"x.four\", fix = \"\")]\n    E { it: u8 },\n    #[problem(\n        \
+                  code = \"x.five\",\n        fix = \"\"\n    )]\n    F,\n    #[problem(same_as = F)]\n    G(u8),\n}";
+    assert_eq!(uses(source, "x.four"), [of("Trouble", "E")]);
+    assert_eq!(uses(source, "x.five"), [of("Trouble", "F"), of("Trouble", "G")]);
 }
