@@ -146,13 +146,6 @@ pub enum MeterProblem {
         fix = "choose a directory on a disk with directory=, or add the option phases=off to the method"
     )]
     NoBlockDevice,
-    #[error("{why}")]
-    #[problem(
-        code = "meter.fio-failed",
-        meaning = "fio ended with an error, so the run has no samples of its requests, or not all.",
-        fix = "run the same job with fio alone; storage/fio.json in the archive has what it reported"
-    )]
-    FioFailed { why: String },
     #[error("no interception: {0}")]
     #[problem(
         code = "meter.not-intercepted",

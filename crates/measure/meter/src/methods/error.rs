@@ -21,6 +21,13 @@ pub enum MethodError {
     #[error("the method {method} failed to {action}: {source}")]
     #[problem(code = "meter.method-refused", meaning = "The kernel refused something that the method needs.", fix = "")]
     Refused { method: Method, action: &'static str, source: io::Error },
+    #[error("{why}")]
+    #[problem(
+        code = "meter.fio-failed",
+        meaning = "fio ended with an error, so the run has no samples of its requests, or not all.",
+        fix = "run the same job with fio alone; storage/fio.json in the archive has what it reported"
+    )]
+    FioFailed { why: String },
     #[error("this meter does not know the method {request}, or an option of it")]
     #[problem(
         code = "meter.method-of-another-version",

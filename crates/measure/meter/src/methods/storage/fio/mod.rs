@@ -14,7 +14,6 @@ use crate::kernel::clock;
 use crate::measure::loss_counter::LossCounter;
 use crate::measure::waiter::{Arrival, Waiter};
 use crate::methods::program::RequestingProgram;
-use crate::problem::MeterProblem;
 use archive::loss::LossKind;
 use archive::message::{FileKind, Problem, Severity};
 use archive::method::Method;
@@ -102,7 +101,7 @@ impl RequestingProgram for FioRun {
 
     fn failure(&self) -> Option<Problem> {
         let why = self.outcome.get()?.as_ref().err()?.clone();
-        Some(Problem::new(Severity::Invalid, &MeterProblem::FioFailed { why }))
+        Some(Problem::new(Severity::Invalid, &MethodError::FioFailed { why }))
     }
 
     /// What it printed in JSON.
