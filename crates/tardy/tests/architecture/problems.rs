@@ -26,6 +26,11 @@ const ALL: &[(&str, &[Definition])] = declared![
     judge::refusal::Refusal,
     load::problem::Failure,
     load::problem::LoadError,
+    machines::Caveat,
+    machines::MachineEvent,
+    machines::board::problem::BoardProblem,
+    machines::labgrid::problem::PlaceProblem,
+    machines::qemu::problem::StateProblem,
     meter::kernel_tracer::interference::Interference,
     meter::kernel_tracer::refusal::Refusal,
     meter::methods::error::MethodError,
@@ -41,15 +46,8 @@ const ALL: &[(&str, &[Definition])] = declared![
     tardy::StepProblem,
 ];
 
-/// Definitions of the crate `machines`.
-const OF_MACHINES: &[&[Definition]] = &[
-    machines::board::problem::DEFINITIONS,
-    machines::labgrid::problem::DEFINITIONS,
-    machines::problem::DEFINITIONS,
-    machines::qemu::error::DEFINITIONS,
-    machines::qemu::problem::DEFINITIONS,
-    machines::target::DEFINITIONS,
-];
+/// Codes of errors of targets: that of a backend, if it has one, replaces that of the contract.
+const OF_TARGETS: &[&[Definition]] = &[machines::qemu::error::DEFINITIONS, machines::target::DEFINITIONS];
 
 const HEAD: &str = "\
 # Problems
@@ -64,7 +62,7 @@ that they must not be used.
 
 fn sorted() -> BTreeMap<&'static str, Definition> {
     let mut by_code = BTreeMap::new();
-    for definition in ALL.iter().flat_map(|(_, definitions)| *definitions).chain(OF_MACHINES.iter().copied().flatten()) {
+    for definition in ALL.iter().flat_map(|(_, definitions)| *definitions).chain(OF_TARGETS.iter().copied().flatten()) {
         let before = by_code.insert(definition.code, *definition);
         assert_eq!(before, None, "two definitions of one code");
     }

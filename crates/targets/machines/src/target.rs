@@ -2,7 +2,8 @@
 //!
 //! A backend knows nothing about runs, frames or phases.
 
-use crate::problem::{Caveat, MachineEvent};
+use crate::caveat::Caveat;
+use crate::machine_event::MachineEvent;
 use archive::absence::SpikeAbsences;
 use archive::message::Problem;
 use archive::problem::{Code, Definition, ProblemKind};
@@ -15,8 +16,8 @@ use thiserror::Error;
 
 /// Why a backend could not do something: an error of its own, with a code of its own where it has one.
 pub trait Reason: std::error::Error + Send + Sync + 'static {
-    /// The code, if it says more than that the target could not do it.
-    fn code(&self) -> Option<Code> {
+    /// The problem, if it is more specific than that the target could not do it.
+    fn definition(&self) -> Option<Definition> {
         None
     }
 }
@@ -59,66 +60,63 @@ pub enum TargetError {
 
 impl ProblemKind for TargetError {
     fn code(&self) -> Code {
-        let general = Code::new(match self {
-            Self::Prepare { .. } => "machine.not-prepared",
-            Self::Start { .. } => "machine.not-started",
-            Self::Boot { .. } => "machine.not-booted",
-            Self::Stopped { .. } => "machine.stopped-while-booting",
-            Self::Collect { .. } => "machine.not-fetched",
-            Self::Gone { .. } => "machine.nothing-kept",
-            Self::Copy { .. } => "machine.not-copied",
-            Self::GiveBack { .. } => "machine.not-given-back",
-        });
-        match self {
-            Self::Prepare { why, .. } | Self::Boot { why, .. } => why.code().unwrap_or(general),
-            _ => general,
-        }
+        let definition = match self {
+            Self::Prepare { why, .. } => why.definition().unwrap_or(NOT_PREPARED),
+            Self::Start { .. } => NOT_STARTED,
+            Self::Boot { why, .. } => why.definition().unwrap_or(NOT_BOOTED),
+            Self::Stopped { .. } => STOPPED_WHILE_BOOTING,
+            Self::Collect { .. } => NOT_FETCHED,
+            Self::Gone { .. } => NOTHING_KEPT,
+            Self::Copy { .. } => NOT_COPIED,
+            Self::GiveBack { .. } => NOT_GIVEN_BACK,
+        };
+        Code::new(definition.code)
     }
 }
 
+const NOT_PREPARED: Definition = Definition {
+    code: "machine.not-prepared",
+    meaning: "The machine could not be made ready for files and commands.",
+    fix: "Follow the message: it names the host, login, file or program at fault.",
+};
+const NOT_STARTED: Definition = Definition {
+    code: "machine.not-started",
+    meaning: "A program could not be started on the machine.",
+    fix: "Follow the message.",
+};
+const NOT_BOOTED: Definition = Definition {
+    code: "machine.not-booted",
+    meaning: "The machine did not boot.",
+    fix: "Read console.log in the archive; `boot_seconds` in the target file gives a slow machine more time.",
+};
+const STOPPED_WHILE_BOOTING: Definition = Definition {
+    code: "machine.stopped-while-booting",
+    meaning: "The run was stopped on request before the machine had booted.",
+    fix: "Nothing needs fixing.",
+};
+const NOT_FETCHED: Definition = Definition {
+    code: "machine.not-fetched",
+    meaning: "The results that the machine keeps could not be fetched.",
+    fix: "Try `tardy collect` again when the machine can be reached.",
+};
+const NOTHING_KEPT: Definition = Definition {
+    code: "machine.nothing-kept",
+    meaning: "The machine keeps nothing of the run: it was fetched or discarded before, or lost in a reboot.",
+    fix: "Nothing needs fixing.",
+};
+const NOT_COPIED: Definition = Definition {
+    code: "machine.not-copied",
+    meaning: "A file could not be copied to or from the machine.",
+    fix: "Follow the message.",
+};
+const NOT_GIVEN_BACK: Definition = Definition {
+    code: "machine.not-given-back",
+    meaning: "The run is archived, but the machine could not be given back.",
+    fix: "Follow the message; `labgrid-client release` gives a place back by hand.",
+};
+
 /// Every code of this file.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        code: "machine.not-prepared",
-        meaning: "The machine could not be made ready for files and commands.",
-        fix: "Follow the message: it names the host, login, file or program at fault.",
-    },
-    Definition {
-        code: "machine.not-started",
-        meaning: "A program could not be started on the machine.",
-        fix: "Follow the message.",
-    },
-    Definition {
-        code: "machine.not-booted",
-        meaning: "The machine did not boot.",
-        fix: "Read console.log in the archive; `boot_seconds` in the target file gives a slow machine more time.",
-    },
-    Definition {
-        code: "machine.stopped-while-booting",
-        meaning: "The run was stopped on request before the machine had booted.",
-        fix: "Nothing needs fixing.",
-    },
-    Definition {
-        code: "machine.not-fetched",
-        meaning: "The results that the machine keeps could not be fetched.",
-        fix: "Try `tardy collect` again when the machine can be reached.",
-    },
-    Definition {
-        code: "machine.nothing-kept",
-        meaning: "The machine keeps nothing of the run: it was fetched or discarded before, or lost in a reboot.",
-        fix: "Nothing needs fixing.",
-    },
-    Definition {
-        code: "machine.not-copied",
-        meaning: "A file could not be copied to or from the machine.",
-        fix: "Follow the message.",
-    },
-    Definition {
-        code: "machine.not-given-back",
-        meaning: "The run is archived, but the machine could not be given back.",
-        fix: "Follow the message; `labgrid-client release` gives a place back by hand.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = &[NOT_PREPARED, NOT_STARTED, NOT_BOOTED, STOPPED_WHILE_BOOTING, NOT_FETCHED, NOTHING_KEPT, NOT_COPIED, NOT_GIVEN_BACK];
 
 /// A program with its arguments, run without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -331,33 +329,15 @@ pub trait RunningCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::assert_defined;
 
     #[derive(Debug, Error)]
     #[error("no power")]
     struct NoPower;
 
     impl Reason for NoPower {
-        fn code(&self) -> Option<Code> {
-            Some(Code::new("machine.no-power"))
+        fn definition(&self) -> Option<Definition> {
+            Some(Definition { code: "machine.no-power", meaning: "", fix: "" })
         }
-    }
-
-    #[test]
-    fn every_code_is_defined_once() {
-        let text = String::new;
-        let (path, error) = (PathBuf::new, || io::Error::other(""));
-        let kinds: [&dyn ProblemKind; 8] = [
-            &TargetError::Prepare { target: text(), why: KeepsNothing.into() },
-            &TargetError::Start { target: text(), program: path(), source: error() },
-            &TargetError::Boot { target: text(), why: KeepsNothing.into() },
-            &TargetError::Stopped { target: text() },
-            &TargetError::Collect { target: text(), why: KeepsNothing.into() },
-            &TargetError::Gone { target: text(), why: KeepsNothing.into() },
-            &TargetError::Copy { target: text(), from: path(), to: path(), source: error() },
-            &TargetError::GiveBack { target: text(), why: KeepsNothing.into() },
-        ];
-        assert_defined(&kinds, DEFINITIONS);
     }
 
     #[test]
@@ -366,5 +346,6 @@ mod tests {
         assert_eq!(TargetError::Prepare { target: target(), why: why() }.code(), "machine.no-power");
         assert_eq!(TargetError::Boot { target: target(), why: why() }.code(), "machine.no-power");
         assert_eq!(TargetError::GiveBack { target: target(), why: why() }.code(), "machine.not-given-back");
+        assert_eq!(TargetError::Prepare { target: target(), why: KeepsNothing.into() }.code(), "machine.not-prepared");
     }
 }

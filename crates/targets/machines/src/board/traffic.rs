@@ -1,7 +1,7 @@
 //! Other output on a board's line, and the damage it caused.
 
 use crate::console::Console;
-use crate::problem::ConsoleDamage;
+use crate::machine_event::ConsoleDamage;
 
 /// Kept for as long as a board is used, across reconnections.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use super::kernel::KernelError;
 use super::saved_state::error::StateError;
 use crate::architecture::Architecture;
 use crate::target::Reason;
-use archive::problem::{Code, Definition};
+use archive::problem::Definition;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -132,22 +132,22 @@ pub enum WatchError {
 }
 
 impl Reason for PrepareError {
-    fn code(&self) -> Option<Code> {
+    fn definition(&self) -> Option<Definition> {
         match self {
-            Self::NoProgram { .. } => Some(Code::new("machine.no-qemu")),
-            Self::Kernel(_) => Some(Code::new("machine.no-kernel")),
-            Self::MeterNotStatic { .. } | Self::MeterArchitecture { .. } => Some(Code::new("machine.meter-unfit")),
+            Self::NoProgram { .. } => Some(NO_QEMU),
+            Self::Kernel(_) => Some(NO_KERNEL),
+            Self::MeterNotStatic { .. } | Self::MeterArchitecture { .. } => Some(METER_UNFIT),
             Self::File(_) | Self::NoScratch(_) => None,
         }
     }
 }
 
 impl Reason for BootError {
-    fn code(&self) -> Option<Code> {
+    fn definition(&self) -> Option<Definition> {
         match self {
-            Self::TooLong { .. } => Some(Code::new("machine.boot-too-long")),
-            Self::Ended { .. } => Some(Code::new("machine.qemu-ended")),
-            Self::Guest(_) => Some(Code::new("machine.guest-failed")),
+            Self::TooLong { .. } => Some(BOOT_TOO_LONG),
+            Self::Ended { .. } => Some(QEMU_ENDED),
+            Self::Guest(_) => Some(GUEST_FAILED),
             Self::NotPrepared
             | Self::NoSocket { .. }
             | Self::NotStarted(_)
@@ -162,57 +162,36 @@ impl Reason for BootError {
     }
 }
 
+const NO_QEMU: Definition = Definition {
+    code: "machine.no-qemu",
+    meaning: "QEMU for the guest's architecture is not installed.",
+    fix: "Install the package that the message names, or set `qemu` in the target file.",
+};
+const NO_KERNEL: Definition = Definition {
+    code: "machine.no-kernel",
+    meaning: "The kernel of the virtual machine, or a module it needs, is not there or cannot be used.",
+    fix: "`tardy target add --force` with the same words downloads the kernel; the message names the file at fault.",
+};
+const METER_UNFIT: Definition = Definition {
+    code: "machine.meter-unfit",
+    meaning: "The tardy-meter cannot run in the guest: it needs libraries, or is for another architecture.",
+    fix: "`make build` makes a static meter, `make meters` those for other architectures.",
+};
+const BOOT_TOO_LONG: Definition = Definition {
+    code: "machine.boot-too-long",
+    meaning: "The virtual machine did not boot within `boot_seconds` of its target file.",
+    fix: "Read the end of its console in the message; `boot_seconds` gives a slow machine more time.",
+};
+const QEMU_ENDED: Definition = Definition {
+    code: "machine.qemu-ended",
+    meaning: "QEMU ended before its guest had booted.",
+    fix: "The message quotes QEMU; check `qemu_arguments`, memory and accelerator in the target file.",
+};
+const GUEST_FAILED: Definition = Definition {
+    code: "machine.guest-failed",
+    meaning: "The guest booted and could not start measuring.",
+    fix: "The message quotes the guest; a kernel of your own needs virtio_pci and virtio_console.",
+};
+
 /// Every code of this file.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        code: "machine.no-qemu",
-        meaning: "QEMU for the guest's architecture is not installed.",
-        fix: "Install the package that the message names, or set `qemu` in the target file.",
-    },
-    Definition {
-        code: "machine.no-kernel",
-        meaning: "The kernel of the virtual machine, or a module it needs, is not there or cannot be used.",
-        fix: "`tardy target add --force` with the same words downloads the kernel; the message names the file at fault.",
-    },
-    Definition {
-        code: "machine.meter-unfit",
-        meaning: "The tardy-meter cannot run in the guest: it needs libraries, or is for another architecture.",
-        fix: "`make build` makes a static meter, `make meters` those for other architectures.",
-    },
-    Definition {
-        code: "machine.boot-too-long",
-        meaning: "The virtual machine did not boot within `boot_seconds` of its target file.",
-        fix: "Read the end of its console in the message; `boot_seconds` gives a slow machine more time.",
-    },
-    Definition {
-        code: "machine.qemu-ended",
-        meaning: "QEMU ended before its guest had booted.",
-        fix: "The message quotes QEMU; check `qemu_arguments`, memory and accelerator in the target file.",
-    },
-    Definition {
-        code: "machine.guest-failed",
-        meaning: "The guest booted and could not start measuring.",
-        fix: "The message quotes the guest; a kernel of your own needs virtio_pci and virtio_console.",
-    },
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_code_is_defined_once() {
-        let meter = PathBuf::new;
-        let reasons: [&dyn Reason; 6] = [
-            &PrepareError::NoProgram { program: PathBuf::new(), package: "" },
-            &PrepareError::Kernel(KernelError::NoCache),
-            &PrepareError::MeterNotStatic { meter: meter() },
-            &BootError::TooLong { limit: Duration::ZERO, console: Quote::default() },
-            &BootError::Ended { status: ExitStatus::default(), lines: Vec::new(), console: Quote::default() },
-            &BootError::Guest(String::new()),
-        ];
-        let codes: Vec<String> = reasons.iter().filter_map(|why| why.code()).map(|code| code.to_string()).collect();
-        let defined: Vec<&str> = DEFINITIONS.iter().map(|definition| definition.code).collect();
-        assert_eq!(codes, defined);
-    }
-}
+pub const DEFINITIONS: &[Definition] = &[NO_QEMU, NO_KERNEL, METER_UNFIT, BOOT_TOO_LONG, QEMU_ENDED, GUEST_FAILED];

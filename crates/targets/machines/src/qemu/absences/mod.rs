@@ -14,7 +14,7 @@ use super::error::WatchError;
 use super::guest_reports::{GuestReports, lock};
 use super::virtual_time::steady;
 use crate::Outside;
-use crate::problem::{MachineEvent, ProcessorAbsence};
+use crate::machine_event::{MachineEvent, ProcessorAbsence};
 use archive::absence::{ABSENCES_MAX, Absence, SpikeAbsences};
 use clocks::{Clocks, Difference, Exchange};
 use processors::Processor;

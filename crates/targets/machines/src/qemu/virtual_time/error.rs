@@ -2,7 +2,7 @@
 
 use super::super::error::{FileError, GuestPathError, NotStarted, PrepareError};
 use crate::target::Reason;
-use archive::problem::Code;
+use archive::problem::Definition;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -67,7 +67,7 @@ pub enum VirtualTimeError {
 }
 
 impl Reason for VirtualTimeError {
-    fn code(&self) -> Option<Code> {
-        if let Self::Prepare(error) = self { error.code() } else { None }
+    fn definition(&self) -> Option<Definition> {
+        if let Self::Prepare(error) = self { error.definition() } else { None }
     }
 }
