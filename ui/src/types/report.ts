@@ -852,7 +852,7 @@ is_thread: boolean,
 /**
  * The kernel asked it to yield while it had preemption disabled.
  */
-asked_in_vain: boolean, };
+asked_with_preemption_off: boolean, };
 
 /**
  * Other timers expired in the same interrupt.
@@ -1303,7 +1303,7 @@ also_on: Array<number>, };
  */
 export type TaskName = { 
 /**
- * From [`Self::NAMELESS_TIDS`] on it only tells threads apart whose record has no thread ids.
+ * From [`Self::NAMELESS_TIDS`] on it only distinguishes threads whose record has no thread ids.
  */
 tid: number, 
 /**

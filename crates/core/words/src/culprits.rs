@@ -83,3 +83,73 @@ fn fill_in_finding(finding: &mut Finding, latency_ns: i64, voice: Voice) {
     finding.evidence = events.into_iter().map(line).chain(own).chain(others.into_iter().map(line)).collect();
     (finding.sentence, finding.confirm, finding.fix) = (sentence, confirm, fix);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::culprit::{BlockingTask, NamedHolders};
+    use archive::culprit::{ForeignText, Holder, Holders, KernelName, SlowReturn, TaskName, WhyBlocking};
+    use archive::evidence::FunctionTime;
+    use archive::explanation::Confidence;
+    use archive::functions::ChainSource;
+    use archive::method::SampleWord;
+    use archive::watched::WatchedKind;
+
+    fn written(mut finding: Finding, watched: Option<WatchedKind>) -> Finding {
+        fill_in_finding(&mut finding, 100_000, Voice { watched, sample: SampleWord::default() });
+        finding
+    }
+
+    fn finding(facts: Facts, evidence: Vec<Evidence>) -> Finding {
+        let culprit = facts.culprit();
+        Finding { facts: Some(facts), evidence_facts: evidence, ..Finding::new(culprit, Confidence::Likely, 50_000) }
+    }
+
+    fn hackbench() -> Holders {
+        let task = TaskName { tid: 4711, comm: "hackbench".into() };
+        Holders { largest: Holder::Task { task, function: None }, others: 2 }
+    }
+
+    #[test]
+    fn a_finding_without_facts_keeps_its_sentence() {
+        let stored = Finding { sentence: "said".into(), ..Finding::new(Culprit::Nmi, Confidence::Hint, 1) };
+        assert_eq!(written(stored.clone(), None), stored);
+    }
+
+    #[test]
+    fn the_voice_names_the_thread() {
+        let facts = || {
+            let why = WhyBlocking::NotAsked;
+            Facts::BlockingTask(BlockingTask { who: hackbench(), asked: None, why, without_wake_up: false })
+        };
+        let sentence = |watched| written(finding(facts(), Vec::new()), watched).sentence;
+        assert!(sentence(None).contains(" the measuring thread "), "{}", sentence(None));
+        let cycle = sentence(Some(WatchedKind::Cycle));
+        assert!(cycle.contains(" the watched thread ") && cycle.contains("50 % of the cycle"), "{cycle}");
+    }
+
+    #[test]
+    fn evidence_of_the_culprit_comes_after_events_and_before_the_rest() {
+        let clocksource = Some(ForeignText("tsc".into()));
+        let facts = Facts::SlowReturn(SlowReturn::Unknown { clocksource });
+        let found = written(finding(facts, vec![Evidence::StealTime { ns: 7 }]), None);
+        assert_eq!(found.evidence.len(), 2);
+        assert_eq!(found.evidence[0], "clocksource is tsc");
+    }
+
+    #[test]
+    fn the_function_ends_the_sentence() {
+        let chain = vec![KernelName("shrink_dentry_list".into()), KernelName("prune_dcache_sb".into())];
+        let spent = FunctionTime { ns: Some(40_000), chain, source: ChainSource::Graph, last_entered: false };
+        let facts = Facts::Ksm(NamedHolders { who: hackbench(), is_thread: true, asked_with_preemption_off: false });
+        let found = written(finding(facts, vec![Evidence::Function(spent)]), None);
+        assert!(found.sentence.ends_with("; 40.0 µs were spent in `shrink_dentry_list` < `prune_dcache_sb`"));
+        assert!(found.sentence.contains("hackbench-4711 and 2 others"), "{}", found.sentence);
+    }
+
+    #[test]
+    fn every_culprit_has_advice_and_one_of_another_version_has_none() {
+        assert!(Culprit::ALL.iter().all(|culprit| advice(culprit).is_some()));
+        assert!(advice(&Culprit::Other("moon-phase".into())).is_none());
+    }
+}

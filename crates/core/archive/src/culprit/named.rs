@@ -12,5 +12,5 @@ pub struct NamedHolders {
     /// A thread kept the CPU; otherwise interrupts ran first.
     pub is_thread: bool,
     /// The kernel asked it to yield while it had preemption disabled.
-    pub asked_in_vain: bool,
+    pub asked_with_preemption_off: bool,
 }

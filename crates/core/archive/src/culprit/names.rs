@@ -28,7 +28,7 @@ pub struct KernelPriority(pub i32);
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskName {
-    /// From [`Self::NAMELESS_TIDS`] on it only tells threads apart whose record has no thread ids.
+    /// From [`Self::NAMELESS_TIDS`] on it only distinguishes threads whose record has no thread ids.
     pub tid: i32,
     /// Empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -33,7 +33,7 @@ fn a_culprit_of_another_version_keeps_its_identifier() {
 #[test]
 fn facts_are_stored_under_the_identifier_of_their_culprit() {
     let who = Holders { largest: Holder::Untraced, others: 0 };
-    let facts = Facts::Ksm(NamedHolders { who, is_thread: true, asked_in_vain: false });
+    let facts = Facts::Ksm(NamedHolders { who, is_thread: true, asked_with_preemption_off: false });
     let stored = to_value(&facts).unwrap();
     assert_eq!(stored["ksm"]["is_thread"], true);
     assert_eq!(finding(stored, json!([])).facts, Some(facts.clone()));

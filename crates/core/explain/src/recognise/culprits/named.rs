@@ -85,7 +85,7 @@ pub fn claim<'c>(case: &Case<'c>, pieces: Vec<usize>) -> Claim<'c, NamedHolders>
         false if is_thread && case.lacks_a_tick(&pieces) => Confidence::Hint,
         false => Confidence::Likely,
     };
-    let facts = NamedHolders { who: case.holders(&pieces), is_thread, asked_in_vain: !asked.is_empty() };
+    let facts = NamedHolders { who: case.holders(&pieces), is_thread, asked_with_preemption_off: !asked.is_empty() };
     let events = asked.into_iter().chain(asked_by(case, &pieces)).collect();
     Claim { events, ..Claim::new(pieces, confidence, facts) }
 }

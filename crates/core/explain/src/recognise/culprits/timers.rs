@@ -64,7 +64,7 @@ fn deferral<'c>(case: &Case<'c>, piece: &Piece) -> Option<&'c Deferral> {
 /// The instants that a deferral is known by.
 pub fn deferral_evidence(case: &Case, deferral: &Deferral) -> Evidence {
     Evidence::Deferral {
-        entered_ns: deferral.entered_ns - case.trace.window.due_ns,
+        entered_ns: deferral.entered_ns.saturating_sub(case.trace.window.due_ns),
         executed_ns: deferral.interrupt_ns(),
         deferred_ns: deferral.end_ns - deferral.start_ns,
     }
