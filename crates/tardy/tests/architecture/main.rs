@@ -1,6 +1,7 @@
 //! The structure of the repository, as its documents promise it. Each test is named after the rule it checks.
 
 mod arrows;
+mod circles;
 mod commands;
 mod compilers;
 mod dependencies;
