@@ -4,10 +4,6 @@
 //! machine, [`board`] one with a shell, [`labgrid`] one of a lab, [`qemu`] a virtual one, [`fake`] a script with its
 //! own clock for tests.
 
-// Test files that other crates include refer to this crate by this name.
-#[cfg(test)]
-extern crate self as machines;
-
 pub mod architecture;
 pub mod board;
 mod carried_meters;

@@ -28,8 +28,8 @@ mod unpack;
 pub mod virtual_time;
 mod vmlinux;
 
-#[cfg(test)]
-mod fake_machine;
+#[cfg(any(test, feature = "fakes"))]
+pub mod fake_machine;
 #[cfg(test)]
 mod tests;
 

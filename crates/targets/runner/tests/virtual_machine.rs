@@ -1,13 +1,10 @@
 //! Whole runs on a virtual machine with the test program itself as a fake QEMU.
 
-#[path = "../../machines/src/qemu/fake_machine.rs"]
-mod fake_machine;
-
 use archive::manifest::RunState;
 use archive::message::Severity;
 use archive::reader::Run;
 use archive::settings::RunSettings;
-use fake_machine::Stage;
+use machines::qemu::fake_machine::{Stage, be_guest};
 use runner::event::Event;
 use runner::run::{RunRequest, TimeLimits, run};
 use std::fs;
@@ -75,4 +72,11 @@ fn an_emulated_machine_is_marked_and_judges_no_limit() {
     assert!(events.iter().any(|event| matches!(event, Event::Problem(problem) if problem.text.contains("EMULATED"))));
     let (archived, _) = run_on(&Stage::new("panics"), RunSettings { limit_ns: Some(1), ..RunSettings::default() });
     assert_eq!(archived.problems[0].severity, Severity::Invalid);
+}
+
+/// Not a test: the other end of the tests above.
+#[test]
+#[ignore = "the tests above start it"]
+fn the_fake_machine() {
+    be_guest();
 }

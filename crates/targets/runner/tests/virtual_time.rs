@@ -1,12 +1,9 @@
 //! Whole runs in virtual time with a shell script as a fake QEMU.
 
-#[path = "../../machines/src/qemu/virtual_time/fake_qemu.rs"]
-mod fake_qemu;
-
 use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::settings::RunSettings;
-use fake_qemu::Stage;
+use machines::qemu::virtual_time::fake_qemu::Stage;
 use machines::stop::StopRequests;
 use runner::run::{RunRequest, TimeLimits, run};
 use std::fs;

@@ -1,12 +1,11 @@
 //! A fake QEMU for tests: the test program itself, with the protocol of a guest.
 //!
-//! A test program with this file as a module can be started as one: [`Stage`] sets up the files of the host, and
-//! `the_fake_machine` is the guest.
+//! [`Stage`] sets up the files of the host. The test program has an ignored test `the_fake_machine` that calls [`be_guest`].
 
+use super::QemuTarget;
+use super::machine_file::{AcceleratorChoice, VirtualMachine};
+use crate::stop::StopRequests;
 use archive::message::Message;
-use machines::qemu::QemuTarget;
-use machines::qemu::machine_file::{AcceleratorChoice, VirtualMachine};
-use machines::stop::StopRequests;
 use protocol::guest::{GuestWord, HostLine, HostWord};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -45,11 +44,10 @@ impl Stage {
         let folder = tempfile::tempdir().unwrap();
         let this = std::env::current_exe().unwrap();
         let script = format!(
-            "#!/bin/sh\n[ \"$1\" = --version ] && echo fake 1 && exit\necho $$ | tee {0}/pid >> {0}/boots\nTARDY_FAKE_STAGE={0} {PART}={part} {ARGUMENTS}=\"$*\" exec {1} --exact {2}::the_fake_machine --ignored \
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo fake 1 && exit\necho $$ | tee {0}/pid >> {0}/boots\nTARDY_FAKE_STAGE={0} {PART}={part} {ARGUMENTS}=\"$*\" exec {1} the_fake_machine --ignored \
              --nocapture\n",
             folder.path().display(),
-            this.display(),
-            module_path!().split_once("::").expect("a module below the crate").1
+            this.display()
         );
         fs::write(folder.path().join("qemu"), script).unwrap();
         fs::set_permissions(folder.path().join("qemu"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -131,10 +129,8 @@ fn fake_monitor(mut line: UnixStream, can_be_saved: bool) {
     }
 }
 
-/// Not a test: the other end of the tests above.
-#[test]
-#[ignore = "the tests above start it"]
-fn the_fake_machine() {
+/// The guest: the other end of the tests with a [`Stage`].
+pub fn be_guest() {
     let Ok(part) = std::env::var(PART) else { return };
     if part == "refuses" {
         io::stderr().write_all(b"qemu: invalid accelerator\n").unwrap();

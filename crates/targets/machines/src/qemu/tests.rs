@@ -1,6 +1,6 @@
 //! The backend with the test program itself as a fake QEMU.
 
-use super::fake_machine::{FAKE_STATE, Stage};
+use super::fake_machine::{FAKE_STATE, Stage, be_guest};
 use super::*;
 use crate::{Exit, Output};
 use std::os::unix::fs::PermissionsExt;
@@ -215,4 +215,11 @@ fn a_request_to_stop_ends_a_boot() {
     stage.stop.request();
     assert!(refused(&stage, stage.machine()).contains("stopped on request"));
     stage.assert_nothing_is_left();
+}
+
+/// Not a test: the other end of the tests above.
+#[test]
+#[ignore = "the tests above start it"]
+fn the_fake_machine() {
+    be_guest();
 }

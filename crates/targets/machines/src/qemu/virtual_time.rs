@@ -16,8 +16,8 @@ mod standing;
 pub(crate) mod steady;
 mod symbols;
 
-#[cfg(test)]
-mod fake_qemu;
+#[cfg(any(test, feature = "fakes"))]
+pub mod fake_qemu;
 #[cfg(test)]
 mod tests;
 

@@ -1,7 +1,7 @@
 //! A fake QEMU for tests: a shell script.
 
-use machines::qemu::machine_file::VirtualMachine;
-use machines::qemu::virtual_time::VirtualTimeTarget;
+use super::VirtualTimeTarget;
+use crate::qemu::machine_file::VirtualMachine;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
