@@ -1,5 +1,6 @@
 //! `tardy serve` as a program: it indexes a directory, answers, ends on a signal, and listens for others with tokens only.
 
+use fixtures::repository::{copy, repository_path};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -44,22 +45,11 @@ impl Serving {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let place = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy(&entry.path(), &place),
-            false => _ = fs::copy(entry.path(), place).unwrap(),
-        }
-    }
-}
-
 #[test]
 fn archives_of_a_directory_become_pages_and_the_server_ends_on_a_signal() {
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("runs");
-    let archives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1");
+    let archives = repository_path("corpus/archives/v1");
     let server = Serving::of(&runs, &[]);
     assert!(server.get("/", "accept: text/html\r\n").contains("No run yet"), "an empty directory");
     // It is found while the server runs.
@@ -129,10 +119,7 @@ fn a_token_is_printed_once_and_opens_a_server_that_needs_one() {
 #[test]
 fn archives_are_pushed_to_a_server_once_with_a_token_that_may() {
     let (lab, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    copy(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1"),
-        &elsewhere.path().join("nightly/one"),
-    );
+    copy(&repository_path("corpus/archives/v1"), &elsewhere.path().join("nightly/one"));
     let token = |role: &str| {
         let mut tardy = Command::new(env!("CARGO_BIN_EXE_tardy"));
         let added =

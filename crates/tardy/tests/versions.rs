@@ -4,18 +4,15 @@ use archive::frame::{Decoder, Item};
 use archive::message::Message;
 use archive::reader::Run;
 use archive::spike::SpikeReason;
+use fixtures::repository::repository_path;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
 
 /// One archive of each release, named after the version of the format and its own.
 fn saved() -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join("corpus/archives")).unwrap();
+    let entries = fs::read_dir(repository_path("corpus/archives")).unwrap();
     let mut archives: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
     archives.sort();
     assert!(!archives.is_empty());
@@ -129,7 +126,7 @@ fn files_of_every_sample_hold_what_the_totals_say() {
 
 /// The bytes of the block marked `hex` in the document about the format.
 fn documented_frames() -> Vec<u8> {
-    let document = fs::read_to_string(root().join("docs/reference/run-archive.md")).unwrap();
+    let document = fs::read_to_string(repository_path("docs/reference/run-archive.md")).unwrap();
     let inside = document.lines().skip_while(|line| *line != "```hex").skip(1).take_while(|line| *line != "```");
     let columns = inside.flat_map(|line| line.split("  ").next().unwrap_or_default().split_whitespace());
     columns.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()

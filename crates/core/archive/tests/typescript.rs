@@ -3,9 +3,9 @@
 #![cfg(feature = "typescript")]
 
 use archive::summary::ReportData;
+use fixtures::repository::repository_path;
 use std::any::TypeId;
 use std::collections::BTreeMap;
-use std::path::Path;
 use ts_rs::{Config, TS, TypeVisitor};
 
 const HEADER: &str = "\
@@ -41,7 +41,7 @@ fn the_report_reads_the_types_this_crate_writes() {
     let mut declarations = Declarations { config: &config, seen: Vec::new(), by_name: BTreeMap::new() };
     declarations.visit::<ReportData>();
     let types: String = HEADER.chars().chain(declarations.by_name.values().flat_map(|text| text.chars())).collect();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../ui/src/types/report.ts");
+    let path = repository_path("ui/src/types/report.ts");
     if std::env::var_os("TARDY_WRITE_TYPES").is_some() {
         std::fs::write(&path, &types).unwrap();
     }

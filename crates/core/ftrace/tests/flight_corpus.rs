@@ -2,15 +2,16 @@
 //!
 //! Records of version 1 have their symbols in a separate file. Those of version 2 do not contain the kernel's code.
 
+use fixtures::repository::repository_path;
 use ftrace::flight_record::{FlightRecord, Place};
 use ftrace::kernel_symbols::KernelSymbols;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn records() -> Vec<PathBuf> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../corpus/flight-records");
+    let corpus = repository_path("corpus/flight-records");
     let mut found: Vec<PathBuf> =
         fs::read_dir(corpus).expect("the corpus").map(|entry| entry.expect("an entry").path()).collect();
     found.retain(|path| path.is_dir());

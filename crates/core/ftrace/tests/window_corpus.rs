@@ -1,5 +1,6 @@
 //! A window of each recorded trace contains the same as the whole trace there.
 
+use fixtures::repository::repository_path;
 use ftrace::trace_dat::{ReadAt, Source, TraceFile};
 use std::io;
 
@@ -21,7 +22,7 @@ impl ReadAt for InMemory {
 
 #[test]
 fn a_window_of_a_corpus_trace_holds_what_the_whole_has_there() {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../corpus/explain");
+    let corpus = repository_path("corpus/explain");
     let mut windows = 0;
     for case in std::fs::read_dir(corpus).unwrap().flatten() {
         let Ok(bytes) = std::fs::read(case.path().join("trace.dat")) else { continue };

@@ -183,7 +183,9 @@ fn new_cause(run: &Run, explanations: &[Explanation], confidence: f64) -> Option
     for explanation in explanations.iter().filter(|explanation| !run.is_ordinary(explanation.spike)) {
         let due_ns = due_ns(explanation.spike).unwrap_or(0);
         match (explanation.status, explanation.findings.first()) {
-            (ExplanationStatus::Explained, Some(finding)) => causes.entry(finding.culprit.id()).or_default().push(due_ns),
+            (ExplanationStatus::Explained, Some(finding)) => {
+                causes.entry(finding.culprit.id()).or_default().push(due_ns)
+            }
             (ExplanationStatus::NotExplained, _) => unexplained.push(due_ns),
             (ExplanationStatus::Explained | ExplanationStatus::NoTrace, _) => {}
         }

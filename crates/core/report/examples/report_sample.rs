@@ -1,9 +1,7 @@
 //! Renders the report of a synthetic run, for work on its design: `report_sample SHAPE REPORT.html [PNG_DIRECTORY]`.
 //! Shapes: two-cpus eight-cpus no-spikes forty-spikes invalid hostile empty.
 
-#[path = "../tests/report_sample/mod.rs"]
-mod report_sample;
-
+use fixtures::report_sample;
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

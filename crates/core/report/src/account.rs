@@ -211,11 +211,11 @@ pub fn problems(summary: &RunSummary) -> Vec<String> {
 mod tests {
     use super::*;
     use archive::reader::Run;
-    use std::path::Path;
+    use fixtures::repository::repository_path;
 
     #[test]
     fn own_threads_that_were_only_interrupted_are_counted_apart() {
-        let run = Run::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../corpus/archives/v1")).unwrap();
+        let run = Run::open(repository_path("corpus/archives/v1")).unwrap();
         let mut explanations = run.explanations().unwrap();
         let share = |explanations: &[Explanation]| own_share(&RunSummary::of(&run, explanations)).unwrap();
         assert_eq!(share(&explanations), "tardy's own threads delayed 2 of 3 late spikes, by at most 86.7 µs.");

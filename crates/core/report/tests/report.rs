@@ -1,10 +1,8 @@
 //! Output of the report: figures without a script, no markup from a target, pictures as files.
 
-mod report_sample;
-
 use archive::method::{METHODS, MethodRequest};
+use fixtures::report_sample::{Shape, named, report_data};
 use report::{render_html, render_pngs};
-use report_sample::{Shape, named, report_data};
 
 /// The page without its data block, script and style: the rest came through the renderer.
 fn markup(page: &str) -> String {

@@ -1,14 +1,15 @@
 //! Parsers of formats never panic on any bytes, and what they accept makes a consistent archive.
 
+use fixtures::repository::repository_path;
 use interchange::imports::source::{Series, Source};
 use interchange::imports::{FORMATS, Hints, ImportFormat, account, read};
 use proptest::prelude::*;
 use std::fs;
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn corpus() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../corpus/imports")
+    repository_path("corpus/imports")
 }
 
 /// Every file below `corpus/imports/`, in a fixed order.

@@ -169,6 +169,7 @@ fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fixtures::repository::repository_path;
 
     fn parsed(text: &str) -> Result<Settings, String> {
         Settings::parse(text, Path::new("lab/alerts.toml")).map_err(|error| error.to_string())
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_documents_can_be_read() {
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/how-to/alerts.md");
+        let page = repository_path("docs/how-to/alerts.md");
         let page = std::fs::read_to_string(page).unwrap();
         let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
         let folder = tempfile::tempdir().unwrap();

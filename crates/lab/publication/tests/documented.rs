@@ -1,12 +1,12 @@
 //! docs/how-to/publishing.md has the rules as they are.
 
+use fixtures::repository::repository_path;
 use publication::rules::{Action, RULES};
 use std::fs;
-use std::path::Path;
 
 #[test]
 fn the_documented_rules_are_those_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/how-to/publishing.md");
+    let path = repository_path("docs/how-to/publishing.md");
     let text = fs::read_to_string(path).unwrap();
     let rows: Vec<&str> = text
         .lines()

@@ -1,18 +1,9 @@
 //! Serves a year of made-up runs, for the browser test and for people who work on the pages:
 //! `synthetic_lab DIRECTORY [DAYS_BETWEEN_RUNS [ADDRESS]]`. It prints its address.
 
-#[path = "../tests/lab/growing.rs"]
-#[allow(dead_code)]
-mod growing;
-#[path = "../tests/lab/tried.rs"]
-#[allow(dead_code)]
-mod tried;
-#[path = "../tests/lab/year.rs"]
-#[allow(dead_code)]
-mod year;
-
 use archive::explanation::Explanation;
 use archive::reader::Run;
+use fixtures::{growing, tried, year};
 use server::access::{Role, Tokens};
 use server::{Archives, ExperimentSeries, Lab, Listener, PlanError};
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 mod lab;
 
 use axum::http::StatusCode;
+use fixtures::repository::repository_path;
 use lab::{Lab, text};
 use std::collections::BTreeSet;
 
@@ -101,8 +102,7 @@ async fn the_dashboard_and_the_alerts_read_metrics_that_exist() {
     metrics(&lab).await;
     let found = metrics(&lab).await;
     for file in ["grafana.json", "alerts.yml"] {
-        let path = format!("{}/../../../packaging/lab/{file}", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = std::fs::read_to_string(repository_path("packaging/lab").join(file)).unwrap();
         let used = names(&text);
         assert!(used.len() >= 4, "{file}: {used:?}");
         for name in used {
@@ -110,8 +110,7 @@ async fn the_dashboard_and_the_alerts_read_metrics_that_exist() {
             assert!(is_there, "{file} reads {name}");
         }
     }
-    let dashboard =
-        std::fs::read(format!("{}/../../../packaging/lab/grafana.json", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let dashboard = std::fs::read(repository_path("packaging/lab/grafana.json")).unwrap();
     let dashboard: serde_json::Value = serde_json::from_slice(&dashboard).unwrap();
     assert!(dashboard["panels"].as_array().unwrap().iter().all(|panel| panel["title"].is_string()));
 }

@@ -1,13 +1,11 @@
 //! The pages and the API of a lab with a year of runs: what is planted in it is shown, and hostile names do no harm.
 
 mod lab;
-#[allow(dead_code)]
-#[path = "../../store/tests/lab/postgres.rs"]
-mod postgres;
 
 use axum::body::Body;
 use axum::http::{Method, StatusCode};
-use lab::year::{self, BOARDS, Kind};
+use fixtures::postgres;
+use fixtures::year::{self, BOARDS, Kind};
 use lab::{Lab, text};
 use prerequisites::require;
 use serde_json::Value;
@@ -40,14 +38,14 @@ async fn the_pages_of_a_year_show_boards_states_and_what_they_rest_on() {
             && bad.contains("first bad")
             && bad.contains("6.12.19-rt11")
     );
-    assert!(bad.contains("irq-off-section"), "the reason");
+    assert!(bad.contains("irqs-off"), "the reason");
     let steady = fleet.split("data-board=\"rock-5b\"").nth(1).unwrap().split("</tbody>").next().unwrap();
     assert!(!steady.contains("first bad") && steady.contains("data-state=\"good\""), "{steady}");
     every_zero_stands_beside_what_it_is_a_zero_of(&fleet);
     let silent = fleet.split("data-board=\"old-atom\"").nth(1).unwrap().split("</tbody>").next().unwrap();
     assert!(silent.contains("data-state=\"silent\"") && silent.contains("no limit"));
     let culprits = page(&lab, "/culprits").await;
-    assert!(culprits.contains("irq-off-section") && culprits.contains("not explained"));
+    assert!(culprits.contains("irqs-off") && culprits.contains("not explained"));
 
     // What an address of a run shows stays: the report, with the way back.
     let runs = json(&lab, "/api/v1/runs?count=1000").await;

@@ -1,11 +1,7 @@
 //! `make bench-lab`: a lab with boards that report each minute, on one database with two servers and four workers:
 //! `bench_boards TARDY [BOARDS [MINUTES]]`. Prints how late the archives were acknowledged; asserts nothing.
 
-// The tests use more of it.
-#[allow(dead_code)]
-#[path = "../tests/lab/postgres.rs"]
-mod postgres;
-
+use fixtures::postgres;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

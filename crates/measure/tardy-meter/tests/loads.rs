@@ -1,5 +1,6 @@
 //! Loads as processes: they work, they are supervised, and leave nothing behind.
 
+use fixtures::waiting::wait_until;
 use archive::load::BUILTIN_LOADS;
 use archive::settings::LoadRequest;
 use load::problem::Failure;
@@ -9,11 +10,8 @@ use prerequisites::{met, require};
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 const METER: &str = env!("CARGO_BIN_EXE_tardy-meter");
-/// Far longer than anything here takes; reached only if something hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn builtin(name: &str, workers: u32) -> LoadRequest {
     LoadRequest::Builtin { name: name.into(), workers }
@@ -32,15 +30,6 @@ fn stderr(report: &Report) -> String {
     match &report.failure {
         Some(Failure::Died { stderr }) => stderr.clone(),
         other => panic!("{}: {other:?}", report.name),
-    }
-}
-
-/// Polls until the condition is true; `what` names it in the failure message.
-fn wait_until(what: &str, mut yes: impl FnMut() -> bool) {
-    let give_up = Instant::now() + PATIENCE;
-    while !yes() {
-        assert!(Instant::now() < give_up, "{what}: not within {PATIENCE:?}");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

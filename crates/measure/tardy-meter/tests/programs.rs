@@ -1,6 +1,7 @@
 //! Programs of the target as loads: started in rounds, parsed, interrupted, and leave nothing behind. Most tests use
 //! scripts that imitate the real programs; those with the real ones need them installed.
 
+use fixtures::waiting::wait_until;
 use archive::settings::LoadRequest;
 use load::{Report, RunningLoads};
 use prerequisites::Prerequisite::Program;
@@ -9,11 +10,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 const METER: &str = env!("CARGO_BIN_EXE_tardy-meter");
-/// Far longer than anything here takes; reached only if something hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Puts a script of this name into a separate directory.
 fn script(name: &str, body: &str) -> tempfile::TempDir {
@@ -37,14 +35,6 @@ fn ended(load: &str, programs: &Path) -> Output {
     let output = meter(load, programs, temporary.path()).output().expect("the meter runs");
     assert_eq!(fs::read_dir(temporary.path()).expect("a listing").count(), 0, "something stayed behind");
     output
-}
-
-fn wait_until(what: &str, mut yes: impl FnMut() -> bool) {
-    let give_up = Instant::now() + PATIENCE;
-    while !yes() {
-        assert!(Instant::now() < give_up, "{what}: not within {PATIENCE:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 const HACKBENCH: &str = "\

@@ -1,8 +1,8 @@
 //! `docs/reference/audit-rules.md` against the rules. `UPDATE_GOLDEN=1 cargo test -p audit --test documented` writes it.
 
 use audit::rules::RULES;
+use fixtures::repository::repository_path;
 use std::fs;
-use std::path::Path;
 
 const HEAD: &str = "\
 # Audit rules
@@ -22,7 +22,7 @@ fn document() -> String {
 
 #[test]
 fn the_page_of_rules_is_that_of_the_rules() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reference/audit-rules.md");
+    let path = repository_path("docs/reference/audit-rules.md");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&path, document()).unwrap();
     }

@@ -5,6 +5,9 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -36,6 +39,7 @@ pub enum Conduct {
 /// A board that waits for one connection.
 pub struct Board {
     address: SocketAddr,
+    sent: Arc<AtomicU64>,
     thread: JoinHandle<io::Result<Seen>>,
 }
 
@@ -61,13 +65,20 @@ impl Board {
     pub fn start(wire: impl Wire + 'static, conduct: Conduct) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        let thread = std::thread::spawn(move || serve(listener.accept()?.0, wire, conduct));
-        Ok(Self { address, thread })
+        let sent = Arc::<AtomicU64>::default();
+        let counted = Arc::clone(&sent);
+        let thread = std::thread::spawn(move || serve(listener.accept()?.0, wire, conduct, &counted));
+        Ok(Self { address, sent, thread })
     }
 
     /// The value of `--stimulus`.
     pub fn request(&self) -> String {
         format!("latmon:{}", self.address)
+    }
+
+    /// Answers that it has sent in records so far.
+    pub fn answers(&self) -> u64 {
+        self.sent.load(Relaxed)
     }
 
     /// Waits until the connection ends.
@@ -112,7 +123,7 @@ impl Bulk {
     }
 }
 
-fn serve(mut host: TcpStream, mut wire: impl Wire, conduct: Conduct) -> io::Result<Seen> {
+fn serve(mut host: TcpStream, mut wire: impl Wire, conduct: Conduct, sent: &AtomicU64) -> io::Result<Seen> {
     let mut seen = Seen::default();
     if conduct == Conduct::Other {
         host.write_all(b"220 mail.example ESMTP ready\r\n")?;
@@ -152,6 +163,7 @@ fn serve(mut host: TcpStream, mut wire: impl Wire, conduct: Conduct) -> io::Resu
         if bulk.answers == bulk_size {
             if std::mem::replace(&mut warm, true) {
                 bulk.send(&mut host, &mut seen)?;
+                sent.store(seen.answers, Relaxed);
                 records += 1;
             }
             bulk = Bulk::EMPTY;

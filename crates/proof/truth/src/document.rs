@@ -67,8 +67,8 @@ fn places(experiment: &Experiment) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fixtures::repository::repository_path;
     use std::fs;
-    use std::path::Path;
 
     #[test]
     fn a_part_is_replaced_and_nothing_else() {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_document_lists_every_experiment() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/explanation/ground-truth.md");
+        let path = repository_path("docs/explanation/ground-truth.md");
         let document = fs::read_to_string(&path).unwrap();
         let written = with_part(&document, EXPERIMENTS_PART, &experiments()).unwrap();
         if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -215,7 +215,8 @@ mod tests {
     }
 
     fn account(findings: &[(&str, Confidence, i64)]) -> Account {
-        let finding = |&(culprit, confidence, ns): &(&str, Confidence, i64)| Finding::new(culprit.into(), confidence, ns);
+        let finding =
+            |&(culprit, confidence, ns): &(&str, Confidence, i64)| Finding::new(culprit.into(), confidence, ns);
         Account {
             spike: 1,
             median_ns: 10_000,

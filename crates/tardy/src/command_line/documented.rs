@@ -3,6 +3,7 @@
 use super::{Arguments, definition};
 use clap::Parser;
 use clap::error::ErrorKind;
+use fixtures::repository::repository_path;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ struct Printed {
 
 /// The documents of the repository, and its plans, whose comments say how to run them.
 fn documents() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = repository_path("");
     let mut folders = vec![root.join("docs"), root.join("plans")];
     let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
     while let Some(folder) = folders.pop() {

@@ -51,7 +51,7 @@ impl Bench {
         let key = self.path("key").display().to_string();
         let words = ["--identity", &key, "--ssh-option", &known];
         let ended = self.tardy(&[&["target", "add", name, "--force"], what, &words, options].concat());
-        assert_eq!(ended.code, 0, "{}", ended.complained);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }
 
     /// The file of a target.

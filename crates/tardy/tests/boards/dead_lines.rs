@@ -1,8 +1,9 @@
 //! Lines that stay down, and lines that fail silently.
 
 use crate::bench::Bench;
-use crate::host::{ends, interrupt, until_shown, wait_until};
+use crate::host::{ends, interrupt, until_shown};
 use archive::manifest::RunState;
+use fixtures::waiting::wait_until;
 use std::fs;
 
 /// Notices a dead line after two seconds instead of twenty.
@@ -18,10 +19,10 @@ fn a_run_whose_line_is_cut_and_stays_down_is_collected_later_and_nothing_is_lost
     interrupt(&tardy);
     assert_eq!(tardy.wait().unwrap().code(), Some(3));
     let without = bench.tardy(&["collect", "run"]);
-    assert!(without.code == 3 && without.complained.contains("nothing listens"), "{}", without.complained);
+    assert!(without.code == Some(3) && without.stderr.contains("nothing listens"), "{}", without.stderr);
     bench.server.open();
     let collected = bench.tardy(&["collect", "run"]);
-    assert_eq!(collected.code, 0, "{}", collected.complained);
+    assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     let run = bench.assert_whole();
     assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Complete);
     assert!(run.problems.iter().any(|problem| problem.text.contains("fetched later")), "{:?}", run.problems);
@@ -55,9 +56,9 @@ fn what_a_dead_line_holds_is_collected_from_the_same_host() {
     assert_eq!(tardy.wait().unwrap().code(), Some(3));
     bench.server.thaw();
     let other = bench.tardy_elsewhere(&["run", "--target", "board", "-D", "1s", "--out", "second"]);
-    assert!(other.code == 3 && other.complained.contains("has used it for"), "{}", other.complained);
+    assert!(other.code == Some(3) && other.stderr.contains("has used it for"), "{}", other.stderr);
     let collected = bench.tardy(&["collect", "run"]);
-    assert_eq!(collected.code, 0, "{}", collected.complained);
+    assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     bench.assert_whole();
     wait_until("something is left on the board", || bench.server.listing() == before);
 }
@@ -73,9 +74,9 @@ fn a_run_that_is_killed_while_its_line_is_dead_can_be_collected() {
     wait_until("it never asked the meter to stop", || fs::metadata(bench.path("run/stream.tardy")).is_ok());
     interrupt(&tardy);
     let ended = ends(tardy);
-    assert!(ended.code == 3 && ended.complained.contains("tardy collect"), "{}{}", ended.said, ended.complained);
+    assert!(ended.code == Some(3) && ended.stderr.contains("tardy collect"), "{}{}", ended.stdout, ended.stderr);
     bench.server.thaw();
     let collected = bench.tardy(&["collect", "run"]);
-    assert_eq!(collected.code, 0, "{}", collected.complained);
+    assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     bench.assert_whole();
 }

@@ -1,12 +1,15 @@
 //! The host: `tardy` with its own directories, and the archives of its runs.
 
 use archive::reader::Run;
+use fixtures::ended::Ended;
+use fixtures::programs;
+use fixtures::repository::repository_path;
 use prerequisites::Prerequisite::Prepared;
 use prerequisites::met;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -20,18 +23,9 @@ pub struct Host {
     meter: PathBuf,
 }
 
-/// Code, standard output and standard error.
-pub struct Ended {
-    pub code: i32,
-    pub said: String,
-    pub complained: String,
-}
-
 /// The newest statically linked meter, if it has this subcommand.
 fn meter(subcommand: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let built =
-        ["dist/bin/tardy-meter", "target/x86_64-unknown-linux-musl/debug/tardy-meter"].map(|path| root.join(path));
+    let built = ["dist/bin/tardy-meter", "target/x86_64-unknown-linux-musl/debug/tardy-meter"].map(repository_path);
     let named = std::env::var_os("TARDY_METER").map(PathBuf::from);
     let age = |path: &PathBuf| fs::metadata(path).and_then(|found| found.modified()).ok();
     let newest = named.or_else(|| built.into_iter().filter(|path| path.is_file()).max_by_key(age))?;
@@ -43,16 +37,6 @@ fn meter(subcommand: &str) -> Option<PathBuf> {
 pub fn interrupt(child: &Child) {
     let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-}
-
-/// Waits until the condition holds.
-#[track_caller]
-pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// Reads the messages up to a line with these words.
@@ -81,7 +65,7 @@ impl Host {
 
     /// `tardy` with these words, not yet started.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        let mut command = Command::new(programs::tardy());
         command.args(words).current_dir(self.folder.path()).env("TARDY_METER", &self.meter);
         command.env("XDG_CONFIG_HOME", self.path("configuration")).env("XDG_STATE_HOME", self.path("state"));
         command
@@ -114,7 +98,7 @@ impl Host {
         let begun = Instant::now();
         while !self.path("run/samples/0.partial").is_file() {
             if child.try_wait().unwrap().is_some() {
-                panic!("it ended before anybody saw it measure: {}", ends(child).complained);
+                panic!("it ended before anybody saw it measure: {}", ends(child).stderr);
             }
             assert!(begun.elapsed() < PATIENCE, "it never measured");
             thread::sleep(Duration::from_millis(50));
@@ -135,12 +119,5 @@ impl Host {
         }
         assert!(!self.path("run/line.partial").exists());
         run
-    }
-}
-
-impl Ended {
-    pub fn of(output: Output) -> Self {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        Self { code: output.status.code().unwrap(), said: text(&output.stdout), complained: text(&output.stderr) }
     }
 }

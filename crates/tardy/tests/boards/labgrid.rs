@@ -4,7 +4,8 @@ mod lab;
 mod recipe;
 
 use crate::bench::Bench;
-use crate::host::{ends, interrupt, until_shown, wait_until};
+use crate::host::{ends, interrupt, until_shown};
+use fixtures::waiting::wait_until;
 use lab::Lab;
 use roxmltree::Document;
 use std::fs;
@@ -56,16 +57,21 @@ fn a_place_is_acquired_switched_measured_on_judged_and_released() {
     let Some(lab) = Lab::new(&["--power", "cycle", "--power-off"]) else { return };
     let before = lab.bench.server.listing();
     let verified = lab.tardy(&["target", "verify", "board"]);
-    assert!(verified.code == 0 && verified.said.contains("place rack1"), "{}{}", verified.said, verified.complained);
+    assert!(
+        verified.code == Some(0) && verified.stdout.contains("place rack1"),
+        "{}{}",
+        verified.stdout,
+        verified.stderr
+    );
     assert_eq!(lab.switched(), "010");
     let run = ["run", "--target", "board", "-D", "2s", "--load", "messaging", "--limit", "5s", "--out", "run"];
     let ended = lab.tardy(&run);
-    assert_eq!(ended.code, 0, "{}", ended.complained);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(lab.switched(), "010010", "off and on before each, off after each");
     assert!(!lab.is_acquired());
     assert_eq!(lab.bench.server.listing(), before);
     let junit = lab.tardy(&["export", "run", "--format", "junit", "-o", "-"]);
-    let document = Document::parse(&junit.said).unwrap();
+    let document = Document::parse(&junit.stdout).unwrap();
     let suite = document.descendants().find(|node| node.has_tag_name("testsuite")).unwrap();
     assert_eq!((suite.attribute("name"), suite.attribute("errors")), (Some("tardy.board.messaging"), Some("0")));
 }
@@ -77,8 +83,8 @@ fn a_place_that_another_user_has_is_refused_and_waited_for() {
     lab.client("bob", &["acquire"]);
     let run = ["run", "--target", "board", "-D", "1s", "--trace", "off", "--out", "run"];
     let refused = lab.tardy(&run);
-    assert_eq!(refused.code, 3);
-    assert!(refused.complained.contains("rack1 is already acquired by lab/bob; --wait"), "{}", refused.complained);
+    assert_eq!(refused.code, Some(3));
+    assert!(refused.stderr.contains("rack1 is already acquired by lab/bob; --wait"), "{}", refused.stderr);
     assert!(!lab.bench.path("run").exists());
     let mut waiting = lab.begin(&[&run[..], &["--wait", "60s"]].concat());
     until_shown(&mut waiting, "rack1 is already acquired by lab/bob; waiting for it");
@@ -88,7 +94,7 @@ fn a_place_that_another_user_has_is_refused_and_waited_for() {
     lab.client("alice", &["acquire"]);
     let mut command = lab.command(&["run", "--target", "board", "-D", "1s", "--trace", "off", "--out", "own"]);
     let own = ends(command.env("LG_USERNAME", "alice").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-    assert!(own.code == 0 && own.said.contains("so it is not released"), "{}{}", own.said, own.complained);
+    assert!(own.code == Some(0) && own.stdout.contains("so it is not released"), "{}{}", own.stdout, own.stderr);
     assert!(lab.is_acquired(), "who acquired it by hand keeps it");
 }
 
@@ -126,7 +132,7 @@ fn new_software_goes_onto_the_board_of_a_place_before_the_run() {
     fs::write(&file, format!("{text}\n{deploy}")).unwrap();
     let run = ["run", "--target", "board", "-D", "1s", "--trace", "off", "--deploy", "new.wic", "--out", "run"];
     let ended = lab.tardy(&run);
-    assert_eq!(ended.code, 0, "{}", ended.complained);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let notes = fs::read_to_string(lab.bench.path("run/console.log")).unwrap();
     assert!(notes.contains("new.wic goes onto the card") && notes.contains("[power.cycle]"), "{notes}");
     assert_eq!(lab.switched(), "101", "on, and off and on again when the card was written");

@@ -1,8 +1,8 @@
 //! Boards with little space or missing permissions.
 
 use crate::bench::Bench;
-use crate::host::wait_until;
 use archive::message::Severity;
+use fixtures::waiting::wait_until;
 use std::fs;
 
 const SHORT: [&str; 8] = ["run", "--target", "board", "-D", "300ms", "--trace", "off", "--quiet"];
@@ -12,22 +12,22 @@ fn places_where_no_program_runs_or_fits_are_passed_over_and_named() {
     let Some(bench) = Bench::new() else { return };
     bench.server.mount("tmp", "noexec");
     let ended = bench.tardy(&SHORT);
-    assert_eq!(ended.code, 0, "{}", ended.complained);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(!bench.path("board/var/tmp/tardy-board").exists(), "the next place is left as it was");
     bench.server.mount("var/tmp", "size=2m");
     bench.server.mount("dev/shm", "ro");
     bench.server.mount("root", "noexec");
     let refused = bench.tardy(&SHORT);
-    assert_eq!(refused.code, 3);
+    assert_eq!(refused.code, Some(3));
     for why in [
         "/tmp (mounted noexec?)",
         "/var/tmp has only 2048 of 4096 kB free",
         "/dev/shm/tardy-board cannot be made",
         "/root",
     ] {
-        assert!(refused.complained.contains(why), "{why}: {}", refused.complained);
+        assert!(refused.stderr.contains(why), "{why}: {}", refused.stderr);
     }
-    assert!(refused.complained.contains("--directory"), "{}", refused.complained);
+    assert!(refused.stderr.contains("--directory"), "{}", refused.stderr);
 }
 
 #[test]
@@ -41,8 +41,8 @@ fn a_board_without_room_keeps_the_totals_and_says_what_is_missing() {
     bench.server.fill("tmp");
     wait_until("the keeper never let go", || {
         let collected = bench.tardy(&["collect", "run", "--quiet"]);
-        assert!(collected.code != 1 && collected.code != 2, "{}", collected.complained);
-        collected.code == 0 || !collected.complained.contains("has used it for")
+        assert!(collected.code != Some(1) && collected.code != Some(2), "{}", collected.stderr);
+        collected.code == Some(0) || !collected.stderr.contains("has used it for")
     });
     let run = archive::reader::Run::open(bench.path("run")).unwrap();
     assert!(!run.threads.is_empty());
@@ -63,14 +63,14 @@ fn an_ordinary_user_becomes_root_by_sudo_and_says_when_that_fails() {
     let before = |bench: &Bench| fs::read_dir(bench.path("board/tmp")).unwrap().count();
     bench.server.log_in_as_user(":");
     let without = bench.tardy(&[&SHORT[..], &["--degrade"]].concat());
-    assert_eq!(without.code, 0, "{}", without.complained);
-    assert!(without.complained.contains("is not root"), "{}", without.complained);
+    assert_eq!(without.code, Some(0), "{}", without.stderr);
+    assert!(without.stderr.contains("is not root"), "{}", without.stderr);
     bench.add_with("board", "known_hosts", &["--sudo"]);
     let ended = bench.tardy(&SHORT);
-    assert_eq!(ended.code, 0, "{}", ended.complained);
-    assert!(!ended.complained.contains("is not root"), "{}", ended.complained);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("is not root"), "{}", ended.stderr);
     assert_eq!(before(&bench), 0, "nothing is left");
     bench.server.log_in_as_user("echo 'sudo: a password is required' >&2; exit 1");
     let refused = bench.tardy(&SHORT);
-    assert!(refused.code == 3 && refused.complained.contains("NOPASSWD"), "{}", refused.complained);
+    assert!(refused.code == Some(3) && refused.stderr.contains("NOPASSWD"), "{}", refused.stderr);
 }

@@ -17,8 +17,12 @@ fn a_plan_deploys_once_and_measures_nothing_on_a_board_that_did_not_get_it() {
     fs::write(bench.path("broken"), "").unwrap();
     let run = ["run", "update.toml", "--deploy", "new.wic", "--out", "round"];
     let failed = bench.tardy(&run);
-    assert_eq!(failed.code, 3, "{}", failed.complained);
-    assert!(failed.said.contains("not measured") && failed.said.contains("no card in the writer"), "{}", failed.said);
+    assert_eq!(failed.code, Some(3), "{}", failed.stderr);
+    assert!(
+        failed.stdout.contains("not measured") && failed.stdout.contains("no card in the writer"),
+        "{}",
+        failed.stdout
+    );
     let archives =
         || fs::read_dir(bench.path("round")).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir()).count();
     assert_eq!(archives(), 0, "the old software is not what was asked about");
@@ -26,12 +30,12 @@ fn a_plan_deploys_once_and_measures_nothing_on_a_board_that_did_not_get_it() {
     assert!(log.contains("no card in the writer"), "{log}");
     fs::remove_file(bench.path("broken")).unwrap();
     let resumed = bench.tardy(&["run", "--resume", "round"]);
-    assert_eq!(resumed.code, 4, "half a second shows nothing: {}{}", resumed.said, resumed.complained);
+    assert_eq!(resumed.code, Some(4), "half a second shows nothing: {}{}", resumed.stdout, resumed.stderr);
     assert_eq!(fs::read_to_string(bench.path("deployed")).unwrap(), "new.wic\nnew.wic\n", "once for both steps");
     assert_eq!(archives(), 2);
-    assert_eq!(bench.tardy(&["run", "--resume", "round"]).code, 4);
+    assert_eq!(bench.tardy(&["run", "--resume", "round"]).code, Some(4));
     assert_eq!(fs::read_to_string(bench.path("deployed")).unwrap().lines().count(), 2, "a board that has it keeps it");
     fs::write(bench.path("here.toml"), PLAN.replace("\"board\"", "\"local\"")).unwrap();
     let refused = bench.tardy(&["run", "here.toml", "--deploy", "new.wic", "--out", "elsewhere"]);
-    assert!(refused.code == 2 && refused.complained.contains("the plan names none"), "{}", refused.complained);
+    assert!(refused.code == Some(2) && refused.stderr.contains("the plan names none"), "{}", refused.stderr);
 }

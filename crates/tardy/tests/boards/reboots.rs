@@ -1,9 +1,10 @@
 //! Boards that go down during a measurement, and results that are never fetched.
 
 use crate::bench::Bench;
-use crate::host::{ends, wait_until};
+use crate::host::ends;
 use archive::manifest::RunState;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
+use fixtures::waiting::wait_until;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -15,9 +16,9 @@ fn a_board_that_forgets_all_at_a_reboot_ends_the_run_with_what_had_come() {
     let tardy = bench.measuring("100s");
     bench.server.reboot(true);
     let ended = ends(tardy);
-    assert_eq!(ended.code, 3);
-    assert!(ended.complained.contains("went with a reboot"), "{}", ended.complained);
-    assert!(!ended.complained.contains("tardy restore"), "there is nothing to put back: {}", ended.complained);
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stderr.contains("went with a reboot"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("tardy restore"), "there is nothing to put back: {}", ended.stderr);
     let run = archive::reader::Run::open(bench.path("run")).unwrap();
     assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Failed);
     assert!(!run.threads.is_empty() || fs::metadata(bench.path("run/samples/0.partial")).is_ok(), "what came is kept");
@@ -33,23 +34,23 @@ fn a_run_that_a_reboot_took_cannot_be_collected_and_one_on_a_disk_can() {
         let mut tardy = bench.measuring("100s");
         tardy.kill().unwrap();
         tardy.wait().unwrap();
-        let listed = bench.tardy(&["list", "."]).said;
+        let listed = bench.tardy(&["list", "."]).stdout;
         assert!(listed.contains("cut off, to be collected"), "{listed}");
         bench.server.reboot(forgets);
         let collected = bench.tardy(&["collect", "run"]);
-        assert_eq!(collected.code, 3, "{}", collected.complained);
+        assert_eq!(collected.code, Some(3), "{}", collected.stderr);
         let why = if forgets { "went with a reboot" } else { "the machine went down" };
-        assert!(collected.complained.contains(why), "{}{}", collected.said, collected.complained);
+        assert!(collected.stderr.contains(why), "{}{}", collected.stdout, collected.stderr);
         assert_eq!(bench.server.listing(), before);
         // The archive does not wait for ever for data that will not arrive.
         let manifest = archive::reader::Run::open(bench.path("run")).unwrap().manifest.unwrap();
         assert_eq!(manifest.state, RunState::Failed);
         assert!(manifest.problem.unwrap().text.contains(if forgets { "keeps nothing of the rest" } else { why }));
         let again = bench.tardy(&["collect", "run"]);
-        assert!(again.code == 2 && again.complained.contains("all that can be had is there"), "{}", again.complained);
+        assert!(again.code == Some(2) && again.stderr.contains("all that can be had is there"), "{}", again.stderr);
         let next =
             bench.tardy(&["run", "--target", "board", "-D", "300ms", "--trace", "off", "--quiet", "--out", "next"]);
-        assert_eq!(next.code, 0, "the board is free again: {}", next.complained);
+        assert_eq!(next.code, Some(0), "the board is free again: {}", next.stderr);
         for archive in ["run", "next"] {
             fs::remove_dir_all(bench.path(archive)).unwrap();
         }

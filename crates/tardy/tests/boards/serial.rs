@@ -55,7 +55,7 @@ impl Desk {
         let place = self.path("board").display().to_string();
         let words = ["--serial", line, "--password-command", password_command, "--directory", &place];
         let ended = self.tardy(&[&["target", "add", name, "--force"], &words[..]].concat());
-        assert_eq!(ended.code, 0, "{}", ended.complained);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }
 
     /// Asserts that tardy left nothing on the board, and that the archive has every counted wake-up.
@@ -84,7 +84,7 @@ fn a_run_through_a_console_loses_nothing_to_the_kernels_words_nor_to_a_cut() {
     assert!(!said.contains("secret") && !said.contains("stty"), "{said}");
     // The session is logged out.
     let verified = desk.tardy(&["target", "verify", "bare"]);
-    assert!(verified.code == 0 && verified.said.contains("tardy-meter"), "{}", verified.complained);
+    assert!(verified.code == Some(0) && verified.stdout.contains("tardy-meter"), "{}", verified.stderr);
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn a_run_outlives_its_host_and_is_collected_through_the_console() {
     tardy.wait().unwrap();
     // The next host finds the output that the dead one left on the line, and skips it.
     let refused = desk.tardy(&["run", "--target", "bare", "-D", "1s", "--out", "second"]);
-    assert!(refused.code == 3 && refused.complained.contains("tardy collect"), "{}", refused.complained);
+    assert!(refused.code == Some(3) && refused.stderr.contains("tardy collect"), "{}", refused.stderr);
     let collected = desk.tardy(&["collect", "run"]);
-    assert_eq!(collected.code, 0, "{}", collected.complained);
+    assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     let run = desk.assert_whole_and_clean();
     assert!(run.problems.iter().any(|problem| problem.text.contains("fetched later")), "{:?}", run.problems);
 }
@@ -107,11 +107,11 @@ fn a_wrong_password_is_reported_and_a_board_is_checked_through_its_console() {
     let Some(desk) = Desk::new(3000) else { return };
     desk.add("stranger", "echo guess");
     let refused = desk.tardy(&["target", "verify", "stranger"]);
-    assert!(refused.code != 0 && refused.complained.contains("refuses root"), "{}", refused.complained);
+    assert!(refused.code != Some(0) && refused.stderr.contains("refuses root"), "{}", refused.stderr);
     desk.console.be_quiet();
     let checked = desk.tardy(&["check", "--target", "bare", "--json"]);
     let found: serde_json::Value =
-        serde_json::from_str(&checked.said).unwrap_or_else(|_| panic!("{}", checked.complained));
+        serde_json::from_str(&checked.stdout).unwrap_or_else(|_| panic!("{}", checked.stderr));
     assert!(found["ready"].is_boolean(), "{found}");
     assert_eq!(fs::read_dir(desk.path("board")).unwrap().count(), 0, "nothing is left there");
 }
@@ -125,11 +125,11 @@ fn a_slow_device_behind_a_network_port_is_had_alone_and_loses_nothing() {
     let refused = desk.tardy(&["target", "verify", "bare"]);
     reader.kill().unwrap();
     reader.wait().unwrap();
-    assert!(refused.code == 3 && refused.complained.contains("(sleep)"), "{}", refused.complained);
+    assert!(refused.code == Some(3) && refused.stderr.contains("(sleep)"), "{}", refused.stderr);
     let before = Command::new("stty").arg("-g").stdin(fs::File::open(&device).unwrap()).output().unwrap().stdout;
     let ended =
         desk.tardy(&["run", "--target", "bare", "-D", "1s", "--every-sample", "--trace", "off", "--out", "run"]);
-    assert_eq!(ended.code, 0, "{}", ended.complained);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let run = desk.assert_whole_and_clean();
     assert!(run.problems.iter().any(|problem| problem.text.contains("were sent again")), "{:?}", run.problems);
     let after = Command::new("stty").arg("-g").stdin(fs::File::open(&device).unwrap()).output().unwrap().stdout;

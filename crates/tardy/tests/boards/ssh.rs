@@ -1,8 +1,8 @@
 //! Runs over ssh: complete, cut, left behind, locked by another host.
 
 use crate::bench::Bench;
-use crate::host::wait_until;
 use archive::manifest::RunState;
+use fixtures::waiting::wait_until;
 use std::fs;
 
 #[test]
@@ -35,7 +35,7 @@ fn a_stimulus_board_is_not_resumed_and_the_collected_run_says_so() {
     manifest["settings"]["stimulus"] = serde_json::to_value(&stimulus).unwrap();
     fs::write(&path, manifest.to_string()).unwrap();
     let collected = bench.tardy(&["collect", "run"]);
-    assert_eq!(collected.code, 0, "{}", collected.complained);
+    assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     let run = bench.assert_whole();
     let said: Vec<_> = run.problems.iter().filter(|problem| problem.code.as_str() == "stimulus.not-resumed").collect();
     assert!(said.len() == 1 && said[0].text.contains("0 answers"), "{:?}", run.problems);
@@ -47,25 +47,25 @@ fn a_run_outlives_its_host_and_is_collected_later() {
     let before = bench.server.listing();
     let mut tardy = bench.measuring("10s");
     let other = bench.tardy_elsewhere(&["run", "--target", "board", "-D", "1s"]);
-    assert_eq!(other.code, 3);
-    assert!(other.complained.contains("has used it for"), "{}", other.complained);
+    assert_eq!(other.code, Some(3));
+    assert!(other.stderr.contains("has used it for"), "{}", other.stderr);
     let same = bench.tardy(&["run", "--target", "board", "-D", "1s"]);
-    assert!(same.complained.contains(&format!("process {} of this host", tardy.id())), "{}", same.complained);
+    assert!(same.stderr.contains(&format!("process {} of this host", tardy.id())), "{}", same.stderr);
     tardy.kill().unwrap();
     tardy.wait().unwrap();
     // The keeper has released the lock, and the run continues.
     let lock = bench.server.folder.join("board/tmp/tardy-board/lock");
     wait_until("the keeper never let go", || !lock.is_symlink());
     let refused = bench.tardy(&["run", "--target", "board", "-D", "1s", "--out", "second"]);
-    assert!(refused.code == 3 && refused.complained.contains("tardy collect"), "{}", refused.complained);
+    assert!(refused.code == Some(3) && refused.stderr.contains("tardy collect"), "{}", refused.stderr);
     let collected = bench.tardy(&["collect", "run"]);
-    assert_eq!(collected.code, 0, "{}", collected.complained);
+    assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     let run = bench.assert_whole();
     assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Complete);
     assert!(run.problems.iter().any(|problem| problem.text.contains("fetched later")), "{:?}", run.problems);
     assert_eq!(bench.server.listing(), before);
     let again = bench.tardy(&["collect", "run"]);
-    assert!(again.code == 2 && again.complained.contains("no rest to fetch"), "{}", again.complained);
+    assert!(again.code == Some(2) && again.stderr.contains("no rest to fetch"), "{}", again.stderr);
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn results_nobody_wants_can_be_thrown_away() {
     tardy.wait().unwrap();
     // This ends the meter, too.
     let discarded = bench.tardy(&["restore", "--target", "board", "--discard"]);
-    assert_eq!(discarded.code, 0, "{}", discarded.complained);
+    assert_eq!(discarded.code, Some(0), "{}", discarded.stderr);
     assert_eq!(bench.server.listing(), before);
     let verified = bench.tardy(&["target", "verify", "board"]);
-    assert!(verified.code == 0 && verified.said.contains("tardy-meter"), "{}", verified.complained);
+    assert!(verified.code == Some(0) && verified.stdout.contains("tardy-meter"), "{}", verified.stderr);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn new_software_is_deployed_before_the_run_and_what_it_said_is_kept() {
     let Some(bench) = Bench::new() else { return };
     let run = ["run", "--target", "board", "-D", "500ms", "--trace", "off", "--out", "run", "--deploy", "new.wic"];
     let refused = bench.tardy(&run);
-    assert!(refused.code == 3 && refused.complained.contains("[deploy]"), "{}", refused.complained);
+    assert!(refused.code == Some(3) && refused.stderr.contains("[deploy]"), "{}", refused.stderr);
     let file = bench.path("configuration/tardy/targets/board.toml");
     let board = fs::read_to_string(&file).unwrap();
     let deploy = |command: &str| {
@@ -97,10 +97,10 @@ fn new_software_is_deployed_before_the_run_and_what_it_said_is_kept() {
     };
     deploy("echo no space on the card; exit 3");
     let failed = bench.tardy(&run);
-    assert!(failed.code == 3 && failed.complained.contains("no space on the card"), "{}", failed.complained);
+    assert!(failed.code == Some(3) && failed.stderr.contains("no space on the card"), "{}", failed.stderr);
     deploy("echo $TARDY_IMAGE goes to $TARDY_ADDRESS");
     let ended = bench.tardy(&run);
-    assert_eq!(ended.code, 0, "{}", ended.complained);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let notes = fs::read_to_string(bench.path("run/console.log")).unwrap();
     assert!(notes.contains("power is on") && notes.contains("new.wic goes to root@127.0.0.1"), "{notes}");
 }
@@ -111,9 +111,9 @@ fn a_board_whose_key_is_not_known_is_refused_with_the_fix() {
     fs::write(bench.path("nobody"), "").unwrap();
     bench.add("stranger", "nobody");
     let refused = bench.tardy(&["run", "--target", "stranger", "-D", "1s"]);
-    assert!(refused.code == 3 && refused.complained.contains("fingerprint"), "{}", refused.complained);
+    assert!(refused.code == Some(3) && refused.stderr.contains("fingerprint"), "{}", refused.stderr);
     // The error names the file in the way.
     fs::write(bench.path("board/tmp/tardy-board"), "").unwrap();
     let refused = bench.tardy(&["run", "--target", "board", "-D", "1s"]);
-    assert!(refused.code == 3 && refused.complained.contains("is not ours"), "{}", refused.complained);
+    assert!(refused.code == Some(3) && refused.stderr.contains("is not ours"), "{}", refused.stderr);
 }

@@ -2,10 +2,10 @@
 //! check-results` and `make check-perfetto` use third-party readers.
 
 use crate::lab::{Lab, text};
-use crate::perfetto_reader;
 use crate::traced;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::reader::Run;
+use fixtures::perfetto_reader;
 use roxmltree::Document;
 use serde_json::Value;
 use std::fs;

@@ -10,9 +10,6 @@ mod loads;
 mod machine_faults;
 mod measured;
 mod methods;
-#[allow(dead_code, reason = "other tests look closer at what it reads")]
-#[path = "../verbs/perfetto_reader.rs"]
-mod perfetto_reader;
 mod plans;
 mod prepared;
 mod recorded;

@@ -6,12 +6,12 @@ use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
 use archive::reader::Run;
-use std::path::Path;
+use fixtures::repository::repository_path;
 
 /// Runs a shipped plan into the directory `round`; returns its archives, which must be complete, in the order of the
 /// steps, and its output.
 fn round(lab: &Lab, plan: &str, duration: &str, code: i32) -> (Vec<Run>, String) {
-    let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans").join(plan);
+    let plan = repository_path("plans").join(plan);
     let words = ["run", plan.to_str().unwrap(), "--duration", duration, "--out", "round"];
     let ended = lab.tardy(&words).output().unwrap();
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();

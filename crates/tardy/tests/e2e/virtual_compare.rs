@@ -5,6 +5,7 @@
 
 use super::lab::{KERNEL, Lab, text};
 use archive::samples_file;
+use fixtures::repository::repository_path;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -36,7 +37,7 @@ fn build(lab: &Lab) -> PathBuf {
     let file = text(&lab.path("targets/vm.toml"));
     let package = file.lines().find_map(|line| line.strip_prefix("package = \"linux-image-")).unwrap();
     let (release, version) = package.trim_end_matches('"').split_once('=').unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/inject/build");
+    let script = repository_path("kernels/inject/build");
     let built = Command::new(script).args([release, version]).arg(lab.path("module")).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     lab.path("module/tardy_inject.ko")

@@ -1,9 +1,14 @@
 //! A working directory with the built programs.
 
+use archive::message::RunPhase;
+use archive::reader::Run;
+use fixtures::ended::Ended;
+use fixtures::programs;
+use fixtures::waiting::wait_until;
 use prerequisites::Prerequisite::{Prepared, Root, Tracefs};
 use prerequisites::met;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
+use std::process::Command;
 use tempfile::TempDir;
 
 pub struct Desk {
@@ -12,16 +17,10 @@ pub struct Desk {
     foreign_meter: bool,
 }
 
-pub struct Ended {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-}
-
 impl Desk {
     /// `None` if this machine cannot measure.
     pub fn new() -> Option<Self> {
-        let meter = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter").is_file();
+        let meter = programs::beside("tardy-meter").is_file();
         let needs = [Root, Tracefs, Prepared("a tardy-meter beside tardy (cargo build -p tardy-meter)", meter)];
         met(&needs).then(Self::without_a_meter)
     }
@@ -41,18 +40,27 @@ impl Desk {
 
     /// A line of shell in which `tardy` is the built program.
     pub fn shell(&self, line: &str) -> Ended {
-        let line = format!("tardy() {{ '{}' \"$@\"; }}; {line}", env!("CARGO_BIN_EXE_tardy"));
+        let line = format!("tardy() {{ '{}' \"$@\"; }}; {line}", programs::tardy().display());
         let mut command = Command::new("sh");
         command.args(["-c", &line]).current_dir(self.folder.path()).env("XDG_CONFIG_HOME", self.path("config"));
         if !self.foreign_meter {
             command.env_remove("TARDY_METER");
         }
         // Where Cargo leaves it when it builds for tests.
-        let library = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("deps").join(call_ring::LIBRARY_NAME);
+        let library = programs::beside("deps").join(call_ring::LIBRARY_NAME);
         if library.is_file() {
             command.env("TARDY_INTERCEPTION_LIBRARY", library);
         }
         Ended::of(command.output().unwrap())
+    }
+
+    /// Waits until the run with this archive counts samples.
+    #[track_caller]
+    pub fn wait_until_measuring(&self, archive: &str) {
+        wait_until(&format!("{archive} measures"), || {
+            Run::open(self.path(archive))
+                .is_ok_and(|run| run.phases.iter().any(|(phase, _)| *phase == RunPhase::Measure))
+        });
     }
 
     /// Names of the entries of `runs`.
@@ -62,26 +70,10 @@ impl Desk {
     }
 }
 
-impl Ended {
-    fn of(output: Output) -> Self {
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
-    }
-
-    /// All output, without line breaks.
-    pub fn shown(&self) -> String {
-        format!("{} {}", self.stdout, self.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
-    /// Whether the summary counts anything beyond the limits of the command.
-    pub fn exceeds_a_limit(&self, command: &str) -> bool {
-        let shown = self.shown();
-        let has = |option: &str| command.contains(option);
-        let late = (has(" --limit ") || has(" -b ")) && !shown.contains("None came later than");
-        late || (has(" --cycle-limit ") && !shown.contains("No cycle took longer than"))
-    }
-
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.shown()))
-    }
+/// Whether the summary counts anything beyond the limits of the command.
+pub fn exceeds_a_limit(ended: &Ended, command: &str) -> bool {
+    let shown = ended.shown();
+    let has = |option: &str| command.contains(option);
+    let late = (has(" --limit ") || has(" -b ")) && !shown.contains("None came later than");
+    late || (has(" --cycle-limit ") && !shown.contains("No cycle took longer than"))
 }

@@ -4,8 +4,10 @@
 pub mod found;
 mod table;
 
-use crate::desk::{Desk, Ended};
-use found::{TomlFile, examples, root, toml_files};
+use crate::desk::{Desk, exceeds_a_limit};
+use fixtures::ended::Ended;
+use fixtures::repository::repository_path;
+use found::{TomlFile, examples, toml_files};
 use std::time::Duration;
 use table::{NEEDS, PROMISES, Promise, SHORTER};
 
@@ -15,7 +17,7 @@ fn prepare(desk: &Desk) {
     let threads = toml_files(TomlFile::Threads);
     assert_eq!(threads.len(), 1, "{threads:?}");
     std::fs::write(desk.path("threads.toml"), &threads[0].1).unwrap();
-    let corpus = root().join("corpus/imports").display().to_string();
+    let corpus = repository_path("corpus/imports").display().to_string();
     let prepared = desk.shell(&format!(
         "tardy run -q -D 2s --limit 1us --beside-others --out runs/before; \
          tardy run -q -D 2s --limit 1us --beside-others --out runs/after; \
@@ -27,7 +29,7 @@ fn prepare(desk: &Desk) {
          (./sleeping -c 'exec 9<>never; while :; do read -r -t 0.05 -u 9; done' >sleep.log 2>&1 & echo $! > sleeper); \
          printf '#!/bin/bash\nexec 9<>never; for ((n = 0; n < 10; n++)); do read -r -t 0.05 -u 9; done; true\n' > robot; \
          chmod +x robot",
-        root().display()
+        repository_path("").display()
     ));
     assert!(desk.path("runs/after").is_dir() && desk.path("nanoseconds.txt").is_file(), "{}", prepared.shown());
 }
@@ -54,7 +56,7 @@ fn promised(desk: &Desk, line: &str, ended: &Ended) -> Option<i32> {
     Some(match promise {
         Promise::Code(code) => *code,
         Promise::Limit(code) => {
-            if ended.exceeds_a_limit(command) {
+            if exceeds_a_limit(&ended, command) {
                 *code
             } else {
                 0

@@ -1,14 +1,15 @@
 //! The commands of other tools on the pages for their users; those of `tardy` there are examples like all others.
 
 use crate::desk::Desk;
-use crate::examples::found::{lines_of_blocks, root};
+use crate::examples::found::lines_of_blocks;
 use crate::examples::shortened;
+use fixtures::repository::repository_path;
 use prerequisites::Prerequisite::{Kernel, Program};
 use prerequisites::{has_program, met, tracefs};
 
 /// The lines of the page that are not of `tardy`; at least this many.
 fn theirs(page: &str, tool: &str, at_least: usize) -> Vec<String> {
-    let lines = lines_of_blocks(&root().join("docs/how-to").join(page));
+    let lines = lines_of_blocks(&repository_path("docs/how-to").join(page));
     let (ours, theirs): (Vec<String>, Vec<String>) = lines.into_iter().partition(|line| line.starts_with("tardy "));
     assert!(theirs.iter().all(|line| line.contains(tool)), "{page}: {theirs:?}");
     assert!(theirs.len() >= at_least && ours.len() >= theirs.len(), "{page}: {theirs:?}, {ours:?}");

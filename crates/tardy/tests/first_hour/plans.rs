@@ -2,7 +2,8 @@
 //! measure runs, shortened.
 
 use crate::desk::Desk;
-use crate::examples::found::{TomlFile, root, toml_files};
+use crate::examples::found::{TomlFile, toml_files};
+use fixtures::repository::repository_path;
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -12,7 +13,7 @@ const LEFT_OUT: [&str; 3] = ["targets", "kernels", "limits"];
 
 /// The plans of the documents and of `plans/`, with the place of each.
 fn plans() -> Vec<(PathBuf, String)> {
-    let files = fs::read_dir(root().join("plans")).unwrap().flatten().map(|entry| entry.path());
+    let files = fs::read_dir(repository_path("plans")).unwrap().flatten().map(|entry| entry.path());
     let files = files.map(|path| (path.clone(), fs::read_to_string(&path).unwrap()));
     files.chain(toml_files(TomlFile::Plan)).collect()
 }

@@ -2,7 +2,6 @@
 
 use crate::desk::Desk;
 use std::thread;
-use std::time::Duration;
 
 #[test]
 fn the_first_page_is_short_and_names_three_commands() {
@@ -82,7 +81,7 @@ fn two_runs_report_each_other_whichever_started_first() {
     let line = |name: &str, seconds: u32| format!("tardy run -D {seconds}s --trace off --beside-others --out {name}");
     let (first, second) = thread::scope(|scope| {
         let first = scope.spawn(|| desk.shell(&line("first", 12)));
-        thread::sleep(Duration::from_secs(3));
+        desk.wait_until_measuring("first");
         let second = desk.shell(&line("second", 6));
         (first.join().unwrap(), second)
     });
@@ -101,7 +100,7 @@ fn an_account_names_the_threads_of_a_second_run() {
     let found = thread::scope(|scope| {
         let first =
             scope.spawn(|| desk.shell("tardy run -p 50 -i 1ms --cpus 0 -D 6s --beside-others -b 1us --out first"));
-        thread::sleep(Duration::from_secs(1));
+        desk.wait_until_measuring("first");
         let second = desk.shell(second);
         assert_eq!(second.code, Some(0), "{}", second.shown());
         first.join().unwrap()

@@ -1,8 +1,10 @@
 //! The programs of docs/how-to/watching-examples.md: each command of the page as it is written.
 
-use crate::desk::{Desk, Ended};
+use crate::desk::{Desk, exceeds_a_limit};
 use crate::examples::beside_others;
-use crate::examples::found::{in_page, root};
+use crate::examples::found::in_page;
+use fixtures::ended::Ended;
+use fixtures::repository::repository_path;
 use prerequisites::Prerequisite::Program;
 use prerequisites::met;
 
@@ -10,12 +12,13 @@ const PAGE: &str = "docs/how-to/watching-examples.md";
 
 /// Runs the command of the page that contains `words`, with the files of the page beside it.
 fn worked(desk: &Desk, words: &str) -> Ended {
-    let files = root().join("docs/how-to/examples").display().to_string();
+    let files = repository_path("docs/how-to/examples").display().to_string();
     assert_eq!(desk.shell(&format!("cp {files}/* .")).code, Some(0));
-    let commands: Vec<String> = in_page(&root().join(PAGE)).into_iter().filter(|line| line.contains(words)).collect();
+    let commands: Vec<String> =
+        in_page(&repository_path(PAGE)).into_iter().filter(|line| line.contains(words)).collect();
     let [command] = commands.as_slice() else { panic!("{words}: {commands:?}") };
     let ended = desk.shell(&format!("export XDG_RUNTIME_DIR=$PWD; {}", beside_others(command)));
-    let code = if ended.exceeds_a_limit(command) { 124 } else { 0 };
+    let code = if exceeds_a_limit(&ended, command) { 124 } else { 0 };
     assert_eq!(ended.code, Some(code), "{command}: {}", ended.shown());
     ended
 }
@@ -52,7 +55,7 @@ fn pipewire_is_watched_without_a_sound_card() {
 #[test]
 fn a_pipeline_shows_each_hop_and_its_stale_messages() {
     let Some(desk) = Desk::new().filter(|_| met(&[Program("cc")])) else { return };
-    let sources = root().join("docs/how-to/examples/pipeline.c").display().to_string();
+    let sources = repository_path("docs/how-to/examples/pipeline.c").display().to_string();
     assert_eq!(desk.shell(&format!("cc -O2 -pthread -Wall -Werror -o pipeline {sources}")).code, Some(0));
     let ended = worked(&desk, "./pipeline");
     assert!(samples(&ended, "Timer wake-ups", "sensor-", "fifo 60") > 1_000, "{}", ended.stdout);

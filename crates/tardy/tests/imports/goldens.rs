@@ -1,7 +1,9 @@
 //! The summary of every fixture, stored next to it. To update them after an intended change: `TARDY_WRITE_SUMMARIES=1
 //! cargo test -p tardy --test imports`, then review the diff.
 
-use crate::{Bench, RTLA, SOUND, corpus, fixture};
+use crate::{RTLA, SOUND, fixture};
+use fixtures::fake_meter::Bench;
+use fixtures::repository::repository_path;
 use serde_json::Value;
 use std::fs;
 
@@ -21,7 +23,7 @@ fn compare(name: &str, options: &[&str], golden: &str) {
     let file = fixture(name);
     let words = [&["import", &file, "--json", "--out", "run"], options].concat();
     let seen = serde_json::to_string_pretty(&summary(&words)).unwrap() + "\n";
-    let path = corpus().join(golden);
+    let path = repository_path("corpus/imports").join(golden);
     if std::env::var_os("TARDY_WRITE_SUMMARIES").is_some() {
         fs::write(&path, &seen).unwrap();
     }
@@ -51,9 +53,13 @@ fn every_file_of_the_corpus_is_tested() {
     known.push("jitterdebugger-samples/samples.raw".into());
     known.sort();
     let mut found = Vec::new();
-    for directory in fs::read_dir(corpus()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+    for directory in fs::read_dir(repository_path("corpus/imports"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+    {
         for file in fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()) {
-            let name = file.strip_prefix(corpus()).unwrap().to_str().unwrap().to_owned();
+            let name = file.strip_prefix(repository_path("corpus/imports")).unwrap().to_str().unwrap().to_owned();
             if !name.ends_with(".summary") {
                 found.push(name);
             }

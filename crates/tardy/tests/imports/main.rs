@@ -4,8 +4,7 @@ mod goldens;
 mod refusals;
 mod verbs;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use fixtures::repository::repository_path;
 
 /// The fixtures that can be imported, as paths below `corpus/imports/`.
 const SOUND: [&str; 23] = [
@@ -36,56 +35,6 @@ const SOUND: [&str; 23] = [
 /// Two distributions in each file.
 const RTLA: [&str; 2] = ["rtla/timerlat.json", "rtla/osnoise.json"];
 
-fn corpus() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/imports")
-}
-
-/// A directory to import in, and the command.
-struct Bench {
-    directory: tempfile::TempDir,
-}
-
-struct Ended {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Ended {
-    fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", self.stdout, self.stderr))
-    }
-}
-
-impl Bench {
-    fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn run(&self, words: &[&str]) -> Ended {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_tardy")).args(words).current_dir(self.directory.path()).output().unwrap();
-        Ended {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-
-    /// Names in the directory, hidden ones included.
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.directory.path()).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
-}
-
 fn fixture(name: &str) -> String {
-    corpus().join(name).to_str().unwrap().to_owned()
+    repository_path("corpus/imports").join(name).to_str().unwrap().to_owned()
 }

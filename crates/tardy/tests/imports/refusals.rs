@@ -1,7 +1,9 @@
 //! Files that cannot be imported: one line that says what the file looks like and what is missing, and nothing left
 //! behind.
 
-use crate::{Bench, RTLA, SOUND, corpus, fixture};
+use crate::{RTLA, SOUND, fixture};
+use fixtures::fake_meter::Bench;
+use fixtures::repository::repository_path;
 use std::fs;
 
 /// Fixtures without latencies, with a word of the error.
@@ -85,7 +87,7 @@ fn an_archive_that_is_there_stays_as_it_is() {
 #[test]
 fn a_file_cut_anywhere_is_refused_or_whole() {
     for name in SOUND.iter().chain(&RTLA) {
-        let bytes = fs::read(corpus().join(name)).unwrap();
+        let bytes = fs::read(repository_path("corpus/imports").join(name)).unwrap();
         let mut refused = 0;
         for part in 0..12 {
             let bench = Bench::new();

@@ -1,6 +1,7 @@
 //! The other verbs on imported archives: they show what is known, and print unknown instead of zero.
 
-use crate::{Bench, fixture};
+use crate::fixture;
+use fixtures::fake_meter::Bench;
 use std::fs;
 
 #[test]

@@ -1,7 +1,7 @@
 //! `tardy audit` on archives that hold no audit.
 
-use crate::fake_meter::*;
 use archive::message::{Ending, RunPhase};
+use fixtures::fake_meter::*;
 
 #[test]
 fn an_archive_without_an_audit_is_refused_with_the_fix() {

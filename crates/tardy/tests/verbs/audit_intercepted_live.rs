@@ -1,7 +1,7 @@
 //! `tardy audit --by interception` on this machine, beside the same audit by trace events.
 
-use crate::fake_meter::Ended;
-use crate::real_meter::real_meter;
+use fixtures::fake_meter::Ended;
+use fixtures::programs::real_meter;
 use prerequisites::Prerequisite::{Kernel, Prepared, Program, Tracefs};
 use prerequisites::met;
 use std::path::{Path, PathBuf};

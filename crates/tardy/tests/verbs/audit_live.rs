@@ -1,7 +1,7 @@
 //! `tardy audit` with the real meter on this machine: a program with every habit, and the same program without any.
 
-use crate::fake_meter::Ended;
-use crate::real_meter::real_meter;
+use fixtures::fake_meter::Ended;
+use fixtures::programs::real_meter;
 use prerequisites::Prerequisite::{Kernel, Program, Tracefs};
 use prerequisites::met;
 use std::collections::BTreeSet;

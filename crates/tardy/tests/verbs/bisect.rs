@@ -1,6 +1,6 @@
 //! `tardy bisect` against a fake meter that is later from a certain candidate on, where each step is an experiment.
 
-use crate::fake_meter::*;
+use fixtures::fake_meter::*;
 use std::fs;
 
 /// The command before a measurement writes the candidate, a number, to a file; from 3 on the meter is late.

@@ -1,13 +1,10 @@
 //! `tardy check` with a meter that reports saved facts.
 
-use crate::fake_meter::Ended;
 use archive::facts::{Fact, Facts};
+use fixtures::fake_meter::{Bench, Ended};
+use fixtures::repository::repository_path;
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use tempfile::TempDir;
 
 const SCRIPT: &str = "#!/bin/sh\n\
     here=$(dirname \"$0\")\n\
@@ -18,41 +15,25 @@ const SCRIPT: &str = "#!/bin/sh\n\
     esac\n";
 const COMPACT: &str = "/proc/sys/vm/compact_unevictable_allowed";
 
-/// A directory with the meter in it; `tardy` runs there.
-struct Bench(TempDir);
+/// A machine with these facts.
+fn machine(facts: &Facts) -> Bench {
+    let bench = Bench::scripted(SCRIPT);
+    bench.keep("facts.json", &serde_json::to_string(facts).unwrap());
+    bench
+}
 
-impl Bench {
-    fn new(facts: &Facts) -> Self {
-        let bench = Self(tempfile::tempdir().unwrap());
-        bench.keep("facts.json", &serde_json::to_string(facts).unwrap());
-        bench.keep("meter", SCRIPT);
-        fs::set_permissions(bench.path("meter"), fs::Permissions::from_mode(0o755)).unwrap();
-        bench
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn keep(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn run(&self, words: &[&str]) -> Ended {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
-        command.arg("check").args(words).current_dir(self.0.path()).env("TARDY_METER", self.path("meter"));
-        Ended::of(command.output().unwrap())
-    }
+fn check(bench: &Bench, words: &[&str]) -> Ended {
+    bench.run(&[&["check"], words].concat())
 }
 
 fn facts(name: &str) -> Facts {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/readiness").join(name).with_extension("json");
+    let path = repository_path("corpus/readiness").join(name).with_extension("json");
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
 #[test]
 fn a_machine_that_is_well_set_ends_with_code_0() {
-    let ended = Bench::new(&facts("well-set")).run(&[]);
+    let ended = check(&machine(&facts("well-set")), &[]);
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     assert!(ended.stdout.contains("0 severe, 0 warnings"), "{}", ended.stdout);
     assert!(ended.stdout.contains("Nothing is worse than a notice."), "{}", ended.stdout);
@@ -60,8 +41,8 @@ fn a_machine_that_is_well_set_ends_with_code_0() {
 
 #[test]
 fn findings_are_reported_in_every_form_and_end_with_code_1() {
-    let bench = Bench::new(&facts("ordinary"));
-    let text = bench.run(&["--cpus", "1"]);
+    let bench = machine(&facts("ordinary"));
+    let text = check(&bench, &["--cpus", "1"]);
     assert_eq!(text.code, Some(1));
     for words in [
         "[kernel.preempt-rt]",
@@ -73,11 +54,11 @@ fn findings_are_reported_in_every_form_and_end_with_code_1() {
         assert!(text.stdout.contains(words), "{words} is not in {}", text.stdout);
     }
     assert!(text.stdout.lines().all(|line| line.chars().count() <= 140), "{}", text.stdout);
-    let cmdline = bench.run(&["--cpus", "1", "--format", "cmdline"]).stdout;
+    let cmdline = check(&bench, &["--cpus", "1", "--format", "cmdline"]).stdout;
     assert!(cmdline.contains("isolcpus=managed_irq,domain,1") && cmdline.contains("sysctl.vm.compact"), "{cmdline}");
-    let sysctl = bench.run(&["--cpus", "1", "--format", "sysctl"]).stdout;
+    let sysctl = check(&bench, &["--cpus", "1", "--format", "sysctl"]).stdout;
     assert!(sysctl.contains("vm.compact_unevictable_allowed = 0\n"), "{sysctl}");
-    let json = bench.run(&["--cpus", "1", "--json"]).json();
+    let json = check(&bench, &["--cpus", "1", "--json"]).json();
     assert_eq!(json["ready"], false);
     let first = &json["findings"][0];
     for key in ["id", "fingerprint", "severity", "what", "reason", "fixes", "source"] {
@@ -87,35 +68,35 @@ fn findings_are_reported_in_every_form_and_end_with_code_1() {
 
 #[test]
 fn what_is_accepted_in_a_file_no_longer_counts() {
-    let bench = Bench::new(&facts("ordinary"));
-    bench.keep("known.txt", &bench.run(&["--format", "accepted"]).stdout);
-    let ended = bench.run(&["--accepted", "known.txt"]);
+    let bench = machine(&facts("ordinary"));
+    bench.keep("known.txt", &check(&bench, &["--format", "accepted"]).stdout);
+    let ended = check(&bench, &["--accepted", "known.txt"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stdout);
     assert!(ended.stdout.contains("Accepted"), "{}", ended.stdout);
 }
 
 #[test]
 fn a_checklist_is_held_against_the_configuration() {
-    let bench = Bench::new(&facts("well-set"));
+    let bench = machine(&facts("well-set"));
     bench.keep("mine.txt", "CONFIG_PREEMPT_RT\n!CONFIG_PREEMPT_RT if CONFIG_HIGH_RES_TIMERS on x86\n");
-    let json = bench.run(&["--checklist", "mine.txt", "--json"]).json();
+    let json = check(&bench, &["--checklist", "mine.txt", "--json"]).json();
     let found: Vec<&Value> =
         json["findings"].as_array().unwrap().iter().filter(|one| one["severity"] == "warning").collect();
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0]["id"], "checklist.CONFIG_PREEMPT_RT");
-    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/preempt-rt.checklist");
-    assert_ne!(bench.run(&["--checklist", shipped.to_str().unwrap()]).code, Some(2));
+    let shipped = repository_path("kernels/preempt-rt.checklist");
+    assert_ne!(check(&bench, &["--checklist", shipped.to_str().unwrap()]).code, Some(2));
 }
 
 #[test]
 fn applying_changes_what_can_be_changed_and_judges_the_machine_again() {
     let before = facts("ordinary");
-    let bench = Bench::new(&before);
+    let bench = machine(&before);
     let mut after = before.clone();
     after.files.insert(COMPACT.into(), Fact::Text("0\n".into()));
     bench.keep("changed.json", &serde_json::to_string(&after).unwrap());
     bench.keep("answer.json", &format!(r#"[{{"path":"{COMPACT}","value":"0","before":"1","problem":null}}]"#));
-    let ended = bench.run(&["--apply"]);
+    let ended = check(&bench, &["--apply"]);
     assert!(ended.stdout.contains(&format!("{COMPACT}: 1 -> 0")), "{}{}", ended.stdout, ended.stderr);
     assert!(ended.stdout.contains("`tardy restore` puts all of it back"), "{}", ended.stdout);
     assert!(!ended.stdout.contains("[memory.locked-pages-move]"), "{}", ended.stdout);
@@ -125,16 +106,16 @@ fn applying_changes_what_can_be_changed_and_judges_the_machine_again() {
 
 #[test]
 fn facts_are_kept_and_judged_without_the_machine() {
-    let bench = Bench::new(&facts("ordinary"));
-    let there = bench.run(&["--save-facts", "kept.json"]);
+    let bench = machine(&facts("ordinary"));
+    let there = check(&bench, &["--save-facts", "kept.json"]);
     fs::remove_file(bench.path("meter")).unwrap();
-    let kept = bench.run(&["--facts", "kept.json"]);
+    let kept = check(&bench, &["--facts", "kept.json"]);
     assert_eq!((kept.code, kept.stdout), (there.code, there.stdout));
 }
 
 #[test]
 fn what_is_typed_wrong_is_code_2_and_a_meter_that_cannot_answer_code_3() {
-    let bench = Bench::new(&facts("ordinary"));
+    let bench = machine(&facts("ordinary"));
     bench.keep("bad.txt", "CONFIG_A\nnonsense\n");
     bench.keep("bad.json", "{}");
     let wrong: [&[&str]; 6] = [
@@ -146,12 +127,12 @@ fn what_is_typed_wrong_is_code_2_and_a_meter_that_cannot_answer_code_3() {
         &["--target", "nowhere"],
     ];
     for words in wrong {
-        let ended = bench.run(words);
+        let ended = check(&bench, words);
         assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);
     }
-    assert!(bench.run(wrong[0]).stderr.contains("bad.txt:2"), "the line is named");
+    assert!(check(&bench, wrong[0]).stderr.contains("bad.txt:2"), "the line is named");
     bench.keep("facts.json", "Killed");
-    let ended = bench.run(&[]);
+    let ended = check(&bench, &[]);
     assert_eq!(ended.code, Some(3));
     assert!(ended.stderr.contains("cannot be understood"), "{}", ended.stderr);
 }
@@ -165,9 +146,9 @@ fn what_a_target_says_stays_text() {
     facts.environment.virtualisation = Some(evil.into());
     facts.cgroups = vec![format!("/sys/{evil}")];
     facts.files.insert(format!("/sys/{evil}/cpu.max"), Fact::Text("1 2".into()));
-    let bench = Bench::new(&facts);
+    let bench = machine(&facts);
     for format in ["text", "cmdline", "sysctl", "accepted"] {
-        let ended = bench.run(&["--format", format, "--notices"]);
+        let ended = check(&bench, &["--format", format, "--notices"]);
         assert!(!ended.stdout.contains('\u{1b}'), "{format}: {:?}", ended.stdout);
         assert!(!ended.stdout.lines().any(|line| line.starts_with("* ")), "{format}: {}", ended.stdout);
     }

@@ -1,7 +1,7 @@
 //! `tardy check` with the real meter on this machine: settings are planted, found, fixed, and restored byte for byte.
 
-use crate::fake_meter::Ended;
-use crate::real_meter::real_meter;
+use fixtures::fake_meter::Ended;
+use fixtures::programs::real_meter;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

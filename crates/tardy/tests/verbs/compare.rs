@@ -1,7 +1,7 @@
 //! `tardy compare` on archives of a fake meter.
 
-use crate::fake_meter::*;
 use archive::message::{LoadReport, Message};
+use fixtures::fake_meter::*;
 
 /// A bench with the archives `a` and `b`.
 fn pair() -> Bench {

@@ -3,9 +3,9 @@
 //! docs/reference/schemas/documents.txt has each field of each document of an example, with its type. To write it again:
 //! UPDATE_SCHEMAS=1 cargo test -p tardy --all-features --test verbs documents
 
-use crate::copied::copy;
-use crate::fake_meter::Ended;
-use crate::repository::repository;
+use fixtures::fake_meter::Ended;
+use fixtures::repository::copy;
+use fixtures::repository::repository_path;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -56,7 +56,7 @@ fn add(path: &str, value: &Value, fields: &mut Fields) {
 fn printed() -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     for name in ["v1", "again"] {
-        copy(&repository("corpus/archives/v1"), &folder.path().join(name));
+        copy(&repository_path("corpus/archives/v1"), &folder.path().join(name));
     }
     let manifest = folder.path().join("again/manifest.json");
     // Verbs refuse to compare a run with itself.
@@ -79,13 +79,13 @@ fn printed() -> BTreeSet<String> {
 #[test]
 fn no_field_of_a_document_disappears_or_changes_its_type() {
     let fields = printed();
-    let path = repository("docs/reference/schemas/documents.txt");
+    let path = repository_path("docs/reference/schemas/documents.txt");
     if std::env::var_os("UPDATE_SCHEMAS").is_some() {
         fs::write(&path, fields.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
     }
     let documented: BTreeSet<String> = fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
     assert!(documented == fields, "documents.txt is stale: {:?}", documented.symmetric_difference(&fields));
-    for version in fs::read_dir(repository("docs/reference/schemas/released")).unwrap() {
+    for version in fs::read_dir(repository_path("docs/reference/schemas/released")).unwrap() {
         let path = version.unwrap().path().join("documents.txt");
         let released = fs::read_to_string(&path).unwrap();
         let gone: Vec<&str> = released.lines().filter(|line| !fields.contains(*line)).collect();

@@ -1,8 +1,9 @@
 //! A shell script as the emulator: it writes at once what a machine in virtual time would report at its end. This tests
 //! everything that the host does with such a machine without booting one.
 
-use crate::fake_meter::Bench;
 use crate::virtual_archives::bench_of_seeds;
+use fixtures::fake_meter::Bench;
+use fixtures::repository::repository_path;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -52,7 +53,7 @@ printf "$(printf '\\%o\\%o' $((at % 256)) $((at / 256)))" | dd of="$prefix.$at" 
 /// A bench with the targets `old` and `new` in virtual time, with two kernels; the second is later.
 pub fn laboratory() -> Bench {
     let bench = bench_of_seeds();
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/flight-records").join(RECORD);
+    let corpus = repository_path("corpus/flight-records").join(RECORD);
     let mut record = fs::read(corpus.join("record.bin")).unwrap();
     record[MARKER].fill(0);
     fs::write(bench.path("record"), record).unwrap();

@@ -1,8 +1,9 @@
 //! Servers and object stores behind TLS: reached with a certificate of a known authority, and not at all otherwise.
 
-use crate::authority::{certify, encrypting};
-use crate::copied::copy;
-use crate::s3::S3;
+use fixtures::authority::{certify, encrypting};
+use fixtures::repository::copy;
+use fixtures::repository::repository_path;
+use fixtures::s3::S3;
 use prerequisites::require;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -42,7 +43,7 @@ fn archives_are_pushed_to_an_https_server_that_is_known() {
     require!(Program("openssl"));
     let (authorities, lab) = (Authorities::new(), tempfile::tempdir().unwrap());
     let archive = lab.path().join("run");
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1"), &archive);
+    copy(&repository_path("corpus/archives/v1"), &archive);
     let serve = lab.path().join("lab");
     let mut server = tardy(authorities.known.path(), &["serve", serve.to_str().unwrap(), "--listen", "127.0.0.1:0"])
         .stderr(Stdio::piped())
@@ -71,7 +72,7 @@ fn archives_are_kept_in_an_object_store_behind_tls_that_is_known() {
     require!(Program("openssl"));
     let (authorities, lab, objects) = (Authorities::new(), tempfile::tempdir().unwrap(), S3::start());
     let runs = lab.path().join("runs");
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1"), &runs.join("one"));
+    copy(&repository_path("corpus/archives/v1"), &runs.join("one"));
     let plain = objects.endpoint();
     let proxy = encrypting(authorities.known.path(), plain.strip_prefix("http://").unwrap().parse().unwrap());
     let ingest = |trusted: &Path| {

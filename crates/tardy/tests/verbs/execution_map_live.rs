@@ -1,7 +1,7 @@
 //! Threads that a file describes run as described, and what they see of their CPU is what the kernel's trace shows.
 
-use crate::fake_meter::Ended;
-use crate::real_meter::real_meter;
+use fixtures::fake_meter::Ended;
+use fixtures::programs::real_meter;
 use prerequisites::Prerequisite::Tracefs;
 use prerequisites::met;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! `tardy experiment` against a fake meter that is later at a higher priority.
 
-use crate::fake_meter::*;
+use fixtures::fake_meter::*;
 use std::fs;
 
 /// A meter whose wake-ups are 800 ns late, and 1000 ns at priority 90.

@@ -1,8 +1,8 @@
 //! `tardy explain --bound` on an archive with one trace: the missing parts of a bound, and the bound of given delays.
 
 use crate::export::archived;
-use crate::fake_meter::measuring;
 use crate::virtual_archives::{bench, make};
+use fixtures::fake_meter::measuring;
 
 /// Length of the only interrupt in the trace of `blocking-task`, that of the local timer.
 const INTERRUPT_NS: i64 = 5_900;
@@ -66,8 +66,8 @@ fn in_virtual_time_it_says_so() {
     assert_eq!(bench.run(&["explain", "one", "--bound", "--json"]).json()["virtual_time"], true);
 }
 
-fn measuring_without_a_trace() -> crate::fake_meter::Bench {
-    let bench = crate::fake_meter::ending_well(measuring());
+fn measuring_without_a_trace() -> fixtures::fake_meter::Bench {
+    let bench = fixtures::fake_meter::ending_well(measuring());
     assert_eq!(bench.run(&["run", "--out", "here"]).code, Some(0));
     bench
 }

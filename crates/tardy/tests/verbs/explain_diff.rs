@@ -1,7 +1,7 @@
 //! `tardy explain --diff` on archives of a fake meter.
 
 use crate::export::archived;
-use crate::fake_meter::Bench;
+use fixtures::fake_meter::Bench;
 
 /// The archives `here` and `there` of one wake-up each, with its trace.
 fn pair() -> Bench {

@@ -1,16 +1,17 @@
 //! `tardy export`: its output has the contents of the archive, read back without the code that wrote it.
 
-use crate::fake_meter::*;
-use crate::perfetto_reader::{self, KernelEvent, Trace, fields, text, value};
 use archive::message::FileKind;
 use archive::spike::Spike;
+use fixtures::fake_meter::*;
+use fixtures::perfetto_reader::{self, KernelEvent, Trace, fields, text, value};
+use fixtures::repository::repository_path;
 use ftrace::trace_dat::{TraceFile, TraceItem};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn corpus(case: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/explain").join(case)
+    repository_path("corpus/explain").join(case)
 }
 
 fn spike_of(case: &str) -> Spike {

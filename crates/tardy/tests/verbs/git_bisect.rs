@@ -2,7 +2,7 @@
 //! makes the kernel later. The emulator is a script.
 
 use crate::emulator::{emulators, laboratory, tardy};
-use crate::fake_meter::{Bench, Ended};
+use fixtures::fake_meter::{Bench, Ended};
 use prerequisites::require;
 use std::fs;
 use std::process::Command;

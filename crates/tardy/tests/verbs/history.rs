@@ -1,9 +1,9 @@
 //! `tardy history` on series of archives of a fake meter.
 
-use crate::fake_meter::*;
 use archive::histogram::{Histogram, bucket_of};
 use archive::message::{Ending, Message, RunPhase};
 use archive::sample::Totals;
+use fixtures::fake_meter::*;
 
 /// A bench with one archive per latency below `nightly/`.
 fn nightly(latencies_ns: impl Iterator<Item = i64>) -> Bench {

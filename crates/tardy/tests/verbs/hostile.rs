@@ -5,9 +5,10 @@ mod audits;
 mod crowds;
 mod samples;
 
-use crate::copied::copy;
 use archive::frame::{Decoder, Encoder, Item};
 use archive::message::Message;
+use fixtures::repository::copy;
+use fixtures::repository::repository_path;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 use std::cell::Cell;
@@ -46,7 +47,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let place = Self { folder: tempfile::tempdir().unwrap(), outside: tempfile::tempdir().unwrap() };
-        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1");
+        let corpus = repository_path("corpus/archives/v1");
         copy(&corpus, &place.run());
         // Two traces are as hostile as five, and are read in half the time.
         for number in ["0012", "0013", "0014"] {

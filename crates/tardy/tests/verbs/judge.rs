@@ -1,12 +1,12 @@
 //! `tardy judge` on archives of a fake meter: verdicts, exit codes, refusals.
 
-use crate::fake_meter::*;
 use archive::environment::Environment;
 use archive::histogram::{Histogram, bucket_of};
 use archive::manifest::RunState;
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::sample::{Second, Totals};
 use archive::writer::RunWriter;
+use fixtures::fake_meter::*;
 
 const SECONDS: u32 = 4 * 3600;
 

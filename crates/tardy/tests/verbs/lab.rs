@@ -1,22 +1,21 @@
 //! `tardy store`, `tardy queue` and `tardy worker` with an index in a directory, and a fake meter.
 
-use crate::copied::copy;
-use crate::fake_meter::*;
+use fixtures::waiting::wait_until;
+use fixtures::fake_meter::*;
+use fixtures::repository::copy;
+use fixtures::repository::repository_path;
 use serde_json::Value;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
-const WAIT_MAX: Duration = Duration::from_secs(60);
 const PLAN: &str = "loads = [\"none\"]\n[measurement]\nduration = \"2s\"\n";
 
 /// A bench with the archive of the corpus outside its directory of archives.
 fn with_archive() -> Bench {
     let bench = Bench::new();
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1"), &bench.path("elsewhere"));
+    copy(&repository_path("corpus/archives/v1"), &bench.path("elsewhere"));
     bench
 }
 
@@ -124,14 +123,6 @@ fn a_worker_runs_what_is_queued_and_adds_its_runs() {
 
 fn started(bench: &Bench, words: &[&str]) -> Child {
     bench.tardy(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < WAIT_MAX, "waited too long: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// Kills the first worker while it measures: the second one runs the job to its end, and the index has the run once.

@@ -1,9 +1,9 @@
 //! A lab under load whose processes are killed at random: servers, workers, database and object store. Afterwards every acknowledged archive
 //! is there once, in the index and in the object store, and every job is done, without a lease.
 
-use crate::fake_meter::*;
-use crate::postgres::{self, Server};
-use crate::s3::S3;
+use fixtures::fake_meter::*;
+use fixtures::postgres::{self, Server};
+use fixtures::s3::S3;
 use prerequisites::require;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,15 +1,13 @@
 //! `tardy run --target` on a labgrid place, with a shell script as the client: the place is released in every case.
 
-use crate::fake_meter::*;
+use fixtures::waiting::wait_until;
 use archive::message::Ending;
+use fixtures::fake_meter::*;
 use roxmltree::Document;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Logs its requests, and has the place while the file `acquired` exists.
 const CLIENT: &str = r#"#!/bin/sh
@@ -106,15 +104,6 @@ fn on_board(bench: Bench) -> Bench {
 
 fn measures_well() -> Bench {
     ending_well(on_board(Bench::new()).says(&[hello(), progress()]).says(&[load("messaging")]))
-}
-
-#[track_caller]
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]

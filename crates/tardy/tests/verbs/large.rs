@@ -2,12 +2,12 @@
 //!
 //! The sizes are printed; docs/explanation/security.md lists them. `make torture` uses larger ones.
 
-use crate::fake_meter::{Bench, end, hello, load, phase, spike};
 use archive::counters::CounterSecond;
 use archive::histogram::{Histogram, bucket_of};
 use archive::message::{Ending, FileKind, Message, RunPhase, ThreadProgress};
 use archive::sample::{Sample, Second, Totals};
 use archive::spike::SpikeReason;
+use fixtures::fake_meter::{Bench, end, hello, load, phase, spike};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;

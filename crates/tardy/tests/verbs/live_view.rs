@@ -1,10 +1,9 @@
 //! The live view of a run on a pseudo-terminal, with a meter that replays saved frames.
 
-use crate::fake_meter::{Bench, hello, phase, progress, totals};
-use crate::pseudo_terminal::{Terminal, lines, resize};
 use archive::message::{Ending, Message, RunPhase};
+use fixtures::fake_meter::{Bench, hello, phase, progress, totals};
+use fixtures::pseudo_terminal::{Terminal, lines, resize};
 use std::process::Command;
-use std::thread;
 
 /// Rows of a terminal without its commands: the view fills them with spaces instead of breaking lines.
 fn rows(shown: &str, columns: usize) -> Vec<String> {
@@ -81,10 +80,11 @@ fn no_colour_means_a_view_without_colour() {
 
 #[test]
 fn a_resized_terminal_is_filled_and_not_overrun() {
-    let bench = bench("sleep 1");
+    let bench = bench("until [ -e \"$here/resized\" ]; do sleep 0.05; done");
     let terminal = Terminal::start(run(&bench, &[]), 180);
-    thread::sleep(std::time::Duration::from_millis(500));
+    terminal.wait_for(HISTOGRAM);
     resize(&terminal.keyboard, 50);
+    bench.keep("resized", "");
     let (_, shown) = terminal.end();
     let first = rows(&shown, 180);
     assert!(first.iter().any(|row| row.contains("░░  ")), "the wide terminal has the bar of the time: {first:#?}");
@@ -102,7 +102,7 @@ fn ctrl_c_removes_the_view_and_shows_the_result() {
         Message::End { ending: Ending::Stopped, monotonic_ns: 3 },
     ]);
     let terminal = Terminal::start(run(&bench, &[]), 80);
-    thread::sleep(std::time::Duration::from_millis(700));
+    terminal.wait_for(HISTOGRAM);
     rustix::process::kill_process(rustix::process::Pid::from_child(&terminal.program), rustix::process::Signal::INT)
         .unwrap();
     let (_, shown) = terminal.end();

@@ -4,14 +4,10 @@ mod audit;
 mod audit_intercepted_live;
 mod audit_live;
 mod audit_programs_live;
-#[cfg(feature = "lab")]
-#[path = "../../../lab/tls/tests/encrypted/authority.rs"]
-mod authority;
 mod bisect;
 mod check;
 mod check_live;
 mod compare;
-mod copied;
 mod documents;
 mod emulator;
 #[cfg(feature = "lab")]
@@ -21,7 +17,6 @@ mod experiment;
 mod explain_bound;
 mod explain_diff;
 mod export;
-mod fake_meter;
 mod functions;
 mod gallery;
 mod git_bisect;
@@ -38,28 +33,16 @@ mod live_view;
 mod methods_listed_live;
 mod methods_live;
 mod observe;
-mod perfetto_reader;
 mod plan;
-#[cfg(feature = "lab")]
-#[allow(dead_code)]
-#[path = "../../../lab/store/tests/lab/postgres.rs"]
-mod postgres;
-mod pseudo_terminal;
 #[cfg(feature = "lab")]
 mod publish;
 #[cfg(feature = "lab")]
 mod push;
-mod real_meter;
-mod repository;
 mod results;
 mod roles;
 mod roles_cut_live;
 mod roles_live;
 mod run;
-#[cfg(feature = "lab")]
-#[allow(dead_code)]
-#[path = "../../../lab/store/tests/lab/s3.rs"]
-mod s3;
 mod saved;
 mod stimulus_board;
 mod storage_live;

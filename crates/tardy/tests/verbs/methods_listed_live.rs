@@ -1,8 +1,8 @@
 //! What `tardy methods --json` says is what a run finds: in each situation, a method that is listed as one that can run
 //! measures, and one that lacks something is refused before the first sample with exactly what the list says.
 
-use crate::fake_meter::Ended;
-use crate::real_meter::real_meter;
+use fixtures::fake_meter::Ended;
+use fixtures::programs::real_meter;
 use prerequisites::Machine;
 use prerequisites::Prerequisite::Program;
 use prerequisites::met;

@@ -1,7 +1,7 @@
 //! Every method beside a program that takes its CPU with a higher priority: a late sample has a ledger and names the program.
 
-use crate::fake_meter::Ended;
-use crate::real_meter::real_meter;
+use fixtures::fake_meter::Ended;
+use fixtures::programs::real_meter;
 use prerequisites::Prerequisite::{Program, Tracefs};
 use prerequisites::met;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! `tardy observe` against a fake meter whose wake-ups are later when it traces.
 
-use crate::fake_meter::*;
 use archive::frame::Encoder;
 use archive::message::{Ending, Message, RunPhase};
 use archive::settings::{EffectiveSettings, SnapshotMode};
+use fixtures::fake_meter::*;
 use std::fs;
 
 fn effective(mode: SnapshotMode, tracer: Option<&str>) -> Message {

@@ -1,19 +1,20 @@
 //! `tardy plan`, and `tardy run PLAN` against a fake meter: steps, verdicts, and which steps are kept or repeated.
 
-use crate::fake_meter::*;
+use fixtures::waiting::{wait_for_file, wait_until};
 use archive::environment::Environment;
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::reader::Run;
 use archive::sample::{Second, Totals};
+use fixtures::fake_meter::*;
+use fixtures::repository::repository_path;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 const TWO_STEPS: &str = "loads = [\"none\", \"messaging\"]\n[measurement]\nduration = \"2s\"\n";
 
 fn plans() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans")
+    repository_path("plans")
 }
 
 fn flowing(text: &str) -> String {
@@ -301,7 +302,7 @@ fn an_interrupt_ends_the_round_and_resume_does_the_rest() {
     let command =
         bench.tardy(&["run", "x.toml", "--out", "here"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let tardy = command.unwrap();
-    wait_for(&bench.path("measuring"));
+    wait_for_file(&bench.path("measuring"));
     signal(&tardy, "INT");
     let ended = Ended::of(tardy.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
@@ -319,7 +320,7 @@ fn a_killed_round_goes_on() {
     let bench = with_plan(by_load(wait), TWO_STEPS);
     let mut tardy =
         bench.tardy(&["run", "x.toml", "--out", "here"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for(&bench.path("measuring"));
+    wait_for_file(&bench.path("measuring"));
     tardy.kill().unwrap();
     tardy.wait().unwrap();
     fs::write(bench.path("repaired"), "").unwrap();
@@ -358,7 +359,7 @@ fn a_signal_ends_the_rounds_in_one_and_between_two() {
         let bench = with_plan(meter, &TWO_STEPS.replace("\"none\", \"messaging\"", "\"messaging\", \"none\""));
         let mut tardy = rounds(&bench, "1h", "rounds");
         let said = || fs::read_to_string(bench.path("said")).unwrap();
-        wait_until(|| bench.path("measuring").exists() || said().contains(shown));
+        wait_until("a step measures", || bench.path("measuring").exists() || said().contains(shown));
         signal(&tardy, "TERM");
         assert_eq!(tardy.wait().unwrap().code(), Some(code), "{}", said());
         assert!(said().contains(shown), "{}", said());
@@ -377,10 +378,10 @@ fn a_full_disk_spoils_a_round_and_not_those_after_it() {
     fs::write(disk.join("others"), vec![0; 9 << 20]).unwrap_err();
     let mut tardy = rounds(&bench, "500ms", "disk/rounds");
     let text = |name: &str| fs::read_to_string(bench.path(name)).unwrap();
-    wait_until(|| text("complained").contains("round 2: failed to "));
+    wait_until("round 2 fails", || text("complained").contains("round 2: failed to "));
     let left = fs::read_dir(disk.join("rounds")).unwrap().count();
     fs::remove_file(disk.join("others")).unwrap();
-    wait_until(|| text("said").contains("x: measured 2 steps"));
+    wait_until("the plan is measured", || text("said").contains("x: measured 2 steps"));
     signal(&tardy, "TERM");
     let code = tardy.wait().unwrap().code();
     with_disk(&["umount"]).unwrap();
@@ -425,19 +426,4 @@ fn names_in_a_plan_cannot_drive_the_terminal() {
 
 fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
-}
-
-fn wait_for(path: &Path) {
-    wait_until(|| path.exists());
-}
-
-#[track_caller]
-fn wait_until(holds: impl Fn() -> bool) {
-    for _ in 0..6000 {
-        if holds() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("it did not happen in a minute");
 }

@@ -2,9 +2,9 @@
 
 mod planted;
 
-use crate::copied::copy;
-use crate::fake_meter::*;
-use crate::repository::repository;
+use fixtures::fake_meter::*;
+use fixtures::repository::copy;
+use fixtures::repository::repository_path;
 use prerequisites::require;
 use serde_json::Value;
 use std::fs;
@@ -15,7 +15,7 @@ use std::process::Command;
 /// A bench with the archive of the corpus and the key `key`.
 fn bench() -> Bench {
     let bench = Bench::new();
-    copy(&repository("corpus/archives/v1"), &bench.path("v1"));
+    copy(&repository_path("corpus/archives/v1"), &bench.path("v1"));
     published(&bench, &["v1", "--key", "key", "--new-key", "--out", "first.tar"]);
     bench
 }
@@ -120,7 +120,7 @@ fn the_same_key_gives_the_same_file_and_another_key_other_pseudonyms() {
 #[test]
 fn a_dry_run_says_what_would_change_and_writes_nothing() {
     let bench = Bench::new();
-    copy(&repository("corpus/archives/v1"), &bench.path("v1"));
+    copy(&repository_path("corpus/archives/v1"), &bench.path("v1"));
     let before = fs::read_dir(bench.path("")).unwrap().count();
     let shown = bench.tardy(&["publish", "v1", "--dry-run"]).env("HOME", bench.path("home")).output().unwrap();
     let text = String::from_utf8(shown.stdout).unwrap();
@@ -133,7 +133,7 @@ fn a_dry_run_says_what_would_change_and_writes_nothing() {
 #[test]
 fn the_first_publication_makes_a_key_for_its_user_alone_and_others_are_refused() {
     let bench = Bench::new();
-    copy(&repository("corpus/archives/v1"), &bench.path("v1"));
+    copy(&repository_path("corpus/archives/v1"), &bench.path("v1"));
     let publish = |words: &[&str]| {
         let home = bench.path("home");
         let mut tardy = bench.tardy(&[&["publish", "v1"], words].concat());

@@ -1,12 +1,12 @@
 //! `tardy store push` to servers that are busy, break off, or are none. `tests/serve.rs` pushes to `tardy serve`.
 
-use crate::fake_meter::*;
 use archive::packed::{PackedLimits, PackedReader};
+use fixtures::fake_meter::*;
+use fixtures::repository::repository_path;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
 use std::thread::JoinHandle;
 
 /// What a server does with one connection, after it has read the head of the request.
@@ -69,7 +69,7 @@ fn go_on(stream: &mut TcpStream) {
 /// A bench with two archives.
 fn with_archives() -> Bench {
     let bench = Bench::new();
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1");
+    let corpus = repository_path("corpus/archives/v1");
     for name in ["one", "two"] {
         let to = bench.path("lab").join(name);
         fs::create_dir_all(&to).unwrap();

@@ -1,7 +1,7 @@
 //! `tardy export` to the formats of test systems: outcomes, refusals, and no unescaped text from a target.
 
-use crate::fake_meter::*;
 use archive::spike::SpikeReason;
+use fixtures::fake_meter::*;
 use roxmltree::Document;
 use std::fs;
 

@@ -1,11 +1,11 @@
 //! `tardy run --stimulus NAME`: two fake meters on this machine, one that answers and one that gives the stimuli.
 
-use crate::fake_meter::*;
 use archive::loss::{Loss, LossKind};
 use archive::manifest::RunState;
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::reader::Run;
 use archive::roles::RunRole;
+use fixtures::fake_meter::*;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;

@@ -1,11 +1,12 @@
 //! Wires between two roles that are cut during a run or were never plugged, and a stimulus machine that is killed.
 
-use crate::fake_meter::{Ended, manifest_of};
-use crate::real_meter::real_meter;
 use crate::roles_live::Cable;
 use archive::loss::LossKind;
-use archive::reader::Run;
+use archive::reader::{Run, ThreadRun};
 use archive::summary::RunSummary;
+use fixtures::fake_meter::{Ended, manifest_of};
+use fixtures::programs::real_meter;
+use fixtures::waiting::wait_until;
 use prerequisites::Prerequisite::{Prepared, Program};
 use prerequisites::met;
 use std::fs;
@@ -44,13 +45,10 @@ impl Measurement {
 
     /// Returns when the stimulus machine has measured for a while.
     fn wait_for_samples(&self) {
-        for _ in 0..600 {
-            thread::sleep(Duration::from_millis(50));
-            if self.path("here/stimulus").exists() {
-                break;
-            }
-        }
-        thread::sleep(Duration::from_millis(1_500));
+        let has_second = |thread: &ThreadRun| thread.seconds.iter().any(|second| second.cycles > 0);
+        wait_until("the stimulus machine measures for a second", || {
+            Run::open(self.path("here/stimulus")).is_ok_and(|run| run.threads.values().any(has_second))
+        });
     }
 
     fn end(self) -> Measured {

@@ -1,9 +1,9 @@
 //! One plan starts both ends of a cable, which is a pair of virtual interfaces of this machine.
 
-use crate::fake_meter::Ended;
-use crate::real_meter::real_meter;
 use archive::reader::Run;
 use archive::summary::RunSummary;
+use fixtures::fake_meter::Ended;
+use fixtures::programs::real_meter;
 use prerequisites::Prerequisite::{Prepared, Program};
 use prerequisites::met;
 use std::fs;

@@ -1,13 +1,12 @@
 //! `tardy run` against a fake meter: every way a run can end, as seen by a user or a script.
 
-use crate::fake_meter::*;
+use fixtures::waiting::wait_for_file;
 use archive::message::{Ending, FileKind, Message, Problem, RunPhase, Severity};
 use archive::problem::Code;
 use archive::spike::SpikeReason;
+use fixtures::fake_meter::*;
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 #[test]
 fn a_normal_run_prints_a_summary_and_leaves_an_archive() {
@@ -214,7 +213,7 @@ fn an_interrupt_stops_the_run_and_keeps_it() {
         .does("touch \"$here/measuring\"; read -r line; [ \"$line\" = stop ] || exit 9")
         .says(&[totals(0), end(Ending::Stopped)]);
     let tardy = start(bench.tardy(&["run", "--out", "here"]));
-    wait_for(&bench.path("measuring"));
+    wait_for_file(&bench.path("measuring"));
     signal(&tardy, "INT");
     let ended = Ended::of(tardy.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -227,9 +226,9 @@ fn a_second_interrupt_kills_and_names_the_fix() {
     let bench = measuring()
         .does("trap '' INT; touch \"$here/measuring\"; read -r line; touch \"$here/asked\"; exec sleep 1000");
     let tardy = start(bench.tardy(&["run", "--out", "here"]));
-    wait_for(&bench.path("measuring"));
+    wait_for_file(&bench.path("measuring"));
     signal(&tardy, "INT");
-    wait_for(&bench.path("asked"));
+    wait_for_file(&bench.path("asked"));
     signal(&tardy, "INT");
     let ended = Ended::of(tardy.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(3), "no totals, so nothing was measured");
@@ -261,14 +260,4 @@ fn start(mut command: Command) -> Child {
 fn signal(child: &Child, name: &str) {
     let status = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
     assert!(status.success());
-}
-
-fn wait_for(path: &Path) {
-    for _ in 0..6000 {
-        if path.exists() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{} did not appear in a minute", path.display());
 }

@@ -1,8 +1,8 @@
 //! The verbs on saved archives: complete, cut at any byte, foreign and missing ones.
 
-use crate::fake_meter::*;
 use archive::message::{Ending, RunPhase};
 use archive::spike::SpikeReason;
+use fixtures::fake_meter::*;
 use std::fs;
 
 /// A bench with the archive `here` of a run with three spikes and one control sample.

@@ -1,7 +1,8 @@
 //! `tardy run --stimulus`: a board that speaks latmon gives the stimuli, a fake meter answers.
 
-use crate::fake_meter::*;
 use archive::message::{Ending, RunPhase};
+use fixtures::fake_meter::*;
+use fixtures::waiting::wait_until;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
@@ -142,7 +143,7 @@ fn a_request_to_stop_ends_the_board_before_the_target() {
     let duration = words.iter().position(|word| *word == "5s").unwrap();
     words[duration] = "10m";
     let mut child = bench.tardy(&words).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(2500));
+    wait_until("the board sends a record", || board.answers() >= 10);
     let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     child.wait().unwrap();
     assert!(board.seen().unwrap().ended);

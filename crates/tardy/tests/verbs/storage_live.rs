@@ -1,7 +1,7 @@
 //! `tardy run --method storage` on the disk of this machine: each request is accounted for, in the summary as in the export.
 
-use crate::fake_meter::Ended;
-use crate::real_meter::real_meter;
+use fixtures::fake_meter::Ended;
+use fixtures::programs::real_meter;
 use prerequisites::Prerequisite::{Kernel, Program, Root, Tracefs};
 use prerequisites::met;
 use serde_json::Value;

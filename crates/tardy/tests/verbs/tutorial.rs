@@ -1,9 +1,10 @@
 //! The tutorial, followed on this machine: each command in order, with the documented exit code and output.
 
-use crate::fake_meter::Ended;
-use crate::real_meter::real_meter;
+use fixtures::fake_meter::Ended;
+use fixtures::programs::real_meter;
+use fixtures::repository::repository_path;
 use prerequisites::{Machine, require};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A command of the tutorial, and the promise in the comment after its block.
@@ -43,7 +44,7 @@ fn steps(document: &str) -> Vec<Step> {
 fn tutorial_keeps_its_promises() {
     require!(Root, Tracefs);
     let Some(meter) = real_meter() else { return };
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tutorial/first-spike.md");
+    let path = repository_path("docs/tutorial/first-spike.md");
     let steps = steps(&std::fs::read_to_string(path).unwrap());
     assert!(steps.len() >= 5, "{steps:?}");
 

@@ -2,7 +2,7 @@
 //! and the archive is unchanged.
 
 use crate::emulator::{RECORDED, emulators, laboratory, program, tardy};
-use crate::fake_meter::{Bench, Ended};
+use fixtures::fake_meter::{Bench, Ended};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Verbs that measure in virtual time, with a script as the emulator: all output of each says "virtual time".
 
 use crate::emulator::{RECORDED, emulators, laboratory, program, tardy};
-use crate::fake_meter::{Bench, Ended};
 use crate::virtual_words::says_it;
+use fixtures::fake_meter::{Bench, Ended};
 use std::fs;
 
 fn run(bench: &Bench, words: &[&str]) -> Ended {

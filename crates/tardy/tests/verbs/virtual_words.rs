@@ -1,8 +1,8 @@
 //! All output with a figure of virtual time says "virtual time": every presenter, with an archive that has a late
 //! wake-up.
 
-use crate::fake_meter::Bench;
 use crate::virtual_archives::{bench, make, make_seeds};
+use fixtures::fake_meter::Bench;
 use interchange::exports::FORMATS;
 use std::fs;
 

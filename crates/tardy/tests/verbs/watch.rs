@@ -1,9 +1,9 @@
 //! `tardy watch` against a fake meter: its settings, its output, and the end of a command it started.
 
-use crate::fake_meter::*;
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::settings::Policy;
 use archive::watched::{PageFaults, WatchedKind, WatchedSeries};
+use fixtures::fake_meter::*;
 use std::fs;
 use std::time::{Duration, Instant};
 

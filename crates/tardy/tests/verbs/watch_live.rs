@@ -1,9 +1,9 @@
 //! `tardy watch` with the real meter on this machine and two misbehaving programs.
 
-use crate::fake_meter::Ended;
-use crate::real_meter::real_meter;
 use archive::message::RunPhase;
 use archive::reader::Run;
+use fixtures::fake_meter::Ended;
+use fixtures::programs::real_meter;
 use prerequisites::Prerequisite::{Program, Tracefs};
 use prerequisites::met;
 use std::path::{Path, PathBuf};

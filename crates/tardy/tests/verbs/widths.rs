@@ -1,11 +1,11 @@
 //! The output of every verb on terminals of 50, 80 and 180 columns: no line is wider, except a word that cannot be broken.
 
-use crate::fake_meter::*;
-use crate::pseudo_terminal::{Terminal, lines};
-use crate::repository::repository;
 use crate::watch::{UNTIL_THE_COMMAND_ENDS, of_series, series};
 use archive::message::{Ending, Message, RunPhase};
 use archive::watched::WatchedKind;
+use fixtures::fake_meter::*;
+use fixtures::pseudo_terminal::{Terminal, lines};
+use fixtures::repository::repository_path;
 
 const WIDTHS: [u16; 3] = [50, 80, 180];
 
@@ -24,11 +24,11 @@ fn desk() -> Bench {
         .says(&[phase(RunPhase::Restore, 1), end(Ending::Complete)]);
     let watched = bench.run(&["watch", "--pid", "1", "--duration", "2s", "--limit", "100us", "--out", "watched"]);
     assert_eq!(watched.code, Some(1), "{}", watched.stderr);
-    let results = repository("corpus/imports/cyclictest-2.10/histogram.json").display().to_string();
+    let results = repository_path("corpus/imports/cyclictest-2.10/histogram.json").display().to_string();
     assert_eq!(bench.run(&["import", &results, "--out", "imported"]).code, Some(0));
     for name in ["v1", "again"] {
         let copied = std::process::Command::new("cp")
-            .args(["-r".as_ref(), repository("corpus/archives/v1").as_os_str(), bench.path(name).as_os_str()])
+            .args(["-r".as_ref(), repository_path("corpus/archives/v1").as_os_str(), bench.path(name).as_os_str()])
             .status();
         assert!(copied.unwrap().success());
     }
@@ -90,8 +90,8 @@ fn every_help_fits_the_terminal() {
 #[test]
 fn no_verb_writes_lines_that_are_wider_than_the_terminal() {
     let desk = desk();
-    let results = repository("corpus/imports/cyclictest-2.10/histogram.json").display().to_string();
-    let facts = repository("corpus/readiness/ordinary.json").display().to_string();
+    let results = repository_path("corpus/imports/cyclictest-2.10/histogram.json").display().to_string();
+    let facts = repository_path("corpus/readiness/ordinary.json").display().to_string();
     let mut wide = Vec::new();
     for typed in COMMANDS.split('|').map(str::trim) {
         let place = |word| match word {

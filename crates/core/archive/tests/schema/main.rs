@@ -12,6 +12,7 @@ use archive::recorded::Recorded;
 use archive::settings::RunSettings;
 use archive::summary::RunSummary;
 use compatible::breaks;
+use fixtures::repository::repository_path;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -39,7 +40,7 @@ fn documents() -> [(&'static str, Value); 7] {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reference/schemas")
+    repository_path("docs/reference/schemas")
 }
 
 fn file(folder: &Path, name: &str) -> PathBuf {

@@ -5,9 +5,9 @@ use archive::culprit::Culprit;
 use archive::explanation::Confidence;
 use explain::culprits::{About, CATALOGUE, Entry, Proof};
 use explain::recording::{RecordedItem, Recording};
+use fixtures::repository::repository_path;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 use words::culprits::Advice;
 
 const INTRODUCTION: &str = "\
@@ -23,15 +23,11 @@ stands before the more general. [How a spike is explained](../explanation/explai
 record, or nothing yet. An unproven culprit is never more than a hint, and never makes a spike explained.
 ";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
-}
-
 /// Cases named after a culprit: those with a trace of a real machine, and synthetic ones.
 fn cases(culprit: &Culprit) -> (usize, usize) {
     let id = culprit.id();
     let (mut real, mut made_up) = (0, 0);
-    for entry in std::fs::read_dir(root().join("corpus/explain")).unwrap().flatten() {
+    for entry in std::fs::read_dir(repository_path("corpus/explain")).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name == id || name.strip_prefix(id).is_some_and(|rest| rest.starts_with("--")) {
             if entry.path().join("events.txt").exists() { made_up += 1 } else { real += 1 }
@@ -92,7 +88,7 @@ fn capitalised(text: &str) -> String {
 
 #[test]
 fn the_document_says_what_the_catalogue_says() {
-    let path = root().join("docs/reference/culprits.md");
+    let path = repository_path("docs/reference/culprits.md");
     let text = document();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, &text).unwrap();
@@ -142,7 +138,7 @@ fn every_culprit_says_everything_once() {
 
 #[test]
 fn every_culprit_is_proven_by_events_that_are_recorded() {
-    let meter = std::fs::read_to_string(root().join("crates/measure/meter/src/trace/events.rs")).unwrap();
+    let meter = std::fs::read_to_string(repository_path("crates/measure/meter/src/trace/events.rs")).unwrap();
     let functions_only = ["function", "mm_page_alloc", "rss_stat"];
     let known = |event: &str| functions_only.contains(&event) || meter.contains(&format!("\"{event}\""));
     for Entry { culprit, about, .. } in CATALOGUE {
@@ -159,7 +155,7 @@ fn every_culprit_is_proven_by_events_that_are_recorded() {
 fn the_corpus_has_the_events_that_prove_its_culprits() {
     let mut missing = Vec::new();
     let mut seen = 0;
-    for entry in std::fs::read_dir(root().join("corpus/explain")).unwrap().flatten() {
+    for entry in std::fs::read_dir(repository_path("corpus/explain")).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let of = |id: &str| name == id || name.strip_prefix(id).is_some_and(|rest| rest.starts_with("--"));
         let Some(Entry { about, .. }) = CATALOGUE.iter().find(|known| of(known.culprit.id())) else { continue };

@@ -8,6 +8,7 @@ use archive::method::{Method, MethodRequest, SampleWord};
 use explain::corpus_case::CorpusCase;
 use explain::culprits::{CATALOGUE, Entry, Proof};
 use explain::{Source, SpikeInput, confidence_word, evidence_window, explain_spike};
+use fixtures::repository::repository_path;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 const TRACE_BYTES_MAX: usize = 60_000;
 
 pub fn cases() -> Vec<PathBuf> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../corpus/explain");
+    let corpus = repository_path("corpus/explain");
     let entries = std::fs::read_dir(&corpus).unwrap_or_else(|error| panic!("{}: {error}", corpus.display()));
     let mut cases: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     cases.sort();
@@ -178,7 +179,7 @@ fn cases_named_after_a_culprit_name_it_first() {
 
 #[test]
 fn the_document_names_cases_that_exist() {
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/explanation/explaining.md");
+    let document = repository_path("docs/explanation/explaining.md");
     let document = std::fs::read_to_string(document).unwrap();
     let (_, table) = document.split_once("Which cases guard").unwrap();
     let (table, _) = table.split_once("\n\nEach culprit").unwrap();
@@ -226,7 +227,7 @@ fn ordinary(directory: &Path, sample: SampleWord) -> String {
 
 #[test]
 fn evidence_calls_ordinary_samples_what_the_method_measures() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../corpus/explain/memory-contention");
+    let directory = repository_path("corpus/explain/memory-contention");
     let of = |method: Method| ordinary(&directory, MethodRequest::from(method).sample());
     assert!(of(Method::Timer).contains("in ordinary wake-ups this takes"), "{}", of(Method::Timer));
     assert!(of(Method::Noise).contains("in ordinary gaps this takes"), "{}", of(Method::Noise));

@@ -1,6 +1,7 @@
 //! Another program recomputes the ledgers of the corpus from the text of `trace-cmd report`, and agrees to the ns.
 
 use crate::corpus::{cases, run};
+use fixtures::repository::repository_path;
 use prerequisites::Prerequisite::Program;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ const INFERRED: &[&str] = &[
 ];
 
 fn program() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../corpus/recompute/recompute.py")
+    repository_path("corpus/recompute/recompute.py")
 }
 
 /// The recorded cases with their ledgers, without synthetic traces and watched threads.

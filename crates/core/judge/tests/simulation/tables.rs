@@ -1,10 +1,9 @@
 //! Tables of the document about the reliability of the claims: the simulations write them, or check them against the
 //! document.
 
+use fixtures::repository::repository_path;
 use std::fs;
-use std::path::Path;
 
-const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/explanation/judging.md");
 /// If set, the tables are written.
 const UPDATE: &str = "UPDATE_TABLES";
 
@@ -27,7 +26,8 @@ impl Table {
 pub fn publish(name: &str, table: &Table) {
     let text = table.lines.join("\n");
     println!("{name}\n{text}");
-    let document = fs::read_to_string(DOCUMENT).expect("the document is there");
+    let path = repository_path("docs/explanation/judging.md");
+    let document = fs::read_to_string(&path).expect("the document is there");
     let (begin, end) = (format!("<!-- table {name} -->\n"), format!("\n<!-- end {name} -->"));
     // Some tables are not in the document.
     let Some(place) = document.find(&begin) else { return };
@@ -35,7 +35,7 @@ pub fn publish(name: &str, table: &Table) {
     let to = from + document[from..].find(&end).expect("the place of the table ends");
     if std::env::var_os(UPDATE).is_some() {
         let new = format!("{}{text}{}", &document[..from], &document[to..]);
-        fs::write(Path::new(DOCUMENT), new).expect("the document can be written");
+        fs::write(path, new).expect("the document can be written");
     } else {
         assert_eq!(&document[from..to], text, "the table is another; {UPDATE}=1 make simulate-judge writes it");
     }

@@ -1,8 +1,8 @@
 //! Runs each promise on SQLite, and all of them on a PostgreSQL server of this test.
 
 use crate::lab::Lab;
-use crate::postgres::{self, Server};
 use crate::{crash, formats, outbox};
+use fixtures::postgres::{self, Server};
 use prerequisites::require;
 use std::future::Future;
 

@@ -1,6 +1,6 @@
 //! An index with a change between two runs of a board whose name is hostile.
 
-use crate::postgres::Server;
+use fixtures::postgres::Server;
 use std::fs;
 use std::path::{Path, PathBuf};
 use store::{Address, Store};

@@ -1,11 +1,11 @@
 //! Encrypted receivers: believed with a certificate of a known authority only.
 
-use crate::authority::{certify, config};
 use crate::both::finish;
 use crate::lab::{Lab, MINUTE_NS, START};
 use crate::mail::{Encryption, MailServer};
 use crate::receiver::read;
 use alerts::deliver;
+use fixtures::authority::{certify, config};
 use prerequisites::require;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};

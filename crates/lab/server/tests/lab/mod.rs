@@ -1,10 +1,7 @@
 //! A lab in a directory of its own, and requests to it without a network.
 #![allow(dead_code)]
 
-pub mod growing;
 pub mod running;
-pub mod tried;
-pub mod year;
 
 use axum::Router;
 use axum::body::Body;
@@ -12,6 +9,7 @@ use axum::extract::Request;
 use axum::http::Method;
 use axum::http::request::Builder;
 use axum::response::Response;
+use fixtures::{tried, year};
 use http_body_util::BodyExt;
 use server::access::{Role, Tokens};
 use server::{Archives, Limits, PlanError, Site};

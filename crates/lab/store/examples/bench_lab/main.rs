@@ -2,12 +2,9 @@
 //! `bench_lab [DIRECTORY [RUNS_MAX]]`. The index of SQLite with 100 000 runs stays in the directory, for `bench/pages.mjs`.
 
 mod growth;
-// The tests use more of it.
-#[allow(dead_code)]
-#[path = "../../tests/lab/postgres.rs"]
-mod postgres;
 mod rows;
 
+use fixtures::postgres;
 use growth::Growth;
 use sqlx::AnyPool;
 use std::path::{Path, PathBuf};

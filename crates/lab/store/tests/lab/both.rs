@@ -1,8 +1,8 @@
 //! Runs each promise on SQLite, and all of them on a PostgreSQL server of this test.
 
-use crate::postgres::Server;
 use crate::promises::{self, Lab};
 use crate::{backup, changes, health, objects, open_data, queue, retention, schema, triggers, uploads};
+use fixtures::postgres::Server;
 use prerequisites::require;
 use std::future::Future;
 
@@ -24,7 +24,7 @@ macro_rules! promises {
         /// One server for all of them: starting it takes longer than any of them.
         #[test]
         fn postgres_keeps_the_same_promises() {
-            require!(Prepared("PostgreSQL's initdb (Debian: postgresql)", crate::postgres::programs().is_some()));
+            require!(Prepared("PostgreSQL's initdb (Debian: postgresql)", fixtures::postgres::programs().is_some()));
             let server = Server::start();
             $($(
                 eprintln!("postgres: {}", stringify!($promise));

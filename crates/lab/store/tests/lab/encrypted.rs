@@ -1,8 +1,8 @@
 //! PostgreSQL on another host: encrypted, and believed with a certificate of a known authority only.
 
-use crate::authority::certify;
 use crate::both::finish;
-use crate::postgres::{Server, programs};
+use fixtures::authority::certify;
+use fixtures::postgres::{Server, programs};
 use prerequisites::require;
 use sqlx::AnyPool;
 use store::{Address, Store};

@@ -1,10 +1,10 @@
 //! Processes and the database are killed at random while archives are added and jobs run. What was acknowledged is there once.
 
 use crate::both::finish;
-use crate::postgres::Server;
 use crate::promises::Lab;
 use crate::uploads::LIMITS;
 use archive::reader::Run;
+use fixtures::postgres::Server;
 use prerequisites::require;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Cursor};
@@ -192,7 +192,7 @@ async fn works(store: Store, name: String, jobs: usize) {
 #[test]
 fn a_database_killed_at_any_time_loses_no_archive_and_no_job() {
     const JOBS: usize = 30;
-    require!(Prepared("PostgreSQL's initdb (Debian: postgresql)", crate::postgres::programs().is_some()));
+    require!(Prepared("PostgreSQL's initdb (Debian: postgresql)", fixtures::postgres::programs().is_some()));
     let server = Arc::new(Server::start());
     let lab = Lab::on_postgres(&server);
     let rest = Arc::new(Mutex::new(lab.write_outside(runs())));

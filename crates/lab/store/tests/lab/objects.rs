@@ -1,8 +1,8 @@
 //! Archives in an object store, whatever database the store uses.
 
 use crate::promises::Lab;
-use crate::s3::{Fault, S3};
 use archive::reader::Run;
+use fixtures::s3::{Fault, S3};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -36,7 +36,7 @@ fn empty(lab: &Lab) {
 
 pub async fn an_acknowledged_archive_is_whole_in_the_object_store(mut lab: Lab) {
     let s3 = S3::start();
-    lab.keep_in(s3.address());
+    lab.keep_in(&s3);
     let store = lab.open().await;
     let (small, large) = (write(&lab, "small", 1, 10), write(&lab, "large", 2, TRACE_BYTES));
     let first = ingest(&store, &small).await.unwrap();
@@ -60,7 +60,7 @@ pub async fn an_acknowledged_archive_is_whole_in_the_object_store(mut lab: Lab) 
 
 pub async fn a_connection_that_breaks_leaves_nothing_half_visible(mut lab: Lab) {
     let s3 = S3::start();
-    lab.keep_in(s3.address());
+    lab.keep_in(&s3);
     let store = lab.open().await;
     let path = write(&lab, "run", 1, TRACE_BYTES);
     // Every attempt of the client fails, and then the lab has neither object nor row.
@@ -83,7 +83,7 @@ pub async fn a_connection_that_breaks_leaves_nothing_half_visible(mut lab: Lab) 
 
 pub async fn an_object_that_was_changed_is_refused_and_replaced(mut lab: Lab) {
     let s3 = S3::start();
-    lab.keep_in(s3.address());
+    lab.keep_in(&s3);
     let store = lab.open().await;
     let path = write(&lab, "run", 1, 1000);
     let added = ingest(&store, &path).await.unwrap();
@@ -108,7 +108,7 @@ pub async fn an_object_that_was_changed_is_refused_and_replaced(mut lab: Lab) {
 
 pub async fn removed_traces_and_pins_are_the_same_on_every_host(mut lab: Lab) {
     let s3 = S3::start();
-    lab.keep_in(s3.address());
+    lab.keep_in(&s3);
     let store = lab.open().await;
     let paths = [write(&lab, "first", 1, 1000), write(&lab, "later", 2, 1000), write(&lab, "latest", 3, 1000)];
     for path in &paths {
@@ -145,7 +145,7 @@ pub async fn removed_traces_and_pins_are_the_same_on_every_host(mut lab: Lab) {
 
 pub async fn a_pin_that_waits_for_the_object_store_keeps_traces_and_holds_nobody_up(mut lab: Lab) {
     let s3 = S3::start();
-    lab.keep_in(s3.address());
+    lab.keep_in(&s3);
     let store = lab.open().await;
     for (name, number) in [("first", 1), ("later", 2)] {
         ingest(&store, &write(&lab, name, number, 1000)).await.unwrap();
@@ -176,7 +176,7 @@ pub async fn a_pin_that_waits_for_the_object_store_keeps_traces_and_holds_nobody
 
 pub async fn many_pins_at_once_are_all_kept(mut lab: Lab) {
     let s3 = S3::start();
-    lab.keep_in(s3.address());
+    lab.keep_in(&s3);
     let store = lab.open().await;
     let added = ingest(&store, &write(&lab, "run", 1, 10)).await.unwrap();
     let pin = |number: usize| {
@@ -197,7 +197,7 @@ pub async fn archives_that_the_object_store_lost_are_found(mut lab: Lab) {
     let path = write(&lab, "run", 1, 10);
     let added = ingest(&plain, &path).await.unwrap();
     let s3 = S3::start();
-    lab.keep_in(s3.address());
+    lab.keep_in(&s3);
     let store = lab.open().await;
     let found = store.health(&[]).await.unwrap().findings;
     assert!(found.iter().any(|found| found.finding == "objects-missing"), "{found:?}");

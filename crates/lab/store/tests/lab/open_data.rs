@@ -2,6 +2,7 @@
 
 use crate::both::finish;
 use crate::promises::Lab;
+use fixtures::repository::repository_path;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use prerequisites::require;
@@ -93,7 +94,7 @@ pub async fn an_export_has_every_run_in_its_partition(lab: Lab) {
 
 /// Python with the package `duckdb`, which `make test` installs.
 fn python() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/duckdb/bin/python")
+    repository_path("target/duckdb/bin/python")
 }
 
 #[test]
@@ -102,10 +103,9 @@ fn five_questions_of_a_lab_are_answered_by_duckdb() {
     let lab = Lab::on_sqlite();
     let directory = lab.outside("export");
     finish(async { write(&lab).await.export(&directory).await.unwrap() });
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let document = here.join("../../docs/how-to/open-data.md");
+    let script = repository_path("crates/lab/store/tests/open_data/ask.py");
     let mut asked = Command::new(python());
-    asked.arg(here.join("tests/open_data/ask.py")).arg("duckdb").arg(document).arg(&directory);
+    asked.arg(script).arg("duckdb").arg(repository_path("docs/how-to/open-data.md")).arg(&directory);
     let output = asked.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let answers: Vec<Vec<Value>> = serde_json::from_slice(&output.stdout).unwrap();

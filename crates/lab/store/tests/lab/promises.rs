@@ -1,8 +1,9 @@
 //! What the store promises, whatever database it uses.
 
-use crate::postgres::Server;
 use archive::manifest::RunState;
 use archive::reader::Run;
+use fixtures::postgres::Server;
+use fixtures::s3::{PLACE, S3};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,8 +40,9 @@ impl Lab {
     }
 
     /// From the next time that it is opened, the archives are in an object store.
-    pub fn keep_in(&mut self, objects: store::ObjectsAddress) {
-        self.address.objects = Some(objects);
+    pub fn keep_in(&mut self, objects: &S3) {
+        let address = store::ObjectsAddress::parse(PLACE, |name| objects.variable(name));
+        self.address.objects = Some(address.unwrap());
     }
 
     /// Changes rows behind the store's back.
@@ -77,7 +79,7 @@ impl Lab {
             fs::rename(file, elsewhere.join("index.sqlite")).unwrap();
             return Address::directory(&elsewhere);
         }
-        let programs = crate::postgres::programs().unwrap();
+        let programs = fixtures::postgres::programs().unwrap();
         let run = |program: &str, arguments: &[&str]| {
             let done = std::process::Command::new(programs.join(program)).args(arguments).output().unwrap();
             assert!(done.status.success(), "{program}: {}", String::from_utf8_lossy(&done.stderr));

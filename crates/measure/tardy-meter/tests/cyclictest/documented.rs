@@ -1,5 +1,7 @@
 //! The table of intended differences in docs/reference/cyclictest.md.
 
+use fixtures::repository::repository_path;
+
 /// One row: which lines (or exit statuses) differ, for which options.
 #[derive(Debug, Clone)]
 pub struct Difference {
@@ -25,7 +27,7 @@ impl Difference {
 
 /// Parses the table.
 pub fn differences() -> Vec<Difference> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/reference/cyclictest.md");
+    let path = repository_path("docs/reference/cyclictest.md");
     let text = std::fs::read_to_string(path).expect("docs/reference/cyclictest.md");
     let rows = text.lines().skip_while(|line| !line.starts_with("| Name | Options |")).skip(2);
     rows.take_while(|line| line.starts_with('|'))

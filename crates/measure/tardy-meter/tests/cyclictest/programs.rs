@@ -1,12 +1,10 @@
 //! The two compared programs, each run in its own directory.
 
+use fixtures::waiting::wait_until;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
-/// Far longer than anything here takes; reached only if something hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Output of a program.
 #[derive(Debug)]
@@ -47,15 +45,6 @@ pub fn run_theirs(line: &str, directory: &Path) -> Ran {
     let ran = child.wait_with_output().unwrap().into();
     let _ = std::fs::remove_file(left_behind);
     ran
-}
-
-/// Polls until the condition is true; `what` names it in the failure message.
-pub fn wait_until(what: &str, mut yes: impl FnMut() -> bool) {
-    let give_up = Instant::now() + PATIENCE;
-    while !yes() {
-        assert!(Instant::now() < give_up, "{what}: not within {PATIENCE:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// How often each measuring thread of a running test has slept.

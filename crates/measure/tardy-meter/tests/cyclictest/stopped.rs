@@ -1,6 +1,7 @@
 //! Tests whose threads do not get to run, or get signals.
 
-use crate::programs::{Ran, ours, sleeps, wait_for_sleeps, wait_until};
+use crate::programs::{Ran, ours, sleeps, wait_for_sleeps};
+use fixtures::waiting::wait_until;
 use prerequisites::require;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

@@ -4,20 +4,16 @@ use super::account::lay_out;
 use crate::terminal::page::Page;
 use ::account::explain_case;
 use archive::method::SampleWord;
+use fixtures::repository::repository_path;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// Columns of an account in the document: what the pages of the book show without scrolling.
 const COLUMNS: usize = 84;
 /// If set, the accounts are written into the document.
 const UPDATE: &str = "UPDATE_GOLDEN";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn account(case: &str) -> String {
-    let directory = root().join("corpus/explain").join(case);
+    let directory = repository_path("corpus/explain").join(case);
     let text = fs::read_to_string(directory.join("spike.json")).unwrap_or_else(|error| panic!("{case}: {error}"));
     let trace = fs::read(directory.join("trace.dat")).unwrap();
     let (spike, explanation) = explain_case(&text, &trace).expect("it describes a case");
@@ -43,7 +39,7 @@ fn with_accounts(document: &str) -> (String, Vec<String>) {
 
 #[test]
 fn the_gallery_shows_what_explain_prints() {
-    let path = root().join("docs/explanation/gallery.md");
+    let path = repository_path("docs/explanation/gallery.md");
     let document = fs::read_to_string(&path).unwrap();
     let (text, cases) = with_accounts(&document);
     assert!(cases.len() >= 10, "{cases:?}");

@@ -1,7 +1,9 @@
 //! A lab on loopback: labgrid's coordinator and exporter, a place, a power switch, and the board behind them.
 
 use crate::bench::Bench;
-use crate::host::{Ended, ends, wait_until};
+use crate::host::ends;
+use fixtures::ended::Ended;
+use fixtures::waiting::wait_until;
 use prerequisites::Prerequisite::Prepared;
 use prerequisites::met;
 use std::fs::{self, File};

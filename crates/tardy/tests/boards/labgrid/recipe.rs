@@ -1,10 +1,10 @@
 //! The recipe for labgrid's pytest plugin in docs/how-to/test-systems.md, followed to the letter.
 
 use super::lab::Lab;
+use fixtures::repository::repository_path;
 use roxmltree::Document;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::Command;
 
 /// Options of the recipe, and those of a test that has to be short and to work on any machine.
@@ -16,7 +16,7 @@ const SHORTENED: [(&str, &str); 3] = [
 
 /// The blocks of the document below a heading that start with this fence, in order.
 fn blocks(heading: &str, fence: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/test-systems.md");
+    let path = repository_path("docs/how-to/test-systems.md");
     let document = fs::read_to_string(path).unwrap();
     let (_, chapter) = document.split_once(heading).unwrap();
     let chapter = chapter.split("\n### ").next().unwrap();

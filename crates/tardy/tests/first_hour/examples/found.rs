@@ -1,6 +1,7 @@
 //! Every example: of `--help` of each verb, of the README, and of the documents.
 
 use crate::desk::Desk;
+use fixtures::repository::repository_path;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,10 +37,6 @@ const VERBS: [&str; 28] = [
     "worker",
 ];
 
-pub fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
 /// The lines, each once, without prompts and remarks.
 pub fn examples(desk: &Desk) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = pages().iter().flat_map(|page| in_page(page)).collect();
@@ -54,9 +51,9 @@ pub fn examples(desk: &Desk) -> BTreeSet<String> {
 /// commands.
 fn pages() -> Vec<PathBuf> {
     let folders = ["docs/how-to", "docs/reference", "docs/explanation"];
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(root().join(folder)).unwrap().flatten());
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(repository_path(folder)).unwrap().flatten());
     let pages = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "md"));
-    pages.chain([root().join("README.md")]).collect()
+    pages.chain([repository_path("README.md")]).collect()
 }
 
 /// What a TOML file in a document describes, shown by a key that only files of its kind have.

@@ -1,6 +1,6 @@
 //! The list of rules and the checklist for kernels are generated from the rules themselves.
 
-use crate::root;
+use fixtures::repository::repository_path;
 use readiness::{checklist_text, rules};
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ changes. The severity is that of most of its findings; a finding can be milder o
 ";
 
 fn kept(path: &str, text: &str) {
-    let path = root().join(path);
+    let path = repository_path(path);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, text).unwrap();
     }

@@ -5,8 +5,8 @@ mod noise;
 mod planted;
 
 use archive::facts::Facts;
+use fixtures::repository::repository_path;
 use readiness::{Checklist, Profile, Readiness, Severity, Subject, check};
-use std::path::{Path, PathBuf};
 
 /// A virtual machine with Debian's real-time kernel, booted with the output of `tardy check --format cmdline`; CPU 1 of
 /// two is for real-time work.
@@ -14,12 +14,8 @@ const WELL_SET: &str = "well-set";
 /// A virtual machine in a data centre with a custom kernel, not tuned for anything.
 const ORDINARY: &str = "ordinary";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
-}
-
 fn facts(name: &str) -> Facts {
-    let path = root().join("corpus/readiness").join(name).with_extension("json");
+    let path = repository_path("corpus/readiness").join(name).with_extension("json");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap()
 }

@@ -1,7 +1,6 @@
 //! Connections to servers with certificates of known and unknown authorities.
 
-mod authority;
-
+use fixtures::authority;
 use prerequisites::require;
 use tls::Roots;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
