@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::{arbitrary, fuzz_target};
-use runner::plan::options::{Key, MEASUREMENT, TRACE};
-use tardy::fuzzing::{checked_plan, variant};
+use runner::plan::options::Place;
+use tardy::fuzzing::{checked_plan, keys, variant};
 use tardy_fuzz::within_budget;
 
 const WORDS: [&str; 32] = [
@@ -125,8 +125,10 @@ impl Value<'_> {
     }
 }
 
-fn key(keys: &[(&'static str, Key)], which: u8) -> &'static str {
-    keys[usize::from(which) % keys.len()].0
+fn key(place: Place, which: u8) -> &'static str {
+    let keys: Vec<&'static str> =
+        keys().known.iter().filter(|key| key.place == place).map(|key| key.name).collect();
+    keys[usize::from(which) % keys.len()]
 }
 
 /// The lines as a plan. Each section is written once, with its keys in the order in which they came.
@@ -138,8 +140,8 @@ fn plan(lines: &[Line]) -> String {
                 (0, format!("loads = [{}]\n", loads.iter().map(Value::toml).collect::<Vec<_>>().join(", ")))
             }
             Line::Repeat(value) => (0, format!("repetitions = {}\n", value.toml())),
-            Line::Measurement(which, value) => (1, format!("{} = {}\n", key(MEASUREMENT, *which), value.toml())),
-            Line::Trace(which, value) => (2, format!("{} = {}\n", key(TRACE, *which), value.toml())),
+            Line::Measurement(which, value) => (1, format!("{} = {}\n", key(Place::Measurement, *which), value.toml())),
+            Line::Trace(which, value) => (2, format!("{} = {}\n", key(Place::Trace, *which), value.toml())),
             Line::Set(name, value) => (3, format!("{} = {}\n", quoted(name), value.toml())),
             Line::Limit(limit, allow) => {
                 let allow = allow.as_ref().map_or_else(String::new, |allow| format!("allow = {}\n", allow.toml()));
@@ -149,7 +151,7 @@ fn plan(lines: &[Line]) -> String {
                 let text = format!(
                     "[[variants]]\nname = {}\n[variants.measurement]\n{} = {}\n",
                     quoted(name),
-                    key(MEASUREMENT, *which),
+                    key(Place::Measurement, *which),
                     value.toml()
                 );
                 (4, text)

@@ -4,6 +4,8 @@ use crate::measuring::variant::Variant;
 use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use archive::settings::RunSettings;
 
+pub use crate::measuring::arguments::planned::keys;
+
 /// The settings of each step of a plan, or each problem as a line and a text.
 ///
 /// # Errors

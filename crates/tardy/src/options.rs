@@ -1,4 +1,4 @@
-//! Values of options: quantities with units, and limits.
+//! Values of options: words, quantities with units, and limits.
 
 pub mod choice;
 pub mod limits;

@@ -1,7 +1,11 @@
-//! The options of `tardy run` and the meter settings that follow from them.
+//! The options of `tardy run` and the meter settings that follow from them. [`declared`] has the form of an option.
 
+pub mod declared;
+#[cfg(test)]
+mod documented;
 mod extent;
 mod load;
+mod measurement;
 mod output;
 pub mod planned;
 mod roles;
@@ -13,29 +17,21 @@ pub mod words;
 
 pub use extent::ExtentArguments;
 pub use load::LoadArguments;
-pub use output::{OutputArguments, Showing};
+pub use output::{OutputArguments, SampleArguments, Showing};
 pub use roles::RoleSettings;
-pub use trace::{TraceArguments, TraceDefaults};
+pub use trace::{TraceArguments, megabytes};
 
 use crate::exit::UsageError;
-use crate::options::quantity::{
-    QuantityError, cpu_ranges, cpus, interval_ns, real_time_priority, time_ns, whole_microseconds_ns,
-};
-use archive::method::storage::{Engine, Storage};
-use archive::method::{MethodOptions, MethodRequest};
-use archive::settings::{Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
-use clap::{Args, ValueEnum};
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use crate::options::quantity::{CpuList, cpu_ranges};
+use archive::settings::{RunSettings, SnapshotMode};
+use clap::Args;
+use declared::{Contradiction, no_key};
+use machines::local;
+use measurement::MeasurementArguments;
 use std::time::Duration;
-use stimulus::StimulusSource;
-use thiserror::Error;
 use tracer::TracerArguments;
 
-const DURATION_NS_DEFAULT: u64 = 60_000_000_000;
 const SEED_DEFAULT: u64 = 1;
-const WORST_KEPT_DEFAULT: u32 = 1000;
 
 /// What one run is asked to do, and where it goes.
 #[derive(Debug, Args)]
@@ -43,75 +39,19 @@ pub struct RunArguments {
     #[command(flatten)]
     extent: ExtentArguments,
     /// Target to measure on: `local`, or one added with `tardy target add`
-    #[arg(long, value_name = "NAME", default_value = "local", help_heading = "Measurement")]
+    #[arg(long, value_name = "NAME", default_value = local::NAME, help_heading = "Measurement")]
+    #[arg(add = no_key("`targets`, above the sections, has the machines").or_beside())]
     pub target: String,
-    /// What a sample measures: a method with its options, like semaphore:kind=sysv; `tardy methods` lists them
-    #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "timer", value_parser = MethodRequest::parse, help_heading = "Measurement")]
-    method: MethodRequest,
-    /// Have another target give the stimuli of --method and measure the round trips, like logger:port=/dev/ttyUSB0; or an
-    /// external board, latmon:ADDRESS
-    #[arg(long, value_name = "NAME[:KEY=VALUE,...]|latmon:ADDRESS", value_parser = StimulusSource::parse, help_heading = "Measurement")]
-    stimulus: Option<StimulusSource>,
-    /// Have fio on the target run the jobs of this job file: --method storage:engine=fio
-    #[arg(long, value_name = "FILE", help_heading = "Measurement")]
-    fio: Option<PathBuf>,
-    /// Stop after N cycles per thread
-    #[arg(short = 'l', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Measurement")]
-    cycles: Option<u64>,
-    /// Time between two wake-ups
-    #[arg(short = 'i', long, value_name = "TIME", default_value = "1ms", value_parser = interval_ns, allow_hyphen_values = true, help_heading = "Measurement")]
-    interval: u64,
-    /// Randomise every interval with this seed, from 0.5 to 1.5 times --interval [default: none; in virtual time 1]
-    #[arg(long, value_name = "N", help_heading = "Measurement")]
-    pub seed: Option<u64>,
-    /// In virtual time: run N seeds, starting with --seed, each into an archive below --out, and name the worst
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Measurement")]
-    pub seeds: Option<u32>,
-    /// Warm up for TIME before counting
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = time_ns, help_heading = "Measurement")]
-    settle: u64,
-    /// CPUs to measure, one thread each, like 0-1,3 [default: all allowed CPUs]
-    #[arg(short = 'a', long, value_name = "LIST", value_parser = parse_cpus, help_heading = "Measurement")]
-    cpus: Option<CpuList>,
-    /// Scheduling policy of the measuring threads
-    #[arg(long, value_enum, default_value = "fifo", help_heading = "Measurement")]
-    policy: PolicyName,
-    /// Real-time priority of the measuring threads (fifo and rr)
-    #[arg(short = 'p', long, value_name = "1-99", default_value_t = 80, value_parser = real_time_priority, help_heading = "Measurement")]
-    priority: u8,
-    /// Do not lock the meter's memory
-    #[arg(long, help_heading = "Measurement")]
-    no_lock_memory: bool,
-    /// As in cyclictest: lock memory, which is the default
-    #[arg(short = 'm', conflicts_with = "no_lock_memory", help_heading = "Measurement")]
-    mlockall: bool,
-    /// As in cyclictest: one thread per CPU, which is the default
-    #[arg(short = 'S', help_heading = "Measurement")]
-    smp: bool,
-    /// Stop soon after the first wake-up later than --limit, as cyclictest's -b does
-    #[arg(long, requires = "limit", help_heading = "Measurement")]
-    stop_at_limit: bool,
-    /// Hold this value in /dev/cpu_dma_latency, in whole microseconds; 0 forbids idle states
-    #[arg(long, value_name = "TIME", value_parser = whole_microseconds_ns, help_heading = "Measurement")]
-    cpu_dma_latency: Option<u64>,
-    /// Change a kernel setting for the run, like kernel.sched_rt_runtime_us=-1; restored afterwards
-    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting, help_heading = "Measurement")]
-    settings: Vec<SettingChange>,
-    /// Do not sample the kernel's counters (switches, interrupts, faults, pressure) once a second; never done in virtual time
-    #[arg(long, help_heading = "Measurement")]
-    no_counters: bool,
-    /// Measure even without the needed privileges, and mark the run as degraded
-    #[arg(long, help_heading = "Measurement")]
-    degrade: bool,
-
+    #[command(flatten)]
+    measurement: MeasurementArguments,
     #[command(flatten)]
     load: LoadArguments,
-
     #[command(flatten)]
     trace: TraceArguments,
     #[command(flatten)]
     tracers: TracerArguments,
-
+    #[command(flatten)]
+    samples: SampleArguments,
     #[command(flatten)]
     pub output: OutputArguments,
 }
@@ -119,22 +59,15 @@ pub struct RunArguments {
 /// CPUs that fit into the kernel's CPU set of one process here.
 const CPUS_OF_A_SET: usize = 1024;
 
-/// A list of CPUs as one value; clap would treat a bare vector as a repeated option.
-#[derive(Debug, Clone)]
-struct CpuList(Vec<u32>);
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum PolicyName {
-    Fifo,
-    Rr,
-    Other,
-    Deadline,
-}
-
 impl RunArguments {
     /// The latency that ends the run, if there is one.
     pub fn stops_at_ns(&self) -> Option<i64> {
-        self.extent.limit.filter(|_| self.stop_at_limit)
+        self.extent.limit.filter(|_| self.measurement.stop_at_limit)
+    }
+
+    /// How many seeds to run in virtual time, if that was asked.
+    pub fn seeds(&self) -> Option<u32> {
+        self.measurement.seeds
     }
 
     /// Checks that this machine has the requested CPUs.
@@ -142,7 +75,8 @@ impl RunArguments {
     /// # Errors
     /// If some are missing; lists the CPUs that exist.
     pub fn check_cpus_of_this_machine(&self) -> Result<(), UsageError> {
-        let (Some(CpuList(asked)), Ok(allowed)) = (&self.cpus, rustix::thread::sched_getaffinity(None)) else {
+        let (Some(CpuList(asked)), Ok(allowed)) = (&self.measurement.cpus, rustix::thread::sched_getaffinity(None))
+        else {
             return Ok(());
         };
         let is_allowed = |cpu: &u32| usize::try_from(*cpu).is_ok_and(|cpu| cpu < CPUS_OF_A_SET && allowed.is_set(cpu));
@@ -166,7 +100,10 @@ impl RunArguments {
     }
 
     /// The settings for the meter. A machine in virtual time keeps every sample and is traced only on request.
-    pub fn settings(&self, virtual_time: bool) -> Result<RunSettings, UsageError> {
+    ///
+    /// # Errors
+    /// If options contradict each other.
+    pub fn settings(&self, virtual_time: bool) -> Result<RunSettings, Contradiction> {
         let settings = self.undivided_settings(virtual_time)?;
         match self.divided(&settings, virtual_time)? {
             Some((target, _)) => Ok(target),
@@ -175,124 +112,33 @@ impl RunArguments {
     }
 
     /// The same where one machine has every role.
-    fn undivided_settings(&self, virtual_time: bool) -> Result<RunSettings, UsageError> {
-        let duration_ns = self.extent.duration.or(if self.cycles.is_some() { None } else { Some(DURATION_NS_DEFAULT) });
-        Ok(RunSettings {
-            interval_ns: self.interval,
-            duration_ns,
-            cycles: self.cycles,
-            settle_ns: self.settle,
-            cpus: self.cpus.clone().map(|CpuList(cpus)| cpus),
-            policy: match self.policy {
-                PolicyName::Fifo => Policy::Fifo,
-                PolicyName::Rr => Policy::Rr,
-                PolicyName::Other => Policy::Other,
-                PolicyName::Deadline => Policy::Deadline,
-            },
-            priority: self.priority,
-            lock_memory: !self.no_lock_memory,
-            cpu_dma_latency_us: self.cpu_dma_latency.map(|ns| (ns / 1000) as i32),
-            limit_ns: self.extent.limit,
-            worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
-            every_sample: self.output.every_sample || virtual_time,
-            trace: self.trace_settings(virtual_time)?,
-            loads: self.load.requests(),
-            settings: self.settings.clone(),
-            degrade: self.degrade,
-            sources: self.tracers.sources(),
-            dither_seed: self.seed.or(virtual_time.then_some(SEED_DEFAULT)),
-            watch: None,
-            audit: None,
-            counters: !virtual_time && !self.no_counters,
-            method: self.with_edges(thread_file::with_threads(&self.method_with_engine()?)?),
-            fio_jobs: self.fio.as_deref().map(fio_jobs).transpose()?,
-            stimulus: self.checked_stimulus(duration_ns)?,
-        })
-    }
-
-    /// A job file is for fio.
-    fn method_with_engine(&self) -> Result<MethodRequest, UsageError> {
-        if self.fio.is_none() {
-            return Ok(self.method.clone());
+    fn undivided_settings(&self, virtual_time: bool) -> Result<RunSettings, Contradiction> {
+        let mut settings = RunSettings::default();
+        self.extent.apply(&mut settings);
+        self.measurement.apply(&mut settings)?;
+        self.load.apply(&mut settings);
+        self.trace.apply(&mut settings.trace);
+        self.tracers.apply(&mut settings)?;
+        self.samples.apply(&mut settings);
+        self.check_stimulus(&mut settings)?;
+        if virtual_time {
+            settings.every_sample = true;
+            settings.dither_seed = settings.dither_seed.or(Some(SEED_DEFAULT));
+            // Reading the counters and every traced event would count as time of the kernel.
+            settings.counters = false;
+            if settings.trace.mode == SnapshotMode::Auto {
+                settings.trace.mode = SnapshotMode::Off;
+            }
         }
-        let storage = match &self.method.options {
-            MethodOptions::Storage(storage) if storage.engine != Some(Engine::Builtin) => storage.clone(),
-            _ if self.method.is_default() => Storage::default(),
-            _ => return Err(UsageError("--fio is for --method storage:engine=fio; leave one of them out".into())),
-        };
-        Ok(MethodOptions::Storage(Storage { engine: Some(Engine::Fio), ..storage }).into())
+        Ok(settings)
     }
-
-    fn trace_settings(&self, virtual_time: bool) -> Result<TraceSettings, UsageError> {
-        let defaults = TraceDefaults {
-            buffer_kb: self.tracers.buffer_kb(),
-            snapshots: 40,
-            budget_mb: 64,
-            // Every traced event would count as time of the kernel.
-            auto: if virtual_time { SnapshotMode::Off } else { SnapshotMode::Auto },
-        };
-        Ok(TraceSettings { tracer: self.tracers.tracer()?, ..self.trace.settings(defaults) })
-    }
-}
-
-/// Longest job file of fio.
-const JOBS_BYTES_MAX: u64 = 64 << 10;
-
-/// The text of a job file.
-fn fio_jobs(path: &Path) -> Result<String, UsageError> {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(JOBS_BYTES_MAX + 1).read_to_string(&mut text));
-    let refused = |why: String| Err(UsageError(format!("--fio {}: {why}", path.display())));
-    match read {
-        Err(error) => refused(format!("{error}; give the path of a job file of fio")),
-        Ok(bytes) if bytes as u64 > JOBS_BYTES_MAX => {
-            refused("it is longer than 64 KiB, and job files are short".into())
-        }
-        Ok(_) => Ok(text),
-    }
-}
-
-fn parse_cpus(text: &str) -> Result<CpuList, QuantityError> {
-    cpus(text).map(CpuList)
-}
-
-/// What is wrong with a kernel setting.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SettingError {
-    #[error("write it as PATH=VALUE, like kernel.sched_rt_runtime_us=-1")]
-    NoValue,
-    #[error("`{0}` is neither a file below /proc/sys or /sys nor a sysctl name")]
-    NoSetting(String),
-}
-
-/// `PATH=VALUE`, where PATH is a file below /proc/sys or /sys or a sysctl name.
-fn setting(text: &str) -> Result<SettingChange, SettingError> {
-    let (name, value) = text.split_once('=').ok_or(SettingError::NoValue)?;
-    setting_change(name, value)
-}
-
-/// A setting by its name, which is a file below /proc/sys or /sys or a sysctl name.
-fn setting_change(name: &str, value: &str) -> Result<SettingChange, SettingError> {
-    let name = name.trim();
-    let path = if name.starts_with('/') {
-        name.to_owned()
-    } else if name.contains('/') {
-        format!("/proc/sys/{name}")
-    } else {
-        format!("/proc/sys/{}", name.replace('.', "/"))
-    };
-    let below = path.starts_with("/proc/sys/") || path.starts_with("/sys/");
-    let straight = path.split('/').skip(1).all(|part| !part.is_empty() && part != "." && part != "..");
-    if !below || !straight {
-        return Err(SettingError::NoSetting(name.into()));
-    }
-    Ok(SettingChange { path, value: value.trim().to_owned() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use archive::settings::LoadRequest;
+    use archive::method::MethodRequest;
+    use archive::settings::{LoadRequest, Policy, SettingChange, TraceSettings};
     use clap::Parser;
 
     #[derive(Debug, Parser)]

@@ -15,7 +15,7 @@ use words::printable::printable;
 #[derive(Debug, Args)]
 pub struct AccessArguments {
     /// If the board is in use, wait until it is free, at most TIME
-    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "24h", value_parser = positive_time_ns, help_heading = "Board")]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "24h", value_parser = positive_time_ns, help_heading = "Board", hide_short_help = true)]
     wait: Option<u64>,
 }
 

@@ -1,5 +1,7 @@
 //! Quantities of the command line: times within bounds, lists of CPUs.
 
+use std::ops::{Bound, RangeBounds};
+use std::str::FromStr;
 use thiserror::Error;
 pub use words::time::{TimeError, time_ns};
 
@@ -22,10 +24,22 @@ pub enum QuantityError {
     Cpus(String),
     #[error("real-time priorities are 1 to 99")]
     Priority,
+    #[error("`{text}` is not a whole number {bounds}")]
+    Number { text: String, bounds: String },
     #[error("write it like 95 or 99.9")]
     Percentage,
     #[error("it is from 50 to 99.9999")]
     Confidence,
+}
+
+/// A time as [`time_ns`] reads it, in the longest unit up to a second that divides it.
+pub fn time(ns: u64) -> String {
+    let divides = |(_, unit_ns): &(&str, u64)| ns.is_multiple_of(*unit_ns);
+    match [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)].into_iter().find(divides) {
+        _ if ns == 0 => "0".into(),
+        Some((unit, unit_ns)) => format!("{}{unit}", ns / unit_ns),
+        None => format!("{ns}ns"),
+    }
 }
 
 /// A time that must not be zero, in ns.
@@ -69,6 +83,23 @@ pub fn real_time_priority(text: &str) -> Result<u8, QuantityError> {
     text.parse().ok().filter(|priority| (1..=99).contains(priority)).ok_or(QuantityError::Priority)
 }
 
+/// A parser of whole numbers within these bounds and those of the type.
+pub fn whole<T: TryFrom<u64>>(
+    bounds: impl RangeBounds<u64> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<T, QuantityError> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = text.parse().ok().filter(|number| bounds.contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| QuantityError::Number {
+            text: text.into(),
+            bounds: match (bounds.start_bound(), bounds.end_bound()) {
+                (Bound::Included(least), Bound::Included(most)) => format!("from {least} to {most}"),
+                (Bound::Included(least), _) => format!("of at least {least}"),
+                _ => "within the bounds of its option".into(),
+            },
+        })
+    }
+}
+
 /// CPUs in the kernel's format: `0-1,3`.
 pub fn cpu_ranges(cpus: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
@@ -91,32 +122,53 @@ pub fn latency_ns(text: &str) -> Result<i64, QuantityError> {
     Ok(time_ns(text)? as i64)
 }
 
-/// A list of CPUs in the kernel's format: `0-1,3`. Ascending, without duplicates.
-///
-/// # Errors
-/// What is wrong, and the expected form.
-pub fn cpus(text: &str) -> Result<Vec<u32>, QuantityError> {
-    let mut list = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |word: &str| word.trim().parse::<u32>().ok().filter(|cpu| *cpu < CPUS_MAX);
-        match (number(first), number(last)) {
-            (Some(first), Some(last))
-                if first <= last && list.len() + ((last - first) as usize) < CPUS_MAX as usize =>
-            {
-                list.extend(first..=last);
+/// CPUs in the kernel's format: `0-1,3`. Ascending, without duplicates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuList(pub Vec<u32>);
+
+impl FromStr for CpuList {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let mut list = Vec::new();
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let number = |word: &str| word.trim().parse::<u32>().ok().filter(|cpu| *cpu < CPUS_MAX);
+            match (number(first), number(last)) {
+                (Some(first), Some(last))
+                    if first <= last && list.len() + ((last - first) as usize) < CPUS_MAX as usize =>
+                {
+                    list.extend(first..=last);
+                }
+                _ => return Err(QuantityError::Cpus(part.into())),
             }
-            _ => return Err(QuantityError::Cpus(part.into())),
         }
+        list.sort_unstable();
+        list.dedup();
+        Ok(Self(list))
     }
-    list.sort_unstable();
-    list.dedup();
-    Ok(list)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_written_as_they_are_read() {
+        for text in ["0", "1ns", "1500us", "1ms", "500ms", "60s", "1001ns"] {
+            assert_eq!(time(time_ns(text).unwrap()), text);
+        }
+    }
+
+    #[test]
+    fn numbers_have_bounds() {
+        let why = |result: Result<u32, QuantityError>| result.unwrap_err().to_string();
+        assert_eq!(whole::<u32>(8..)("8"), Ok(8));
+        for text in ["7", "-1", "x", "4294967296", "1.5", ""] {
+            assert_eq!(why(whole::<u32>(8..)(text)), format!("`{text}` is not a whole number of at least 8"));
+        }
+        assert_eq!(why(whole::<u32>(1..=9)("10")), "`10` is not a whole number from 1 to 9");
+    }
 
     #[test]
     fn times_out_of_bounds_are_refused() {
@@ -127,6 +179,7 @@ mod tests {
 
     #[test]
     fn lists_of_cpus() {
+        let cpus = |text: &str| text.parse().map(|CpuList(cpus)| cpus);
         assert_eq!(cpus("0-1,3").unwrap(), [0, 1, 3]);
         assert_eq!(cpus("3,1,1-2").unwrap(), [1, 2, 3]);
         assert_eq!(["0-1,3", "7", "0-98"].map(|text| cpu_ranges(&cpus(text).unwrap())), ["0-1,3", "7", "0-98"]);

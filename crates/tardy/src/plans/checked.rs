@@ -1,11 +1,11 @@
 //! A valid plan: its options are options of `tardy run`, its limits are limits, its steps can be started.
 
 use crate::exit::UsageError;
-use crate::measuring::arguments::{RoleSettings, RunArguments};
+use crate::measuring::arguments::declared::Contradiction;
+use crate::measuring::arguments::{RoleSettings, RunArguments, planned};
 use crate::measuring::machine::usage;
 use crate::options::limits::confidence;
 use crate::options::quantity::{positive_time_ns, time_ns};
-use account::planned;
 use archive::planned::{PlannedLimit, PlannedStep};
 use archive::roles::RunRole;
 use archive::settings::RunSettings;
@@ -15,7 +15,7 @@ use judge::step::counted_ns;
 use machines::target_file::{MissingTarget, TargetFileError};
 use machines::{KnownTarget, local};
 use runner::plan::document::{Problem, Written};
-use runner::plan::options::{TextKey, over};
+use runner::plan::options::over;
 use runner::plan::step::Step;
 use runner::plan::{Plan, PlanLimit, Variant};
 use serde::{Deserialize, Serialize};
@@ -138,7 +138,7 @@ impl CheckedPlan {
     /// # Errors
     /// All problems of the plan, and of the files of its targets.
     pub fn read(name: &str, text: &str, overrides: &Overrides, host: PlanHost) -> Result<Self, Vec<Problem>> {
-        let (plan, found) = Plan::read(name, text);
+        let (plan, found) = Plan::read(name, text, planned::keys());
         let mut problems = Problems(found);
         let Some(mut plan) = plan else { return Err(problems.0) };
         if let Some(target) = &overrides.target {
@@ -214,7 +214,7 @@ impl Problems {
         for variant in variants {
             let options = over(&plan.options, variant.map_or(&[], |variant| &variant.options));
             for load in &plan.loads {
-                let (_, found) = RunArguments::planned(&options, load);
+                let found = RunArguments::planned(&options, load).err().unwrap_or_default();
                 found.into_iter().for_each(|Problem { line, text }| self.add(line, text));
             }
         }
@@ -278,7 +278,7 @@ impl Problems {
         targets: &mut Targets,
     ) -> Option<CheckedStep> {
         // Its problems were reported with those of the whole plan.
-        let (mut arguments, _) = RunArguments::planned(&step.options, &step.load);
+        let mut arguments = RunArguments::planned(&step.options, &step.load).ok()?;
         if let Some(duration) = &overrides.duration {
             match positive_time_ns(duration) {
                 Ok(ns) => arguments.replace_duration(ns),
@@ -292,17 +292,15 @@ impl Problems {
         let virtual_time = target.is_in_virtual_time();
         let mut settings = match arguments.settings(virtual_time) {
             Ok(settings) => settings,
-            Err(error) => {
-                let has_stimulus = step.options.iter().any(|option| option.sets(TextKey::Stimulus));
-                let key = if has_stimulus { TextKey::Stimulus } else { TextKey::Tracer };
-                self.add_to_step(&step, key, &error);
+            Err(contradiction) => {
+                self.add_to_step(&step, &contradiction);
                 return None;
             }
         };
         let role = match arguments.stimulus_machine(&step.target, virtual_time) {
             Ok(role) => role,
-            Err(error) => {
-                self.add_to_step(&step, TextKey::Stimulus, &error);
+            Err(contradiction) => {
+                self.add_to_step(&step, &contradiction);
                 return None;
             }
         };
@@ -354,7 +352,7 @@ impl Problems {
         let of_role = |limit: &&PlanLimit| is_of_role(limit, role);
         let limits: Vec<PlannedLimit> =
             step.limits.iter().filter(of_role).map(|limit| planned_limit(limit, default)).collect();
-        let read = planned::limits(&limits);
+        let read = account::planned::limits(&limits);
         match counted_ns(&read) {
             Ok(counted) => Some((limits, read, counted)),
             Err(why) => {
@@ -379,9 +377,10 @@ impl Problems {
     }
 
     /// A mistake that shows where the options of a step meet, at the line of one of them.
-    fn add_to_step(&mut self, step: &Step, key: TextKey, error: &UsageError) {
-        let line = step.options.iter().find(|option| option.sets(key)).map(|option| option.line);
-        self.add(line, format!("step {} ({}): {error}", step.number, step.title()));
+    fn add_to_step(&mut self, step: &Step, contradiction: &Contradiction) {
+        let at_fault = step.options.iter().find(|option| planned::sets(option, contradiction.option));
+        let line = at_fault.map(|option| option.line);
+        self.add(line, format!("step {} ({}): {contradiction}", step.number, step.title()));
     }
 }
 
@@ -460,7 +459,7 @@ mod tests {
     #[test]
     fn settings_that_contradict_are_refused() {
         let reported = checked("[trace]\nfunctions = [\"ext4_*\"]").unwrap_err();
-        assert_eq!(reported, ["2: functions: needs `tracer` in [trace], like tracer = \"function\""]);
+        assert_eq!(reported, ["2: functions: needs `tracer` in [trace]"]);
         let reported = checked("[trace]\ntracer = \"hwlat\"\nfunctions = [\"x\"]").unwrap_err();
         assert!(reported[0].starts_with("2: step 1 (local, no load): functions, threads"), "{reported:?}");
         let reported = checked("[[limits]]\nlimit = \"p99 < 1ms\"\n[[limits]]\nlimit = \"p99.9 < 2ms\"").unwrap_err();

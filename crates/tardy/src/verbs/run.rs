@@ -6,6 +6,7 @@ mod seeds;
 use crate::command_line::definition;
 use crate::exit::{Exit, UsageError};
 use crate::measuring::arguments::RunArguments;
+use crate::measuring::arguments::declared::InPlans;
 use crate::measuring::machine::AccessArguments;
 use crate::measuring::rounds::Measuring;
 use crate::measuring::signals::Signals;
@@ -13,8 +14,8 @@ use crate::options::quantity::positive_time_ns;
 use crate::plans::checked::Overrides;
 use crate::plans::load;
 use crate::plans::round::{Repetition, Round, new_directory, repeat};
-use clap::Args;
 use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, Args, Command};
 use machines::board::{AccessOptions, Purpose};
 use machines::meter_places::MeterPlaces;
 use std::path::PathBuf;
@@ -32,35 +33,36 @@ Ctrl-C ends a run early and keeps its results; a second Ctrl-C kills it.
 Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid; \
 with a plan also 4 not enough data, and 1 only if a step shows that a limit is broken.";
 
-/// Options that are allowed with a plan, by their ids; all others are keys of the plan.
-const BESIDE_A_PLAN: [&str; 11] =
-    ["plan", "resume", "every", "rounds", "duration", "target", "deploy", "wait", "out", "json", "quiet"];
-
 /// Measure how late a machine wakes real-time threads, and why
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, disable_help_flag = true)]
 pub struct RunVerb {
-    /// Run the steps of this plan, a TOML file, instead; only --duration, --target, --deploy, --wait, --out, --json and
-    /// --quiet apply to a plan
+    /// Run the steps of this plan, a TOML file, instead; most options are keys of the plan
     #[arg(value_name = "PLAN")]
     plan: Option<PathBuf>,
     #[command(flatten)]
     run: RunArguments,
     /// Continue a stopped plan in its directory: keep complete steps, repeat failed ones
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "duration", "target"], help_heading = "Plan")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "duration", "target"], help_heading = "Plan", hide_short_help = true)]
     resume: Option<PathBuf>,
     /// Start a round of the plan every TIME
-    #[arg(long, value_name = "TIME", value_parser = positive_time_ns, requires = "plan", help_heading = "Plan")]
+    #[arg(long, value_name = "TIME", value_parser = positive_time_ns, requires = "plan", help_heading = "Plan", hide_short_help = true)]
     every: Option<u64>,
     /// Stop after N rounds [default: never]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "every", help_heading = "Plan")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "every", help_heading = "Plan", hide_short_help = true)]
     rounds: Option<u32>,
     #[command(flatten)]
     access: AccessArguments,
     /// First install new software on the board, with the [deploy] command of its target file, which gets IMAGE; with a
     /// plan: on each of its boards, once per round
-    #[arg(long, value_name = "IMAGE", num_args = 0..=1, default_missing_value = "", conflicts_with = "resume", help_heading = "Board")]
+    #[arg(long, value_name = "IMAGE", num_args = 0..=1, default_missing_value = "", conflicts_with = "resume", help_heading = "Board", hide_short_help = true)]
     deploy: Option<String>,
+    /// Print help with the options that most people use
+    #[arg(short, long, action = ArgAction::HelpShort)]
+    help: Option<bool>,
+    /// Print help with every option
+    #[arg(long, action = ArgAction::HelpLong)]
+    help_all: Option<bool>,
 }
 
 impl RunVerb {
@@ -85,9 +87,9 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
 /// Runs a plan once or repeatedly, or continues it.
 fn run_plan(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     let typed = typed(&command);
-    if let Some(option) = typed.iter().find(|typed| !BESIDE_A_PLAN.contains(&typed.id.as_str())) {
-        let beside = "on the command line only --duration, --target, --deploy, --wait, --out, --every, --json and --quiet apply to a plan";
-        return Err(UsageError(format!("set {} in the plan file; {beside}", option.shown)).into());
+    if let Some(refused) = typed.iter().find_map(Typed::refused_beside_a_plan) {
+        let allowed = allowed_beside_a_plan();
+        return Err(UsageError(format!("{refused}; on the command line only {allowed} apply to a plan")).into());
     }
     let value = |id: &str| typed.iter().find(|typed| typed.id == id).and_then(|typed| typed.value.clone());
     let overrides = Overrides { duration: value("duration"), target: value("target") };
@@ -126,6 +128,29 @@ struct Typed {
     /// As typed.
     shown: String,
     value: Option<String>,
+    /// `None` of an option that is about plans itself.
+    in_plans: Option<InPlans>,
+}
+
+impl Typed {
+    /// Why it does not apply to a plan, if it does not.
+    fn refused_beside_a_plan(&self) -> Option<String> {
+        let shown = &self.shown;
+        Some(match self.in_plans.filter(|in_plans| !in_plans.beside)?.key {
+            Ok(place) => format!("set {shown} in the plan file: `{}` in [{}]", self.id, place.name()),
+            Err(instead) => format!("leave out {shown} with a plan: {instead}"),
+        })
+    }
+}
+
+/// The options that the command line may have beside a plan.
+fn allowed_beside_a_plan() -> String {
+    let definition = definition();
+    let options = definition.find_subcommand("run").into_iter().flat_map(Command::get_arguments);
+    let is_allowed = |option: &&Arg| option.get::<InPlans>().is_none_or(|in_plans| in_plans.beside);
+    let is_help = |option: &Arg| matches!(option.get_action(), ArgAction::HelpShort | ArgAction::HelpLong);
+    let allowed = options.filter(is_allowed).filter(|option| !is_help(option)).filter_map(Arg::get_long);
+    allowed.map(|long| format!("--{long}")).collect::<Vec<_>>().join(", ")
 }
 
 fn typed(command: &[String]) -> Vec<Typed> {
@@ -141,7 +166,7 @@ fn typed(command: &[String]) -> Vec<Typed> {
         let option = options.iter().find(|option| option.get_id().as_str() == id)?;
         let shown = option.get_long().map_or_else(|| id.to_owned(), |long| format!("--{long}"));
         let value = run.get_raw(id).and_then(|mut values| values.next()).map(|raw| raw.to_string_lossy().into_owned());
-        Some(Typed { id: id.into(), shown, value })
+        Some(Typed { id: id.into(), shown, value, in_plans: option.get::<InPlans>().copied() })
     })
     .collect()
 }
@@ -149,6 +174,44 @@ fn typed(command: &[String]) -> Vec<Typed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_short_help_has_fifteen_options_and_the_long_one_all() {
+        let definition = definition();
+        let run = definition.find_subcommand("run").unwrap();
+        let visible = |option: &&clap::Arg| !option.is_hide_short_help_set() && option.get_long().is_some();
+        let about_help = |option: &&clap::Arg| option.get_id().as_str().starts_with("help");
+        assert_eq!(run.get_arguments().filter(visible).filter(|option| !about_help(option)).count(), 15);
+        let help = |flag: &str| {
+            let refused = super::definition().try_get_matches_from(["tardy", "run", flag]).unwrap_err();
+            refused.render().to_string()
+        };
+        assert!(
+            help("--help").contains("--interval") && !help("--help").contains("--worst-kept"),
+            "{}",
+            help("--help")
+        );
+        for option in run.get_arguments().filter_map(|option| option.get_long()) {
+            assert!(help("--help-all").contains(&format!("--{option}")), "{option}");
+        }
+    }
+
+    #[test]
+    fn an_option_beside_a_plan_is_refused_with_what_the_plan_has() {
+        let refused = |words: &[&str]| {
+            let words: Vec<String> =
+                ["tardy", "run", "x.toml"].iter().chain(words).map(|word| (*word).into()).collect();
+            typed(&words).iter().find_map(Typed::refused_beside_a_plan)
+        };
+        let words = [
+            "-D", "1s", "--target", "vm", "--out", "x", "--quiet", "--every", "1h", "--rounds", "2", "--wait",
+            "--deploy",
+        ];
+        assert_eq!(refused(&words), None);
+        assert!(refused(&["-p", "9"]).unwrap().contains("`priority` in [measurement]"));
+        assert!(refused(&["--no-counters"]).unwrap().contains("`counters` in [measurement]"));
+        assert!(refused(&["-b", "1ms"]).unwrap().contains("[[limits]]"));
+    }
 
     #[test]
     fn only_what_was_typed_is_known() {

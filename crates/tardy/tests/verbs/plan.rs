@@ -398,7 +398,7 @@ fn keys_of_a_plan_are_refused_as_options() {
     fs::create_dir(bench.path("empty")).unwrap();
     for (words, expected) in [
         (&["run", "x.toml", "--priority", "90"][..], "set --priority in the plan file"),
-        (&["run", "x.toml", "-b", "1ms"], "set --limit in the plan file"),
+        (&["run", "x.toml", "-b", "1ms"], "leave out --limit with a plan: [[limits]]"),
         (&["run", "--resume", "empty"], "round.json"),
         (&["run", "--resume", "empty", "--every", "1h"], "PLAN"),
         (&["run", "--every", "1h"], "PLAN"),

@@ -1,8 +1,8 @@
 //! Plans: what to measure, on which targets, with which loads, how long, and what must hold, as a TOML file. A plan
 //! expands into [`step::Step`]s, each of which is one run.
 //!
-//! This crate knows the name and kind of each key; `tardy` parses its value like the option of `tardy run`, and the
-//! limits like `tardy judge`. `docs/how-to/plans.md` describes the file.
+//! The caller declares the keys that are options of `tardy run` and parses their values, and the limits like `tardy judge`.
+//! `docs/how-to/plans.md` describes the file.
 
 mod axes;
 pub mod document;
@@ -16,7 +16,7 @@ pub use axes::{KernelChoice, LoadChoice, Variant};
 pub use limits::PlanLimit;
 
 use document::{Problem, Problems, Section, Written, parse};
-use options::PlanOption;
+use options::{Keys, PlanOption};
 use std::path::Path;
 
 /// Most steps of a plan: a mistake in a matrix must not cause a measurement of years.
@@ -54,13 +54,13 @@ pub struct Plan {
 
 impl Plan {
     /// Parses a plan file: returns everything that could be parsed, `None` if it is not TOML, and all problems, sorted
-    /// by line.
-    pub fn read(name: &str, text: &str) -> (Option<Self>, Vec<Problem>) {
+    /// by line. `keys`: those that are options of a run.
+    pub fn read(name: &str, text: &str, keys: &Keys) -> (Option<Self>, Vec<Problem>) {
         let mut problems = Problems::of(text);
         let table = parse(text, &mut problems);
         let plan = table.as_ref().map(|table| {
             let document = Section::new("", table.get_ref(), table.span());
-            read(name, text, document, &mut problems)
+            read(name, text, document, keys, &mut problems)
         });
         (plan, problems.into_found())
     }
@@ -71,7 +71,7 @@ impl Plan {
     }
 }
 
-fn read(name: &str, text: &str, mut document: Section, problems: &mut Problems) -> Plan {
+fn read(name: &str, text: &str, mut document: Section, keys: &Keys, problems: &mut Problems) -> Plan {
     let about = document.scalar("about", problems).map(|written| written.text).unwrap_or_default();
     let repetitions = document.scalar("repetitions", problems);
     let repetitions = repetitions.map_or(1, |written| match written.text.parse() {
@@ -84,9 +84,8 @@ fn read(name: &str, text: &str, mut document: Section, problems: &mut Problems) 
     let targets = axes::targets(&mut document, problems);
     let kernels = axes::kernels(&mut document, problems);
     let loads = axes::loads(&mut document, problems);
-    let mut options = Vec::new();
-    axes::measured_options(&mut document, &mut options, problems);
-    let variants = axes::variants(&mut document, problems);
+    let options = options::read(&mut document, keys, problems);
+    let variants = axes::variants(&mut document, keys, problems);
     let mut plan = Plan {
         name: name.into(),
         text: text.into(),

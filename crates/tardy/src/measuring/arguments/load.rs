@@ -1,26 +1,27 @@
-//! The options of `tardy run` and `tardy watch` about the load.
+//! The options about the load, of every verb that measures.
 
-use archive::settings::LoadRequest;
-use clap::Args;
+use super::declared::{no_key, options};
+use archive::settings::{LoadRequest, RunSettings};
 
-#[derive(Debug, Args)]
-pub struct LoadArguments {
-    /// Run a load during the measurement: a built-in one with its number of workers, like dentry:4, or a program on the
-    /// target, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` lists them
-    #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = LoadRequest::parse, help_heading = "Load")]
-    pub(super) loads: Vec<LoadRequest>,
-    /// Run a shell command as a load during the measurement; whenever it ends with success, start it again
-    #[arg(long = "load-cmd", value_name = "COMMAND", help_heading = "Load")]
-    pub(super) load_commands: Vec<String>,
-    /// Run a shell command as a load once; it may end before the measurement does
-    #[arg(long = "load-once", value_name = "COMMAND", help_heading = "Load")]
-    load_once: Vec<String>,
+options! {
+    pub struct LoadArguments, "Load" {
+        /// Run a load during the measurement: a built-in one with its number of workers, like dentry:4, or a program on the
+        /// target, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` lists them
+        #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = LoadRequest::parse)]
+        pub(super) loads: Vec<LoadRequest> => Common, no_key("`loads`, above the sections, has the loads");
+        /// Run a shell command as a load during the measurement; whenever it ends with success, start it again
+        #[arg(long = "load-cmd", value_name = "COMMAND")]
+        pub(super) load_commands: Vec<String> => Common, no_key("`loads`, above the sections, has the loads, with a `command`");
+        /// Run a shell command as a load once; it may end before the measurement does
+        #[arg(long = "load-once", value_name = "COMMAND")]
+        load_once: Vec<String> => Rare, no_key("the loads of a plan last as long as the measurement");
+    }
 }
 
 impl LoadArguments {
-    pub fn requests(&self) -> Vec<LoadRequest> {
+    pub fn apply(&self, settings: &mut RunSettings) {
         let command = |once| move |line: &String| LoadRequest::Command { line: line.clone(), once };
         let commands = self.load_commands.iter().map(command(false)).chain(self.load_once.iter().map(command(true)));
-        self.loads.iter().cloned().chain(commands).collect()
+        settings.loads = self.loads.iter().cloned().chain(commands).collect();
     }
 }

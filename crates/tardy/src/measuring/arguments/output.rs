@@ -1,35 +1,50 @@
-//! The options of `tardy run` and `tardy watch` about what is kept and printed.
+//! The options of verbs that measure about what is kept and printed.
 
-use crate::options::quantity::positive_time_ns;
+use super::declared::{key, no_key, options};
+use crate::options::quantity::{positive_time_ns, whole};
 use crate::terminal::progress::View;
-use archive::settings::WORST_KEPT_MAX;
-use clap::{Args, value_parser};
+use archive::settings::{RunSettings, WORST_KEPT_MAX};
+use runner::plan::options::Place::Measurement;
 use std::path::PathBuf;
 use std::time::Duration;
 
-#[derive(Debug, Args)]
-pub struct OutputArguments {
-    /// Directory of the archive [default: runs/<time>-<host>]
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    pub out: Option<PathBuf>,
-    /// Keep every sample
-    #[arg(long, help_heading = "Output")]
-    pub every_sample: bool,
-    /// Worst samples to keep per CPU [default: 1000]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(..=i64::from(WORST_KEPT_MAX)), help_heading = "Output")]
-    pub worst_kept: Option<u32>,
-    /// Print the summary as one JSON document
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-    /// Print only the path of the archive
-    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
-    pub quiet: bool,
-    /// On a terminal, print a line a minute instead of the live view
-    #[arg(long, help_heading = "Output")]
-    pub no_live: bool,
-    /// Give up if the meter sends nothing for TIME
-    #[arg(long = "meter-timeout", value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
-    pub(super) silence: u64,
+options! {
+    pub struct OutputArguments, "Output" {
+        /// Directory of the archive [default: runs/<time>-<host>]
+        #[arg(short, long, value_name = "DIR")]
+        pub out: Option<PathBuf> => Common, no_key("--out names the directory of all steps").or_beside();
+        /// Print the summary as one JSON document
+        #[arg(long)]
+        pub json: bool => Common, no_key("the command line says how the result is printed").or_beside();
+        /// Print only the path of the archive
+        #[arg(short, long, conflicts_with = "json")]
+        pub quiet: bool => Common, no_key("the command line says how the result is printed").or_beside();
+        /// On a terminal, print a line a minute instead of the live view
+        #[arg(long)]
+        pub no_live: bool => Rare, no_key("the terminal decides whether a step has the live view");
+        /// Give up if the meter sends nothing for TIME
+        #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
+        meter_timeout: u64 => Rare, key(Measurement);
+    }
+}
+
+options! {
+    /// What is kept of the samples.
+    pub struct SampleArguments, "Output" {
+        /// Keep every sample
+        #[arg(long)]
+        every_sample: bool => Rare, key(Measurement);
+        /// Worst samples to keep per CPU
+        #[arg(long, value_name = "N", default_value_t = RunSettings::default().worst_kept, value_parser = whole::<u32>(0..=WORST_KEPT_MAX.into()))]
+        worst_kept: u32 => Rare, key(Measurement);
+    }
+}
+
+impl SampleArguments {
+    pub fn apply(&self, settings: &mut RunSettings) {
+        settings.every_sample = self.every_sample;
+        settings.worst_kept = self.worst_kept;
+    }
 }
 
 /// How a result is printed: as a page unless one of these is true.
@@ -54,6 +69,6 @@ impl OutputArguments {
     }
 
     pub fn silence(&self) -> Duration {
-        Duration::from_nanos(self.silence)
+        Duration::from_nanos(self.meter_timeout)
     }
 }

@@ -1,159 +1,148 @@
-//! The options of `tardy run` from the keys of a plan: each key sets one field, with the parser of its option.
+//! The options of `tardy run` from the keys of a plan: each is typed as the command line would, so that names, parsers, bounds
+//! and requirements are those of the one declaration.
 
-use super::stimulus::{StimulusSource, StimulusSourceError};
-use super::trace::TraceName;
-use super::tracer::SourceName;
-use super::words::defaults;
-use super::{CpuList, RunArguments, SettingError, setting_change};
-use crate::options::quantity::{
-    QuantityError, cpus, interval_ns, latency_ns, positive_time_ns, real_time_priority, time_ns, whole_microseconds_ns,
-};
-use archive::load::LoadWordsError;
-use archive::method::{MethodRequest, MethodWordsError};
+use super::RunArguments;
+use super::declared::InPlans;
+use super::measurement::setting_change;
+use super::words::{definition, reason};
 use archive::settings::LoadRequest;
-use clap::ValueEnum;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction};
 use runner::plan::LoadChoice;
 use runner::plan::document::{Problem, Written};
-use runner::plan::options::{Choice, FlagKey, ListKey, PlanOption, TextKey};
-use std::str::FromStr;
-use thiserror::Error;
+use runner::plan::options::{Choice, Key, Keys, Kind, Place, PlanOption};
+use std::sync::LazyLock;
 
-/// What is wrong with a value of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ValueError {
-    #[error(transparent)]
-    Quantity(#[from] QuantityError),
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-    #[error(transparent)]
-    Load(#[from] LoadWordsError),
-    #[error(transparent)]
-    Method(#[from] MethodWordsError),
-    #[error(transparent)]
-    Stimulus(#[from] StimulusSourceError),
-    #[error("`{value}` is not one of {}", .names.join(", "))]
-    Name { value: String, names: Vec<String> },
-    #[error("`{value}` is not a whole number of at least {least}")]
-    Number { value: String, least: u64 },
+/// The options, each with its declaration beside and inside of a plan.
+pub(super) fn declared() -> impl Iterator<Item = (&'static Arg, InPlans)> {
+    definition().get_arguments().filter_map(|option| Some((option, *option.get::<InPlans>()?)))
 }
 
-impl RunArguments {
-    /// The arguments that a plan with these options and this load requests, and every problem with them, each with its
-    /// line.
-    pub fn planned(options: &[PlanOption], load: &LoadChoice) -> (Self, Vec<Problem>) {
-        let mut arguments = defaults();
-        let mut problems = Vec::new();
-        let mut add = |name: &str, line: usize, outcome: Result<(), ValueError>| {
-            problems.extend(outcome.err().map(|why| Problem { line: Some(line), text: format!("{name}: {why}") }));
-        };
-        for PlanOption { name, choice, line } in options {
-            match choice {
-                Choice::Text(key, value) => add(name, *line, arguments.set_text(*key, value)),
-                Choice::Flag(key, value) => arguments.set_flag(*key, *value),
-                Choice::List(key, values) => {
-                    values.iter().for_each(|value| add(name, value.line, arguments.push(*key, &value.text)));
-                }
-                Choice::Setting(value) => {
-                    let change = setting_change(name, value).map_err(ValueError::from);
-                    add(name, *line, change.map(|change| arguments.settings.push(change)));
+/// The keys of a plan that are options of `tardy run`.
+pub fn keys() -> &'static Keys {
+    static KEYS: LazyLock<Keys> = LazyLock::new(|| {
+        let mut keys = Keys::default();
+        for (option, in_plans) in declared() {
+            match in_plans.key {
+                Ok(place) => keys.known.push(Key { place, name: option.get_id().as_str(), kind: kind(option) }),
+                Err(instead) => {
+                    keys.refused.extend(option.get_long().map(|long| (long.replace('-', "_"), instead)));
                 }
             }
         }
+        keys
+    });
+    &KEYS
+}
+
+fn kind(option: &Arg) -> Kind {
+    match option.get_action() {
+        ArgAction::SetTrue | ArgAction::SetFalse => Kind::Flag,
+        ArgAction::Append => Kind::List,
+        _ => Kind::Text,
+    }
+}
+
+/// The option with this key.
+fn option_of(place: Place, key: &str) -> Option<&'static Arg> {
+    declared().find(|(option, in_plans)| in_plans.key == Ok(place) && option.get_id() == key).map(|(option, _)| option)
+}
+
+/// The option that has this long name.
+pub fn sets(option: &PlanOption, long: &str) -> bool {
+    option_of(option.place, &option.name).and_then(Arg::get_long) == Some(long)
+}
+
+/// A word of the command line, with its line in the plan.
+struct Word {
+    text: String,
+    line: usize,
+}
+
+/// The words for the choice of a plan.
+fn words(option: &Arg, choice: &Choice, line: usize) -> Vec<Word> {
+    let long = option.get_long().unwrap_or_default();
+    let valued = |text: &str, line| Word { text: format!("--{long}={text}"), line };
+    match choice {
+        Choice::Text(text) => vec![valued(text, line)],
+        Choice::List(values) => values.iter().map(|written| valued(&written.text, written.line)).collect(),
+        // Some flags turn off what their field has.
+        Choice::Flag(value) if *value == matches!(option.get_action(), ArgAction::SetFalse) => Vec::new(),
+        Choice::Flag(_) => vec![Word { text: format!("--{long}"), line }],
+    }
+}
+
+fn parsed<'a>(words: impl IntoIterator<Item = &'a Word>) -> Result<RunArguments, clap::Error> {
+    RunArguments::of_words(words.into_iter().map(|word| word.text.as_str()))
+}
+
+/// Keys that are missing for an option, `tracer` in [trace], with those that the plan has left out.
+fn missing(error: &clap::Error, options: &[PlanOption]) -> Vec<String> {
+    let Some(ContextValue::Strings(needed)) = error.get(ContextKind::InvalidArg) else { return Vec::new() };
+    let needed = declared().filter(|(option, _)| needed.contains(&option.to_string()));
+    let absent = needed.filter(|(option, _)| !options.iter().any(|set| option.get_id() == set.name.as_str()));
+    let place =
+        |in_plans: InPlans| in_plans.key.map_or("the command line".into(), |place| format!("[{}]", place.name()));
+    absent.map(|(option, in_plans)| format!("`{}` in {}", option.get_id(), place(in_plans))).collect()
+}
+
+impl RunArguments {
+    /// The arguments that a plan with these options and this load requests.
+    ///
+    /// # Errors
+    /// Every problem with them, each with its line.
+    pub fn planned(options: &[PlanOption], load: &LoadChoice) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut add = |name: &str, line: usize, why: String| {
+            problems.push(Problem { line: Some(line), text: format!("{name}: {why}") });
+        };
+        let (mut typed, mut settings, mut loads) = (Vec::new(), Vec::new(), Vec::new());
+        for PlanOption { place, name, choice, line } in options {
+            match (option_of(*place, name), choice) {
+                (Some(option), choice) => {
+                    let mut needs = Vec::new();
+                    for word in words(option, choice, *line) {
+                        match parsed([&word]) {
+                            Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
+                                needs = missing(&error, options);
+                            }
+                            Err(error) => add(name, word.line, reason(&error)),
+                            Ok(_) => {}
+                        }
+                        typed.push(word);
+                    }
+                    if !needs.is_empty() {
+                        add(name, *line, format!("needs {}", needs.join(" and ")));
+                    }
+                }
+                (None, Choice::Text(value)) if *place == Place::Set => match setting_change(name, value) {
+                    Ok(change) => settings.push(change),
+                    Err(why) => add(name, *line, why.to_string()),
+                },
+                (None, _) => add(name, *line, "it is no option of `tardy run`".into()),
+            }
+        }
         for Written { text, line } in &load.builtin {
-            let request = LoadRequest::parse(text).map_err(ValueError::from);
-            add("loads", *line, request.map(|request| arguments.load.loads.push(request)));
+            match LoadRequest::parse(text) {
+                Ok(request) => loads.push(request),
+                Err(why) => add("loads", *line, why.to_string()),
+            }
         }
-        arguments.load.load_commands.extend(load.commands.iter().map(|command| command.text.clone()));
-        problems.extend(arguments.contradictions(options));
-        (arguments, problems)
-    }
-
-    fn set_text(&mut self, key: TextKey, value: &str) -> Result<(), ValueError> {
-        match key {
-            TextKey::Method => self.method = MethodRequest::parse(value)?,
-            TextKey::Stimulus => self.stimulus = Some(StimulusSource::parse(value)?),
-            TextKey::Duration => self.extent.duration = Some(positive_time_ns(value)?),
-            TextKey::Cycles => self.cycles = Some(number(value, 1)?),
-            TextKey::Interval => self.interval = interval_ns(value)?,
-            TextKey::Seed => self.seed = Some(number(value, 0)?),
-            TextKey::Settle => self.settle = time_ns(value).map_err(QuantityError::from)?,
-            TextKey::Cpus => self.cpus = Some(CpuList(cpus(value)?)),
-            TextKey::Policy => self.policy = named(value)?,
-            TextKey::Priority => self.priority = real_time_priority(value)?,
-            TextKey::CpuDmaLatency => self.cpu_dma_latency = Some(whole_microseconds_ns(value)?),
-            TextKey::WorstKept => self.output.worst_kept = Some(number(value, 0)?),
-            TextKey::MeterTimeout => self.output.silence = positive_time_ns(value).map_err(QuantityError::from)?,
-            TextKey::TraceMode => self.trace.trace = named::<TraceName>(value)?,
-            TextKey::TraceThreshold => self.trace.trace_threshold = latency_ns(value)?,
-            TextKey::BufferKb => self.trace.buffer_kb = Some(number(value, 8)?),
-            TextKey::Snapshots => self.trace.snapshots = Some(number(value, 0)?),
-            TextKey::BudgetMb => self.trace.budget_mb = Some(number(value, 1)?),
-            TextKey::Controls => self.trace.controls = number(value, 0)?,
-            TextKey::Tracer => self.tracers.tracer = Some(value.into()),
-            TextKey::TracerThreshold => self.tracers.tracer_threshold = Some(whole_microseconds_ns(value)?),
+        if !problems.is_empty() {
+            return Err(problems);
         }
-        Ok(())
+        let mut arguments = parsed(&typed).map_err(|error| vec![Problem { line: None, text: reason(&error) }])?;
+        arguments.measurement.settings = settings;
+        arguments.load.loads = loads;
+        arguments.load.load_commands = load.commands.iter().map(|command| command.text.clone()).collect();
+        Ok(arguments)
     }
-
-    fn set_flag(&mut self, key: FlagKey, value: bool) {
-        match key {
-            FlagKey::LockMemory => self.no_lock_memory = !value,
-            FlagKey::Counters => self.no_counters = !value,
-            FlagKey::Degrade => self.degrade = value,
-            FlagKey::EverySample => self.output.every_sample = value,
-            FlagKey::BesideOthers => self.trace.beside_others = value,
-            FlagKey::Stack => self.tracers.stack = value,
-        }
-    }
-
-    fn push(&mut self, key: ListKey, value: &str) -> Result<(), ValueError> {
-        match key {
-            ListKey::Functions => self.tracers.functions.extend(value.split(',').map(str::to_owned)),
-            ListKey::FunctionsNot => self.tracers.functions_not.extend(value.split(',').map(str::to_owned)),
-            ListKey::Sources => self.tracers.sources.push(named::<SourceName>(value)?),
-        }
-        Ok(())
-    }
-
-    /// Keys that lack a key they require; on a command line clap checks this.
-    fn contradictions(&self, options: &[PlanOption]) -> Vec<Problem> {
-        if self.tracers.tracer.is_some() {
-            return Vec::new();
-        }
-        let of_a_tracer = |option: &&PlanOption| {
-            matches!(
-                option.choice,
-                Choice::List(ListKey::Functions | ListKey::FunctionsNot, _) | Choice::Text(TextKey::TracerThreshold, _)
-            )
-        };
-        let problem = |option: &PlanOption| Problem {
-            line: Some(option.line),
-            text: format!("{}: needs `tracer` in [trace], like tracer = \"function\"", option.name),
-        };
-        options.iter().filter(of_a_tracer).map(problem).collect()
-    }
-}
-
-fn named<T: ValueEnum>(value: &str) -> Result<T, ValueError> {
-    T::from_str(value, false).map_err(|_| ValueError::Name {
-        value: value.into(),
-        names: T::value_variants()
-            .iter()
-            .filter_map(|name| Some(name.to_possible_value()?.get_name().into()))
-            .collect(),
-    })
-}
-
-fn number<T: FromStr + PartialOrd + TryFrom<u64>>(value: &str, least: u64) -> Result<T, ValueError> {
-    let enough = |number: &T| T::try_from(least).is_ok_and(|least| *number >= least);
-    value.parse().ok().filter(enough).ok_or_else(|| ValueError::Number { value: value.into(), least })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use runner::plan::Plan;
-    use runner::plan::options::{MEASUREMENT, TRACE};
 
     /// Each key of a plan with a value, and the equivalent words of the command line.
     const SAME: [(&str, &str, &str, &str); 30] = [
@@ -189,86 +178,94 @@ mod tests {
         ("trace", "sources", "[\"hwlat\", \"osnoise\"]", "--source hwlat --source osnoise"),
     ];
 
-    fn planned(text: &str) -> (RunArguments, Vec<Problem>) {
-        let (plan, found) = Plan::read("x", text);
+    fn planned(text: &str) -> Result<RunArguments, Vec<Problem>> {
+        let (plan, found) = Plan::read("x", text, keys());
         assert_eq!(found, [], "{text}");
         let step = plan.unwrap().steps().remove(0);
         RunArguments::planned(&step.options, &step.load)
     }
 
+    fn problems(text: &str) -> Vec<String> {
+        planned(text).unwrap_err().into_iter().map(|problem| problem.text).collect()
+    }
+
     #[test]
     fn a_key_asks_for_what_its_option_of_run_asks_for() {
-        let usual = format!("{:?}", defaults());
+        let usual = format!("{:?}", parsed([]).unwrap());
         for (section, key, value, words) in SAME {
             let needs_tracer = key.starts_with("functions") || key == "tracer_threshold";
             let (with, beside) =
                 if needs_tracer { ("tracer = \"function\"\n", "--tracer function ") } else { ("", "") };
-            let (found, problems) = planned(&format!("[{section}]\n{with}{key} = {value}\n"));
-            assert_eq!(problems, [], "{key}");
+            let found = planned(&format!("[{section}]\n{with}{key} = {value}\n")).unwrap();
             let words = format!("{beside}{words}");
             let typed = RunArguments::of_words(words.split_whitespace()).unwrap();
             assert_eq!(format!("{found:?}"), format!("{typed:?}"), "{key}");
             assert_ne!(format!("{found:?}"), usual, "{key} = {value} changes nothing");
         }
-        let (found, problems) = planned(
+        let found = planned(
             "loads = [{ run = \"cpu:2 + messaging\", command = \"make -j4\" }]\n[set]\n\"kernel.sched_rt_runtime_us\" = -1\n",
         );
         let words = ["--load=cpu:2", "--load=messaging", "--load-cmd=make -j4", "--set=kernel.sched_rt_runtime_us=-1"];
-        assert_eq!((format!("{found:?}"), problems), (format!("{:?}", RunArguments::of_words(words).unwrap()), vec![]));
+        assert_eq!(format!("{:?}", found.unwrap()), format!("{:?}", RunArguments::of_words(words).unwrap()));
     }
 
     #[test]
-    fn every_option_of_run_has_a_key_or_a_reason_to_have_none() {
-        use clap::Args;
-        // A plan sets these in another way, or they apply only to virtual time, to a single process or to a command, or take
-        // a file.
-        let without = [
-            "fio",
-            "load",
-            "load-cmd",
-            "load-once",
-            "stop-at-limit",
-            "set",
-            "limit",
-            "target",
-            "seeds",
-            "trace-pid",
-            "trace-children",
-            "out",
-            "json",
-            "quiet",
-            "no-live",
-        ];
-        let keys: Vec<(&str, &str)> = MEASUREMENT
-            .iter()
-            .map(|(name, _)| ("measurement", *name))
-            .chain(TRACE.iter().map(|(name, _)| ("trace", *name)))
-            .collect();
+    fn the_keys_of_released_plans_remain() {
         let tried: Vec<(&str, &str)> = SAME.iter().map(|(section, key, ..)| (*section, *key)).collect();
-        assert_eq!(keys, tried, "every key is compared with its option");
-        let command = RunArguments::augment_args(clap::Command::new("run"));
-        for option in command.get_arguments().filter_map(|option| option.get_long()) {
-            let word = format!("--{option}");
-            let has_key = SAME.iter().any(|(.., words)| words.split_whitespace().any(|known| known == word));
-            assert!(has_key || without.contains(&option), "{word} of `tardy run` has no key in a plan");
+        let known = |(section, key): &(&str, &str)| {
+            keys().known.iter().any(|known| (known.place.name(), known.name) == (*section, *key))
+        };
+        assert!(tried.iter().all(known), "{:?}", keys().known);
+    }
+
+    #[test]
+    fn every_option_of_run_is_declared_for_plans_as_well() {
+        for option in definition().get_arguments() {
+            assert!(option.get::<InPlans>().is_some(), "{option}");
         }
+    }
+
+    #[test]
+    fn a_flag_as_it_is_anyway_changes_nothing() {
+        let found = planned("[measurement]\nlock_memory = true\ncounters = true\ndegrade = false\n").unwrap();
+        assert_eq!(format!("{found:?}"), format!("{:?}", parsed([]).unwrap()));
     }
 
     #[test]
     fn numbers_have_the_bounds_of_their_options() {
-        let problem = |text: &str| planned(text).1.into_iter().map(|problem| problem.text).collect::<Vec<_>>();
-        for (section, key, refused, least) in [
-            ("measurement", "cycles", "0", 1),
-            ("trace", "buffer_kb", "7", 8),
-            ("trace", "budget_mb", "0", 1),
-            ("trace", "controls", "-1", 0),
+        for (section, key, refused, bounds) in [
+            ("measurement", "cycles", "0", "of at least 1"),
+            ("measurement", "worst_kept", "100001", "from 0 to 100000"),
+            ("trace", "buffer_kb", "7", "of at least 8"),
+            ("trace", "budget_mb", "0", "of at least 1"),
+            ("trace", "controls", "-1", "of at least 0"),
         ] {
             let text = format!("[{section}]\n{key} = {refused}\n");
-            assert_eq!(problem(&text), [format!("{key}: `{refused}` is not a whole number of at least {least}")]);
+            assert_eq!(problems(&text), [format!("{key}: `{refused}` is not a whole number {bounds}")]);
         }
         assert_eq!(
-            problem("[trace]\nsources = [\"hwlat\",\n\"smi\"]"),
+            problems("[trace]\nsources = [\"hwlat\",\n\"smi\"]"),
             ["sources: `smi` is not one of timerlat, osnoise, hwlat"]
         );
+    }
+
+    #[test]
+    fn a_key_names_the_key_that_it_needs() {
+        let found = planned("[trace]\nbuffer_kb = 1\nfunctions = [\"a\",\n\"b\"]\n").unwrap_err();
+        let found: Vec<(Option<usize>, &str)> =
+            found.iter().map(|problem| (problem.line, problem.text.as_str())).collect();
+        let expected = [
+            (Some(2), "buffer_kb: `1` is not a whole number of at least 8"),
+            (Some(3), "functions: needs `tracer` in [trace]"),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn function_graph_has_twice_the_buffer() {
+        let buffer_kb = |text: &str| planned(text).unwrap().settings(false).unwrap().trace.buffer_kb_per_cpu;
+        let graph = "[trace]\ntracer = \"function_graph\"\n";
+        assert_eq!(buffer_kb(graph), 2 * buffer_kb("[trace]\ntracer = \"function\"\n"));
+        assert_eq!(buffer_kb(&format!("{graph}buffer_kb = 64\n")), 64);
     }
 }

@@ -1,8 +1,8 @@
 //! The settings of each machine of a run whose stimuli another target gives.
 
 use super::RunArguments;
-use super::stimulus::StimulusSource;
-use crate::exit::UsageError;
+use super::declared::Contradiction;
+use super::stimulus::{STIMULUS, StimulusSource};
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use machines::local;
 
@@ -23,7 +23,7 @@ impl RunArguments {
     ///
     /// # Errors
     /// If method, options and machines do not fit together.
-    pub fn stimulus_machine(&self, target: &str, virtual_time: bool) -> Result<Option<RoleSettings>, UsageError> {
+    pub fn stimulus_machine(&self, target: &str, virtual_time: bool) -> Result<Option<RoleSettings>, Contradiction> {
         let Some((_, stimulus)) = self.divided(&self.undivided_settings(virtual_time)?, virtual_time)? else {
             return Ok(None);
         };
@@ -39,8 +39,8 @@ impl RunArguments {
         &self,
         whole: &RunSettings,
         virtual_time: bool,
-    ) -> Result<Option<(RunSettings, RoleSettings)>, UsageError> {
-        let Some(StimulusSource::Machine(request)) = &self.stimulus else { return Ok(None) };
+    ) -> Result<Option<(RunSettings, RoleSettings)>, Contradiction> {
+        let Some(StimulusSource::Machine(request)) = &self.measurement.stimulus else { return Ok(None) };
         if virtual_time {
             return refused("a machine in virtual time has no wires to another one");
         }
@@ -50,7 +50,7 @@ impl RunArguments {
             );
         }
         let (answer, stimulus) =
-            request.divide(&whole.method).map_err(|error| UsageError(format!("--stimulus: {error}")))?;
+            request.divide(&whole.method).map_err(|error| Contradiction::new(STIMULUS, error.to_string()))?;
         let answering_ns = |ns: u64| ns.saturating_add(whole.settle_ns).saturating_add(STARTING_NS_MAX);
         let target = RunSettings {
             method: answer,
@@ -73,8 +73,8 @@ impl RunArguments {
     }
 }
 
-fn refused<T>(why: &str) -> Result<T, UsageError> {
-    Err(UsageError(format!("--stimulus: {why}")))
+fn refused<T>(why: &str) -> Result<T, Contradiction> {
+    Err(Contradiction::new(STIMULUS, why))
 }
 
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! `--stimulus`: what gives the stimuli of a run, and what a run needs whose stimuli an external board gives.
 
 use super::RunArguments;
-use crate::exit::UsageError;
+use super::declared::Contradiction;
 use archive::method::gpio::Edge;
 use archive::method::{MethodOptions, MethodRequest, WiredRole};
 use archive::roles::{RoleRequest, RoleWordsError};
+use archive::settings::RunSettings;
 use archive::stimulus::{StimulusRequest, StimulusWordsError};
 use thiserror::Error;
 
+/// The option.
+pub(super) const STIMULUS: &str = "stimulus";
 /// The longest period that a board accepts.
 const INTERVAL_NS_MAX: u64 = 1_000_000_000;
 /// A board warms up for a second, then sends a record each second, and ends before the target does.
@@ -42,50 +45,39 @@ impl StimulusSource {
 }
 
 impl RunArguments {
-    pub(super) fn board(&self) -> Option<&StimulusRequest> {
-        match &self.stimulus {
-            Some(StimulusSource::Board(board)) => Some(board),
-            Some(StimulusSource::Machine(_)) | None => None,
-        }
-    }
-
-    /// The board, where everything else of the run fits it.
-    pub(super) fn checked_stimulus(&self, duration_ns: Option<u64>) -> Result<Option<StimulusRequest>, UsageError> {
-        let Some(asked) = self.board() else { return Ok(None) };
-        let refused = |why: &str| Err(UsageError(format!("--stimulus: {why}")));
-        if !is_answer_by_gpio(&self.method) {
+    /// Adds the board, where everything else of the run fits it. A latmon board gives falling edges and waits for a rising one, so
+    /// the target takes those where the user names none.
+    pub(super) fn check_stimulus(&self, settings: &mut RunSettings) -> Result<(), Contradiction> {
+        let Some(StimulusSource::Board(board)) = &self.measurement.stimulus else { return Ok(()) };
+        let refused = |why: &str| Err(Contradiction::new(STIMULUS, why));
+        if !is_answer_by_gpio(&settings.method) {
             return refused(
                 "the target must answer on GPIO lines: --method gpio:in=LINE,out=LINE; `tardy methods gpio` says more",
             );
         }
-        if self.cycles.is_some() || self.stop_at_limit {
+        if settings.cycles.is_some() || self.measurement.stop_at_limit {
             return refused(
                 "the board ends before the target does, so the run needs a --duration; leave out --cycles and \
                  --stop-at-limit",
             );
         }
-        if self.seed.is_some() {
+        if settings.dither_seed.is_some() {
             return refused("the board gives its stimuli at equal intervals; leave out --seed");
         }
-        if self.interval > INTERVAL_NS_MAX || !self.interval.is_multiple_of(1000) {
+        if settings.interval_ns > INTERVAL_NS_MAX || !settings.interval_ns.is_multiple_of(1000) {
             return refused("the board takes an --interval of at most 1 s, in whole microseconds");
         }
-        if duration_ns.is_some_and(|ns| ns < DURATION_NS_MIN) {
+        if settings.duration_ns.is_some_and(|ns| ns < DURATION_NS_MIN) {
             return refused("the board warms up for a second and reports once a second; --duration 5s is the least");
         }
-        Ok(Some(asked.clone()))
-    }
-
-    /// The method, with the edges that a board gives where the user names none: a latmon board gives falling edges and waits
-    /// for a rising one.
-    pub(super) fn with_edges(&self, mut method: MethodRequest) -> MethodRequest {
-        if self.board().is_some()
-            && let MethodOptions::Gpio(gpio) = &mut method.options
+        // A latmon board gives falling edges and waits for a rising one.
+        if let MethodOptions::Gpio(gpio) = &mut settings.method.options
             && gpio.role() == WiredRole::Answer
         {
             gpio.edge.get_or_insert(Edge::Falling);
         }
-        method
+        settings.stimulus = Some(board.clone());
+        Ok(())
     }
 }
 
@@ -96,7 +88,6 @@ fn is_answer_by_gpio(method: &MethodRequest) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use archive::settings::RunSettings;
 
     fn settings(words: &str) -> Result<RunSettings, String> {
         let words = format!("--stimulus latmon:board {words}");

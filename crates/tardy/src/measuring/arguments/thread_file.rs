@@ -1,6 +1,6 @@
 //! The file of `--method map:file=...`: the synthetic threads of a run, each a `[[thread]]` table.
 
-use crate::exit::UsageError;
+use super::declared::Contradiction;
 use archive::method::map::Map;
 use archive::method::{BusyThread, MethodOptions, MethodRequest, PeriodicWork};
 use archive::settings::Policy;
@@ -129,7 +129,7 @@ fn read(path: &Path) -> Result<Vec<BusyThread>, ThreadFileError> {
 ///
 /// # Errors
 /// What is wrong with the file.
-pub fn with_threads(request: &MethodRequest) -> Result<MethodRequest, UsageError> {
+pub fn with_threads(request: &MethodRequest) -> Result<MethodRequest, Contradiction> {
     let MethodOptions::Map(map) = &request.options else { return Ok(request.clone()) };
     let Some(file) = map.file() else { return Ok(request.clone()) };
     let also = [
@@ -140,7 +140,8 @@ pub fn with_threads(request: &MethodRequest) -> Result<MethodRequest, UsageError
     ];
     let also = also.into_iter().find_map(|(key, given)| given.then_some(key));
     let read = also.map_or_else(|| read(Path::new(file)), |key| Err(ThreadFileError::Option(key)));
-    let described = read.map_err(|error| UsageError(format!("failed to read the threads of {file}: {error}")))?;
+    let described =
+        read.map_err(|error| Contradiction::new("method", format!("failed to read the threads of {file}: {error}")))?;
     Ok(MethodRequest { options: MethodOptions::Map(Map { described, ..map.clone() }), ..request.clone() })
 }
 
@@ -205,10 +206,10 @@ mod tests {
         let request = |options: &str| MethodRequest::parse(&format!("map:file={}{options}", path.display())).unwrap();
         assert_eq!(with_threads(&request("")).unwrap().threads().len(), 2);
         assert_eq!(with_threads(&request(",gap_ns=5000")).unwrap().threads().len(), 2);
-        assert!(with_threads(&request(",work=10")).unwrap_err().0.contains("leave out work="));
+        assert!(with_threads(&request(",work=10")).unwrap_err().why.contains("leave out work="));
         std::fs::write(&path, " ".repeat(1 << 17)).unwrap();
-        assert!(with_threads(&request("")).unwrap_err().0.contains("longer than"));
+        assert!(with_threads(&request("")).unwrap_err().why.contains("longer than"));
         std::fs::remove_file(&path).unwrap();
-        assert!(with_threads(&request("")).unwrap_err().0.contains("failed to read the threads of"));
+        assert!(with_threads(&request("")).unwrap_err().why.contains("failed to read the threads of"));
     }
 }

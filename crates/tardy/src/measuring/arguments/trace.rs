@@ -1,76 +1,57 @@
 //! The options about the trace around a spike, of `tardy run` and `tardy watch`.
 
-use crate::options::quantity::latency_ns;
+use super::declared::{key, options};
+use crate::options::choice::one_of;
+use crate::options::quantity::{latency_ns, time, whole};
 use archive::settings::{SnapshotMode, TraceSettings};
-use clap::{Args, ValueEnum};
+use runner::plan::options::Place::Trace;
 
-/// Defaults of a verb without these options.
-#[derive(Debug, Clone, Copy)]
-pub struct TraceDefaults {
-    pub buffer_kb: u32,
-    pub snapshots: u32,
-    pub budget_mb: u32,
-    /// The meaning of `auto`.
-    pub auto: SnapshotMode,
+const BYTES_OF_MB: u64 = 1 << 20;
+
+/// The tracer whose lines, one for the entry and one for the exit of a function, take almost three times as much.
+pub(super) const FUNCTION_GRAPH: &str = "function_graph";
+
+options! {
+    pub struct TraceArguments, "Trace" {
+        /// How to capture the trace around a spike
+        #[arg(long = "trace", value_parser = one_of::<SnapshotMode>(), value_name = "MODE", default_value_t = TraceSettings::default().mode)]
+        mode: SnapshotMode => Common, key(Trace);
+        /// New maxima below this get no snapshot
+        #[arg(long = "trace-threshold", value_name = "TIME", value_parser = latency_ns)]
+        #[arg(default_value = time(TraceSettings::default().threshold_ns.unsigned_abs()))]
+        threshold: i64 => Rare, key(Trace);
+        /// Trace buffer of each CPU, in kB; twice the default for function_graph
+        #[arg(long, value_name = "KB", value_parser = whole::<u32>(8..), default_value_t = TraceSettings::default().buffer_kb_per_cpu)]
+        #[arg(default_value_if("tracer", FUNCTION_GRAPH, (2 * TraceSettings::default().buffer_kb_per_cpu).to_string()))]
+        buffer_kb: u32 => Rare, key(Trace);
+        /// Snapshots to keep; larger spikes replace smaller ones
+        #[arg(long, value_name = "N", value_parser = whole::<u32>(0..), default_value_t = TraceSettings::default().snapshots_max)]
+        snapshots: u32 => Rare, key(Trace);
+        /// Disk space for all snapshots, in MB
+        #[arg(long, value_name = "MB", value_parser = whole::<u32>(1..), default_value = megabytes(&TraceSettings::default()))]
+        budget_mb: u32 => Rare, key(Trace);
+        /// On-time wake-ups to capture for comparison
+        #[arg(long, value_name = "N", value_parser = whole::<u32>(0..), default_value_t = TraceSettings::default().controls)]
+        controls: u32 => Rare, key(Trace);
+        /// Trace even while another tool is tracing
+        #[arg(long)]
+        beside_others: bool => Rare, key(Trace);
+    }
 }
 
-#[derive(Debug, Args)]
-pub struct TraceArguments {
-    /// How to capture the trace around a spike
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Trace")]
-    pub(super) trace: TraceName,
-    /// New maxima below this get no snapshot
-    #[arg(long, value_name = "TIME", default_value = "0", value_parser = latency_ns, help_heading = "Trace")]
-    pub(super) trace_threshold: i64,
-    /// Trace buffer of each CPU, in kB [default: 4096; with function_graph 8192]
-    #[arg(long, value_name = "KB", value_parser = clap::value_parser!(u32).range(8..), help_heading = "Trace")]
-    pub(super) buffer_kb: Option<u32>,
-    /// Snapshots to keep; larger spikes replace smaller ones [default: 40]
-    #[arg(long, value_name = "N", help_heading = "Trace")]
-    pub(super) snapshots: Option<u32>,
-    /// Disk space for all snapshots, in MB [default: 64]
-    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trace")]
-    pub(super) budget_mb: Option<u32>,
-    /// On-time wake-ups to capture for comparison
-    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Trace")]
-    pub(super) controls: u32,
-    /// Trace even while another tool is tracing
-    #[arg(long, help_heading = "Trace")]
-    pub(super) beside_others: bool,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum TraceName {
-    /// The best the kernel offers
-    Auto,
-    /// The kernel swaps its buffers at a late wake-up
-    Trigger,
-    /// The kernel finds the new maximum itself
-    Onmax,
-    /// Two trace instances take turns
-    Flip,
-    /// No trace
-    Off,
+/// The disk space of the settings as `--budget-mb` has it.
+pub fn megabytes(settings: &TraceSettings) -> String {
+    (settings.budget_bytes / BYTES_OF_MB).to_string()
 }
 
 impl TraceArguments {
-    /// The settings for the meter; settings without an option have their defaults.
-    pub fn settings(&self, defaults: TraceDefaults) -> TraceSettings {
-        TraceSettings {
-            mode: match self.trace {
-                TraceName::Auto => defaults.auto,
-                TraceName::Trigger => SnapshotMode::Trigger,
-                TraceName::Onmax => SnapshotMode::Onmax,
-                TraceName::Flip => SnapshotMode::Flip,
-                TraceName::Off => SnapshotMode::Off,
-            },
-            buffer_kb_per_cpu: self.buffer_kb.unwrap_or(defaults.buffer_kb),
-            threshold_ns: self.trace_threshold,
-            snapshots_max: self.snapshots.unwrap_or(defaults.snapshots),
-            budget_bytes: u64::from(self.budget_mb.unwrap_or(defaults.budget_mb)) << 20,
-            controls: self.controls,
-            beside_others: self.beside_others,
-            ..TraceSettings::default()
-        }
+    pub fn apply(&self, settings: &mut TraceSettings) {
+        settings.mode = self.mode;
+        settings.threshold_ns = self.threshold;
+        settings.buffer_kb_per_cpu = self.buffer_kb;
+        settings.snapshots_max = self.snapshots;
+        settings.budget_bytes = u64::from(self.budget_mb) * BYTES_OF_MB;
+        settings.controls = self.controls;
+        settings.beside_others = self.beside_others;
     }
 }

@@ -1,9 +1,10 @@
 //! Options of `tardy run` that the user typed elsewhere: the options of an experiment's variant.
 
 use crate::measuring::arguments::RunArguments;
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 use std::error::Error;
+use std::sync::LazyLock;
 
 #[derive(Debug, Parser)]
 #[command(name = "tardy run", disable_help_flag = true)]
@@ -12,19 +13,25 @@ struct Line {
     run: RunArguments,
 }
 
+/// Every option of `tardy run`.
+pub(super) fn definition() -> &'static Command {
+    static DEFINITION: LazyLock<Command> = LazyLock::new(|| {
+        let mut definition = Line::command();
+        definition.build();
+        definition
+    });
+    &DEFINITION
+}
+
 impl RunArguments {
     /// Parses words as the options of `tardy run`.
     ///
     /// # Errors
     /// As on the command line; [`reason`] gives the message without its layout.
     pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, clap::Error> {
-        Line::try_parse_from(std::iter::once("run").chain(words)).map(|line| line.run)
+        let matches = definition().clone().try_get_matches_from(std::iter::once("run").chain(words))?;
+        Line::from_arg_matches(&matches).map(|line| line.run)
     }
-}
-
-/// The arguments of `tardy run` without options.
-pub fn defaults() -> RunArguments {
-    RunArguments::of_words([]).expect("no option is required")
 }
 
 /// What is wrong, in one sentence.

@@ -3,7 +3,7 @@
 use crate::exit::UsageError;
 use crate::measuring::arguments::{LoadArguments, OutputArguments};
 use crate::measuring::command;
-use crate::options::choice::{Choice, one_of};
+use crate::options::choice::{Entry, entry_of};
 use crate::options::quantity::{positive_time_ns, time_ns};
 use archive::audit::AuditSettings;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
@@ -101,14 +101,14 @@ pub enum Format {
 }
 
 fn format_parser() -> impl TypedValueParser<Value = Format> {
-    let document = |format: &&'static dyn AuditFormat| Choice {
+    let document = |format: &&'static dyn AuditFormat| Entry {
         value: Format::Document(*format),
         name: format.name(),
         about: format.about(),
     };
-    let text = Choice { value: Format::Text, name: "text", about: "A page for the terminal" };
-    let calls = Choice { value: Format::Calls, name: "calls", about: "Every system call of every thread, in order" };
-    one_of(std::iter::once(text).chain(FORMATS.iter().map(document)).chain([calls]).collect())
+    let text = Entry { value: Format::Text, name: "text", about: "A page for the terminal" };
+    let calls = Entry { value: Format::Calls, name: "calls", about: "Every system call of every thread, in order" };
+    entry_of(std::iter::once(text).chain(FORMATS.iter().map(document)).chain([calls]).collect())
 }
 
 /// What records the system calls.
@@ -123,12 +123,10 @@ pub enum By {
 /// Programs need a while to open, map and lock what they use.
 const SETTLE_NS: u64 = 1_000_000_000;
 
-/// The texts of options that mean something else here than in `tardy run`; those about samples mean nothing.
+/// The texts of options that mean something else here than in `tardy run`.
 pub fn own_help(verb: Command) -> Command {
     verb.mut_arg("json", |option| option.help(command::JSON_HELP))
         .mut_arg("quiet", |option| option.help(command::QUIET_HELP))
-        .mut_arg("every_sample", |option| option.hide(true))
-        .mut_arg("worst_kept", |option| option.hide(true))
 }
 
 impl AuditArguments {
@@ -196,11 +194,10 @@ impl AuditArguments {
     pub fn settings(&self, target: &KnownTarget) -> anyhow::Result<RunSettings> {
         command::check(target, self.pid, self.comm.as_deref(), &self.command)?;
         let audit = AuditSettings { stacks: !self.no_stacks, ..AuditSettings::default() };
-        Ok(RunSettings {
+        let mut settings = RunSettings {
             duration_ns: self.duration,
             settle_ns: 0,
             lock_memory: false,
-            loads: self.load.requests(),
             trace: TraceSettings { mode: SnapshotMode::Off, ..TraceSettings::default() },
             watch: Some(WatchSettings {
                 pid: self.pid,
@@ -210,7 +207,9 @@ impl AuditArguments {
             }),
             audit: Some(audit),
             ..RunSettings::default()
-        })
+        };
+        self.load.apply(&mut settings);
+        Ok(settings)
     }
 }
 

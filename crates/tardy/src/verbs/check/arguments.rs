@@ -1,7 +1,7 @@
 //! The options of `tardy check`.
 
 use crate::exit::UsageError;
-use crate::options::quantity::{QuantityError, cpus};
+use crate::options::quantity::CpuList;
 use clap::{Args, ValueEnum};
 use readiness::{Accepted, Checklist, Profile, Subject};
 use std::fmt::Display;
@@ -28,7 +28,7 @@ pub struct CheckArguments {
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub target: String,
     /// CPUs for the real-time work, like 2-3 [default: the isolated CPUs, or else all]
-    #[arg(short = 'a', long, value_name = "LIST", value_parser = parse_cpus)]
+    #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Priority of its highest-priority thread
     #[arg(short, long, value_name = "N", default_value_t = 80, value_parser = clap::value_parser!(u8).range(1..=99))]
@@ -78,14 +78,6 @@ enum ProfileName {
     Shared,
     /// Only the real-time work runs there
     Dedicated,
-}
-
-/// CPUs as typed; with a `Vec`, clap would accept several values.
-#[derive(Debug, Clone)]
-struct CpuList(Vec<u32>);
-
-fn parse_cpus(text: &str) -> Result<CpuList, QuantityError> {
-    cpus(text).map(CpuList)
 }
 
 /// The expectations that facts are checked against.

@@ -1,7 +1,7 @@
 //! Formats and their options on the command line, from the list of `interchange`.
 
 use crate::exit::UsageError;
-use crate::options::choice::{Choice, one_of};
+use crate::options::choice::{Entry, entry_of};
 use anyhow::Context;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
@@ -12,8 +12,8 @@ use std::fs;
 /// Parses `--format`; the help describes each.
 pub fn parser() -> impl TypedValueParser<Value = &'static dyn ExportFormat> {
     let choice =
-        |format: &&'static dyn ExportFormat| Choice { value: *format, name: format.name(), about: format.about() };
-    one_of(FORMATS.iter().map(choice).collect())
+        |format: &&'static dyn ExportFormat| Entry { value: *format, name: format.name(), about: format.about() };
+    entry_of(FORMATS.iter().map(choice).collect())
 }
 
 /// Options of single formats as typed.

@@ -1,6 +1,6 @@
 //! The choices of `interchange` as values of options.
 
-use crate::options::choice::{Choice, one_of};
+use crate::options::choice::{Entry, entry_of};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
 use interchange::imports::source::{Series, Unit};
@@ -9,8 +9,8 @@ use interchange::imports::{FORMATS, ImportFormat};
 /// Parses `--format`; the help describes each.
 pub fn format_parser() -> impl TypedValueParser<Value = &'static dyn ImportFormat> {
     let choice =
-        |format: &&'static dyn ImportFormat| Choice { value: *format, name: format.name(), about: format.about() };
-    one_of(FORMATS.iter().map(choice).collect())
+        |format: &&'static dyn ImportFormat| Entry { value: *format, name: format.name(), about: format.about() };
+    entry_of(FORMATS.iter().map(choice).collect())
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -17,8 +17,9 @@ use runner::event::Event;
 /// Runs once; `access` sets how a board is accessed, and `command` is the command line as typed.
 pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>) -> anyhow::Result<Exit> {
     let known = find(&arguments.target)?;
-    let settings = arguments.settings(known.is_in_virtual_time())?;
-    let stimulus = match arguments.stimulus_machine(known.name(), known.is_in_virtual_time())? {
+    let settings = arguments.settings(known.is_in_virtual_time()).map_err(UsageError::from)?;
+    let stimulus = arguments.stimulus_machine(known.name(), known.is_in_virtual_time()).map_err(UsageError::from)?;
+    let stimulus = match stimulus {
         Some(RoleSettings { machine, settings }) => Some((find(&machine)?, settings)),
         None => None,
     };
@@ -27,7 +28,7 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
     }
     let meter = MeterPlaces::of_process().find()?;
     let signals = Signals::watch()?;
-    if let Some(seeds) = arguments.seeds {
+    if let Some(seeds) = arguments.seeds() {
         return seeds::run((arguments, &known), seeds, &settings, &command, &meter, &signals);
     }
     if access.deploy.is_some() && !known.is_board() {

@@ -1,11 +1,13 @@
 //! The options of `tardy watch` and the meter settings that follow from them.
 
-use crate::measuring::arguments::{ExtentArguments, LoadArguments, OutputArguments, TraceArguments, TraceDefaults};
+use crate::measuring::arguments::{
+    ExtentArguments, LoadArguments, OutputArguments, SampleArguments, TraceArguments, megabytes,
+};
 use crate::measuring::command;
 use crate::options::quantity::latency_ns;
-use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
+use archive::settings::{RunSettings, TraceSettings};
 use archive::watched::WatchSettings;
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, Resettable};
 use clap::{ArgGroup, Args, Command};
 use machines::KnownTarget;
 
@@ -26,9 +28,24 @@ and --comm those of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 co
 
 /// A cycle may reach back further than a wake-up, and the trace has to cover all of it.
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
-const WORST_KEPT_DEFAULT: u32 = 100;
-const TRACE_DEFAULTS: TraceDefaults =
-    TraceDefaults { buffer_kb: 8192, snapshots: 60, budget_mb: 128, auto: SnapshotMode::Auto };
+
+/// The settings of a program that is watched without further options.
+fn usual() -> RunSettings {
+    RunSettings {
+        duration_ns: None,
+        settle_ns: 0,
+        lock_memory: false,
+        worst_kept: 100,
+        trace: TraceSettings {
+            margin_before_ns: MARGIN_BEFORE_NS,
+            buffer_kb_per_cpu: 8192,
+            snapshots_max: 60,
+            budget_bytes: 128 << 20,
+            ..TraceSettings::default()
+        },
+        ..RunSettings::default()
+    }
+}
 
 /// Measure how late the threads of another program wake, and why
 #[derive(Debug, Args)]
@@ -65,27 +82,33 @@ pub struct WatchArguments {
     trace: TraceArguments,
 
     #[command(flatten)]
+    samples: SampleArguments,
+
+    #[command(flatten)]
     pub output: OutputArguments,
 }
 
-/// The texts of options that mean something else here than in `tardy run`.
+/// The texts and defaults of options that are others here than in `tardy run`.
 pub fn own_help(verb: Command) -> Command {
-    verb.mut_arg("duration", |option| option.help("How long to measure [default: as long as the program runs]"))
-        .mut_arg("limit", |option| {
-            option.help(
-                "Count and capture wake-ups later than TIME; if there were any, exit with code 1, with a COMMAND 124",
-            )
-        })
-        .mut_arg("buffer_kb", |option| option.help("Trace buffer of each CPU, in kB [default: 8192]"))
-        .mut_arg("snapshots", |option| {
-            option.help("Snapshots to keep; larger spikes replace smaller ones [default: 60]")
-        })
-        .mut_arg("budget_mb", |option| option.help("Disk space for all snapshots, in MB [default: 128]"))
-        .mut_arg("worst_kept", |option| {
-            option.help("Worst samples to keep per thread and kind of sample [default: 100]")
-        })
-        .mut_arg("json", |option| option.help(command::JSON_HELP))
-        .mut_arg("quiet", |option| option.help(command::QUIET_HELP))
+    let usual = usual();
+    verb.mut_arg("duration", |option| {
+        option.help("How long to measure [default: as long as the program runs]").default_value(Resettable::Reset)
+    })
+    .mut_arg("limit", |option| {
+        option
+            .help("Count and capture wake-ups later than TIME; if there were any, exit with code 1, with a COMMAND 124")
+    })
+    .mut_arg("buffer_kb", |option| {
+        option.help("Trace buffer of each CPU, in kB").default_value(usual.trace.buffer_kb_per_cpu.to_string())
+    })
+    .mut_arg("snapshots", |option| option.default_value(usual.trace.snapshots_max.to_string()))
+    .mut_arg("budget_mb", |option| option.default_value(megabytes(&usual.trace)))
+    .mut_arg("worst_kept", |option| {
+        let help = "Worst samples to keep per thread and kind of sample";
+        option.help(help).default_value(usual.worst_kept.to_string())
+    })
+    .mut_arg("json", |option| option.help(command::JSON_HELP))
+    .mut_arg("quiet", |option| option.help(command::QUIET_HELP))
 }
 
 impl WatchArguments {
@@ -105,25 +128,20 @@ impl WatchArguments {
     /// What [`command::check`] refuses.
     pub fn settings(&self, target: &KnownTarget) -> anyhow::Result<RunSettings> {
         command::check(target, self.pid, self.comm.as_deref(), &self.command)?;
-        Ok(RunSettings {
-            duration_ns: self.extent.duration,
-            settle_ns: 0,
-            lock_memory: false,
-            limit_ns: self.extent.limit,
-            worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
-            every_sample: self.output.every_sample,
-            loads: self.load.requests(),
-            trace: TraceSettings { margin_before_ns: MARGIN_BEFORE_NS, ..self.trace.settings(TRACE_DEFAULTS) },
-            watch: Some(WatchSettings {
-                pid: self.pid,
-                comm: self.comm.clone(),
-                command: self.command.clone(),
-                cycle_limit_ns: self.cycle_limit,
-                count: self.count.clone(),
-                ours: false,
-            }),
-            ..RunSettings::default()
-        })
+        let mut settings = usual();
+        self.extent.apply(&mut settings);
+        self.samples.apply(&mut settings);
+        self.load.apply(&mut settings);
+        self.trace.apply(&mut settings.trace);
+        settings.watch = Some(WatchSettings {
+            pid: self.pid,
+            comm: self.comm.clone(),
+            command: self.command.clone(),
+            cycle_limit_ns: self.cycle_limit,
+            count: self.count.clone(),
+            ours: false,
+        });
+        Ok(settings)
     }
 }
 
@@ -131,7 +149,7 @@ impl WatchArguments {
 mod tests {
     use super::*;
     use crate::exit::ProgramError;
-    use clap::Parser;
+    use clap::{CommandFactory, FromArgMatches, Parser};
 
     #[derive(Debug, Parser)]
     struct Line {
@@ -140,7 +158,15 @@ mod tests {
     }
 
     fn parsed(words: &[&str]) -> Result<WatchArguments, clap::Error> {
-        Line::try_parse_from([&["watch"], words].concat()).map(|line| line.watch)
+        let matches = own_help(Line::command()).try_get_matches_from([&["watch"], words].concat())?;
+        Line::from_arg_matches(&matches).map(|line| line.watch)
+    }
+
+    #[test]
+    fn a_watched_program_has_settings_of_its_own() {
+        let settings = parsed(&["--pid", "1"]).unwrap().settings(&KnownTarget::local()).unwrap();
+        let watch = settings.watch.clone();
+        assert_eq!(settings, RunSettings { watch, ..usual() });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a plan varies: targets, kernels, loads, variants.
 
 use super::document::{Problems, Section, Written, kind};
-use super::options::{self, MEASUREMENT, PlanOption, SET, TRACE};
+use super::options::{self, Keys, PlanOption};
 use machines::local;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -141,7 +141,7 @@ fn builtin(text: &str, line: usize) -> Vec<Written> {
     parts.map(|part| Written { text: part.into(), line }).collect()
 }
 
-pub fn variants(document: &mut Section, problems: &mut Problems) -> Vec<Variant> {
+pub fn variants(document: &mut Section, keys: &Keys, problems: &mut Problems) -> Vec<Variant> {
     let entries = document.entries("variants", problems).unwrap_or_default();
     let mut variants = Vec::new();
     for entry in entries {
@@ -152,8 +152,7 @@ pub fn variants(document: &mut Section, problems: &mut Problems) -> Vec<Variant>
         };
         let mut section = Section::new("[variants]", table, entry.span());
         let name = section.scalar("name", problems).map(|written| written.text);
-        let mut options = Vec::new();
-        measured_options(&mut section, &mut options, problems);
+        let options = options::read(&mut section, keys, problems);
         section.finish(problems);
         match name {
             Some(name) => variants.push(Variant { name, options, line }),
@@ -162,19 +161,6 @@ pub fn variants(document: &mut Section, problems: &mut Problems) -> Vec<Variant>
     }
     named_once(variants.iter().map(|variant| (&variant.name, variant.line)), "variant", problems);
     variants
-}
-
-/// `[measurement]`, `[trace]` and `[set]`, of the plan or of a variant.
-pub fn measured_options(section: &mut Section, into: &mut Vec<PlanOption>, problems: &mut Problems) {
-    for (name, keys) in [("measurement", MEASUREMENT), ("trace", TRACE)] {
-        if let Some(mut below) = section.section(name, problems) {
-            into.extend(options::read(&mut below, keys, problems));
-            below.finish(problems);
-        }
-    }
-    if let Some(below) = section.section(SET, problems) {
-        into.extend(options::read_settings(below, problems));
-    }
 }
 
 /// Names identify steps, so they must be unique.

@@ -167,12 +167,18 @@ impl<'a> Section<'a> {
 
     /// Reports unknown keys.
     pub fn finish(self, problems: &mut Problems) {
+        self.finish_with(problems, |_| None);
+    }
+
+    /// Reports unknown keys, with the advice for those that have one.
+    pub fn finish_with(self, problems: &mut Problems, advice: impl Fn(&str) -> Option<String>) {
         for key in self.table.keys().filter(|key| !self.known.contains(&key.get_ref().as_ref())) {
             let place = if self.name.is_empty() { "of a plan".into() } else { format!("of [{}]", self.name) };
-            let fix = match nearest(key.get_ref(), self.known.iter().copied()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("its keys are {}", self.known.join(", ")),
-            };
+            let fix =
+                advice(key.get_ref()).unwrap_or_else(|| match nearest(key.get_ref(), self.known.iter().copied()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("its keys are {}", self.known.join(", ")),
+                });
             problems.add(&key.span(), format!("`{}` is no key {place}; {fix}", key.get_ref()));
         }
     }

@@ -1,115 +1,68 @@
-//! The keys of a plan for the settings of each step. Their values are parsed by the options of `tardy run` with the
-//! same names.
+//! The keys of a plan for the settings of each step. They are options of `tardy run`, which declares them and reads their values.
 
 use super::document::{Problems, Section, Written};
 use std::fmt;
 
-/// A key whose value is a string or a number.
+/// A section whose keys are settings of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TextKey {
-    Method,
-    Stimulus,
-    Duration,
-    Cycles,
-    Interval,
-    Seed,
-    Settle,
-    Cpus,
-    Policy,
-    Priority,
-    CpuDmaLatency,
-    WorstKept,
-    MeterTimeout,
-    TraceMode,
-    TraceThreshold,
-    BufferKb,
-    Snapshots,
-    BudgetMb,
-    Controls,
-    Tracer,
-    TracerThreshold,
+pub enum Place {
+    Measurement,
+    Trace,
+    /// Its keys are kernel settings.
+    Set,
 }
 
-/// A boolean key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FlagKey {
-    LockMemory,
-    Counters,
-    Degrade,
-    EverySample,
-    BesideOthers,
-    Stack,
+impl Place {
+    /// The sections whose keys are options of `tardy run`.
+    pub const OF_OPTIONS: [Self; 2] = [Self::Measurement, Self::Trace];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measurement => "measurement",
+            Self::Trace => "trace",
+            Self::Set => "set",
+        }
+    }
 }
 
-/// A key with a list of strings.
+/// The kind of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ListKey {
-    Functions,
-    FunctionsNot,
-    Sources,
+pub enum Kind {
+    /// A string or a number.
+    Text,
+    Flag,
+    /// A list of strings, or one string.
+    List,
 }
 
+/// An option of `tardy run` as a key of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
-    Text(TextKey),
-    Flag(FlagKey),
-    List(ListKey),
+pub struct Key {
+    pub place: Place,
+    pub name: &'static str,
+    pub kind: Kind,
 }
 
-/// `[measurement]`
-pub const MEASUREMENT: &[(&str, Key)] = &[
-    ("method", Key::Text(TextKey::Method)),
-    ("stimulus", Key::Text(TextKey::Stimulus)),
-    ("duration", Key::Text(TextKey::Duration)),
-    ("cycles", Key::Text(TextKey::Cycles)),
-    ("interval", Key::Text(TextKey::Interval)),
-    ("seed", Key::Text(TextKey::Seed)),
-    ("settle", Key::Text(TextKey::Settle)),
-    ("cpus", Key::Text(TextKey::Cpus)),
-    ("policy", Key::Text(TextKey::Policy)),
-    ("priority", Key::Text(TextKey::Priority)),
-    ("lock_memory", Key::Flag(FlagKey::LockMemory)),
-    ("cpu_dma_latency", Key::Text(TextKey::CpuDmaLatency)),
-    ("counters", Key::Flag(FlagKey::Counters)),
-    ("degrade", Key::Flag(FlagKey::Degrade)),
-    ("every_sample", Key::Flag(FlagKey::EverySample)),
-    ("worst_kept", Key::Text(TextKey::WorstKept)),
-    ("meter_timeout", Key::Text(TextKey::MeterTimeout)),
-];
-
-/// `[trace]`
-pub const TRACE: &[(&str, Key)] = &[
-    ("mode", Key::Text(TextKey::TraceMode)),
-    ("threshold", Key::Text(TextKey::TraceThreshold)),
-    ("buffer_kb", Key::Text(TextKey::BufferKb)),
-    ("snapshots", Key::Text(TextKey::Snapshots)),
-    ("budget_mb", Key::Text(TextKey::BudgetMb)),
-    ("controls", Key::Text(TextKey::Controls)),
-    ("beside_others", Key::Flag(FlagKey::BesideOthers)),
-    ("tracer", Key::Text(TextKey::Tracer)),
-    ("functions", Key::List(ListKey::Functions)),
-    ("functions_not", Key::List(ListKey::FunctionsNot)),
-    ("tracer_threshold", Key::Text(TextKey::TracerThreshold)),
-    ("stack", Key::Flag(FlagKey::Stack)),
-    ("sources", Key::List(ListKey::Sources)),
-];
-
-/// The section whose keys are kernel settings.
-pub const SET: &str = "set";
+/// The options of `tardy run`, as a plan knows them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keys {
+    pub known: Vec<Key>,
+    /// Options that are no keys, each with the reason.
+    pub refused: Vec<(String, &'static str)>,
+}
 
 /// A value chosen by a plan or a variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    Text(TextKey, String),
-    Flag(FlagKey, bool),
-    List(ListKey, Vec<Written>),
-    /// The kernel setting named by this option.
-    Setting(String),
+    Text(String),
+    Flag(bool),
+    List(Vec<Written>),
 }
 
 /// A key of a plan with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanOption {
+    pub place: Place,
     /// The key as written.
     pub name: String,
     pub choice: Choice,
@@ -117,15 +70,9 @@ pub struct PlanOption {
 }
 
 impl PlanOption {
-    /// Whether it sets this key.
-    pub fn sets(&self, key: TextKey) -> bool {
-        matches!(self.choice, Choice::Text(found, _) if found == key)
-    }
-
     /// Whether both set the same key.
     fn is_of_the_same_key(&self, other: &Self) -> bool {
-        let is_setting = |option: &Self| matches!(option.choice, Choice::Setting(_));
-        self.name == other.name && is_setting(self) == is_setting(other)
+        (self.place, &self.name) == (other.place, &other.name)
     }
 }
 
@@ -134,9 +81,9 @@ impl fmt::Display for PlanOption {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} = ", self.name)?;
         match &self.choice {
-            Choice::Text(_, value) | Choice::Setting(value) => out.write_str(value),
-            Choice::Flag(_, value) => write!(out, "{value}"),
-            Choice::List(_, values) => {
+            Choice::Text(value) => out.write_str(value),
+            Choice::Flag(value) => write!(out, "{value}"),
+            Choice::List(values) => {
                 let texts: Vec<&str> = values.iter().map(|written| written.text.as_str()).collect();
                 write!(out, "[{}]", texts.join(", "))
             }
@@ -144,34 +91,50 @@ impl fmt::Display for PlanOption {
     }
 }
 
-/// Parses the keys of a section.
-pub fn read(section: &mut Section, keys: &[(&'static str, Key)], problems: &mut Problems) -> Vec<PlanOption> {
+/// Parses `[measurement]`, `[trace]` and `[set]` of the plan or of a variant.
+pub fn read(document: &mut Section, keys: &Keys, problems: &mut Problems) -> Vec<PlanOption> {
     let mut options = Vec::new();
-    for (name, key) in keys {
-        let chosen = match key {
-            Key::Text(key) => {
-                section.scalar(name, problems).map(|written| (Choice::Text(*key, written.text), written.line))
-            }
-            Key::Flag(key) => section.flag(name, problems).map(|(value, line)| (Choice::Flag(*key, value), line)),
-            Key::List(key) => section.list(name, problems).map(|values| {
-                let line = values.first().map_or(0, |written| written.line);
-                (Choice::List(*key, values), line)
-            }),
-        };
-        options.extend(chosen.map(|(choice, line)| PlanOption { name: (*name).into(), choice, line }));
+    for place in Place::OF_OPTIONS {
+        if let Some(section) = document.section(place.name(), problems) {
+            read_section(section, place, keys, &mut options, problems);
+        }
+    }
+    if let Some(section) = document.section(Place::Set.name(), problems) {
+        options.extend(section.free(problems).into_iter().map(|(name, written)| PlanOption {
+            place: Place::Set,
+            name,
+            choice: Choice::Text(written.text),
+            line: written.line,
+        }));
     }
     options
 }
 
-/// Parses `[set]`, whose keys are kernel settings.
-pub fn read_settings(section: Section, problems: &mut Problems) -> Vec<PlanOption> {
-    let pairs = section.free(problems);
-    let option = |(name, written): (String, Written)| PlanOption {
-        name,
-        choice: Choice::Setting(written.text),
-        line: written.line,
-    };
-    pairs.into_iter().map(option).collect()
+fn read_section(
+    mut section: Section,
+    place: Place,
+    keys: &Keys,
+    options: &mut Vec<PlanOption>,
+    problems: &mut Problems,
+) {
+    for Key { name, kind, .. } in keys.known.iter().filter(|key| key.place == place) {
+        let chosen = match kind {
+            Kind::Text => section.scalar(name, problems).map(|written| (Choice::Text(written.text), written.line)),
+            Kind::Flag => section.flag(name, problems).map(|(value, line)| (Choice::Flag(value), line)),
+            Kind::List => section.list(name, problems).map(|values| {
+                let line = values.first().map_or(0, |written| written.line);
+                (Choice::List(values), line)
+            }),
+        };
+        let option = |(choice, line)| PlanOption { place, name: (*name).into(), choice, line };
+        options.extend(chosen.map(option));
+    }
+    section.finish_with(problems, |key| {
+        let elsewhere = keys.known.iter().find(|known| known.name == key);
+        let refused = keys.refused.iter().find(|(name, _)| name == key);
+        let belongs = elsewhere.map(|known| format!("it belongs to [{}]", known.place.name()));
+        belongs.or(refused.map(|(_, why)| (*why).to_owned()))
+    });
 }
 
 /// The options of the whole plan, replaced by those of a part.
@@ -186,12 +149,12 @@ mod tests {
 
     #[test]
     fn a_part_replaces_the_keys_it_names_and_no_others() {
-        let option = |name: &str, choice| PlanOption { name: name.into(), choice, line: 1 };
-        let text = |name, key, value: &str| option(name, Choice::Text(key, value.into()));
-        let set = |name, value: &str| option(name, Choice::Setting(value.into()));
-        let degrade = |value| option("degrade", Choice::Flag(FlagKey::Degrade, value));
-        let whole = [text("interval", TextKey::Interval, "1ms"), set("a", "1"), set("interval", "1"), degrade(true)];
-        let part = [text("interval", TextKey::Interval, "2ms"), set("b", "2"), degrade(false)];
+        let option = |place, name: &str, choice| PlanOption { place, name: name.into(), choice, line: 1 };
+        let text = |name, value: &str| option(Place::Measurement, name, Choice::Text(value.into()));
+        let set = |name, value: &str| option(Place::Set, name, Choice::Text(value.into()));
+        let degrade = |value| option(Place::Measurement, "degrade", Choice::Flag(value));
+        let whole = [text("interval", "1ms"), set("a", "1"), set("interval", "1"), degrade(true)];
+        let part = [text("interval", "2ms"), set("b", "2"), degrade(false)];
         let lines: Vec<String> = over(&whole, &part).iter().map(PlanOption::to_string).collect();
         assert_eq!(lines, ["a = 1", "interval = 1", "interval = 2ms", "b = 2", "degrade = false"]);
     }

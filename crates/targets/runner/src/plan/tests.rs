@@ -1,5 +1,6 @@
 //! Valid and invalid plans.
 
+use super::options::{Key, Kind, Place};
 use super::*;
 use proptest::prelude::*;
 
@@ -43,17 +44,32 @@ confidence = 99.5
 accept = ["virtual"]
 "#;
 
+/// Some options of a run, and one that a plan cannot have.
+fn keys() -> Keys {
+    let key = |place, kind| move |name| Key { place, name, kind };
+    let texts = ["interval", "priority", "cpu_dma_latency"].map(key(Place::Measurement, Kind::Text));
+    let others = [
+        key(Place::Measurement, Kind::Flag)("lock_memory"),
+        key(Place::Trace, Kind::Text)("tracer"),
+        key(Place::Trace, Kind::List)("functions"),
+    ];
+    Keys {
+        known: texts.into_iter().chain(others).collect(),
+        refused: vec![("limit".into(), "[[limits]] has the limits")],
+    }
+}
+
 fn lines(step: &step::Step) -> Vec<String> {
     step.options.iter().map(PlanOption::to_string).collect()
 }
 
 fn problems(text: &str) -> Vec<String> {
     let reported = |problem: Problem| format!("{}: {}", problem.line.unwrap_or(0), problem.text);
-    Plan::read("x", text).1.into_iter().map(reported).collect()
+    Plan::read("x", text, &keys()).1.into_iter().map(reported).collect()
 }
 
 fn sound(text: &str) -> Plan {
-    let (plan, found) = Plan::read("x", text);
+    let (plan, found) = Plan::read("x", text, &keys());
     assert_eq!(found, []);
     plan.unwrap()
 }
@@ -145,6 +161,17 @@ fn every_mistake_is_reported_with_its_line() {
 }
 
 #[test]
+fn an_option_that_is_no_key_here_is_refused_with_the_reason() {
+    let reported = problems("[measurement]\nlimit = \"1ms\"\ntracer = \"function\"\n[trace]\ninterval = \"1ms\"\n");
+    let expected = [
+        "2: `limit` is no key of [measurement]; [[limits]] has the limits",
+        "3: `tracer` is no key of [measurement]; it belongs to [trace]",
+        "5: `interval` is no key of [trace]; it belongs to [measurement]",
+    ];
+    assert_eq!(reported, expected);
+}
+
+#[test]
 fn a_matrix_that_explodes_is_refused() {
     let many: Vec<String> = (0..100).map(|number| format!("\"l{number}\"")).collect();
     let text = format!("loads = [{}]\nrepetitions = 1000", many.join(","));
@@ -154,7 +181,7 @@ fn a_matrix_that_explodes_is_refused() {
 proptest! {
     #[test]
     fn any_text_is_a_plan_or_a_list_of_problems(text in r#"([a-z\[\]{}="',.0-9 \n]|targets|loads|limits|kernels|variants|measurement|trace|set){0,80}"#) {
-        let (plan, found) = Plan::read("x", &text);
+        let (plan, found) = Plan::read("x", &text, &keys());
         prop_assert!(!found.is_empty() || plan.is_some_and(|plan| !plan.steps().is_empty()));
     }
 }
