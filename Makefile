@@ -60,7 +60,7 @@ demo: ## install what building needs, build, measure 30 s under load, print wher
 	target/demo/tardy run --duration $(DEMO_SECONDS)s --load messaging --out runs/demo || [ $$? = 1 ]
 	target/demo/tardy report runs/demo
 	@echo
-	@echo "Open runs/demo/report.html in a browser. After \`make build\`, dist/bin/tardy serve shows it with all other runs."
+	@echo "Open runs/demo/report.html in a browser. After \`make build\`, dist/bin/tardy lab serve shows it with all other runs."
 
 crates: # download them, for this machine only
 	cargo fetch --quiet --locked --target $$(rustc -vV | sed -n 's/^host: //p')
@@ -143,8 +143,8 @@ check-open-data: $(SPARK) build ## measure 1 s, export the lab, ask the question
 	packaging/install-dependencies --open-data
 	@rm -rf target/open-data
 	$(TARDY) run --duration 1s --limit 50us --out target/open-data/runs/first || [ $$? = 1 ]
-	$(TARDY) store ingest target/open-data/runs/first --store target/open-data/runs
-	$(TARDY) store export --store target/open-data/runs --parquet target/open-data/export
+	$(TARDY) lab store ingest target/open-data/runs/first --store target/open-data/runs
+	$(TARDY) lab store export --store target/open-data/runs --parquet target/open-data/export
 	$(SPARK) crates/lab/store/tests/open_data/ask.py spark docs/how-to/open-data.md target/open-data/export
 
 check-perfetto: build ## measure 3 s, export, and load the file with Perfetto's trace processor (downloads 15 MB once)

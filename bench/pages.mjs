@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Times the pages of `tardy serve` over an index: the answer of the server, and until Chromium has drawn it. Asserts nothing.
+ * Times the pages of `tardy lab serve` over an index: the answer of the server, and until Chromium has drawn it. Asserts nothing.
  *
  * `bench/pages.mjs DIRECTORY`, with the index that `make bench-lab` leaves.
  */
@@ -18,7 +18,7 @@ async function address() {
     const found = line.match(/http:\/\/[^/]+/);
     if (found) return found[0];
   }
-  throw new Error("tardy serve ended without an address");
+  throw new Error("tardy lab serve ended without an address");
 }
 
 const median = (times) => times.sort((a, b) => a - b)[times.length >> 1];

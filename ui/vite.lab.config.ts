@@ -1,6 +1,6 @@
 import { defineConfig } from "vite";
 
-/** The script and the styles of `tardy serve`: two files that its pages request from the server itself. */
+/** The script and the styles of `tardy lab serve`: two files that its pages request from the server itself. */
 export default defineConfig({
   build: {
     target: "es2022",

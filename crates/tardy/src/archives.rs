@@ -97,7 +97,7 @@ pub fn write_document(asked: Option<&Path>, directory: &Path, name: &str, bytes:
     Ok(asked.map_or_else(|| directory.join(name), Path::to_owned))
 }
 
-/// Whether `tardy collect` can fetch the rest of a run.
+/// Whether `tardy target collect` can fetch the rest of a run.
 pub fn has_rest(archive: &Path) -> bool {
     ArchiveDirectory::open(archive).is_ok_and(|inside| inside.file(RECEIVED_FILE).is_ok())
 }
@@ -148,7 +148,7 @@ fn latest(directory: &Path) -> Result<PathBuf, UsageError> {
 }
 
 /// Whether a run failed for good, or ended without a figure, as the watch of a program that never waited: a run whose rest
-/// `tardy collect` can still fetch may turn out complete.
+/// `tardy target collect` can still fetch may turn out complete.
 fn measured_nothing(path: &Path) -> bool {
     let Some(Manifest { state, .. }) = manifest(path) else { return false };
     let ended = matches!(state, RunState::Complete | RunState::Interrupted);

@@ -17,6 +17,7 @@ mod measuring;
 mod options;
 mod plans;
 mod refusal;
+mod verb;
 mod verbs;
 mod virtual_time;
 

@@ -1,42 +1,63 @@
-//! The verbs of `tardy`, one file or folder each. No verb depends on another.
+//! The verbs of `tardy`: a file or folder and a line each. No verb depends on another.
 
-pub mod audit;
-pub mod baseline;
-pub mod bisect;
-pub mod check;
-pub mod collect;
-pub mod compare;
-pub mod completions;
-pub mod cyclictest;
-pub mod experiment;
-pub mod explain;
-pub mod export;
-pub mod history;
-pub mod import;
-pub mod judge;
-pub mod list;
-pub mod load;
-pub mod man;
-pub mod methods;
-pub mod observe;
-pub mod plan;
-#[cfg(feature = "lab")]
-pub mod publish;
-#[cfg(feature = "lab")]
-pub mod queue;
-pub mod record;
-pub mod replay;
-pub mod report;
-pub mod restore;
-pub mod run;
-#[cfg(feature = "lab")]
-pub mod serve;
-#[cfg(feature = "lab")]
-pub mod store;
-pub mod target;
-pub mod verify;
-#[cfg(feature = "lab")]
-pub mod verify_publication;
-pub mod watch;
-#[cfg(feature = "lab")]
-pub mod worker;
+use crate::verb::Entry;
+
+/// Declares the modules of the verbs, and the list of all.
+macro_rules! verbs {
+    ($($(#[$condition:meta])* $module:ident::$arguments:ident,)*) => {
+        $($(#[$condition])* mod $module;)*
+
+        /// Every verb.
+        pub const VERBS: &[Entry] = &[$($(#[$condition])* Entry::of::<$module::$arguments>(),)*];
+    };
+}
+
+verbs! {
+    check::CheckArguments,
+    run::RunVerb,
+    watch::WatchArguments,
+    explain::ExplainArguments,
+    audit::AuditArguments,
+    report::ReportArguments,
+    list::ListArguments,
+    judge::JudgeArguments,
+    compare::CompareArguments,
+    experiment::ExperimentArguments,
+    history::HistoryArguments,
+    target::TargetArguments,
+    import::ImportArguments,
+    export::ExportArguments,
+
+    tracing_cost::TracingCostArguments,
+    bisect::BisectArguments,
+
+    loads::LoadsArguments,
+    methods::MethodsArguments,
+    verb_list::VerbListArguments,
+
+    collect::CollectArguments,
+    restore::RestoreArguments,
+
+    record::RecordArguments,
+    replay::ReplayArguments,
+    repeat::RepeatArguments,
+    baseline::BaselineArguments,
+
+    #[cfg(feature = "lab")]
+    serve::ServeArguments,
+    #[cfg(feature = "lab")]
+    store::StoreArguments,
+    plan::PlanArguments,
+    #[cfg(feature = "lab")]
+    queue::QueueArguments,
+    #[cfg(feature = "lab")]
+    worker::WorkerArguments,
+    #[cfg(feature = "lab")]
+    publish::PublishArguments,
+    #[cfg(feature = "lab")]
+    check_publication::CheckPublicationArguments,
+
+    cyclictest::CyclictestArguments,
+    completions::CompletionsArguments,
+    man::ManArguments,
+}

@@ -1,4 +1,4 @@
-//! `tardy serve` as a program: it indexes a directory, answers, ends on a signal, and listens for others with tokens only.
+//! `tardy lab serve` as a program: it indexes a directory, answers, ends on a signal, and listens for others with tokens only.
 
 use fixtures::repository::{copy, repository_path};
 use std::fs;
@@ -19,7 +19,7 @@ struct Serving {
 impl Serving {
     fn of(directory: &Path, options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
-        command.arg("serve").arg(directory).args(["--listen", "127.0.0.1:0"]).args(options);
+        command.args(["lab", "serve"]).arg(directory).args(["--listen", "127.0.0.1:0"]).args(options);
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -85,7 +85,7 @@ fn a_signal_ends_a_server_whose_database_does_not_answer() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let store = format!("postgres://lab@{}/tardy", silent.local_addr().unwrap());
     let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
-    command.arg("serve").arg(folder.path()).args(["--listen", "127.0.0.1:0", "--store", &store]);
+    command.args(["lab", "serve"]).arg(folder.path()).args(["--listen", "127.0.0.1:0", "--store", &store]);
     let mut server = command.stderr(Stdio::null()).spawn().unwrap();
     let _connection = silent.accept().unwrap();
     rustix::process::kill_process(rustix::process::Pid::from_child(&server), rustix::process::Signal::INT).unwrap();
@@ -97,7 +97,12 @@ fn a_signal_ends_a_server_whose_database_does_not_answer() {
 fn a_token_is_printed_once_and_opens_a_server_that_needs_one() {
     let folder = tempfile::tempdir().unwrap();
     let tardy = |words: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_tardy")).arg("serve").arg(folder.path()).args(words).output().unwrap()
+        Command::new(env!("CARGO_BIN_EXE_tardy"))
+            .args(["lab", "serve"])
+            .arg(folder.path())
+            .args(words)
+            .output()
+            .unwrap()
     };
     let refused = tardy(&["--listen", "0.0.0.0:0"]);
     assert_eq!(refused.status.code(), Some(2));
@@ -122,8 +127,12 @@ fn archives_are_pushed_to_a_server_once_with_a_token_that_may() {
     copy(&repository_path("corpus/archives/v1"), &elsewhere.path().join("nightly/one"));
     let token = |role: &str| {
         let mut tardy = Command::new(env!("CARGO_BIN_EXE_tardy"));
-        let added =
-            tardy.arg("serve").arg(lab.path()).args(["--add-token", &format!("{role}:{role}")]).output().unwrap();
+        let added = tardy
+            .args(["lab", "serve"])
+            .arg(lab.path())
+            .args(["--add-token", &format!("{role}:{role}")])
+            .output()
+            .unwrap();
         String::from_utf8(added.stdout).unwrap().trim().to_owned()
     };
     let (read, run) = (token("read"), token("run"));
@@ -132,7 +141,11 @@ fn archives_are_pushed_to_a_server_once_with_a_token_that_may() {
     let address = format!("http://{}", server.address);
     let push = |token: Option<&str>, words: &[&str]| {
         let mut tardy = Command::new(env!("CARGO_BIN_EXE_tardy"));
-        tardy.args(["store", "push", &address]).args(words).current_dir(elsewhere.path()).env_remove("TARDY_TOKEN");
+        tardy
+            .args(["lab", "store", "push", &address])
+            .args(words)
+            .current_dir(elsewhere.path())
+            .env_remove("TARDY_TOKEN");
         let ended = tardy.envs(token.map(|token| ("TARDY_TOKEN", token))).output().unwrap();
         (ended.status.code(), String::from_utf8(ended.stdout).unwrap(), String::from_utf8(ended.stderr).unwrap())
     };

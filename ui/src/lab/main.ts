@@ -1,4 +1,4 @@
-/** Adds reading by pointer and keys, and a filter, to the pages of `tardy serve`. Every figure is in the page without it. */
+/** Adds reading by pointer and keys, and a filter, to the pages of `tardy lab serve`. Every figure is in the page without it. */
 import "../styles/colours.css";
 import "../styles/picture.css";
 import "../styles/page.css";

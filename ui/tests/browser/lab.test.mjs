@@ -1,4 +1,4 @@
-/** The pages of `tardy serve` in Chromium, over a year of made-up runs: phone and desktop, light and dark, with and without a script. */
+/** The pages of `tardy lab serve` in Chromium, over a year of made-up runs: phone and desktop, light and dark, with and without a script. */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -76,7 +76,7 @@ pub enum Damage {
         code = "archive.cut-off",
         meaning = "The run has no end: host, program or disk stopped while it was written. The last totals may be ten \
                    minutes old.",
-        fix = "`tardy collect` fetches the rest from a board that went on by itself; otherwise run again"
+        fix = "`tardy target collect` fetches the rest from a board that went on by itself; otherwise run again"
     )]
     CutOff,
     /// Not a fault: its writer is alive.
@@ -112,7 +112,7 @@ pub enum Damage {
     #[error("published: it has no raw traces, and its explanations are those of who published it")]
     #[problem(
         code = "archive.published",
-        meaning = "The archive was made anonymous for others with `tardy publish`: raw traces and texts of the target \
+        meaning = "The archive was made anonymous for others with `tardy lab publish`: raw traces and texts of the target \
                    were left out.",
         fix = "ask who published it for what is missing; figures and explanations are there"
     )]

@@ -111,7 +111,7 @@ impl Message {
 
     /// The commands that record that the changes are known.
     fn commands(&self) -> impl Iterator<Item = String> {
-        self.changes().map(|change| format!("tardy store triage {} known", shown(&change.change)))
+        self.changes().map(|change| format!("tardy lab store triage {} known", shown(&change.change)))
     }
 
     /// As plain text. No line starts with a text of a target.

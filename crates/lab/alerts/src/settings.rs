@@ -155,7 +155,7 @@ fn checked_link(link: String, path: &Path) -> Result<String, SettingsError> {
     if !is_address
         || link.contains(|letter: char| letter.is_whitespace() || letter.is_control() || "<>\"'`()".contains(letter))
     {
-        let because = "link is the address of `tardy serve`, like https://lab.example".to_owned();
+        let because = "link is the address of `tardy lab serve`, like https://lab.example".to_owned();
         return Err(SettingsError::Link { path: path.to_owned(), because });
     }
     Ok(link.trim_end_matches('/').to_owned())

@@ -24,10 +24,10 @@ pub enum PackageError {
 }
 
 const INSTRUCTIONS: &str = "\
-Measurements of how late Linux wakes tasks, made anonymous and signed with `tardy publish`.
+Measurements of how late Linux wakes tasks, made anonymous and signed with `tardy lab publish`.
 
 To check and open it, with the public key of its publisher in publisher.pub:
-  tardy verify PUBLICATION --key publisher.pub --into runs
+  tardy lab check-publication PUBLICATION --key publisher.pub --into runs
 
 Without tardy:
   tar -xf PUBLICATION

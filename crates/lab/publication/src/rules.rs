@@ -110,7 +110,14 @@ pub const RULES: &[Rule] = &[
     Rule {
         kind: crate::text::TASKS,
         action: Action::Task,
-        fields: &["RtTask.name", "WatchedSeries.name", "WatchSettings.comm", "TracedTask.name", "BusyThread.name", "TaskName.comm"],
+        fields: &[
+            "RtTask.name",
+            "WatchedSeries.name",
+            "WatchSettings.comm",
+            "TracedTask.name",
+            "BusyThread.name",
+            "TaskName.comm",
+        ],
         reason: "they name products and users; threads of the kernel and of tardy stay",
     },
     Rule {

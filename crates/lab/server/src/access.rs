@@ -62,7 +62,7 @@ pub enum AccessError {
     #[error("{0:?} cannot name a token; use up to {NAME_BYTES_MAX} letters, digits, dots, dashes and underscores")]
     Name(String),
     #[error(
-        "failed to read tokens: line {line} of {path} is not `ROLE NAME SHA256`; `tardy serve --add-token` writes such lines"
+        "failed to read tokens: line {line} of {path} is not `ROLE NAME SHA256`; `tardy lab serve --add-token` writes such lines"
     )]
     Line { path: PathBuf, line: usize },
     #[error("failed to read the tokens in {path}: {source}")]

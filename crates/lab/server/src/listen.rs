@@ -38,7 +38,7 @@ pub enum ListenError {
     Bind { address: SocketAddr, source: std::io::Error },
     #[error(
         "failed to listen on {0}: without tokens every machine that reaches it could change everything; \
-         `tardy serve --add-token admin:NAME` makes a token, or leave out --listen"
+         `tardy lab serve --add-token admin:NAME` makes a token, or leave out --listen"
     )]
     Open(SocketAddr),
     #[error("failed to start the server's threads: {0}")]

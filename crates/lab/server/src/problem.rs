@@ -19,7 +19,7 @@ pub enum Refusal {
     #[error("there is nothing at {}", shown(.0))]
     #[problem(
         code = "server.no-such-page",
-        meaning = "`tardy serve` has no page or API at this address.",
+        meaning = "`tardy lab serve` has no page or API at this address.",
         fix = "start at /, or read /api/v1/openapi.json"
     )]
     NoSuchPage(String),
@@ -27,7 +27,7 @@ pub enum Refusal {
     #[problem(
         code = "server.no-such-run",
         meaning = "The index has no run of this id.",
-        fix = "search the run on the page of its board; `tardy store ingest` adds archives"
+        fix = "search the run on the page of its board; `tardy lab store ingest` adds archives"
     )]
     NoSuchRun(String),
     #[error("there is no experiment {}", shown(.0))]
@@ -41,21 +41,21 @@ pub enum Refusal {
     #[problem(
         code = "server.no-such-board",
         meaning = "The index has no run of a board of this name.",
-        fix = "choose a board on the first page; `tardy store ingest` adds archives"
+        fix = "choose a board on the first page; `tardy lab store ingest` adds archives"
     )]
     NoSuchBoard(String),
     #[error("there is no change {}", shown(.0))]
     #[problem(
         code = "server.no-such-change",
         meaning = "The index has no change of a figure of this name.",
-        fix = "`tardy store changes` and the page of the board list them"
+        fix = "`tardy lab store changes` and the page of the board list them"
     )]
     NoSuchChange(String),
     #[error("there is no job {}", shown(.0))]
     #[problem(
         code = "server.no-such-job",
         meaning = "The queue has no job of this name.",
-        fix = "GET /api/v1/jobs, the page /queue and `tardy queue list` list the newest ones"
+        fix = "GET /api/v1/jobs, the page /queue and `tardy lab queue list` list the newest ones"
     )]
     NoSuchJob(String),
     #[error("the job is {state}")]
@@ -69,7 +69,7 @@ pub enum Refusal {
     #[problem(
         code = "server.plan-refused",
         meaning = "A plan to queue has mistakes.",
-        fix = "correct what the message names; `tardy plan check PLAN` shows every wrong line"
+        fix = "correct what the message names; `tardy lab plan check PLAN` shows every wrong line"
     )]
     PlanRefused(String),
     #[error("no trigger of {} knows a kernel between the two runs", shown(.0))]
@@ -77,7 +77,7 @@ pub enum Refusal {
         code = "server.nothing-between",
         meaning = "Backfill needs a trigger of the board whose plan contains {kernel} and whose list has kernels \
                    between the two.",
-        fix = "`tardy queue trigger add NAME PLAN --board BOARD --kernel OLDEST ... --kernel NEWEST`"
+        fix = "`tardy lab queue trigger add NAME PLAN --board BOARD --kernel OLDEST ... --kernel NEWEST`"
     )]
     NothingBetween(String),
     #[error("the message is not signed with the secret of a webhook")]
@@ -85,7 +85,7 @@ pub enum Refusal {
         code = "server.not-signed",
         meaning = "A webhook of that name does not exist, or the message does not prove that its sender knows the \
                    secret.",
-        fix = "set the secret that `tardy queue trigger add --webhook` printed; without it, remove the trigger and \
+        fix = "set the secret that `tardy lab queue trigger add --webhook` printed; without it, remove the trigger and \
                add it again"
     )]
     NotSigned,
@@ -115,7 +115,7 @@ pub enum Refusal {
     #[problem(
         code = "server.index-unavailable",
         meaning = "The database of the index did not answer a question of a page.",
-        fix = "check that the database runs and its disk has room; `tardy store rebuild` makes a damaged index again"
+        fix = "check that the database runs and its disk has room; `tardy lab store rebuild` makes a damaged index again"
     )]
     Index,
     #[error("the body of the request is not what this address expects: {}", shown(.0))]
@@ -136,7 +136,7 @@ pub enum Refusal {
     #[problem(
         code = "server.host-not-served",
         meaning = "The name in the address is not one of this server: a foreign site can point its own name here.",
-        fix = "open the address that `tardy serve` printed, or start it with --host NAME"
+        fix = "open the address that `tardy lab serve` printed, or start it with --host NAME"
     )]
     Host(String),
     #[error("another site sent this request")]
@@ -150,21 +150,21 @@ pub enum Refusal {
     #[problem(
         code = "server.token-missing",
         meaning = "The server has tokens, and the request carries none.",
-        fix = "log in at /login, or send `Authorization: Bearer TOKEN`; `tardy serve --add-token` makes tokens"
+        fix = "log in at /login, or send `Authorization: Bearer TOKEN`; `tardy lab serve --add-token` makes tokens"
     )]
     TokenMissing,
     #[error("the token is not known")]
     #[problem(
         code = "server.token-unknown",
         meaning = "The token of a request is not one of this server.",
-        fix = "check that it was copied in full; `tardy serve --add-token` makes another one"
+        fix = "check that it was copied in full; `tardy lab serve --add-token` makes another one"
     )]
     TokenUnknown,
     #[error("another address than that of the proxy says who the user is")]
     #[problem(
         code = "server.not-the-proxy",
         meaning = "A request carries the headers of a login, and does not come from the configured proxy.",
-        fix = "log in through the proxy, or send a token and no such header; `tardy serve --proxy` sets its address"
+        fix = "log in through the proxy, or send a token and no such header; `tardy lab serve --proxy` sets its address"
     )]
     NotTheProxy,
     #[error("the headers of the proxy do not name one user")]
@@ -202,14 +202,14 @@ pub enum Refusal {
         code = "server.upload-malformed",
         meaning = "The body of an upload is not an archive as one stream: it was cut off, or contains what no archive \
                    has.",
-        fix = "upload with `tardy store push`, or write the recorded files with `tar --format=ustar --sort=name`"
+        fix = "upload with `tardy lab store push`, or write the recorded files with `tar --format=ustar --sort=name`"
     )]
     UploadMalformed(String),
     #[error("the archive is not taken: {}", shown(.0))]
     #[problem(
         code = "server.upload-refused",
         meaning = "The upload is a stream of files, but not the finished archive that its address names.",
-        fix = "upload with `tardy store push` from where the run was recorded, after it has ended"
+        fix = "upload with `tardy lab store push` from where the run was recorded, after it has ended"
     )]
     UploadRefused(String),
     #[error("the archive is too large: {}", shown(.0))]
@@ -230,7 +230,7 @@ pub enum Refusal {
     #[problem(
         code = "server.uploads-busy",
         meaning = "As many clients upload archives as the server takes at a time.",
-        fix = "wait as long as `Retry-After` says; `tardy store push` does"
+        fix = "wait as long as `Retry-After` says; `tardy lab store push` does"
     )]
     UploadsBusy { wait_s: u64 },
     #[error("the archive cannot be stored")]
@@ -259,14 +259,14 @@ pub enum Refusal {
     #[problem(
         code = "server.archive-unreadable",
         meaning = "The index knows the run, but its archive cannot be opened.",
-        fix = "check the directory of archives; `tardy store rebuild` makes the index again"
+        fix = "check the directory of archives; `tardy lab store rebuild` makes the index again"
     )]
     Unreadable(String),
     #[error("a defect of the server")]
     #[problem(
         code = "server.defect",
         meaning = "A panic of the server, caught; other requests are not affected.",
-        fix = "report it with what standard error of `tardy serve` says"
+        fix = "report it with what standard error of `tardy lab serve` says"
     )]
     Defect,
 }

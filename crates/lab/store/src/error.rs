@@ -30,7 +30,7 @@ pub enum StoreError {
     GoesOn(PathBuf),
     #[error("failed to take the archive: {0}")]
     Refused(#[from] Refused),
-    #[error("failed to read the row of run {0}: it is damaged; `tardy store rebuild` makes the index again")]
+    #[error("failed to read the row of run {0}: it is damaged; `tardy lab store rebuild` makes the index again")]
     Row(String),
     #[error("failed to change what is beside run {0}: another process has been changing it for two minutes; try again")]
     Held(String),

@@ -14,8 +14,8 @@ pub enum LoadError {
     #[problem(
         code = "load.unknown",
         meaning = "The run asks for a load that does not exist, or for an empty command.",
-        fix = "`tardy load list` lists the loads; --load-cmd takes a command line",
-        documented_fix = "`tardy load list` shows the loads; --load-cmd takes a command line"
+        fix = "`tardy list loads` lists the loads; --load-cmd takes a command line",
+        documented_fix = "`tardy list loads` shows the loads; --load-cmd takes a command line"
     )]
     Unknown { name: String },
     #[error("start the load `{name}`: this machine has no program `{program}`; {fix}")]

@@ -8,7 +8,7 @@ use archive::settings::LoadRequest;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const USAGE: &str = "usage: load NAME[:WORKERS]\n       load PROGRAM:WORD,KEY=VALUE,...\n       load --command LINE [--once]\n`tardy load list` says more";
+const USAGE: &str = "usage: load NAME[:WORKERS]\n       load PROGRAM:WORD,KEY=VALUE,...\n       load --command LINE [--once]\n`tardy list loads` says more";
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Arguments {

@@ -44,7 +44,7 @@ pub fn run() -> i32 {
     match std::io::stdout().write_all(answer.as_bytes()) {
         Ok(()) => 0,
         Err(error) => {
-            eprintln!("tardy-meter: failed to say what was applied: {error}; `tardy restore` undoes it");
+            eprintln!("tardy-meter: failed to say what was applied: {error}; `tardy target restore` undoes it");
             3
         }
     }

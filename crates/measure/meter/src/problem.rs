@@ -430,7 +430,7 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.not-repaired",
         meaning = "A change that a killed meter left could not be undone.",
-        fix = "run `tardy restore` and follow what it says"
+        fix = "run `tardy target restore` and follow what it says"
     )]
     NotRepaired(UndoError),
     #[error("{path} is no journal: {why}")]
@@ -444,7 +444,7 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.not-restored",
         meaning = "A change of this run could not be undone.",
-        fix = "run `tardy restore` on this machine"
+        fix = "run `tardy target restore` on this machine"
     )]
     NotRestored(UndoError),
     #[error("a defect of the meter ended the run; the lines of the meter say where")]

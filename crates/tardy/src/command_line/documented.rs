@@ -1,7 +1,6 @@
 //! Checks the documents against the command line: it must accept every `tardy ...` that they print.
 
-use super::{Arguments, definition};
-use clap::Parser;
+use super::definition;
 use clap::error::ErrorKind;
 use fixtures::repository::repository_path;
 use std::fs;
@@ -120,7 +119,7 @@ fn refusal(printed: &Printed) -> Option<String> {
     // Brackets enclose optional parts.
     let typed = printed.words.iter().filter(|word| !matches!(word.as_str(), "[" | "]" | "..."));
     let typed = typed.map(|word| word.trim_start_matches('[').trim_end_matches(']').to_owned());
-    let Err(error) = Arguments::try_parse_from(typed) else { return None };
+    let Err(error) = definition().try_get_matches_from(typed) else { return None };
     let filled_in = printed.words.iter().any(|word| is_placeholder(word));
     let expected = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => true,

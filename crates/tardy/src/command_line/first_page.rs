@@ -20,7 +20,7 @@ const COMMANDS: [(&str, &str); 3] = [
 ///
 /// # Errors
 /// If standard output is closed.
-pub fn show() -> anyhow::Result<Exit> {
+pub fn print() -> anyhow::Result<Exit> {
     let mut page = Page::for_stdout();
     page.heading(&format!("tardy {}: how late does Linux wake your task, and why", env!("CARGO_PKG_VERSION")));
     for (name, phrase) in abilities() {

@@ -7,7 +7,7 @@ mod functions;
 mod interception;
 mod page;
 
-pub use arguments::{AuditArguments, own_help};
+pub use arguments::AuditArguments;
 
 use crate::archives;
 use crate::exit::{Exit, UsageError};
@@ -19,6 +19,7 @@ use crate::measuring::signals::Signals;
 use crate::refusal::NothingMeasured;
 use crate::terminal::page::write_stdout;
 use crate::terminal::progress::{Progress, View};
+use crate::verb::{Group, Place, Verb};
 use anyhow::Context;
 use archive::audit::AuditDescription;
 use archive::manifest::RunState;
@@ -27,6 +28,7 @@ use archive::reader::Run;
 use arguments::{By, Format};
 use audit::read::{CpuPages, Recorded, read};
 use audit::report::{AuditReport, judge};
+use clap::Command;
 use functions::Functions;
 use interception::CallMemory;
 use interchange::audits::Audited;
@@ -38,8 +40,32 @@ use std::io::{self, Write};
 use std::path::Path;
 use words::printable::printable;
 
+impl Verb for AuditArguments {
+    const NAME: &'static str = "audit";
+    const PLACE: Place = Place::Listed(Group::Understand);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy audit --duration 10s -- ./robot --config arm.toml",
+        "tardy audit --duration 10s --deny all --allow signal -- ./robot",
+        "tardy audit --by interception --duration 10s -- ./robot",
+        "tardy audit --pid 4711 --duration 30s",
+        "tardy audit --archive latest --format sarif",
+    ];
+    const NOTES: &'static str = "\
+It records every system call, page fault and signal of the program's threads and shows what a real-time loop must not do. \
+The loop of a thread lasts from its first wait after --settle to its last wait; what comes before and after does not count.
+Exit codes: 0 no habit that --deny names, 1 such a habit, 2 wrong usage, 3 nothing could be audited.";
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, typed)
+    }
+
+    fn defined(derived: Command) -> Command {
+        arguments::own_help(derived)
+    }
+}
+
 /// Runs the verb; `typed` is the command line.
-pub fn run(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
+fn run(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
     let run = match &arguments.archive {
         Some(name) => archives::open(name)?,
         None => record(arguments, typed)?,

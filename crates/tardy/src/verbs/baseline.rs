@@ -9,6 +9,7 @@ use crate::measuring::variant::settings_in_virtual_time;
 use crate::options::quantity::time_ns;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::verb::{Parent, Place, Verb};
 use crate::virtual_time::baseline::{drift, file};
 use crate::virtual_time::laboratory::Laboratory;
 use crate::virtual_time::seed_runs::{OpenedRun, Seeds, all_seed_runs, open_all};
@@ -19,17 +20,8 @@ use machines::meter_places::MeterPlaces;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy virtual baseline write tardy-baseline.toml --target exact --seeds 4 -- --duration 2s --load dentry
-  tardy virtual baseline check tardy-baseline.toml
-  tardy judge --baseline tardy-baseline.toml runs/seeds
-
-Exit codes: 0 nothing moved beyond its tolerance, 1 something did, 2 wrong usage, 3 could not measure.";
-
 /// Keep expected results in virtual time in a file beside a kernel, and check the kernel against it
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct BaselineArguments {
     #[command(subcommand)]
     verb: BaselineVerb,
@@ -88,7 +80,23 @@ struct CheckArguments {
     json: bool,
 }
 
-pub fn run(arguments: &BaselineArguments, command: &[String]) -> anyhow::Result<Exit> {
+impl Verb for BaselineArguments {
+    const NAME: &'static str = "baseline";
+    const PLACE: Place = Place::Below(Parent::Virtual);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy virtual baseline write tardy-baseline.toml --target exact --seeds 4 -- --duration 2s --load dentry",
+        "tardy virtual baseline check tardy-baseline.toml",
+        "tardy judge --baseline tardy-baseline.toml runs/seeds",
+    ];
+    const NOTES: &'static str = "\
+Exit codes: 0 nothing moved beyond its tolerance, 1 something did, 2 wrong usage, 3 could not measure.";
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, &typed)
+    }
+}
+
+fn run(arguments: &BaselineArguments, command: &[String]) -> anyhow::Result<Exit> {
     match &arguments.verb {
         BaselineVerb::Write(write) => write_baseline(write, command),
         BaselineVerb::Check(check) => check_baseline(check, command),

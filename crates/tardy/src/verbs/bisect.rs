@@ -1,4 +1,4 @@
-//! `tardy bisect`: finds the first bad one in an ordered list of kernels, targets or settings. One step of it serves
+//! `tardy experiment bisect`: finds the first bad one in an ordered list of kernels, targets or settings. One step of it serves
 //! `git bisect run`.
 
 mod candidate;
@@ -12,28 +12,17 @@ use crate::measuring::rounds::Measuring;
 use crate::measuring::signals::Signals;
 use crate::options::limits::LimitArguments;
 use crate::options::quantity::positive_time_ns;
+use crate::verb::{Parent, Place, Verb};
 use clap::Args;
 use judge::sign_flip::PAIRS_MAX;
 use machines::meter_places::MeterPlaces;
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
-
-const EXAMPLES: &str = "\
-Examples:
-  tardy bisect --good k1 --bad k8 k2 k3 k4 k5 k6 k7 --limit 'latency < 50us' --seeds 4 -- --duration 1s --load dentry
-  tardy bisect --list kernels.txt --before 'ssh pi boot-kernel \"$TARDY_CANDIDATE\"' -- --duration 5min --load messaging
-  git bisect run sh -c 'make -j8 bzImage || exit 125; tardy bisect --step --limit \"latency < 50us\" -- --target mine'
-
-A candidate is a target; or options of `tardy run` if it starts with a dash; or, with --before, whatever that command \
-does with $TARDY_CANDIDATE. In virtual time a step is exact for its seeds. Elsewhere it is a run judged by --limit, or without \
-a limit an experiment against the good end, and the confidence covers all steps together.
-Ctrl-C keeps the complete steps; the same command with the same --out continues.
-Exit codes: 0 found, 2 wrong usage or an end that is not as stated, 3 could not measure, 4 only suspects.
-With --step, for git: 0 good, 1 bad, 125 cannot be tested, 128 and above abort.";
 
 /// Find the first bad one in a list of kernels, targets or settings
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct BisectArguments {
     /// Good end of the list; with --step and without --limit, what to compare with
     #[arg(long, value_name = "CANDIDATE", allow_hyphen_values = true)]
@@ -78,7 +67,35 @@ pub struct BisectArguments {
     options: Vec<String>,
 }
 
-pub fn run(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+impl Verb for BisectArguments {
+    const NAME: &'static str = "bisect";
+    const PLACE: Place = Place::Below(Parent::Experiment);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy experiment bisect --good k1 --bad k8 k2 k3 k4 k5 k6 k7 --limit 'latency < 50us' --seeds 4 -- --duration 1s --load dentry",
+        "tardy experiment bisect --list kernels.txt --before 'ssh pi boot-kernel \"$TARDY_CANDIDATE\"' -- --duration 5min --load messaging",
+        "git bisect run sh -c 'make -j8 bzImage || exit 125; tardy experiment bisect --step --limit \"latency < 50us\" -- --target mine'",
+    ];
+    const NOTES: &'static str = "\
+A candidate is a target; or options of `tardy run` if it starts with a dash; or, with --before, whatever that command \
+does with $TARDY_CANDIDATE. In virtual time a step is exact for its seeds. Elsewhere it is a run judged by --limit, or without \
+a limit an experiment against the good end, and the confidence covers all steps together.
+Ctrl-C keeps the complete steps; the same command with the same --out continues.
+Exit codes: 0 found, 2 wrong usage or an end that is not as stated, 3 could not measure, 4 only suspects.
+With --step, for git: 0 good, 1 bad, 125 cannot be tested, 128 and above abort.";
+    const FORMER_NAMES: &'static [&'static str] = &["bisect"];
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, typed)
+    }
+
+    /// `git bisect run` would take the exit code of wrong usage for a bad commit.
+    fn exit_code(exit: Exit, words: &[OsString]) -> ExitCode {
+        let is_step = words.iter().any(|word| word == "--step");
+        if is_step && exit == Exit::Usage { Exit::GiveUp.into() } else { exit.into() }
+    }
+}
+
+fn run(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Exit> {
     if arguments.step {
         return Ok(git_step::run(arguments, command));
     }

@@ -11,6 +11,7 @@ use crate::measuring::machine;
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::verb::{Group, Place, Verb};
 use applying::Change;
 use archive::facts::Facts;
 use arguments::Format;
@@ -25,7 +26,27 @@ use std::time::Duration;
 /// A slow board needs seconds to read several thousand files.
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub fn run(arguments: &CheckArguments) -> anyhow::Result<Exit> {
+impl Verb for CheckArguments {
+    const NAME: &'static str = "check";
+    const PLACE: Place = Place::Listed(Group::Measure);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy check",
+        "tardy check --cpus 2-3 --priority 90",
+        "tardy check --target board --json",
+        "tardy check --format cmdline",
+        "tardy check --format sysctl > /etc/sysctl.d/90-realtime.conf",
+        "tardy check --apply; tardy run ...; tardy target restore",
+        "tardy check --format accepted > known.txt; tardy check --accepted known.txt",
+    ];
+    const NOTES: &'static str = "\
+Exit codes: 0 nothing is worse than a notice, 1 something is, 2 wrong usage, 3 the machine could not be checked.";
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &CheckArguments) -> anyhow::Result<Exit> {
     // Errors of the command line are reported before the machine is contacted.
     let judged_by = arguments.judged_by()?;
     let judge = |facts: &Facts| check(facts, &judged_by.subject, &judged_by.checklist, &judged_by.accepted);

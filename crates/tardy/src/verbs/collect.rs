@@ -1,4 +1,4 @@
-//! `tardy collect`: fetches the rest of a run that continued without its connection.
+//! `tardy target collect`: fetches the rest of a run that continued without its connection.
 
 use crate::archives;
 use crate::exit::{Exit, UsageError};
@@ -8,6 +8,7 @@ use crate::measuring::machine::{AccessArguments, find};
 use crate::measuring::signals::Signals;
 use crate::options::quantity::positive_time_ns;
 use crate::terminal::progress::{Progress, View};
+use crate::verb::{Parent, Place, Verb};
 use anyhow::anyhow;
 use archive::directory::ArchiveDirectory;
 use archive::manifest::RunState;
@@ -18,18 +19,8 @@ use runner::run::{RECEIVED_FILE, RunRequest, TimeLimits};
 use std::path::PathBuf;
 use std::time::Duration;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy collect latest
-  tardy collect runs/2026-11-22T07-08-08-board
-
-A run on a board continues when the connection is lost or tardy is killed, and the board keeps its results. This fetches \
-what is missing, every byte once, follows the run to its end if it is still active, and leaves the board as it was.
-Exit codes: those of `tardy run`.";
-
 /// Fetch the results of a run whose connection to the board was lost
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct CollectArguments {
     /// The archive: a path, an id below runs/, or `latest`
     #[arg(value_name = "RUN")]
@@ -47,7 +38,23 @@ pub struct CollectArguments {
     silence: u64,
 }
 
-pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
+impl Verb for CollectArguments {
+    const NAME: &'static str = "collect";
+    const PLACE: Place = Place::Below(Parent::Target);
+    const EXAMPLES: &'static [&'static str] =
+        &["tardy target collect latest", "tardy target collect runs/2026-11-22T07-08-08-board"];
+    const NOTES: &'static str = "\
+A run on a board continues when the connection is lost or tardy is killed, and the board keeps its results. This fetches \
+what is missing, every byte once, follows the run to its end if it is still active, and leaves the board as it was.
+Exit codes: those of `tardy run`.";
+    const FORMER_NAMES: &'static [&'static str] = &["collect"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     let run = archives::open(&arguments.run)?;
     let manifest = run.manifest.as_ref().ok_or_else(|| anyhow!("failed to fetch: the archive has no manifest"))?;
     let inside = ArchiveDirectory::open(&run.directory);

@@ -7,6 +7,7 @@ use crate::terminal::historical_results;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
+use crate::verb::{Group, Place, Verb};
 use crate::virtual_time::seed_runs::{archives_of, is_virtual};
 use account::{Account, ComparedRuns, ExplanationSource, compared};
 use archive::reader::Run;
@@ -22,19 +23,8 @@ use words::figures::{count, latency};
 /// Differences shown of each kind; `--json` has all of them.
 const DIFFERENCES_SHOWN: usize = 12;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy compare before after
-  tardy compare runs/old-seeds runs/new-seeds
-  tardy compare --a '--target old' --b '--target new' --seeds 16 --record 1 -- --duration 2s --load dentry
-
-In virtual time A and B may be directories with the runs of several seeds, which are paired by seed; or options of `tardy run`, \
-and both sides are measured. Options after `--` apply to both.
-Exit codes: 0 compared, 1 one system with one seed is not identical in virtual time, 2 wrong usage, 3 could not measure.";
-
 /// Compare two runs: figures, causes, machine and settings
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct CompareArguments {
     /// Path of an archive, an id below runs/, or `latest`; of runs in virtual time also a directory with several seeds
     #[arg(value_name = "A", required_unless_present = "options_a")]
@@ -77,7 +67,25 @@ const SEVERAL: &str = "compare takes two runs. Several runs of each, measured on
                        drifted meanwhile looks like a difference. Only runs in randomised rounds can be tested: \
                        `tardy experiment`. In virtual time directories of seeds can be compared";
 
-pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit> {
+impl Verb for CompareArguments {
+    const NAME: &'static str = "compare";
+    const PLACE: Place = Place::Listed(Group::Prove);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy compare before after",
+        "tardy compare runs/old-seeds runs/new-seeds",
+        "tardy compare --a '--target old' --b '--target new' --seeds 16 --record 1 -- --duration 2s --load dentry",
+    ];
+    const NOTES: &'static str = "\
+In virtual time A and B may be directories with the runs of several seeds, which are paired by seed; or options of `tardy run`, \
+and both sides are measured. Options after `--` apply to both.
+Exit codes: 0 compared, 1 one system with one seed is not identical in virtual time, 2 wrong usage, 3 could not measure.";
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, &typed)
+    }
+}
+
+fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit> {
     if let Some((a, b)) = arguments.options_a.as_deref().zip(arguments.options_b.as_deref()) {
         return seeds::of_options(arguments, [a, b], command);
     }

@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::terminal::page::write_stdout;
+use crate::verb::{Place, Verb};
 use clap::Args;
 use clap_complete::Shell;
 
@@ -12,7 +13,17 @@ pub struct CompletionsArguments {
     shell: Shell,
 }
 
-pub fn run(arguments: &CompletionsArguments) -> anyhow::Result<Exit> {
+impl Verb for CompletionsArguments {
+    const NAME: &'static str = "completions";
+    const PLACE: Place = Place::Hidden;
+    const EXAMPLES: &'static [&'static str] = &["tardy completions bash > /etc/bash_completion.d/tardy"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &CompletionsArguments) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut crate::command_line::definition(), "tardy", &mut script);
     write_stdout(&script)?;

@@ -1,6 +1,7 @@
 //! `tardy cyclictest`: replaces itself with the meter, which implements cyclictest's command line.
 
 use crate::exit::Exit;
+use crate::verb::{Place, Verb};
 use anyhow::Context;
 use clap::Args;
 use machines::meter_places::MeterPlaces;
@@ -17,8 +18,18 @@ pub struct CyclictestArguments {
     words: Vec<OsString>,
 }
 
+impl Verb for CyclictestArguments {
+    const NAME: &'static str = "cyclictest";
+    const PLACE: Place = Place::Hidden;
+    const EXAMPLES: &'static [&'static str] = &["tardy cyclictest -m -Sp90 -i200 -h400 -q"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
 /// Returns only if the meter could not be started.
-pub fn run(arguments: &CyclictestArguments) -> anyhow::Result<Exit> {
+fn run(arguments: &CyclictestArguments) -> anyhow::Result<Exit> {
     let meter = MeterPlaces::of_process().find()?;
     let error = Command::new(&meter).arg("cyclictest").args(&arguments.words).exec();
     Err(error).with_context(|| format!("failed to start {}", meter.display()))

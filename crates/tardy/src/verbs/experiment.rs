@@ -8,6 +8,7 @@ use crate::measuring::rounds::{Question, Rounds, RoundsState, StoredSeries, new_
 use crate::measuring::variant::Variant;
 use crate::options::limits::confidence;
 use crate::options::quantity::positive_time_ns;
+use crate::verb::{Group, Place, Verb};
 use clap::Args;
 use judge::coin::SEED_MAX;
 use judge::experiment::{Outcome, metrics};
@@ -16,20 +17,8 @@ use machines::KnownTarget;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy experiment --a '' --b '--cpu-dma-latency 0' -- --duration 60s --load messaging
-  tardy experiment --a '--target vm-old' --b '--target vm-new' --rounds 12 -- --duration 5min
-  tardy experiment --a '' --b '' -- --duration 20s
-  tardy experiment --b-before 'ssh pi sudo tuned-adm profile realtime' --a-before 'ssh pi sudo tuned-adm profile balanced'
-
-Options of `tardy run` after `--` apply to both variants. The same variant twice measures the noise floor.
-Ctrl-C keeps the complete rounds; --resume continues.
-Exit codes: 0 B is not shown to be worse, 1 B is worse, 2 wrong usage, 3 could not measure, 4 too few rounds.";
-
 /// Find out whether B is worse than A, in randomised rounds
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct ExperimentArguments {
     /// Options of `tardy run` that make variant A
     #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
@@ -75,7 +64,26 @@ pub struct ExperimentArguments {
     both: Vec<String>,
 }
 
-pub fn run(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+impl Verb for ExperimentArguments {
+    const NAME: &'static str = "experiment";
+    const PLACE: Place = Place::Listed(Group::Prove);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy experiment --a '' --b '--cpu-dma-latency 0' -- --duration 60s --load messaging",
+        "tardy experiment --a '--target vm-old' --b '--target vm-new' --rounds 12 -- --duration 5min",
+        "tardy experiment --a '' --b '' -- --duration 20s",
+        "tardy experiment --b-before 'ssh pi sudo tuned-adm profile realtime' --a-before 'ssh pi sudo tuned-adm profile balanced'",
+    ];
+    const NOTES: &'static str = "\
+Options of `tardy run` after `--` apply to both variants. The same variant twice measures the noise floor.
+Ctrl-C keeps the complete rounds; --resume continues.
+Exit codes: 0 B is not shown to be worse, 1 B is worse, 2 wrong usage, 3 could not measure, 4 too few rounds.";
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, typed)
+    }
+}
+
+fn run(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<Exit> {
     let (directory, journal, machines) = match &arguments.resume {
         Some(directory) => (directory.clone(), Journal::load(directory)?, None),
         None => begin(arguments, command)?,

@@ -11,6 +11,7 @@ use crate::terminal::explained::{account, alarm, causes, print_document};
 use crate::terminal::kernel_tracers::lay_out_latencies;
 use crate::terminal::page::Page;
 use crate::terminal::summary::quoted;
+use crate::verb::{Group, Place, Verb};
 use ::account::{Account, ExplanationSource};
 use archive::reader::Run;
 use archive::spike::Spike;
@@ -54,7 +55,22 @@ pub struct ExplainArguments {
     json: bool,
 }
 
-pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
+impl Verb for ExplainArguments {
+    const NAME: &'static str = "explain";
+    const PLACE: Place = Place::Listed(Group::Understand);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy explain",
+        "tardy explain latest --worst 5 --events",
+        "tardy explain before --spike 2 --timeline",
+        "tardy explain --diff before after",
+    ];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     if let Some([a, b]) = arguments.diff.as_deref() {
         return diff::run(a, b, arguments.json);
     }

@@ -8,6 +8,7 @@ use crate::exit::{Exit, UsageError};
 use crate::options::limits::LimitArguments;
 use crate::terminal::json;
 use crate::terminal::page::{Page, write_stdout};
+use crate::verb::{Group, Place, Verb};
 use account::Account;
 use clap::Args;
 use format::FormatOptions;
@@ -37,7 +38,18 @@ pub struct ExportArguments {
     json: bool,
 }
 
-pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
+impl Verb for ExportArguments {
+    const NAME: &'static str = "export";
+    const PLACE: Place = Place::Listed(Group::Exchange);
+    const EXAMPLES: &'static [&'static str] =
+        &["tardy export latest --format perfetto", "tardy export latest --format junit --limit 'latency < 100us' -o -"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
     let format = arguments.format;
     let options = arguments.options.of(format)?;
     if !format.is_judged() && arguments.limits.is_typed() {

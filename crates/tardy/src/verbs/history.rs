@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
+use crate::verb::{Group, Place, Verb};
 use account::{Account, ExplanationSource};
 use anyhow::Context;
 use clap::Args;
@@ -27,19 +28,8 @@ const SEED: u64 = 1;
 const COLUMNS: usize = 72;
 const DIFFERENCES_SHOWN: usize = 6;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy history
-  tardy history nightly/ --png pictures
-
-Runs with the same machine, load and settings are one series. Compared are the highest quantile that the runs resolve, the \
-median, and the rates of late wake-ups and missed periods; maxima scatter too much.
-A change point is a hint: the experiment printed with it confirms or refutes it.
-Exit codes: 0 no change found, 1 a figure changed, 2 wrong usage, 3 no run can be used, 4 too few runs.";
-
 /// Find where the figures of a series of runs changed
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct HistoryArguments {
     /// Directories with archives, or archives
     #[arg(value_name = "DIR", default_value = RUNS)]
@@ -52,7 +42,22 @@ pub struct HistoryArguments {
     json: bool,
 }
 
-pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
+impl Verb for HistoryArguments {
+    const NAME: &'static str = "history";
+    const PLACE: Place = Place::Listed(Group::Prove);
+    const EXAMPLES: &'static [&'static str] = &["tardy history", "tardy history nightly/ --png pictures"];
+    const NOTES: &'static str = "\
+Runs with the same machine, load and settings are one series. Compared are the highest quantile that the runs resolve, the \
+median, and the rates of late wake-ups and missed periods; maxima scatter too much.
+A change point is a hint: the experiment printed with it confirms or refutes it.
+Exit codes: 0 no change found, 1 a figure changed, 2 wrong usage, 3 no run can be used, 4 too few runs.";
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     let mut left_out = 0u64;
     let mut runs: Vec<HistoryRun> = Vec::new();
     for path in arguments.directories.iter().flat_map(|directory| archives_of(directory.as_path())) {

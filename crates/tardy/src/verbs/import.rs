@@ -7,6 +7,7 @@ use crate::exit::{Exit, UsageError};
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::summary::summary_page;
+use crate::verb::{Group, Place, Verb};
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use clap::Args;
@@ -19,11 +20,8 @@ use values::{SeriesValue, UnitValue};
 use words::figures::{count, latency};
 use words::printable::printable;
 
-/// Import results of cyclictest, rt-tests, rteval, rtla and others
+/// Import results of cyclictest, rteval, rtla and others
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Several files become several archives. What a file does not contain is marked as lost, never invented.
-If one file cannot be read, none is imported.")]
 pub struct ImportArguments {
     /// Result files; the format is detected from their contents
     #[arg(value_name = "FILE", required = true)]
@@ -45,7 +43,24 @@ pub struct ImportArguments {
     json: bool,
 }
 
-pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
+impl Verb for ImportArguments {
+    const NAME: &'static str = "import";
+    const PLACE: Place = Place::Listed(Group::Exchange);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy import cyclictest.json",
+        "tardy import old/*.json --out runs/old",
+        "tardy import output.txt --unit ns",
+    ];
+    const NOTES: &'static str = "\
+Several files become several archives. What a file does not contain is marked as lost, never invented.
+If one file cannot be read, none is imported.";
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     let hints =
         Hints { format: arguments.format, unit: arguments.unit.map(|value| value.0), series: arguments.series.0 };
     let mut sources = Vec::new();

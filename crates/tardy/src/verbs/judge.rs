@@ -8,6 +8,7 @@ use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
 use crate::terminal::table::{Align, Table};
+use crate::verb::{Group, Place, Verb};
 use crate::virtual_time::baseline;
 use account::{Account, ExplanationSource, JUDGE_VERSION, JudgedRun};
 use clap::Args;
@@ -17,21 +18,8 @@ use judge::verdict::{CpuJudgement, Judgement, Verdict};
 use std::path::PathBuf;
 use words::figures::latency;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy judge latest --limit 'latency < 100us' --allow 1/h
-  tardy judge latest --limit 'p99.9 < 50us' --limit 'missed < 1/day' --confidence 99
-  tardy judge latest
-  tardy judge latest --horizon 10d
-  tardy judge --plan-test --limit 'latency < 100us' --allow 1/day
-  tardy judge --baseline tardy-baseline.toml runs/seeds
-
-Exit codes: 0 every limit is passed, 1 one is failed, 2 wrong usage, 3 the run cannot be judged, 4 not enough data.
-A refused extrapolation exits with code 4. Without a limit it shows what the length of the run proves.";
-
 /// Decide whether a run shows that a limit holds
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct JudgeArguments {
     /// Path of an archive, an id below runs/, or `latest`
     #[arg(value_name = "RUN", required_unless_present = "plan_test")]
@@ -55,7 +43,27 @@ pub struct JudgeArguments {
     json: bool,
 }
 
-pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
+impl Verb for JudgeArguments {
+    const NAME: &'static str = "judge";
+    const PLACE: Place = Place::Listed(Group::Prove);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy judge latest --limit 'latency < 100us' --allow 1/h",
+        "tardy judge latest --limit 'p99.9 < 50us' --limit 'missed < 1/day' --confidence 99",
+        "tardy judge latest",
+        "tardy judge latest --horizon 10d",
+        "tardy judge --plan-test --limit 'latency < 100us' --allow 1/day",
+        "tardy judge --baseline tardy-baseline.toml runs/seeds",
+    ];
+    const NOTES: &'static str = "\
+Exit codes: 0 every limit is passed, 1 one is failed, 2 wrong usage, 3 the run cannot be judged, 4 not enough data.
+A refused extrapolation exits with code 4. Without a limit it shows what the length of the run proves.";
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     if let Some(file) = &arguments.baseline {
         return baseline::judge(file, &arguments.runs, arguments.json);
     }

@@ -6,6 +6,7 @@ use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::screen;
 use crate::terminal::table::{Align, Table};
+use crate::verb::{Group, Place, Verb};
 use account::{Account, ExplanationSource};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use words::calendar::civil;
 use words::figures::{counted, duration, latency};
 
-/// List the runs of a directory and of its series, oldest first
+/// List runs, oldest first; or loads, methods, verbs
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// The directory with the archives
@@ -36,7 +37,7 @@ struct Listed {
     state: RunState,
     /// A process on this machine is writing it; without one, a run whose state is `running` was cut off.
     goes_on: bool,
-    /// `tardy collect` can look for the rest of it.
+    /// `tardy target collect` can look for the rest of it.
     collectable: bool,
     valid: bool,
     /// Conditions that were not as requested, for example for lack of privileges.
@@ -67,7 +68,17 @@ struct Listed {
     imported: Option<String>,
 }
 
-pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
+impl Verb for ListArguments {
+    const NAME: &'static str = "list";
+    const PLACE: Place = Place::Listed(Group::Understand);
+    const EXAMPLES: &'static [&'static str] = &["tardy list", "tardy list nightly/ --json"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
     let directory = &arguments.directory;
     // Before the first run there is no `runs` yet, which is not an error.
     if !directory.is_dir() && directory != Path::new(RUNS) {

@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::terminal::page::write_stdout;
+use crate::verb::{Place, Verb};
 use anyhow::Context;
 use clap::Args;
 use std::fs;
@@ -15,7 +16,17 @@ pub struct ManArguments {
     dir: Option<PathBuf>,
 }
 
-pub fn run(arguments: &ManArguments) -> anyhow::Result<Exit> {
+impl Verb for ManArguments {
+    const NAME: &'static str = "man";
+    const PLACE: Place = Place::Hidden;
+    const EXAMPLES: &'static [&'static str] = &["tardy man", "tardy man --dir man1"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &ManArguments) -> anyhow::Result<Exit> {
     let mut definition = crate::command_line::definition();
     definition.build();
     let Some(directory) = &arguments.dir else {

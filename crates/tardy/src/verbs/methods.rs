@@ -1,4 +1,4 @@
-//! `tardy methods`: what each method measures, what it needs, and whether it can run on a target.
+//! `tardy list methods`: what each method measures, what it needs, and whether it can run on a target.
 
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine;
@@ -6,6 +6,7 @@ use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
+use crate::verb::{Parent, Place, Verb};
 use archive::facts::Facts;
 use archive::method::state::{MethodState, Obstacle};
 use archive::method::{METHODS, MethodDefinition, MethodOption, OtherPath, Values};
@@ -19,16 +20,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// The default priority of `tardy run`.
 const PRIORITY: u8 = 80;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy methods
-  tardy methods semaphore
-  tardy methods --target board --json
-  tardy run --method semaphore:kind=sysv --duration 20s";
-
 /// List the methods of `run --method` and whether a target has them
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct MethodsArguments {
     /// Show what this method measures, its options, and what is missing for it
     method: Option<String>,
@@ -71,7 +64,23 @@ struct ListedOption {
     what: &'static str,
 }
 
-pub fn run(arguments: &MethodsArguments) -> anyhow::Result<Exit> {
+impl Verb for MethodsArguments {
+    const NAME: &'static str = "methods";
+    const PLACE: Place = Place::Below(Parent::List);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy list methods",
+        "tardy list methods semaphore",
+        "tardy list methods --target board --json",
+        "tardy run --method semaphore:kind=sysv --duration 20s",
+    ];
+    const FORMER_NAMES: &'static [&'static str] = &["methods"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &MethodsArguments) -> anyhow::Result<Exit> {
     let chosen = chosen(arguments.method.as_deref())?;
     let facts = facts(&arguments.target)?;
     let listed: Vec<Listed> = chosen.into_iter().map(|definition| listed(definition, &facts.methods)).collect();
@@ -93,7 +102,7 @@ fn chosen(name: Option<&str>) -> Result<Vec<&'static MethodDefinition>, UsageErr
     let Some(typed) = name else { return Ok(METHODS.iter().collect()) };
     let name = typed.split(':').next().unwrap_or(typed);
     let found = METHODS.iter().find(|definition| definition.name == name);
-    let unknown = || UsageError(format!("there is no method {}; `tardy methods` lists them", printable(name)));
+    let unknown = || UsageError(format!("there is no method {}; `tardy list methods` lists them", printable(name)));
     Ok(vec![found.ok_or_else(unknown)?])
 }
 
@@ -160,7 +169,7 @@ fn lay_out_all(methods: &[Listed], page: &mut Page) {
     }
     page.headed_table(&table);
     page.blank();
-    page.wrapped("", "`tardy methods NAME` shows what one measures, its options, and what is missing for it.");
+    page.wrapped("", "`tardy list methods NAME` shows what one measures, its options, and what is missing for it.");
 }
 
 fn lay_out(method: &Listed, page: &mut Page) {
@@ -214,6 +223,6 @@ mod tests {
     fn a_method_is_found_with_and_without_its_options() {
         assert_eq!(chosen(None).unwrap().len(), METHODS.len());
         assert_eq!(chosen(Some("semaphore:kind=sysv")).unwrap()[0].name, "semaphore");
-        assert!(chosen(Some("semafore")).unwrap_err().to_string().contains("`tardy methods` lists them"));
+        assert!(chosen(Some("semafore")).unwrap_err().to_string().contains("`tardy list methods` lists them"));
     }
 }

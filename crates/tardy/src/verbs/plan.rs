@@ -1,4 +1,4 @@
-//! `tardy plan`: checks, shows and creates measurement plans. `tardy run PLAN` runs them.
+//! `tardy lab plan`: checks, shows and creates measurement plans. `tardy run PLAN` runs them.
 
 mod show;
 
@@ -7,6 +7,7 @@ use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::{described, load, text_of};
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::verb::{Parent, Place, Verb};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use runner::plan::Plan;
@@ -15,21 +16,11 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Contents of the file that `tardy plan new` writes.
+/// Contents of the file that `tardy lab plan new` writes.
 const TEMPLATE: &str = include_str!("plan/template.toml");
-
-const EXAMPLES: &str = "\
-Examples:
-  tardy plan new lathe.toml
-  tardy plan check plans/*.toml
-  tardy plan show plans/founding-talk.toml
-  tardy run plans/smoke.toml
-
-docs/how-to/plans.md describes every key of a plan.";
 
 /// Create, check and show plans of what to measure
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct PlanArguments {
     #[command(subcommand)]
     verb: PlanVerb,
@@ -75,7 +66,25 @@ struct NewArguments {
     json: bool,
 }
 
-pub fn run(arguments: &PlanArguments) -> anyhow::Result<Exit> {
+impl Verb for PlanArguments {
+    const NAME: &'static str = "plan";
+    const PLACE: Place = Place::Below(Parent::Lab);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy lab plan new lathe.toml",
+        "tardy lab plan check plans/*.toml",
+        "tardy lab plan show plans/founding-talk.toml",
+        "tardy run plans/smoke.toml",
+    ];
+    const NOTES: &'static str = "\
+docs/how-to/plans.md describes every key of a plan.";
+    const FORMER_NAMES: &'static [&'static str] = &["plan"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &PlanArguments) -> anyhow::Result<Exit> {
     match &arguments.verb {
         PlanVerb::Check(check) => check_plans(check),
         PlanVerb::Show(show) => show_plan(show),
@@ -135,7 +144,7 @@ fn new_plan(path: &Path, json: bool) -> anyhow::Result<Exit> {
     let mut page = Page::for_stdout();
     let path = crate::terminal::summary::quoted(&path.display().to_string());
     page.record(0, &format!("{path} is a plan of two steps on this machine; change it, then"));
-    page.line(&format!("  tardy plan show {path}"));
+    page.line(&format!("  tardy lab plan show {path}"));
     page.line(&format!("  tardy run {path}"));
     page.print()?;
     Ok(Exit::Measured)

@@ -1,4 +1,4 @@
-//! `tardy publish`: archives made anonymous and signed, as one file for others.
+//! `tardy lab publish`: archives made anonymous and signed, as one file for others.
 
 mod key;
 
@@ -6,6 +6,7 @@ use crate::archives;
 use crate::exit::{Exit, UsageError};
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::verb::{Parent, Place, Verb};
 use account::{Account, ExplanationSource};
 use anyhow::Context;
 use clap::Args;
@@ -17,24 +18,13 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use words::figures::{count, counted};
 
-/// Version of the document that `tardy publish --json` prints.
+/// Version of the document that `tardy lab publish --json` prints.
 const PUBLISH_VERSION: u32 = 1;
 /// Names of one kind that a dry run prints.
 const NAMES_SHOWN: usize = 8;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy publish latest --dry-run
-  tardy publish latest --out latency.tar
-  tardy publish before after --keep-names 'nvme*' --key lab-key
-
-Names of hosts, boards, threads, programs, devices and files become pseudonyms, the same for the same name and key. Command lines, plans \
-and raw traces are left out; figures, settings, histograms and explanations stay. Read --dry-run, and the result, before you hand it on.
-Exit codes: 0 written, 2 wrong usage, 3 an archive cannot be read or the file not written.";
-
 /// Make runs anonymous and sign them: one file to hand to others
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct PublishArguments {
     /// Paths of archives, ids below runs/, or `latest`
     #[arg(value_name = "RUN", required = true)]
@@ -76,7 +66,26 @@ struct Document {
     changes: Changes,
 }
 
-pub fn run(arguments: &PublishArguments) -> anyhow::Result<Exit> {
+impl Verb for PublishArguments {
+    const NAME: &'static str = "publish";
+    const PLACE: Place = Place::Below(Parent::Lab);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy lab publish latest --dry-run",
+        "tardy lab publish latest --out latency.tar",
+        "tardy lab publish before after --keep-names 'nvme*' --key lab-key",
+    ];
+    const NOTES: &'static str = "\
+Names of hosts, boards, threads, programs, devices and files become pseudonyms, the same for the same name and key. Command lines, plans \
+and raw traces are left out; figures, settings, histograms and explanations stay. Read --dry-run, and the result, before you hand it on.
+Exit codes: 0 written, 2 wrong usage, 3 an archive cannot be read or the file not written.";
+    const FORMER_NAMES: &'static [&'static str] = &["publish"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &PublishArguments) -> anyhow::Result<Exit> {
     let opened = opened(&arguments.runs)?;
     let key = key::find(arguments.key.as_deref(), arguments.new_key, arguments.dry_run)?;
     // A dry run without a key has pseudonyms that no publication will have.
@@ -181,7 +190,7 @@ fn lay_out(document: &Document, key: Option<&Path>, mut page: Page) -> Page {
     page.entries(&entries.collect::<Vec<_>>());
     if let (Some(file), Some(fingerprint), Some(key)) = (&document.file, &document.key, key) {
         page.wrapped("", &format!("signed by {fingerprint}"));
-        let line = format!("tardy verify {} --key {}.pub", file.display(), key.display());
+        let line = format!("tardy lab check-publication {} --key {}.pub", file.display(), key.display());
         page.wrapped("", &format!("hand over the file and {}.pub; `{line}` checks it", key.display()));
     }
     page

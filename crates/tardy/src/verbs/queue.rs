@@ -1,4 +1,4 @@
-//! `tardy queue`: plans for the workers of a lab to run.
+//! `tardy lab queue`: plans for the workers of a lab to run.
 
 mod backfill;
 mod triggers;
@@ -12,6 +12,7 @@ use crate::plans::{described, text_of};
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
+use crate::verb::{Parent, Place, Verb};
 use clap::{Args, Subcommand};
 use runner::plan::Plan;
 use std::path::{Path, PathBuf};
@@ -20,25 +21,12 @@ use store::queue::{Job, JobRequest};
 use words::calendar::utc;
 use words::printable::printable;
 
-/// Version of the documents that `tardy queue --json` prints.
+/// Version of the documents that `tardy lab queue --json` prints.
 const QUEUE_VERSION: u32 = 1;
 const SHOWN: i64 = 100;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy queue add plans/smoke.toml --board pi
-  tardy queue list
-  tardy queue trigger add nightly plans/smoke.toml --board pi --every 24h
-  tardy queue trigger add kernels kernels.toml --board pi --webhook
-  tardy queue backfill pi
-  tardy worker --board pi
-
-A plan may run commands on its board: who may queue plans may run programs there.
-Exit codes: 0 done, 1 there was nothing to do, 2 wrong usage, 3 the index failed.";
-
 /// Queue plans for workers to run on boards
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct QueueArguments {
     #[command(subcommand)]
     verb: QueueVerb,
@@ -98,7 +86,31 @@ struct CancelArguments {
     common: IndexArguments,
 }
 
-pub fn run(arguments: &QueueArguments) -> anyhow::Result<Exit> {
+impl Verb for QueueArguments {
+    const NAME: &'static str = "queue";
+    const PLACE: Place = Place::Below(Parent::Lab);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy lab queue add plans/smoke.toml --board pi",
+        "tardy lab queue list",
+        "tardy lab queue cancel JOB",
+        "tardy lab queue trigger add nightly plans/smoke.toml --board pi --every 24h",
+        "tardy lab queue trigger add kernels kernels.toml --board pi --webhook",
+        "tardy lab queue trigger list",
+        "tardy lab queue trigger remove nightly",
+        "tardy lab queue backfill pi",
+        "tardy lab worker --board pi",
+    ];
+    const NOTES: &'static str = "\
+A plan may run commands on its board: who may queue plans may run programs there.
+Exit codes: 0 done, 1 there was nothing to do, 2 wrong usage, 3 the index failed.";
+    const FORMER_NAMES: &'static [&'static str] = &["queue"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &QueueArguments) -> anyhow::Result<Exit> {
     match &arguments.verb {
         QueueVerb::Add(arguments) => finish(add(arguments)),
         QueueVerb::List(arguments) => finish(list(arguments)),
@@ -130,7 +142,9 @@ async fn cancel(arguments: &CancelArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open().await?;
     let cancelled = store.cancel(&arguments.job, &this_user(), store.now_unix_ns().await?).await?;
     let Some(job) = store.job(&arguments.job).await? else {
-        return Err(UsageError(format!("no job {}; `tardy queue list` lists the newest ones", arguments.job)).into());
+        return Err(
+            UsageError(format!("no job {}; `tardy lab queue list` lists the newest ones", arguments.job)).into()
+        );
     };
     show(&[job], arguments.common.json)?;
     Ok(if cancelled { Exit::Measured } else { Exit::LimitExceeded })
@@ -178,7 +192,7 @@ fn show(jobs: &[Job], as_json: bool) -> anyhow::Result<Exit> {
     }
     let mut page = Page::for_stdout();
     match jobs {
-        [] => page.line("no jobs; `tardy queue add PLAN --board BOARD` queues one"),
+        [] => page.line("no jobs; `tardy lab queue add PLAN --board BOARD` queues one"),
         _ => table.lines().iter().for_each(|line| page.line(line)),
     }
     page.print()?;

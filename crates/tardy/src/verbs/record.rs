@@ -7,6 +7,7 @@ use crate::archives;
 use crate::exit::Exit;
 use crate::measuring::signals::Signals;
 use crate::terminal::explained::show_recorded;
+use crate::verb::{Parent, Place, Verb};
 use crate::virtual_time::recording::choice::{self, Wanted};
 use crate::virtual_time::recording::{Recording, record};
 use account::{Account, ExplanationSource};
@@ -15,19 +16,8 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use words::printable::printable;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy run --target exact --duration 10s --load dentry --out runs/one
-  tardy virtual record runs/one
-  tardy virtual record runs/one --cycle 1817 --cycle 304
-  tardy virtual record runs/one --with ftrace
-
-The run is repeated with the recorder, which the machine cannot notice, and every sample is compared with the first run.
-With ftrace the kernel records instead, which costs the machine time: how much is reported to the nanosecond.";
-
 /// Repeat a run in virtual time and record every function of its worst wake-ups
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct RecordArguments {
     /// Path of an archive, an id below runs/, or `latest`
     #[arg(value_name = "RUN")]
@@ -63,7 +53,25 @@ enum Means {
     Ftrace,
 }
 
-pub fn run(arguments: &RecordArguments, command: &[String]) -> anyhow::Result<Exit> {
+impl Verb for RecordArguments {
+    const NAME: &'static str = "record";
+    const PLACE: Place = Place::Below(Parent::Virtual);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy run --target exact --duration 10s --load dentry --out runs/one",
+        "tardy virtual record runs/one",
+        "tardy virtual record runs/one --cycle 1817 --cycle 304",
+        "tardy virtual record runs/one --with ftrace",
+    ];
+    const NOTES: &'static str = "\
+The run is repeated with the recorder, which the machine cannot notice, and every sample is compared with the first run.
+With ftrace the kernel records instead, which costs the machine time: how much is reported to the nanosecond.";
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, &typed)
+    }
+}
+
+fn run(arguments: &RecordArguments, command: &[String]) -> anyhow::Result<Exit> {
     let run = archives::open(&arguments.run)?;
     let signals = Signals::watch()?;
     let wanted = match arguments.cycles.as_slice() {

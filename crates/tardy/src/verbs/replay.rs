@@ -12,6 +12,7 @@ use crate::measuring::signals::Signals;
 use crate::options::quantity::{TimeError, time_ns};
 use crate::terminal::json;
 use crate::terminal::page::write_stdout;
+use crate::verb::{Parent, Place, Verb};
 use crate::virtual_time::laboratory::Trajectory;
 use crate::virtual_time::recording::again::Again;
 use crate::virtual_time::recording::symbols;
@@ -28,20 +29,8 @@ use std::path::PathBuf;
 use thiserror::Error;
 use wake_up::Wanted;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy virtual replay runs/one
-  tardy virtual replay runs/one --spike 2 --gdb
-  tardy virtual replay runs/one --spike 2 --at 2.9ms --gdb
-  tardy virtual replay runs/one --cycle 1817 --listen
-  tardy virtual replay runs/one --gdb -- -batch -ex 'x/8i $pc' -ex 'stepi 100' -ex 'info registers'
-
-The machine repeats the run to the nanosecond up to where it stops, and every sample until then is compared with the run. \
-In gdb, `callers` shows the call chain; `continue` runs on from there.";
-
 /// Repeat a run in virtual time up to a late wake-up and stop there for a debugger
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct ReplayArguments {
     /// Path of an archive, an id below runs/, or `latest`
     #[arg(value_name = "RUN")]
@@ -114,7 +103,26 @@ struct Stopped {
     symbols: String,
 }
 
-pub fn run(arguments: &ReplayArguments, command: &[String]) -> anyhow::Result<Exit> {
+impl Verb for ReplayArguments {
+    const NAME: &'static str = "replay";
+    const PLACE: Place = Place::Below(Parent::Virtual);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy virtual replay runs/one",
+        "tardy virtual replay runs/one --spike 2 --gdb",
+        "tardy virtual replay runs/one --spike 2 --at 2.9ms --gdb",
+        "tardy virtual replay runs/one --cycle 1817 --listen",
+        "tardy virtual replay runs/one --gdb -- -batch -ex 'x/8i $pc' -ex 'stepi 100' -ex 'info registers'",
+    ];
+    const NOTES: &'static str = "\
+The machine repeats the run to the nanosecond up to where it stops, and every sample until then is compared with the run. \
+In gdb, `callers` shows the call chain; `continue` runs on from there.";
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, &typed)
+    }
+}
+
+fn run(arguments: &ReplayArguments, command: &[String]) -> anyhow::Result<Exit> {
     let run = archives::open(&arguments.run)?;
     let signals = Signals::watch()?;
     if arguments.gdb {

@@ -4,6 +4,7 @@ use crate::archives;
 use crate::exit::Exit;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::verb::{Group, Place, Verb};
 use account::{Account, ExplanationSource};
 use anyhow::Context;
 use clap::Args;
@@ -27,7 +28,17 @@ pub struct ReportArguments {
     json: bool,
 }
 
-pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
+impl Verb for ReportArguments {
+    const NAME: &'static str = "report";
+    const PLACE: Place = Place::Listed(Group::Understand);
+    const EXAMPLES: &'static [&'static str] = &["tardy report", "tardy report latest -o report.html --png pictures"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     let run = archives::open_or_latest(arguments.run.as_deref())?;
     let directory = run.directory.clone();
     let data = Account::of(run, ExplanationSource::Traces).report_data();

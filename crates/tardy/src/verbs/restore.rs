@@ -1,10 +1,11 @@
-//! `tardy restore`: restores settings that a killed run left changed on a machine.
+//! `tardy target restore`: restores settings that a killed run left changed on a machine.
 
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::find;
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::verb::{Parent, Place, Verb};
 use clap::Args;
 use machines::board::{AccessOptions, Purpose};
 use machines::meter_places::MeterPlaces;
@@ -17,8 +18,11 @@ const LIMIT: Duration = Duration::from_secs(120);
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
     /// Target to restore: `local`, or a board added with `tardy target add`
-    #[arg(long, value_name = "NAME", default_value = "local")]
+    #[arg(value_name = "NAME", default_value = "local")]
     target: String,
+    /// The target, as `tardy target restore` takes it
+    #[arg(long = "target", hide = true, conflicts_with = "target")]
+    formerly: Option<String>,
     /// On a board: end a run that continues without its host, and delete results that were not fetched
     #[arg(long)]
     discard: bool,
@@ -30,14 +34,26 @@ pub struct RestoreArguments {
     json: bool,
 }
 
-pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
-    let known = find(&arguments.target)?;
+impl Verb for RestoreArguments {
+    const NAME: &'static str = "restore";
+    const PLACE: Place = Place::Below(Parent::Target);
+    const EXAMPLES: &'static [&'static str] = &["tardy target restore", "tardy target restore board"];
+    const FORMER_NAMES: &'static [&'static str] = &["restore"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
+    let name = arguments.formerly.as_ref().unwrap_or(&arguments.target);
+    let known = find(name)?;
     let meter = MeterPlaces::of_process().find()?;
     let purpose = if arguments.discard { Purpose::Discard } else { Purpose::Restore };
     let access = AccessOptions { purpose, ..AccessOptions::default() };
     let mut target = known.open(&meter, access, Signals::watch()?.requests().clone())?;
     if target.forgets() {
-        return Err(UsageError(format!("{} forgets all changes when it goes down", arguments.target)).into());
+        return Err(UsageError(format!("{name} forgets all changes when it goes down")).into());
     }
     target.prepare()?;
     let restore = if arguments.forget { restore_and_forget } else { restore };
@@ -62,7 +78,7 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
         page.print()?;
     }
     if !complete {
-        complain!("tardy: not everything could be put back; run `tardy restore` again as root");
+        complain!("tardy: not everything could be put back; run `tardy target restore` again as root");
         return Ok(Exit::NotMeasured);
     }
     Ok(Exit::Measured)

@@ -14,6 +14,7 @@ use crate::options::quantity::positive_time_ns;
 use crate::plans::checked::Overrides;
 use crate::plans::load;
 use crate::plans::round::{Repetition, Round, new_directory, repeat};
+use crate::verb::{Group, Place, Verb};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, Args, Command};
 use machines::board::{AccessOptions, Purpose};
@@ -21,21 +22,9 @@ use machines::meter_places::MeterPlaces;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy run --duration 20s --load messaging
-  tardy run --duration 8h --interval 250us --cpus 2-3 --limit 100us --load-cmd 'make -j8'
-  tardy run plans/smoke.toml
-  tardy run plans/osadl.toml --every 12h
-  tardy run plans/smoke.toml --target board --deploy rootfs.wic
-
-Ctrl-C ends a run early and keeps its results; a second Ctrl-C kills it.
-Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid; \
-with a plan also 4 not enough data, and 1 only if a step shows that a limit is broken.";
-
-/// Measure how late a machine wakes real-time threads, and why
+/// Measure how late a machine wakes threads, and why
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, disable_help_flag = true)]
+#[command(disable_help_flag = true)]
 pub struct RunVerb {
     /// Run the steps of this plan, a TOML file, instead; most options are keys of the plan
     #[arg(value_name = "PLAN")]
@@ -76,8 +65,33 @@ impl RunVerb {
     }
 }
 
+impl Verb for RunVerb {
+    const NAME: &'static str = "run";
+    const PLACE: Place = Place::Listed(Group::Measure);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy run --duration 20s --load messaging",
+        "tardy run --duration 8h --interval 250us --cpus 2-3 --limit 100us --load-cmd 'make -j8'",
+        "tardy run plans/smoke.toml",
+        "tardy run plans/osadl.toml --every 12h",
+        "tardy run plans/smoke.toml --target board --deploy rootfs.wic",
+    ];
+    const NOTES: &'static str = "\
+Ctrl-C ends a run early and keeps its results; a second Ctrl-C kills it.
+Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid; \
+with a plan also 4 not enough data, and 1 only if a step shows that a limit is broken.";
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, typed)
+    }
+
+    fn tip(option: &str) -> Option<&'static str> {
+        let tip = "`tardy cyclictest` takes all options of cyclictest, and prints what it prints";
+        (!option.starts_with("--")).then_some(tip)
+    }
+}
+
 /// Runs the verb; `command` is the command line as typed.
-pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
+fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     if verb.is_of_plan() {
         return run_plan(verb, command);
     }

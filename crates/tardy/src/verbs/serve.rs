@@ -1,4 +1,4 @@
-//! `tardy serve`: boards and runs as pages in a browser, and as an HTTP API.
+//! `tardy lab serve`: boards and runs as pages in a browser, and as an HTTP API.
 
 use crate::archives::{RUNS, all_below};
 use crate::exit::{Exit, UsageError};
@@ -6,6 +6,7 @@ use crate::lab::arguments::address;
 use crate::lab::experiments::experiments_below;
 use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::described;
+use crate::verb::{Parent, Place, Verb};
 use account::explain_one;
 use alerts::Settings;
 use anyhow::Context;
@@ -23,26 +24,8 @@ use std::sync::Arc;
 /// Tokens of the directory, unless the command line names another file.
 const TOKENS_FILE: &str = "tokens";
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy serve
-  tardy serve lab/ --listen 127.0.0.1:9000
-  tardy serve /srv/archives --store postgres://lab@db/tardy
-  tardy serve /srv/copies --store postgres://lab@db/tardy --artefacts s3://lab/archives
-  tardy serve lab/ --add-token read:grafana
-  tardy serve lab/ --listen 0.0.0.0:8700 --host lab.example
-  tardy serve lab/ --alerts alerts.toml
-  tardy serve lab/ --proxy 127.0.0.1 --proxy-groups X-Forwarded-Groups --proxy-role lab=run --proxy-role '*=read'
-
-On loopback nobody logs in. On another address the server starts only with tokens or --proxy; a token of \
-the role read sees everything, one of the role run also uploads archives and queues plans. A token is printed once and stored as a \
-hash. Put a proxy with TLS in front: tokens travel as they are. With --proxy the proxy logs people in; it must \
-remove the headers from what clients send.
-Ctrl-C ends it; requests in progress are answered.";
-
 /// Serve boards and runs as pages and as an HTTP API
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct ServeArguments {
     /// Directory of archives; it may be empty
     #[arg(value_name = "DIR", default_value = RUNS)]
@@ -85,7 +68,33 @@ pub struct ServeArguments {
     add_token: Option<String>,
 }
 
-pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
+impl Verb for ServeArguments {
+    const NAME: &'static str = "serve";
+    const PLACE: Place = Place::Below(Parent::Lab);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy lab serve",
+        "tardy lab serve lab/ --listen 127.0.0.1:9000",
+        "tardy lab serve /srv/archives --store postgres://lab@db/tardy",
+        "tardy lab serve /srv/copies --store postgres://lab@db/tardy --artefacts s3://lab/archives",
+        "tardy lab serve lab/ --add-token read:grafana",
+        "tardy lab serve lab/ --listen 0.0.0.0:8700 --host lab.example",
+        "tardy lab serve lab/ --alerts alerts.toml",
+        "tardy lab serve lab/ --proxy 127.0.0.1 --proxy-groups X-Forwarded-Groups --proxy-role lab=run --proxy-role '*=read'",
+    ];
+    const NOTES: &'static str = "\
+On loopback nobody logs in. On another address the server starts only with tokens or --proxy; a token of \
+the role read sees everything, one of the role run also uploads archives and queues plans. A token is printed once and stored as a \
+hash. Put a proxy with TLS in front: tokens travel as they are. With --proxy the proxy logs people in; it must \
+remove the headers from what clients send.
+Ctrl-C ends it; requests in progress are answered.";
+    const FORMER_NAMES: &'static [&'static str] = &["serve"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     let directory = &arguments.directory;
     fs::create_dir_all(directory)
         .with_context(|| format!("failed to make {}; choose another directory", directory.display()))?;
@@ -100,7 +109,7 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
         lab.index = address(&store, directory, arguments.artefacts.as_deref())?;
     }
     if lab.index.archives != *directory {
-        return Err(UsageError(format!("--store {store} is a directory; write tardy serve {store}")).into());
+        return Err(UsageError(format!("--store {store} is a directory; write tardy lab serve {store}")).into());
     }
     lab.tokens = Tokens::read(&file)?;
     lab.proxy = arguments.proxy.map(|address| proxy(address, arguments)).transpose()?;

@@ -1,4 +1,4 @@
-//! `tardy store`: the index of a lab over its archives.
+//! `tardy lab store`: the index of a lab over its archives.
 
 mod alerts;
 mod changes;
@@ -15,37 +15,18 @@ use crate::lab::finish;
 use crate::options::quantity::time_ns;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::verb::{Parent, Place, Verb};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::path::PathBuf;
 use store::{Ingested, LeftOut, Retention, Store};
 use words::figures::counted;
 
-/// Version of the documents that `tardy store --json` prints.
+/// Version of the documents that `tardy lab store --json` prints.
 const STORE_VERSION: u32 = 1;
-
-const EXAMPLES: &str = "\
-Examples:
-  tardy store ingest nightly/
-  tardy store list
-  tardy store rebuild --store postgres://lab@db/tardy --archives /srv/archives
-  tardy store prune --dry-run --older-than 30d
-  tardy store push http://localhost:8700 nightly/ --token-file lab.token
-  tardy store doctor --store postgres://lab@db/tardy --artefacts s3://lab/archives
-  tardy store export --parquet lab-2026-11
-  tardy store changes --notify 'mail -s change lab@example.org'
-  tardy store changes --alerts alerts.toml
-  tardy store alerts
-
-`rebuild` makes what the index says of runs again from the archives; queued plans, triage and the log are in the index alone.
-A server behind a proxy with TLS has an https:// address. To an http:// one the token travels as it is: use a tunnel,
-`ssh -N -L 8700:localhost:8700 HOST`.
-Exit codes: 0 done, 1 some archives were left out, a message was not sent or given up, or the doctor found something, 2 wrong usage,
-3 the index, the disk or the object store failed.";
 
 /// Index the archives of a lab, and remove traces that nothing needs
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct StoreArguments {
     #[command(subcommand)]
     verb: StoreVerb,
@@ -59,7 +40,7 @@ enum StoreVerb {
     Rebuild(IndexArguments),
     /// List boards with their newest run, verdict, worst case and coverage
     List(IndexArguments),
-    /// Upload archives to a server, `tardy serve`; what it has is not sent again
+    /// Upload archives to a server, `tardy lab serve`; what it has is not sent again
     Push(push::PushArguments),
     /// Remove raw traces that nothing needs; histograms, figures and verdicts stay
     Prune(PruneArguments),
@@ -103,7 +84,7 @@ struct PruneArguments {
 
 #[derive(Debug, Args)]
 struct PinArguments {
-    /// SHA-256 of the run's archive, as `tardy store ingest` prints it
+    /// SHA-256 of the run's archive, as `tardy lab store ingest` prints it
     digest: String,
     /// An incident or a name
     #[arg(long)]
@@ -119,7 +100,38 @@ struct IngestDocument {
     left_out: Vec<LeftOut>,
 }
 
-pub fn run(arguments: &StoreArguments) -> anyhow::Result<Exit> {
+impl Verb for StoreArguments {
+    const NAME: &'static str = "store";
+    const PLACE: Place = Place::Below(Parent::Lab);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy lab store ingest nightly/",
+        "tardy lab store list",
+        "tardy lab store rebuild --store postgres://lab@db/tardy --archives /srv/archives",
+        "tardy lab store prune --dry-run --older-than 30d",
+        "tardy lab store push http://localhost:8700 nightly/ --token-file lab.token",
+        "tardy lab store doctor --store postgres://lab@db/tardy --artefacts s3://lab/archives",
+        "tardy lab store export --parquet lab-2026-11",
+        "tardy lab store changes --notify 'mail -s change lab@example.org'",
+        "tardy lab store changes --alerts alerts.toml",
+        "tardy lab store alerts",
+        "tardy lab store triage CHANGE noise",
+        "tardy lab store pin DIGEST --reason 'incident 7'",
+        "tardy lab store unpin DIGEST --reason 'incident 7'",
+    ];
+    const NOTES: &'static str = "\
+`rebuild` makes what the index says of runs again from the archives; queued plans, triage and the log are in the index alone.
+A server behind a proxy with TLS has an https:// address. To an http:// one the token travels as it is: use a tunnel,
+`ssh -N -L 8700:localhost:8700 HOST`.
+Exit codes: 0 done, 1 some archives were left out, a message was not sent or given up, or the doctor found something, 2 wrong usage,
+3 the index, the disk or the object store failed.";
+    const FORMER_NAMES: &'static [&'static str] = &["store"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &StoreArguments) -> anyhow::Result<Exit> {
     match &arguments.verb {
         StoreVerb::Ingest(arguments) => finish(ingest(arguments)),
         StoreVerb::Rebuild(arguments) => finish(rebuild(arguments)),
@@ -233,7 +245,7 @@ async fn pin(arguments: &PinArguments, keep: bool) -> anyhow::Result<Exit> {
     let (digest, reason) = (arguments.digest.as_str(), arguments.reason.as_str());
     let changed = if keep { store.pin(digest, reason).await? } else { store.unpin(digest, reason).await? };
     let Some(there) = changed else {
-        let text = format!("no run {digest} in the index; `tardy store list --json` lists the newest ones");
+        let text = format!("no run {digest} in the index; `tardy lab store list --json` lists the newest ones");
         return Err(UsageError(text).into());
     };
     let pins = store.pins(digest).await?;

@@ -8,6 +8,7 @@ use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
+use crate::verb::{Group, Place, Verb};
 use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use machines::architecture::Architecture;
@@ -27,21 +28,8 @@ use words::printable::printable;
 const VERSION_LIMIT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(100);
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy target add board --ssh root@192.168.1.7
-  tardy target add bare --serial /dev/ttyUSB0 --baud 115200 --user root --password-command 'pass lab/bare'
-  tardy target add bench --labgrid board1 --coordinator lab:20408 --power cycle
-  tardy target add vm --kernel debian:6.1-rt
-  tardy target add arm --kernel debian:6.1-rt --arch arm64
-  tardy target add exact --kernel debian:6.1-rt --virtual-time
-  tardy target add mine --kernel ./bzImage --modules ./lib/modules/6.14.0 --cpus 4
-  tardy target verify vm
-  tardy run --target vm --duration 10s --load dentry";
-
-/// Add, list, show, remove, verify boards and virtual machines
+/// Add, verify, restore boards and virtual machines
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct TargetArguments {
     #[command(subcommand)]
     verb: TargetVerb,
@@ -148,7 +136,30 @@ enum AcceleratorName {
     Kvm,
 }
 
-pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
+impl Verb for TargetArguments {
+    const NAME: &'static str = "target";
+    const PLACE: Place = Place::Listed(Group::Machines);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy target add board --ssh root@192.168.1.7",
+        "tardy target add bare --serial /dev/ttyUSB0 --baud 115200 --user root --password-command 'pass lab/bare'",
+        "tardy target add bench --labgrid board1 --coordinator lab:20408 --power cycle",
+        "tardy target add vm --kernel debian:6.1-rt",
+        "tardy target add arm --kernel debian:6.1-rt --arch arm64",
+        "tardy target add exact --kernel debian:6.1-rt --virtual-time",
+        "tardy target add mine --kernel ./bzImage --modules ./lib/modules/6.14.0 --cpus 4",
+        "tardy target verify vm",
+        "tardy target list",
+        "tardy target show vm",
+        "tardy target remove vm",
+        "tardy run --target vm --duration 10s --load dentry",
+    ];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
     let files = TargetFiles::of_process();
     match &arguments.verb {
         TargetVerb::Add(add) => add_target(add, &files),
@@ -312,7 +323,7 @@ fn verify_target(arguments: &NamedArgument) -> anyhow::Result<Exit> {
     if known.is_in_virtual_time() {
         let name = known.name();
         return Err(UsageError(format!(
-            "{name} runs in virtual time; `tardy virtual verify {name}` shows that it repeats"
+            "{name} runs in virtual time; `tardy virtual repeat {name}` shows that it repeats"
         ))
         .into());
     }

@@ -2,7 +2,7 @@
 
 mod arguments;
 
-pub use arguments::{WatchArguments, own_help};
+pub use arguments::WatchArguments;
 
 use crate::exit::Exit;
 use crate::measuring::command::{self, Started};
@@ -12,18 +12,54 @@ use crate::measuring::request::new_request;
 use crate::measuring::signals::Signals;
 use crate::refusal::NothingMeasured;
 use crate::terminal::progress::{Progress, View};
+use crate::verb::{Group, Place, Verb};
 use archive::message::RunPhase;
+use clap::Command;
 use machines::meter_places::MeterPlaces;
 use runner::event::Event;
 use runner::run::CountedOutput;
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::process::ExitCode;
 use words::printable::printable;
 
 /// Code of the meter's problem if a command that it started on its machine failed.
 const COMMAND_FAILED: &str = "meter.command-failed";
 
+impl Verb for WatchArguments {
+    const NAME: &'static str = "watch";
+    const PLACE: Place = Place::Listed(Group::Measure);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy watch -- ./robot --config arm.toml",
+        "tardy watch --pid 4711 --duration 10min --limit 200us",
+        "tardy watch --comm 'ros2_control*' --duration 1h",
+        "tardy watch --load messaging --cycle-limit 1ms -- ./robot",
+        "tardy watch --duration 10s --count XRun --limit 500us -- jackd -R -ddummy -r48000 -p64",
+    ];
+    const NOTES: &'static str = "\
+It ends with the program, after --duration, or with Ctrl-C; a program that was already running keeps running.
+A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer, \
+from being woken) until it gets the CPU. Cycles are timed as well: from there until the next timer is set.
+Exit codes with a COMMAND: its own, or 128 and the number of the signal that ended it; 124 limit exceeded, 125 tardy failed: wrong \
+usage, could not measure or the numbers are invalid; 126 the command cannot be executed, 127 there is no such command. With --pid \
+and --comm those of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, typed)
+    }
+
+    fn defined(derived: Command) -> Command {
+        arguments::own_help(derived)
+    }
+
+    /// With a command the codes are its own, so those of tardy are others.
+    fn exit_code(exit: Exit, words: &[OsString]) -> ExitCode {
+        if words.iter().any(|word| word == "--") { exit.around_a_command() } else { exit.into() }
+    }
+}
+
 /// Runs the verb; `typed` is the command line.
-pub fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
+fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
     let known = machine::find(&arguments.target)?;
     let mut settings = arguments.settings(&known)?;
     let output = &arguments.output;

@@ -1,4 +1,4 @@
-//! `tardy worker`: runs the queued plans of the boards that this host reaches.
+//! `tardy lab worker`: runs the queued plans of the boards that this host reaches.
 
 mod job;
 
@@ -7,6 +7,7 @@ use crate::lab::arguments::StoreOption;
 use crate::lab::finish;
 use crate::measuring::signals::Signals;
 use crate::options::quantity::time_ns;
+use crate::verb::{Parent, Place, Verb};
 use clap::Args;
 use job::{NO_ANSWER, Working, run_job};
 use std::collections::BTreeMap;
@@ -17,20 +18,8 @@ use words::printable::printable;
 /// Interval between looks at the queue.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy worker --board pi --board amd
-  tardy worker --board bench=local --once
-  tardy worker --store postgres://lab@db/tardy --archives /srv/archives --board pi
-
-A board is a target of `tardy target add` with that name; NAME=TARGET runs its plans on another target. Each plan runs with `tardy run`, \
-its archives are added to the index. A worker that dies loses nothing: when its lease ends, the job is queued again, and finished steps of its plan \
-are kept. Ctrl-C ends the current run and the worker.
-Exit codes: 0 stopped, or nothing left with --once; 2 wrong usage, 3 the index failed at the start.";
-
 /// Run the queued plans of boards that this host reaches
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct WorkerArguments {
     /// Board whose jobs to run, or NAME=TARGET; may be repeated
     #[arg(long = "board", value_name = "BOARD", required = true)]
@@ -48,7 +37,27 @@ pub struct WorkerArguments {
     store: StoreOption,
 }
 
-pub fn run(arguments: &WorkerArguments) -> anyhow::Result<Exit> {
+impl Verb for WorkerArguments {
+    const NAME: &'static str = "worker";
+    const PLACE: Place = Place::Below(Parent::Lab);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy lab worker --board pi --board amd",
+        "tardy lab worker --board bench=local --once",
+        "tardy lab worker --store postgres://lab@db/tardy --archives /srv/archives --board pi",
+    ];
+    const NOTES: &'static str = "\
+A board is a target of `tardy target add` with that name; NAME=TARGET runs its plans on another target. Each plan runs with `tardy run`, \
+its archives are added to the index. A worker that dies loses nothing: when its lease ends, the job is queued again, and finished steps of its plan \
+are kept. Ctrl-C ends the current run and the worker.
+Exit codes: 0 stopped, or nothing left with --once; 2 wrong usage, 3 the index failed at the start.";
+    const FORMER_NAMES: &'static [&'static str] = &["worker"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &WorkerArguments) -> anyhow::Result<Exit> {
     if arguments.lease < 1_000_000_000 {
         return Err(UsageError("--lease is at least 1s".into()).into());
     }

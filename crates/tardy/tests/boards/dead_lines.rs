@@ -18,10 +18,10 @@ fn a_run_whose_line_is_cut_and_stays_down_is_collected_later_and_nothing_is_lost
     until_shown(&mut tardy, "is lost");
     interrupt(&tardy);
     assert_eq!(tardy.wait().unwrap().code(), Some(3));
-    let without = bench.tardy(&["collect", "run"]);
+    let without = bench.tardy(&["target", "collect", "run"]);
     assert!(without.code == Some(3) && without.stderr.contains("nothing listens"), "{}", without.stderr);
     bench.server.open();
-    let collected = bench.tardy(&["collect", "run"]);
+    let collected = bench.tardy(&["target", "collect", "run"]);
     assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     let run = bench.assert_whole();
     assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Complete);
@@ -57,7 +57,7 @@ fn what_a_dead_line_holds_is_collected_from_the_same_host() {
     bench.server.thaw();
     let other = bench.tardy_elsewhere(&["run", "--target", "board", "-D", "1s", "--out", "second"]);
     assert!(other.code == Some(3) && other.stderr.contains("has used it for"), "{}", other.stderr);
-    let collected = bench.tardy(&["collect", "run"]);
+    let collected = bench.tardy(&["target", "collect", "run"]);
     assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     bench.assert_whole();
     wait_until("something is left on the board", || bench.server.listing() == before);
@@ -74,9 +74,9 @@ fn a_run_that_is_killed_while_its_line_is_dead_can_be_collected() {
     wait_until("it never asked the meter to stop", || fs::metadata(bench.path("run/stream.tardy")).is_ok());
     interrupt(&tardy);
     let ended = ends(tardy);
-    assert!(ended.code == Some(3) && ended.stderr.contains("tardy collect"), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.code == Some(3) && ended.stderr.contains("tardy target collect"), "{}{}", ended.stdout, ended.stderr);
     bench.server.thaw();
-    let collected = bench.tardy(&["collect", "run"]);
+    let collected = bench.tardy(&["target", "collect", "run"]);
     assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     bench.assert_whole();
 }

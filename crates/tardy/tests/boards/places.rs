@@ -40,7 +40,7 @@ fn a_board_without_room_keeps_the_totals_and_says_what_is_missing() {
     tardy.wait().unwrap();
     bench.server.fill("tmp");
     wait_until("the keeper never let go", || {
-        let collected = bench.tardy(&["collect", "run", "--quiet"]);
+        let collected = bench.tardy(&["target", "collect", "run", "--quiet"]);
         assert!(collected.code != Some(1) && collected.code != Some(2), "{}", collected.stderr);
         collected.code == Some(0) || !collected.stderr.contains("has used it for")
     });

@@ -18,7 +18,7 @@ fn a_board_that_forgets_all_at_a_reboot_ends_the_run_with_what_had_come() {
     let ended = ends(tardy);
     assert_eq!(ended.code, Some(3));
     assert!(ended.stderr.contains("went with a reboot"), "{}", ended.stderr);
-    assert!(!ended.stderr.contains("tardy restore"), "there is nothing to put back: {}", ended.stderr);
+    assert!(!ended.stderr.contains("tardy target restore"), "there is nothing to put back: {}", ended.stderr);
     let run = archive::reader::Run::open(bench.path("run")).unwrap();
     assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Failed);
     assert!(!run.threads.is_empty() || fs::metadata(bench.path("run/samples/0.partial")).is_ok(), "what came is kept");
@@ -37,7 +37,7 @@ fn a_run_that_a_reboot_took_cannot_be_collected_and_one_on_a_disk_can() {
         let listed = bench.tardy(&["list", "."]).stdout;
         assert!(listed.contains("cut off, to be collected"), "{listed}");
         bench.server.reboot(forgets);
-        let collected = bench.tardy(&["collect", "run"]);
+        let collected = bench.tardy(&["target", "collect", "run"]);
         assert_eq!(collected.code, Some(3), "{}", collected.stderr);
         let why = if forgets { "went with a reboot" } else { "the machine went down" };
         assert!(collected.stderr.contains(why), "{}{}", collected.stdout, collected.stderr);
@@ -46,7 +46,7 @@ fn a_run_that_a_reboot_took_cannot_be_collected_and_one_on_a_disk_can() {
         let manifest = archive::reader::Run::open(bench.path("run")).unwrap().manifest.unwrap();
         assert_eq!(manifest.state, RunState::Failed);
         assert!(manifest.problem.unwrap().text.contains(if forgets { "keeps nothing of the rest" } else { why }));
-        let again = bench.tardy(&["collect", "run"]);
+        let again = bench.tardy(&["target", "collect", "run"]);
         assert!(again.code == Some(2) && again.stderr.contains("all that can be had is there"), "{}", again.stderr);
         let next =
             bench.tardy(&["run", "--target", "board", "-D", "300ms", "--trace", "off", "--quiet", "--out", "next"]);

@@ -95,8 +95,8 @@ fn a_run_outlives_its_host_and_is_collected_through_the_console() {
     tardy.wait().unwrap();
     // The next host finds the output that the dead one left on the line, and skips it.
     let refused = desk.tardy(&["run", "--target", "bare", "-D", "1s", "--out", "second"]);
-    assert!(refused.code == Some(3) && refused.stderr.contains("tardy collect"), "{}", refused.stderr);
-    let collected = desk.tardy(&["collect", "run"]);
+    assert!(refused.code == Some(3) && refused.stderr.contains("tardy target collect"), "{}", refused.stderr);
+    let collected = desk.tardy(&["target", "collect", "run"]);
     assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     let run = desk.assert_whole_and_clean();
     assert!(run.problems.iter().any(|problem| problem.text.contains("fetched later")), "{:?}", run.problems);

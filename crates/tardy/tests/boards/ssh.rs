@@ -34,7 +34,7 @@ fn a_stimulus_board_is_not_resumed_and_the_collected_run_says_so() {
     let stimulus = archive::stimulus::StimulusRequest::parse("latmon:192.0.2.7").unwrap();
     manifest["settings"]["stimulus"] = serde_json::to_value(&stimulus).unwrap();
     fs::write(&path, manifest.to_string()).unwrap();
-    let collected = bench.tardy(&["collect", "run"]);
+    let collected = bench.tardy(&["target", "collect", "run"]);
     assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     let run = bench.assert_whole();
     let said: Vec<_> = run.problems.iter().filter(|problem| problem.code.as_str() == "stimulus.not-resumed").collect();
@@ -57,14 +57,14 @@ fn a_run_outlives_its_host_and_is_collected_later() {
     let lock = bench.server.folder.join("board/tmp/tardy-board/lock");
     wait_until("the keeper never let go", || !lock.is_symlink());
     let refused = bench.tardy(&["run", "--target", "board", "-D", "1s", "--out", "second"]);
-    assert!(refused.code == Some(3) && refused.stderr.contains("tardy collect"), "{}", refused.stderr);
-    let collected = bench.tardy(&["collect", "run"]);
+    assert!(refused.code == Some(3) && refused.stderr.contains("tardy target collect"), "{}", refused.stderr);
+    let collected = bench.tardy(&["target", "collect", "run"]);
     assert_eq!(collected.code, Some(0), "{}", collected.stderr);
     let run = bench.assert_whole();
     assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Complete);
     assert!(run.problems.iter().any(|problem| problem.text.contains("fetched later")), "{:?}", run.problems);
     assert_eq!(bench.server.listing(), before);
-    let again = bench.tardy(&["collect", "run"]);
+    let again = bench.tardy(&["target", "collect", "run"]);
     assert!(again.code == Some(2) && again.stderr.contains("no rest to fetch"), "{}", again.stderr);
 }
 
@@ -76,7 +76,7 @@ fn results_nobody_wants_can_be_thrown_away() {
     tardy.kill().unwrap();
     tardy.wait().unwrap();
     // This ends the meter, too.
-    let discarded = bench.tardy(&["restore", "--target", "board", "--discard"]);
+    let discarded = bench.tardy(&["target", "restore", "board", "--discard"]);
     assert_eq!(discarded.code, Some(0), "{}", discarded.stderr);
     assert_eq!(bench.server.listing(), before);
     let verified = bench.tardy(&["target", "verify", "board"]);

@@ -182,7 +182,7 @@ fn a_run_over_a_uart_is_whole_although_the_kernel_speaks_on_it() {
     }
     host.kill().unwrap();
     host.wait().unwrap();
-    let collected = lab.tardy(&["collect", "run"]).output().unwrap();
+    let collected = lab.tardy(&["target", "collect", "run"]).output().unwrap();
     assert!(collected.status.success(), "{}", String::from_utf8_lossy(&collected.stderr));
     let run = assert_complete(&lab);
     assert!(run.problems.iter().any(|problem| problem.text.contains("fetched later")), "{:?}", run.problems);

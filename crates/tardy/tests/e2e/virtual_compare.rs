@@ -162,8 +162,20 @@ fn bisect_finds_the_variant_that_brought_it_each_time() {
         let names: String = (0..VARIANTS).map(|at| variant(at) + "\n").collect();
         let (list, out) = (format!("list-{attempt}"), format!("bisect-{attempt}"));
         std::fs::write(lab.path(&list), names).unwrap();
-        let words =
-            ["bisect", "--list", &list, "--limit", "latency < 100us", "--seeds", "1", "--out", &out, "--json", "--"];
+        let words = [
+            "experiment",
+            "bisect",
+            "--list",
+            &list,
+            "--limit",
+            "latency < 100us",
+            "--seeds",
+            "1",
+            "--out",
+            &out,
+            "--json",
+            "--",
+        ];
         let said = succeeds_on(lab, hand, &[&words[..], &["--target", "vm", "--duration", "300ms"]].concat());
         let document: Value = serde_json::from_str(&said).unwrap();
         assert_eq!(document["first_bad"].as_str(), Some(variant(first_bad).as_str()), "attempt {attempt}: {said}");

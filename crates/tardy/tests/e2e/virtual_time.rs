@@ -13,7 +13,7 @@ fn lab() -> Lab {
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
 fn an_idle_and_a_loaded_guest_repeat_to_the_nanosecond() {
-    let verified = lab().tardy(&["virtual", "verify", "vm", "--runs", "2", "-D", "500ms", "--json"]).output().unwrap();
+    let verified = lab().tardy(&["virtual", "repeat", "vm", "--runs", "2", "-D", "500ms", "--json"]).output().unwrap();
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
     let reported: Value = serde_json::from_slice(&verified.stdout).unwrap();
     assert_eq!(reported["deterministic"], true);

@@ -22,9 +22,9 @@ fn prepare(desk: &Desk) {
         "tardy run -q -D 2s --limit 1us --beside-others --out runs/before; \
          tardy run -q -D 2s --limit 1us --beside-others --out runs/after; \
          tardy run -q -D 1s --method map:file=threads.toml --every-sample --beside-others --out runs/map; \
-         tardy publish before --key lab-key --new-key --out first.tar; mkdir nightly; cp -r runs/before runs/after nightly/; cp -r {}/plans . ; \
+         tardy lab publish before --key lab-key --new-key --out first.tar; mkdir nightly; cp -r runs/before runs/after nightly/; cp -r {}/plans . ; \
          cp {corpus}/cyclictest-2.10/histogram.json cyclictest.json; cp {corpus}/cyclictest-2.4/nanoseconds.txt . ; \
-         tardy plan new lathe.toml; tardy check --format accepted > known.txt; \
+         tardy lab plan new lathe.toml; tardy check --format accepted > known.txt; \
          cp \"$(command -v bash)\" sleeping; mkfifo never; \
          (./sleeping -c 'exec 9<>never; while :; do read -r -t 0.05 -u 9; done' >sleep.log 2>&1 & echo $! > sleeper); \
          printf '#!/bin/bash\nexec 9<>never; for ((n = 0; n < 10; n++)); do read -r -t 0.05 -u 9; done; true\n' > robot; \
@@ -45,7 +45,7 @@ pub fn beside_others(line: &str) -> String {
         // A plan sets that itself.
         return line.to_owned();
     }
-    let starts = ["tardy run ", "tardy watch ", "tardy observe ", "--cpu-dma-latency 0' -- "];
+    let starts = ["tardy run ", "tardy watch ", "tardy experiment tracing-cost ", "--cpu-dma-latency 0' -- "];
     starts.iter().fold(line.to_owned(), |line, start| line.replace(start, &format!("{start}--beside-others ")))
 }
 

@@ -30,7 +30,7 @@ fn every_plan_of_the_documents_is_sound() {
     for (page, text) in plans {
         place(&desk, "plan.toml", &text);
         for verb in ["check", "show"] {
-            let ended = desk.shell(&format!("tardy plan {verb} plan.toml"));
+            let ended = desk.shell(&format!("tardy lab plan {verb} plan.toml"));
             assert_eq!(ended.code, Some(0), "{}: {text}{}", page.display(), ended.shown());
         }
     }
@@ -83,7 +83,7 @@ fn plans_of_the_documents_run() {
         place(&desk, "plan.toml", &text);
         let ended = desk.shell("tardy run plan.toml --json --out measured");
         assert_eq!(ended.code, Some(0), "{}: {text}{}", page.display(), ended.shown());
-        let steps = desk.shell("tardy plan show plan.toml --json").json()["steps"].as_array().unwrap().len();
+        let steps = desk.shell("tardy lab plan show plan.toml --json").json()["steps"].as_array().unwrap().len();
         let archives =
             fs::read_dir(desk.path("measured")).unwrap().flatten().filter(|entry| entry.path().is_dir()).count();
         assert_eq!(archives, steps, "{}: {}", page.display(), ended.shown());

@@ -1,4 +1,4 @@
-//! Host and meter are killed at random instants of real runs: afterwards the machine is unchanged, or `tardy restore`
+//! Host and meter are killed at random instants of real runs: afterwards the machine is unchanged, or `tardy target restore`
 //! restores it; no process is left; the archive opens, and is complete if its state says so.
 
 use archive::manifest::RunState;
@@ -163,7 +163,7 @@ impl Attempt<'_> {
         if restored && victim == Victim::Host {
             return Err(format!("a meter that lives restores by itself: {:?}", Condition::now()));
         }
-        let answered = self.tardy(&["restore"]).status().map_err(|error| error.to_string())?;
+        let answered = self.tardy(&["target", "restore"]).status().map_err(|error| error.to_string())?;
         let now = Condition::now();
         if !answered.success() || !now.is_as_in(before) {
             return Err(format!("restore: {answered}, {now:?}, before {before:?}"));
@@ -211,7 +211,7 @@ impl Attempt<'_> {
 
 /// How a run came through a kill.
 struct Survival {
-    /// It needed `tardy restore`.
+    /// It needed `tardy target restore`.
     restored: bool,
     /// Where its archive ends.
     ended: String,
@@ -262,7 +262,7 @@ fn torture_of_host_and_meter_by_random_kills() {
     }
     println!(
         "seed {seed}: tried {done} kills ({missed} more came too early or too late), survived {}, lost {}; needed \
-         `tardy restore` {restored} times",
+         `tardy target restore` {restored} times",
         done - lost.len() as u64,
         lost.len()
     );

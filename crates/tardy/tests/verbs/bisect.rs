@@ -1,4 +1,4 @@
-//! `tardy bisect` against a fake meter that is later from a certain candidate on, where each step is an experiment.
+//! `tardy experiment bisect` against a fake meter that is later from a certain candidate on, where each step is an experiment.
 
 use fixtures::fake_meter::*;
 use std::fs;
@@ -14,7 +14,7 @@ fn late_from_3() -> Bench {
 const BOOT: &str = "echo \"$TARDY_CANDIDATE\" > booted; [ \"$TARDY_CANDIDATE\" != 9 ]";
 
 fn search(more: &[&'static str]) -> Vec<&'static str> {
-    let words = ["bisect", "--before", BOOT, "--rounds", "8", "--out", "here"];
+    let words = ["experiment", "bisect", "--before", BOOT, "--rounds", "8", "--out", "here"];
     [&words[..], more, &["--", "--duration", "5s"]].concat()
 }
 
@@ -64,7 +64,8 @@ fn a_step_ends_as_git_wants_it() {
     let bench = late_from_3();
     fs::write(bench.path("booted"), "1").unwrap();
     let step = |before: &str, more: &[&str]| {
-        let words = [&["bisect", "--step"][..], more, &["--before", before, "--", "--duration", "5s"]].concat();
+        let words =
+            [&["experiment", "bisect", "--step"][..], more, &["--before", before, "--", "--duration", "5s"]].concat();
         let ended = bench.run(&words);
         (ended.code, ended.stdout + &ended.stderr)
     };
@@ -80,7 +81,7 @@ fn a_step_ends_as_git_wants_it() {
         let (seen, said) = step(before, more);
         assert_eq!(seen, Some(code), "{before} {more:?}: {said}");
     }
-    let words = ["bisect", "--step", "--good", "2", "--rounds", "10", "--before"];
+    let words = ["experiment", "bisect", "--step", "--good", "2", "--rounds", "10", "--before"];
     let against = |before: &str| bench.run(&[&words[..], &[before, "--", "--duration", "5s"]].concat()).code;
     // The candidate of a step has no name: it is the checked-out commit.
     assert_eq!(against("echo \"${TARDY_CANDIDATE:-3}\" > booted"), Some(1));
@@ -92,12 +93,12 @@ fn a_list_that_is_none_is_wrong_usage() {
     let bench = late_from_3();
     fs::write(bench.path("short"), "one\n").unwrap();
     for (words, expected) in [
-        (&["bisect"][..], "--list"),
-        (&["bisect", "--good", "a"], "--bad"),
-        (&["bisect", "--list", "short"], "at least two"),
-        (&["bisect", "--list", "none"], "none"),
-        (&["bisect", "--good", "", "--bad", "--priority 90", "--rounds", "6"], "--rounds 7"),
-        (&["bisect", "--good", "--prio 9", "--bad", "--priority 90"], "--prio"),
+        (&["experiment", "bisect"][..], "--list"),
+        (&["experiment", "bisect", "--good", "a"], "--bad"),
+        (&["experiment", "bisect", "--list", "short"], "at least two"),
+        (&["experiment", "bisect", "--list", "none"], "none"),
+        (&["experiment", "bisect", "--good", "", "--bad", "--priority 90", "--rounds", "6"], "--rounds 7"),
+        (&["experiment", "bisect", "--good", "--prio 9", "--bad", "--priority 90"], "--prio"),
     ] {
         let ended = bench.run(words);
         assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);

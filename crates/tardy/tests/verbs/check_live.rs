@@ -141,7 +141,7 @@ fn planted_settings_are_found_applied_and_put_back_to_the_byte() {
         planted.iter().map(|(_, id)| *id).filter(|id| ids(&applied).iter().any(|one| one == id)).collect();
     assert!(left.is_empty(), "still found: {left:?}");
 
-    let restored = tardy(&meter, state.path(), &["restore"]);
+    let restored = tardy(&meter, state.path(), &["target", "restore"]);
     assert_eq!(restored.code, Some(0), "{}{}", restored.stdout, restored.stderr);
     let different = || -> Vec<PathBuf> {
         let after = snapshot();
@@ -159,5 +159,5 @@ fn planted_settings_are_found_applied_and_put_back_to_the_byte() {
         wrong = different();
     }
     assert!(wrong.is_empty(), "not as they were, and not changed by the check: {wrong:?}");
-    assert!(tardy(&meter, state.path(), &["restore"]).stdout.contains("nothing to restore"));
+    assert!(tardy(&meter, state.path(), &["target", "restore"]).stdout.contains("nothing to restore"));
 }

@@ -20,16 +20,25 @@ const VERBS: [&[&str]; 17] = [
     &["history", "."],
     &["judge", "v1", "--limit", "latency < 100us"],
     &["list", "."],
-    &["load", "list"],
-    &["publish", "v1", "--key", "key", "--new-key"],
-    &["verify", "publication.tar", "--key", "key.pub"],
-    &["store", "ingest", "v1"],
-    &["store", "list"],
-    &["store", "doctor"],
-    &["store", "changes"],
-    &["store", "alerts"],
-    &["queue", "list"],
-    &["queue", "trigger", "list"],
+    &["list", "loads"],
+    &["lab", "publish", "v1", "--key", "key", "--new-key"],
+    &["lab", "check-publication", "publication.tar", "--key", "key.pub"],
+    &["lab", "store", "ingest", "v1"],
+    &["lab", "store", "list"],
+    &["lab", "store", "doctor"],
+    &["lab", "store", "changes"],
+    &["lab", "store", "alerts"],
+    &["lab", "queue", "list"],
+    &["lab", "queue", "trigger", "list"],
+];
+
+/// Words that now begin verbs, and those of released versions, which still work.
+const FORMER_NAMES: [(&str, &str); 5] = [
+    ("tardy list loads", "tardy list loads"),
+    ("tardy lab publish", "tardy lab publish"),
+    ("tardy lab check-publication", "tardy lab check-publication"),
+    ("tardy lab store", "tardy lab store"),
+    ("tardy lab queue", "tardy lab queue"),
 ];
 
 type Fields = BTreeMap<String, BTreeSet<&'static str>>;
@@ -76,6 +85,12 @@ fn printed() -> BTreeSet<String> {
     lines
 }
 
+/// A line of a released version with the words of today.
+fn renamed(line: &str) -> String {
+    let name = FORMER_NAMES.iter().find(|(_, was)| line.starts_with(was));
+    name.map_or_else(|| line.to_owned(), |(now, was)| line.replacen(was, now, 1))
+}
+
 #[test]
 fn no_field_of_a_document_disappears_or_changes_its_type() {
     let fields = printed();
@@ -88,7 +103,7 @@ fn no_field_of_a_document_disappears_or_changes_its_type() {
     for version in fs::read_dir(repository_path("docs/reference/schemas/released")).unwrap() {
         let path = version.unwrap().path().join("documents.txt");
         let released = fs::read_to_string(&path).unwrap();
-        let gone: Vec<&str> = released.lines().filter(|line| !fields.contains(*line)).collect();
+        let gone: Vec<&str> = released.lines().filter(|line| !fields.contains(&renamed(line))).collect();
         assert!(gone.is_empty(), "{} promises: {gone:#?}", path.display());
     }
 }

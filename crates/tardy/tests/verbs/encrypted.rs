@@ -45,17 +45,18 @@ fn archives_are_pushed_to_an_https_server_that_is_known() {
     let archive = lab.path().join("run");
     copy(&repository_path("corpus/archives/v1"), &archive);
     let serve = lab.path().join("lab");
-    let mut server = tardy(authorities.known.path(), &["serve", serve.to_str().unwrap(), "--listen", "127.0.0.1:0"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut server =
+        tardy(authorities.known.path(), &["lab", "serve", serve.to_str().unwrap(), "--listen", "127.0.0.1:0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
     let mut line = String::new();
     BufReader::new(server.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
     let address = line.split("http://").nth(1).unwrap_or_else(|| panic!("{line}")).split('/').next().unwrap();
     let proxy = encrypting(authorities.known.path(), address.parse().unwrap());
     let push = |trusted: &Path, host: &str| {
         let server = format!("https://{host}:{}", proxy.port());
-        tardy(trusted, &["store", "push", &server, archive.to_str().unwrap()]).output().unwrap()
+        tardy(trusted, &["lab", "store", "push", &server, archive.to_str().unwrap()]).output().unwrap()
     };
     for (trusted, host) in [(authorities.unknown.path(), "localhost"), (authorities.known.path(), "127.0.0.1")] {
         let refused = push(trusted, host);
@@ -77,7 +78,7 @@ fn archives_are_kept_in_an_object_store_behind_tls_that_is_known() {
     let proxy = encrypting(authorities.known.path(), plain.strip_prefix("http://").unwrap().parse().unwrap());
     let ingest = |trusted: &Path| {
         let runs = runs.to_str().unwrap();
-        let words = ["store", "ingest", runs, "--store", runs, "--artefacts", "s3://lab/tardy"];
+        let words = ["lab", "store", "ingest", runs, "--store", runs, "--artefacts", "s3://lab/tardy"];
         let mut tardy = tardy(trusted, &words);
         tardy.env("AWS_ENDPOINT_URL", format!("https://localhost:{}", proxy.port()));
         tardy.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test").output().unwrap()

@@ -1,4 +1,4 @@
-//! `git bisect run` with one step of `tardy bisect`, as in docs/how-to/bisecting.md: a repository in which one commit
+//! `git bisect run` with one step of `tardy experiment bisect`, as in docs/how-to/bisecting.md: a repository in which one commit
 //! makes the kernel later. The emulator is a script.
 
 use crate::emulator::{emulators, laboratory, tardy};
@@ -67,7 +67,7 @@ fn bisect_run(bench: &Bench, step: &str) -> Ended {
 fn git_finds_the_commit_and_goes_round_one_that_does_not_build() {
     require!(Program("git"));
     let (bench, commits) = repository();
-    let step = "tardy bisect --step --limit 'latency < 3600ns' --seeds 2 -- --target mine --duration 1s --load dentry";
+    let step = "tardy experiment bisect --step --limit 'latency < 3600ns' --seeds 2 -- --target mine --duration 1s --load dentry";
     let ended = bisect_run(&bench, step);
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     let found = format!("{} is the first bad commit", commits[FIRST_BAD]);
@@ -86,9 +86,10 @@ fn git_finds_the_commit_and_goes_round_one_that_does_not_build() {
 fn git_stops_where_a_step_says_nothing_of_the_commit() {
     require!(Program("git"));
     let (bench, commits) = repository();
-    for step in
-        ["tardy bisect --step -- --target mine", "tardy bisect --step --limit 'latency < 1ms' -- --target absent"]
-    {
+    for step in [
+        "tardy experiment bisect --step -- --target mine",
+        "tardy experiment bisect --step --limit 'latency < 1ms' -- --target absent",
+    ] {
         let ended = bisect_run(&bench, step);
         assert_ne!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
         let said = ended.stdout + &ended.stderr;

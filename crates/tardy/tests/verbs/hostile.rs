@@ -133,7 +133,7 @@ impl Place {
             "compare here/run here/run",
             "explain --diff here/run here/run",
             "history here",
-            "collect here/run",
+            "target collect here/run",
             "audit --archive here/run",
         ] {
             self.tardy(&words.split(' ').collect::<Vec<_>>());

@@ -131,7 +131,7 @@ impl Lab {
             let start = Instant::now();
             for server in servers.iter().cycle().skip(number as usize % 2) {
                 assert!(start.elapsed() < WAIT_MAX, "no server takes {name}");
-                let push = ["store", "push", server, &name, "--json"];
+                let push = ["lab", "store", "push", server, &name, "--json"];
                 let ended = Ended::of(self.tardy(&push).output().unwrap());
                 if ended.code == Some(0) {
                     let digest = ended.json()["runs"][0]["digest"].as_str().unwrap().to_owned();
@@ -146,7 +146,7 @@ impl Lab {
     /// Each acknowledged archive is in the index once, and the object store has the same archives, whole.
     fn audit(&self, acknowledged: &BTreeSet<String>) {
         let listed = |index: &str, directory: &str| {
-            let list = self.document(&["store", "list"], index, directory);
+            let list = self.document(&["lab", "store", "list"], index, directory);
             let rows = list["rows"].as_array().unwrap().clone();
             let of_board = |row: &Value| {
                 (row["newest"]["board"].as_str().unwrap().to_owned(), row["coverage"]["runs"].as_u64().unwrap())
@@ -161,7 +161,7 @@ impl Lab {
         assert!(missing.is_empty(), "the object store lacks {missing:?}");
         // A host that has nothing reads every archive from the object store, and checks its address.
         let again = self.database.database();
-        self.document(&["store", "rebuild"], &again, "empty");
+        self.document(&["lab", "store", "rebuild"], &again, "empty");
         let rebuilt = listed(&again, "empty");
         assert_eq!(rebuilt["remote"], before["remote"]);
         // A worker that was killed before it acknowledged a run may have left it in the object store.
@@ -176,7 +176,7 @@ fn servers_workers_database_and_object_store_killed_at_any_time_lose_nothing() {
     fs::write(lab.bench.path("x.toml"), PLAN).unwrap();
     let queue = |number: usize| {
         let board = ["a", "b"][number % 2];
-        lab.document(&["queue", "add", "x.toml", "--board", board, "--attempts", "100"], &lab.index, "own");
+        lab.document(&["lab", "queue", "add", "x.toml", "--board", board, "--attempts", "100"], &lab.index, "own");
     };
     let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let addresses = [free(), free()];
@@ -186,7 +186,17 @@ fn servers_workers_database_and_object_store_killed_at_any_time_lose_nothing() {
         let directory = format!("server{number}");
         fs::create_dir_all(lab.bench.path(&directory)).unwrap();
         let words = move || {
-            lab.tardy(&["serve", &directory, "--store", index, "--artefacts", "s3://lab/tardy", "--listen", address])
+            lab.tardy(&[
+                "lab",
+                "serve",
+                &directory,
+                "--store",
+                index,
+                "--artefacts",
+                "s3://lab/tardy",
+                "--listen",
+                address,
+            ])
         };
         Kept::of(words)
     };
@@ -195,7 +205,9 @@ fn servers_workers_database_and_object_store_killed_at_any_time_lose_nothing() {
         let directory = format!("worker{number}");
         let words = move || {
             let place = ["--store", index, "--archives", &directory, "--artefacts", "s3://lab/tardy"];
-            lab.tardy(&[&["worker", "--board", "a=local", "--board", "b=local", "--lease", "5s"][..], &place].concat())
+            lab.tardy(
+                &[&["lab", "worker", "--board", "a=local", "--board", "b=local", "--lease", "5s"][..], &place].concat(),
+            )
         };
         Kept::of(words)
     };

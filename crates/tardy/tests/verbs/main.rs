@@ -32,7 +32,6 @@ mod large;
 mod live_view;
 mod methods_listed_live;
 mod methods_live;
-mod observe;
 mod plan;
 #[cfg(feature = "lab")]
 mod publish;
@@ -47,6 +46,7 @@ mod saved;
 mod stimulus_board;
 mod storage_live;
 mod target;
+mod tracing_cost;
 mod tutorial;
 mod virtual_archives;
 mod virtual_compare;

@@ -1,4 +1,4 @@
-//! What `tardy methods --json` says is what a run finds: in each situation, a method that is listed as one that can run
+//! What `tardy list methods --json` says is what a run finds: in each situation, a method that is listed as one that can run
 //! measures, and one that lacks something is refused before the first sample with exactly what the list says.
 
 use fixtures::fake_meter::Ended;
@@ -88,7 +88,7 @@ impl<'a> Situation<'a> {
     fn compared(&self) -> (Vec<String>, Vec<String>) {
         // Without other measurements every ordinary thread has a turn within the run.
         let _machine = Machine::alone();
-        let document = self.tardy(&["methods", "--json"]).json();
+        let document = self.tardy(&["list", "methods", "--json"]).json();
         let (mut running, mut missing) = (Vec::new(), Vec::new());
         for listed in document["methods"].as_array().unwrap() {
             let name = listed["name"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! `tardy plan`, and `tardy run PLAN` against a fake meter: steps, verdicts, and which steps are kept or repeated.
+//! `tardy lab plan`, and `tardy run PLAN` against a fake meter: steps, verdicts, and which steps are kept or repeated.
 
 use fixtures::waiting::{wait_for_file, wait_until};
 use archive::environment::Environment;
@@ -69,7 +69,7 @@ fn every_plan_that_comes_along_is_sound_and_documented() {
     let mut checked = Vec::new();
     for entry in fs::read_dir(plans()).unwrap() {
         let path = entry.unwrap().path();
-        let ended = Bench::new().run(&["plan", "check", "--json", path.to_str().unwrap()]);
+        let ended = Bench::new().run(&["lab", "plan", "check", "--json", path.to_str().unwrap()]);
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         assert!(document.contains(&format!("`plans/{name}`")), "docs/how-to/plans.md does not name {name}");
@@ -90,7 +90,7 @@ fn every_plan_that_comes_along_is_sound_and_documented() {
 #[test]
 fn the_founding_case_asks_for_what_the_talk_did() {
     let path = plans().join("founding-talk.toml");
-    let shown = Bench::new().run(&["plan", "show", "--json", path.to_str().unwrap()]).json();
+    let shown = Bench::new().run(&["lab", "plan", "show", "--json", path.to_str().unwrap()]).json();
     let settings = &shown["steps"][0]["settings"];
     assert_eq!(
         (settings["interval_ns"].as_u64(), settings["duration_ns"].as_u64()),
@@ -104,7 +104,8 @@ fn the_founding_case_asks_for_what_the_talk_did() {
         (settings["settings"][0]["value"].as_str(), shown["steps"][0]["load"].as_str()),
         (Some("-1"), Some("dentry:8"))
     );
-    let osadl = Bench::new().run(&["plan", "show", "--json", plans().join("osadl.toml").to_str().unwrap()]).json();
+    let osadl =
+        Bench::new().run(&["lab", "plan", "show", "--json", plans().join("osadl.toml").to_str().unwrap()]).json();
     assert_eq!(osadl["measured_ns"], 20_000_000_000_000u64, "5 h 33 min 20 s");
 }
 
@@ -138,7 +139,7 @@ fn plans_that_come_along_run_on_another_target_and_shorter() {
 #[test]
 fn mistakes_are_named_with_their_lines() {
     let bench = with_plan(Bench::new(), "target = [\"vm\"]\n[measurement]\nintervall = \"1ms\"\nduration = 5\n");
-    let ended = bench.run(&["plan", "check", "x.toml"]);
+    let ended = bench.run(&["lab", "plan", "check", "x.toml"]);
     assert_eq!(ended.code, Some(2));
     for line in [
         "x.toml:1: `target` is no key of a plan; did you mean `targets`?",
@@ -153,7 +154,7 @@ fn mistakes_are_named_with_their_lines() {
     assert!(!bench.path("runs").exists());
     let bench = with_plan(Bench::new(), "targets = [\"nowhere\"]");
     assert_eq!(
-        bench.run(&["plan", "check", "x.toml"]).code,
+        bench.run(&["lab", "plan", "check", "x.toml"]).code,
         Some(0),
         "a plan is sound on a machine that lacks its target"
     );
@@ -167,24 +168,24 @@ fn a_target_file_that_cannot_be_read_is_a_problem_of_the_plan() {
     let bench = with_plan(Bench::new(), "targets = [\"torn\"]");
     fs::create_dir(bench.path("targets")).unwrap();
     fs::write(bench.path("targets/torn.toml"), "backend = \"ssh\"\naddress =").unwrap();
-    for words in [&["plan", "check", "x.toml", "--json"][..], &["run", "x.toml", "--out", "here", "--json"]] {
+    for words in [&["lab", "plan", "check", "x.toml", "--json"][..], &["run", "x.toml", "--out", "here", "--json"]] {
         let ended = bench.run(words);
         assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);
     }
-    let checked = bench.run(&["plan", "check", "x.toml", "--json"]).json();
+    let checked = bench.run(&["lab", "plan", "check", "x.toml", "--json"]).json();
     assert!(checked[0]["problems"][0]["text"].as_str().unwrap().contains("targets/torn.toml"), "{checked}");
 }
 
 #[test]
 fn a_new_plan_is_sound_and_overwrites_nothing() {
     let bench = Bench::new();
-    assert_eq!(bench.run(&["plan", "new", "mine.toml"]).code, Some(0));
-    let checked = bench.run(&["plan", "check", "mine.toml"]);
+    assert_eq!(bench.run(&["lab", "plan", "new", "mine.toml"]).code, Some(0));
+    let checked = bench.run(&["lab", "plan", "check", "mine.toml"]);
     assert_eq!(checked.stdout.trim(), "mine.toml is sound: 2 steps, 2 min 0 s of measuring");
-    let again = bench.run(&["plan", "new", "mine.toml"]);
+    let again = bench.run(&["lab", "plan", "new", "mine.toml"]);
     assert_eq!(again.code, Some(2));
     assert!(again.stderr.contains("exists already"), "{}", again.stderr);
-    let shown = bench.run(&["plan", "show", "mine.toml"]);
+    let shown = bench.run(&["lab", "plan", "show", "mine.toml"]);
     assert!(shown.stdout.contains("no step can pass") && shown.stdout.contains("messaging"), "{}", shown.stdout);
 }
 
@@ -403,7 +404,7 @@ fn keys_of_a_plan_are_refused_as_options() {
         (&["run", "--resume", "empty", "--every", "1h"], "PLAN"),
         (&["run", "--every", "1h"], "PLAN"),
         (&["run", "absent.toml"], "failed to read the plan absent.toml"),
-        (&["plan", "show", "absent.toml"], "absent.toml"),
+        (&["lab", "plan", "show", "absent.toml"], "absent.toml"),
     ] {
         let ended = bench.run(words);
         assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);
@@ -416,7 +417,7 @@ fn keys_of_a_plan_are_refused_as_options() {
 fn names_in_a_plan_cannot_drive_the_terminal() {
     let evil = "about = \"a\\u001b[2Jb\"\n[[variants]]\nname = \"\\u001b]0;owned\\u0007\"\n";
     let bench = with_plan(ending_well(measuring()), evil);
-    for words in [&["plan", "show", "x.toml"][..], &["run", "x.toml", "--out", "here"]] {
+    for words in [&["lab", "plan", "show", "x.toml"][..], &["run", "x.toml", "--out", "here"]] {
         let ended = bench.run(words);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         let shown = format!("{}{}", ended.stdout, ended.stderr);

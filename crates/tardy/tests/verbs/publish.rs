@@ -1,4 +1,4 @@
-//! `tardy publish` and `tardy verify`: what strangers get, and what is refused.
+//! `tardy lab publish` and `tardy lab check-publication`: what strangers get, and what is refused.
 
 mod planted;
 
@@ -21,14 +21,14 @@ fn bench() -> Bench {
 }
 
 fn published(bench: &Bench, words: &[&str]) -> Value {
-    let ended = bench.run(&[&["publish"], words, &["--json"]].concat());
+    let ended = bench.run(&[&["lab", "publish"], words, &["--json"]].concat());
     assert_eq!(ended.code, Some(0), "{words:?}: {}{}", ended.stdout, ended.stderr);
     ended.json()
 }
 
 /// Why a publication is refused.
 fn refusal(bench: &Bench, file: &str) -> String {
-    let ended = bench.run(&["verify", file, "--key", "key.pub", "--into", "unpacked", "--json"]);
+    let ended = bench.run(&["lab", "check-publication", file, "--key", "key.pub", "--into", "unpacked", "--json"]);
     let document = ended.json();
     assert_eq!((ended.code, &document["error"]["code"]), (Some(3), &"host.publication-refused".into()), "{document}");
     let left: Vec<_> = fs::read_dir(bench.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -51,7 +51,8 @@ fn nothing_that_a_user_or_a_target_wrote_is_in_a_publication() {
     let held = |secret: &&String| original.windows(secret.len()).any(|window| window == secret.as_bytes());
     assert_eq!(secrets.values().filter(held).count(), secrets.len());
     // What is published opens.
-    let verified = bench.run(&["verify", "planted.tar", "--key", "key.pub", "--into", "theirs", "--json"]);
+    let verified =
+        bench.run(&["lab", "check-publication", "planted.tar", "--key", "key.pub", "--into", "theirs", "--json"]);
     assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
     let run = verified.json()["runs"][0].as_str().unwrap().to_owned();
     for verb in ["explain", "report", "list"] {
@@ -66,7 +67,8 @@ fn nothing_that_a_user_or_a_target_wrote_is_in_a_publication() {
 #[test]
 fn a_publication_has_the_same_figures_ledgers_and_causes() {
     let bench = bench();
-    let verified = bench.run(&["verify", "first.tar", "--key", "key.pub", "--into", "theirs", "--json"]).json();
+    let verified =
+        bench.run(&["lab", "check-publication", "first.tar", "--key", "key.pub", "--into", "theirs", "--json"]).json();
     let theirs = format!("theirs/{}", verified["runs"][0].as_str().unwrap());
     let explained = |run: &str| bench.run(&["explain", run, "--json"]).json();
     let (ours, published) = (explained("v1"), explained(&theirs));
@@ -112,7 +114,7 @@ fn the_same_key_gives_the_same_file_and_another_key_other_pseudonyms() {
     assert_ne!(first["runs"], other["runs"]);
     assert_eq!(first["changes"], other["changes"]);
     assert!(!first.to_string().contains("cyclictest"), "{first}");
-    let kept = bench.run(&["publish", "v1", "--key", "key", "--keep-names", "cyc*", "--out", "kept.tar"]);
+    let kept = bench.run(&["lab", "publish", "v1", "--key", "key", "--keep-names", "cyc*", "--out", "kept.tar"]);
     let bytes = fs::read(bench.path("kept.tar")).unwrap();
     assert!(kept.code == Some(0) && String::from_utf8_lossy(&bytes).contains("cyclictest-30403"));
 }
@@ -122,7 +124,7 @@ fn a_dry_run_says_what_would_change_and_writes_nothing() {
     let bench = Bench::new();
     copy(&repository_path("corpus/archives/v1"), &bench.path("v1"));
     let before = fs::read_dir(bench.path("")).unwrap().count();
-    let shown = bench.tardy(&["publish", "v1", "--dry-run"]).env("HOME", bench.path("home")).output().unwrap();
+    let shown = bench.tardy(&["lab", "publish", "v1", "--dry-run"]).env("HOME", bench.path("home")).output().unwrap();
     let text = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.status.success() && text.contains("host names") && text.contains(": example"), "{text}");
     assert!(text.contains("cyclictest") && text.contains("5 removed"), "{text}");
@@ -136,7 +138,7 @@ fn the_first_publication_makes_a_key_for_its_user_alone_and_others_are_refused()
     copy(&repository_path("corpus/archives/v1"), &bench.path("v1"));
     let publish = |words: &[&str]| {
         let home = bench.path("home");
-        let mut tardy = bench.tardy(&[&["publish", "v1"], words].concat());
+        let mut tardy = bench.tardy(&[&["lab", "publish", "v1"], words].concat());
         Ended::of(tardy.env("HOME", home).env_remove("XDG_CONFIG_HOME").output().unwrap())
     };
     let first = publish(&[]);
@@ -159,7 +161,7 @@ fn what_was_changed_cut_swapped_extended_or_linked_is_refused() {
     let bench = bench();
     let original = fs::read(bench.path("first.tar")).unwrap();
     let write = |bytes: &[u8]| fs::write(bench.path("bad.tar"), bytes).unwrap();
-    assert_eq!(bench.run(&["verify", "first.tar", "--key", "key.pub"]).code, Some(0));
+    assert_eq!(bench.run(&["lab", "check-publication", "first.tar", "--key", "key.pub"]).code, Some(0));
     // One bit in each of many places, and every kind of cut.
     for place in (0..original.len()).step_by(original.len() / 40 + 1) {
         let mut changed = original.clone();
@@ -177,7 +179,7 @@ fn what_was_changed_cut_swapped_extended_or_linked_is_refused() {
     assert!(refusal(&bench, "bad.tar").contains("ends in the middle"));
     published(&bench, &["v1", "--key", "other", "--new-key", "--out", "other.tar"]);
     assert!(refusal(&bench, "other.tar").contains("which is no trusted key"));
-    let into = bench.run(&["verify", "first.tar", "--key", "key.pub", "--into", "v1"]);
+    let into = bench.run(&["lab", "check-publication", "first.tar", "--key", "key.pub", "--into", "v1"]);
     assert_eq!(into.code, Some(2), "{}", into.stderr);
 }
 
@@ -284,14 +286,14 @@ fn openssh_and_sha256sum_check_a_publication_and_sign_one() {
     let (made, said) = shell("ssh-keygen -q -t ed25519 -N '' -C zqalice@zqsite -f theirs-key");
     assert!(made, "{said}");
     published(&bench, &["v1", "--key", "theirs-key", "--out", "second.tar"]);
-    assert_eq!(bench.run(&["verify", "second.tar", "--key", "theirs-key.pub"]).code, Some(0));
+    assert_eq!(bench.run(&["lab", "check-publication", "second.tar", "--key", "theirs-key.pub"]).code, Some(0));
     let bytes = fs::read(bench.path("second.tar")).unwrap();
     assert!(!String::from_utf8_lossy(&bytes).contains("zqalice"));
     shell("ssh-keygen -q -t ed25519 -N secret -f locked; ssh-keygen -q -t rsa -N '' -f rsa");
     for (key, why) in [("locked", "has a passphrase"), ("rsa", "no private key of Ed25519")] {
-        let ended = bench.run(&["publish", "v1", "--key", key]);
+        let ended = bench.run(&["lab", "publish", "v1", "--key", key]);
         assert!(ended.code == Some(2) && ended.stderr.contains(why), "{}", ended.stderr);
     }
-    let private = bench.run(&["verify", "second.tar", "--key", "theirs-key"]);
+    let private = bench.run(&["lab", "check-publication", "second.tar", "--key", "theirs-key"]);
     assert!(private.code == Some(2) && private.stderr.contains("it is a private key"), "{}", private.stderr);
 }

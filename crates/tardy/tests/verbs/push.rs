@@ -1,4 +1,4 @@
-//! `tardy store push` to servers that are busy, break off, or are none. `tests/serve.rs` pushes to `tardy serve`.
+//! `tardy lab store push` to servers that are busy, break off, or are none. `tests/serve.rs` pushes to `tardy lab serve`.
 
 use archive::packed::{PackedLimits, PackedReader};
 use fixtures::fake_meter::*;
@@ -81,7 +81,7 @@ fn with_archives() -> Bench {
 }
 
 fn push(bench: &Bench, words: &[&str]) -> (Option<i32>, Value, String) {
-    let mut tardy = bench.tardy(&[&["store", "push"], words, &["--json"]].concat());
+    let mut tardy = bench.tardy(&[&["lab", "store", "push"], words, &["--json"]].concat());
     let ended = tardy.env("TARDY_TOKEN", "tardy-0123").output().unwrap();
     let document = serde_json::from_slice(&ended.stdout).unwrap_or_default();
     (ended.status.code(), document, String::from_utf8(ended.stderr).unwrap())
@@ -111,7 +111,7 @@ fn a_busy_server_is_waited_for_and_a_broken_connection_is_made_again() {
 fn what_is_no_lab_or_refuses_everything_is_asked_once() {
     let bench = with_archives();
     for (answer, text) in [
-        (Does::Says("200 OK", "<html>"), "is it `tardy serve`?"),
+        (Does::Says("200 OK", "<html>"), "is it `tardy lab serve`?"),
         (Does::Says("403 Forbidden", "{\"detail\":\"role\",\"fix\":\"a fix\"}"), "role; a fix"),
     ] {
         let (address, server) = server(vec![answer]);

@@ -245,7 +245,7 @@ fn a_limit_of_two_machines_needs_the_one_that_it_is_for() {
     let bench = bench(answers, answers);
     let check = |text: String| {
         fs::write(bench.path("p.toml"), text).unwrap();
-        let ended = bench.run(&["plan", "check", "p.toml"]);
+        let ended = bench.run(&["lab", "plan", "check", "p.toml"]);
         assert_eq!(ended.code, Some(2), "{}", ended.stdout);
         ended.stdout + &ended.stderr
     };

@@ -234,7 +234,7 @@ fn a_second_interrupt_kills_and_names_the_fix() {
     assert_eq!(ended.code, Some(3), "no totals, so nothing was measured");
     let manifest = manifest_of(&bench.path("here"));
     assert_eq!(manifest["state"], "interrupted");
-    assert!(ended.stderr.contains("tardy restore"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("tardy target restore"), "{}", ended.stderr);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn what_is_measured_says_virtual_time() {
     let bench = laboratory();
     both_say_it(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "OUT"], 0);
     both_say_it(&bench, &["run", "--target", "old", "--duration", "1s", "--seeds", "2", "--out", "OUT"], 0);
-    both_say_it(&bench, &["virtual", "verify", "old", "--runs", "2", "-D", "1s"], 0);
+    both_say_it(&bench, &["virtual", "repeat", "old", "--runs", "2", "-D", "1s"], 0);
     let variants = ["--a", "--target old", "--b", "--target new", "--out", "OUT"];
     both_say_it(&bench, &[&["compare", "--seeds", "2"], &variants[..], &LOAD].concat(), 0);
     both_say_it(&bench, &[&["experiment", "--rounds", "6"], &variants[..], &LOAD[..3]].concat(), 1);
@@ -40,14 +40,16 @@ fn what_is_measured_says_virtual_time() {
 fn a_search_says_virtual_time_at_every_step_and_at_its_end() {
     let bench = laboratory();
     fs::write(bench.path("list"), "old\nold\nnew\nnew\n").unwrap();
-    let search = ["bisect", "--list", "list", "--limit", "latency < 3600ns", "--seeds", "2", "--out", "OUT"];
+    let search =
+        ["experiment", "bisect", "--list", "list", "--limit", "latency < 3600ns", "--seeds", "2", "--out", "OUT"];
     both_say_it(&bench, &[&search[..], &LOAD].concat(), 0);
     let reported = run(&bench, &[&search[..], &LOAD].concat());
     assert!(reported.stdout.contains("new is the first bad one; old is good."), "{}", reported.stdout);
     let steps: Vec<&str> = reported.stderr.lines().filter(|line| line.starts_with("step ")).collect();
     assert!(steps.len() >= 3 && steps.iter().all(|line| says_it(line)), "{}", reported.stderr);
     for (target, code) in [("old", 0), ("new", 1)] {
-        let step = ["bisect", "--step", "--limit", "latency < 3600ns", "--seeds", "2", "--", "--target", target];
+        let step =
+            ["experiment", "bisect", "--step", "--limit", "latency < 3600ns", "--seeds", "2", "--", "--target", target];
         both_say_it(&bench, &step, code);
     }
 }
@@ -152,6 +154,6 @@ fn a_machine_that_does_not_boot_is_reported_with_its_words() {
     let ended = run(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "one"]);
     assert_eq!(ended.code, Some(3), "{}", ended.stdout);
     assert!(format!("{}{}", ended.stdout, ended.stderr).contains("no such machine"), "{}", ended.stderr);
-    let step = ["bisect", "--step", "--limit", "latency < 1ms", "--", "--target", "old"];
+    let step = ["experiment", "bisect", "--step", "--limit", "latency < 1ms", "--", "--target", "old"];
     assert_eq!(run(&bench, &step).code, Some(125));
 }

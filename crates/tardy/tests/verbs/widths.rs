@@ -37,14 +37,14 @@ fn desk() -> Bench {
 
 /// What a user types, at least once for each verb that prints text and needs no meter, with mistakes.
 const COMMANDS: &str = "
-    |check --facts FACTS|check --facts FACTS --notices|load list|load list messaging|load list stress-ng|target list
+    |check --facts FACTS|check --facts FACTS --notices|list loads|list verbs|list loads messaging|list loads stress-ng|target list
     |target show nowhere|target verify nowhere|list|list .|list nowhere|explain v1|explain v1 --events --worst 1
     |explain v1 --bound|explain imported|explain watched|explain nowhere|explain --diff v1 again|report nowhere
     |judge v1|judge v1 --limit latency<100us|judge v1 --limit p99<50us --allow 1/h|judge v1 --horizon 10d
     |judge imported --limit latency<1us --allow never|judge watched --limit latency<100us|judge watched --limit p99<50us
-    |compare v1 again|compare v1 imported|history .|plan new lathe.toml|plan check lathe.toml|plan show lathe.toml
-    |plan check nowhere.toml|collect nowhere|run -i 200|run --nonsense|run -t5|run -p 100|run --target nowhere
-    |watch --pid 999999999|watch --pid 1 --duration 2s --limit 100us|audit|bisect nowhere|--help|run --help|judge --help|import RESULTS --out second";
+    |compare v1 again|compare v1 imported|history .|lab plan new lathe.toml|lab plan check lathe.toml|lab plan show lathe.toml
+    |lab plan check nowhere.toml|target collect nowhere|run -i 200|run --nonsense|run -t5|run -p 100|run --target nowhere
+    |watch --pid 999999999|watch --pid 1 --duration 2s --limit 100us|audit|experiment bisect nowhere|--help|run --help|judge --help|import RESULTS --out second";
 
 /// The lines of a command on a terminal.
 fn shown(bench: &Bench, words: &[&str], columns: u16) -> Vec<String> {
@@ -53,30 +53,18 @@ fn shown(bench: &Bench, words: &[&str], columns: u16) -> Vec<String> {
     lines(&Terminal::start(command, columns).end().1)
 }
 
-/// Verbs that a help lists, each as what is typed: two spaces, its name, two spaces or more, its sentence.
-fn listed(help: &[String], above: &[String]) -> Vec<Vec<String>> {
-    let verb = |line: &String| {
-        let (name, about) = line.strip_prefix("  ")?.split_once("  ")?;
-        let is_verb = name.starts_with(|letter: char| letter.is_ascii_lowercase()) && !name.contains(' ');
-        // The meter prints the help of `cyclictest`.
-        (is_verb && !about.trim().is_empty() && !matches!(name, "help" | "cyclictest"))
-            .then(|| [above, &[name.to_owned()]].concat())
-    };
-    help.iter().skip_while(|line| !line.ends_with(':')).filter_map(verb).collect()
-}
-
 #[test]
 fn every_help_fits_the_terminal() {
     let bench = Bench::new();
-    let top = listed(&shown(&bench, &["--help"], 180), &[]);
-    assert!(top.len() > 20, "{top:?}");
-    let below = top.iter().filter(|verb| matches!(verb[0].as_str(), "virtual" | "target" | "plan" | "load" | "store"));
-    let below = below.flat_map(|verb| listed(&shown(&bench, &[verb[0].as_str(), "--help"], 180), verb));
-    let verbs: Vec<Vec<String>> = below.chain(top.clone()).collect();
-    assert!(verbs.contains(&vec!["target".to_owned(), "add".to_owned()]), "{verbs:?}");
+    let listed = bench.run(&["list", "verbs", "--json"]).json();
+    let typed = listed["verbs"].as_array().unwrap().iter().map(|verb| verb["name"].as_str().unwrap());
+    // The meter prints the help of `cyclictest`.
+    let verbs: Vec<&str> =
+        typed.filter(|verb| *verb != "cyclictest").chain(["", "lab", "lab store", "virtual"]).collect();
+    assert!(verbs.contains(&"target add"), "{verbs:?}");
     let mut wide = Vec::new();
     for verb in &verbs {
-        let words: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+        let words: Vec<&str> = verb.split_whitespace().chain(["--help"]).collect();
         for columns in WIDTHS {
             let help = shown(&bench, &words, columns);
             assert!(help.iter().any(|line| line.starts_with("Usage: tardy")), "{words:?}: {help:?}");

@@ -49,7 +49,7 @@ pub enum MachineEvent {
         code = "machine.line-lost",
         meaning = "The connection to the machine was lost while the measurement goes on there.",
         fix = "",
-        documented_fix = "Nothing: tardy reconnects. After it gives up, `tardy collect` fetches the rest."
+        documented_fix = "Nothing: tardy reconnects. After it gives up, `tardy target collect` fetches the rest."
     )]
     LineLost {
         machine: String,

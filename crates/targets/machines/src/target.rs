@@ -97,7 +97,7 @@ const STOPPED_WHILE_BOOTING: Definition = Definition {
 const NOT_FETCHED: Definition = Definition {
     code: "machine.not-fetched",
     meaning: "The results that the machine keeps could not be fetched.",
-    fix: "Try `tardy collect` again when the machine can be reached.",
+    fix: "Try `tardy target collect` again when the machine can be reached.",
 };
 const NOTHING_KEPT: Definition = Definition {
     code: "machine.nothing-kept",

@@ -7,7 +7,7 @@
 mod axes;
 pub mod document;
 mod limits;
-mod nearest;
+pub mod nearest;
 pub mod options;
 pub mod schedule;
 pub mod step;

@@ -46,8 +46,8 @@ pub enum RunProblem {
     #[problem(
         code = "run.not-put-back",
         meaning = "A meter that died had changed settings of the machine, and not all could be restored.",
-        fix = "run `tardy restore` as root",
-        documented_fix = "run `tardy restore` as root and follow what it says"
+        fix = "run `tardy target restore` as root",
+        documented_fix = "run `tardy target restore` as root and follow what it says"
     )]
     NotPutBack { exit: Exit },
     /// It is unknown whether the settings were restored.
@@ -55,7 +55,7 @@ pub enum RunProblem {
     #[problem(
         code = "run.restore-unanswered",
         meaning = "After the meter died, restoring the machine's settings gave no answer.",
-        fix = "run `tardy restore` as root"
+        fix = "run `tardy target restore` as root"
     )]
     RestoreUnanswered { why: String },
     /// The archive could not be written.
@@ -78,13 +78,13 @@ pub enum RunProblem {
     ConsoleNotWritten { why: String },
     /// The connection was lost, and the run continues there.
     #[error(
-        "the line to the target was lost, and the run goes on there; `tardy collect` with this archive fetches the rest"
+        "the line to the target was lost, and the run goes on there; `tardy target collect` with this archive fetches the rest"
     )]
     #[problem(
         code = "run.left-behind",
         meaning = "The connection was lost and did not come back; the run goes on at the machine.",
         fix = "",
-        documented_fix = "`tardy collect` with the archive fetches the rest"
+        documented_fix = "`tardy target collect` with the archive fetches the rest"
     )]
     LeftBehind,
     /// The meter uses a newer version of the stream.
@@ -101,14 +101,14 @@ pub enum RunProblem {
     NewerStream { version: u32 },
     /// A second request to stop killed the meter.
     #[error(
-        "killed by a second request to stop; settings of the target may still be changed, `tardy restore` puts them \
+        "killed by a second request to stop; settings of the target may still be changed, `tardy target restore` puts them \
          back"
     )]
     #[problem(
         code = "run.killed",
         meaning = "A second request to stop killed the meter before it had restored the machine's settings.",
         fix = "",
-        documented_fix = "run `tardy restore`"
+        documented_fix = "run `tardy target restore`"
     )]
     Killed,
     /// The meter was silent.

@@ -55,7 +55,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
             CPUS,
         ],
         example: "stress-ng:matrix,ops=1000,cpus=0-1",
-        fix: "install it there (Debian: apt-get install stress-ng), or use a built-in load: `tardy load list`",
+        fix: "install it there (Debian: apt-get install stress-ng), or use a built-in load: `tardy list loads`",
     },
     ProgramLoad {
         name: "fio",

@@ -14,7 +14,9 @@ pub enum LoadWordsError {
          stress-ng:matrix; use --load-cmd for commands"
     )]
     NoName,
-    #[error("there is no load called `{name}`; `tardy load list` shows those there are, and --load-cmd takes commands")]
+    #[error(
+        "there is no load called `{name}`; `tardy list loads` shows those there are, and --load-cmd takes commands"
+    )]
     Unknown { name: String },
     #[error("`{text}` is no number of workers from 1 to {WORKERS_MAX}")]
     Workers { text: String },
@@ -194,7 +196,7 @@ mod tests {
             ("make -j4", "--load-cmd"),
             ("cpu:x", "workers"),
             ("cpu:0", "1 to 4096"),
-            ("warp", "`tardy load list`"),
+            ("warp", "`tardy list loads`"),
             ("stress-ng", "stressor"),
             ("stress-ng:ops=4", "needs the stressor"),
             ("stress-ng:matrix,opps=4", "no `opps`; it has ops, time"),

@@ -45,7 +45,8 @@ pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<Varian
     let explained = explanations.iter().filter(|explanation| {
         explanation.status == ExplanationStatus::Explained && !run.is_ordinary(explanation.spike)
     });
-    let culprits = explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.id().to_owned())).collect();
+    let culprits =
+        explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.id().to_owned())).collect();
     Some(VariantFigures { values, loads, culprits })
 }
 

@@ -222,7 +222,7 @@ fn sentences(comparison: &VirtualComparison) -> Vec<String> {
         let latency = |sample: Option<(i64, i64)>| sample.map_or("none".into(), |(_, ns)| format!("{ns} ns"));
         return vec![format!(
             "NOT IDENTICAL although system, settings and seed are: with seed {} sample {} is the first that differs, {} in A and {} in \
-             B. The emulator or the host let its own time in; `tardy virtual verify` shows how often.",
+             B. The emulator or the host let its own time in; `tardy virtual repeat` shows how often.",
             defect.seed,
             defect.sample,
             latency(defect.a),

@@ -136,7 +136,7 @@ pub async fn the_changes_of_a_run_come_in_one_message(lab: Lab) {
     assert_eq!((&json["change"]["figure"], also), (&"p99".into(), vec!["p99.9", "p50"]), "the largest first");
     assert_eq!(json["subject"], "pi: p99 went from 30.0 µs to 90.0 µs (+200.0 %); p99.9 and p50 changed too");
     let text = json["message"].as_str().unwrap();
-    for line in ["Change:      p50 changed\n", "\n  tardy store triage change-2 known\n"] {
+    for line in ["Change:      p50 changed\n", "\n  tardy lab store triage change-2 known\n"] {
         assert!(text.contains(line), "{line}: {text}");
     }
     let is_reported = async |change: &str| store.change(change).await.unwrap().unwrap().0.reported_unix_ns.is_some();

@@ -14,7 +14,7 @@ pub struct PublicKey(pub [u8; 32]);
 /// Why a file of trusted keys is not used.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum PublicKeyError {
-    #[error("it has no key; a line is `ssh-ed25519 KEY`, as in the .pub file beside the key of `tardy publish`")]
+    #[error("it has no key; a line is `ssh-ed25519 KEY`, as in the .pub file beside the key of `tardy lab publish`")]
     NoKey,
     #[error("it is a private key; name the file with .pub at its end")]
     Private,

@@ -200,7 +200,7 @@ fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
 /// What people decided about a change.
 fn triage(change: &Change) -> Markup {
     let word = change.triage.word();
-    html! { span.triage data-triage=(word) title={ "tardy store triage " (change.change) } { (word) } }
+    html! { span.triage data-triage=(word) title={ "tardy lab store triage " (change.change) } { (word) } }
 }
 
 /// A button for each other decision.

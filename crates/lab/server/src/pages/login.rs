@@ -34,7 +34,7 @@ pub fn page(then: &str, refused: Option<&Refusal>) -> Markup {
             input type="hidden" name="then" value=(inside(then));
             button { "Log in" }
         }
-        p.note { "An administrator makes tokens with " code { "tardy serve --add-token read:NAME" } "." }
+        p.note { "An administrator makes tokens with " code { "tardy lab serve --add-token read:NAME" } "." }
     })
 }
 

@@ -106,7 +106,7 @@ impl View<'_> {
                 h2 #workers-title { "Workers" }
                 @if self.workers.is_empty() {
                     p.empty { "No worker has reported. On a host that reaches the board:" }
-                    pre.command tabindex="0" { code { "tardy worker --board BOARD" } }
+                    pre.command tabindex="0" { code { "tardy lab worker --board BOARD" } }
                 } @else {
                     div.scroll {
                         table.figures {
@@ -139,7 +139,7 @@ impl View<'_> {
                 h2 #jobs-title { "Jobs" }
                 @if self.jobs.is_empty() {
                     p.empty { "No job yet. A plan for a board:" }
-                    pre.command tabindex="0" { code { "tardy queue add plans/smoke.toml --board BOARD" } }
+                    pre.command tabindex="0" { code { "tardy lab queue add plans/smoke.toml --board BOARD" } }
                 } @else {
                     @if self.jobs.len() as i64 == JOBS_SHOWN { p.note { "The newest " (JOBS_SHOWN) "." } }
                     div.scroll {
@@ -212,7 +212,7 @@ impl View<'_> {
                 h2 #triggers-title { "Triggers" }
                 @if self.triggers.is_empty() {
                     p.empty { "No plan is queued by itself. Every night:" }
-                    pre.command tabindex="0" { code { "tardy queue trigger add nightly plans/smoke.toml --board BOARD --every 24h" } }
+                    pre.command tabindex="0" { code { "tardy lab queue trigger add nightly plans/smoke.toml --board BOARD --every 24h" } }
                 } @else {
                     div.scroll {
                         table.figures {

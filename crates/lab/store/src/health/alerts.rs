@@ -17,7 +17,7 @@ impl Store {
         for (destination, count) in dead {
             let messages = counted(count.unsigned_abs(), "message");
             let detail = format!("{messages} to {destination} given up after every attempt failed");
-            let fix = "`tardy store alerts` has the reasons; --retry ALERT sends one again";
+            let fix = "`tardy lab store alerts` has the reasons; --retry ALERT sends one again";
             findings.push(Finding::new("alerts-dead", detail, fix));
         }
         let sql = "SELECT COUNT(*) FROM alerts WHERE state = 'waiting' AND next_unix_ns < $1";
@@ -25,7 +25,7 @@ impl Store {
         let (late,): (i64,) = sqlx::query_as(sql).bind(since).fetch_one(pool).await?;
         if late > 0 {
             let detail = format!("{} due for over an hour", counted(late.unsigned_abs(), "message"));
-            let fix = "start `tardy serve --alerts FILE`, or `tardy store changes --alerts FILE` from a timer";
+            let fix = "start `tardy lab serve --alerts FILE`, or `tardy lab store changes --alerts FILE` from a timer";
             findings.push(Finding::new("alerts-late", detail, fix));
         }
         Ok(findings)

@@ -40,7 +40,7 @@ impl Store {
             findings.push(Finding::new(
                 "disk-full",
                 detail,
-                "`tardy store prune --dry-run` lists the raw traces that nothing needs",
+                "`tardy lab store prune --dry-run` lists the raw traces that nothing needs",
             ));
         }
         Ok((free_bytes, findings))
@@ -81,7 +81,7 @@ impl Store {
         };
         let missing: Vec<&String> = digests.filter(|digest| !there.contains(*digest)).collect();
         let detail = format!("{} not in the object store: {}", amount(missing.len(), "run"), some(&missing));
-        let fix = "`tardy store ingest DIR` on the host that has them";
+        let fix = "`tardy lab store ingest DIR` on the host that has them";
         (!missing.is_empty()).then(|| Finding::new("objects-missing", detail, fix))
     }
 
@@ -89,7 +89,7 @@ impl Store {
     fn missing(&self, known: &BTreeSet<String>) -> Option<Finding> {
         let missing: Vec<&String> = known.iter().filter(|location| !self.artefacts.path(location).is_dir()).collect();
         let detail = format!("{} of the index without an archive: {}", amount(missing.len(), "run"), some(&missing));
-        let fix = "bring them back from a backup, or forget them: `tardy store rebuild`";
+        let fix = "bring them back from a backup, or forget them: `tardy lab store rebuild`";
         (!missing.is_empty()).then(|| Finding::new("archives-missing", detail, fix))
     }
 
@@ -103,7 +103,10 @@ impl Store {
             .map(|(_, location)| location)
             .collect();
         let detail = format!("{} not in the index: {}", amount(unknown.len(), "archive"), some(&unknown));
-        let fix = format!("`tardy store ingest {}`; `tardy serve` adds new ones by itself", self.archives().display());
+        let fix = format!(
+            "`tardy lab store ingest {}`; `tardy lab serve` adds new ones by itself",
+            self.archives().display()
+        );
         (!unknown.is_empty()).then(|| Finding::new("archives-unknown", detail, fix))
     }
 }

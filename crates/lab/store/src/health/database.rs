@@ -37,8 +37,7 @@ impl Store {
             let (version,): (String,) = sqlx::query_as("SELECT sqlite_version()").fetch_one(pool).await?;
             let (checked,): (String,) = sqlx::query_as("PRAGMA quick_check(1)").fetch_one(pool).await?;
             if checked != "ok" {
-                let fix =
-                    "move index.sqlite away, then `tardy store rebuild`; queued plans and triage are in a backup alone";
+                let fix = "move index.sqlite away, then `tardy lab store rebuild`; queued plans and triage are in a backup alone";
                 findings.push(Finding::new("index-damaged", format!("SQLite reports: {checked}"), fix));
             }
             return Ok((format!("SQLite {version}"), findings));
@@ -71,6 +70,10 @@ impl Store {
             return Ok(Vec::new());
         }
         let detail = format!("the sums of {wrong} boards, loads and kernels are not those of their runs");
-        Ok(vec![Finding::new("sums-wrong", detail, "`tardy store rebuild`, and report this: it is a defect of tardy")])
+        Ok(vec![Finding::new(
+            "sums-wrong",
+            detail,
+            "`tardy lab store rebuild`, and report this: it is a defect of tardy",
+        )])
     }
 }

@@ -30,7 +30,7 @@ impl Store {
         let waiting: Vec<(String, i64)> = sqlx::query_as(sql).bind(silent_since).fetch_all(pool).await?;
         for (board, jobs) in waiting.iter().filter(|(board, _)| !reached.contains(board)) {
             let detail = format!("{} of {board} and no worker that reaches it", counted(jobs.unsigned_abs(), "job"));
-            findings.push(Finding::new("board-without-worker", detail, format!("`tardy worker --board {board}`")));
+            findings.push(Finding::new("board-without-worker", detail, format!("`tardy lab worker --board {board}`")));
         }
         let sql = "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND lease_until_unix_ns < $1";
         let until = now_unix_ns.saturating_sub(EXPIRED_NS);

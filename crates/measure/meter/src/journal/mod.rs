@@ -175,7 +175,7 @@ impl Journal {
     }
 
     /// Undoes everything, last first, and removes the journal. Returns what could not be undone; the journal then stays
-    /// for `tardy restore`.
+    /// for `tardy target restore`.
     pub fn undo(self) -> Vec<UndoError> {
         self.undo_reporting(&mut |_| ())
     }

@@ -55,4 +55,4 @@ fn fixes(obstacles: &[Obstacle]) -> String {
     if fixes.is_empty() { SHOW_METHOD.to_owned() } else { fixes.join("; ") }
 }
 
-const SHOW_METHOD: &str = "`tardy methods NAME` shows what the method needs and what is missing";
+const SHOW_METHOD: &str = "`tardy list methods NAME` shows what the method needs and what is missing";

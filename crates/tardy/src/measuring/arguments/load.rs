@@ -6,7 +6,7 @@ use archive::settings::{LoadRequest, RunSettings};
 options! {
     pub struct LoadArguments, "Load" {
         /// Run a load during the measurement: a built-in one with its number of workers, like dentry:4, or a program on the
-        /// target, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` lists them
+        /// target, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy list loads` lists them
         #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = LoadRequest::parse)]
         pub(super) loads: Vec<LoadRequest> => Common, no_key("`loads`, above the sections, has the loads");
         /// Run a shell command as a load during the measurement; whenever it ends with success, start it again

@@ -52,7 +52,7 @@ impl RunArguments {
         let refused = |why: &str| Err(Contradiction::new(STIMULUS, why));
         if !is_answer_by_gpio(&settings.method) {
             return refused(
-                "the target must answer on GPIO lines: --method gpio:in=LINE,out=LINE; `tardy methods gpio` says more",
+                "the target must answer on GPIO lines: --method gpio:in=LINE,out=LINE; `tardy list methods gpio` says more",
             );
         }
         if settings.cycles.is_some() || self.measurement.stop_at_limit {

@@ -19,7 +19,9 @@ const BYTES_MAX: u64 = 64 << 20;
 /// The question of one kind of series, and the type of its answer.
 pub trait Question: Serialize + DeserializeOwned {
     type Answer: Serialize + DeserializeOwned;
-    /// The verb that asks; the file has its name.
+    /// Name of the file in the directory of a series.
+    const FILE: &'static str;
+    /// The words behind `tardy` that begin a series.
     const VERB: &'static str;
     /// Newest version of the file that this program understands.
     const VERSION: u32;
@@ -65,7 +67,7 @@ impl<Q: Question> Journal<Q> {
 
     /// Name of the file in the directory of its series.
     pub fn file() -> String {
-        format!("{}.json", Q::VERB)
+        Q::FILE.to_owned()
     }
 
     /// Reads the file of a directory.
@@ -152,6 +154,7 @@ mod tests {
 
     impl Question for Asked {
         type Answer = f64;
+        const FILE: &'static str = "ask.json";
         const VERB: &'static str = "ask";
         const VERSION: u32 = 2;
         fn version(&self) -> u32 {

@@ -19,24 +19,11 @@ use machines::KnownTarget;
 use std::path::PathBuf;
 use thiserror::Error;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy audit --duration 10s -- ./robot --config arm.toml
-  tardy audit --duration 10s --deny all --allow signal -- ./robot
-  tardy audit --by interception --duration 10s -- ./robot
-  tardy audit --pid 4711 --duration 30s
-  tardy audit --archive latest --format sarif
-
-It records every system call, page fault and signal of the program's threads and shows what a real-time loop must not do. \
-The loop of a thread lasts from its first wait after --settle to its last wait; what comes before and after does not count.
-Exit codes: 0 no habit that --deny names, 1 such a habit, 2 wrong usage, 3 nothing could be audited.";
-
 /// Every rule, for `--deny`.
 const ALL: &str = "all";
 
-/// Find what a real-time program does that will cost it a deadline
+/// Find what a program does that will cost it a deadline
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("whom").required(true).args(["pid", "comm", "archive", "command"]))]
 pub struct AuditArguments {
     /// Target to audit on: `local`, or one added with `tardy target add`

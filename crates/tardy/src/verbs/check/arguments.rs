@@ -8,21 +8,8 @@ use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy check
-  tardy check --cpus 2-3 --priority 90
-  tardy check --target board --json
-  tardy check --format cmdline
-  tardy check --format sysctl > /etc/sysctl.d/90-realtime.conf
-  tardy check --apply; tardy run ...; tardy restore
-  tardy check --format accepted > known.txt; tardy check --accepted known.txt
-
-Exit codes: 0 nothing is worse than a notice, 1 something is, 2 wrong usage, 3 the machine could not be checked.";
-
 /// Check real-time settings and show how to fix each
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct CheckArguments {
     /// Target to check: `local`, or one added with `tardy target add`
     #[arg(long, value_name = "NAME", default_value = "local")]
@@ -42,7 +29,7 @@ pub struct CheckArguments {
     /// Also check the kernel's configuration against this list, in the format of Xenomai's chkkconf; may be repeated
     #[arg(long = "checklist", value_name = "FILE")]
     checklists: Vec<PathBuf>,
-    /// Apply every fix of a warning that works at run time, until the next boot or `tardy restore`
+    /// Apply every fix of a warning that works at run time, until the next boot or `tardy target restore`
     #[arg(long, conflicts_with = "facts")]
     pub apply: bool,
     /// Show notices in full, and include them in --apply and --format

@@ -100,7 +100,7 @@ fn lay_out_change(change: &Change, page: &mut Page) {
         "  ",
         match change.forgotten {
             true => "This machine has gone down and has forgotten it.",
-            false => "`tardy restore` puts all of it back; so does a reboot.",
+            false => "`tardy target restore` puts all of it back; so does a reboot.",
         },
     );
 }
@@ -199,7 +199,7 @@ fn lay_out_ways(readiness: &Readiness, change: Option<&Change>, notices: bool, p
     if change.is_none() && writable {
         page.wrapped(
             "",
-            "`tardy check --apply` changes now what can be changed now, and `tardy restore` puts it back.",
+            "`tardy check --apply` changes now what can be changed now, and `tardy target restore` puts it back.",
         );
     }
     if readiness.is_ready() {

@@ -1,4 +1,4 @@
-//! `tardy queue backfill`: what lies between the last good and the first bad kernel of a board.
+//! `tardy lab queue backfill`: what lies between the last good and the first bad kernel of a board.
 
 use super::{KERNEL_HINT, PlanOptions, check, show};
 use crate::exit::{Exit, UsageError};
@@ -22,10 +22,10 @@ pub struct BackfillArguments {
     /// A plan file with {kernel} where the name of a kernel stands [default: that of the trigger]
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
-    /// One load of the board, by the key that `tardy store list --json` prints [default: each that is bad]
+    /// One load of the board, by the key that `tardy lab store list --json` prints [default: each that is bad]
     #[arg(long, value_name = "KEY", conflicts_with = "change")]
     scenario: Option<String>,
-    /// Around this change, as `tardy store changes` prints it, instead of between good and bad
+    /// Around this change, as `tardy lab store changes` prints it, instead of between good and bad
     #[arg(long, value_name = "CHANGE")]
     change: Option<String>,
     #[command(flatten)]
@@ -90,7 +90,7 @@ fn plan(arguments: &BackfillArguments, trigger: Option<&Trigger>) -> Result<(Str
 
 fn no_trigger(board: &str, missing: &str) -> UsageError {
     UsageError(format!(
-        "no trigger has a plan with {KERNEL} for {board}; give {missing}, or set one up with `tardy queue trigger add`"
+        "no trigger has a plan with {KERNEL} for {board}; give {missing}, or set one up with `tardy lab queue trigger add`"
     ))
 }
 
@@ -98,7 +98,7 @@ fn no_trigger(board: &str, missing: &str) -> UsageError {
 async fn suspects(store: &Store, arguments: &BackfillArguments, kernels: &[String]) -> anyhow::Result<Vec<Suspects>> {
     if let Some(change) = &arguments.change {
         let found = store.suspects_of_change(change, kernels).await?;
-        let text = || UsageError(format!("no change {change}; `tardy store changes` lists them"));
+        let text = || UsageError(format!("no change {change}; `tardy lab store changes` lists them"));
         return Ok(vec![found.ok_or_else(text)?]);
     }
     let scenarios = match &arguments.scenario {

@@ -1,4 +1,4 @@
-//! `tardy queue trigger`: plans that are queued by themselves.
+//! `tardy lab queue trigger`: plans that are queued by themselves.
 
 use super::{KERNEL_HINT, PlanOptions, QUEUE_VERSION, check};
 use crate::exit::{Exit, UsageError};
@@ -60,7 +60,7 @@ struct AddArguments {
     /// Take only pushes to this branch
     #[arg(long, value_name = "BRANCH", requires = "webhook")]
     branch: Option<String>,
-    /// A kernel that `tardy queue backfill` may measure, from old to new; may be repeated
+    /// A kernel that `tardy lab queue backfill` may measure, from old to new; may be repeated
     #[arg(long = "kernel", value_name = "KERNEL")]
     kernels: Vec<String>,
     #[command(flatten)]
@@ -116,7 +116,7 @@ async fn add(arguments: &AddArguments) -> anyhow::Result<Exit> {
     };
     if !store.add_trigger(&request, &this_user()).await? {
         let name = &arguments.name;
-        let text = format!("there is a trigger {name}; `tardy queue trigger remove {name}` removes it");
+        let text = format!("there is a trigger {name}; `tardy lab queue trigger remove {name}` removes it");
         return Err(UsageError(text).into());
     }
     let trigger = store.trigger(&arguments.name).await?.map(|(trigger, _)| trigger);
@@ -191,7 +191,7 @@ async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
     }
     let mut page = Page::for_stdout();
     match triggers.as_slice() {
-        [] => page.line("no trigger; `tardy queue trigger add NAME PLAN --board BOARD --every 24h` sets one up"),
+        [] => page.line("no trigger; `tardy lab queue trigger add NAME PLAN --board BOARD --every 24h` sets one up"),
         _ => table.lines().iter().for_each(|line| page.line(line)),
     }
     page.print()?;
@@ -201,7 +201,7 @@ async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
 async fn remove(arguments: &RemoveArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open().await?;
     if !store.remove_trigger(&arguments.name, &this_user()).await? {
-        let text = format!("no trigger {}; `tardy queue trigger list` lists them", arguments.name);
+        let text = format!("no trigger {}; `tardy lab queue trigger list` lists them", arguments.name);
         return Err(UsageError(text).into());
     }
     if arguments.common.json {

@@ -1,4 +1,4 @@
-//! `tardy store alerts`: messages about changes, and those that were given up.
+//! `tardy lab store alerts`: messages about changes, and those that were given up.
 
 use super::STORE_VERSION;
 use crate::exit::{Exit, UsageError};
@@ -44,7 +44,7 @@ pub async fn alerts(arguments: &AlertsArguments) -> anyhow::Result<Exit> {
     let mut all = store.alerts(SHOWN).await?;
     if let Some(name) = &arguments.retry {
         if !store.retry_alert(name, &this_user(), store.now_unix_ns().await?).await? {
-            let text = format!("no message {name} that was given up; `tardy store alerts` lists them");
+            let text = format!("no message {name} that was given up; `tardy lab store alerts` lists them");
             return Err(UsageError(text).into());
         }
         all = store.alert(name).await?.into_iter().collect();

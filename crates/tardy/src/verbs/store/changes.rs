@@ -1,4 +1,4 @@
-//! `tardy store changes`: where figures changed, and one message for each.
+//! `tardy lab store changes`: where figures changed, and one message for each.
 
 use super::STORE_VERSION;
 use super::alerts::settings_of;
@@ -40,7 +40,7 @@ pub struct ChangesArguments {
 
 #[derive(Debug, Args)]
 pub struct TriageArguments {
-    /// Name of the change, as `tardy store changes` prints it
+    /// Name of the change, as `tardy lab store changes` prints it
     change: String,
     /// What it is
     #[arg(value_parser = triage_words())]
@@ -97,7 +97,7 @@ pub async fn changes(arguments: &ChangesArguments) -> anyhow::Result<Exit> {
 pub async fn triage(arguments: &TriageArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open().await?;
     if !store.triage(&arguments.change, arguments.triage, &this_user()).await? {
-        let text = format!("no change {}; `tardy store changes` lists them", arguments.change);
+        let text = format!("no change {}; `tardy lab store changes` lists them", arguments.change);
         return Err(UsageError(text).into());
     }
     let all = store.changes(None).await?;

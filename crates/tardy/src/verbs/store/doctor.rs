@@ -1,4 +1,4 @@
-//! `tardy store doctor`: whether a lab is in order, and what to do where it is not.
+//! `tardy lab store doctor`: whether a lab is in order, and what to do where it is not.
 
 use super::STORE_VERSION;
 use crate::archives::all_below;

@@ -1,4 +1,4 @@
-//! `tardy store export`: the index as Parquet, for DuckDB, Spark, Trino.
+//! `tardy lab store export`: the index as Parquet, for DuckDB, Spark, Trino.
 
 use super::STORE_VERSION;
 use crate::exit::{Exit, UsageError};

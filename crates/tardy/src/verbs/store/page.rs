@@ -1,4 +1,4 @@
-//! The results of `tardy store` as text.
+//! The results of `tardy lab store` as text.
 
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
@@ -26,7 +26,7 @@ pub fn left_out(archives: &[LeftOut], page: &mut Page) {
 
 pub fn fleet(fleet: &Fleet, page: &mut Page) {
     if fleet.rows.is_empty() {
-        page.line("no runs; `tardy store ingest RUN` adds one, `tardy store rebuild` those of the directory");
+        page.line("no runs; `tardy lab store ingest RUN` adds one, `tardy lab store rebuild` those of the directory");
         return;
     }
     let [left, right] = [Align::Left, Align::Right];

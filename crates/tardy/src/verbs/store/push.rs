@@ -1,4 +1,4 @@
-//! `tardy store push`: archives of this host to the server of a lab.
+//! `tardy lab store push`: archives of this host to the server of a lab.
 
 mod address;
 mod answer;
@@ -28,7 +28,7 @@ const TOKEN_BYTES_MAX: u64 = 4096;
 /// Where archives are sent, and which.
 #[derive(Debug, Args)]
 pub struct PushArguments {
-    /// The server: http://HOST:PORT, as `tardy serve` prints it, or https://HOST of a proxy before it
+    /// The server: http://HOST:PORT, as `tardy lab serve` prints it, or https://HOST of a proxy before it
     #[arg(value_name = "URL")]
     server: String,
     /// Archives, or directories with archives
@@ -140,7 +140,8 @@ fn token(file: Option<&Path>) -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let text = format!("{place} has no token; write the one line into it that `tardy serve --add-token` printed");
+        let text =
+            format!("{place} has no token; write the one line into it that `tardy lab serve --add-token` printed");
         return Err(UsageError(text).into());
     }
     Ok(Some(token.to_owned()))

@@ -11,21 +11,6 @@ use clap::builder::{NonEmptyStringValueParser, Resettable};
 use clap::{ArgGroup, Args, Command};
 use machines::KnownTarget;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy watch -- ./robot --config arm.toml
-  tardy watch --pid 4711 --duration 10min --limit 200us
-  tardy watch --comm 'ros2_control*' --duration 1h
-  tardy watch --load messaging --cycle-limit 1ms -- ./robot
-  tardy watch --duration 10s --count XRun --limit 500us -- jackd -R -ddummy -r48000 -p64
-
-It ends with the program, after --duration, or with Ctrl-C; a program that was already running keeps running.
-A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer, \
-from being woken) until it gets the CPU. Cycles are timed as well: from there until the next timer is set.
-Exit codes with a COMMAND: its own, or 128 and the number of the signal that ended it; 124 limit exceeded, 125 tardy failed: wrong \
-usage, could not measure or the numbers are invalid; 126 the command cannot be executed, 127 there is no such command. With --pid \
-and --comm those of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
-
 /// A cycle may reach back further than a wake-up, and the trace has to cover all of it.
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
 
@@ -47,9 +32,8 @@ fn usual() -> RunSettings {
     }
 }
 
-/// Measure how late the threads of another program wake, and why
+/// Measure how late the threads of a program wake, and why
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("whom").required(true).args(["pid", "comm", "command"]))]
 pub struct WatchArguments {
     /// Target to watch on: `local`, or a virtual machine of `tardy target add`, to which the command is sent

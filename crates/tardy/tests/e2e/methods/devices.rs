@@ -136,9 +136,9 @@ fn map() {
     measure(&[case, Case { kernel: STOCK, ..case }]);
 }
 
-/// The methods that `tardy methods` lists, and whether each runs on the machine of a case.
+/// The methods that `tardy list methods` lists, and whether each runs on the machine of a case.
 fn listed(case: &Case) -> Vec<(String, bool)> {
-    let ended = lab(case).tardy(&["methods", "--target", "vm", "--json"]).output().unwrap();
+    let ended = lab(case).tardy(&["list", "methods", "--target", "vm", "--json"]).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     let document: Value = serde_json::from_slice(&ended.stdout).unwrap();
     let methods = document["methods"].as_array().unwrap();

@@ -6,42 +6,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const VERBS: [&str; 28] = [
-    "",
-    "audit",
-    "check",
-    "run",
-    "watch",
-    "plan",
-    "load",
-    "methods",
-    "observe",
-    "cyclictest",
-    "explain",
-    "report",
-    "list",
-    "judge",
-    "compare",
-    "experiment",
-    "history",
-    "bisect",
-    "target",
-    "collect",
-    "restore",
-    "import",
-    "export",
-    "serve",
-    "virtual",
-    "store",
-    "queue",
-    "worker",
-];
 
 /// The lines, each once, without prompts and remarks.
 pub fn examples(desk: &Desk) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = pages().iter().flat_map(|page| in_page(page)).collect();
-    for verb in VERBS {
-        let help = desk.shell(&format!("tardy {verb} --help")).stdout.replace("\\\n", " ");
+    let verbs = desk.shell("tardy list verbs --json").json();
+    for verb in verbs["verbs"].as_array().unwrap() {
+        let name = verb["name"].as_str().unwrap();
+        let help = desk.shell(&format!("tardy {name} --help")).stdout.replace("\\\n", " ");
         found.extend(help.lines().filter_map(command));
     }
     found

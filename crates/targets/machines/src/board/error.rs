@@ -19,7 +19,7 @@ pub enum Holder {
     /// Another session, in the board's words.
     #[error("{0}")]
     Session(String),
-    #[error("run {run} continues there without its host; `tardy collect` fetches it")]
+    #[error("run {run} continues there without its host; `tardy target collect` fetches it")]
     Run { run: String },
     #[error("process {pid} of this host has used it for {seconds} s")]
     Process { pid: u64, seconds: u64 },
@@ -102,8 +102,8 @@ pub enum BoardError {
     #[error("{0}; the new software was not deployed")]
     HeldBeforeDeploying(Holder),
     #[error(
-        "the board has results of run {run} that were not fetched: `tardy collect` with that archive fetches them, \
-         `tardy restore --target {target} --discard` deletes them"
+        "the board has results of run {run} that were not fetched: `tardy target collect` with that archive fetches them, \
+         `tardy target restore {target} --discard` deletes them"
     )]
     ResultsLeft { run: String, target: String },
     #[error(

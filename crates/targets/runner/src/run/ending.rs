@@ -175,7 +175,9 @@ mod tests {
     fn a_run_that_was_left_behind_is_to_be_fetched_and_not_repaired() {
         let facts = Facts { left_behind: true, ..Facts::default() };
         assert!(
-            state_of(&facts).1.is_some_and(|why| why.code == "run.left-behind" && why.text.contains("tardy collect"))
+            state_of(&facts)
+                .1
+                .is_some_and(|why| why.code == "run.left-behind" && why.text.contains("tardy target collect"))
         );
         assert!(!facts.left_unrestored());
     }

@@ -277,7 +277,7 @@ fn a_second_request_kills_and_names_the_fix() {
         }
     });
     assert_eq!(ran.outcome.state, RunState::Interrupted);
-    assert!(ran.problem().contains("tardy restore"), "{}", ran.problem());
+    assert!(ran.problem().contains("tardy target restore"), "{}", ran.problem());
     assert_eq!(ran.log.borrow().kills, 1);
     assert_eq!(ran.log.borrow().started.len(), 1, "the person decides when to restore");
 }

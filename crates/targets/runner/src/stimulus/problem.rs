@@ -75,7 +75,7 @@ pub enum StimulusProblem {
     )]
     #[problem(
         code = "stimulus.not-resumed",
-        meaning = "`tardy collect` fetched the rest of a run whose stimuli an external board gave. The board was \
+        meaning = "`tardy target collect` fetched the rest of a run whose stimuli an external board gave. The board was \
                    connected to the host, so its stimuli ended when the host lost the run.",
         fix = "the target's figures stand for the time with stimuli; reset the board, and measure again for its \
                figures",

@@ -18,6 +18,7 @@ pub struct Versus {
 
 impl Question for Versus {
     type Answer = ExperimentResult;
+    const FILE: &'static str = "experiment.json";
     const VERB: &'static str = "experiment";
     const VERSION: u32 = 1;
 

@@ -68,7 +68,7 @@ impl Document {
     fn in_words(&self, status: StatusCode) -> String {
         let fix = match self.code.as_str() {
             "server.token-missing" => {
-                "write a token of the role run into a file and name it with --token-file; `tardy serve --add-token \
+                "write a token of the role run into a file and name it with --token-file; `tardy lab serve --add-token \
                  run:NAME` makes one"
             }
             "server.no-such-page" | "server.method" => "update the server: it does not take archives",
@@ -76,7 +76,9 @@ impl Document {
         };
         let text = match (self.detail.as_str(), fix) {
             ("", _) => {
-                format!("the server answered {status} and does not say that it has the archive; is it `tardy serve`?")
+                format!(
+                    "the server answered {status} and does not say that it has the archive; is it `tardy lab serve`?"
+                )
             }
             (detail, "") => format!("the server answered: {detail}"),
             (detail, fix) => format!("the server answered: {detail}; {fix}"),
@@ -99,7 +101,7 @@ mod tests {
         assert_eq!(reply(200, None, r#"{"digest":"abc","more":1}"#), Reply::Stored(Outcome::Known));
         for (status, body) in [(200, "<html>"), (201, "{}"), (200, r#"{"digest":"other"}"#), (204, ""), (302, "")] {
             let Reply::RefusedAll(text) = reply(status, None, body) else { panic!("{status} {body}") };
-            assert!(text.contains("is it `tardy serve`?"), "{text}");
+            assert!(text.contains("is it `tardy lab serve`?"), "{text}");
         }
     }
 

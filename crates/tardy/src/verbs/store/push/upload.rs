@@ -133,7 +133,7 @@ impl Upload<'_> {
     async fn connect(&self) -> Result<Box<dyn Line>, Broken> {
         let ServerAddress { is_https, host, port, authority } = self.server;
         let failed = |why: String| {
-            let fix = "check the address, and that `tardy serve` runs there";
+            let fix = "check the address, and that `tardy lab serve` runs there";
             Broken::Connect(format!("failed to reach the server {authority}: {why}; {fix}"))
         };
         let connected = async {

@@ -1,4 +1,4 @@
-//! `tardy observe`: the cost of tracing for the traced wake-ups, measured in rounds of runs in a random order.
+//! `tardy experiment tracing-cost`: the cost of tracing for the traced wake-ups, measured in rounds of runs in a random order.
 
 mod page;
 mod question;
@@ -9,6 +9,7 @@ use crate::measuring::arguments::RunArguments;
 use crate::measuring::machine::find;
 use crate::measuring::rounds::{Question, Rounds, RoundsState, StoredSeries, new_directory, now, system_seed};
 use crate::options::limits::confidence;
+use crate::verb::{Parent, Place, Verb};
 use archive::settings::{RunSettings, SnapshotMode};
 use clap::{Args, ValueEnum};
 use judge::coin::SEED_MAX;
@@ -18,21 +19,9 @@ use machines::KnownTarget;
 use question::{Cost, Journal};
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy observe --rounds 12 --duration 30s --load messaging
-  tardy observe --levels off,events --duration 10s
-  tardy observe --resume runs/2026-11-21T21-30-05-pi-observe
-
-Every round measures once at each level, in random order. The cost is reported with an interval that is exact for any \
-distribution of the latencies; 95 % needs at least 6 rounds.
-Ctrl-C keeps the complete rounds; --resume continues.
-Exit codes: 0 measured, 2 wrong usage, 3 could not measure, 4 too few rounds for an interval.";
-
 /// Measure what tracing costs: no trace, events, functions
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub struct ObserveArguments {
+pub struct TracingCostArguments {
     /// Rounds, each with one run at every level
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=PAIRS_MAX as i64), help_heading = "Rounds")]
     rounds: u32,
@@ -73,7 +62,27 @@ impl LevelName {
     }
 }
 
-pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+impl Verb for TracingCostArguments {
+    const NAME: &'static str = "tracing-cost";
+    const PLACE: Place = Place::Below(Parent::Experiment);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy experiment tracing-cost --rounds 12 --duration 30s --load messaging",
+        "tardy experiment tracing-cost --levels off,events --duration 10s",
+        "tardy experiment tracing-cost --resume runs/2026-11-21T21-30-05-pi-observe",
+    ];
+    const NOTES: &'static str = "\
+Every round measures once at each level, in random order. The cost is reported with an interval that is exact for any \
+distribution of the latencies; 95 % needs at least 6 rounds.
+Ctrl-C keeps the complete rounds; --resume continues.
+Exit codes: 0 measured, 2 wrong usage, 3 could not measure, 4 too few rounds for an interval.";
+    const FORMER_NAMES: &'static [&'static str] = &["observe"];
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, typed)
+    }
+}
+
+fn run(arguments: &TracingCostArguments, command: Vec<String>) -> anyhow::Result<Exit> {
     let (directory, journal, target) = match &arguments.resume {
         Some(directory) => (directory.clone(), Journal::load(directory)?, None),
         None => begin(arguments, command)?,
@@ -91,7 +100,7 @@ pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result
 
 /// A new series: its directory, its journal, and its target.
 fn begin(
-    arguments: &ObserveArguments,
+    arguments: &TracingCostArguments,
     command: Vec<String>,
 ) -> anyhow::Result<(PathBuf, Journal, Option<KnownTarget>)> {
     let target = find(&arguments.run.target)?;

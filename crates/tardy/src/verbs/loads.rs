@@ -1,40 +1,20 @@
-//! `tardy load list`: the loads that can run during a measurement.
+//! `tardy list loads`: the loads that can run during a measurement.
 
 use crate::exit::{Exit, UsageError};
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::verb::{Parent, Place, Verb};
 use archive::load::{BUILTIN_LOADS, BuiltinLoad, PROGRAM_LOADS, ProgramLoad, builtin, program};
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::{Value, json};
-
-const EXAMPLES: &str = "\
-Examples:
-  tardy load list
-  tardy load list tlb
-  tardy run --load messaging:4 --load stress-ng:hdd,workers=2,cpus=0-1
-
-Exit codes: 0 listed, 2 wrong usage.";
 
 const BY_WORK: &str = "by work alone: every run does the same work in the same order, numbers from a fixed seed";
 const BY_CLOCK: &str =
     "by a clock as well: it waits for an instant or no longer than a time, so what it does depends on when";
 
-/// List the loads that can run during a measurement
-#[derive(Debug, Args)]
-pub struct LoadArguments {
-    #[command(subcommand)]
-    verb: LoadVerb,
-}
-
-#[derive(Debug, Subcommand)]
-enum LoadVerb {
-    List(ListArguments),
-}
-
 /// List every load: what it does, what it counts, and its default number of workers
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-struct ListArguments {
+pub struct LoadsArguments {
     /// Show everything about this load
     name: Option<String>,
     /// Print one JSON document instead of text
@@ -42,8 +22,24 @@ struct ListArguments {
     json: bool,
 }
 
-pub fn run(arguments: &LoadArguments) -> anyhow::Result<Exit> {
-    let LoadVerb::List(arguments) = &arguments.verb;
+impl Verb for LoadsArguments {
+    const NAME: &'static str = "loads";
+    const PLACE: Place = Place::Below(Parent::List);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy list loads",
+        "tardy list loads tlb",
+        "tardy run --load messaging:4 --load stress-ng:hdd,workers=2,cpus=0-1",
+    ];
+    const NOTES: &'static str = "\
+Exit codes: 0 listed, 2 wrong usage.";
+    const FORMER_NAMES: &'static [&'static str] = &["load list", "load"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &LoadsArguments) -> anyhow::Result<Exit> {
     let of_name = |name: &str| arguments.name.as_deref().is_none_or(|wanted| wanted == name);
     if arguments.json {
         let builtin: Vec<Value> =
@@ -60,7 +56,9 @@ pub fn run(arguments: &LoadArguments) -> anyhow::Result<Exit> {
             (Some(load), _) => one_builtin(load, &mut page),
             (None, Some(load)) => one_program(load, &mut page),
             (None, None) => {
-                return Err(UsageError(format!("there is no load called `{name}`; `tardy load list` shows all")).into());
+                return Err(
+                    UsageError(format!("there is no load called `{name}`; `tardy list loads` shows all")).into()
+                );
             }
         },
     }
@@ -95,7 +93,7 @@ fn all(page: &mut Page) {
     page.wrapped(
         "",
         "A built-in load needs nothing on the target; `--load NAME:4` gives it four workers. A program must be installed there; \
-         `tardy load list NAME` says what it takes. Any other command is a load by --load-cmd.",
+         `tardy list loads NAME` says what it takes. Any other command is a load by --load-cmd.",
     );
 }
 

@@ -1,4 +1,4 @@
-//! `tardy observe` against a fake meter whose wake-ups are later when it traces.
+//! `tardy experiment tracing-cost` against a fake meter whose wake-ups are later when it traces.
 
 use archive::frame::Encoder;
 use archive::message::{Ending, Message, RunPhase};
@@ -59,7 +59,7 @@ fn tracing_after(line: &str, functions: bool) -> Bench {
 #[test]
 fn the_cost_of_each_level_is_found_with_an_interval() {
     let bench = tracing(true);
-    let ended = bench.run(&["observe", "--rounds", "6", "--duration", "1s", "--out", "here"]);
+    let ended = bench.run(&["experiment", "tracing-cost", "--rounds", "6", "--duration", "1s", "--out", "here"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
@@ -75,13 +75,14 @@ fn the_cost_of_each_level_is_found_with_an_interval() {
     assert_eq!(listed["runs"].as_array().unwrap().len(), 18);
     let off = listed["runs"][0]["archive"].as_str().unwrap();
     assert_eq!(bench.run(&["report", off]).code, Some(0));
-    let shown = bench.run(&["observe", "--resume", "here"]);
+    let shown = bench.run(&["experiment", "tracing-cost", "--resume", "here"]);
     assert_eq!((shown.code, shown.stdout), (Some(0), ended.stdout), "a complete series is shown again");
 }
 
 #[test]
 fn few_rounds_are_not_enough_data() {
-    let ended = tracing(true).run(&["observe", "--rounds", "2", "--levels", "events", "--duration", "1s"]);
+    let ended =
+        tracing(true).run(&["experiment", "tracing-cost", "--rounds", "2", "--levels", "events", "--duration", "1s"]);
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
     assert!(ended.stdout.contains("2 rounds allow at most 50 % confidence; 95 % needs 6"), "{}", ended.stdout);
 }
@@ -89,7 +90,7 @@ fn few_rounds_are_not_enough_data() {
 #[test]
 fn a_kernel_without_function_tracer_is_named() {
     let bench = tracing(false);
-    let ended = bench.run(&["observe", "--rounds", "1", "--duration", "1s", "--json"]);
+    let ended = bench.run(&["experiment", "tracing-cost", "--rounds", "1", "--duration", "1s", "--json"]);
     let document = ended.json();
     assert_eq!(document["variants"], serde_json::json!(["off", "events"]));
     let why = document["levels_absent"][0]["why"].as_str().unwrap();
@@ -103,7 +104,19 @@ fn a_kernel_without_function_tracer_is_named() {
 fn the_same_seed_tosses_the_same_coin() {
     let bench = tracing(true);
     let orders = |seed: &str, out: &str| {
-        let words = ["observe", "--rounds", "4", "--duration", "1s", "--coin-seed", seed, "--out", out, "--json"];
+        let words = [
+            "experiment",
+            "tracing-cost",
+            "--rounds",
+            "4",
+            "--duration",
+            "1s",
+            "--coin-seed",
+            seed,
+            "--out",
+            out,
+            "--json",
+        ];
         let document = bench.run(&words).json();
         document["attempts"].as_array().unwrap().iter().map(|attempt| attempt["order"].clone()).collect::<Vec<_>>()
     };
@@ -116,7 +129,8 @@ fn the_same_seed_tosses_the_same_coin() {
 fn a_failed_round_is_void_and_done_again() {
     // The first run probes the level; the third belongs to the first round.
     let bench = tracing_after("echo x >> \"$here/count\"; [ $(wc -l < \"$here/count\") != 3 ] || exit 9", false);
-    let ended = bench.run(&["observe", "--rounds", "2", "--levels", "events", "--duration", "1s", "--json"]);
+    let ended =
+        bench.run(&["experiment", "tracing-cost", "--rounds", "2", "--levels", "events", "--duration", "1s", "--json"]);
     let document = ended.json();
     assert_eq!(document["result"]["rounds"], 2, "{}", ended.stderr);
     let voids: Vec<bool> =
@@ -128,7 +142,8 @@ fn a_failed_round_is_void_and_done_again() {
 fn a_machine_that_cannot_be_traced_is_code_3() {
     let bench = Bench::new();
     fs::write(bench.path("off"), frames(SnapshotMode::Off, None, 900)).unwrap();
-    let ended = bench.does("cat \"$here/off\"").run(&["observe", "--rounds", "2", "--duration", "1s"]);
+    let ended =
+        bench.does("cat \"$here/off\"").run(&["experiment", "tracing-cost", "--rounds", "2", "--duration", "1s"]);
     assert_eq!(ended.code, Some(3));
     assert!(ended.stdout.contains("no level can be traced"), "{}", ended.stdout);
 }
@@ -136,7 +151,19 @@ fn a_machine_that_cannot_be_traced_is_code_3() {
 #[test]
 fn a_series_that_was_cut_off_goes_on_with_its_coin() {
     let bench = tracing(true);
-    let words = ["observe", "--rounds", "3", "--levels", "events", "--duration", "1s", "--out", "here", "--json"];
+    let words = [
+        "experiment",
+        "tracing-cost",
+        "--rounds",
+        "3",
+        "--levels",
+        "events",
+        "--duration",
+        "1s",
+        "--out",
+        "here",
+        "--json",
+    ];
     let whole = bench.run(&words).json();
     let file = bench.path("here/observe.json");
     let mut cut: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
@@ -147,7 +174,7 @@ fn a_series_that_was_cut_off_goes_on_with_its_coin() {
     fs::write(&file, cut.to_string()).unwrap();
     fs::remove_dir_all(bench.path("here/03-off")).unwrap();
     fs::remove_dir_all(bench.path("here/03-events")).unwrap();
-    let resumed = bench.run(&["observe", "--resume", "here", "--json"]).json();
+    let resumed = bench.run(&["experiment", "tracing-cost", "--resume", "here", "--json"]).json();
     assert_eq!(resumed["state"], "complete");
     let voids: Vec<bool> =
         resumed["attempts"].as_array().unwrap().iter().map(|attempt| attempt["void"].is_string()).collect();
@@ -160,13 +187,13 @@ fn what_makes_no_sense_is_refused() {
     let bench = tracing(true);
     fs::create_dir_all(bench.path("full/x")).unwrap();
     for (words, expected) in [
-        (&["observe", "--trace", "off"][..], "chooses the tracers itself"),
-        (&["observe", "--limit", "100us"], "--limit"),
-        (&["observe", "--levels", "off"], "off,events"),
-        (&["observe", "--rounds", "21"], "20"),
-        (&["observe", "--confidence", "0.95"], "from 50"),
-        (&["observe", "--out", "full"], "not empty"),
-        (&["observe", "--resume", "full"], "observe.json"),
+        (&["experiment", "tracing-cost", "--trace", "off"][..], "chooses the tracers itself"),
+        (&["experiment", "tracing-cost", "--limit", "100us"], "--limit"),
+        (&["experiment", "tracing-cost", "--levels", "off"], "off,events"),
+        (&["experiment", "tracing-cost", "--rounds", "21"], "20"),
+        (&["experiment", "tracing-cost", "--confidence", "0.95"], "from 50"),
+        (&["experiment", "tracing-cost", "--out", "full"], "not empty"),
+        (&["experiment", "tracing-cost", "--resume", "full"], "observe.json"),
     ] {
         let ended = bench.run(words);
         assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);

@@ -1,4 +1,4 @@
-//! `tardy virtual verify`: the same run several times, on an idle and on a busy host.
+//! `tardy virtual repeat`: the same run several times, on an idle and on a busy host.
 
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::{find, usage};
@@ -6,6 +6,7 @@ use crate::measuring::signals::Signals;
 use crate::options::quantity::positive_time_ns;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::verb::{Parent, Place, Verb};
 use crate::virtual_time::laboratory::{Laboratory, Trajectory};
 use anyhow::Context;
 use archive::samples_file::SampleRecord;
@@ -27,17 +28,9 @@ use words::printable::printable;
 const LOADS: [&str; 1] = ["churn"];
 const SEED: u64 = 1;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy virtual verify exact
-  tardy virtual verify exact --runs 10 --duration 5s
-
-Exit codes: 0 every run is the same to the nanosecond, 2 wrong usage, 3 one differs.";
-
 /// Show that a target in virtual time repeats to the nanosecond
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub struct VerifyArguments {
+pub struct RepeatArguments {
     /// Name of the target
     name: String,
     /// Identical runs, each with an idle and with a loaded guest
@@ -51,7 +44,21 @@ pub struct VerifyArguments {
     json: bool,
 }
 
-pub fn run(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
+impl Verb for RepeatArguments {
+    const NAME: &'static str = "repeat";
+    const PLACE: Place = Place::Below(Parent::Virtual);
+    const EXAMPLES: &'static [&'static str] =
+        &["tardy virtual repeat exact", "tardy virtual repeat exact --runs 10 --duration 5s"];
+    const NOTES: &'static str = "\
+Exit codes: 0 every run is the same to the nanosecond, 2 wrong usage, 3 one differs.";
+    const FORMER_NAMES: &'static [&'static str] = &["virtual verify"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &RepeatArguments) -> anyhow::Result<Exit> {
     let target = find(&arguments.name)?;
     let machine = target.virtual_machine().map_err(usage)?;
     if !target.is_in_virtual_time() {

@@ -1,8 +1,9 @@
-//! `tardy verify`: whether a publication is as a trusted key signed it, and its runs unpacked.
+//! `tardy lab check-publication`: whether a publication is as a trusted key signed it, and its runs unpacked.
 
 use crate::exit::{Exit, UsageError};
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::verb::{Parent, Place, Verb};
 use anyhow::Context;
 use archive::directory::ArchiveDirectory;
 use archive::write_error::WriteError;
@@ -15,24 +16,14 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use words::figures::{count, counted};
 
-/// Version of the document that `tardy verify --json` prints.
+/// Version of the document that `tardy lab check-publication --json` prints.
 const VERIFY_VERSION: u32 = 1;
 const KEYS_BYTES_MAX: u64 = 1 << 20;
 
-const EXAMPLES: &str = "\
-Examples:
-  tardy verify publication.tar --key publisher.pub
-  tardy verify publication.tar --key publisher.pub --into runs/theirs
-
-Get the public key from the publisher by another way than the file. `ssh-keygen -Y verify` and `sha256sum --check` check the same: \
-README.txt in the file has the commands. A run that was only measured is no publication; `tardy publish` makes one.
-Exit codes: 0 as signed, 2 wrong usage, 3 refused: changed, cut, signed by another key, or no publication.";
-
 /// Check a publication against its publisher's key, and unpack it
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub struct VerifyPublicationArguments {
-    /// The file that `tardy publish` wrote
+pub struct CheckPublicationArguments {
+    /// The file that `tardy lab publish` wrote
     file: PathBuf,
     /// Public keys that you trust: lines of `ssh-ed25519 KEY`, or of an allowed_signers file
     #[arg(long, value_name = "FILE", required = true)]
@@ -60,7 +51,25 @@ struct Document {
     into: Option<PathBuf>,
 }
 
-pub fn run(arguments: &VerifyPublicationArguments) -> anyhow::Result<Exit> {
+impl Verb for CheckPublicationArguments {
+    const NAME: &'static str = "check-publication";
+    const PLACE: Place = Place::Below(Parent::Lab);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy lab check-publication publication.tar --key publisher.pub",
+        "tardy lab check-publication publication.tar --key publisher.pub --into runs/theirs",
+    ];
+    const NOTES: &'static str = "\
+Get the public key from the publisher by another way than the file. `ssh-keygen -Y verify` and `sha256sum --check` check the same: \
+README.txt in the file has the commands. A run that was only measured is no publication; `tardy lab publish` makes one.
+Exit codes: 0 as signed, 2 wrong usage, 3 refused: changed, cut, signed by another key, or no publication.";
+    const FORMER_NAMES: &'static [&'static str] = &["verify"];
+
+    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(arguments: &CheckPublicationArguments) -> anyhow::Result<Exit> {
     let mut trusted = Vec::new();
     for path in &arguments.key {
         trusted.extend(keys_of(path)?);
@@ -68,7 +77,7 @@ pub fn run(arguments: &VerifyPublicationArguments) -> anyhow::Result<Exit> {
     let file = &arguments.file;
     let opened = File::open(file).with_context(|| format!("failed to read {}", file.display()))?;
     if opened.metadata().is_ok_and(|found| found.is_dir()) {
-        let text = format!("{} is a directory; name the file that `tardy publish` wrote", file.display());
+        let text = format!("{} is a directory; name the file that `tardy lab publish` wrote", file.display());
         return Err(UsageError(text).into());
     }
     let source = BufReader::with_capacity(256 << 10, opened);

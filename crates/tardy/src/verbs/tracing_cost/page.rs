@@ -37,7 +37,7 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     let directory = quoted(&directory.display().to_string());
     page.record(0, &format!("Archives and observe.json are in {directory}."));
     if !matches!(journal.rounds.state, RoundsState::Complete) {
-        page.line(&format!("  tardy observe --resume {directory}"));
+        page.line(&format!("  tardy experiment tracing-cost --resume {directory}"));
     }
     page
 }

@@ -1,4 +1,4 @@
-//! The question of a `tardy observe` series.
+//! The question of a `tardy experiment tracing-cost` series.
 
 use crate::measuring::rounds::{self, Question};
 use archive::settings::RunSettings;
@@ -26,7 +26,8 @@ pub struct Cost {
 
 impl Question for Cost {
     type Answer = ObserverEffect;
-    const VERB: &'static str = "observe";
+    const FILE: &'static str = "observe.json";
+    const VERB: &'static str = "experiment tracing-cost";
     const VERSION: u32 = 1;
 
     fn version(&self) -> u32 {
