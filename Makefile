@@ -167,15 +167,15 @@ deps: ## install what the other targets need (Debian packages, the musl target, 
 	packaging/install-dependencies
 
 # Modules that a macro declares, which cargo fmt does not see.
-CULPRITS := crates/core/explain/src/recognise/culprits/*.rs crates/core/words/src/culprits/*.rs
+LISTED := crates/core/explain/src/recognise/culprits/*.rs crates/core/words/src/culprits/*.rs crates/tardy/src/verbs/*.rs
 
 fmt: ## format the Rust code
 	cargo fmt --all
-	rustfmt --edition 2024 $(CULPRITS)
+	rustfmt --edition 2024 $(LISTED)
 
 lint: $(UI) $(TOOLS) ## formatting, clippy, licences and duplicates of packages, crates of the Yocto recipes, words, types
 	cargo fmt --all --check
-	rustfmt --edition 2024 --check $(CULPRITS)
+	rustfmt --edition 2024 --check $(LISTED)
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
 	packaging/meta-tardy/update-crates --check

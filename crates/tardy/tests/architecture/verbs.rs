@@ -3,8 +3,8 @@
 use crate::repository::{assert_none, files_ending, text};
 
 const SOURCES: &str = "crates/tardy/src/";
-/// Files that may name verbs: the command line, which starts them.
-const STARTS_VERBS: [&str; 2] = ["command_line.rs", "lib.rs"];
+/// Beginnings of the paths that may name verbs: the command line, which starts them.
+const STARTS_VERBS: &str = "command_line";
 
 /// The lines of a source above its tests, with their numbers.
 fn code(name: &str) -> Vec<(usize, String)> {
@@ -19,7 +19,7 @@ fn no_verb_knows_another_verb() {
     let mut verbs = 0;
     for name in files_ending(&[".rs"]).filter(|name| name.starts_with(SOURCES)) {
         let path = &name[SOURCES.len()..];
-        if STARTS_VERBS.contains(&path) {
+        if path.starts_with(STARTS_VERBS) {
             continue;
         }
         // This number of `super` leads from a file of a verb out of the verb.

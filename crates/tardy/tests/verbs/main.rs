@@ -17,6 +17,7 @@ mod experiment;
 mod explain_bound;
 mod explain_diff;
 mod export;
+mod external;
 mod functions;
 mod gallery;
 mod git_bisect;
