@@ -11,7 +11,7 @@ import { Chromium } from "../ui/tests/browser/chromium.mjs";
 
 const rounds = 7;
 const directory = process.argv[2] ?? "target/bench-lab";
-const server = spawn(process.env.TARDY ?? "dist/bin/tardy", ["serve", directory, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
+const server = spawn(process.env.TARDY ?? "dist/bin/tardy", ["lab", "serve", directory, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
 
 async function address() {
   for await (const line of createInterface({ input: server.stderr })) {
