@@ -30,7 +30,7 @@ const MACHINE_AT: usize = 18;
 impl Architecture {
     pub const ALL: [Self; 4] = [Self::X86_64, Self::Arm64, Self::Armhf, Self::Riscv64];
 
-    /// That of the running program; `None` if it is not supported.
+    /// The architecture of the running program; `None` if it is not supported.
     pub fn of_host() -> Option<Self> {
         match std::env::consts::ARCH {
             "x86_64" => Some(Self::X86_64),

@@ -4,7 +4,9 @@
 //! happens there.
 
 pub mod board_file;
+mod connection;
 pub mod error;
+mod full_disk;
 pub(crate) mod hooks;
 mod line;
 pub(crate) mod lock;

@@ -4,7 +4,6 @@
 //! other programs, such as QEMU and SSH, read it.
 
 use crate::architecture::Architecture;
-use crate::meter_places::METER_NAME;
 use sha2::{Digest, Sha256};
 use std::env;
 use std::fs::{self, OpenOptions};
@@ -24,6 +23,8 @@ pub struct CarriedMeter {
     compressed: &'static [u8],
 }
 
+/// File name of the meter.
+pub const METER_NAME: &str = "tardy-meter";
 /// Empty unless `TARDY_CARRIED_METERS` named a directory of meters during the build.
 const CARRIED: &[CarriedMeter] = include!(concat!(env!("OUT_DIR"), "/carried_meters.rs"));
 
@@ -51,7 +52,7 @@ pub struct CarriedMeters {
 }
 
 impl CarriedMeters {
-    /// Those of this program.
+    /// The meters in this program.
     pub fn of_process() -> Self {
         let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// What a scripted command does next.
+/// A step of a scripted command.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Writes these bytes to its output.
@@ -26,14 +26,14 @@ pub enum Step {
     Hang,
 }
 
-/// What a scripted command does from start to end.
+/// A scripted command from start to end.
 #[derive(Debug, Clone)]
 pub struct Script {
     pub steps: Vec<Step>,
     pub exit: Exit,
 }
 
-/// What happened on the fake target, for assertions after the run.
+/// The record of a fake target, for assertions after the run.
 #[derive(Debug, Default)]
 pub struct FakeLog {
     pub started: Vec<Command>,

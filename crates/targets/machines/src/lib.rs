@@ -1,6 +1,8 @@
 //! Machines under test: copies files to them and runs commands there over a byte stream.
 //!
-//! A [`Target`] knows nothing about runs or the meaning of the bytes. There is one module per kind: [`local`] is this
+//! [`KnownTarget::find`] turns the name of a target into a value, which knows its kind and opens it. A [`Target`] knows
+//! nothing about runs or the meaning of the bytes, and nothing about the backends that implement it: their errors are
+//! [`Reason`]s, with their codes beside them. There is one module per kind: [`local`] is this
 //! machine, [`board`] one with a shell, [`labgrid`] one of a lab, [`qemu`] a virtual one, [`fake`] a script with its
 //! own clock for tests.
 

@@ -51,20 +51,14 @@ pub enum MachineEvent {
         fix = "",
         documented_fix = "Nothing: tardy reconnects. After it gives up, `tardy target collect` fetches the rest."
     )]
-    LineLost {
-        machine: String,
-        last_output: Option<String>,
-    },
+    LineLost { machine: String, last_output: Option<String> },
     #[problem(
         code = "machine.line-back",
         meaning = "The connection to the machine was lost for a while. Nothing of the run was lost.",
         fix = "",
         documented_fix = "Nothing needs fixing."
     )]
-    LineBack {
-        machine: String,
-        after: Duration,
-    },
+    LineBack { machine: String, after: Duration },
     /// Lines on a console were damaged, and sent again.
     #[problem(
         code = "machine.console-damaged",
@@ -80,9 +74,7 @@ pub enum MachineEvent {
         fix = "",
         documented_fix = "Use a host kernel with CONFIG_SCHED_INFO and a QEMU that names its threads."
     )]
-    AbsencesUnknown {
-        why: String,
-    },
+    AbsencesUnknown { why: String },
     /// The host did not always execute the machine; only absences of at least `stretch_ns` count.
     #[problem(
         code = "machine.absent",
@@ -90,10 +82,7 @@ pub enum MachineEvent {
         fix = "",
         documented_fix = "Give the virtual machine processors of its own, or measure on hardware."
     )]
-    Absent {
-        stretch_ns: i64,
-        processors: Vec<ProcessorAbsence>,
-    },
+    Absent { stretch_ns: i64, processors: Vec<ProcessorAbsence> },
 }
 
 impl MachineEvent {

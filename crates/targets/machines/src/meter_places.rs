@@ -4,6 +4,7 @@
 //! its architecture. Where they are not, `tardy` unpacks the one that it carries.
 
 use crate::architecture::Architecture;
+pub use crate::carried_meters::METER_NAME;
 use crate::carried_meters::{CarriedMeters, UnpackError};
 use std::env;
 use std::ffi::OsString;
@@ -13,8 +14,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// File name of the meter.
-pub const METER_NAME: &str = "tardy-meter";
 /// Directory beside the meter with the meters for other architectures.
 pub const METERS_DIRECTORY: &str = "meters";
 /// Environment variable with the path of a meter.

@@ -116,7 +116,16 @@ const NOT_GIVEN_BACK: Definition = Definition {
 };
 
 /// Every code of this file.
-pub const DEFINITIONS: &[Definition] = &[NOT_PREPARED, NOT_STARTED, NOT_BOOTED, STOPPED_WHILE_BOOTING, NOT_FETCHED, NOTHING_KEPT, NOT_COPIED, NOT_GIVEN_BACK];
+pub const DEFINITIONS: &[Definition] = &[
+    NOT_PREPARED,
+    NOT_STARTED,
+    NOT_BOOTED,
+    STOPPED_WHILE_BOOTING,
+    NOT_FETCHED,
+    NOTHING_KEPT,
+    NOT_COPIED,
+    NOT_GIVEN_BACK,
+];
 
 /// A program with its arguments, run without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -260,11 +269,11 @@ pub trait Target {
     /// Releases the target.
     ///
     /// # Errors
-    /// Those of releasing; the run is archived by then.
+    /// [`TargetError`]; the run is archived by then.
     fn close(&mut self) -> Result<(), TargetError>;
 }
 
-/// What is known, outside a target, about absences of its CPUs.
+/// Absences of a target's CPUs, as far as its host recorded them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outside {
     /// Ask again later.

@@ -95,7 +95,7 @@ impl Description {
 pub struct TargetFiles {
     /// `targets` of the current directory.
     pub here: PathBuf,
-    /// That of the user; `None` without a home directory.
+    /// The directory of the user; `None` without a home directory.
     pub own: Option<PathBuf>,
 }
 

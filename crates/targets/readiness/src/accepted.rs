@@ -3,7 +3,7 @@
 use super::answer::Finding;
 use thiserror::Error;
 
-/// What is wrong with a line.
+/// Why a line is not an accepted finding.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AcceptedError {
     #[error("a line is a fingerprint, or *, and the identifier of a rule, and `# why`")]

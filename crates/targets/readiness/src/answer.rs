@@ -14,7 +14,7 @@ pub struct Finding {
     pub fingerprint: String,
     pub severity: Severity,
     pub title: String,
-    /// What was found.
+    /// The value that was found.
     pub what: String,
     /// Why it matters.
     pub reason: String,

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 const SOURCE: &str = "the checklist";
 
-/// What is wrong with a line.
+/// Why a line is not an assertion.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AssertionError {
     #[error("a line is CONFIG_X[=y|m|n] [if CONFIG_Y] [on ARCHITECTURE], or the same with ! in front")]
@@ -199,7 +199,7 @@ impl Wish {
     }
 }
 
-/// What the rules of this crate require of a kernel's configuration: kernels/preempt-rt.checklist.
+/// The kernel configuration that the rules of this crate require: kernels/preempt-rt.checklist.
 pub fn checklist_text() -> String {
     let mut text = String::from(
         "# Options that a PREEMPT_RT kernel for real-time work needs, and options that it must not have.\n\
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_assertion_is_refused_with_its_line() {
+    fn an_invalid_assertion_is_refused_with_its_line() {
         for line in ["X", "CONFIG_", "CONFIG_X=maybe", "CONFIG_X if", "CONFIG_X on a b", "CONFIG_X CONFIG_Y", "!"] {
             assert_eq!(Checklist::parse(&format!("# first\n{line}\n")).unwrap_err().0, 2, "{line}");
         }

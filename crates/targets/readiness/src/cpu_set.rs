@@ -167,7 +167,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(cpus in prop::collection::btree_set(0u32..300, 0..40)) {
+        fn a_written_list_reads_back(cpus in prop::collection::btree_set(0u32..300, 0..40)) {
             let cpus = CpuSet(cpus);
             prop_assert_eq!(CpuSet::list(&cpus.to_string(), 0), Some(cpus.clone()));
             prop_assert_eq!(CpuSet::mask(&cpus.to_mask()), Some(cpus));

@@ -1,4 +1,4 @@
-//! What the kernel does to a program's pages in the background.
+//! Work of the kernel on a program's pages in the background.
 
 use super::cpu_set::CpuSet;
 use super::machine::{Machine, choice, quoted};

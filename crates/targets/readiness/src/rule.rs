@@ -45,7 +45,7 @@ pub enum Fix {
 /// One occurrence of what a rule looks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sign {
-    /// What was found, in one sentence without the full stop.
+    /// The finding, in one sentence without the full stop.
     pub what: String,
     /// Distinguishes it from other findings of the rule, and is stable over time.
     pub key: String,
@@ -107,7 +107,7 @@ pub type Look = Result<Vec<Sign>, Unknown>;
 pub struct Rule {
     /// `group.thing`; never changes.
     pub id: &'static str,
-    /// What is wrong if it finds something.
+    /// The defect that a finding of it shows.
     pub title: &'static str,
     /// Why that costs latency.
     pub reason: &'static str,

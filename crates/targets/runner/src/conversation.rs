@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_after_the_input_is_the_answer() {
+    fn output_after_the_input_is_the_answer() {
         let steps = vec![Step::Await("do".into()), Step::Say(b"do".to_vec()), Step::Say(b"ne\n".to_vec())];
         assert_eq!(asked(steps, b"do\n").unwrap().output, b"done\n");
     }

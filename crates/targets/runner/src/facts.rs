@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_reported() {
+    fn an_invalid_answer_is_reported() {
         let message = refused(vec![Step::Say(b"Segmentation".to_vec())], 0);
         assert!(message.contains("use the meter of this tardy"), "{message}");
         let message = refused(vec![Step::Say(b"{\"facts_version\":9}".to_vec())], 0);

@@ -47,7 +47,7 @@ impl Shared {
     }
 }
 
-/// What a run is to do because of the others.
+/// An action of a run because of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Others {
     /// Go on.
@@ -126,7 +126,7 @@ impl Part {
         self.reach(Stage::Over);
     }
 
-    /// What the other runs mean for this one.
+    /// The action of this run because of the others.
     pub fn others(&self) -> Others {
         let members = self.shared.members();
         let (before, rest) = members.split_at(self.index);

@@ -40,7 +40,7 @@ pub const CONSOLE_FILE: &str = "console.log";
 /// Longest run whose traces may be stored after the measurement: ten minutes.
 const STORED_AFTERWARDS_NS_MAX: u64 = 600_000_000_000;
 
-/// What to run and where to store it.
+/// A run: its settings, and where it is stored.
 #[derive(Debug, Clone)]
 pub struct RunRequest {
     pub id: String,
@@ -60,7 +60,7 @@ pub struct RunRequest {
 pub struct RunOutcome {
     pub directory: PathBuf,
     pub state: RunState,
-    /// What failed or ended it early.
+    /// The problem that failed it or ended it early.
     pub problem: Option<Problem>,
 }
 
@@ -142,7 +142,7 @@ struct Extras<'a> {
     part: Option<&'a Part>,
 }
 
-/// What the host follows beside the meter.
+/// Sources that the host follows beside the meter.
 struct Beside<'a> {
     counted: Option<&'a CountedOutput>,
     board: Option<Board>,
@@ -247,7 +247,7 @@ pub fn collect(
     finish(target, request, (&facts, None), Some(received), writer, watch)
 }
 
-/// What became of the stimulus board of a run that goes on without its host; said once.
+/// The state of the stimulus board of a run that continues without its host; reported once.
 fn left_board(request: &RunRequest) -> Option<Problem> {
     request.settings.stimulus.as_ref()?;
     let run = Run::open(&request.directory).ok()?;
@@ -303,7 +303,7 @@ fn finish(
     Ok(RunOutcome { directory, state, problem })
 }
 
-/// What the run has measured, for those of the other machines.
+/// The samples of the run, for the runs of the other machines.
 fn figures_of(
     target: &str,
     request: &RunRequest,
@@ -323,7 +323,7 @@ fn report(problem: Problem, writer: &mut RunWriter, watch: &mut dyn FnMut(Event)
     Ok(())
 }
 
-/// What a caveat of the target means for this run: a run with a limit is invalid where limits cannot be judged.
+/// The effect of a caveat of the target on this run: a run with a limit is invalid where limits cannot be judged.
 fn problem_of(caveat: Caveat, limit_ns: Option<i64>) -> Problem {
     if caveat.is_emulated() && !caveat.is_virtual_time() && limit_ns.is_some() {
         return Problem::new(Severity::Invalid, &RunProblem::LimitNotJudged(caveat));

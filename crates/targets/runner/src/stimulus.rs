@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// Longest silence of a board beside the time of a record.
 const SILENCE: Duration = Duration::from_secs(10);
-/// What a board may need for a stimulus beside its period: it sleeps in ticks, and the answer takes its time.
+/// Time that a board may need for a stimulus beside its period: it sleeps in ticks, and the answer takes its time.
 const STIMULUS_OVERHEAD: Duration = Duration::from_millis(2);
 /// Time for the rest of a board when the target no longer answers.
 const REST: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ const BYTES_AT_ONCE: usize = 16 << 10;
 /// Time before the end of the run at which the board is asked to end: it completes the record that it has begun.
 const ENDING: Duration = Duration::from_secs(3);
 
-/// What the conversation with a board has come to.
+/// How far the conversation with a board has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Connected,
@@ -143,7 +143,7 @@ impl Board {
         }
     }
 
-    /// What is to be stored, if anything is.
+    /// The message to store, if there is one.
     pub fn figures(&mut self, now: Duration) -> Option<StimulusBoard> {
         let due = self.is_over() || now.saturating_sub(self.stored_at) >= STORED_EVERY;
         if !due || !self.is_changed {
@@ -154,7 +154,7 @@ impl Board {
         Some(self.figures.clone())
     }
 
-    /// What went wrong, once, when the conversation is over.
+    /// The problem of the conversation, returned once after its end.
     pub fn problem(&mut self) -> Option<Problem> {
         let problem = if self.is_over() { self.problem.take() } else { None };
         problem.map(|problem| Problem::new(severity(&problem), &problem))

@@ -1,6 +1,5 @@
 //! The TOML of a board's target file.
 
-use super::hooks::{Boot, Deploy, Power};
 use crate::target_syntax::{SyntaxError, is_plain_word, read_checked};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -13,6 +12,54 @@ pub enum Door {
     #[default]
     Ssh,
     Serial,
+}
+
+/// Commands for the board's power.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Power {
+    /// Before every run; must not affect a board that is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// After every run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off: Option<String>,
+    /// After new software was deployed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<String>,
+}
+
+/// How to detect that the board has booted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Boot {
+    /// Time limit for the boot, after power-on or deployment.
+    #[serde(default = "wait_seconds")]
+    pub wait_seconds: u32,
+}
+
+/// How to deploy new software to the board.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deploy {
+    pub command: String,
+    /// The new software runs only after a boot, so wait for another one.
+    #[serde(default = "reboots")]
+    pub reboots: bool,
+}
+
+fn wait_seconds() -> u32 {
+    180
+}
+
+fn reboots() -> bool {
+    true
+}
+
+impl Default for Boot {
+    fn default() -> Self {
+        Self { wait_seconds: wait_seconds() }
+    }
 }
 
 /// A board: a machine not managed by tardy, with a shell and perhaps nothing else.
@@ -73,7 +120,7 @@ pub struct Board {
     pub deploy: Option<Deploy>,
 }
 
-/// What is wrong with a board's target file.
+/// Why a text is not a board's target file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BoardFileError {
     #[error(transparent)]
@@ -272,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_named() {
+    fn an_invalid_key_or_value_is_named() {
         let wrong = |line: &str| Board::parse(&format!("backend = \"ssh\"\n{line}")).unwrap_err().to_string();
         assert!(wrong("").contains("address"));
         assert!(wrong("address = \"-oProxyCommand=touch\"").contains("address"), "an address is no option");

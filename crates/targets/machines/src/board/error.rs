@@ -1,7 +1,7 @@
 //! Why a board cannot be used, and what to do about it.
 
 use super::board_file::BoardFileError;
-use super::line::NO_ROOM_FIX;
+use super::full_disk::NO_ROOM_FIX;
 use super::openssh::SshError;
 use super::serial::error::SerialError;
 use crate::Exit;

@@ -8,7 +8,6 @@ use super::shell::quoted;
 use crate::local::LocalTarget;
 use crate::stop::StopRequests;
 use crate::{Command, Exit, Output, Target};
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Longest time for one command: writing an image to a slow card takes long.
@@ -18,54 +17,6 @@ const POLL: Duration = Duration::from_millis(100);
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
 /// Lines of output in the error message.
 const LAST_LINES: usize = 3;
-
-/// Commands for the board's power.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Power {
-    /// Before every run; must not affect a board that is on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<String>,
-    /// After every run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub off: Option<String>,
-    /// After new software was deployed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cycle: Option<String>,
-}
-
-/// How to detect that the board has booted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Boot {
-    /// Time limit for the boot, after power-on or deployment.
-    #[serde(default = "wait_seconds")]
-    pub wait_seconds: u32,
-}
-
-/// How to deploy new software to the board.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Deploy {
-    pub command: String,
-    /// The new software runs only after a boot, so wait for another one.
-    #[serde(default = "reboots")]
-    pub reboots: bool,
-}
-
-fn wait_seconds() -> u32 {
-    180
-}
-
-fn reboots() -> bool {
-    true
-}
-
-impl Default for Boot {
-    fn default() -> Self {
-        Self { wait_seconds: wait_seconds() }
-    }
-}
 
 /// Environment variables for a command.
 fn environment(name: &str, board: &Board, image: &str) -> String {

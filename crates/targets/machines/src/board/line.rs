@@ -2,6 +2,7 @@
 
 use super::MeterCopy;
 use super::error::SendError;
+use super::full_disk::is_full;
 use super::session::Greeting;
 use super::shell::quoted;
 use crate::{Exit, RunningCommand};
@@ -19,20 +20,20 @@ pub trait Line {
     /// Runs a script in the board's shell.
     ///
     /// # Errors
-    /// Those of starting it.
+    /// If it cannot be started.
     fn shell(&mut self, script: &str) -> io::Result<Box<dyn RunningCommand>>;
 
     /// Runs the meter of this name with these arguments on the board, in the session's directory.
     ///
     /// # Errors
-    /// Those of starting it.
+    /// If it cannot be started.
     fn meter(&mut self, meter: &str, words: &[&str]) -> io::Result<Box<dyn RunningCommand>>;
 
     /// The stream of the spool from byte `from` on. It accepts lines for the spooler; its last line of diagnostics is
     /// `end`, the exit of the meter, and the number of bytes.
     ///
     /// # Errors
-    /// Those of starting it.
+    /// If it cannot be started.
     fn stream(&mut self, meter: &str, from: u64) -> io::Result<Box<dyn RunningCommand>>;
 
     /// Puts the meter into the session's directory; with `alone`, replaces all others there.
@@ -74,13 +75,5 @@ pub fn send(line: &mut dyn Line, bytes: &[u8], to: &str, executable: bool, befor
     }
     running.kill();
     let words = running.diagnostics().join(" | ");
-    Err(if complains_of_room(&words) { SendError::NoRoom { words } } else { SendError::Refused { words } })
-}
-
-/// What to do if the board's disk is full.
-pub const NO_ROOM_FIX: &str = "; free some, or name another place with `directory` in the target file";
-
-/// Whether the shell's output contains "disk full" (ENOSPC in the C library's words).
-fn complains_of_room(words: &str) -> bool {
-    words.contains("No space left on device")
+    Err(if is_full(&words) { SendError::NoRoom { words } } else { SendError::Refused { words } })
 }

@@ -1,11 +1,9 @@
-//! Connects to a board over ssh or a serial line.
+//! Data for connecting to a board, and the answer to its greeting.
 
-use super::board_file::{Board, Door};
+use super::board_file::Board;
 use super::error::{BoardError, Holder};
-use super::line::Line;
 use super::session::{Greeting, Purpose, SessionRequest};
 use super::traffic::ConsoleTraffic;
-use super::{serial, ssh};
 use crate::stop::StopRequests;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,17 +24,6 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Opens the connection and has the session examine the board.
-    ///
-    /// # Errors
-    /// [`BoardError`].
-    pub fn connect(&self) -> Result<Box<dyn Line>, BoardError> {
-        match self.board.backend {
-            Door::Ssh => Ok(Box::new(ssh::connect(self)?)),
-            Door::Serial => Ok(Box::new(serial::connect(self)?)),
-        }
-    }
-
     /// The request to the session.
     pub fn request(&self) -> SessionRequest {
         SessionRequest {
@@ -51,7 +38,7 @@ impl Reach {
     /// Whether the board may be used after this greeting.
     ///
     /// # Errors
-    /// What prevents it.
+    /// The obstacle: another session, results left there, or a refusal.
     pub fn admitted(&self, greeting: &Greeting) -> Result<(), BoardError> {
         if let Some(who) = &greeting.held {
             return Err(BoardError::Held(Holder::Session(who.clone())));

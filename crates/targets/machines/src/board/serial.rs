@@ -58,7 +58,7 @@ fn baud(board: &Board) -> u32 {
     board.baud.unwrap_or(BAUD)
 }
 
-/// What listens at the other end of the line.
+/// The listener at the other end of the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Listener {
     Session,

@@ -27,7 +27,7 @@ pub enum Purpose {
     Discard,
 }
 
-/// What the session should do.
+/// The request to a session.
 #[derive(Debug, Clone, Default)]
 pub struct SessionRequest {
     pub purpose: Purpose,
@@ -71,7 +71,7 @@ impl SessionRequest {
     }
 }
 
-/// What the session reported so far.
+/// The reports of a session so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Greeting {
     /// Output of `uname -m`.
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_meter_has_changed_is_not_forgotten() {
+    fn changes_of_a_dead_meter_stay_recorded() {
         let place = tempfile::tempdir().unwrap();
         let (mut child, greeting) = session(place.path(), "a");
         let journal = Path::new(&greeting.place).join("journal");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_login_says_beside_is_ignored() {
+    fn other_output_of_a_login_is_ignored() {
         let text = "Welcome to busybox\ntardy machine armv7l\r\ntardy place /tmp/tardy-board\ntardy ready\n";
         let found = greeting(text);
         assert_eq!((found.machine.as_str(), found.place.as_str(), found.ready), ("armv7l", "/tmp/tardy-board", true));

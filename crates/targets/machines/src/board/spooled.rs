@@ -1,5 +1,6 @@
 //! A run whose stream is spooled on the board: the connection may be lost at any time.
 
+use super::connection::connect;
 use super::error::BoardError;
 use super::line::Line;
 use super::reach::Reach;
@@ -143,7 +144,7 @@ impl SpooledRun {
             thread::sleep(left.min(wait));
             return Output::Quiet;
         }
-        let connected = self.reach.connect().and_then(|line| {
+        let connected = connect(&self.reach).and_then(|line| {
             if line.greeting().place != self.place {
                 return Err(BoardError::AnotherBoard);
             }

@@ -1,6 +1,7 @@
 //! A board as a target: it needs a shell, and has the meter for as long as it is used.
 
 use super::board_file::Board;
+use super::connection::connect;
 use super::error::{BoardError, SendError};
 use super::hooks;
 use super::line::{Line, send};
@@ -115,7 +116,7 @@ impl BoardTarget {
     fn connected(&self, begun: Instant) -> Result<Box<dyn Line>, BoardError> {
         let stop = &self.reach.stop;
         loop {
-            match self.reach.connect() {
+            match connect(&self.reach) {
                 Ok(line) => return Ok(line),
                 Err(BoardError::Held(_)) if begun.elapsed() < self.access.wait && stop.count() == 0 => {
                     pause(ASK_EVERY, stop);
@@ -147,7 +148,7 @@ impl BoardTarget {
         }
         let deploy = board.deploy.ok_or(BoardError::NoDeployHook)?;
         // A board that holds results, or is in use, gets no new software; one that is off does not answer.
-        let before = match self.reach.connect() {
+        let before = match connect(&self.reach) {
             Ok(line) => {
                 let boot = line.greeting().boot.clone();
                 line.end();
@@ -169,7 +170,7 @@ impl BoardTarget {
         let limit = Duration::from_secs(u64::from(self.reach.board.boot.clone().unwrap_or_default().wait_seconds));
         let begun = Instant::now();
         loop {
-            let last = match self.reach.connect() {
+            let last = match connect(&self.reach) {
                 Ok(line) if before.as_ref() != Some(&line.greeting().boot) => return Ok(line),
                 Ok(line) => {
                     line.end();

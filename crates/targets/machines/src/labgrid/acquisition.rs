@@ -137,7 +137,7 @@ impl Acquisition {
     }
 }
 
-/// What an error of `labgrid-client` means for this place.
+/// The meaning of an error of `labgrid-client` for this place.
 fn judged(message: &str, place: &LabgridPlace) -> Result<Acquired, LabgridError> {
     Err(match Refusal::parse(message) {
         Refusal::AcquiredBefore => return Ok(Acquired::Before),

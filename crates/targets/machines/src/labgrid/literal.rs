@@ -172,7 +172,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_pprint_prints_is_read() {
+    fn output_of_pprint_is_read() {
         let text = "{'avail': True,\n 'params': {'address': '127.0.0.1',\n            'extra': {'proxy': \"it's\"},\n \
                     'port': 20222,\n 'list': [1, (2, 3), ()],\n 'long': ('one '\n          'two')}} and more";
         let value = Literal::parse(text).unwrap();

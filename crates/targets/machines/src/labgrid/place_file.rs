@@ -2,8 +2,7 @@
 
 use super::place::PlaceState;
 use crate::Command;
-use crate::board::board_file::{Board, BoardFileError};
-use crate::board::hooks::{self, Boot, Deploy};
+use crate::board::board_file::{self, Board, BoardFileError, Boot, Deploy};
 use crate::board::quoted;
 use crate::target_syntax::{SyntaxError, is_plain_word, read_checked};
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,7 @@ use thiserror::Error;
 const BOOT_SECONDS: u32 = 120;
 const CLIENT: &str = "labgrid-client";
 
-/// What to do with the board's power before it is used.
+/// The change of the board's power before it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Power {
@@ -79,7 +78,7 @@ pub struct LabgridPlace {
     pub deploy: Option<Deploy>,
 }
 
-/// What is wrong with the target file of a place, or does not match the place.
+/// Why the target file of a place is invalid, or does not match the place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlaceFileError {
     #[error(transparent)]
@@ -257,8 +256,10 @@ impl LabgridPlace {
             directory: self.directory.clone(),
             keep_meter: self.keep_meter,
             boot: Some(Boot { wait_seconds: self.boot_seconds }),
-            power: (self.power != Power::Leave)
-                .then(|| hooks::Power { cycle: Some(self.shell_line(&["power", "cycle"])), ..hooks::Power::default() }),
+            power: (self.power != Power::Leave).then(|| board_file::Power {
+                cycle: Some(self.shell_line(&["power", "cycle"])),
+                ..board_file::Power::default()
+            }),
             deploy: self.deploy.clone(),
             ..Board::ssh(address)
         }
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_named() {
+    fn an_invalid_key_or_value_is_named() {
         let wrong =
             |lines: &str| LabgridPlace::parse(&format!("backend = \"labgrid\"\n{lines}")).unwrap_err().to_string();
         assert!(wrong("place = \"--help\"").contains("labgrid-client places"), "a place is no option");

@@ -2,8 +2,8 @@
 //!
 //! Neither needs root, and nothing of the machine's apt or dpkg is changed.
 
-use super::error::FileError;
-use super::kernel::{KernelError, ProgramError};
+use super::file_error::FileError;
+use super::kernel_error::{KernelError, ProgramError};
 use super::platform::Platform;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;

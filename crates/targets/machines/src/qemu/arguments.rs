@@ -1,16 +1,9 @@
 //! QEMU's command line.
 
 use super::machine_file::{AcceleratorChoice, VirtualMachine};
-use super::platform::Platform;
+use super::platform::{Accelerator, Platform};
 use protocol::guest::{DATA_PORT, WORDS_PORT};
 use std::path::Path;
-
-/// The chosen accelerator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Accelerator {
-    Tcg,
-    Kvm,
-}
 
 /// File names of the host's sockets to which QEMU connects.
 pub const CONSOLE_SOCKET: &str = "console";

@@ -1,8 +1,8 @@
 //! Debian's kernel packages: resolves names to packages and fetches them into the cache. Needs apt and no root.
 
 use super::apt::{Apt, output};
-use super::error::FileError;
-use super::kernel::{KernelError, ProgramError};
+use super::file_error::FileError;
+use super::kernel_error::{KernelError, ProgramError};
 use super::modules::Modules;
 use super::package::{KernelPackages, Package};
 use super::platform::Platform;
@@ -95,7 +95,7 @@ fn by_numbers(left: &str, right: &str) -> Ordering {
 /// The packages that a series currently resolves to.
 ///
 /// # Errors
-/// What is missing.
+/// [`KernelError`], which names the missing part.
 pub fn resolve(apt: &Apt, platform: &Platform, series: &Series) -> Result<KernelPackages, KernelError> {
     let pattern = format!("^{PREFIX}{}", series.version.replace('.', "\\."));
     let answer = apt.ask("apt-cache", &["search", "--names-only", &pattern])?;

@@ -1,6 +1,7 @@
 //! Why a virtual machine cannot be used, by the failed step.
 
-use super::kernel::KernelError;
+use super::file_error::FileError;
+use super::kernel_error::KernelError;
 use super::saved_state::error::StateError;
 use crate::architecture::Architecture;
 use crate::target::Reason;
@@ -11,34 +12,6 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 use thiserror::Error;
-
-/// A file or directory of the host that could not be used.
-#[derive(Debug, Error)]
-#[error("failed to {act} {}: {source}", path.display())]
-pub struct FileError {
-    /// The failed operation, such as `read`.
-    pub act: &'static str,
-    pub path: PathBuf,
-    pub source: io::Error,
-}
-
-impl FileError {
-    /// Wraps an error of reading this file.
-    pub fn reading(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        Self::of("read", path)
-    }
-
-    /// Wraps an error of writing this file.
-    pub fn writing(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        Self::of("write", path)
-    }
-
-    /// Wraps an error of another operation on this file.
-    pub fn of(act: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self { act, path, source }
-    }
-}
 
 /// A path that is not valid in the guest.
 #[derive(Debug, Error)]
@@ -53,7 +26,7 @@ pub struct NotStarted {
     pub source: io::Error,
 }
 
-/// What is missing before a machine can boot.
+/// Why a machine cannot be prepared for booting.
 #[derive(Debug, Error)]
 pub enum PrepareError {
     #[error(

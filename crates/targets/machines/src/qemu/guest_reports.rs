@@ -1,7 +1,7 @@
 //! Messages and bytes from a guest, each kept until it is taken.
 
-use super::absences::monotonic_ns;
 use protocol::guest::GuestWord;
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;
@@ -41,7 +41,7 @@ pub enum Answer {
     Refused { why: String },
 }
 
-/// What the guest reported since its command was started.
+/// Reports of the guest since its command was started.
 #[derive(Debug, Default)]
 pub struct GuestReports {
     pub lines: VecDeque<String>,
@@ -132,6 +132,12 @@ pub fn read_lines(from: impl Read, mut each: impl FnMut(String)) {
 
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The host's CLOCK_MONOTONIC.
+pub fn monotonic_ns() -> i64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ impl SentFile {
     /// Reads a file of the host for a path in the guest; the executable permission is kept.
     ///
     /// # Errors
-    /// Those of reading, a file that is too large, and a path that is not valid in the guest.
+    /// If the file cannot be read or is too large, or the path is not valid in the guest.
     pub fn read(from: &Path, to: &Path) -> io::Result<Self> {
         inside(to).map_err(io::Error::other)?;
         let found = fs::metadata(from)?;

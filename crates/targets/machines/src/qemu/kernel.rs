@@ -1,10 +1,9 @@
 //! The kernel of a virtual machine: finds it in the cache or at a path, with the modules that the guest must load.
 
-mod error;
-
 use super::apt::Apt;
 use super::debian::{self, Series};
 use super::image;
+pub use super::kernel_error::{KernelError, ProgramError};
 use super::machine_file::VirtualMachine;
 use super::modules::{Modules, WANTED};
 use super::package::KernelPackages;
@@ -12,7 +11,6 @@ use super::platform::Platform;
 use super::unpack;
 use super::vmlinux;
 use crate::architecture::Architecture;
-pub use error::{KernelError, ProgramError};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +42,7 @@ pub fn cache() -> Result<PathBuf, KernelError> {
 /// Whether a kernel name is valid, before anything is looked up.
 ///
 /// # Errors
-/// What to write instead.
+/// [`KernelError::Series`], which names the correct form.
 pub fn check_name(kernel: &str) -> Result<(), KernelError> {
     kernel.strip_prefix(DEBIAN).map_or(Ok(()), |series| Series::parse(series).map(drop))
 }
@@ -110,7 +108,7 @@ pub fn module_name(path: &Path) -> Option<&str> {
 /// needs, and files.
 ///
 /// # Errors
-/// Those of reading one.
+/// If one cannot be read.
 pub fn own_modules(machine: &VirtualMachine, cache: &Path) -> Result<Vec<(String, Vec<u8>)>, KernelError> {
     let named = named_modules(machine);
     let mut modules = match modules_directory(machine, cache) {

@@ -41,7 +41,7 @@ const STATE_SOCKET: &str = "state";
 const RELEASE_FILE: &str = "/proc/sys/kernel/osrelease";
 const RELEASE_BYTES_MAX: u64 = 1 << 10;
 
-/// What to start, and its time limit.
+/// A program to start, and its time limit.
 #[derive(Debug, Clone)]
 pub struct Boot {
     pub program: PathBuf,

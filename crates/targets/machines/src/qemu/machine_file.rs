@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What executes the guest's instructions.
+/// The executor of the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AcceleratorChoice {
@@ -85,7 +85,7 @@ pub enum Backend {
     Virtual,
 }
 
-/// What is wrong with the target file of a virtual machine.
+/// Why a text is not the target file of a virtual machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MachineFileError {
     #[error(transparent)]
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_named() {
+    fn an_invalid_key_or_value_is_named() {
         let wrong = |line: &str| {
             VirtualMachine::parse(&format!("backend = \"qemu\"\nkernel = \"/k\"\n{line}")).unwrap_err().to_string()
         };

@@ -1,8 +1,8 @@
 //! Modules that the guest must load for its ports to the host, in dependency order.
 
 use super::elf;
-use super::error::FileError;
-use super::kernel::KernelError;
+use super::file_error::FileError;
+use super::kernel_error::KernelError;
 use super::unpack;
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +35,7 @@ impl Modules {
     /// into the kernel are left out.
     ///
     /// # Errors
-    /// Those of reading a module, [`KernelError::NoModule`], [`KernelError::NotAModule`] and [`KernelError::Circle`].
+    /// [`KernelError::File`], [`KernelError::NoModule`], [`KernelError::NotAModule`] and [`KernelError::Circle`].
     pub fn in_order(&self, wanted: &[&str]) -> Result<Vec<(String, Vec<u8>)>, KernelError> {
         let mut loaded = Vec::new();
         wanted.iter().try_for_each(|name| self.add(&canonical(name), &mut Vec::new(), &mut loaded))?;
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_comes_first_and_once() {
+    fn needed_modules_come_first_and_once() {
         let modules = [
             ("virtio_pci", "virtio_pci_modern_dev,virtio,virtio_ring"),
             ("virtio-pci-modern-dev", ""),
@@ -127,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_in_is_not_loaded() {
+    fn built_in_modules_are_not_loaded() {
         let built_in = "kernel/drivers/virtio/virtio_pci.ko\nkernel/drivers/char/virtio_console.ko\n";
         assert!(order(&[], built_in).unwrap().is_empty());
     }
 
     #[test]
-    fn what_is_missing_or_circular_is_named() {
+    fn missing_and_circular_modules_are_named() {
         assert!(
             matches!(order(&[("virtio_pci", "virtio")], ""), Err(KernelError::NoModule { name }) if name == "virtio")
         );

@@ -1,7 +1,7 @@
-//! What apt knows of Debian's kernel packages.
+//! Debian's kernel packages, as apt describes them.
 
 use super::apt::Apt;
-use super::kernel::KernelError;
+use super::kernel_error::KernelError;
 use std::iter;
 
 /// Packages with files of a kernel; Debian splits them since Linux 7.2.
@@ -28,7 +28,7 @@ impl Package {
     /// Looks a package up, `name` or `name=version`.
     ///
     /// # Errors
-    /// What is missing.
+    /// [`KernelError`], which names the missing part.
     fn describe(apt: &Apt, pin: &str) -> Result<Self, KernelError> {
         let answer = apt.ask("apt-cache", &["show", pin])?;
         Self::of_description(&answer).ok_or_else(|| KernelError::NoChecksum { pin: pin.into() })
@@ -70,14 +70,14 @@ impl KernelPackages {
     /// Looks up the package of an image, `name` or `name=version`, and those that have a part of its files.
     ///
     /// # Errors
-    /// What is missing.
+    /// [`KernelError`], which names the missing part.
     pub fn describe(apt: &Apt, pin: &str) -> Result<Self, KernelError> {
         let image = Package::describe(apt, pin)?;
         let parts = image.parts.iter().map(|part| Package::describe(apt, part)).collect::<Result<_, _>>()?;
         Ok(Self { image, parts })
     }
 
-    /// That of the image, which fixes those of its parts.
+    /// The version of the image package, which fixes the versions of its parts.
     pub fn pin(&self) -> String {
         self.image.pin()
     }

@@ -1,7 +1,13 @@
 //! Differences between the machines that QEMU emulates.
 
-use super::arguments::Accelerator;
 use crate::architecture::Architecture;
+
+/// The chosen accelerator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accelerator {
+    Tcg,
+    Kvm,
+}
 
 /// How to start an architecture's machine, and where to get its kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_said_last_is_there_when_it_has_ended() {
+    fn the_last_output_is_available_after_the_end() {
         for number in 0..20 {
             let words = ["-c".to_owned(), format!("echo {number} >&2; exit 3")];
             let mut process = Process::start(Path::new("sh"), &words, |_| Ok(())).unwrap();

@@ -8,7 +8,7 @@ pub mod error;
 pub mod monitor;
 pub mod transfer;
 
-use super::error::FileError;
+use super::file_error::FileError;
 use error::StateError;
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, File};

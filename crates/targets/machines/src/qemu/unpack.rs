@@ -1,26 +1,12 @@
 //! Decompresses modules and kernels with the system's programs.
 
-use super::error::FileError;
-use super::kernel::KernelError;
+use super::file_error::FileError;
+use super::kernel_error::{KernelError, UnpackError};
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
-use thiserror::Error;
-
-/// Why bytes could not be decompressed.
-#[derive(Debug, Error)]
-pub enum UnpackError {
-    #[error("its compression is not xz, gzip or zstd")]
-    UnknownCompression,
-    #[error("{program} cannot be started ({source}); install it")]
-    NotStarted { program: &'static str, source: io::Error },
-    #[error("{program} was cut off: {source}")]
-    Cut { program: &'static str, source: io::Error },
-    #[error("{program} refused it ({status})")]
-    Refused { program: &'static str, status: ExitStatus },
-}
 
 /// The program that decompresses bytes with this prefix; `None` if the compression is unknown.
 fn program(bytes: &[u8]) -> Option<&'static str> {

@@ -3,7 +3,8 @@
 //! Field offsets: the kernel's Documentation/arch/x86/boot.rst, protocol 2.08 and later.
 
 use super::elf;
-use super::unpack::{self, UnpackError};
+use super::kernel_error::UnpackError;
+use super::unpack;
 use thiserror::Error;
 
 const SETUP_SECTORS_AT: usize = 0x1f1;

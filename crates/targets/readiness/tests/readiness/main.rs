@@ -58,7 +58,7 @@ fn an_ordinary_machine_is_shown_what_it_lacks() {
 }
 
 #[test]
-fn what_is_accepted_counts_for_nothing_and_what_was_not_found_is_reported() {
+fn accepted_findings_do_not_count_and_unused_acceptances_are_reported() {
     let facts = facts(ORDINARY);
     let all = check(&facts, &subject(None), &Checklist::default(), &[]);
     let lines = readiness::acceptance_lines(all.to_fix(false));

@@ -282,14 +282,14 @@ fn every_rule_has_a_planted_case() {
 }
 
 #[test]
-fn what_nohz_full_brings_along_is_no_finding() {
+fn consequences_of_nohz_full_are_no_findings() {
     let mut facts = facts(WELL_SET);
     set(&mut facts, "/sys/module/workqueue/parameters/power_efficient", "Y");
     assert!(!all(&judged(&facts)).contains(&"power.workqueues"));
 }
 
 #[test]
-fn what_is_asked_for_matters_as_much() {
+fn the_requested_subject_decides_which_rules_apply() {
     let well_set = facts(WELL_SET);
     let asked = |cpus: Vec<u32>, priority: u8| {
         let subject = readiness::Subject { priority, ..subject(Some(cpus)) };

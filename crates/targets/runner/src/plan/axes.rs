@@ -1,4 +1,4 @@
-//! What a plan varies: targets, kernels, loads, variants.
+//! The axes along which a plan varies: targets, kernels, loads, variants.
 
 use super::document::{Problems, Section, Written, kind};
 use super::options::{self, Keys, PlanOption};

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_is_reported_with_its_line() {
+    fn invalid_toml_is_reported_with_its_line() {
         let reported = read("a = 1\nb = = 2\n", |_, _| {});
         assert!(reported.len() == 1 && reported[0].starts_with("2: "), "{reported:?}");
         assert_eq!(read("", |_, _| {}), [""; 0]);

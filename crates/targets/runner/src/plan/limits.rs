@@ -1,4 +1,4 @@
-//! What must hold, for which steps, and with which confidence. The values are passed on unparsed.
+//! The limits of a plan: their steps and their confidence. The values are passed on unparsed.
 
 use super::Plan;
 use super::document::{Problems, Section, Written};

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_clock_can_show_is_never() {
+    fn an_instant_beyond_the_clock_never_comes() {
         let schedule = Schedule::new(Duration::MAX);
         assert_eq!(schedule.next_after(Duration::MAX), None);
         assert!(Schedule::new(Duration::ZERO).next_after(Duration::ZERO).is_some());

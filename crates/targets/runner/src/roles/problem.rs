@@ -1,4 +1,4 @@
-//! What can go wrong between the machines of one measurement.
+//! Problems between the machines of one measurement.
 
 use archive::problem::Problem;
 use archive::roles::RunRole;

@@ -1,4 +1,4 @@
-//! What can go wrong with an external board that gives the stimuli.
+//! Problems of an external board that gives the stimuli.
 
 use archive::problem::Problem;
 use protocol::latmon::Contradiction;

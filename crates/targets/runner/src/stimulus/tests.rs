@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What happens on the line, in order; without more, nothing comes.
+/// Events on the line, in order; after the last one the line is silent.
 #[derive(Debug, Default)]
 struct Script {
     pieces: VecDeque<io::Result<Vec<u8>>>,

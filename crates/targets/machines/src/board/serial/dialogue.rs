@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_twice_counts_in_its_order() {
+    fn lines_that_came_twice_keep_their_order() {
         assert_eq!(sure("tardy#2 b\ntardy#1 a\ntardy#2 b\n# tardy#1 a\r\ntardy#3 c"), ["a", "b"]);
         let damaged = "tardy#1 place /t[    1.0] mp\ntardy#1 place /tmp\nmp\ntardy#1 place /tmp";
         assert_eq!(sure(damaged), ["place /tmp"]);

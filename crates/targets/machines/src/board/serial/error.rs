@@ -1,6 +1,6 @@
 //! Failures on a serial line, with the fix.
 
-use crate::board::line::NO_ROOM_FIX;
+use crate::board::full_disk::NO_ROOM_FIX;
 use rustix::io::Errno;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -56,7 +56,7 @@ impl Exchange {
     /// Waits until the meter reports that it listens.
     ///
     /// # Errors
-    /// What was received instead.
+    /// [`SerialError`], with the output that was received instead.
     pub fn greet(&mut self, limit: Duration) -> Result<(), SerialError> {
         let (begun, mut asked) = (Instant::now(), Instant::now());
         let mut words = Vec::new();

@@ -229,7 +229,7 @@ pub fn seen(bytes: &[u8], text: &str) {
         (sight(text, LOGIN_PROMPT), proven(text), is_booting(text), is_refused(text), is_garbage(bytes), visible(text));
 }
 
-/// What is at the end of the board's output.
+/// The end of the board's output, classified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     Name,

@@ -117,7 +117,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn what_the_kernel_says_is_kept_and_what_it_cut_is_counted() {
+    fn kernel_messages_are_kept_and_lines_that_they_cut_are_counted() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let traffic = Rc::<RefCell<ConsoleTraffic>>::default();
         let mut reader = ConsoleReader::new(Port::of_socket(ours.into()).unwrap(), Rc::clone(&traffic));

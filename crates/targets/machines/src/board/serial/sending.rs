@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked_by_gzip() {
+    fn gzip_unpacks_a_packed_file() {
         let bytes = b"tardy".repeat(5000);
         let packed = gzip(&bytes);
         assert!(packed.len() < 1000);

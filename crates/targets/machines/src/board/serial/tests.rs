@@ -223,7 +223,7 @@ fn damage_is_counted_and_what_the_kernel_said_is_kept() {
 }
 
 #[test]
-fn what_is_typed_checks_what_follows_it() {
+fn the_typed_line_checks_the_script_that_follows() {
     let shell = |by_us| Shell { by_us };
     let run = |typed: String, script: &str| {
         let mut child =
@@ -243,7 +243,7 @@ fn what_is_typed_checks_what_follows_it() {
 }
 
 #[test]
-fn what_is_typed_is_nobodys_word_however_often_it_is_echoed() {
+fn echoed_input_is_not_output() {
     let (mut dialogue, ..) = line(1_000_000);
     let echo = typed("echo here", Shell { by_us: true }, false);
     for _ in 0..3 {

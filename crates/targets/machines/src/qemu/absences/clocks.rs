@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_all_questions_is_less_exact() {
+    fn an_instant_outside_all_clock_readings_is_less_exact() {
         let clocks = clocks(|_| (200_000, 200_000));
         let at_ns = 34 * SECOND + SECOND / 2;
         let found = clocks.difference(at_ns).unwrap();

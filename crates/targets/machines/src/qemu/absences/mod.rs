@@ -11,7 +11,7 @@ mod processors;
 mod track;
 
 use super::error::WatchError;
-use super::guest_reports::{GuestReports, lock};
+use super::guest_reports::{GuestReports, lock, monotonic_ns};
 use super::virtual_time::steady;
 use crate::Outside;
 use crate::machine_event::{MachineEvent, ProcessorAbsence};
@@ -19,7 +19,6 @@ use archive::absence::{ABSENCES_MAX, Absence, SpikeAbsences};
 use clocks::{Clocks, Difference, Exchange};
 use processors::Processor;
 use protocol::guest::{HostLine, HostWord};
-use rustix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -204,12 +203,6 @@ impl Looking {
             thread::sleep(LOOK_EVERY.max(begun.elapsed() * PAUSES));
         }
     }
-}
-
-/// The host's CLOCK_MONOTONIC.
-pub fn monotonic_ns() -> i64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }
 
 /// Asks the guest for its clock, one question at a time.

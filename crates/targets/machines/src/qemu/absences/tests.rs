@@ -36,7 +36,7 @@ fn away(cpu: u32, start_ms: i64, end_ms: i64, stopped: bool) -> (u32, Away) {
 }
 
 #[test]
-fn what_the_host_saw_is_reported_in_the_guests_time() {
+fn absences_are_reported_in_the_guests_time() {
     let seen = seen([away(1, 7000, 7020, true), away(0, 7001, 7004, false), away(1, 9000, 9001, false)]);
     let expected = [
         Absence { cpu: 1, start_ns: 2000 * MS, end_ns: 2020 * MS, slack_ns: 150_000, stopped: true },
@@ -65,7 +65,7 @@ fn of_very_many_the_longest_stay_and_the_others_are_counted() {
 }
 
 #[test]
-fn what_was_forgotten_is_not_taken_for_nothing() {
+fn dropped_records_are_unknown_and_not_absent() {
     let mut seen = seen([]);
     let (cpu, away) = away(0, 7000, 7001, false);
     (0..=AWAYS_MAX).for_each(|_| seen.keep(cpu, away));

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_waited_to_be_stopped_belongs_to_the_stop() {
+    fn the_wait_before_a_stop_belongs_to_the_stop() {
         let found =
             follow(&[(0, 5, false), (0, 5, false), (400, 6, false), (400, 6, true), (400, 6, true), (400, 7, false)]);
         let expected = (1, 1_505_000 - 400_000, 4_505_000);

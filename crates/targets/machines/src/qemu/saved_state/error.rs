@@ -1,6 +1,6 @@
 //! Why the state of a machine was not saved or loaded.
 
-use super::super::error::FileError;
+use super::super::file_error::FileError;
 use super::STATES_BYTES_MAX;
 use std::io;
 use std::path::PathBuf;

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_monitor_is_not_taken_for_one() {
+    fn another_program_is_not_taken_for_a_monitor() {
         assert!(matches!(monitor(&["{\"hello\": 1}\n"]), Err(MonitorError::NoGreeting)));
         assert!(monitor(&[]).is_err());
     }

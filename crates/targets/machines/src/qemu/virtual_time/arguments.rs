@@ -1,7 +1,7 @@
 //! QEMU's command line for virtual time: no part of it may leak the host's time into the guest.
 
 use super::super::machine_file::VirtualMachine;
-use super::extras::Extras;
+use super::extras::{Extras, value};
 use super::shared_memory::SHARED;
 use std::path::Path;
 
@@ -65,11 +65,6 @@ pub fn arguments(
     words.extend(machine.qemu_arguments.iter().cloned());
     words.extend(extras.words());
     words
-}
-
-/// A path inside an option of QEMU, where a comma would start the next part.
-pub fn value(path: &Path) -> String {
-    path.display().to_string().replace(',', ",,")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The parts of a boot in virtual time, and QEMU for it.
 
-use super::super::error::FileError;
+use super::super::file_error::FileError;
 use super::super::initramfs::{self, SentFile};
 use super::super::kernel::Kernel;
 use super::super::machine_file::VirtualMachine;

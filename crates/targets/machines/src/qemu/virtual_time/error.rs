@@ -1,6 +1,7 @@
 //! Why an operation on a machine in virtual time failed.
 
-use super::super::error::{FileError, GuestPathError, NotStarted, PrepareError};
+use super::super::error::{GuestPathError, NotStarted, PrepareError};
+use super::super::file_error::FileError;
 use crate::target::Reason;
 use archive::problem::Definition;
 use std::io;

@@ -1,7 +1,6 @@
 //! Uses of a boot other than measuring: recording wake-ups, stopping at an instant, or reading the names of the
 //! kernel's functions.
 
-use super::arguments::value;
 use std::path::{Path, PathBuf};
 
 /// Extension of the file that shows that the machine has stopped.
@@ -78,6 +77,11 @@ impl Extras {
         }
         words
     }
+}
+
+/// A path inside an option of QEMU, where a comma would start the next part.
+pub fn value(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub const SHARED: [Shared; 2] = [
 /// Creates the files, empty.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub fn make_files(scratch: &Path) -> io::Result<()> {
     SHARED.iter().try_for_each(|shared| File::create(scratch.join(shared.file))?.set_len(shared.bytes))
 }
@@ -65,7 +65,7 @@ pub struct SharedFile {
 
 impl SharedFile {
     /// # Errors
-    /// Those of opening, and a file that is too short.
+    /// If the file cannot be opened, or is too short.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let too_short = || io::Error::new(io::ErrorKind::UnexpectedEof, "the file of shared memory is too short");
@@ -76,7 +76,7 @@ impl SharedFile {
     /// The next bytes; empty if there are none yet.
     ///
     /// # Errors
-    /// Those of reading.
+    /// If it cannot be read.
     pub fn more(&mut self) -> io::Result<Vec<u8>> {
         let mut number = [0; WRITTEN_BYTES];
         self.file.read_exact_at(&mut number, self.written_at)?;
@@ -92,7 +92,7 @@ impl SharedFile {
 /// Everything that was written to one.
 ///
 /// # Errors
-/// Those of opening and reading.
+/// If it cannot be opened or read.
 pub fn contents(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = SharedFile::open(path)?;
     let mut all = Vec::new();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_comes_out_once_and_no_number_leads_outside() {
+    fn written_bytes_come_out_once_and_no_number_leads_outside() {
         let scratch = tempfile::tempdir().unwrap();
         make_files(scratch.path()).unwrap();
         let path = scratch.path().join(SYMBOLS_FILE);

@@ -1,6 +1,6 @@
 //! A machine that has executed a run up to an instant and is stopped there, for inspection.
 
-use super::super::error::FileError;
+use super::super::file_error::FileError;
 use super::super::process::Process;
 use super::super::{Scratch, guest_reports};
 use super::VirtualTimeTarget;
@@ -104,7 +104,7 @@ impl StandingMachine {
     /// The samples that the guest has written so far, in the format of an archive's file of samples.
     ///
     /// # Errors
-    /// Those of reading what the guest wrote.
+    /// If the guest's samples cannot be read.
     pub fn samples(&self) -> Result<Vec<u8>, FileError> {
         let path = self.scratch.0.join(STREAM_FILE);
         let stream = contents(&path).map_err(FileError::reading(path))?;

@@ -1,6 +1,6 @@
 //! Reads the names of the kernel's functions in a short separate boot.
 
-use super::super::error::FileError;
+use super::super::file_error::FileError;
 use super::super::process::Process;
 use super::VirtualTimeTarget;
 use super::error::VirtualTimeError;

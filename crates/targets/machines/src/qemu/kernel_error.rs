@@ -1,12 +1,24 @@
 //! Why there is no kernel for a virtual machine.
 
-use super::super::error::FileError;
-use super::super::unpack::UnpackError;
+use super::file_error::FileError;
 use crate::architecture::Architecture;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use thiserror::Error;
+
+/// Why bytes could not be decompressed.
+#[derive(Debug, Error)]
+pub enum UnpackError {
+    #[error("its compression is not xz, gzip or zstd")]
+    UnknownCompression,
+    #[error("{program} cannot be started ({source}); install it")]
+    NotStarted { program: &'static str, source: io::Error },
+    #[error("{program} was cut off: {source}")]
+    Cut { program: &'static str, source: io::Error },
+    #[error("{program} refused it ({status})")]
+    Refused { program: &'static str, status: ExitStatus },
+}
 
 /// A failed program of Debian.
 #[derive(Debug, Error)]
