@@ -56,7 +56,7 @@ fn promised(desk: &Desk, line: &str, ended: &Ended) -> Option<i32> {
     Some(match promise {
         Promise::Code(code) => *code,
         Promise::Limit(code) => {
-            if exceeds_a_limit(&ended, command) {
+            if exceeds_a_limit(ended, command) {
                 *code
             } else {
                 0

@@ -64,7 +64,7 @@ struct Planter {
 
 impl Planter {
     fn schema(&mut self, name: &str) -> Value {
-        let path = super::repository_path(&format!("docs/reference/schemas/{name}.schema.json"));
+        let path = super::repository_path(format!("docs/reference/schemas/{name}.schema.json"));
         let schema: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
         self.definitions = schema["$defs"].clone();
         schema
