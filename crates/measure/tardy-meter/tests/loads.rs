@@ -1,8 +1,8 @@
 //! Loads as processes: they work, they are supervised, and leave nothing behind.
 
-use fixtures::waiting::wait_until;
 use archive::load::BUILTIN_LOADS;
 use archive::settings::LoadRequest;
+use fixtures::waiting::wait_until;
 use load::problem::Failure;
 use load::{LoadError, Report, RunningLoads};
 use prerequisites::Prerequisite::Root;

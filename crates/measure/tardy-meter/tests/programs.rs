@@ -1,8 +1,8 @@
 //! Programs of the target as loads: started in rounds, parsed, interrupted, and leave nothing behind. Most tests use
 //! scripts that imitate the real programs; those with the real ones need them installed.
 
-use fixtures::waiting::wait_until;
 use archive::settings::LoadRequest;
+use fixtures::waiting::wait_until;
 use load::{Report, RunningLoads};
 use prerequisites::Prerequisite::Program;
 use prerequisites::{met, require};

@@ -36,7 +36,9 @@ fn arguments(options: &str, both: &[String]) -> Result<RunArguments, UsageError>
 /// # Errors
 /// If they are not options of `tardy run`, or a variant cannot have them.
 pub fn settings_in_virtual_time(target: &str, options: &[String]) -> Result<RunSettings, UsageError> {
-    arguments("", &[&["--target".to_owned(), target.to_owned()], options].concat())?.settings(true).map_err(UsageError::from)
+    arguments("", &[&["--target".to_owned(), target.to_owned()], options].concat())?
+        .settings(true)
+        .map_err(UsageError::from)
 }
 
 impl Variant {

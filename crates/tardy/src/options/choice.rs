@@ -23,8 +23,7 @@ pub struct Entry<T> {
 
 /// Parses the name of an entry; the help describes each.
 pub fn entry_of<T: Clone + Send + Sync + 'static>(list: Vec<Entry<T>>) -> impl TypedValueParser<Value = T> {
-    let names: Vec<PossibleValue> =
-        list.iter().map(|entry| PossibleValue::new(entry.name).help(entry.about)).collect();
+    let names: Vec<PossibleValue> = list.iter().map(|entry| PossibleValue::new(entry.name).help(entry.about)).collect();
     PossibleValuesParser::new(names).try_map(move |typed| {
         let entry = list.iter().find(|entry| entry.name == typed);
         entry.map(|entry| entry.value.clone()).ok_or("it is not in the list")

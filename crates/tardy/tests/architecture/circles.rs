@@ -15,7 +15,8 @@ const KNOWN: [(&str, &str); 0] = [];
 /// The files that reach each other, in groups.
 fn circles(arrows: &BTreeSet<Arrow>) -> Vec<BTreeSet<&'static str>> {
     let files: BTreeSet<&str> = arrows.iter().flat_map(|(user, used)| [*user, *used]).collect();
-    let reached: BTreeMap<&str, BTreeSet<&str>> = files.iter().map(|file| (*file, reached_from(file, arrows))).collect();
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        files.iter().map(|file| (*file, reached_from(file, arrows))).collect();
     let circle = |file: &&'static str| {
         let mutual = reached[file].iter().filter(|other| reached[*other].contains(file)).copied();
         Some(mutual.collect::<BTreeSet<&str>>()).filter(|mutual| !mutual.is_empty())

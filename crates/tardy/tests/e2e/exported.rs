@@ -85,7 +85,10 @@ impl Step<'_> {
             assert_eq!(spike["latency_ns"], explanation.latency_ns);
             let findings = spike["explanation"]["findings"].as_array().unwrap();
             let culprits: Vec<_> = findings.iter().map(|finding| finding["culprit"].as_str().unwrap()).collect();
-            assert!(culprits.iter().copied().eq(explanation.findings.iter().map(|finding| finding.culprit.id())), "{spike}");
+            assert!(
+                culprits.iter().copied().eq(explanation.findings.iter().map(|finding| finding.culprit.id())),
+                "{spike}"
+            );
         }
     }
 

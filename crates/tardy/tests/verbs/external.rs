@@ -1,6 +1,6 @@
 //! Programs on PATH as verbs, and names that verbs had before.
 
-use crate::fake_meter::*;
+use fixtures::fake_meter::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

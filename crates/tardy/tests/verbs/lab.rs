@@ -1,9 +1,9 @@
 //! `tardy lab store`, `tardy lab queue` and `tardy lab worker` with an index in a directory, and a fake meter.
 
-use fixtures::waiting::wait_until;
 use fixtures::fake_meter::*;
 use fixtures::repository::copy;
 use fixtures::repository::repository_path;
+use fixtures::waiting::wait_until;
 use serde_json::Value;
 use std::fs;
 use std::net::TcpListener;

@@ -1,13 +1,12 @@
 //! `tardy run --target` on a labgrid place, with a shell script as the client: the place is released in every case.
 
-use fixtures::waiting::wait_until;
 use archive::message::Ending;
 use fixtures::fake_meter::*;
+use fixtures::waiting::wait_until;
 use roxmltree::Document;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-
 
 /// Logs its requests, and has the place while the file `acquired` exists.
 const CLIENT: &str = r#"#!/bin/sh

@@ -1,12 +1,12 @@
 //! `tardy lab plan`, and `tardy run PLAN` against a fake meter: steps, verdicts, and which steps are kept or repeated.
 
-use fixtures::waiting::{wait_for_file, wait_until};
 use archive::environment::Environment;
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::reader::Run;
 use archive::sample::{Second, Totals};
 use fixtures::fake_meter::*;
 use fixtures::repository::repository_path;
+use fixtures::waiting::{wait_for_file, wait_until};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

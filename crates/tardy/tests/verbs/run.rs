@@ -1,10 +1,10 @@
 //! `tardy run` against a fake meter: every way a run can end, as seen by a user or a script.
 
-use fixtures::waiting::wait_for_file;
 use archive::message::{Ending, FileKind, Message, Problem, RunPhase, Severity};
 use archive::problem::Code;
 use archive::spike::SpikeReason;
 use fixtures::fake_meter::*;
+use fixtures::waiting::wait_for_file;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-
 /// Output of a program.
 #[derive(Debug)]
 pub struct Ran {

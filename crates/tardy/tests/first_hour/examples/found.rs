@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-
 /// The lines, each once, without prompts and remarks.
 pub fn examples(desk: &Desk) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = pages().iter().flat_map(|page| in_page(page)).collect();
