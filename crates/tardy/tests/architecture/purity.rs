@@ -1,8 +1,9 @@
 //! What parts of the code must not do: access the disk, read the clock, or do the work of another part.
 
 use crate::repository::{assert_none, files_ending, of_crate, root, text};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 /// Names of side effects.
 const IMPURE: [&str; 9] = [
@@ -95,7 +96,7 @@ const DOOR_TO_EXPLAIN: &str = "crates/exchange/interchange/src/recorded.rs";
 
 #[test]
 fn causes_come_from_explain_alone() {
-    let folders = ["interchange", "report", "tardy", "words"].map(|name| sources(&of_crate(name)));
+    let folders = ["interchange", "report", "tardy"].map(|name| sources(&of_crate(name)));
     let presenters: Vec<&str> = folders.concat().into_iter().filter(|name| *name != DOOR_TO_EXPLAIN).collect();
     let makers = ["use explain::", "::explain::", "Explanation {", "Finding {", "Claim {"];
     let found = lines_with(&presenters, &makers)
@@ -125,24 +126,13 @@ fn the_archive_starts_no_process() {
     );
 }
 
-/// Every package that a package needs, according to Cargo.lock.
+/// Every package that a package is built from; packages of its tests do not count.
 fn needed_by(package: &str) -> BTreeSet<String> {
-    let lock = text("Cargo.lock");
-    let mut needs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for entry in lock.split("[[package]]").skip(1) {
-        let quoted = |line: &'static str| entry.lines().find_map(|found| found.strip_prefix(line)?.split('"').next());
-        let name = quoted("name = \"").expect("a package has a name");
-        let listed = entry.split_once("dependencies = [").map_or("", |(_, listed)| listed);
-        let listed = listed.lines().filter_map(|line| line.trim().strip_prefix('"')?.split(['"', ' ']).next());
-        needs.entry(name).or_default().extend(listed);
-    }
-    let mut found = BTreeSet::from([package.to_owned()]);
-    let mut open = vec![package];
-    while let Some(name) = open.pop() {
-        let (_, needed) = needs.get_key_value(name).unwrap_or_else(|| panic!("{name} is not in Cargo.lock"));
-        open.extend(needed.iter().filter(|needed| found.insert((**needed).to_owned())));
-    }
-    found
+    let words = ["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--package", package];
+    let output = Command::new(env!("CARGO")).args(words).current_dir(root()).output().expect("cargo lists the packages");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listed = String::from_utf8(output.stdout).expect("names are UTF-8");
+    listed.lines().filter_map(|line| Some(line.split(' ').next()?.to_owned())).collect()
 }
 
 #[test]

@@ -26,7 +26,7 @@ const FOREIGN: [(&str, &str); 14] = [
     ("crates/core/ftrace/src/latency_trace/head.rs", "the header of the kernel's latency tracers"),
     ("crates/core/ftrace/src/trace_dat/reader/text_sections.rs", "option names of trace-cmd's files"),
     ("crates/exchange/interchange/src/imports/cyclictest_text.rs", "what cyclictest prints"),
-    ("crates/targets/machines/src/board/line.rs", "errors of a board's shell"),
+    ("crates/targets/machines/src/board/full_disk.rs", "errors of a board's shell"),
     ("crates/targets/machines/src/board/serial/login.rs", "what boot loaders and logins print"),
     ("crates/targets/machines/src/labgrid/place.rs", "what labgrid-client prints"),
     ("crates/targets/machines/src/qemu/absences/processors.rs", "names in QEMU's answers"),

@@ -30,7 +30,13 @@ fn uses<'a>(source: &'a str, code: &str) -> Vec<Use<'a>> {
     let mut found = Vec::new();
     for (at, _) in source.match_indices(&literal) {
         let before = source[..at].trim_end();
-        if before.ends_with("code:") {
+        if let Some(before) = before.strip_suffix("code:") {
+            // A constant that an error answers with, beside its declaration and the list of definitions.
+            let named = before.trim_end().strip_suffix(": Definition = Definition {");
+            let name = named.and_then(|before| before.rsplit(' ').next());
+            if name.is_some_and(|name| source.matches(name).count() > 2) {
+                found.push(Use::Itself);
+            }
             continue;
         }
         if before.strip_suffix("code =").is_some_and(|before| before.trim_end().ends_with("#[problem(")) {
