@@ -379,8 +379,9 @@ impl Problems {
     /// A mistake that shows where the options of a step meet, at the line of one of them.
     fn add_to_step(&mut self, step: &Step, contradiction: &Contradiction) {
         let at_fault = step.options.iter().find(|option| planned::sets(option, contradiction.option));
-        let line = at_fault.map(|option| option.line);
-        self.add(line, format!("step {} ({}): {contradiction}", step.number, step.title()));
+        let what = at_fault
+            .map_or_else(|| contradiction.to_string(), |option| format!("{}: {}", option.name, contradiction.why));
+        self.add(at_fault.map(|option| option.line), format!("step {} ({}): {what}", step.number, step.title()));
     }
 }
 
@@ -461,7 +462,7 @@ mod tests {
         let reported = checked("[trace]\nfunctions = [\"ext4_*\"]").unwrap_err();
         assert_eq!(reported, ["2: functions: needs `tracer` in [trace]"]);
         let reported = checked("[trace]\ntracer = \"hwlat\"\nfunctions = [\"x\"]").unwrap_err();
-        assert!(reported[0].starts_with("2: step 1 (local, no load): functions, threads"), "{reported:?}");
+        assert!(reported[0].starts_with("2: step 1 (local, no load): tracer: functions, threads"), "{reported:?}");
         let reported = checked("[[limits]]\nlimit = \"p99 < 1ms\"\n[[limits]]\nlimit = \"p99.9 < 2ms\"").unwrap_err();
         assert!(reported[0].starts_with("2: a run counts the samples over one latency"), "{reported:?}");
     }

@@ -48,7 +48,7 @@ fn option_of(place: Place, key: &str) -> Option<&'static Arg> {
     declared().find(|(option, in_plans)| in_plans.key == Ok(place) && option.get_id() == key).map(|(option, _)| option)
 }
 
-/// The option that has this long name.
+/// Whether the key is the option with this long name.
 pub fn sets(option: &PlanOption, long: &str) -> bool {
     option_of(option.place, &option.name).and_then(Arg::get_long) == Some(long)
 }
