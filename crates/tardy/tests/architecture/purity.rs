@@ -129,7 +129,8 @@ fn the_archive_starts_no_process() {
 /// Every package that a package is built from; packages of its tests do not count.
 fn needed_by(package: &str) -> BTreeSet<String> {
     let words = ["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--package", package];
-    let output = Command::new(env!("CARGO")).args(words).current_dir(root()).output().expect("cargo lists the packages");
+    let output =
+        Command::new(env!("CARGO")).args(words).current_dir(root()).output().expect("cargo lists the packages");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let listed = String::from_utf8(output.stdout).expect("names are UTF-8");
     listed.lines().filter_map(|line| Some(line.split(' ').next()?.to_owned())).collect()

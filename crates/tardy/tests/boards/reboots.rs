@@ -17,7 +17,7 @@ fn a_board_that_forgets_all_at_a_reboot_ends_the_run_with_what_had_come() {
     bench.server.reboot(true);
     let ended = ends(tardy);
     assert_eq!(ended.code, Some(3));
-    assert!(ended.stderr.contains("went with a reboot"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("lost in a reboot"), "{}", ended.stderr);
     assert!(!ended.stderr.contains("tardy target restore"), "there is nothing to put back: {}", ended.stderr);
     let run = archive::reader::Run::open(bench.path("run")).unwrap();
     assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Failed);
@@ -39,7 +39,7 @@ fn a_run_that_a_reboot_took_cannot_be_collected_and_one_on_a_disk_can() {
         bench.server.reboot(forgets);
         let collected = bench.tardy(&["target", "collect", "run"]);
         assert_eq!(collected.code, Some(3), "{}", collected.stderr);
-        let why = if forgets { "went with a reboot" } else { "the machine went down" };
+        let why = if forgets { "lost in a reboot" } else { "the machine went down" };
         assert!(collected.stderr.contains(why), "{}{}", collected.stdout, collected.stderr);
         assert_eq!(bench.server.listing(), before);
         // The archive does not wait for ever for data that will not arrive.

@@ -139,7 +139,7 @@ mod tests {
         let damage = ConsoleDamage { arrived: 700, damaged: 3, repeated: 4 };
         let text = damage.to_string();
         assert!(damage.is_any());
-        assert!(text.contains("3 lines were damaged") && text.contains("4 were sent again to have all 700"), "{text}");
+        assert!(text.contains("damaged 3 lines") && text.contains("4 were sent again to have all 700"), "{text}");
     }
 
     #[test]

@@ -371,7 +371,7 @@ mod tests {
     fn a_login_takes_its_user_and_password_although_the_kernel_speaks_into_it() {
         assert_eq!(met(&with_password(), login()), Ok(Shell { by_us: true }));
         let wrong = Board { password_command: Some("echo wrong".into()), ..with_password() };
-        assert!(met(&wrong, login()).unwrap_err().to_string().contains("refuses tester"));
+        assert!(met(&wrong, login()).unwrap_err().to_string().contains("refused tester"));
         let none = Board { password_command: None, ..with_password() };
         assert!(met(&none, login()).unwrap_err().to_string().contains("--password-file"));
         let broken = Board { password_command: Some("echo no key >&2; exit 3".into()), ..with_password() };
