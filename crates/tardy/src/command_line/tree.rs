@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_help_fits_a_screen() {
-        let help = folded(&definition().render_help().to_string(), 80);
+        let help = folded(&definition().term_width(80).render_help().to_string(), 80);
         assert!(help.lines().count() <= 24, "{} lines:\n{help}", help.lines().count());
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
         for group in Group::ALL {
