@@ -5,7 +5,7 @@ use syn::{Attribute, Error, Expr, ExprLit, Lit, LitStr, Path, Result};
 
 /// What one variant declares.
 pub enum Declaration {
-    Own(Entry),
+    Own(Box<Entry>),
     /// It shares the code and the fix of another variant: `Variant`, or `Type::Variant`.
     SameAs(Path),
     /// It contains a problem with its own code.
@@ -110,7 +110,7 @@ impl Keys {
             (None, Fix::Text(text)) => text.clone(),
             (None, Fix::Format(_) | Fix::Computed(_)) => return Err(missing("documented_fix")),
         };
-        Ok(Declaration::Own(Entry { code, meaning, fix, documented_fix }))
+        Ok(Declaration::Own(Box::new(Entry { code, meaning, fix, documented_fix })))
     }
 }
 

@@ -107,7 +107,8 @@ fn cases(input: &DeriveInput) -> Result<Vec<Case<'_>>> {
 fn assert_codes_differ(cases: &[Case]) -> Result<()> {
     let mut first: BTreeMap<String, &Ident> = BTreeMap::new();
     for case in cases {
-        let Declaration::Own(Entry { code, .. }) = &case.declaration else { continue };
+        let Declaration::Own(entry) = &case.declaration else { continue };
+        let code = &entry.code;
         if let Some(other) = first.insert(code.value(), case.name) {
             return Err(Error::new_spanned(code, format!("{other} has this code: #[problem(same_as = {other})]")));
         }

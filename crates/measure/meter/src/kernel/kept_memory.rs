@@ -45,7 +45,7 @@ fn class_of(layout: Layout) -> Option<usize> {
         None => units - 1,
         Some(_) => {
             let doublings = ((units - 1) / STEPS).ilog2() as usize;
-            STEPS * doublings + (units - 1 >> doublings)
+            STEPS * doublings + ((units - 1) >> doublings)
         }
     };
     kept.then_some(class)
@@ -61,7 +61,7 @@ fn layout_of(class: usize) -> Layout {
 fn size_of_class(class: usize) -> usize {
     match class.checked_sub(STEPS) {
         None => (class + 1) * SMALLEST,
-        Some(above) => (STEPS + 1 + above % STEPS << above / STEPS) * SMALLEST,
+        Some(above) => ((STEPS + 1 + above % STEPS) << (above / STEPS)) * SMALLEST,
     }
 }
 
