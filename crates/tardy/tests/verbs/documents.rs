@@ -34,11 +34,11 @@ const VERBS: [&[&str]; 17] = [
 
 /// Words that now begin verbs, and those of released versions, which still work.
 const FORMER_NAMES: [(&str, &str); 5] = [
-    ("tardy list loads", "tardy list loads"),
-    ("tardy lab publish", "tardy lab publish"),
-    ("tardy lab check-publication", "tardy lab check-publication"),
-    ("tardy lab store", "tardy lab store"),
-    ("tardy lab queue", "tardy lab queue"),
+    ("tardy list loads", "tardy load list"),
+    ("tardy lab publish", "tardy publish"),
+    ("tardy lab check-publication", "tardy verify"),
+    ("tardy lab store", "tardy store"),
+    ("tardy lab queue", "tardy queue"),
 ];
 
 type Fields = BTreeMap<String, BTreeSet<&'static str>>;

@@ -83,7 +83,8 @@ fn command(line: &str) -> Option<String> {
     let line = line.trim_start_matches([' ', '$']);
     let line = line.split("  # ").next().unwrap_or(line).trim_end().trim_end_matches(" &");
     let words: Vec<&str> = line.split_whitespace().collect();
-    // A line of the list of verbs is no example, and one that is wrapped in quotes is whole elsewhere.
-    (words.first() == Some(&"tardy") && words.len() > 1 && line.matches('\'').count().is_multiple_of(2))
+    // A line of the list of verbs and a usage are not examples, and one that is wrapped in quotes is whole elsewhere.
+    let whole = line.matches('\'').count().is_multiple_of(2) && !line.contains("<COMMAND>");
+    (words.first() == Some(&"tardy") && words.len() > 1 && whole)
         .then(|| words.join(" "))
 }

@@ -158,6 +158,10 @@ impl Planter {
             let name = self.secret(place);
             members.insert(name, self.value(of, place, depth + 1));
         }
+        // Of the methods, only `map` keeps threads.
+        if members.contains_key("threads") && members.contains_key("options") {
+            members.insert("name".to_owned(), "map".into());
+        }
         Value::Object(members)
     }
 }
