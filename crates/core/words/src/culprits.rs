@@ -1,7 +1,8 @@
 //! Words for findings: one module for each culprit, with its general advice and what it says of its facts.
 
 mod named;
-mod stated;
+mod on_the_host;
+mod slowdown;
 
 use crate::evidence;
 use crate::voice::{Share, Voice};

@@ -6,4 +6,3 @@ pub mod culprits;
 pub mod functions;
 pub mod in_kernel;
 pub mod masked_section;
-pub mod stated;

@@ -2,10 +2,9 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
-use crate::recognise::case::Case;
+use crate::recognise::case::{Case, Claim};
 use crate::recognise::controls::Controls;
-use crate::recognise::stated::{self, Claim};
-use archive::culprit::Culprit;
+use archive::culprit::Slowdown;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
@@ -43,25 +42,12 @@ pub fn rest(case: &Case) -> Option<Vec<usize>> {
     case.claim(|piece| PHASES.contains(&piece.phase) && way(piece))
 }
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Slowdown>> {
     let (least, most) = slowed_percent(case)?;
     if least < 150 || most > 500 {
         return None;
     }
     let pieces = rest(case)?;
-    Some(Claim {
-        confidence: Confidence::Hint,
-        sentence: format!(
-            "every phase took {:.1} to {:.1} times its usual time ({}), as if caches or memory were contended or the CPU ran \
-             at a lower frequency",
-            least as f64 / 100.0,
-            most as f64 / 100.0,
-            case.share(&pieces)
-        ),
-        events: Vec::new(),
-        evidence: Vec::new(),
-        confirm: stated::confirm(&Culprit::MemoryContention),
-        fix: stated::fix(&Culprit::MemoryContention),
-        pieces,
-    })
+    let facts = Slowdown { least_percent: least, most_percent: most };
+    Some(Claim::new(pieces, Confidence::Hint, facts))
 }

@@ -9,6 +9,7 @@ use crate::read::event::{Event, EventKind, IDLE_EXIT};
 use crate::recognise::case::{Case, held};
 use crate::replay::context::Context;
 use crate::replay::thread_life::{LifeSpan, LifeState};
+use archive::culprit::Preferred;
 use archive::environment::Environment;
 use archive::explanation::{OwnerKind, PhaseName};
 use archive::watched::WatchedKind;
@@ -192,18 +193,12 @@ impl<'c> PassedOver<'c> {
         })
     }
 
-    /// The task that was given most of the time, and how many others had the rest; empty when it was nobody.
-    pub fn preferred(&self, case: &Case) -> String {
+    /// The task that was given most of the time, and how many others had the rest; `None` if the CPU was left idle.
+    pub fn preferred(&self, case: &Case) -> Option<Preferred> {
         let is_task = |piece: &Piece| matches!(case.kind(piece), OwnerKind::Task | OwnerKind::RtTask);
         let tasks: Vec<usize> = self.pieces.iter().copied().filter(|&index| is_task(&case.pieces[index])).collect();
-        let name = |case: &Case, piece: &Piece| {
-            piece.answer.context().tid().map_or_else(String::new, |tid| case.names().task(tid))
-        };
-        match case.largest(&tasks, name).unwrap_or_default() {
-            (name, 0) => name,
-            (name, 1) => format!("{name} and one other task"),
-            (name, others) => format!("{name} and {others} other tasks"),
-        }
+        let (largest, others) = case.largest(&tasks, |_, piece| piece.answer.context().tid())?;
+        Some(Preferred { largest: case.names().task_name(largest?), others })
     }
 
     /// The real-time task that left the CPU last although it could have gone on: it had used up what there was to use.
