@@ -31,7 +31,7 @@ pub(crate) use known::{all_known, if_known};
 pub use masked::{FullCharge, LateInTask, MaskedSection, WhyLate};
 pub use named::NamedHolders;
 pub use names::{ForeignText, KernelName, KernelPriority, TaskName};
-pub use own::{FaultLengths, OwnTool, OwnWork, PageFaults};
+pub use own::{FaultLengths, OwnTool, OwnWork, ThreadFaults};
 pub use own_timer::{ClockStep, TimerSlack};
 pub use processor::{IdleExit, SlowReturn, Slowdown, SmtSlowdown};
 pub use scheduling::{AskedToYield, BlockingTask, Boosted, MoreUrgent, StoppedCpu, WhyBlocking};
@@ -57,7 +57,7 @@ macro_rules! culprits {
             ClockStep "clock-step" clock_step ClockStep;
             PriorityInversion "priority-inversion" priority_inversion PriorityInversion;
             PriorityChanged "priority-changed" priority_changed PriorityChange;
-            PageFault "page-fault" page_fault PageFaults;
+            PageFault "page-fault" page_fault ThreadFaults;
             Waiting "waiting" waiting Waited;
             TimerSlack "timer-slack" timer_slack TimerSlack;
             LateArm "late-arm" late_arm LateArm;

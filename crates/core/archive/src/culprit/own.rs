@@ -21,7 +21,7 @@ pub struct OwnWork {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum PageFaults {
+pub enum ThreadFaults {
     /// One, before it read the clock.
     BeforeTheClock { tid: i32 },
     InItsWork {

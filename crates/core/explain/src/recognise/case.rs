@@ -11,7 +11,7 @@ use crate::cut::thread_states::{StateSpan, ThreadState};
 use crate::read::event::{Event, EventKind};
 use crate::read::named_event::named_event;
 use crate::read::names::Names;
-use crate::recognise::functions::LongestMasked;
+use crate::recognise::functions::Longest;
 use crate::replay::context::{Context, ToolThreads};
 use crate::replay::thread_life::{LifeSpan, LifeState};
 use crate::replay::timeline::inferred::{Inference, Inferred};
@@ -55,7 +55,7 @@ pub struct Case<'c> {
     pub absences: &'c [PlacedAbsence],
     pub steal_clock: &'c StealClock,
     pub wake_interrupt: Option<WakeInterrupt>,
-    pub masked: LongestMasked,
+    pub longest: Longest<'c>,
     /// Pieces another culprit has claimed already.
     pub taken: Vec<bool>,
 }

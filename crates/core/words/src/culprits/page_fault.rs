@@ -4,7 +4,7 @@ use super::{Advice, FindingWords};
 use crate::figures::latency;
 use crate::holders::task;
 use crate::voice::Share;
-use archive::culprit::{FaultLengths, PageFaults};
+use archive::culprit::{FaultLengths, ThreadFaults};
 
 pub const ADVICE: Advice = Advice {
     title: "page fault of the thread",
@@ -12,15 +12,15 @@ pub const ADVICE: Advice = Advice {
     fix: "mlockall(MCL_CURRENT | MCL_FUTURE), touch all memory before the loop, no fork, mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0)",
 };
 
-pub fn words(facts: &PageFaults, share: Share) -> FindingWords {
+pub fn words(facts: &ThreadFaults, share: Share) -> FindingWords {
     match facts {
-        PageFaults::BeforeTheClock { tid } => FindingWords {
+        ThreadFaults::BeforeTheClock { tid } => FindingWords {
             sentence: format!("{} took a page fault before it saw the clock ({share})", share.voice.thread()),
             evidence: Vec::new(),
             confirm: format!("fields 10 and 12 of /proc/self/task/{tid}/stat count minor and major faults"),
             fix: "lock and prefault memory (mlockall with MCL_CURRENT and MCL_FUTURE, write to the stack once); no fork, no NUMA balancing, no KSM".into(),
         },
-        PageFaults::InItsWork { thread, count, waited_for_device, lengths } => FindingWords {
+        ThreadFaults::InItsWork { thread, count, waited_for_device, lengths } => FindingWords {
             sentence: format!(
                 "{} took {} during its work{} ({share})",
                 task(thread),

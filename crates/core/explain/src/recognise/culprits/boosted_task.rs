@@ -5,7 +5,7 @@
 //! the CPU.
 
 use super::about::{About, Proof};
-use super::other_rt_task::interferes;
+use crate::recognise::evidence::more_urgent::interferes;
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim};
 use crate::replay::priorities::Boost;

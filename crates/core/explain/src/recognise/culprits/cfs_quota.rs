@@ -1,7 +1,7 @@
 //! A control group had used up its CPU time: its tasks wait for the next period.
 
 use super::about::{About, EXPIRED, Proof};
-use super::passed_over::period_began;
+use crate::recognise::evidence::period::period_began;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};

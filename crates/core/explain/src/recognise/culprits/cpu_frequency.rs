@@ -1,7 +1,7 @@
 //! The frequency governor changes the speed of a CPU.
 
 use super::about::{About, Proof, SWITCHED};
-use super::named::{NOTHING, Named};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;

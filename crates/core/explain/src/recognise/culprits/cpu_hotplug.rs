@@ -1,7 +1,7 @@
 //! A CPU is brought online or offline.
 
 use super::about::{About, Proof, SWITCHED};
-use super::named::{NOTHING, Named};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;

@@ -1,7 +1,7 @@
 //! A service of the EFI firmware is called.
 
 use super::about::{About, Proof, WORKED};
-use super::named::{NOTHING, Named};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;

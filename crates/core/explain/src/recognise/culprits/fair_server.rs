@@ -1,7 +1,7 @@
 //! The scheduler gave ordinary tasks their share although a real-time thread was runnable.
 
 use super::about::{About, Proof, SWITCHED};
-use super::passed_over::PassedOver;
+use crate::recognise::evidence::passed_over::PassedOver;
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::{FairShare, ForeignText};
 use archive::explanation::Confidence;

@@ -1,7 +1,7 @@
 //! Graphics drivers.
 
 use super::about::{About, Proof, SERVED};
-use super::named::Named;
+use crate::recognise::evidence::named::Named;
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;

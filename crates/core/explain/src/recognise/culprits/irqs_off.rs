@@ -3,19 +3,18 @@
 //! A lock still held where the interrupt finally came in supports it. The interrupt flag of the events in between
 //! proves nothing, because the scheduler's and the timers' own events are always recorded with interrupts off. The flag
 //! of functions does: a function tracer proves it. So does, almost, a record of the late interrupt, a stack trace or a row of wake-ups, see
-//! [`crate::recognise::masked_section`]: a host can only have lengthened such a section. In a guest nothing else does: a
+//! [`crate::recognise::evidence::masked_section`]: a host can only have lengthened such a section. In a guest nothing else does: a
 //! lock only shows that the interrupt came in inside a critical section, and a task that was charged for all of the time
 //! need not have run all of it.
 
 use super::about::{About, Proof};
-use crate::account::ledger::Piece;
 use crate::account::vcpu_absences::Charged;
-use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::late_in_task::is_late_in_task;
 use crate::recognise::functions::proves_masked;
-use crate::recognise::masked_section;
-use crate::replay::context::Context;
+use crate::recognise::evidence::masked_section;
 use archive::culprit::{ForeignText, FullCharge, KernelName, LateInTask, MaskedSection, WhyLate};
-use archive::explanation::{Confidence, PhaseName};
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions, the kernel's record of the late interrupt, a stack trace (--stack) or a row of wake-ups show that interrupts were masked, and on bare metal with a lock still held where it comes in",
@@ -25,11 +24,6 @@ pub const ABOUT: About = About {
     reading: &["ftrace - Function Tracer", "Lock types and their rules"],
     proof: Proof::Real,
 };
-
-/// The timer was due and a task had the CPU.
-pub fn is_late_in_task(piece: &Piece) -> bool {
-    piece.phase == PhaseName::TimerDelay && matches!(held(piece), Some(Context::Task { .. }))
-}
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, LateInTask>> {
     let pieces = case.claim(is_late_in_task)?;

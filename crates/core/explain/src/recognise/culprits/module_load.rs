@@ -1,7 +1,7 @@
 //! Modules are loaded or unloaded, or udev handles a new device.
 
 use super::about::{About, Proof, SWITCHED};
-use super::named::{NOTHING, Named};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;

@@ -1,7 +1,7 @@
 //! Network cards: their interrupts, and the softirqs that these raise.
 
 use super::about::{About, Proof};
-use super::named::{Named, claim};
+use crate::recognise::evidence::named::{Named, claim};
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;

@@ -4,7 +4,7 @@
 //! the hypervisor may have delayed it. The stack traces that `--stack` records take their time in the timer interrupt.
 
 use super::about::{About, Proof};
-use super::passed_over::PassedOver;
+use crate::recognise::evidence::passed_over::PassedOver;
 use crate::account::ledger::{Answer, Piece};
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::OwnTool;

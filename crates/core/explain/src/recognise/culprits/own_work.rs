@@ -5,8 +5,8 @@
 //! does, and even then the host may have handled an exit or a page fault of the guest.
 
 use super::about::{About, Proof};
-use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::overrun::overruns;
 use archive::culprit::{ForeignText, OwnWork};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
@@ -18,11 +18,6 @@ pub const ABOUT: About = About {
     reading: &["Scheduler"],
     proof: Proof::Real,
 };
-
-/// Whether a watched thread itself had the CPU when it should already have set its timer.
-pub fn overruns(case: &Case, piece: &Piece) -> bool {
-    case.input.spike.watched.is_some() && piece.phase == PhaseName::LateArm && case.kind(piece) == OwnerKind::Own
-}
 
 /// Part of the work for which the thread must be charged in full.
 const CHARGED_PERCENT_MIN: i64 = 80;

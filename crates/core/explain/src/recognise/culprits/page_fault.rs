@@ -5,7 +5,7 @@ use crate::cut::thread_states::ThreadState;
 use crate::read::event::EventKind;
 use crate::recognise::case::{Case, Claim};
 use crate::replay::page_faults::{self, Faults};
-use archive::culprit::PageFaults;
+use archive::culprit::ThreadFaults;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
@@ -18,7 +18,7 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, PageFaults>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, ThreadFaults>> {
     let tid = case.tool_threads.own_tid;
     if case.input.spike.watched.is_some() {
         return in_its_work(case);
@@ -27,11 +27,11 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, PageFaults>> {
     let pieces = case.claim(|piece| {
         piece.phase == PhaseName::ReturnToUser && piece.end_ns > fault.ts_ns && case.kind(piece) == OwnerKind::Own
     })?;
-    let facts = PageFaults::BeforeTheClock { tid };
+    let facts = ThreadFaults::BeforeTheClock { tid };
     Some(Claim { events: vec![fault], ..Claim::new(pieces, Confidence::Likely, facts) })
 }
 
-fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c, PageFaults>> {
+fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c, ThreadFaults>> {
     let tid = case.tool_threads.own_tid;
     let pieces = case.claim(|piece| {
         case.state_span(piece).is_some_and(|span| match span.state {
@@ -50,7 +50,7 @@ fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c, PageFaults>> {
     let slept = pieces
         .iter()
         .any(|&index| case.state_span(&case.pieces[index]).is_some_and(|span| span.state == ThreadState::Fetching));
-    let facts = PageFaults::InItsWork {
+    let facts = ThreadFaults::InItsWork {
         thread: case.names().task_name(tid),
         count: faults.len(),
         waited_for_device: slept,

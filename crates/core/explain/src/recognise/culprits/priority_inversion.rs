@@ -6,6 +6,7 @@ use crate::cut::thread_states::{Awaited, Progress, ThreadState};
 use crate::read::event::EventKind;
 use crate::read::names::ORDINARY_PRIO;
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::file_sync::written_out;
 use crate::replay::context::Context;
 use archive::culprit::{KernelPriority, PriorityInversion};
 use archive::explanation::Confidence;
@@ -34,7 +35,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, PriorityInversion>> {
         let prio = |tid: i32| case.prio_in(tid, piece).map(|prio| prio.min(ORDINARY_PRIO));
         // A less urgent one than the holder is only slow to give way.
         let outranks = prio(middle).zip(prio(holder)).is_some_and(|(middle, holder)| middle <= holder);
-        let writes_out = super::waiting::written_out(case, piece).is_some();
+        let writes_out = written_out(case, piece).is_some();
         (middle != holder && middle != own_tid && less_urgent(holder) && less_urgent(middle) && outranks && !writes_out)
             .then_some((holder, middle))
     };

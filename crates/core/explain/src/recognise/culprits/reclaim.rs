@@ -1,7 +1,7 @@
 //! The kernel reclaims memory: its reclaim threads.
 
 use super::about::{About, Proof, SWITCHED};
-use super::named::{NOTHING, Named};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;

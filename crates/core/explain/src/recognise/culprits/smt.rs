@@ -1,7 +1,7 @@
 //! The other thread of the same processor core was busy.
 
 use super::about::{About, Proof};
-use super::memory_contention::{rest, slowed_percent};
+use crate::recognise::evidence::slowdown::{rest, slowed_percent};
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::{ForeignText, Slowdown, SmtSlowdown};
 use archive::explanation::Confidence;

@@ -9,11 +9,13 @@
 //! a lock.
 
 use super::about::{About, Proof};
-use super::idle_exit::{LEAVING_NS_MAX, is_idle_time};
+use crate::recognise::evidence::idle_time::{LEAVING_NS_MAX, is_idle_time};
 use crate::account::interrupted_code::InterruptedCode;
 use crate::account::vcpu_absences::{AbsenceCause, PlacedAbsence};
 use crate::read::event::{Event, EventKind, IDLE_EXIT};
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::console;
+use crate::recognise::evidence::late_in_task::is_late_in_task;
 use crate::recognise::functions::proves_masked;
 use crate::replay::context::Context;
 use archive::absence::Absence;
@@ -58,14 +60,14 @@ fn guessed<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c, Stolen>> {
 
 /// The machine lost as much to its hypervisor as the timer was late, at an unknown instant since the snapshot before.
 fn counted<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c, Stolen>> {
-    let pieces = case.claim(super::irqs_off::is_late_in_task)?;
+    let pieces = case.claim(is_late_in_task)?;
     let counted_ns = i64::try_from(case.steal_since_snapshot_ns()?).unwrap_or(i64::MAX);
     let ns = case.ns(&pieces);
     let enough = ns >= COUNTED_NS_MIN && counted_ns >= ns / 100 * COUNTED_PERCENT_MIN;
     let known_better = proves_masked(case, &pieces)
         || case.charged_in_full(&pieces).is_some()
         || case.counts_no_steal(&pieces)
-        || super::printk::look(case).is_some();
+        || console::is_written(case);
     if !enough || known_better {
         return None;
     }
@@ -97,7 +99,7 @@ fn observed<'c>(case: &Case<'c>) -> Option<Claim<'c, Stolen>> {
 /// The task that had the CPU waited with interrupts masked for as long as the hypervisor did not run another CPU: for a lock whose
 /// holder is there.
 fn waited_for_another_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c, Stolen>> {
-    let pieces = case.claim(super::irqs_off::is_late_in_task)?;
+    let pieces = case.claim(is_late_in_task)?;
     let entry = case.wake_interrupt_entry()?;
     let code = InterruptedCode::find(case.trace.cpu(entry.cpu)?, case.trace, entry.ts_ns)?;
     if !matches!(code, InterruptedCode::Enabling(_)) || case.ns(&pieces) < DELAY_NS_MIN {
@@ -145,7 +147,7 @@ fn named(case: &Case, absence: &PlacedAbsence) -> CpuAbsence {
 }
 
 fn on_a_task<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c, Stolen>> {
-    let pieces = case.claim(super::irqs_off::is_late_in_task)?;
+    let pieces = case.claim(is_late_in_task)?;
     let entry = case.wake_interrupt_entry()?;
     if entry.preempt_off() || case.ns(&pieces) < DELAY_NS_MIN {
         return None;

@@ -6,6 +6,7 @@
 use super::about::{About, Proof};
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::interventions::{interventions, is_stop};
 use crate::replay::thread_life::{LifeSpan, LifeState};
 use archive::culprit::{Stopped, StoppedBy};
 use archive::explanation::Confidence;
@@ -19,14 +20,10 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-const SIGCONT: i32 = 18;
 /// Signals whose default is to stop: SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU.
 const STOPPING: [i32; 4] = [19, 20, 21, 22];
 /// From the signal that stops a process to the stop of a thread of it.
 const STOPPING_NS_MAX: i64 = 10_000_000;
-/// From the signal to the wake-up that it causes.
-const SIGNAL_NS_MAX: i64 = 200_000;
-
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Stopped>> {
     let stops: Vec<&LifeSpan> = case.life.iter().filter(|span| is_stop(case, span)).collect();
     let stop_of = |piece_ns: i64| stops.iter().find(|span| span.contains(piece_ns)).copied();
@@ -53,22 +50,6 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Stopped>> {
     Some(Claim { events, ..Claim::new(pieces, Confidence::Certain, facts) })
 }
 
-/// Whether the thread was stopped in this state. When it left the CPU before the record begins, the signal that ends the state
-/// says so.
-pub fn is_stop(case: &Case, span: &LifeSpan) -> bool {
-    let unknown = span.began.is_none() && matches!(span.state, LifeState::Asleep { .. });
-    span.state.is_stopped() || unknown && span.ended.is_some_and(|ended| is_continued(case, &ended))
-}
-
-/// Whether the task that wakes the thread sends SIGCONT in this moment.
-fn is_continued(case: &Case, wakes: &Event) -> bool {
-    interventions(case).any(|event| {
-        event.tid == wakes.tid
-            && (wakes.ts_ns - SIGNAL_NS_MAX..=wakes.ts_ns).contains(&event.ts_ns)
-            && matches!(event.what, EventKind::Signal { signal: SIGCONT, .. })
-    })
-}
-
 /// The signal that stopped it: the last one before that stops.
 fn stopped_by<'c>(case: &Case<'c>, span: &LifeSpan) -> Option<Event<'c>> {
     let began = span.began?;
@@ -84,8 +65,3 @@ fn stopped_by<'c>(case: &Case<'c>, span: &LifeSpan) -> Option<Event<'c>> {
     before.max_by_key(|event| event.ts_ns)
 }
 
-/// What tasks did to other threads, before the window included.
-pub fn interventions<'c>(case: &Case<'c>) -> impl Iterator<Item = Event<'c>> {
-    let before = case.trace.cpus.iter().flat_map(|activity| activity.before.interventions.iter().copied());
-    before.chain(case.trace.cpus.iter().flat_map(|activity| activity.events.iter().copied()))
-}

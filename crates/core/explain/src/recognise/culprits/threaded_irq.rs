@@ -1,7 +1,7 @@
 //! The thread of an interrupt that is at least as urgent as the measuring thread.
 
 use super::about::{About, Proof};
-use super::other_rt_task::interferes;
+use crate::recognise::evidence::more_urgent::interferes;
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::{KernelPriority, MoreUrgent};
 use archive::explanation::Confidence;

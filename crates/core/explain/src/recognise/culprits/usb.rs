@@ -1,7 +1,7 @@
 //! USB host controllers.
 
 use super::about::{About, Proof, SERVED};
-use super::named::Named;
+use crate::recognise::evidence::named::Named;
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;

@@ -9,6 +9,7 @@ use crate::cut::thread_states::{Awaited, Progress, ThreadState};
 use crate::read::event::{Event, EventKind, Vector};
 use crate::read::names::softirq;
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::file_sync::written_out;
 use crate::replay::context::Context;
 use archive::culprit::{AwaitedProgress, WaitEnd, Waited, WakeSource, WrittenFile};
 use archive::explanation::Confidence;
@@ -57,15 +58,6 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Waited>> {
     };
     let events = wake.into_iter().chain(written_out).collect();
     Some(Claim { events, ..Claim::new(pieces, confidence, Waited { until, written }) })
-}
-
-/// The last file that the thread began to write out before a piece, where it did nothing else of note since.
-pub fn written_out<'c>(case: &Case<'c>, piece: &Piece) -> Option<Event<'c>> {
-    let own_tid = case.tool_threads.own_tid;
-    let events = case.trace.cpus.iter().flat_map(|activity| activity.events_between(i64::MIN, piece.start_ns));
-    let own = events.filter(|event| event.tid == own_tid);
-    let last = own.filter(|event| matches!(event.what, EventKind::FileSync { .. } | EventKind::HrtimerStart { .. }));
-    last.max_by_key(|event| event.ts_ns).filter(|event| matches!(event.what, EventKind::FileSync { .. })).copied()
 }
 
 fn awaited(case: &Case, piece: &Piece) -> Option<Awaited> {

@@ -1,7 +1,7 @@
 //! Workers of the kernel's work queues.
 
 use super::about::{About, Proof, WORKED};
-use super::named::{NOTHING, Named, claim};
+use crate::recognise::evidence::named::{NOTHING, Named, claim};
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use archive::culprit::Worker;

@@ -4,6 +4,7 @@
 //! takes the CPU from all real-time threads for the rest of a period, with groups from those of one group, and the fair server
 //! (from 6.12 on), which gives ordinary tasks a share. The fair server never gives the CPU to nobody, nor to a real-time task.
 
+use super::period::period_began;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind, IDLE_EXIT};
 use crate::recognise::case::{Case, held};
@@ -220,17 +221,6 @@ pub fn delay_around<'c>(case: &Case<'c>, at_ns: i64) -> Option<&'c LifeSpan<'c>>
     let delayed =
         |span: &&LifeSpan| span.state == LifeState::Runnable && (span.start_ns..=span.end_ns).contains(&at_ns);
     case.life.iter().find(delayed)
-}
-
-/// The last turn of a timer with one of these functions, on any CPU, between two instants.
-pub fn period_began<'c>(case: &Case<'c>, functions: &[&str], (from_ns, to_ns): (i64, i64)) -> Option<Event<'c>> {
-    let is_period = |function: u64| case.names().function_known(function).is_some_and(|name| functions.contains(&name));
-    let expired = |event: &Event| {
-        (from_ns..=to_ns).contains(&event.ts_ns)
-            && matches!(event.what, EventKind::HrtimerExpireEntry { function, .. } if is_period(function))
-    };
-    let all = case.trace.cpus.iter().flat_map(|activity| activity.events.iter().copied());
-    all.filter(|event| expired(event)).max_by_key(|event| event.ts_ns)
 }
 
 /// Whether the kernel is known to give each control group of real-time threads a budget of its own.
