@@ -73,7 +73,7 @@ fn to_text(baseline: &Baseline) -> String {
     }
     line("\ncauses = [".into());
     for cause in &baseline.causes {
-        let (culprit, function) = (quoted(&cause.culprit), quoted(&cause.function));
+        let (culprit, function) = (quoted(cause.stored_culprit()), quoted(&cause.function));
         let figures = format!("longest_ns = {}, seeds = {}", cause.longest_ns, cause.seeds);
         line(format!("  {{ culprit = {culprit}, function = {function}, {figures} }},"));
     }
