@@ -1,5 +1,6 @@
 //! Words for findings: one module for each culprit, with its general advice and what it says of its facts.
 
+mod absence;
 mod named;
 mod on_the_host;
 mod slowdown;

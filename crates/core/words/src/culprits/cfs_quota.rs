@@ -11,5 +11,6 @@ pub const ADVICE: Advice = Advice {
 };
 
 pub fn words(_: &QuotaUsedUp, share: Share) -> FindingWords {
-    ADVICE.with(format!("the thread's control group had used up its CPU quota and waited for the next period ({share})"))
+    ADVICE
+        .with(format!("the thread's control group had used up its CPU quota and waited for the next period ({share})"))
 }

@@ -65,7 +65,8 @@ fn why(facts: &LateInTask) -> String {
             "either it had interrupts masked or the hypervisor ({host}) delayed the interrupt; the trace does not show which"
         ),
         WhyLate::MaskedOrOutside => {
-            "either it had interrupts masked, or a hypervisor or firmware had the CPU; the trace does not show which".into()
+            "either it had interrupts masked, or a hypervisor or firmware had the CPU; the trace does not show which"
+                .into()
         }
     }
 }
@@ -84,12 +85,11 @@ fn masked_by(section: MaskedSection) -> String {
 
 fn evidence(facts: &LateInTask) -> Vec<String> {
     let lock = "preemption was disabled when the interrupt arrived: the task held a lock";
-    let place =
-        facts.came_in.as_ref().map(|KernelName(function)| format!("the interrupt came in inside `{function}`"));
-    let closely = "the CPU recorded events in short succession meanwhile, so the hypervisor cannot have had it for long";
-    let counted = facts
-        .stolen_ns
-        .map(|ns| format!("the hypervisor counts {} as stolen from this CPU meanwhile", latency(ns)));
+    let place = facts.came_in.as_ref().map(|KernelName(function)| format!("the interrupt came in inside `{function}`"));
+    let closely =
+        "the CPU recorded events in short succession meanwhile, so the hypervisor cannot have had it for long";
+    let counted =
+        facts.stolen_ns.map(|ns| format!("the hypervisor counts {} as stolen from this CPU meanwhile", latency(ns)));
     let said = |shown: bool, line: &str| shown.then(|| line.to_owned());
     let lines =
         [said(facts.locked, lock), place, said(facts.recorded_closely, closely), facts.charged.map(charged), counted];

@@ -22,7 +22,9 @@ pub fn words(facts: &Silence, share: Share) -> FindingWords {
         SilentPlace::NotDelivered => {
             format!("the timer interrupt was not delivered although interrupts were enabled ({share}): {by}")
         }
-        SilentPlace::StoodStill { cpu, within: place } => format!("CPU {cpu} stood still {} ({share}): {by}", within(place)),
+        SilentPlace::StoodStill { cpu, within: place } => {
+            format!("CPU {cpu} stood still {} ({share}): {by}", within(place))
+        }
     };
     let in_a_guest = matches!(&facts.by, SilencedBy::Stolen { host: Some(_) } | SilencedBy::HostOrFirmware { .. });
     let (confirm, fix) = match in_a_guest {

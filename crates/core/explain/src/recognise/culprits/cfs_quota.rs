@@ -1,10 +1,10 @@
 //! A control group had used up its CPU time: its tasks wait for the next period.
 
 use super::about::{About, EXPIRED, Proof};
-use crate::recognise::evidence::period::period_began;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::period::period_began;
 use crate::replay::context::Context;
 use crate::replay::thread_life::{LifeSpan, LifeState};
 use archive::culprit::QuotaUsedUp;

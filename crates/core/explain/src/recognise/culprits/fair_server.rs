@@ -1,8 +1,8 @@
 //! The scheduler gave ordinary tasks their share although a real-time thread was runnable.
 
 use super::about::{About, Proof, SWITCHED};
-use crate::recognise::evidence::passed_over::PassedOver;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::passed_over::PassedOver;
 use archive::culprit::{FairShare, ForeignText};
 use archive::explanation::Confidence;
 

@@ -1,11 +1,11 @@
 //! One interrupt firing repeatedly: no single handler is long, together they are. A profiler's samples are one, too.
 
 use super::about::{About, Proof};
-use crate::recognise::evidence::foreign_interrupt::is_foreign;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::evidence::deferral;
+use crate::recognise::evidence::foreign_interrupt::is_foreign;
 use crate::replay::context::Context;
 use archive::culprit::{Holder, InterruptStorm, TimerInStorm};
 use archive::explanation::{Confidence, PhaseName};

@@ -11,8 +11,8 @@ use super::about::{About, Proof};
 use crate::account::vcpu_absences::Charged;
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::late_in_task::is_late_in_task;
-use crate::recognise::functions::proves_masked;
 use crate::recognise::evidence::masked_section;
+use crate::recognise::functions::proves_masked;
 use archive::culprit::{ForeignText, FullCharge, KernelName, LateInTask, MaskedSection, WhyLate};
 use archive::explanation::Confidence;
 
@@ -95,7 +95,11 @@ impl Signs {
 
 fn full_charge(case: &Case, charged: &Charged) -> FullCharge {
     let due_ns = case.trace.window.due_ns;
-    FullCharge { start_ns: charged.start_ns.saturating_sub(due_ns), end_ns: charged.end_ns.saturating_sub(due_ns), ran_ns: charged.ran_ns }
+    FullCharge {
+        start_ns: charged.start_ns.saturating_sub(due_ns),
+        end_ns: charged.end_ns.saturating_sub(due_ns),
+        ran_ns: charged.ran_ns,
+    }
 }
 
 /// What the hypervisor counts as stolen while the interrupt was late.

@@ -1,10 +1,10 @@
 //! The thread returned to its timer after the next wake-up was already due.
 
 use super::about::{About, Proof};
-use crate::recognise::evidence::overrun::overruns;
-use crate::recognise::evidence::passed_over::PassedOver;
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::overrun::overruns;
+use crate::recognise::evidence::passed_over::PassedOver;
 use crate::replay::context::Context;
 use archive::culprit::LateArm;
 use archive::explanation::{Confidence, PhaseName};

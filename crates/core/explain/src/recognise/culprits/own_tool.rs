@@ -4,9 +4,9 @@
 //! the hypervisor may have delayed it. The stack traces that `--stack` records take their time in the timer interrupt.
 
 use super::about::{About, Proof};
-use crate::recognise::evidence::passed_over::PassedOver;
 use crate::account::ledger::{Answer, Piece};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::passed_over::PassedOver;
 use archive::culprit::OwnTool;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::method::Stimulus;

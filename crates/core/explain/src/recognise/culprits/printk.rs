@@ -35,4 +35,3 @@ fn at_once<'c>(case: &Case<'c>) -> Option<Claim<'c, Console>> {
     let facts = Console::AtOnce { who: case.holders(&pieces), delayed_timer };
     Some(Claim { events: vec![message], ..Claim::new(pieces, Confidence::Likely, facts) })
 }
-

@@ -1,8 +1,8 @@
 //! Real-time throttling: real-time threads had used up their part of the period, and all of them, or of their group, wait for the next.
 
 use super::about::{About, Proof};
-use crate::recognise::evidence::passed_over::PassedOver;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::passed_over::PassedOver;
 use archive::culprit::{RealTimeBudget, Throttled};
 use archive::explanation::Confidence;
 

@@ -7,7 +7,8 @@ use crate::account::stalls::{leads_to_a_switch, overdue_elsewhere, request};
 use crate::recognise::case::{Case, Claim};
 use crate::replay::context::Context;
 use archive::culprit::{
-    CameIn, ForeignText, KernelName, OverdueTimer, Silence, SilencedBy, SilentPlace, SilentRequest, StoodStillIn, UnmaskedCode,
+    CameIn, ForeignText, KernelName, OverdueTimer, Silence, SilencedBy, SilentPlace, SilentRequest, StoodStillIn,
+    UnmaskedCode,
 };
 use archive::explanation::Confidence;
 

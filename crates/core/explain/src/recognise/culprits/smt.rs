@@ -1,8 +1,8 @@
 //! The other thread of the same processor core was busy.
 
 use super::about::{About, Proof};
-use crate::recognise::evidence::slowdown::{rest, slowed_percent};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::slowdown::{rest, slowed_percent};
 use archive::culprit::{ForeignText, Slowdown, SmtSlowdown};
 use archive::explanation::Confidence;
 

@@ -9,12 +9,12 @@
 //! a lock.
 
 use super::about::{About, Proof};
-use crate::recognise::evidence::idle_time::{LEAVING_NS_MAX, is_idle_time};
 use crate::account::interrupted_code::InterruptedCode;
 use crate::account::vcpu_absences::{AbsenceCause, PlacedAbsence};
 use crate::read::event::{Event, EventKind, IDLE_EXIT};
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::evidence::console;
+use crate::recognise::evidence::idle_time::{LEAVING_NS_MAX, is_idle_time};
 use crate::recognise::evidence::late_in_task::is_late_in_task;
 use crate::recognise::functions::proves_masked;
 use crate::replay::context::Context;
@@ -113,8 +113,7 @@ fn waited_for_another_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c, S
             && covered_ns.saturating_mul(100) >= (entry.ts_ns - start_ns).saturating_mul(COVERED_PERCENT_MIN)
     };
     let absence = case.absences.iter().find(covers)?;
-    let facts =
-        Stolen::OnAnotherCpu { host: host.into(), who: case.holders(&pieces), absence: named(case, absence) };
+    let facts = Stolen::OnAnotherCpu { host: host.into(), who: case.holders(&pieces), absence: named(case, absence) };
     Some(Claim { events: vec![entry], ..Claim::new(pieces, Confidence::Likely, facts) })
 }
 
@@ -138,12 +137,19 @@ fn named(case: &Case, absence: &PlacedAbsence) -> CpuAbsence {
             end_ns: charged.end_ns.saturating_sub(due_ns),
             ran_ns: charged.ran_ns,
         },
-        AbsenceCause::StealCount { start_ns, end_ns, stolen_ns } => {
-            AbsenceSign::StealCount { start_ns: start_ns.saturating_sub(due_ns), end_ns: end_ns.saturating_sub(due_ns), stolen_ns }
-        }
+        AbsenceCause::StealCount { start_ns, end_ns, stolen_ns } => AbsenceSign::StealCount {
+            start_ns: start_ns.saturating_sub(due_ns),
+            end_ns: end_ns.saturating_sub(due_ns),
+            stolen_ns,
+        },
         AbsenceCause::OtherCpuExecuted { of, events } => AbsenceSign::OtherCpuExecuted { of, events },
     };
-    CpuAbsence { cpu: absence.cpu, start_ns: absence.start_ns.saturating_sub(due_ns), end_ns: absence.end_ns.saturating_sub(due_ns), shown_by }
+    CpuAbsence {
+        cpu: absence.cpu,
+        start_ns: absence.start_ns.saturating_sub(due_ns),
+        end_ns: absence.end_ns.saturating_sub(due_ns),
+        shown_by,
+    }
 }
 
 fn on_a_task<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c, Stolen>> {

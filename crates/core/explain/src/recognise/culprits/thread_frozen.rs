@@ -7,9 +7,9 @@
 //! debugger did this, and not the freezer, is excluded by the state in which it left the CPU.
 
 use super::about::{About, Proof};
-use crate::recognise::evidence::interventions::{interventions, is_stop};
 use crate::read::event::{Event, EventKind, flag};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::interventions::{interventions, is_stop};
 use crate::replay::thread_life::{LifeSpan, LifeState};
 use archive::culprit::{FreezeSign, Frozen};
 use archive::explanation::Confidence;

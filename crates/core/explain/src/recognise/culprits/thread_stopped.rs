@@ -64,4 +64,3 @@ fn stopped_by<'c>(case: &Case<'c>, span: &LifeSpan) -> Option<Event<'c>> {
     let before = interventions(case).filter(|event| shortly(event) && stops(event));
     before.max_by_key(|event| event.ts_ns)
 }
-

@@ -1,8 +1,8 @@
 //! The scheduler tick, in the same interrupt as the measuring thread's timer or in its own.
 
 use super::about::{About, EXPIRED, Proof};
-use crate::recognise::evidence::other_timers;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::other_timers;
 use archive::culprit::{ForeignText, Tick};
 use archive::explanation::Confidence;
 

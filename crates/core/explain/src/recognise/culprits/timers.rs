@@ -60,4 +60,3 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, OtherTimers>> {
     let evidence = deferral.map(|deferral| deferral::shown(case, deferral)).into_iter().collect();
     Some(Claim { evidence, ..Claim::new(pieces, confidence, facts) })
 }
-

@@ -1,10 +1,10 @@
 //! The watchdog for stuck CPUs: its timer, and the stop that the timer requests.
 
 use super::about::{About, Proof};
-use crate::recognise::evidence::more_urgent::interferes;
-use crate::recognise::evidence::other_timers;
 use crate::read::event::EventKind;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::more_urgent::interferes;
+use crate::recognise::evidence::other_timers;
 use archive::culprit::LockupWatchdog;
 use archive::explanation::Confidence;
 
