@@ -115,7 +115,7 @@ mod tests {
             idle: vec![seed(1, 4000)],
             loaded: vec![seed(1, max_ns), seed(2, 9000)],
             causes: vec![BaselineCause {
-                culprit: "irqs-off".into(),
+                culprit: Some("irqs-off".into()),
                 function: text.into(),
                 longest_ns: 412_000,
                 seeds: 2,
