@@ -1631,7 +1631,7 @@ spender?: TaskName | null, budget?: RealTimeBudget | null,
 /**
  * A new period began, and the thread got the CPU at once.
  */
-began_anew: boolean, };
+new_period: boolean, };
 
 export type Tick = { 
 /**

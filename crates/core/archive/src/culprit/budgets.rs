@@ -31,7 +31,7 @@ pub struct Throttled {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<RealTimeBudget>,
     /// A new period began, and the thread got the CPU at once.
-    pub began_anew: bool,
+    pub new_period: bool,
 }
 
 /// The largest of the tasks that were preferred, and the number of the others.

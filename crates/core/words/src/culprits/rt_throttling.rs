@@ -42,8 +42,8 @@ fn went_to(facts: &Throttled) -> String {
 }
 
 fn evidence(facts: &Throttled) -> Vec<String> {
-    let anew = "sched_rt_period_timer began a new period, and the thread got the CPU at once";
-    facts.budget.map(budget).into_iter().chain(facts.began_anew.then(|| anew.into())).collect()
+    let period = "sched_rt_period_timer began a new period, and the thread got the CPU at once";
+    facts.budget.map(budget).into_iter().chain(facts.new_period.then(|| period.into())).collect()
 }
 
 fn budget(budget: RealTimeBudget) -> String {

@@ -32,7 +32,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Throttled>> {
         idle_ns: found.idle_ns,
         spender: found.spender(case).map(|tid| case.names().task_name(tid)),
         budget: budget.map(|(runtime_us, period_us)| RealTimeBudget { runtime_us, period_us }),
-        began_anew: period.is_some(),
+        new_period: period.is_some(),
     };
     let confidence = if period.is_some() { Confidence::Certain } else { Confidence::Likely };
     let events = found.asked.into_iter().chain([found.decision]).chain(period).collect();
