@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Arrow = (&'static str, &'static str);
 
 /// Arrows that close a circle and are still to be turned.
-const KNOWN: [(&str, &str); 42] = [
+const KNOWN: [(&str, &str); 41] = [
     ("crates/core/archive/src/audit.rs", "crates/core/archive/src/message.rs"),
     ("crates/core/archive/src/audit.rs", "crates/core/archive/src/settings.rs"),
     ("crates/core/archive/src/damage.rs", "crates/core/archive/src/reader.rs"),
