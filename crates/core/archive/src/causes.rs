@@ -1,5 +1,6 @@
 //! What the spikes of a whole run have in common: culprits, their frequency, CPUs and period.
 
+use crate::culprit::Culprit;
 use crate::explanation::PhaseName;
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +31,8 @@ pub struct Period {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseGroup {
-    /// Identifier of the culprit; `None` for unexplained spikes.
-    pub culprit: Option<String>,
+    /// `None` for unexplained spikes.
+    pub culprit: Option<Culprit>,
     /// The culprit in a few words.
     pub title: String,
     /// Numbers of the spikes, largest first.
@@ -44,6 +45,13 @@ pub struct CauseGroup {
     pub period: Option<Period>,
     /// Why no period can be determined, or what it means; empty if none was found.
     pub rhythm: String,
+}
+
+impl CauseGroup {
+    /// The identifier of the culprit, or the title of unexplained spikes.
+    pub fn name(&self) -> &str {
+        self.culprit.as_ref().map_or(&self.title, Culprit::id)
+    }
 }
 
 /// The chance that the next spike has an unseen cause, after Good and Turing.

@@ -3,27 +3,44 @@
 //! [`culprits!`](crate::culprits) is the only list of them: `explain` takes its catalogue from it, `words` what it writes. To add one:
 //! docs/how-to/adding-a-culprit.md.
 
+mod budgets;
 mod holder;
+mod hypervisor;
 mod interrupts;
+mod interventions;
 mod kernel_work;
 mod known;
+mod masked;
 mod named;
 mod names;
+mod own;
+mod own_timer;
 mod processor;
 mod scheduling;
-mod stated;
+mod silence;
 mod timers;
+mod waits;
 
+pub use budgets::{FairShare, Preferred, QuotaUsedUp, RealTimeBudget, Throttled};
 pub use holder::{Holder, Holders};
+pub use hypervisor::{AbsenceSign, CpuAbsence, ObservedSpan, Stolen};
 pub use interrupts::{ForeignInterrupts, HeldBy, InterruptStorm, SoftirqWork, TimerInStorm};
+pub use interventions::{ChangeTime, FreezeSign, Frozen, Migrated, PriorityChange, Stopped, StoppedBy};
 pub use kernel_work::{Console, Worker};
 pub(crate) use known::{all_known, if_known};
+pub use masked::{FullCharge, LateInTask, MaskedSection, WhyLate};
 pub use named::NamedHolders;
 pub use names::{ForeignText, KernelName, KernelPriority, TaskName};
-pub use processor::{IdleExit, SlowReturn};
+pub use own::{FaultLengths, OwnTool, OwnWork, ThreadFaults};
+pub use own_timer::{ClockStep, TimerSlack};
+pub use processor::{IdleExit, SlowReturn, Slowdown, SmtSlowdown};
 pub use scheduling::{AskedToYield, BlockingTask, Boosted, MoreUrgent, StoppedCpu, WhyBlocking};
-pub use stated::Stated;
+pub use silence::{
+    CameIn, ControllerRequest, OverdueTimer, Silence, SilencedBy, SilentPlace, SilentRequest, StoodStillIn,
+    UnmaskedCode,
+};
 pub use timers::{LateArm, LockupWatchdog, OtherTimers, SlowTimerInterrupt, Tick};
+pub use waits::{AwaitedProgress, PriorityInversion, WaitEnd, Waited, WakeSource, WrittenFile};
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -35,21 +52,21 @@ use std::fmt;
 macro_rules! culprits {
     ($callback:ident) => {
         $callback! {
-            ThreadStopped "thread-stopped" thread_stopped Stated;
-            ThreadFrozen "thread-frozen" thread_frozen Stated;
-            ClockStep "clock-step" clock_step Stated;
-            PriorityInversion "priority-inversion" priority_inversion Stated;
-            PriorityChanged "priority-changed" priority_changed Stated;
-            PageFault "page-fault" page_fault Stated;
-            Waiting "waiting" waiting Stated;
-            TimerSlack "timer-slack" timer_slack Stated;
+            ThreadStopped "thread-stopped" thread_stopped Stopped;
+            ThreadFrozen "thread-frozen" thread_frozen Frozen;
+            ClockStep "clock-step" clock_step ClockStep;
+            PriorityInversion "priority-inversion" priority_inversion PriorityInversion;
+            PriorityChanged "priority-changed" priority_changed PriorityChange;
+            PageFault "page-fault" page_fault ThreadFaults;
+            Waiting "waiting" waiting Waited;
+            TimerSlack "timer-slack" timer_slack TimerSlack;
             LateArm "late-arm" late_arm LateArm;
-            OwnTool "own-tool" own_tool Stated;
+            OwnTool "own-tool" own_tool OwnTool;
             AnotherRun "another-run" another_run NamedHolders;
-            Silence "silence" silence Stated;
-            CfsQuota "cfs-quota" cfs_quota Stated;
-            RtThrottling "rt-throttling" rt_throttling Stated;
-            FairServer "fair-server" fair_server Stated;
+            Silence "silence" silence Silence;
+            CfsQuota "cfs-quota" cfs_quota QuotaUsedUp;
+            RtThrottling "rt-throttling" rt_throttling Throttled;
+            FairServer "fair-server" fair_server FairShare;
             Nmi "nmi" nmi HeldBy;
             IrqStorm "irq-storm" irq_storm InterruptStorm;
             TlbShootdown "tlb-shootdown" tlb_shootdown NamedHolders;
@@ -73,8 +90,8 @@ macro_rules! culprits {
             ClocksourceWatchdog "clocksource-watchdog" clocksource_watchdog NamedHolders;
             Timers "timers" timers OtherTimers;
             PreviousIrq "previous-irq" previous_irq ForeignInterrupts;
-            Smt "smt" smt Stated;
-            MemoryContention "memory-contention" memory_contention Stated;
+            Smt "smt" smt SmtSlowdown;
+            MemoryContention "memory-contention" memory_contention Slowdown;
             TimerInterrupt "timer-interrupt" timer_interrupt SlowTimerInterrupt;
             Softirq "softirq" softirq SoftirqWork;
             StopMachine "stop-machine" stop_machine StoppedCpu;
@@ -82,11 +99,11 @@ macro_rules! culprits {
             CpuFrequency "cpu-frequency" cpu_frequency NamedHolders;
             BoostedTask "boosted-task" boosted_task Boosted;
             OtherRtTask "other-rt-task" other_rt_task MoreUrgent;
-            Migration "migration" migration Stated;
+            Migration "migration" migration Migrated;
             IdleExit "idle-exit" idle_exit IdleExit;
-            Steal "steal" steal Stated;
+            Steal "steal" steal Stolen;
             Printk "printk" printk Console;
-            IrqsOff "irqs-off" irqs_off Stated;
+            IrqsOff "irqs-off" irqs_off LateInTask;
             SlabShrink "slab-shrink" slab_shrink NamedHolders;
             Reclaim "reclaim" reclaim NamedHolders;
             Compaction "compaction" compaction NamedHolders;
@@ -98,7 +115,7 @@ macro_rules! culprits {
             CpuHotplug "cpu-hotplug" cpu_hotplug NamedHolders;
             Workqueue "workqueue" workqueue Worker;
             BlockingTask "blocking-task" blocking_task BlockingTask;
-            OwnWork "own-work" own_work Stated;
+            OwnWork "own-work" own_work OwnWork;
             SlowReturn "slow-return" slow_return SlowReturn;
         }
     };

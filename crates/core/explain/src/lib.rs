@@ -136,7 +136,7 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
         absences: &absences,
         steal_clock: &steal_clock,
         wake_interrupt: WakeInterrupt::find(trace, &anchors),
-        masked: functions::LongestMasked::default(),
+        longest: functions::Longest::new(trace, input.spike.sample.cpu),
         taken: vec![false; pieces.len()],
     };
     let verdict = verdict::reach(&mut case);

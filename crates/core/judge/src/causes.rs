@@ -13,6 +13,7 @@ use crate::compare::{NO_VERDICT, Side, cautions};
 use crate::difference::{Difference, differences};
 use crate::difference_kind::DifferenceKind;
 use archive::causes::{CauseGroup, RunCauses};
+use archive::culprit::Culprit;
 use archive::method::SampleWord;
 use archive::problem::Remark;
 use archive::summary::RunSummary;
@@ -78,7 +79,7 @@ pub struct CauseInRun {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CauseDifference {
     /// `None` for unexplained wake-ups.
-    pub culprit: Option<String>,
+    pub culprit: Option<Culprit>,
     pub title: String,
     pub change: Change,
     pub a: CauseInRun,
@@ -86,6 +87,13 @@ pub struct CauseDifference {
     /// Bounds of the rate of B over that of A; `None` as the upper bound: unbounded.
     pub ratio: Option<(f64, Option<f64>)>,
     pub sentence: String,
+}
+
+impl CauseDifference {
+    /// The identifier of the culprit, or the title of unexplained wake-ups.
+    pub fn name(&self) -> &str {
+        self.culprit.as_ref().map_or(&self.title, Culprit::id)
+    }
 }
 
 /// The run and the spikes that its counts refer to.
@@ -128,7 +136,7 @@ pub fn differ(a: CausesSide, b: CausesSide) -> CausesDifference {
     let floors = [floor(a.of), floor(b.of)];
     let common = common_floor(&floors);
     let runs = [counted_run(a, &floors[0]), counted_run(b, &floors[1])];
-    let mut names: Vec<(Option<String>, String)> = Vec::new();
+    let mut names: Vec<(Option<Culprit>, String)> = Vec::new();
     for group in a.causes.groups.iter().chain(&b.causes.groups) {
         if !names.iter().any(|(culprit, _)| *culprit == group.culprit) {
             names.push((group.culprit.clone(), group.title.clone()));
@@ -138,11 +146,11 @@ pub fn differ(a: CausesSide, b: CausesSide) -> CausesDifference {
     let mut causes: Vec<CauseDifference> = names
         .into_iter()
         .map(|(culprit, title)| {
-            let of = |side, run| in_run(side, culprit.as_deref(), common.ok(), run);
+            let of = |side, run| in_run(side, culprit.as_ref(), common.ok(), run);
             let (in_a, in_b) = (of(a, &runs[0]), of(b, &runs[1]));
             let ratio = ratio(&in_a, &in_b, &runs, tests);
             let change = change(&in_a, &in_b, ratio);
-            let sentence = words(culprit.as_deref().unwrap_or(&title), change, [&in_a, &in_b], ratio);
+            let sentence = words(culprit.as_ref().map_or(&title, Culprit::id), change, [&in_a, &in_b], ratio);
             CauseDifference { culprit, title, change, a: in_a, b: in_b, ratio, sentence }
         })
         .collect();
@@ -219,8 +227,8 @@ fn counted_run(side: CausesSide, floor: &Floor) -> CountedRun {
     }
 }
 
-fn in_run(side: CausesSide, culprit: Option<&str>, above_ns: Option<i64>, run: &CountedRun) -> CauseInRun {
-    let group = side.causes.groups.iter().find(|group| group.culprit.as_deref() == culprit);
+fn in_run(side: CausesSide, culprit: Option<&Culprit>, above_ns: Option<i64>, run: &CountedRun) -> CauseInRun {
+    let group = side.causes.groups.iter().find(|group| group.culprit.as_ref() == culprit);
     let events = above_ns.map(|above| group.map_or(0, |group| events(side.of.run, group, above)));
     let rate = |per: Option<f64>| Some(rate(events?, per.filter(|per| *per > 0.0)?));
     let mut stretches = group.map(|group| stretches(side.of, group)).unwrap_or_default();
@@ -246,7 +254,7 @@ fn rate(events: u64, per: f64) -> Rate {
 fn stretches(side: Side, group: &CauseGroup) -> Vec<i64> {
     let of = |spike: &u32| side.explanations.iter().find(|known| known.spike == *spike)?.findings.first();
     let found = group.spikes.iter().filter_map(of);
-    found.filter(|finding| group.culprit.as_deref() == Some(finding.culprit.id())).map(|finding| finding.ns).collect()
+    found.filter(|finding| group.culprit.as_ref() == Some(&finding.culprit)).map(|finding| finding.ns).collect()
 }
 
 /// Given the number of events in both runs together, the probability that one of them is in B depends only on the ratio

@@ -7,6 +7,7 @@ use crate::difference_kind::DifferenceKind;
 use crate::figure_name::FigureName;
 use crate::figures::{load_rates, quantile_ns};
 use crate::unit::Unit;
+use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
 use archive::method::Method;
@@ -45,7 +46,7 @@ pub struct ComparedFigure {
 /// Spikes of one cause in both runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparedCulprit {
-    pub culprit: String,
+    pub culprit: Culprit,
     pub a: u64,
     pub b: u64,
 }
@@ -79,7 +80,7 @@ pub fn compare(a: Side, b: Side) -> Comparison {
     let (causes_b, unexplained_b) = causes(b);
     let mut culprits: Vec<ComparedCulprit> = Vec::new();
     for name in causes_a.keys().chain(causes_b.keys().filter(|name| !causes_a.contains_key(*name))) {
-        let count = |causes: &BTreeMap<String, u64>| causes.get(name).copied().unwrap_or(0);
+        let count = |causes: &BTreeMap<Culprit, u64>| causes.get(name).copied().unwrap_or(0);
         culprits.push(ComparedCulprit { culprit: name.clone(), a: count(&causes_a), b: count(&causes_b) });
     }
     culprits.sort_by_key(|entry| (entry.a > 0 && entry.b > 0, std::cmp::Reverse(entry.a.max(entry.b))));
@@ -156,13 +157,13 @@ fn missed_per_hour(summary: &RunSummary) -> Option<f64> {
 }
 
 /// Spikes by the cause that explains most of each, and the number of unexplained ones.
-fn causes(side: Side) -> (BTreeMap<String, u64>, u64) {
+fn causes(side: Side) -> (BTreeMap<Culprit, u64>, u64) {
     let mut causes = BTreeMap::new();
     let mut unexplained = 0;
     for explanation in side.explanations.iter().filter(|explanation| !side.run.is_ordinary(explanation.spike)) {
         match (explanation.status, explanation.findings.first()) {
             (ExplanationStatus::Explained, Some(finding)) => {
-                *causes.entry(finding.culprit.id().to_owned()).or_default() += 1;
+                *causes.entry(finding.culprit.clone()).or_default() += 1;
             }
             _ => unexplained += 1,
         }
@@ -287,7 +288,7 @@ mod tests {
         let b = [explained(1, Some("steal")), explained(2, Some("fair-server"))];
         let comparison = compared_runs((&run(1, 100), &a), (&run(1, 100), &b));
         let culprits: Vec<(&str, u64, u64)> =
-            comparison.culprits.iter().map(|entry| (entry.culprit.as_str(), entry.a, entry.b)).collect();
+            comparison.culprits.iter().map(|entry| (entry.culprit.id(), entry.a, entry.b)).collect();
         assert_eq!(culprits, [("idle-exit", 1, 0), ("fair-server", 0, 1), ("steal", 2, 1)]);
         assert_eq!(comparison.unexplained, (1, 0));
     }

@@ -6,6 +6,7 @@ use crate::lateness::{Lateness, missed_are_known, step_ns};
 use crate::memory;
 use crate::occasions::OCCASION_S_MAX;
 use crate::quantile::{Stretches, stretches, stretches_needed};
+use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::{bucket_high_ns, bucket_low_ns};
 use archive::reader::{Run, ThreadRun};
@@ -178,14 +179,12 @@ fn interval(
 
 fn new_cause(run: &Run, explanations: &[Explanation], confidence: f64) -> Option<NewCause> {
     let due_ns = |number: u32| Some(run.spikes.iter().find(|spike| spike.number == number)?.sample.due_ns);
-    let mut causes: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
+    let mut causes: BTreeMap<&Culprit, Vec<i64>> = BTreeMap::new();
     let mut unexplained = Vec::new();
     for explanation in explanations.iter().filter(|explanation| !run.is_ordinary(explanation.spike)) {
         let due_ns = due_ns(explanation.spike).unwrap_or(0);
         match (explanation.status, explanation.findings.first()) {
-            (ExplanationStatus::Explained, Some(finding)) => {
-                causes.entry(finding.culprit.id()).or_default().push(due_ns)
-            }
+            (ExplanationStatus::Explained, Some(finding)) => causes.entry(&finding.culprit).or_default().push(due_ns),
             (ExplanationStatus::NotExplained, _) => unexplained.push(due_ns),
             (ExplanationStatus::Explained | ExplanationStatus::NoTrace, _) => {}
         }

@@ -1,7 +1,9 @@
 //! Words for findings: one module for each culprit, with its general advice and what it says of its facts.
 
+mod absence;
 mod named;
-mod stated;
+mod on_the_host;
+mod slowdown;
 
 use crate::evidence;
 use crate::voice::{Share, Voice};

@@ -1,6 +1,6 @@
 //! Names of threads, interrupts and whatever else can have a CPU.
 
-use archive::culprit::{Holder, Holders, KernelName, KernelPriority, TaskName};
+use archive::culprit::{Holder, Holders, KernelName, KernelPriority, Preferred, TaskName};
 use archive::trace_event::{Interrupt, softirq};
 
 /// `hackbench-4711`; `thread-4711` if its name is unknown.
@@ -54,6 +54,16 @@ fn and_others(name: &str, others: u32) -> String {
         0 => name.to_owned(),
         1 => format!("{name} and one other"),
         _ => format!("{name} and {others} others"),
+    }
+}
+
+/// `hackbench-4711`, or `hackbench-4711 and 2 other tasks`.
+pub fn preferred(preferred: &Preferred) -> String {
+    let name = task(&preferred.largest);
+    match preferred.others {
+        0 => name,
+        1 => format!("{name} and one other task"),
+        others => format!("{name} and {others} other tasks"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::experiments::{EXPERIMENTS, Experiment};
 use crate::place::Place;
+use archive::culprit::Culprit;
 use thiserror::Error;
 
 /// The list of experiments.
@@ -34,7 +35,7 @@ pub fn experiments() -> String {
     let mut text = String::from("| experiment | where | how | right |\n|---|---|---|---|\n");
     for experiment in EXPERIMENTS {
         let right = match experiment.parts {
-            [] => experiment.culprits.join(", "),
+            [] => experiment.culprits.iter().map(Culprit::id).collect::<Vec<_>>().join(", "),
             _ => "that of the kind".into(),
         };
         text += &format!("| {} | {} | {} | {right} |\n", experiment.name, places(experiment), experiment.how);

@@ -5,6 +5,7 @@ mod list;
 pub use list::EXPERIMENTS;
 
 use crate::place::Place;
+use archive::culprit::Culprit;
 
 /// The meaning of a logged length for the time that the culprit had the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +31,9 @@ pub struct Experiment {
     /// Experiments that the injector draws from, for each injection one.
     pub parts: &'static [&'static str],
     /// Each of them is right.
-    pub culprits: &'static [&'static str],
+    pub culprits: &'static [Culprit],
     /// Culprits that the injector also brings about where it writes nothing down.
-    pub by_itself: &'static [&'static str],
+    pub by_itself: &'static [Culprit],
     pub length: Length,
     pub places: &'static [Place],
     /// Length where nothing is emulated; see [`Place::longer`].
@@ -73,8 +74,8 @@ impl Experiment {
     }
 
     /// Whether the injector brings a culprit about where it writes nothing down.
-    pub fn brings_about(&self, culprit: &str) -> bool {
-        self.by_itself.contains(&culprit) || self.drawn_from().any(|part| part.brings_about(culprit))
+    pub fn brings_about(&self, culprit: &Culprit) -> bool {
+        self.by_itself.contains(culprit) || self.drawn_from().any(|part| part.brings_about(culprit))
     }
 
     /// Words of the injector at a place.

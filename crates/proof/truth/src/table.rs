@@ -178,7 +178,9 @@ impl Table {
         let mut text = String::new();
         let all = || self.rows.iter().flat_map(|row| &row.verdicts);
         let of = |known: Known| all().filter(move |verdict| verdict.known == known);
-        let wrong = |known: Known| of(known).filter_map(|verdict| verdict.wrong.clone()).collect::<Vec<_>>();
+        let wrong = |known: Known| {
+            of(known).filter_map(|verdict| Some(verdict.wrong.as_ref()?.id().to_owned())).collect::<Vec<_>>()
+        };
         for (what, known) in [
             ("spikes of injections", Known::Injected),
             ("spikes in which something else had a part", Known::Mixed),
@@ -243,7 +245,7 @@ fn wilson(part: f64, whole: f64) -> (f64, f64) {
 
 fn words(said: &Said) -> String {
     match said {
-        Said::Named(culprit) => culprit.clone(),
+        Said::Named(culprit) => culprit.id().to_owned(),
         Said::NotExplained(Some(culprit)) => format!("({culprit}?)"),
         Said::NotExplained(None) => "(nothing)".into(),
         Said::NoTrace => "(no trace)".into(),

@@ -3,6 +3,7 @@
 use crate::experiments::{Experiment, Length};
 use crate::injection::{Injection, injected_ns, unsure_ns};
 use crate::place::Place;
+use archive::culprit::Culprit;
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
 use archive::spike::Spike;
 use serde::Deserialize;
@@ -16,31 +17,37 @@ const ERROR_MAX_NS: i64 = 5_000;
 
 /// Causes that a machine at rest in this laboratory does not have: no such hardware is there, and nothing does such things. To
 /// name one without an injection is wrong.
-const NEVER_BY_THEMSELVES: &[&str] = &[
-    "acpi",
-    "cache-flush",
-    "cfs-quota",
-    "clock-step",
-    "cpu-hotplug",
-    "efi-runtime",
-    "firmware-call",
-    "graphics",
-    "ksm",
-    "module-load",
-    "nmi",
-    "numa-balancing",
-    "page-fault",
-    "priority-changed",
-    "priority-inversion",
-    "slow-bus",
-    "thermal",
-    "thread-frozen",
-    "usb",
+const NEVER_BY_THEMSELVES: &[Culprit] = &[
+    Culprit::Acpi,
+    Culprit::CacheFlush,
+    Culprit::CfsQuota,
+    Culprit::ClockStep,
+    Culprit::CpuHotplug,
+    Culprit::EfiRuntime,
+    Culprit::FirmwareCall,
+    Culprit::Graphics,
+    Culprit::Ksm,
+    Culprit::ModuleLoad,
+    Culprit::Nmi,
+    Culprit::NumaBalancing,
+    Culprit::PageFault,
+    Culprit::PriorityChanged,
+    Culprit::PriorityInversion,
+    Culprit::SlowBus,
+    Culprit::Thermal,
+    Culprit::ThreadFrozen,
+    Culprit::Usb,
 ];
 
 /// Causes that a machine of its own does not have either. On this one others may run what they like.
-const ALONE: &[&str] =
-    &["boosted-task", "other-rt-task", "rt-throttling", "thread-stopped", "tlb-shootdown", "text-patching"];
+const ALONE: &[Culprit] = &[
+    Culprit::BoostedTask,
+    Culprit::OtherRtTask,
+    Culprit::RtThrottling,
+    Culprit::ThreadStopped,
+    Culprit::TlbShootdown,
+    Culprit::TextPatching,
+];
 
 /// The answer of `tardy explain --json` about one spike, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -68,9 +75,9 @@ pub enum Known {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     /// This culprit first, at *likely* or *certain*.
-    Named(String),
+    Named(Culprit),
     /// Not explained; the first hint, if there is any.
-    NotExplained(Option<String>),
+    NotExplained(Option<Culprit>),
     /// There was no trace to explain it from.
     NoTrace,
 }
@@ -89,7 +96,7 @@ pub struct Verdict {
     /// The right culprit came first, above a hint.
     pub right: bool,
     /// A wrong culprit was given, above a hint, for time that the injection had, or one that cannot be.
-    pub wrong: Option<String>,
+    pub wrong: Option<Culprit>,
     /// By how much the time given to the right culprit is out of the bounds of what is known.
     pub error_ns: Option<i64>,
     pub error_is_small: bool,
@@ -129,11 +136,11 @@ pub fn judge(
         ns if ns * 100 >= latency_ns * PART_MIN_PERCENT && !disturbed && !unsure && !overlapped => Known::Injected,
         _ => Known::Mixed,
     };
-    let is_right = |culprit: &str| experiment.culprits.contains(&culprit);
+    let is_right = |culprit: &Culprit| experiment.culprits.contains(culprit);
     let first = said.findings.first();
     let above_hint = said.findings.iter().filter(|finding| finding.confidence > Confidence::Hint);
     let named = first.filter(|finding| finding.confidence > Confidence::Hint);
-    let counts = |finding: &&Finding| finding.confidence > Confidence::Hint && is_right(finding.culprit.id());
+    let counts = |finding: &&Finding| finding.confidence > Confidence::Hint && is_right(&finding.culprit);
     let right_ns: i64 = said.findings.iter().filter(counts).map(|finding| finding.ns).sum();
     // What a wake-up takes anyway lies on top of the injection as well.
     let least_ns = injected_ns - said.median_ns - unsure_ns;
@@ -142,16 +149,16 @@ pub fn judge(
         Length::AtMost => latency_ns,
         Length::Requested | Length::Exact | Length::AtLeast => latency_ns - least_ns + tolerance_ns(injected_ns),
     };
-    let right_named = above_hint.clone().any(|finding| is_right(finding.culprit.id()));
+    let right_named = above_hint.clone().any(|finding| is_right(&finding.culprit));
     let wrong = above_hint.clone().find(|finding| match known {
         // What had any part of it may have had less than another.
         Known::Injected if experiment.length == Length::AtMost && right_named => false,
-        Known::Injected => !is_right(finding.culprit.id()) && (Some(*finding) == named || finding.ns > rest_ns),
+        Known::Injected => !is_right(&finding.culprit) && (Some(*finding) == named || finding.ns > rest_ns),
         Known::Mixed => false,
         Known::Uninjected => {
-            let culprit = finding.culprit.id();
-            let alone = place != Place::Here && ALONE.contains(&culprit);
-            (alone || NEVER_BY_THEMSELVES.contains(&culprit)) && !all.brings_about(culprit)
+            let culprit = &finding.culprit;
+            let alone = place != Place::Here && ALONE.contains(culprit);
+            (alone || NEVER_BY_THEMSELVES.contains(culprit)) && !all.brings_about(culprit)
         }
     });
     let right = first.as_ref().is_some_and(counts);
@@ -170,11 +177,11 @@ pub fn judge(
         injected_ns,
         said: match (first, named) {
             _ if said.status == ExplanationStatus::NoTrace => Said::NoTrace,
-            (_, Some(finding)) => Said::Named(finding.culprit.id().to_owned()),
-            (first, None) => Said::NotExplained(first.map(|finding| finding.culprit.id().to_owned())),
+            (_, Some(finding)) => Said::Named(finding.culprit.clone()),
+            (first, None) => Said::NotExplained(first.map(|finding| finding.culprit.clone())),
         },
         right,
-        wrong: wrong.map(|finding| finding.culprit.id().to_owned()),
+        wrong: wrong.map(|finding| finding.culprit.clone()),
         error_ns,
         error_is_small,
     }
@@ -258,7 +265,7 @@ mod tests {
     #[test]
     fn another_culprit_first_is_wrong_and_a_hint_is_only_not_right() {
         let named = judged("rt-task", Place::Here, "900000 1950000\n", &[("silence", Confidence::Likely, 900_000)]);
-        assert_eq!(named.wrong.as_deref(), Some("silence"));
+        assert_eq!(named.wrong, Some(Culprit::Silence));
         let hinted = judged("rt-task", Place::Here, "900000 1950000\n", &[("silence", Confidence::Hint, 900_000)]);
         assert!(hinted.wrong.is_none() && !hinted.right);
         assert_eq!(hinted.said, Said::NotExplained(Some("silence".into())));
@@ -298,7 +305,7 @@ mod tests {
         let verdict = judged("mix-1", Place::Here, log, &[("other-rt-task", Confidence::Certain, 945_000)]);
         assert_eq!((verdict.of, verdict.right, verdict.is_miss()), ("rt-task", true, false));
         let verdict = judged("mix-1", Place::Here, log, &[("thread-stopped", Confidence::Certain, 945_000)]);
-        assert_eq!((verdict.right, verdict.wrong.as_deref()), (false, Some("thread-stopped")));
+        assert_eq!((verdict.right, verdict.wrong), (false, Some(Culprit::ThreadStopped)));
     }
 
     #[test]
@@ -318,7 +325,7 @@ mod tests {
         let steal = ("steal", Confidence::Certain, 600_000);
         let second = judged(&[steal, ("irq-storm", Confidence::Certain, 300_000)]);
         assert!(!second.right && second.wrong.is_none(), "another cause may have had more of it");
-        assert_eq!(judged(&[steal]).wrong.as_deref(), Some("steal"));
+        assert_eq!(judged(&[steal]).wrong, Some(Culprit::Steal));
     }
 
     #[test]

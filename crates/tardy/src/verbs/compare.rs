@@ -219,7 +219,7 @@ fn causes(comparison: &Comparison, page: &mut Page) {
             (_, 0) => "only in A",
             _ => "",
         };
-        table.row([entry.culprit.as_str(), &entry.a.to_string(), &entry.b.to_string(), note]);
+        table.row([entry.culprit.id(), &entry.a.to_string(), &entry.b.to_string(), note]);
     }
     if unexplained_a + unexplained_b > 0 {
         table.row(["not explained", &unexplained_a.to_string(), &unexplained_b.to_string(), ""]);

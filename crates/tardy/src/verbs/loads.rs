@@ -4,6 +4,7 @@ use crate::exit::{Exit, UsageError};
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::verb::{Parent, Place, Verb};
+use archive::culprit::Culprit;
 use archive::load::{BUILTIN_LOADS, BuiltinLoad, PROGRAM_LOADS, ProgramLoad, builtin, program};
 use clap::Args;
 use serde_json::{Value, json};
@@ -108,7 +109,7 @@ fn one_builtin(load: &BuiltinLoad, page: &mut Page) {
         page.wrapped("  parts     ", &load.parts.join(", "));
     }
     if !load.culprits.is_empty() {
-        page.wrapped("  provokes  ", &load.culprits.join(", "));
+        page.wrapped("  provokes  ", &load.culprits.iter().map(Culprit::id).collect::<Vec<_>>().join(", "));
     }
     if !load.needs.is_empty() {
         page.wrapped("  needs     ", load.needs);

@@ -1,6 +1,7 @@
 //! The order of the modules within a crate, and where unsafe code is allowed.
 
 use crate::repository::{assert_none, code_blocks, files_ending, text};
+use archive::culprit::Culprit;
 
 const METER: &str = "crates/measure/meter/src/";
 /// Where unsafe code is allowed: wrappers of system calls, workers that consist of system calls, a plugin's C interface,
@@ -55,6 +56,41 @@ fn modules_of_the_meter_use_those_below_them() {
     }
     wrong.dedup();
     assert_none("these turn the order of the meter's modules around", wrong);
+}
+
+/// Modules beside a source that a line of it names.
+fn beside(line: &str) -> impl Iterator<Item = &str> {
+    let behind = line.split("super::").skip(1).chain(line.split("::culprits::").skip(1));
+    behind.flat_map(|path| {
+        let listed = path.strip_prefix('{').and_then(|path| path.split('}').next());
+        listed
+            .unwrap_or(path)
+            .split(',')
+            .take(if listed.is_some() { usize::MAX } else { 1 })
+            .filter_map(|name| name.trim().split(|letter: char| !letter.is_alphanumeric() && letter != '_').next())
+    })
+}
+
+#[test]
+fn no_culprit_uses_another() {
+    const FOLDERS: [&str; 2] = ["crates/core/explain/src/recognise/culprits/", "crates/core/words/src/culprits/"];
+    let culprits: Vec<String> = Culprit::ALL.iter().map(|culprit| culprit.id().replace('-', "_")).collect();
+    let sources = files_ending(&[".rs"]).filter(|name| FOLDERS.iter().any(|folder| name.starts_with(folder)));
+    let found = sources.flat_map(|name| {
+        let lines = code(name);
+        let used: Vec<String> = lines.iter().flat_map(|line| beside(line)).map(str::to_owned).collect();
+        used.into_iter().filter(|used| culprits.contains(used)).map(move |used| format!("{name} uses {used}"))
+    });
+    assert_none("these use another culprit; give what both need a file of its own", found.collect());
+}
+
+#[test]
+fn modules_beside_a_source_are_seen() {
+    let used = |line: &'static str| beside(line).collect::<Vec<_>>();
+    assert_eq!(used("use super::steal::FIX;"), ["steal"]);
+    assert_eq!(used("use super::{Advice, steal, tick::words};"), ["Advice", "steal", "tick"]);
+    assert_eq!(used("if crate::recognise::culprits::printk::look(case).is_some() {"), ["printk"]);
+    assert!(used("use archive::culprit::Stolen;").is_empty());
 }
 
 #[test]

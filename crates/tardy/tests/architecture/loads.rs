@@ -1,4 +1,4 @@
-//! The document of the loads and the catalogue of the causes contain every load.
+//! The document of the loads contains every load.
 
 use super::repository::text;
 use archive::load::{BUILTIN_LOADS, PROGRAM_LOADS};
@@ -14,17 +14,6 @@ fn the_document_of_the_loads_names_every_load_and_every_option() {
         for option in load.options {
             let shown = if option.flag { format!("`{}`", option.key) } else { format!("`{}=`", option.key) };
             assert!(document.contains(&shown), "docs/reference/loads.md does not show {shown} of {}", load.name);
-        }
-    }
-}
-
-#[test]
-fn loads_provoke_causes_that_there_are() {
-    let culprits = text("docs/reference/culprits.md");
-    for load in &BUILTIN_LOADS {
-        for culprit in load.culprits {
-            let known = culprits.lines().any(|line| line == format!("## {culprit}"));
-            assert!(known, "{}: there is no culprit `{culprit}`", load.name);
         }
     }
 }

@@ -1,6 +1,8 @@
-//! Decisions are based on codes and enums: no code compares a sentence with another, or searches one for words.
+//! Decisions are based on codes and enums: no code compares a sentence with another, searches one for words or rewrites
+//! it, and none names a culprit by text.
 
 use crate::repository::{assert_none, files_ending, text};
+use archive::culprit::Culprit;
 
 /// Operations that compare a literal or search for it.
 const COMPARISONS: [&str; 12] = [
@@ -38,8 +40,7 @@ const FOREIGN: [(&str, &str); 14] = [
 
 /// The literals that a source compares with and that are phrases, with their lines.
 fn compared(source: &str) -> Vec<(usize, String)> {
-    // Tests compare printed text by design.
-    let code = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let code = without_tests(source);
     let mut found = Vec::new();
     for comparison in COMPARISONS {
         for (at, _) in code.match_indices(comparison) {
@@ -48,6 +49,31 @@ fn compared(source: &str) -> Vec<(usize, String)> {
                 found.push((code[..at].lines().count().max(1), literal));
             }
         }
+    }
+    found
+}
+
+/// Tests compare printed text by design.
+fn without_tests(source: &str) -> &str {
+    source.split("#[cfg(test)]\nmod ").next().unwrap_or_default()
+}
+
+/// Lines that replace words of a finished sentence.
+fn rewritten(source: &str) -> Vec<(usize, String)> {
+    let lines = (1..).zip(without_tests(source).lines());
+    lines.filter(|(_, line)| line.contains(".replace(\"the ")).map(|(at, line)| (at, line.trim().to_owned())).collect()
+}
+
+/// Identifiers of culprits in literals. Many of one word name other things as well, such as events; they count where the
+/// line is about culprits. An item of the same `name` is no culprit.
+fn culprits_named(source: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (at, line) in (1..).zip(without_tests(source).lines()) {
+        let about_culprits = line.to_lowercase().contains("culprit");
+        let named = Culprit::ALL.iter().map(Culprit::id).filter(|id| id.contains('-') || about_culprits);
+        let own_name = |quoted: &str| line.trim_start().starts_with(&format!("name: {quoted}"));
+        let quoted = named.map(|id| format!("\"{id}\"")).filter(|quoted| line.contains(quoted) && !own_name(quoted));
+        found.extend(quoted.map(|quoted| (at, quoted)));
     }
     found
 }
@@ -87,6 +113,25 @@ fn no_decision_reads_a_sentence() {
 }
 
 #[test]
+fn no_code_rewrites_a_sentence() {
+    let found = sources()
+        .flat_map(|name| rewritten(&text(name)).into_iter().map(move |(line, code)| format!("{name}:{line}: {code}")));
+    assert_none("these change words of a sentence; make it from facts", found.collect());
+}
+
+#[test]
+fn no_code_names_a_culprit_by_text() {
+    const LIST: &str = "crates/core/archive/src/culprit.rs";
+    assert!(!culprits_named(&text(LIST)).is_empty(), "{LIST} lists the culprits");
+    // Laboratories and examples are no product.
+    let product = sources().filter(|name| *name != LIST && !name.starts_with("crates/proof/"));
+    let found = product.flat_map(|name| {
+        culprits_named(&text(name)).into_iter().map(move |(line, quoted)| format!("{name}:{line}: {quoted}"))
+    });
+    assert_none("these name a culprit by text; use archive::culprit::Culprit", found.collect());
+}
+
+#[test]
 fn every_exception_is_one() {
     let needless = FOREIGN.iter().filter(|(name, _)| compared(&text(name)).is_empty());
     assert_none("these need no exception any more", needless.map(|(name, _)| (*name).to_owned()).collect());
@@ -99,4 +144,14 @@ fn phrases_are_seen_in_code_and_not_in_its_tests() {
     assert_eq!(compared(code), [(1, "the run failed".to_owned())]);
     assert!(compared("text.contains(\"say \\\"two words\\\" now\")").len() == 1);
     assert!(compared("unit != \"ns\"").is_empty());
+}
+
+#[test]
+fn rewritten_sentences_and_culprits_by_text_are_seen() {
+    assert_eq!(rewritten("\nlet text = text.replace(\"the thread\", name);").len(), 1);
+    assert!(rewritten("text.replace('\\n', \" \")").is_empty());
+    assert_eq!(culprits_named("if id == \"irqs-off\" {}"), [(1, "\"irqs-off\"".to_owned())]);
+    assert_eq!(culprits_named("let own = culprit == \"steal\";"), [(1, "\"steal\"".to_owned())]);
+    assert!(culprits_named("all(\"nmi\", \"nmi_handler\")").is_empty(), "an event of the kernel");
+    assert!(culprits_named("    name: \"page-fault\",").is_empty(), "a rule of an audit");
 }

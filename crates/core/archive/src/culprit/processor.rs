@@ -34,3 +34,22 @@ pub enum SlowReturn {
         clocksource: Option<ForeignText>,
     },
 }
+
+/// Every phase took longer than usual, by these percentages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Slowdown {
+    pub least_percent: i64,
+    pub most_percent: i64,
+}
+
+/// The same with two threads per core.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SmtSlowdown {
+    pub slowdown: Slowdown,
+    /// The kernel's word for the state of SMT.
+    pub smt: ForeignText,
+}

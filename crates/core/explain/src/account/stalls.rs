@@ -13,6 +13,7 @@ use crate::account::ledger::{Answer, Piece};
 use crate::read::event::{Event, EventKind, Vector, flag};
 use crate::replay::context::Context;
 use crate::replay::trace::{CpuActivity, DueTimer, Trace};
+use archive::culprit::ControllerRequest;
 use archive::explanation::PhaseName;
 
 /// A shorter stretch is ignored.
@@ -277,17 +278,8 @@ pub fn leads_to_a_switch(activity: &CpuActivity, from_ns: i64, to_ns: i64) -> bo
     at(from_ns).last().is_some_and(charged)
 }
 
-/// A request of a thread to the interrupt controller of its CPU, with interrupts masked. In a guest it exits to the hypervisor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
-    /// From the record that it sends an interrupt to another CPU to the end of the wake-up that is for: all locks are held.
-    Interrupt,
-    /// From the start of the timer of its sleep to the timer interrupt that arrives before it has enabled preemption again.
-    Timer,
-}
-
 /// The request in the middle of which a CPU recorded nothing from one event to the next.
-pub fn request(activity: &CpuActivity, trace: &Trace, from_ns: i64, to_ns: i64) -> Option<Request> {
+pub fn request(activity: &CpuActivity, trace: &Trace, from_ns: i64, to_ns: i64) -> Option<ControllerRequest> {
     let before = activity.events_between(from_ns, from_ns).last()?;
     let after = activity.events_between(to_ns, to_ns).first()?;
     let interrupted = before.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) != 0;
@@ -297,11 +289,13 @@ pub fn request(activity: &CpuActivity, trace: &Trace, from_ns: i64, to_ns: i64) 
     }
     let text = || trace.names.text(before.cpu, before.ts_ns).unwrap_or("");
     match (before.what, after.what) {
-        (EventKind::Other, EventKind::Wakeup { .. }) if text().starts_with("ipi_send_cpu ") => Some(Request::Interrupt),
+        (EventKind::Other, EventKind::Wakeup { .. }) if text().starts_with("ipi_send_cpu ") => {
+            Some(ControllerRequest::Interrupt)
+        }
         (EventKind::HrtimerStart { function, .. }, EventKind::VectorEntry { vector: Vector::LocalTimer })
             if after.depth == before.depth && trace.names.function_known(function) == Some(SLEEP_TIMER) =>
         {
-            Some(Request::Timer)
+            Some(ControllerRequest::Timer)
         }
         _ => None,
     }

@@ -6,7 +6,6 @@ pub mod flight;
 pub mod function_table;
 pub mod named_event;
 pub mod names;
-pub mod priority;
 pub mod recording;
 pub mod unwinding;
 pub mod window;

@@ -1,6 +1,6 @@
 //! An event with the names of its numbers.
 
-use crate::read::event::{Event, EventKind, FileSystem, IDLE_EXIT, state};
+use crate::read::event::{Event, EventKind, IDLE_EXIT, state};
 use crate::read::names::Names;
 use archive::culprit::{ForeignText, KernelPriority};
 use archive::trace_event::{Happened, LeftAs, TraceEvent};
@@ -8,11 +8,6 @@ use archive::trace_event::{Happened, LeftAs, TraceEvent};
 /// `+12.345 µs`, relative to the due instant.
 pub fn relative(ts_ns: i64, due_ns: i64) -> String {
     words::trace_event::relative(ts_ns.saturating_sub(due_ns))
-}
-
-/// `ext4, /dev/block/254:0`.
-pub fn file_system_words(file_system: FileSystem, device: u32) -> String {
-    words::trace_event::file_system_on(file_system, device)
 }
 
 pub fn named_event(event: &Event, due_ns: i64, names: &Names) -> TraceEvent {

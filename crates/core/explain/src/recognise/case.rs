@@ -11,7 +11,7 @@ use crate::cut::thread_states::{StateSpan, ThreadState};
 use crate::read::event::{Event, EventKind};
 use crate::read::named_event::named_event;
 use crate::read::names::Names;
-use crate::recognise::functions::LongestMasked;
+use crate::recognise::functions::Longest;
 use crate::replay::context::{Context, ToolThreads};
 use crate::replay::thread_life::{LifeSpan, LifeState};
 use crate::replay::timeline::inferred::{Inference, Inferred};
@@ -23,8 +23,6 @@ use archive::evidence::Evidence;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::method::Stimulus;
 use archive::spike::{Interrupted, LateInterrupt};
-use archive::watched::WatchedKind;
-use words::figures::latency;
 
 /// Stretches whose first and last events are shown as evidence.
 const STRETCHES_SHOWN: usize = 3;
@@ -57,7 +55,7 @@ pub struct Case<'c> {
     pub absences: &'c [PlacedAbsence],
     pub steal_clock: &'c StealClock,
     pub wake_interrupt: Option<WakeInterrupt>,
-    pub masked: LongestMasked,
+    pub longest: Longest<'c>,
     /// Pieces another culprit has claimed already.
     pub taken: Vec<bool>,
 }
@@ -207,17 +205,6 @@ impl<'c> Case<'c> {
         if inferred_ns * 100 >= self.ns(pieces) * SHARE_MIN_PERCENT { found } else { Vec::new() }
     }
 
-    /// `84.1 µs, 71 % of the latency`.
-    pub fn share(&self, pieces: &[usize]) -> String {
-        let ns = self.ns(pieces);
-        let percent = if self.latency_ns() > 0 { ns * 100 / self.latency_ns() } else { 0 };
-        let whole = match self.input.spike.watched {
-            Some(WatchedKind::Cycle) => "cycle",
-            _ => "latency",
-        };
-        format!("{}, {percent} % of the {whole}", latency(ns))
-    }
-
     /// The largest owner among the pieces, by name, and how many further names there are.
     pub fn largest<N: PartialEq>(&self, pieces: &[usize], name: impl Fn(&Case, &Piece) -> N) -> Option<(N, usize)> {
         let mut sums: Vec<(N, i64)> = Vec::new();
@@ -243,11 +230,6 @@ impl<'c> Case<'c> {
             largest: largest.map_or(Holder::Untraced, |(name, _)| name),
             others: alone.map_or(0, |(_, others)| u32::try_from(others).unwrap_or(u32::MAX)),
         }
-    }
-
-    /// The same as words: `hackbench-4711` or `hackbench-4711 and 2 others`.
-    pub fn culprits(&self, pieces: &[usize]) -> String {
-        words::holders::holders(&self.holders(pieces))
     }
 
     /// An event as evidence.
@@ -393,13 +375,6 @@ impl<'c> Case<'c> {
     /// Steal time as evidence.
     pub fn steal_time(&self) -> Option<Evidence> {
         self.steal_since_snapshot_ns().map(|ns| Evidence::StealTime { ns })
-    }
-
-    /// The same as a line.
-    pub fn steal_line(&self) -> Option<String> {
-        let steal_ns = self.steal_since_snapshot_ns()?;
-        let steal = latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));
-        Some(format!("steal time since the snapshot before: {steal} (in steps of 10 ms)"))
     }
 
     pub fn bare_metal(&self) -> bool {

@@ -3,12 +3,14 @@
 
 mod calls;
 mod locks;
+mod longest;
 mod masked;
 mod path_tree;
 mod per_thread;
 mod running;
 
-pub use masked::{Masked, Masking};
+pub use longest::Longest;
+use masked::{Masked, Masking};
 
 use crate::account::ledger::Piece;
 use crate::read::unwinding::{self, Role};
@@ -19,7 +21,6 @@ use archive::culprit::KernelName;
 use archive::evidence::{Evidence, FunctionTime};
 use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, HeldLock, MaskedStretch};
 use calls::Level;
-use std::cell::OnceCell;
 
 /// Maximum number of owners with a call chain.
 const OWNERS_MAX: usize = 4;
@@ -63,7 +64,7 @@ pub fn account(case: &Case) -> Option<FunctionAccount> {
         })
     });
     Some(FunctionAccount {
-        lock: longest_lock(case).map(|held| HeldLock {
+        lock: case.longest.lock().map(|held| HeldLock {
             late_ns: held.ns_between(case.trace.window.due_ns, case.trace.window.seen_ns),
             start_ns: held.start_ns - case.trace.window.due_ns,
             end_ns: held.end_ns - case.trace.window.due_ns,
@@ -73,8 +74,8 @@ pub fn account(case: &Case) -> Option<FunctionAccount> {
             releaser: held.releaser.clone(),
         }),
         held: held.collect(),
-        irqs_off: longest_masked(case, Masking::Interrupts).map(|masked| stretch(case, masked)),
-        preempt_off: longest_masked(case, Masking::Preemption).map(|masked| stretch(case, masked)),
+        irqs_off: case.longest.masked(Masking::Interrupts).map(|masked| stretch(case, masked)),
+        preempt_off: case.longest.masked(Masking::Preemption).map(|masked| stretch(case, masked)),
     })
 }
 
@@ -150,45 +151,11 @@ fn is_other_context(context: Context) -> bool {
     !matches!(context, Context::Untraced | Context::Idle { .. } | Context::Nmi { .. })
 }
 
-/// The longest masked stretches of a case and the lock held longest, computed on first use: each requires a pass over
-/// all events.
-#[derive(Debug, Default)]
-pub struct LongestMasked {
-    interrupts: OnceCell<Option<Masked>>,
-    preemption: OnceCell<Option<Masked>>,
-    lock: OnceCell<Option<locks::Held>>,
-}
-
-/// The longest masked stretch of the late CPU that overlaps the wake-up.
-pub fn longest_masked<'a>(case: &'a Case, masking: Masking) -> Option<&'a Masked> {
-    let cell = match masking {
-        Masking::Interrupts => &case.masked.interrupts,
-        Masking::Preemption => &case.masked.preemption,
-    };
-    cell.get_or_init(|| find_longest_masked(case, masking)).as_ref()
-}
-
-fn find_longest_masked(case: &Case, masking: Masking) -> Option<Masked> {
-    let activity =
-        case.trace.cpu(case.cpu()).filter(|activity| activity.events.iter().any(|event| event.is_function()))?;
-    let window = case.trace.window;
-    let found = masked::stretches(activity, case.names(), masking);
-    let overlapping =
-        found.into_iter().filter(|masked| masked.end_ns > window.due_ns && masked.start_ns < window.seen_ns);
-    overlapping.max_by_key(|masked| (masked.ns(), std::cmp::Reverse(masked.start_ns)))
-}
-
-/// The lock of the late CPU that was held for the longest part of the wake-up.
-fn longest_lock<'a>(case: &'a Case) -> Option<&'a locks::Held> {
-    let find = || locks::longest(case.trace.cpu(case.cpu())?, case.trace);
-    case.masked.lock.get_or_init(find).as_ref()
-}
-
 /// Whether functions show that interrupts were masked for most of the pieces. A long pause between two records does not
 /// prove it, except in virtual time: a hypervisor or firmware may have had the CPU in the middle of a short masked
 /// section.
 pub fn proves_masked(case: &Case, indices: &[usize]) -> bool {
-    let Some(masked) = longest_masked(case, Masking::Interrupts) else { return false };
+    let Some(masked) = case.longest.masked(Masking::Interrupts) else { return false };
     let paused_ns: i64 = match case.in_virtual_time() {
         true => 0,
         false => pauses(case, masked).map(|(from_ns, to_ns)| shared_ns(case, indices, from_ns, to_ns)).sum(),
@@ -230,7 +197,7 @@ fn stretch(case: &Case, masked: &Masked) -> MaskedStretch {
 pub fn evidence(case: &Case, indices: &[usize]) -> Vec<Evidence> {
     let mut evidence: Vec<Evidence> = spent_by(case, indices).map(Evidence::Function).into_iter().collect();
     for masking in [Masking::Interrupts, Masking::Preemption] {
-        let Some(masked) = longest_masked(case, masking) else { continue };
+        let Some(masked) = case.longest.masked(masking) else { continue };
         if shared_ns(case, indices, masked.start_ns, masked.end_ns).saturating_mul(2) >= case.ns(indices) {
             evidence.push(Evidence::Masked {
                 masking,
@@ -241,7 +208,7 @@ pub fn evidence(case: &Case, indices: &[usize]) -> Vec<Evidence> {
             });
         }
     }
-    if let Some(held) = longest_lock(case) {
+    if let Some(held) = case.longest.lock() {
         let pieces = indices.iter().filter_map(|&index| case.pieces.get(index)).filter(|piece| piece.cpu == case.cpu());
         let ns: i64 = pieces.map(|piece| held.ns_between(piece.start_ns, piece.end_ns)).sum();
         if ns.saturating_mul(2) >= case.ns(indices) {

@@ -3,7 +3,5 @@
 pub mod case;
 pub mod controls;
 pub mod culprits;
+pub mod evidence;
 pub mod functions;
-pub mod in_kernel;
-pub mod masked_section;
-pub mod stated;

@@ -6,6 +6,7 @@
 //! each other are assumed to be contiguous, and a single one to take no time.
 
 use crate::read::event::{Event, EventKind, flag};
+use archive::culprit::FaultLengths;
 use archive::environment::VIRTUAL_TIME;
 
 /// Page faults without notes that are closer to each other than this form one run. In a guest each of them may also be
@@ -101,26 +102,17 @@ impl Faults {
         runs
     }
 
-    /// How the lengths of the faults between two instants were estimated, in words.
-    pub fn estimate(&self, from_ns: i64, to_ns: i64) -> String {
-        use words::figures::latency;
+    /// How the lengths of the faults between two instants were estimated.
+    pub fn lengths(&self, from_ns: i64, to_ns: i64) -> FaultLengths {
         let inside: Vec<&Fault> =
             self.faults.iter().filter(|fault| (from_ns..=to_ns).contains(&fault.begin_ns)).collect();
         let noted = inside.iter().filter_map(|fault| Some(fault.noted_ns?.saturating_sub(fault.begin_ns)));
-        let (count, longest_ns) = (noted.clone().count(), noted.max());
-        let Some(longest_ns) = longest_ns else {
-            return format!(
-                "the trace shows when a fault starts, not when it ends: faults less than {} apart count as back to back",
-                latency(self.apart_ns)
-            );
-        };
-        format!(
-            "the trace shows when a fault starts, and for {count} of {} when the thread got the memory: each of these counts up to \
-             there and at most {} more; the longest took {}",
-            inside.len(),
-            latency(self.rest_ns),
-            latency(longest_ns)
-        )
+        match noted.clone().max() {
+            None => FaultLengths::Apart { ns: self.apart_ns },
+            Some(longest_ns) => {
+                FaultLengths::Noted { faults: inside.len(), noted: noted.count(), rest_ns: self.rest_ns, longest_ns }
+            }
+        }
     }
 }
 
@@ -197,7 +189,7 @@ mod tests {
         let near = faults(&[(0, FAULT), (15_000, FAULT), (30_000, FAULT), (80_000, FAULT)]);
         assert_eq!(near.runs(), [(0, 30_000)]);
         assert_eq!(faults(&[(0, FAULT)]).runs(), []);
-        assert!(near.estimate(0, 80_000).contains("less than 20.0 µs apart"));
+        assert_eq!(near.lengths(0, 80_000), FaultLengths::Apart { ns: 20_000 });
     }
 
     proptest! {
@@ -215,7 +207,7 @@ mod tests {
             let runs = faults.runs();
             prop_assert!(runs.iter().all(|(begin_ns, end_ns)| begin_ns < end_ns));
             prop_assert!(runs.windows(2).all(|pair| pair[0].1 < pair[1].0));
-            faults.estimate(i64::MIN, i64::MAX);
+            faults.lengths(i64::MIN, i64::MAX);
         }
     }
 }

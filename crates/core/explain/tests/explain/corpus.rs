@@ -81,7 +81,16 @@ fn check_case(directory: &Path) -> Result<(), String> {
     if let Some(built) = built {
         check(&directory.join("trace.dat"), &built)?;
     }
+    if !is_kept_by_an_archive(&explanation) {
+        return Err("facts are lost in an archive".into());
+    }
     check(&directory.join("expected.txt"), expected(&explanation, &window).as_bytes())
+}
+
+/// Whether every finding has facts, and an explanation that is read back has all of them.
+fn is_kept_by_an_archive(explanation: &Explanation) -> bool {
+    let read: Explanation = serde_json::from_value(serde_json::to_value(explanation).unwrap()).unwrap();
+    read == *explanation && explanation.findings.iter().all(|finding| finding.facts.is_some())
 }
 
 fn expected(explanation: &Explanation, window: &[String]) -> String {

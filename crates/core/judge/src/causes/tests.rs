@@ -88,8 +88,7 @@ fn changes_beyond_chance_come_first() {
     let b =
         made(&[struck("fair-server", 12, 60_000), struck("steal", 6, 80_000), struck("rcu", 1, 70_000)].concat(), 1000);
     let found = differ_made(&a, &b);
-    let shown: Vec<(&str, Change)> =
-        found.causes.iter().map(|cause| (cause.culprit.as_deref().unwrap(), cause.change)).collect();
+    let shown: Vec<(&str, Change)> = found.causes.iter().map(|cause| (cause.name(), cause.change)).collect();
     assert_eq!(
         shown,
         [

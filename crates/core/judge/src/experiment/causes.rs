@@ -3,13 +3,14 @@
 use super::{CulpritResult, PairedRound, VariantFigures};
 use crate::multiplicity::holm;
 use crate::sign_flip::SignFlip;
+use archive::culprit::Culprit;
 use std::collections::BTreeSet;
 
 /// Causes by the runs in which they occurred, those that differ first.
 pub fn culprits(rounds: &[PairedRound], risk: f64) -> Vec<CulpritResult> {
-    let names: BTreeSet<&String> =
+    let names: BTreeSet<&Culprit> =
         rounds.iter().flat_map(|round| round.a.culprits.iter().chain(&round.b.culprits)).collect();
-    let present = |figures: &VariantFigures, name: &str| u32::from(figures.culprits.contains(name));
+    let present = |figures: &VariantFigures, name: &Culprit| u32::from(figures.culprits.contains(name));
     let mut found: Vec<CulpritResult> = names
         .into_iter()
         .filter_map(|name| {

@@ -3,6 +3,7 @@
 use super::{Metric, Stopping};
 use crate::figure_name::FigureName;
 use crate::observer::Estimate;
+use archive::culprit::Culprit;
 use serde::{Deserialize, Serialize};
 use words::amounts::{change, p_value, percent, rough};
 
@@ -41,7 +42,7 @@ impl MetricResult {
 /// Number of runs of each variant in which a cause occurred.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CulpritResult {
-    pub culprit: String,
+    pub culprit: Culprit,
     pub a: u32,
     pub b: u32,
     pub p_adjusted: f64,

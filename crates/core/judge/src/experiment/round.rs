@@ -3,6 +3,7 @@
 use super::{Metric, Scale};
 use crate::figure_name::FigureName;
 use crate::figures::{LoadRate, load_rates, quantile_ns};
+use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
 use archive::reader::Run;
@@ -15,7 +16,7 @@ pub struct VariantFigures {
     /// Work rates of its loads.
     pub loads: Vec<LoadRate>,
     /// Causes of its spikes.
-    pub culprits: BTreeSet<String>,
+    pub culprits: BTreeSet<Culprit>,
 }
 
 /// Both runs of a complete round.
@@ -45,8 +46,7 @@ pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<Varian
     let explained = explanations.iter().filter(|explanation| {
         explanation.status == ExplanationStatus::Explained && !run.is_ordinary(explanation.spike)
     });
-    let culprits =
-        explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.id().to_owned())).collect();
+    let culprits = explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.clone())).collect();
     Some(VariantFigures { values, loads, culprits })
 }
 

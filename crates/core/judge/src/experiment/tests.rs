@@ -15,7 +15,7 @@ fn figures(p99_ns: f64, culprits: &[&str]) -> VariantFigures {
     VariantFigures {
         values: values.into(),
         loads: Vec::new(),
-        culprits: culprits.iter().map(|name| (*name).to_owned()).collect(),
+        culprits: culprits.iter().map(|name| (*name).into()).collect(),
     }
 }
 
@@ -54,7 +54,7 @@ fn a_change_is_found_with_its_size_and_its_cause() {
     assert!(ratio.interval.unwrap().contains(1.5), "{ratio:?}");
     assert!(result.sentence.starts_with("B raised p99 by "), "{}", result.sentence);
     let new = &result.culprits[0];
-    assert_eq!((new.culprit.as_str(), new.a, new.b, new.differs), ("fair-server", 0, 12, true));
+    assert_eq!((new.culprit.id(), new.a, new.b, new.differs), ("fair-server", 0, 12, true));
     assert!((new.p_adjusted - 2.0 * 2.0 / 4096.0).abs() < 1e-12);
     assert!(!result.culprits[1].differs);
     assert!(result.evidence.iter().any(|evidence| *evidence >= 20.0), "{:?}", result.evidence);

@@ -1,10 +1,13 @@
 //! Expected results of a system in virtual time, and drift from them.
 
+mod empty_if_unexplained;
+
 use super::SeedRun;
 use super::asked;
 use super::causes;
 use super::figures::SeedFigures;
 use crate::figure_name::FigureName;
+use archive::culprit::Culprit;
 use archive::problem::Remark;
 use archive::settings::RunSettings;
 use serde::{Deserialize, Serialize};
@@ -49,13 +52,21 @@ pub struct Baseline {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineCause {
-    /// Culprit; empty if nothing explains it.
-    pub culprit: String,
+    /// Stored as empty if nothing explains it.
+    #[serde(with = "empty_if_unexplained")]
+    pub culprit: Option<Culprit>,
     /// Function; empty if unknown.
     pub function: String,
     pub longest_ns: i64,
     /// Number of seeds in which it occurred.
     pub seeds: usize,
+}
+
+impl BaselineCause {
+    /// The culprit as the file of a baseline names it.
+    pub fn stored_culprit(&self) -> &str {
+        self.culprit.as_ref().map_or("", Culprit::id)
+    }
 }
 
 /// Why a stored baseline cannot be used.
@@ -274,7 +285,7 @@ fn over_seeds(seeds: &[SeedFigures], figure: &FigureName) -> Option<i64> {
 fn causes_of(runs: &[SeedRun]) -> Vec<BaselineCause> {
     let pairs: Vec<(SeedRun, SeedRun)> = runs.iter().map(|run| (*run, *run)).collect();
     let shifts = causes::shifts(&pairs).into_iter().map(|shift| BaselineCause {
-        culprit: shift.cause.culprit.unwrap_or_default(),
+        culprit: shift.cause.culprit,
         function: shift.cause.function.unwrap_or_default(),
         longest_ns: shift.b_ns.unwrap_or_default(),
         seeds: shift.seeds_b,
@@ -288,7 +299,7 @@ fn cause_changes(expected: &[BaselineCause], seen: &[BaselineCause]) -> Vec<Move
     let same =
         |one: &BaselineCause, other: &BaselineCause| (&one.culprit, &one.function) == (&other.culprit, &other.function);
     let named = |cause: &BaselineCause| {
-        let culprit = if cause.culprit.is_empty() { "something not explained" } else { &cause.culprit };
+        let culprit = cause.culprit.as_ref().map_or("something not explained", Culprit::id);
         let place = if cause.function.is_empty() { String::new() } else { format!(" in `{}`", cause.function) };
         format!("{culprit}{place}")
     };

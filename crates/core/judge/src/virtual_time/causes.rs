@@ -1,6 +1,7 @@
 //! The owners of the CPU and their times, from the explanations of each seed's worst samples.
 
 use super::SeedRun;
+use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +13,8 @@ const CALLERS_MAX: usize = 2;
 /// A cause, comparable between both sides.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Cause {
-    /// Identifier of the culprit; `None` if nothing explains the sample.
-    pub culprit: Option<String>,
+    /// `None` if nothing explains the sample.
+    pub culprit: Option<Culprit>,
     /// The function in which the occupant of the CPU spent most of that time; `None` if no function is known.
     pub function: Option<String>,
 }
@@ -94,7 +95,7 @@ fn cause_of(explanation: &Explanation) -> Option<(Cause, i64, &[String])> {
         return None;
     }
     let cause = Cause {
-        culprit: finding.map(|finding| finding.culprit.id().to_owned()),
+        culprit: finding.map(|finding| finding.culprit.clone()),
         function: held.and_then(|held| held.chain.first().cloned()),
     };
     // The function is where most of the time went; `owner_ns` is how long the CPU was held.
@@ -103,7 +104,7 @@ fn cause_of(explanation: &Explanation) -> Option<(Cause, i64, &[String])> {
 }
 
 fn sentence(shift: &CauseShift, seeds: usize) -> String {
-    let who = shift.cause.culprit.as_deref().unwrap_or("something not explained");
+    let who = shift.cause.culprit.as_ref().map_or("something not explained", Culprit::id);
     let place = match (&shift.cause.function, shift.called_by.first()) {
         (Some(function), Some(caller)) => format!(", in `{function}`, called by `{caller}`"),
         (Some(function), None) => format!(", in `{function}`"),

@@ -51,7 +51,7 @@ fn row(group: &CauseGroup) -> Markup {
         tr {
             th scope="row" {
                 (said(&group.title))
-                @if let Some(culprit) = &group.culprit { " (" code { (said(culprit)) } ")" }
+                @if let Some(culprit) = &group.culprit { " (" code { (said(culprit.id())) } ")" }
             }
             td.number { (group.spikes.len()) }
             td.number {

@@ -2,6 +2,7 @@
 
 use super::{Experiment, Length};
 use crate::place::Place;
+use archive::culprit::Culprit;
 
 const RT: &str = "debian:6.1-rt";
 const ORDINARY_KERNEL: &str = "debian:6.1";
@@ -59,9 +60,9 @@ const WATCHED: Experiment = Experiment {
 };
 
 const PIPELINE: Experiment = Experiment {
-    culprits: &["waiting"],
+    culprits: &[Culprit::Waiting],
     // Its threads have one priority and share two CPUs, so one that could run waits for another, which waits for none.
-    by_itself: &["priority-inversion"],
+    by_itself: &[Culprit::PriorityInversion],
     // It also waits until the others have a CPU.
     length: Length::AtLeast,
     places: HERE,
@@ -111,7 +112,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "rt-task",
         how: "a task of priority 90 computes",
         injector: "rt-task",
-        culprits: &["other-rt-task"],
+        culprits: &[Culprit::OtherRtTask],
         places: HERE_AND_VIRTUAL_TIME_AND_ARM,
         ..ORDINARY
     },
@@ -119,7 +120,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "stop",
         how: "the measuring process is stopped and continued",
         injector: "stop",
-        culprits: &["thread-stopped"],
+        culprits: &[Culprit::ThreadStopped],
         places: HERE_AND_VIRTUAL_TIME_AND_ARM,
         length_us: 5000,
         ..ORDINARY
@@ -128,7 +129,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "starve",
         how: "a task of priority 10 takes all of the CPU, an ordinary one wants some",
         injector: "starve",
-        culprits: &["fair-server", "rt-throttling"],
+        culprits: &[Culprit::FairServer, Culprit::RtThrottling],
         length: Length::AtLeast,
         length_us: 1_600_000,
         ..ORDINARY
@@ -137,9 +138,9 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "starve-soon",
         how: "the same with a period of 100 ms",
         injector: "starve --period-us 100000",
-        culprits: &["fair-server", "rt-throttling"],
+        culprits: &[Culprit::FairServer, Culprit::RtThrottling],
         places: VIRTUAL_TIME_AND_ARM,
-        by_itself: &["rt-throttling"],
+        by_itself: &[Culprit::RtThrottling],
         length: Length::AtLeast,
         // Two periods: whenever it begins, it takes all of one.
         length_us: 200_000,
@@ -151,9 +152,9 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "page-faults",
         how: "a real-time loop touches memory it has not had before",
         injector: "page-faults",
-        culprits: &["page-fault"],
+        culprits: &[Culprit::PageFault],
         // Its memory is not locked.
-        by_itself: &["page-fault"],
+        by_itself: &[Culprit::PageFault],
         places: HERE_AND_VIRTUAL_TIME,
         ..WATCHED
     },
@@ -161,21 +162,21 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "inversion",
         how: "a real-time loop waits for a lock that a less urgent task has, and a third one runs",
         injector: "inversion",
-        culprits: &["priority-inversion"],
+        culprits: &[Culprit::PriorityInversion],
         ..WATCHED
     },
     Experiment {
         name: "inherited",
         how: "the same with a lock that inherits priorities: only the holder is in the way",
         injector: "inversion --kind inherit",
-        culprits: &["waiting"],
+        culprits: &[Culprit::Waiting],
         ..WATCHED
     },
     Experiment {
         name: "hypervisor",
         how: "the emulator is stopped and continued; the host notes when, and a second CPU that reads the clock the gap",
         injector: "gaps",
-        culprits: &["silence", "steal"],
+        culprits: &[Culprit::Silence, Culprit::Steal],
         places: EMULATED,
         // Where the machine goes on, each of its CPUs waits for one of the host: the host still does not execute it.
         length: Length::AtLeast,
@@ -188,7 +189,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         how: "several thousand timers expire at one instant",
         injector: "many-timers",
         length: Length::Exact,
-        culprits: &["timers"],
+        culprits: &[Culprit::Timers],
         places: HERE_AND_WITHOUT_RT,
         ..ORDINARY
     },
@@ -197,7 +198,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         how: "a packet on the loopback network for 3000 sockets",
         injector: "multicast",
         length: Length::Exact,
-        culprits: &["softirq", "network"],
+        culprits: &[Culprit::Softirq, Culprit::Network],
         places: HERE_AND_WITHOUT_RT,
         ..ORDINARY
     },
@@ -206,7 +207,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         how: "one system call that asks for 19 000 descriptors, on a kernel that cannot be preempted",
         injector: "poll",
         length: Length::Exact,
-        culprits: &["blocking-task"],
+        culprits: &[Culprit::BlockingTask],
         places: HERE_AND_WITHOUT_RT,
         ..ORDINARY
     },
@@ -214,21 +215,21 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "irq-off",
         how: "a kernel module masks interrupts",
         injector: "sections --kind irq_off",
-        culprits: &["irqs-off"],
+        culprits: &[Culprit::IrqsOff],
         ..SECTION
     },
     Experiment {
         name: "preempt-off",
         how: "the same module switches preemption off",
         injector: "sections --kind preempt_off",
-        culprits: &["blocking-task"],
+        culprits: &[Culprit::BlockingTask],
         ..SECTION
     },
     Experiment {
         name: "spin-lock",
         how: "the same module holds a spin lock",
         injector: "sections --kind spin_lock",
-        culprits: &["blocking-task"],
+        culprits: &[Culprit::BlockingTask],
         places: WITHOUT_RT,
         ..SECTION
     },
@@ -236,14 +237,14 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "timer",
         how: "the same module computes in a timer interrupt",
         injector: "sections --kind timer",
-        culprits: &["timers"],
+        culprits: &[Culprit::Timers],
         ..SECTION
     },
     Experiment {
         name: "call",
         how: "the same in an interrupt that another CPU asks for",
         injector: "sections --kind call",
-        culprits: &["previous-irq"],
+        culprits: &[Culprit::PreviousIrq],
         places: EMULATED,
         ..SECTION
     },
@@ -251,7 +252,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "stop-machine",
         how: "the same in what all CPUs are stopped for",
         injector: "sections --kind stop_machine",
-        culprits: &["stop-machine"],
+        culprits: &[Culprit::StopMachine],
         ..SECTION
     },
     // Kernels without threads for consoles write to them with interrupts masked, by the task that logged.
@@ -259,64 +260,64 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "console",
         how: "the same in a console that a message is written to",
         injector: "sections --kind console",
-        culprits: &["printk", "irqs-off"],
+        culprits: &[Culprit::Printk, Culprit::IrqsOff],
         ..SECTION
     },
     Experiment {
         name: "irq-work",
         how: "the same in an interrupt of deferred work",
         injector: "sections --kind irq_work",
-        culprits: &["irq-work"],
+        culprits: &[Culprit::IrqWork],
         ..SECTION
     },
     Experiment {
         name: "softirq-timer",
         how: "the same in a timer of a softirq",
         injector: "sections --kind softirq",
-        culprits: &["softirq"],
+        culprits: &[Culprit::Softirq],
         ..SECTION
     },
     Experiment {
         name: "tasklet",
         how: "the same in a tasklet",
         injector: "sections --kind tasklet",
-        culprits: &["softirq"],
+        culprits: &[Culprit::Softirq],
         ..SECTION
     },
     Experiment {
         name: "work",
         how: "the same in a work queue",
         injector: "sections --kind work",
-        culprits: &["workqueue"],
+        culprits: &[Culprit::Workqueue],
         ..SECTION
     },
     Experiment {
         name: "rcu",
         how: "the same in a callback of RCU",
         injector: "sections --kind rcu",
-        culprits: &["rcu"],
+        culprits: &[Culprit::Rcu],
         ..SECTION
     },
     Experiment {
         name: "nmi",
         how: "the same in a non-maskable interrupt",
         injector: "sections --kind nmi",
-        culprits: &["nmi"],
+        culprits: &[Culprit::Nmi],
         ..SECTION
     },
     Experiment {
         name: "insmod",
         how: "a module whose loading takes long",
         injector: "insmod",
-        culprits: &["module-load"],
-        by_itself: &["module-load"],
+        culprits: &[Culprit::ModuleLoad],
+        by_itself: &[Culprit::ModuleLoad],
         ..SECTION
     },
     Experiment {
         name: "boost",
         how: "a task of priority 10 computes under a lock that inherits priorities, for which one of priority 95 waits",
         injector: "boost",
-        culprits: &["boosted-task"],
+        culprits: &[Culprit::BoostedTask],
         places: HERE_AND_VIRTUAL_TIME,
         ..ORDINARY
     },
@@ -324,7 +325,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "rt-budget",
         how: "the thread and a task of priority 10 are in a control group with a real-time budget, which that task uses up",
         injector: "budget",
-        culprits: &["rt-throttling"],
+        culprits: &[Culprit::RtThrottling],
         length: Length::Exact,
         length_us: 60_000,
         ..ORDINARY
@@ -333,8 +334,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "cfs-quota",
         how: "the same with two ordinary threads and a CPU quota",
         injector: "budget --kind quota",
-        culprits: &["cfs-quota"],
-        by_itself: &["cfs-quota"],
+        culprits: &[Culprit::CfsQuota],
+        by_itself: &[Culprit::CfsQuota],
         // The kernel throttles a thread on its way to user space, and until then and afterwards other ordinary threads have
         // their turns.
         length: Length::AtMost,
@@ -347,7 +348,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "freeze",
         how: "the control group of the thread is frozen and thawed",
         injector: "freeze",
-        culprits: &["thread-frozen"],
+        culprits: &[Culprit::ThreadFrozen],
         length: Length::Exact,
         length_us: 5000,
         ..ORDINARY
@@ -357,7 +358,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         how: "the thread is stopped by a debugger (ptrace) and let go",
         injector: "stop --kind trace",
         // Where the record begins after the stop it does not show which, and the finding says so.
-        culprits: &["thread-stopped", "thread-frozen"],
+        culprits: &[Culprit::ThreadStopped, Culprit::ThreadFrozen],
         length_us: 5000,
         places: HERE_AND_VIRTUAL_TIME,
         ..ORDINARY
@@ -366,7 +367,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "lower-priority",
         how: "a task of priority 50 lowers the thread to 10, computes, and raises it again",
         injector: "lowered",
-        culprits: &["priority-changed"],
+        culprits: &[Culprit::PriorityChanged],
         places: HERE_AND_VIRTUAL_TIME,
         ..ORDINARY
     },
@@ -374,7 +375,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "lower-policy",
         how: "the same, to an ordinary policy",
         injector: "lowered --kind policy",
-        culprits: &["priority-changed"],
+        culprits: &[Culprit::PriorityChanged],
         places: HERE_AND_VIRTUAL_TIME,
         ..ORDINARY
     },
@@ -383,14 +384,14 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "moved",
         how: "a task of priority 90 moves the thread to its own CPU, computes, and moves it back",
         injector: "moved",
-        culprits: &["other-rt-task", "migration"],
+        culprits: &[Culprit::OtherRtTask, Culprit::Migration],
         ..ORDINARY
     },
     Experiment {
         name: "samples",
         how: "six events sample a CPU that computes, every 10 µs each, with stacks, as `perf record` does",
         injector: "samples",
-        culprits: &["irq-storm"],
+        culprits: &[Culprit::IrqStorm],
         length: Length::AtMost,
         length_us: 20_000,
         limit_us: SAMPLES_LIMIT_US,
@@ -400,7 +401,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "masked",
         how: "a BPF program computes at an event that is recorded with interrupts masked",
         injector: "masked",
-        culprits: &["irqs-off"],
+        culprits: &[Culprit::IrqsOff],
         length: Length::Exact,
         length_us: 5000,
         ..ORDINARY
@@ -409,8 +410,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "stolen",
         how: "nothing: an ordinary thread notes when it stood still and was not charged for it, and others keep all other CPUs busy",
         injector: "stolen",
-        culprits: &["steal", "silence"],
-        by_itself: &["steal", "silence"],
+        culprits: &[Culprit::Steal, Culprit::Silence],
+        by_itself: &[Culprit::Steal, Culprit::Silence],
         length: Length::AtLeast,
         // It waits for what happens by itself.
         pause_us: 5_000_000,
@@ -421,7 +422,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         how: "a real-time loop computes for longer than its period, and makes up for the cycles it missed",
         injector: "overrun",
         // The cycles after it begin late, by what it took and by what they take themselves.
-        culprits: &["own-work", "late-arm"],
+        culprits: &[Culprit::OwnWork, Culprit::LateArm],
         length: Length::AtLeast,
         places: HERE,
         ..WATCHED
@@ -431,8 +432,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         how: "a real-time loop writes 4 MiB to a file and waits until the device has it",
         injector: "fsync",
         // It waits for an ordinary worker of the kernel, which others may keep off its CPU.
-        culprits: &["waiting", "storage", "priority-inversion"],
-        by_itself: &["storage", "priority-inversion"],
+        culprits: &[Culprit::Waiting, Culprit::Storage, Culprit::PriorityInversion],
+        by_itself: &[Culprit::Storage, Culprit::PriorityInversion],
         places: HERE,
         ..WATCHED
     },

@@ -14,13 +14,12 @@ pub fn lay_out(causes: &RunCauses, word: SampleWord, page: &mut Page) {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Left]);
     table.row(["cause", "spikes", word.latest, "on CPU"]);
     for group in &causes.groups {
-        let name = group.culprit.as_ref().unwrap_or(&group.title).clone();
+        let name = group.name().to_owned();
         table.row([name, group.spikes.len().to_string(), latency(group.latency_ns_max), cpus(group)]);
     }
     page.table(&table);
     for group in causes.groups.iter().filter(|group| group.period.is_some()) {
-        let name = group.culprit.as_ref().unwrap_or(&group.title);
-        page.wrapped("  ", &format!("{name}: {}", group.rhythm));
+        page.wrapped("  ", &format!("{}: {}", group.name(), group.rhythm));
     }
     causes.sentences.iter().for_each(|sentence| page.wrapped("  ", sentence));
 }

@@ -7,7 +7,7 @@ use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use account::{Account, DifferingCauses, ExplanationSource, differing};
-use judge::causes::{CauseDifference, CauseInRun, CausesDifference, CountedRun, Rate};
+use judge::causes::{CauseInRun, CausesDifference, CountedRun, Rate};
 use std::path::Path;
 use words::figures::{counted, duration, latency};
 
@@ -59,10 +59,6 @@ fn lay_out(differing: &DifferingCauses, mut page: Page) -> Page {
     page
 }
 
-fn name(cause: &CauseDifference) -> String {
-    cause.culprit.as_ref().unwrap_or(&cause.title).clone()
-}
-
 /// The causes that were counted in either run.
 fn how_often(difference: &CausesDifference) -> Table {
     let mut table = Table::new(&[Align::Left; 4]);
@@ -74,7 +70,7 @@ fn how_often(difference: &CausesDifference) -> Table {
             Some((low, None)) => format!("{} or more", rough(low)),
             None => String::new(),
         };
-        table.row([name(cause)]);
+        table.row([cause.name()]);
         table.row(["  counted".into(), counted(&cause.a), counted(&cause.b), ratio]);
         let mut rates = |unit: &str, of: fn(&CauseInRun) -> Option<Rate>| {
             table.row([unit.into(), rate(of(&cause.a)), rate(of(&cause.b))]);
@@ -94,7 +90,7 @@ fn how_long(difference: &CausesDifference) -> Table {
     for cause in &difference.causes {
         let (a, b) = (&cause.a, &cause.b);
         table.row([
-            name(cause),
+            cause.name().to_owned(),
             both(a.spikes.to_string(), b.spikes.to_string()),
             both(a.among_worst.to_string(), b.among_worst.to_string()),
             both(length(a.stretch_ns_median), length(b.stretch_ns_median)),

@@ -73,7 +73,7 @@ fn to_text(baseline: &Baseline) -> String {
     }
     line("\ncauses = [".into());
     for cause in &baseline.causes {
-        let (culprit, function) = (quoted(&cause.culprit), quoted(&cause.function));
+        let (culprit, function) = (quoted(cause.stored_culprit()), quoted(&cause.function));
         let figures = format!("longest_ns = {}, seeds = {}", cause.longest_ns, cause.seeds);
         line(format!("  {{ culprit = {culprit}, function = {function}, {figures} }},"));
     }
@@ -115,7 +115,7 @@ mod tests {
             idle: vec![seed(1, 4000)],
             loaded: vec![seed(1, max_ns), seed(2, 9000)],
             causes: vec![BaselineCause {
-                culprit: "irqs-off".into(),
+                culprit: Some("irqs-off".into()),
                 function: text.into(),
                 longest_ns: 412_000,
                 seeds: 2,

@@ -40,7 +40,7 @@ fn group(
     cpus.sort_by_key(|of| (std::cmp::Reverse(of.count), of.cpu));
     let rhythm = rhythm(&spikes, worst, run);
     CauseGroup {
-        culprit: culprit.map(|culprit| culprit.id().to_owned()),
+        culprit: culprit.cloned(),
         title: culprit.map_or("not explained", title).to_owned(),
         latency_ns_max: spikes.first().map_or(0, |explained| explained.spike.sample.latency_ns),
         spikes: spikes.iter().map(|explained| explained.spike.number).collect(),

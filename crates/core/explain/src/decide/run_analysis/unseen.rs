@@ -38,7 +38,7 @@ mod tests {
 
     fn group(culprit: Option<&str>, spikes: u32) -> CauseGroup {
         CauseGroup {
-            culprit: culprit.map(str::to_owned),
+            culprit: culprit.map(Into::into),
             title: String::new(),
             spikes: (0..spikes).collect(),
             latency_ns_max: 0,

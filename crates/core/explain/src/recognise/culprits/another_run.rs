@@ -1,8 +1,8 @@
 //! A thread of another measurement with this tool had the CPU. It is no thread of this run: those are `own_tool`'s.
 
 use super::about::{About, Proof};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

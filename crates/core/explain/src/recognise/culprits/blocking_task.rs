@@ -3,7 +3,7 @@
 use super::about::{About, Proof, SWITCHED};
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
-use crate::recognise::in_kernel::Signs;
+use crate::recognise::evidence::in_kernel::Signs;
 use crate::replay::context::Context;
 use archive::culprit::{AskedToYield, BlockingTask, WhyBlocking};
 use archive::explanation::Confidence;

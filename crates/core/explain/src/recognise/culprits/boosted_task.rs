@@ -5,9 +5,9 @@
 //! the CPU.
 
 use super::about::{About, Proof};
-use super::other_rt_task::interferes;
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::more_urgent::interferes;
 use crate::replay::priorities::Boost;
 use archive::culprit::{Boosted, KernelPriority};
 use archive::explanation::Confidence;

@@ -1,8 +1,8 @@
 //! All caches are written back and invalidated.
 
 use super::about::{About, CALLED, Proof};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

@@ -1,14 +1,13 @@
 //! A control group had used up its CPU time: its tasks wait for the next period.
 
 use super::about::{About, EXPIRED, Proof};
-use super::passed_over::period_began;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
-use crate::recognise::case::{Case, held};
-use crate::recognise::stated::{self, Claim};
+use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::period::period_began;
 use crate::replay::context::Context;
 use crate::replay::thread_life::{LifeSpan, LifeState};
-use archive::culprit::Culprit;
+use archive::culprit::QuotaUsedUp;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
@@ -54,7 +53,7 @@ fn is_preempted_at_once(case: &Case, delay: &LifeSpan) -> bool {
     before.is_some_and(|span| span.state == LifeState::Running && span.end_ns - span.start_ns <= AT_ONCE_NS)
 }
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, QuotaUsedUp>> {
     if !case.own_is_ordinary() {
         return None;
     }
@@ -73,16 +72,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let given = case.event(|event| {
         event.ts_ns >= period.ts_ns && matches!(event.what, EventKind::Switch { next, .. } if next == own)
     });
-    Some(Claim {
-        confidence: Confidence::Likely,
-        sentence: format!(
-            "the thread's control group had used up its CPU quota and waited for the next period ({})",
-            case.share(&pieces)
-        ),
-        events: [period].into_iter().chain(given).collect(),
-        evidence: Vec::new(),
-        confirm: stated::confirm(&Culprit::CfsQuota),
-        fix: stated::fix(&Culprit::CfsQuota),
-        pieces,
-    })
+    let facts = QuotaUsedUp { next_period_ns: period.ts_ns.saturating_sub(case.trace.window.due_ns) };
+    let events = [period].into_iter().chain(given).collect();
+    Some(Claim { events, ..Claim::new(pieces, Confidence::Likely, facts) })
 }

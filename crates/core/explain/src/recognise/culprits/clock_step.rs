@@ -2,11 +2,9 @@
 
 use super::about::{About, Proof};
 use crate::read::event::EventKind;
-use crate::recognise::case::Case;
-use crate::recognise::stated::{self, Claim};
-use archive::culprit::Culprit;
+use crate::recognise::case::{Case, Claim};
+use archive::culprit::ClockStep;
 use archive::explanation::{Confidence, PhaseName};
-use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the thread set its next timer before it saw the clock; a negative latency, or one of more than a day, is refused before any culprit is asked",
@@ -20,7 +18,7 @@ pub const ABOUT: About = About {
 /// Smaller differences occur between the clocks of two CPUs.
 const DIFFERENCE_NS_MIN: i64 = 20_000;
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, ClockStep>> {
     let given = case.anchors.switched.filter(|_| case.input.spike.watched.is_none())?;
     let own = case.tool_threads.own_tid;
     let next = case.event(|event| {
@@ -33,18 +31,6 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         return None;
     }
     let pieces = case.claim(|piece| piece.phase == PhaseName::ReturnToUser)?;
-    Some(Claim {
-        confidence: Confidence::Hint,
-        sentence: format!(
-            "the clock of the sample disagrees with the trace: the thread set its next timer {} before the recorded time of \
-             the sample ({})",
-            latency(early_ns),
-            case.share(&pieces)
-        ),
-        events: vec![next],
-        evidence: Vec::new(),
-        confirm: stated::confirm(&Culprit::ClockStep),
-        fix: stated::fix(&Culprit::ClockStep),
-        pieces,
-    })
+    let confidence = Confidence::Hint;
+    Some(Claim { events: vec![next], ..Claim::new(pieces, confidence, ClockStep { early_ns }) })
 }

@@ -1,8 +1,8 @@
 //! The kernel compares its clock with another one, going from CPU to CPU.
 
 use super::about::{About, Proof};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

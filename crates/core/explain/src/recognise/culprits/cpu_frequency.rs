@@ -1,8 +1,8 @@
 //! The frequency governor changes the speed of a CPU.
 
 use super::about::{About, Proof, SWITCHED};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

@@ -1,8 +1,8 @@
 //! A CPU is brought online or offline.
 
 use super::about::{About, Proof, SWITCHED};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

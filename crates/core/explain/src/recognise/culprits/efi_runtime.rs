@@ -1,8 +1,8 @@
 //! A service of the EFI firmware is called.
 
 use super::about::{About, Proof, WORKED};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

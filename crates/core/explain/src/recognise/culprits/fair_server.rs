@@ -1,9 +1,9 @@
 //! The scheduler gave ordinary tasks their share although a real-time thread was runnable.
 
 use super::about::{About, Proof, SWITCHED};
-use super::passed_over::PassedOver;
-use crate::recognise::case::Case;
-use crate::recognise::stated::Claim;
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::passed_over::PassedOver;
+use archive::culprit::{FairShare, ForeignText};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
@@ -15,37 +15,27 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+/// One runtime of the fair server is like the others.
+const RUNTIMES_MAX: usize = 2;
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, FairShare>> {
     let found = PassedOver::find(case)?;
-    let (mechanism, confidence) = match found.is_throttling(case) {
+    let (may_be_throttling, confidence) = match found.is_throttling(case) {
         Some(true) => return None,
-        Some(false) => ("the fair server", Confidence::Likely),
+        Some(false) => (false, Confidence::Likely),
         // The end of the wait shows which: a new period of throttling, or the fair server's own decision. Here it can have been both.
-        None if found.period_began_meanwhile(case) => ("the fair server or real-time throttling", Confidence::Hint),
-        None => ("the fair server or real-time throttling", Confidence::Likely),
+        None if found.period_began_meanwhile(case) => (true, Confidence::Hint),
+        None => (true, Confidence::Likely),
     };
-    let spender = found.spender(case).map(|tid| {
-        format!(
-            "{} had the CPU before and was still runnable: it left ordinary tasks too little CPU time",
-            case.names().task(tid)
-        )
-    });
-    let mut evidence: Vec<String> = spender.into_iter().collect();
-    if let Some(environment) = case.input.environment {
-        evidence.extend(environment.rt_runtime_us.map(|us| format!("sched_rt_runtime_us is {us}")));
-        evidence.extend(environment.fair_server_runtime.iter().take(2).map(|line| format!("fair server: {line}")));
-    }
-    Some(Claim {
-        confidence,
-        sentence: format!(
-            "the scheduler gave {} the CPU although the measuring thread could run ({}): {mechanism}",
-            found.preferred(case),
-            case.share(&found.pieces)
-        ),
-        events: found.asked.into_iter().chain([found.decision]).collect(),
-        evidence,
-        confirm: "/sys/kernel/debug/sched/fair_server/cpu*/runtime; dmesg says `RT throttling activated` if that was the cause".into(),
-        fix: "make the real-time work leave 5 % of the CPU; then echo 0 to the fair server's runtime, or sysctl kernel.sched_rt_runtime_us=-1".into(),
-        pieces: found.pieces,
-    })
+    let environment = case.input.environment;
+    let runtimes = environment.map_or(&[][..], |environment| &environment.fair_server_runtime);
+    let facts = FairShare {
+        preferred: found.preferred(case)?,
+        may_be_throttling,
+        spender: found.spender(case).map(|tid| case.names().task_name(tid)),
+        rt_runtime_us: environment.and_then(|environment| environment.rt_runtime_us),
+        server_runtimes: runtimes.iter().take(RUNTIMES_MAX).map(|line| ForeignText::from(line.as_str())).collect(),
+    };
+    let events = found.asked.into_iter().chain([found.decision]).collect();
+    Some(Claim { events, ..Claim::new(found.pieces, confidence, facts) })
 }

@@ -1,8 +1,8 @@
 //! The kernel calls the firmware of the board: mailboxes, SCMI, secure monitor calls.
 
 use super::about::{About, Proof};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

@@ -1,8 +1,8 @@
 //! Graphics drivers.
 
 use super::about::{About, Proof, SERVED};
-use super::named::Named;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::Named;
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

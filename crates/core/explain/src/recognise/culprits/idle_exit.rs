@@ -2,12 +2,12 @@
 
 use super::about::{About, Proof};
 use crate::account::interrupted_code::came_in_a_halt;
-use crate::account::ledger::Piece;
 use crate::read::event::{EventKind, IDLE_EXIT};
-use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::idle_time::{LEAVING_NS_MAX, is_idle_time};
 use crate::replay::context::Context;
 use archive::culprit::{ForeignText, IdleExit, KernelName};
-use archive::explanation::{Confidence, PhaseName};
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "power:cpu_idle shows the CPU in an idle state when the wake-up was due, or the kernel's record of the late interrupt that the CPU of a guest had halted",
@@ -17,15 +17,6 @@ pub const ABOUT: About = About {
     reading: &["CPU Idle Time Management", "PM Quality Of Service Interface", "Guest halt polling"],
     proof: Proof::Real,
 };
-
-/// Maximum exit time of any idle state, and of a return from an otherwise idle host.
-pub const LEAVING_NS_MAX: i64 = 1_000_000;
-
-/// Time that an idle CPU let pass between the due instant and the thread.
-pub fn is_idle_time(piece: &Piece) -> bool {
-    matches!(piece.phase, PhaseName::TimerDelay | PhaseName::SchedulingDelay | PhaseName::WakePath)
-        && held(piece).is_some_and(Context::is_idle)
-}
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, IdleExit>> {
     let pieces = case.claim(is_idle_time)?;

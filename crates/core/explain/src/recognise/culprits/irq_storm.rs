@@ -1,10 +1,11 @@
 //! One interrupt firing repeatedly: no single handler is long, together they are. A profiler's samples are one, too.
 
 use super::about::{About, Proof};
-use super::previous_irq::is_foreign;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::deferral;
+use crate::recognise::evidence::foreign_interrupt::is_foreign;
 use crate::replay::context::Context;
 use archive::culprit::{Holder, InterruptStorm, TimerInStorm};
 use archive::explanation::{Confidence, PhaseName};
@@ -146,7 +147,7 @@ fn samples<'c>(case: &Case<'c>) -> Option<Claim<'c, InterruptStorm>> {
     };
     // That the kernel defers a timer interrupt has no event.
     let confidence = if deferral.is_some() { Confidence::Likely } else { Confidence::Certain };
-    let evidence = deferral.map(|deferral| super::timers::deferral_evidence(case, deferral)).into_iter().collect();
+    let evidence = deferral.map(|deferral| deferral::shown(case, deferral)).into_iter().collect();
     Some(Claim { evidence, ..Claim::new(pieces, confidence, facts) })
 }
 

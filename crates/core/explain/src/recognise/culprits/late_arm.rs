@@ -1,10 +1,10 @@
 //! The thread returned to its timer after the next wake-up was already due.
 
 use super::about::{About, Proof};
-use super::own_work;
-use super::passed_over::PassedOver;
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::overrun::overruns;
+use crate::recognise::evidence::passed_over::PassedOver;
 use crate::replay::context::Context;
 use archive::culprit::LateArm;
 use archive::explanation::{Confidence, PhaseName};
@@ -29,7 +29,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, LateArm>> {
             && !case.is_held_up_by_another(piece)
             && !passed_over.contains(piece)
             && (case.input.spike.watched.is_some() || !case.kept_off(piece))
-            && !own_work::overruns(case, piece)
+            && !overruns(case, piece)
     })?;
     let untraced = |index: &&usize| held(&case.pieces[**index]) == Some(Context::Untraced);
     let untraced_ns: i64 = pieces.iter().filter(untraced).map(|&index| case.pieces[index].ns()).sum();

@@ -1,8 +1,8 @@
 //! A process requests a memory barrier on other CPUs.
 
 use super::about::{About, CALLED, Proof};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

@@ -1,8 +1,8 @@
 //! The CPU's stock of memory charged to a control group is drained.
 
 use super::about::{About, Proof, WORKED};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

@@ -1,12 +1,10 @@
 //! Everything took longer, without a single culprit: the CPU itself was slow.
 
 use super::about::{About, Proof};
-use crate::account::ledger::Piece;
-use crate::recognise::case::Case;
-use crate::recognise::controls::Controls;
-use crate::recognise::stated::{self, Claim};
-use archive::culprit::Culprit;
-use archive::explanation::{Confidence, OwnerKind, PhaseName};
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::slowdown::{rest, slowed_percent};
+use archive::culprit::Slowdown;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "handler, wake path, scheduling delay and return to user all take 1.5 to 5 times their time in ordinary samples",
@@ -17,51 +15,12 @@ pub const ABOUT: About = About {
     proof: Proof::Unproven,
 };
 
-const PHASES: [PhaseName; 4] =
-    [PhaseName::Handler, PhaseName::WakePath, PhaseName::SchedulingDelay, PhaseName::ReturnToUser];
-/// Shorter ordinary phases are noise.
-const ORDINARY_NS_MIN: i64 = 300;
-
-/// Percentage of their ordinary time that the phases took, minimum and maximum; `None` if fewer than three are
-/// comparable.
-pub fn slowed_percent(case: &Case) -> Option<(i64, i64)> {
-    let ordinary = Controls::new(case.input.controls);
-    let now = |phase| case.pieces.iter().filter(move |piece| piece.phase == phase).map(|piece| piece.ns()).sum::<i64>();
-    let percents: Vec<i64> = PHASES
-        .iter()
-        .filter_map(|&phase| Some((now(phase), ordinary.phase_ns(phase).filter(|ns| *ns >= ORDINARY_NS_MIN)?)))
-        .map(|(now_ns, ordinary_ns)| now_ns.saturating_mul(100) / ordinary_ns)
-        .collect();
-    (percents.len() >= 3).then_some(())?;
-    Some((*percents.iter().min()?, *percents.iter().max()?))
-}
-
-/// Time of the kernel's own wake-up path and of the thread: no task, no other interrupt.
-pub fn rest(case: &Case) -> Option<Vec<usize>> {
-    let way =
-        |piece: &Piece| case.is_wake_interrupt(piece) || matches!(case.kind(piece), OwnerKind::Own | OwnerKind::Idle);
-    case.claim(|piece| PHASES.contains(&piece.phase) && way(piece))
-}
-
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Slowdown>> {
     let (least, most) = slowed_percent(case)?;
     if least < 150 || most > 500 {
         return None;
     }
     let pieces = rest(case)?;
-    Some(Claim {
-        confidence: Confidence::Hint,
-        sentence: format!(
-            "every phase took {:.1} to {:.1} times its usual time ({}), as if caches or memory were contended or the CPU ran \
-             at a lower frequency",
-            least as f64 / 100.0,
-            most as f64 / 100.0,
-            case.share(&pieces)
-        ),
-        events: Vec::new(),
-        evidence: Vec::new(),
-        confirm: stated::confirm(&Culprit::MemoryContention),
-        fix: stated::fix(&Culprit::MemoryContention),
-        pieces,
-    })
+    let facts = Slowdown { least_percent: least, most_percent: most };
+    Some(Claim::new(pieces, Confidence::Hint, facts))
 }

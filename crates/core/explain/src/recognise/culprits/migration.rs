@@ -2,9 +2,9 @@
 
 use super::about::{About, Proof};
 use crate::read::event::EventKind;
-use crate::recognise::case::{Case, held};
-use crate::recognise::stated::Claim;
+use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
+use archive::culprit::Migrated;
 use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
@@ -16,24 +16,15 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Migrated>> {
     let own = case.tool_threads.own_tid;
     let moved = case.event(|event| matches!(event.what, EventKind::Migrate { tid, .. } if tid == own))?;
+    let EventKind::Migrate { from_cpu, to_cpu, .. } = moved.what else { return None };
     let pieces = case.claim(|piece| {
         matches!(piece.phase, PhaseName::WakePath | PhaseName::SchedulingDelay)
             && piece.end_ns > moved.ts_ns
             && held(piece).is_some_and(Context::is_idle)
     })?;
-    Some(Claim {
-        confidence: Confidence::Likely,
-        sentence: format!(
-            "the scheduler moved the measuring thread to another CPU, which had to wake up first ({})",
-            case.share(&pieces)
-        ),
-        events: vec![moved],
-        evidence: Vec::new(),
-        confirm: format!("taskset -p {own} shows the CPUs it may use"),
-        fix: "pin the thread to one CPU".into(),
-        pieces,
-    })
+    let facts = Migrated { tid: own, from_cpu, to_cpu };
+    Some(Claim { events: vec![moved], ..Claim::new(pieces, Confidence::Likely, facts) })
 }

@@ -1,8 +1,6 @@
 //! The catalogue of culprits. How to add one: docs/how-to/adding-a-culprit.md.
 
 mod about;
-mod named;
-mod passed_over;
 
 pub use about::{About, Proof};
 

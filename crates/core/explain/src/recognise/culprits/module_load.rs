@@ -1,8 +1,8 @@
 //! Modules are loaded or unloaded, or udev handles a new device.
 
 use super::about::{About, Proof, SWITCHED};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

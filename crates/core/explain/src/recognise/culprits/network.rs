@@ -1,9 +1,9 @@
 //! Network cards: their interrupts, and the softirqs that these raise.
 
 use super::about::{About, Proof};
-use super::named::{Named, claim};
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::named::{Named, claim};
 use crate::replay::context::Context;
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;

@@ -1,8 +1,8 @@
 //! Automatic NUMA balancing unmaps pages and moves them.
 
 use super::about::{About, Proof};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

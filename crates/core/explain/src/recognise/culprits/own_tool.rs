@@ -4,10 +4,10 @@
 //! the hypervisor may have delayed it. The stack traces that `--stack` records take their time in the timer interrupt.
 
 use super::about::{About, Proof};
-use super::passed_over::PassedOver;
 use crate::account::ledger::{Answer, Piece};
-use crate::recognise::case::Case;
-use crate::recognise::stated::Claim;
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::passed_over::PassedOver;
+use archive::culprit::OwnTool;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::method::Stimulus;
 
@@ -20,7 +20,7 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, OwnTool>> {
     // The measured path leads through the thread that gives the stimulus: it wakes the measuring thread and gives way to it.
     let woken = case.anchors.woken.filter(|_| case.input.stimulus == Stimulus::Thread);
     let giver = woken.and_then(|woken| case.event(|event| event.ts_ns == woken.ts_ns && event.cpu == woken.cpu));
@@ -40,21 +40,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     })?;
     let records_a_stack = |index: &&usize| matches!(case.pieces[**index].answer, Answer::StackRecorded(_));
     let stacks: Vec<usize> = pieces.iter().filter(records_a_stack).copied().collect();
-    let share = case.share(&pieces);
-    let (what, fix) = match case.ns(&stacks) * 2 > case.ns(&pieces) {
-        true => (format!("it recorded a stack trace in the timer interrupt ({share})"), "measure without --stack"),
-        false => (
-            format!("{} ran ({share})", case.culprits(&pieces)),
-            "measure on fewer CPUs (--cpus), so that the tool's other threads have a CPU of their own; take fewer snapshots (--snapshots, --controls)",
-        ),
+    let facts = match case.ns(&stacks) * 2 > case.ns(&pieces) {
+        true => OwnTool::RecordedStack,
+        false => OwnTool::Ran(case.holders(&pieces)),
     };
-    Some(Claim {
-        confidence: Confidence::Certain,
-        sentence: format!("this tool disturbed its own measurement: {what}"),
-        events: Vec::new(),
-        evidence: Vec::new(),
-        confirm: "measure once without tracing (--trace off)".into(),
-        fix: fix.into(),
-        pieces,
-    })
+    Some(Claim::new(pieces, Confidence::Certain, facts))
 }

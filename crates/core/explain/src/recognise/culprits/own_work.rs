@@ -5,9 +5,9 @@
 //! does, and even then the host may have handled an exit or a page fault of the guest.
 
 use super::about::{About, Proof};
-use crate::account::ledger::Piece;
-use crate::recognise::case::Case;
-use crate::recognise::stated::Claim;
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::overrun::overruns;
+use archive::culprit::{ForeignText, OwnWork};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
@@ -18,11 +18,6 @@ pub const ABOUT: About = About {
     reading: &["Scheduler"],
     proof: Proof::Real,
 };
-
-/// Whether a watched thread itself had the CPU when it should already have set its timer.
-pub fn overruns(case: &Case, piece: &Piece) -> bool {
-    case.input.spike.watched.is_some() && piece.phase == PhaseName::LateArm && case.kind(piece) == OwnerKind::Own
-}
 
 /// Part of the work for which the thread must be charged in full.
 const CHARGED_PERCENT_MIN: i64 = 80;
@@ -38,7 +33,7 @@ fn is_charged(case: &Case, pieces: &[usize]) -> bool {
     turns_ns * 100 >= case.ns(pieces) * CHARGED_PERCENT_MIN || case.charged_in_full(pieces).is_some()
 }
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, OwnWork>> {
     let pieces = case.claim(|piece| {
         piece.phase == PhaseName::Working && case.kind(piece) == OwnerKind::Own || overruns(case, piece)
     })?;
@@ -48,27 +43,12 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         Some(_) if is_charged(case, &pieces) => Confidence::Likely,
         Some(_) => Confidence::Hint,
     };
-    let doubt = match (confidence, case.virtualised()) {
-        (Confidence::Hint, Some(host)) => {
-            format!("; the trace does not show whether the hypervisor ({host}) ran the CPU for all of it")
-        }
-        _ => String::new(),
-    };
-    let share = case.share(&pieces);
     let overran = pieces.iter().any(|&index| overruns(case, &case.pieces[index]));
-    let work = match overran {
-        true => format!(
-            "the thread's own work overran its cycle ({share}): it set its timer only after the wake-up was due"
-        ),
-        false => format!("the thread did its own work ({share})"),
+    let facts = OwnWork {
+        tid: case.tool_threads.own_tid,
+        overran,
+        host: case.virtualised().filter(|_| confidence == Confidence::Hint).map(ForeignText::from),
     };
-    Some(Claim {
-        confidence,
-        sentence: work + &doubt,
-        events: if overran { case.trace.arm().into_iter().collect() } else { Vec::new() },
-        evidence: Vec::new(),
-        confirm: format!("perf record -t {} shows where it spends its time", case.tool_threads.own_tid),
-        fix: "do less work in a cycle, or use a longer cycle".into(),
-        pieces,
-    })
+    let events = if overran { case.trace.arm().into_iter().collect() } else { Vec::new() };
+    Some(Claim { events, ..Claim::new(pieces, confidence, facts) })
 }

@@ -3,9 +3,9 @@
 use super::about::{About, Proof};
 use crate::cut::thread_states::ThreadState;
 use crate::read::event::EventKind;
-use crate::recognise::case::Case;
-use crate::recognise::stated::Claim;
+use crate::recognise::case::{Case, Claim};
 use crate::replay::page_faults::{self, Faults};
+use archive::culprit::ThreadFaults;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
@@ -18,7 +18,7 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, ThreadFaults>> {
     let tid = case.tool_threads.own_tid;
     if case.input.spike.watched.is_some() {
         return in_its_work(case);
@@ -27,18 +27,11 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {
         piece.phase == PhaseName::ReturnToUser && piece.end_ns > fault.ts_ns && case.kind(piece) == OwnerKind::Own
     })?;
-    Some(Claim {
-        confidence: Confidence::Likely,
-        sentence: format!("the measuring thread took a page fault before it saw the clock ({})", case.share(&pieces)),
-        events: vec![fault],
-        evidence: Vec::new(),
-        confirm: format!("fields 10 and 12 of /proc/self/task/{tid}/stat count minor and major faults"),
-        fix: "lock and prefault memory (mlockall with MCL_CURRENT and MCL_FUTURE, write to the stack once); no fork, no NUMA balancing, no KSM".into(),
-        pieces,
-    })
+    let facts = ThreadFaults::BeforeTheClock { tid };
+    Some(Claim { events: vec![fault], ..Claim::new(pieces, Confidence::Likely, facts) })
 }
 
-fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c, ThreadFaults>> {
     let tid = case.tool_threads.own_tid;
     let pieces = case.claim(|piece| {
         case.state_span(piece).is_some_and(|span| match span.state {
@@ -57,28 +50,12 @@ fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let slept = pieces
         .iter()
         .any(|&index| case.state_span(&case.pieces[index]).is_some_and(|span| span.state == ThreadState::Fetching));
-    let count = match faults.len() {
-        0 | 1 => "a page fault".to_owned(),
-        count => format!("{count} page faults"),
+    let facts = ThreadFaults::InItsWork {
+        thread: case.names().task_name(tid),
+        count: faults.len(),
+        waited_for_device: slept,
+        lengths: found.lengths(first, last),
     };
-    let waited = match (slept, faults.len()) {
-        (false, _) => "",
-        (true, 0 | 1) => ", and waited for a device",
-        (true, _) => ", and waited for a device in some of them",
-    };
-    Some(Claim {
-        confidence: Confidence::Likely,
-        sentence: format!(
-            "{} took {count} during its work{waited} ({})",
-            case.names().task(tid),
-            case.share(&pieces)
-        ),
-        events: faults.first().into_iter().chain(faults.last()).copied().collect(),
-        evidence: vec![found.estimate(first, last)],
-        confirm: format!("fields 10 and 12 of /proc/PID/task/{tid}/stat count minor and major faults; perf trace -F all --no-syscalls -t {tid} names the addresses"),
-        fix: "mlockall(MCL_CURRENT | MCL_FUTURE) at the start; get and touch all memory before the loop, and neither map, \
-              unmap nor madvise in it; mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0) keep malloc from doing so"
-            .into(),
-        pieces,
-    })
+    let events = faults.first().into_iter().chain(faults.last()).copied().collect();
+    Some(Claim { events, ..Claim::new(pieces, Confidence::Likely, facts) })
 }

@@ -1,7 +1,8 @@
 //! Other interrupts were handled between due and seen.
 
 use super::about::{About, Proof};
-use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::foreign_interrupt::is_foreign;
 use crate::replay::context::Context;
 use archive::culprit::ForeignInterrupts;
 use archive::explanation::Confidence;
@@ -16,11 +17,6 @@ pub const ABOUT: About = About {
     reading: &["SMP IRQ affinity"],
     proof: Proof::Real,
 };
-
-/// Interrupts other than the one that caused the wake-up.
-pub fn is_foreign(case: &Case, piece: &crate::account::ledger::Piece) -> bool {
-    held(piece).is_some_and(Context::is_hardirq) && !case.is_wake_interrupt(piece)
-}
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, ForeignInterrupts>> {
     let pieces = case.claim(|piece| is_foreign(case, piece))?;

@@ -8,14 +8,11 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
-use crate::read::named_event::relative;
-use crate::read::priority::priority_words;
-use crate::recognise::case::{Case, held};
-use crate::recognise::stated::{self, Claim};
+use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use crate::replay::priorities::PrioChange;
 use crate::replay::thread_life::LifeState;
-use archive::culprit::Culprit;
+use archive::culprit::{ChangeTime, KernelPriority, PriorityChange};
 use archive::explanation::{Confidence, OwnerKind};
 
 pub const ABOUT: About = About {
@@ -27,7 +24,7 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, PriorityChange>> {
     let own = case.tool_threads.own_tid;
     let changes: Vec<PrioChange> =
         case.trace.priorities.changes(own).filter(|change| is_by_another(case, change)).collect();
@@ -50,34 +47,21 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let lowered = changes.iter().rev().find(|change| change.new_prio > best && change.by_ns <= longest.start_ns);
     let raised = changes.iter().find(|change| change.old_prio > best && change.by_ns > longest.start_ns);
     let due_ns = case.trace.window.due_ns;
-    let when = |change: &PrioChange| {
-        format!("between {} and {}", relative(change.after_ns, due_ns), relative(change.by_ns, due_ns))
+    let time = |change: &PrioChange| ChangeTime {
+        after_ns: change.after_ns.saturating_sub(due_ns),
+        by_ns: change.by_ns.saturating_sub(due_ns),
+        is_inherited: change.inherited.is_some(),
     };
-    let mut evidence = vec![match lowered {
-        Some(change) => format!("it was changed {}", when(change)),
-        None => format!("it was changed before the record: the thread had {} then", priority_words(Some(best))),
-    }];
-    evidence.extend(raised.map(|change| format!("it was changed back {}", when(change))));
-    if lowered.is_none_or(|change| change.inherited.is_none()) {
-        evidence.push("no event shows which task changed it".into());
-    }
-    Some(Claim {
-        confidence: Confidence::Certain,
-        sentence: format!(
-            "another task changed the priority of the measuring thread from {} to {}: {} ran meanwhile ({})",
-            priority_words(Some(best)),
-            priority_words(case.own_prio_in(longest)),
-            case.culprits(&pieces),
-            case.share(&pieces)
-        ),
-        events: lowered.and_then(|change| change.inherited).into_iter().collect(),
-        evidence,
-        confirm: format!(
-            "chrt -p {own}; `perf trace -e sched_setscheduler,sched_setattr,sched_setparam` shows who calls them"
-        ),
-        fix: stated::fix(&Culprit::PriorityChanged),
-        pieces,
-    })
+    let facts = PriorityChange {
+        tid: own,
+        who: case.holders(&pieces),
+        before: KernelPriority(best),
+        meanwhile: case.own_prio_in(longest).map(KernelPriority),
+        changed: lowered.map(time),
+        changed_back: raised.map(time),
+    };
+    let events = lowered.and_then(|change| change.inherited).into_iter().collect();
+    Some(Claim { events, ..Claim::new(pieces, Confidence::Certain, facts) })
 }
 
 /// Whether the thread cannot have made the change itself, because it never ran in between.

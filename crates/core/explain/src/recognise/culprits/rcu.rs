@@ -1,8 +1,8 @@
 //! RCU: callbacks, and the grace periods they wait for.
 
 use super::about::{About, Proof};
-use super::named::{Named, claim};
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::named::{Named, claim};
 use crate::replay::context::Context;
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;

@@ -1,8 +1,8 @@
 //! The kernel reclaims memory: its reclaim threads.
 
 use super::about::{About, Proof, SWITCHED};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

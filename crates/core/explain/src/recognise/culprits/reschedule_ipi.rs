@@ -1,10 +1,10 @@
 //! Other CPUs request this one to reschedule.
 
 use super::about::{About, Proof};
-use super::named::claim;
-use super::previous_irq::is_foreign;
 use crate::read::event::Vector;
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::foreign_interrupt::is_foreign;
+use crate::recognise::evidence::named::claim;
 use crate::replay::context::Context;
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;

@@ -1,10 +1,9 @@
 //! The other thread of the same processor core was busy.
 
 use super::about::{About, Proof};
-use super::memory_contention::{rest, slowed_percent};
-use crate::recognise::case::Case;
-use crate::recognise::stated::{self, Claim};
-use archive::culprit::Culprit;
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::slowdown::{rest, slowed_percent};
+use archive::culprit::{ForeignText, Slowdown, SmtSlowdown};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
@@ -16,25 +15,14 @@ pub const ABOUT: About = About {
     proof: Proof::Unproven,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, SmtSlowdown>> {
     let smt = case.input.environment?.smt.as_deref()?;
     let (least, most) = slowed_percent(case)?;
     if !matches!(smt.trim(), "on" | "1" | "active") || least < 130 || most > 200 {
         return None;
     }
     let pieces = rest(case)?;
-    Some(Claim {
-        confidence: Confidence::Hint,
-        sentence: format!(
-            "every phase took {:.1} to {:.1} times its usual time ({}), as if the other thread of the core were busy",
-            least as f64 / 100.0,
-            most as f64 / 100.0,
-            case.share(&pieces)
-        ),
-        events: Vec::new(),
-        evidence: vec![format!("SMT is {}", smt.trim())],
-        confirm: stated::confirm(&Culprit::Smt),
-        fix: stated::fix(&Culprit::Smt),
-        pieces,
-    })
+    let slowdown = Slowdown { least_percent: least, most_percent: most };
+    let facts = SmtSlowdown { slowdown, smt: ForeignText::from(smt.trim()) };
+    Some(Claim::new(pieces, Confidence::Hint, facts))
 }

@@ -1,10 +1,10 @@
 //! The kernel stops a CPU, or all of them, to change something that no CPU may execute meanwhile.
 
 use super::about::{About, Proof};
-use super::irqs_off::is_late_in_task;
-use super::other_rt_task::interferes;
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::late_in_task::is_late_in_task;
+use crate::recognise::evidence::more_urgent::interferes;
 use crate::replay::context::Context;
 use archive::culprit::StoppedCpu;
 use archive::explanation::Confidence;

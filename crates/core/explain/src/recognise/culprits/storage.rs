@@ -1,8 +1,8 @@
 //! Disks and memory cards: their interrupts, softirqs and workers.
 
 use super::about::{About, Proof};
-use super::named::Named;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::Named;
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

@@ -1,8 +1,8 @@
 //! The kernel patches its own code: all CPUs have to synchronise.
 
 use super::about::{About, CALLED, Proof};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

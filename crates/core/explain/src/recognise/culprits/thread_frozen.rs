@@ -7,14 +7,12 @@
 //! debugger did this, and not the freezer, is excluded by the state in which it left the CPU.
 
 use super::about::{About, Proof};
-use super::thread_stopped::{interventions, is_stop};
 use crate::read::event::{Event, EventKind, flag};
-use crate::recognise::case::Case;
-use crate::recognise::stated::{self, Claim};
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::interventions::{interventions, is_stop};
 use crate::replay::thread_life::{LifeSpan, LifeState};
-use archive::culprit::Culprit;
+use archive::culprit::{FreezeSign, Frozen};
 use archive::explanation::Confidence;
-use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the thread's timer expires and wakes no thread until a task does so later; or the timer is due during an uninterruptible sleep and does not expire; or the thread sleeps without a timer until a task wakes it; or cgroup_unfreeze comes with the wake-up",
@@ -31,33 +29,31 @@ const THAW_NS_MAX: i64 = 2_000_000;
 /// What shows that a sleep was a freeze.
 struct Freeze<'c> {
     asleep: LifeSpan<'c>,
-    shows: Vec<Event<'c>>,
-    confidence: Confidence,
-    why: &'static str,
+    woken_by: i32,
+    /// An event that shows it, beyond those that begin and end the sleep.
+    shows: Option<Event<'c>>,
+    sign: FreezeSign,
 }
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Frozen>> {
     let found: Vec<Freeze> = case.life.iter().filter_map(|span| freeze(case, span)).collect();
     let inside = |at_ns: i64| found.iter().find(|one| one.asleep.contains(at_ns));
     let pieces = case.claim_any(|piece| inside(piece.start_ns).is_some())?;
     let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
     let one = inside(case.pieces[*longest].start_ns)?;
-    let by = one.asleep.ended.map(|event| case.names().task(event.tid)).unwrap_or_default();
-    let what = match one.asleep.began.is_some() || one.confidence == Confidence::Certain {
-        true => "frozen",
-        false => "frozen, stopped or traced",
+    let facts = Frozen {
+        sign: one.sign,
+        resumed_by: case.names().task_name(one.woken_by),
+        slept_ns: one.asleep.end_ns - one.asleep.start_ns,
+        began_earlier: one.asleep.began.is_none(),
     };
-    let since = if one.asleep.began.is_some() { "" } else { "at least " };
-    let slept = latency(one.asleep.end_ns - one.asleep.start_ns);
-    Some(Claim {
-        confidence: one.confidence,
-        sentence: format!("the measuring thread was {what} until {by} resumed it ({})", case.share(&pieces)),
-        events: one.shows.iter().copied().chain([one.asleep.began, one.asleep.ended].into_iter().flatten()).collect(),
-        evidence: vec![one.why.to_owned(), format!("the whole sleep took {since}{slept}")],
-        confirm: stated::confirm(&Culprit::ThreadFrozen),
-        fix: stated::fix(&Culprit::ThreadFrozen),
-        pieces,
-    })
+    let confidence = match one.sign {
+        FreezeSign::Thawed | FreezeSign::TimerWokeNobody => Confidence::Certain,
+        FreezeSign::TimerCancelled | FreezeSign::NoTimer => Confidence::Likely,
+    };
+    let bounds = [one.asleep.began, one.asleep.ended].into_iter().flatten();
+    let events = one.shows.into_iter().chain(bounds).collect();
+    Some(Claim { events, ..Claim::new(pieces, confidence, facts) })
 }
 
 fn freeze<'c>(case: &Case<'c>, asleep: &LifeSpan<'c>) -> Option<Freeze<'c>> {
@@ -68,41 +64,28 @@ fn freeze<'c>(case: &Case<'c>, asleep: &LifeSpan<'c>) -> Option<Freeze<'c>> {
     {
         return None;
     }
-    let found = |shows, confidence, why| Some(Freeze { asleep: *asleep, shows, confidence, why });
+    let found = |shows, sign| Some(Freeze { asleep: *asleep, woken_by: wakes.tid, shows, sign });
     let thaws = |event: &Event| {
         event.tid == wakes.tid
             && event.what == (EventKind::Freeze { frozen: false })
             && (wakes.ts_ns - THAW_NS_MAX..=wakes.ts_ns).contains(&event.ts_ns)
     };
     if let Some(thaw) = interventions(case).find(thaws) {
-        return found(vec![thaw], Confidence::Certain, "the task that woke it thawed a control group just before");
+        return found(Some(thaw), FreezeSign::Thawed);
     }
     if let Some(expired) = expired_without_effect(case, asleep) {
-        return found(
-            vec![expired],
-            Confidence::Certain,
-            "its timer expired and did not wake it, as no timer wakes a frozen thread",
-        );
+        return found(Some(expired), FreezeSign::TimerWokeNobody);
     }
     if case.sleeps_without_timer() {
         return None;
     }
     if let Some(armed) = timer_withdrawn(case, asleep) {
-        return found(
-            vec![armed],
-            Confidence::Likely,
-            "its timer was due and did not expire while it slept without heeding signals: a freeze interrupts the sleep that the \
-             timer ends, and cancels the timer",
-        );
+        return found(Some(armed), FreezeSign::TimerCancelled);
     }
     if wakes_itself(case, asleep) {
         return None;
     }
-    found(
-        Vec::new(),
-        Confidence::Likely,
-        "it slept without having started a timer, which it never does on its own account",
-    )
+    found(None, FreezeSign::NoTimer)
 }
 
 /// Whether a task wakes it, and no interrupt.

@@ -5,12 +5,11 @@
 
 use super::about::{About, Proof};
 use crate::read::event::{Event, EventKind};
-use crate::recognise::case::Case;
-use crate::recognise::stated::{self, Claim};
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::interventions::{interventions, is_stop};
 use crate::replay::thread_life::{LifeSpan, LifeState};
-use archive::culprit::Culprit;
+use archive::culprit::{Stopped, StoppedBy};
 use archive::explanation::Confidence;
-use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "sched_switch shows the thread leaving the CPU stopped or traced, and not coming back until later, in any phase and as often as it happens; or SIGCONT wakes it",
@@ -21,15 +20,11 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
-const SIGCONT: i32 = 18;
 /// Signals whose default is to stop: SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU.
 const STOPPING: [i32; 4] = [19, 20, 21, 22];
 /// From the signal that stops a process to the stop of a thread of it.
 const STOPPING_NS_MAX: i64 = 10_000_000;
-/// From the signal to the wake-up that it causes.
-const SIGNAL_NS_MAX: i64 = 200_000;
-
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Stopped>> {
     let stops: Vec<&LifeSpan> = case.life.iter().filter(|span| is_stop(case, span)).collect();
     let stop_of = |piece_ns: i64| stops.iter().find(|span| span.contains(piece_ns)).copied();
     let pieces = case.claim_any(|piece| stop_of(piece.start_ns).is_some())?;
@@ -38,51 +33,21 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let debugged = used.iter().any(|span| span.state == LifeState::Traced);
     let by_whom = used.iter().find_map(|span| stopped_by(case, span));
     let resumed = used.last().and_then(|span| span.ended).filter(|event| event.tid > 0);
-    let what = match (by_whom, debugged) {
-        (Some(by), _) => format!("{} stopped the measuring thread", case.names().task(by.tid)),
-        (None, true) => "a debugger stopped the measuring thread".to_owned(),
-        (None, false) => "a signal stopped the measuring thread".to_owned(),
+    let longest = used.iter().max_by_key(|span| span.end_ns - span.start_ns)?;
+    let facts = Stopped {
+        by: match (by_whom, debugged) {
+            (Some(by), _) => StoppedBy::Task(case.names().task_name(by.tid)),
+            (None, true) => StoppedBy::Debugger,
+            (None, false) => StoppedBy::Signal,
+        },
+        times: used.len(),
+        resumed_by: resumed.map(|event| case.names().task_name(event.tid)),
+        longest_ns: longest.end_ns - longest.start_ns,
+        began_earlier: longest.began.is_none(),
     };
-    let often = match used.len() {
-        0 | 1 => String::new(),
-        times => format!(" {times} times"),
-    };
-    let until = resumed.map(|event| match by_whom {
-        Some(by) if by.tid == event.tid => " and resumed it".to_owned(),
-        _ => format!(", and {} resumed it", case.names().task(event.tid)),
-    });
-    let longest = used.iter().max_by_key(|span| span.end_ns - span.start_ns);
-    let evidence = longest.map(|span| {
-        let since = if span.began.is_some() { "" } else { "at least " };
-        let which = if used.len() > 1 { "the longest stop took" } else { "the whole stop took" };
-        format!("{which} {since}{}", latency(span.end_ns - span.start_ns))
-    });
     let bounds = used.iter().flat_map(|span| [span.began, span.ended]).flatten();
-    Some(Claim {
-        confidence: Confidence::Certain,
-        sentence: format!("{what}{often}{} ({})", until.unwrap_or_default(), case.share(&pieces)),
-        events: bounds.chain(by_whom).collect(),
-        evidence: evidence.into_iter().collect(),
-        confirm: stated::confirm(&Culprit::ThreadStopped),
-        fix: "do not stop the process during a measurement; this sample says nothing about the kernel".into(),
-        pieces,
-    })
-}
-
-/// Whether the thread was stopped in this state. When it left the CPU before the record begins, the signal that ends the state
-/// says so.
-pub fn is_stop(case: &Case, span: &LifeSpan) -> bool {
-    let unknown = span.began.is_none() && matches!(span.state, LifeState::Asleep { .. });
-    span.state.is_stopped() || unknown && span.ended.is_some_and(|ended| is_continued(case, &ended))
-}
-
-/// Whether the task that wakes the thread sends SIGCONT in this moment.
-fn is_continued(case: &Case, wakes: &Event) -> bool {
-    interventions(case).any(|event| {
-        event.tid == wakes.tid
-            && (wakes.ts_ns - SIGNAL_NS_MAX..=wakes.ts_ns).contains(&event.ts_ns)
-            && matches!(event.what, EventKind::Signal { signal: SIGCONT, .. })
-    })
+    let events = bounds.chain(by_whom).collect();
+    Some(Claim { events, ..Claim::new(pieces, Confidence::Certain, facts) })
 }
 
 /// The signal that stopped it: the last one before that stops.
@@ -98,10 +63,4 @@ fn stopped_by<'c>(case: &Case<'c>, span: &LifeSpan) -> Option<Event<'c>> {
     let shortly = |event: &Event| (began.ts_ns - STOPPING_NS_MAX..=began.ts_ns).contains(&event.ts_ns);
     let before = interventions(case).filter(|event| shortly(event) && stops(event));
     before.max_by_key(|event| event.ts_ns)
-}
-
-/// What tasks did to other threads, before the window included.
-pub fn interventions<'c>(case: &Case<'c>) -> impl Iterator<Item = Event<'c>> {
-    let before = case.trace.cpus.iter().flat_map(|activity| activity.before.interventions.iter().copied());
-    before.chain(case.trace.cpus.iter().flat_map(|activity| activity.events.iter().copied()))
 }

@@ -1,8 +1,8 @@
 //! The thread of an interrupt that is at least as urgent as the measuring thread.
 
 use super::about::{About, Proof};
-use super::other_rt_task::interferes;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::more_urgent::interferes;
 use archive::culprit::{KernelPriority, MoreUrgent};
 use archive::explanation::Confidence;
 

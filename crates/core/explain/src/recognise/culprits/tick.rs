@@ -1,8 +1,8 @@
 //! The scheduler tick, in the same interrupt as the measuring thread's timer or in its own.
 
 use super::about::{About, EXPIRED, Proof};
-use super::timers;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::other_timers;
 use archive::culprit::{ForeignText, Tick};
 use archive::explanation::Confidence;
 
@@ -20,7 +20,7 @@ pub const ABOUT: About = About {
 const TICK_NS_MAX: i64 = 1_000_000;
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Tick>> {
-    let pieces = timers::mostly(case, &["tick_nohz_handler", "tick_sched_timer"])?;
+    let pieces = other_timers::mostly(case, &["tick_nohz_handler", "tick_sched_timer"])?;
     let nohz_full = case.input.environment.and_then(|environment| environment.cpus_nohz_full.as_deref());
     let longest_ns = pieces.iter().map(|&index| case.pieces[index].ns()).max().unwrap_or(0);
     let host = case.virtualised().filter(|_| longest_ns > TICK_NS_MAX);

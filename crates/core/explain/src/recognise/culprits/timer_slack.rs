@@ -2,10 +2,9 @@
 
 use super::about::{About, Proof};
 use crate::read::event::EventKind;
-use crate::recognise::case::Case;
-use crate::recognise::stated::Claim;
+use crate::recognise::case::{Case, Claim};
+use archive::culprit::TimerSlack;
 use archive::explanation::{Confidence, PhaseName};
-use words::figures::latency;
 
 pub const ABOUT: About = About {
     recognised: "the timer of a watched thread was started with a later hard expiry than asked for",
@@ -16,23 +15,12 @@ pub const ABOUT: About = About {
     proof: Proof::MadeUp,
 };
 
-pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, TimerSlack>> {
     case.input.spike.watched?;
     let arm = case.trace.arm()?;
     let EventKind::HrtimerStart { expires_ns, soft_expires_ns, .. } = arm.what else { return None };
     let slack_ns = expires_ns.checked_sub(soft_expires_ns).filter(|slack_ns| *slack_ns > 0)?;
     let pieces = case.claim(|piece| piece.phase == PhaseName::TimerDelay && piece.end_ns <= expires_ns)?;
-    Some(Claim {
-        confidence: Confidence::Certain,
-        sentence: format!(
-            "the kernel used the slack of {} that this timer has ({})",
-            latency(slack_ns),
-            case.share(&pieces)
-        ),
-        events: vec![arm],
-        evidence: Vec::new(),
-        confirm: format!("/proc/{}/timerslack_ns", case.tool_threads.own_tid),
-        fix: "give the thread a real-time policy (chrt -f), or prctl(PR_SET_TIMERSLACK, 1) in it".into(),
-        pieces,
-    })
+    let facts = TimerSlack { tid: case.tool_threads.own_tid, slack_ns };
+    Some(Claim { events: vec![arm], ..Claim::new(pieces, Confidence::Certain, facts) })
 }

@@ -4,11 +4,11 @@ use super::about::{About, EXPIRED, Proof};
 use crate::account::ledger::Piece;
 use crate::read::event::Vector;
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::{deferral, other_timers::is_other};
 use crate::replay::context::Context;
 use crate::replay::timer_deferral::Deferral;
 use archive::culprit::OtherTimers;
-use archive::evidence::Evidence;
-use archive::explanation::{Confidence, PhaseName};
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "functions of other timers are executed in the timer interrupt; likely where they took so long that the kernel deferred the next one (nr_hangs in /proc/timer_list)",
@@ -18,15 +18,6 @@ pub const ABOUT: About = About {
     reading: &["hrtimers - subsystem for high-resolution kernel timers", "NO_HZ: Reducing Scheduling-Clock Ticks"],
     proof: Proof::Real,
 };
-
-/// Whether another timer's function held the CPU in this piece.
-fn is_other(case: &Case, piece: &Piece) -> bool {
-    let Some(context) = held(piece) else { return false };
-    let timer = matches!(context, Context::Vector { vector: Vector::LocalTimer, .. }) || case.is_wake_interrupt(piece);
-    let before_ours = piece.phase == PhaseName::Handler;
-    let other = context.function().is_some_and(|function| before_ours || !is_wakeup(case, function));
-    timer && context.is_hardirq() && other && piece.phase != PhaseName::WakePath
-}
 
 /// Whether the interrupt was between two timers here, and the previous one belonged to another thread: the kernel
 /// finishes it and looks for the next one.
@@ -45,29 +36,9 @@ fn is_between(case: &Case, piece: &Piece) -> bool {
     before.is_none_or(|before| is_other(case, before)) && after.as_ref().is_some_and(is_timer)
 }
 
-/// The pieces of timers with one of these functions, if they took most of the time of other timers.
-pub fn mostly(case: &Case, functions: &[&str]) -> Option<Vec<usize>> {
-    let all = case.claim(|piece| is_other(case, piece))?;
-    let named = |piece: &Piece| {
-        let function = piece.answer.context().function().and_then(|address| case.names().function_known(address));
-        is_other(case, piece) && function.is_some_and(|function| functions.contains(&function))
-    };
-    let pieces = case.claim(named)?;
-    (case.ns(&pieces) * 2 >= case.ns(&all)).then_some(pieces)
-}
-
 /// The stretch around a piece in which the kernel had deferred the timer interrupt because of other timers.
 fn deferral<'c>(case: &Case<'c>, piece: &Piece) -> Option<&'c Deferral> {
     case.deferral(piece).filter(|_| held(piece).is_some())
-}
-
-/// The instants that a deferral is known by.
-pub fn deferral_evidence(case: &Case, deferral: &Deferral) -> Evidence {
-    Evidence::Deferral {
-        entered_ns: deferral.entered_ns.saturating_sub(case.trace.window.due_ns),
-        executed_ns: deferral.interrupt_ns(),
-        deferred_ns: deferral.end_ns - deferral.start_ns,
-    }
 }
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, OtherTimers>> {
@@ -86,10 +57,6 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, OtherTimers>> {
     // That the kernel defers a timer interrupt has no event.
     let confidence = if deferral.is_some() { Confidence::Likely } else { Confidence::Certain };
     let facts = OtherTimers { function, others, deferred: deferral.is_some() };
-    let evidence = deferral.map(|deferral| deferral_evidence(case, deferral)).into_iter().collect();
+    let evidence = deferral.map(|deferral| deferral::shown(case, deferral)).into_iter().collect();
     Some(Claim { evidence, ..Claim::new(pieces, confidence, facts) })
-}
-
-fn is_wakeup(case: &Case, function: u64) -> bool {
-    case.names().function_known(function) == Some("hrtimer_wakeup")
 }

@@ -1,8 +1,8 @@
 //! Another CPU changed an address space that this CPU had in use: it must flush translations.
 
 use super::about::{About, CALLED, Proof};
-use super::named::{NOTHING, Named};
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

@@ -1,8 +1,8 @@
 //! USB host controllers.
 
 use super::about::{About, Proof, SERVED};
-use super::named::Named;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::named::Named;
 use archive::culprit::NamedHolders;
 use archive::explanation::Confidence;
 

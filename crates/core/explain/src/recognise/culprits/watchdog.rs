@@ -1,10 +1,10 @@
 //! The watchdog for stuck CPUs: its timer, and the stop that the timer requests.
 
 use super::about::{About, Proof};
-use super::other_rt_task::interferes;
-use super::timers;
 use crate::read::event::EventKind;
 use crate::recognise::case::{Case, Claim};
+use crate::recognise::evidence::more_urgent::interferes;
+use crate::recognise::evidence::other_timers;
 use archive::culprit::LockupWatchdog;
 use archive::explanation::Confidence;
 
@@ -22,7 +22,7 @@ const FOLLOWS_NS: i64 = 1_000_000;
 const FUNCTION: &str = "watchdog_timer_fn";
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, LockupWatchdog>> {
-    let mut pieces = timers::mostly(case, &[FUNCTION]).unwrap_or_default();
+    let mut pieces = other_timers::mostly(case, &[FUNCTION]).unwrap_or_default();
     let facts = match stop(case) {
         Some(stopped) => {
             pieces.extend(stopped);

@@ -1,8 +1,8 @@
 //! Workers of the kernel's work queues.
 
 use super::about::{About, Proof, WORKED};
-use super::named::{NOTHING, Named, claim};
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::evidence::named::{NOTHING, Named, claim};
 use crate::replay::context::Context;
 use archive::culprit::Worker;
 use archive::explanation::Confidence;

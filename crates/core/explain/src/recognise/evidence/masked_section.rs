@@ -9,44 +9,22 @@ use crate::account::interrupted_code::InterruptedCode;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind, flag};
 use crate::recognise::case::Case;
+use archive::culprit::MaskedSection;
 
 /// Fewer wake-ups may follow each other by chance.
 const IN_A_ROW_MIN: usize = 3;
 /// Part of the delay that the wake-ups have to cover.
 const COVERED_PERCENT_MIN: i64 = 80;
 
-/// Why a thread must have had interrupts masked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MaskedSection {
-    /// The interrupt came in where they were enabled again.
-    EnabledAgain,
-    /// It woke that many threads under the lock of their wait queue.
-    WokeInARow(usize),
-}
-
-impl MaskedSection {
-    /// Of the thread that had the CPU in these pieces, which are the delay of a timer.
-    pub fn find(case: &Case, pieces: &[usize]) -> Option<Self> {
-        if ends_with_interrupts_enabled(case) {
-            return Some(Self::EnabledAgain);
-        }
-        let (first, last) = (&case.pieces[*pieces.first()?], &case.pieces[*pieces.last()?]);
-        // With PREEMPT_RT the lock of a wait queue does not mask interrupts.
-        let masks = case.preempt_rt() == Some(false);
-        masks.then(|| woken_in_a_row(case, first, last)).flatten().map(Self::WokeInARow)
+/// Of the thread that had the CPU in these pieces, which are the delay of a timer.
+pub fn find(case: &Case, pieces: &[usize]) -> Option<MaskedSection> {
+    if ends_with_interrupts_enabled(case) {
+        return Some(MaskedSection::EnabledAgain);
     }
-
-    pub fn words(self) -> String {
-        match self {
-            Self::EnabledAgain => {
-                "it had interrupts masked: the pending interrupt came in where a lock was released and they were enabled again"
-                    .into()
-            }
-            Self::WokeInARow(count) => {
-                format!("it woke {count} threads in a row, with interrupts masked by the lock of the wait queue")
-            }
-        }
-    }
+    let (first, last) = (&case.pieces[*pieces.first()?], &case.pieces[*pieces.last()?]);
+    // With PREEMPT_RT the lock of a wait queue does not mask interrupts.
+    let masks = case.preempt_rt() == Some(false);
+    masks.then(|| woken_in_a_row(case, first, last)).flatten().map(MaskedSection::WokeInARow)
 }
 
 fn ends_with_interrupts_enabled(case: &Case) -> bool {

@@ -4,11 +4,13 @@
 //! takes the CPU from all real-time threads for the rest of a period, with groups from those of one group, and the fair server
 //! (from 6.12 on), which gives ordinary tasks a share. The fair server never gives the CPU to nobody, nor to a real-time task.
 
+use super::period::period_began;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind, IDLE_EXIT};
 use crate::recognise::case::{Case, held};
 use crate::replay::context::Context;
 use crate::replay::thread_life::{LifeSpan, LifeState};
+use archive::culprit::Preferred;
 use archive::environment::Environment;
 use archive::explanation::{OwnerKind, PhaseName};
 use archive::watched::WatchedKind;
@@ -192,18 +194,12 @@ impl<'c> PassedOver<'c> {
         })
     }
 
-    /// The task that was given most of the time, and how many others had the rest; empty when it was nobody.
-    pub fn preferred(&self, case: &Case) -> String {
+    /// The task that was given most of the time, and how many others had the rest; `None` if the CPU was left idle.
+    pub fn preferred(&self, case: &Case) -> Option<Preferred> {
         let is_task = |piece: &Piece| matches!(case.kind(piece), OwnerKind::Task | OwnerKind::RtTask);
         let tasks: Vec<usize> = self.pieces.iter().copied().filter(|&index| is_task(&case.pieces[index])).collect();
-        let name = |case: &Case, piece: &Piece| {
-            piece.answer.context().tid().map_or_else(String::new, |tid| case.names().task(tid))
-        };
-        match case.largest(&tasks, name).unwrap_or_default() {
-            (name, 0) => name,
-            (name, 1) => format!("{name} and one other task"),
-            (name, others) => format!("{name} and {others} other tasks"),
-        }
+        let (largest, others) = case.largest(&tasks, |_, piece| piece.answer.context().tid())?;
+        Some(Preferred { largest: case.names().task_name(largest?), others })
     }
 
     /// The real-time task that left the CPU last although it could have gone on: it had used up what there was to use.
@@ -225,17 +221,6 @@ pub fn delay_around<'c>(case: &Case<'c>, at_ns: i64) -> Option<&'c LifeSpan<'c>>
     let delayed =
         |span: &&LifeSpan| span.state == LifeState::Runnable && (span.start_ns..=span.end_ns).contains(&at_ns);
     case.life.iter().find(delayed)
-}
-
-/// The last turn of a timer with one of these functions, on any CPU, between two instants.
-pub fn period_began<'c>(case: &Case<'c>, functions: &[&str], (from_ns, to_ns): (i64, i64)) -> Option<Event<'c>> {
-    let is_period = |function: u64| case.names().function_known(function).is_some_and(|name| functions.contains(&name));
-    let expired = |event: &Event| {
-        (from_ns..=to_ns).contains(&event.ts_ns)
-            && matches!(event.what, EventKind::HrtimerExpireEntry { function, .. } if is_period(function))
-    };
-    let all = case.trace.cpus.iter().flat_map(|activity| activity.events.iter().copied());
-    all.filter(|event| expired(event)).max_by_key(|event| event.ts_ns)
 }
 
 /// Whether the kernel is known to give each control group of real-time threads a budget of its own.

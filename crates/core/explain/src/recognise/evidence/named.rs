@@ -1,10 +1,11 @@
 //! Recognises by name: threads, interrupts, and functions run by work items, timers and requests of other CPUs.
 
-use super::previous_irq::is_foreign;
+use super::foreign_interrupt::is_foreign;
+use super::in_kernel::Signs;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
-use crate::recognise::in_kernel::Signs;
+
 use crate::replay::context::Context;
 use archive::culprit::NamedHolders;
 use archive::explanation::{Confidence, OwnerKind};
