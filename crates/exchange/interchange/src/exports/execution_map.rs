@@ -4,6 +4,7 @@
 mod gaps;
 mod switches;
 
+use super::error::ExecutionMapError;
 use super::{ExportError, ExportFormat, ExportInput};
 use archive::method::MethodOptions;
 use archive::reader::Run;
@@ -42,17 +43,6 @@ const LEFT: i64 = 190;
 const LANE: i64 = 24;
 const TOP: i64 = 58;
 const TICKS: i64 = 8;
-
-/// Why there is no picture.
-#[derive(Debug, thiserror::Error)]
-pub enum ExecutionMapError {
-    #[error("failed to draw the execution map: this run has another method; measure with --method map")]
-    OtherMethod,
-    #[error("failed to draw the execution map: this run kept no samples; measure with --every-sample")]
-    NoSamples,
-    #[error("failed to read samples: {0}")]
-    Samples(#[from] io::Error),
-}
 
 /// Gaps of a thread that are drawn: ten for each pixel.
 const DRAWN_MAX: usize = 10 * WIDTH as usize;
