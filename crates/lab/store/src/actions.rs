@@ -4,8 +4,8 @@ use crate::Store;
 use crate::database::Writing;
 use crate::error::StoreError;
 use crate::label::label;
-use crate::queue::unique;
 use crate::row::get;
+use crate::unique_name::unique_name;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 
@@ -66,7 +66,8 @@ impl Store {
 /// Writes it in the transaction of what it describes, so that neither is there without the other.
 pub(crate) async fn write(writing: &mut Writing<'_>, action: &Action) -> Result<(), StoreError> {
     let sql = "INSERT INTO actions (action, at_unix_ns, who, what, subject, detail) VALUES ($1, $2, $3, $4, $5, $6)";
-    let query = sqlx::query(sql).bind(unique()).bind(action.at_unix_ns).bind(label(&action.who)).bind(&action.what);
+    let query =
+        sqlx::query(sql).bind(unique_name()).bind(action.at_unix_ns).bind(label(&action.who)).bind(&action.what);
     let query = query.bind(label(&action.subject)).bind(label(&action.detail));
     query.execute(&mut *writing.transaction).await?;
     Ok(())

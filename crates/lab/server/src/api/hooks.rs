@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Instant;
-use store::queue::backfill::is_kernel_name;
+use store::queue::plan_kernel::is_kernel_name;
 use store::queue::{Delivery, Trigger};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -122,7 +122,7 @@ fn of_trigger<'a>(trigger: &Trigger, message: &'a Message) -> Result<Option<&'a 
         }
         Some(kernel) if is_kernel_name(kernel) => Ok(Some(kernel)),
         Some(_) => Err("the name of its kernel has other characters than letters, digits and ._+~-"),
-        None if trigger.plan.contains(store::queue::backfill::KERNEL) => Err("it names no kernel"),
+        None if trigger.plan.contains(store::queue::plan_kernel::KERNEL) => Err("it names no kernel"),
         None => Ok(None),
     }
 }

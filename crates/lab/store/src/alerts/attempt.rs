@@ -6,9 +6,9 @@ use crate::changes::{Change, ChangeReport, Triage};
 use crate::database::Writing;
 use crate::error::StoreError;
 use crate::label::label;
-use crate::queue::unique;
 use crate::record::word;
 use crate::row::get;
+use crate::unique_name::unique_name;
 use std::time::Duration;
 
 /// Pause after the first failed attempt; each further one is four times as long, up to the longest.
@@ -115,7 +115,7 @@ impl Store {
         lease: Duration,
         now_unix_ns: i64,
     ) -> Result<Option<AlertClaim>, StoreError> {
-        let (until, name) = (now_unix_ns.saturating_add(ns(lease)), unique());
+        let (until, name) = (now_unix_ns.saturating_add(ns(lease)), unique_name());
         let sql = "UPDATE alerts SET state = 'sending', attempts = attempts + 1, lease = $2, lease_until_unix_ns = $3, \
                    last_attempt_unix_ns = $4, first_attempt_unix_ns = COALESCE(first_attempt_unix_ns, $4) \
                    WHERE alert = $1 AND state = 'waiting' AND attempts = $5";

@@ -1,11 +1,11 @@
 //! Claims of jobs. A lease is a name that only its claim knows: a worker that was too late cannot end the job of another.
 
 use super::job::{Job, JobState, job_columns};
-use super::unique;
 use crate::Store;
 use crate::error::StoreError;
 use crate::label::label;
 use crate::record::word;
+use crate::unique_name::unique_name;
 use std::time::Duration;
 
 /// A job that a worker may run until its lease ends.
@@ -73,7 +73,7 @@ impl Store {
             return Ok(None);
         };
         let found = Job::of(&row)?;
-        let lease = unique();
+        let lease = unique_name();
         let sql = "UPDATE jobs SET state = 'running', attempts = attempts + 1, worker = $2, lease = $3, \
                    lease_until_unix_ns = $4, started_unix_ns = $5, ended_unix_ns = NULL WHERE job = $1 AND state = 'queued'";
         let query = sqlx::query(sql).bind(&found.job).bind(label(worker)).bind(&lease).bind(until_unix_ns);

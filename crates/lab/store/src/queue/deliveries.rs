@@ -1,7 +1,7 @@
 //! Messages to webhooks. The same message is taken once, whenever it comes again: its signature stays valid for ever.
 
-use super::backfill::is_kernel_name;
 use super::insert;
+use super::plan_kernel::is_kernel_name;
 use super::triggers::{Trigger, listed};
 use crate::Store;
 use crate::error::StoreError;

@@ -1,7 +1,7 @@
 //! Plans that are queued by themselves, and who set them up.
 
 use super::JobRequest;
-use super::backfill::with_kernel;
+use super::plan_kernel::with_kernel;
 use crate::Store;
 use crate::actions::{self, Action};
 use crate::database::Writing;
