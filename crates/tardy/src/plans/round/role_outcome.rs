@@ -1,6 +1,6 @@
 //! The outcome of the machine that gave the stimuli of a step, according to its archive.
 
-use super::outcome::StepState;
+use super::step_state::StepState;
 use crate::plans::checked::{CheckedPlan, CheckedRole};
 use account::{Account, ExplanationSource};
 use archive::loss::LossKind;
