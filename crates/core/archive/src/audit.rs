@@ -4,10 +4,10 @@
 //! them with the layout of the events, the threads, and where their memory and their files are.
 
 use crate::directory::read_inside;
+use crate::layout::FileKind;
 use crate::layout::file_path;
-use crate::message::FileKind;
+use crate::policy::Policy;
 use crate::recorded_pages::{PAGES_BYTES_MAX, RecordedPages};
-use crate::settings::Policy;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;

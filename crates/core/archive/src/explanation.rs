@@ -3,6 +3,7 @@
 use crate::culprit::{Culprit, Facts, all_known, if_known};
 use crate::evidence::Evidence;
 use crate::functions::FunctionAccount;
+pub use crate::owner::{Owner, OwnerKind};
 use crate::problem::Remark;
 use crate::recorded::FlightRecording;
 use serde::{Deserialize, Serialize};
@@ -51,46 +52,6 @@ impl PhaseName {
             Self::Untraced => "untraced",
         }
     }
-}
-
-/// What kind of thing occupied the CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum OwnerKind {
-    Nmi,
-    Hardirq,
-    Softirq,
-    /// A SCHED_OTHER (or batch, idle) task, with its work item if it is a worker.
-    Task,
-    /// A task with a real-time or deadline priority.
-    RtTask,
-    /// The measuring thread itself.
-    Own,
-    /// Another thread of this tool.
-    Tool,
-    /// The idle task, with its state.
-    Idle,
-    /// No event on this CPU although it ran interruptible code.
-    SilenceThisCpu,
-    /// No event on any CPU: firmware or hypervisor.
-    SilenceAllCpus,
-    /// The hypervisor did not execute this CPU, according to its host or the guest's steal clock.
-    Steal,
-    /// The recorder has no data for this stretch.
-    Untraced,
-}
-
-/// What occupied the CPU, and for how long.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Owner {
-    pub kind: OwnerKind,
-    /// Name with identifier: `hackbench-4711`, `local_timer`, `NET_RX in ksoftirqd/1-22`, `idle state 2`.
-    pub name: String,
-    pub ns: i64,
 }
 
 /// One phase and its owners; `ns` is the sum of the owners.

@@ -5,6 +5,9 @@ use crate::settings::SnapshotMode;
 use crate::watched::WatchedKind;
 use serde::{Deserialize, Serialize};
 
+/// Spikes that an opened run has at a time, and explanations of them. Comparisons of all with all stay affordable.
+pub const SPIKES_MAX: usize = 10_000;
+
 /// Why a sample got a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,8 +2,8 @@
 //! the time of each request went.
 
 use crate::directory::read_inside;
+use crate::layout::FileKind;
 use crate::layout::file_path;
-use crate::message::FileKind;
 use crate::recorded_pages::RecordedPages;
 use serde::{Deserialize, Serialize};
 use std::io;

@@ -3,7 +3,7 @@
 //! A watched thread has up to three series of samples, each with a number where a measuring thread has its own: totals,
 //! histogram, seconds and worst samples with that number belong to the series.
 
-use crate::settings::Policy;
+use crate::policy::Policy;
 use crate::shell;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -10,7 +10,7 @@ use super::thread::{self, Effective, Job, Pages, Shared};
 use meter::kernel::clock;
 use meter::measure::books::Books;
 use meter::measure::schedule::Schedule;
-use meter::trace::snapshotter::Armed;
+use meter::trace::arming::Armed;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;

@@ -2,11 +2,12 @@
 //! not before the run is over.
 
 use account::explain_arrived;
+use archive::effective::EffectiveSettings;
 use archive::explanation::Explanation;
 use archive::manifest::Manifest;
 use archive::message::{FileKind, ThreadProgress};
 use archive::reader::{Run, ThreadRun};
-use archive::settings::{EffectiveSettings, RunSettings};
+use archive::settings::RunSettings;
 use archive::spike::{Spike, SpikeReason};
 use machines::KnownTarget;
 use report::account::culprit;
@@ -231,8 +232,9 @@ fn place_for(target: &KnownTarget, effective: &EffectiveSettings) -> Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::effective::EffectiveThread;
     use archive::sample::Sample;
-    use archive::settings::{EffectiveThread, Policy, SnapshotMode};
+    use archive::settings::{Policy, SnapshotMode};
     use machines::target_file::Description;
     use std::time::{Duration, Instant};
 

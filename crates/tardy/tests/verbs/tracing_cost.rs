@@ -1,8 +1,9 @@
 //! `tardy experiment tracing-cost` against a fake meter whose wake-ups are later when it traces.
 
+use archive::effective::EffectiveSettings;
 use archive::frame::Encoder;
 use archive::message::{Ending, Message, RunPhase};
-use archive::settings::{EffectiveSettings, SnapshotMode};
+use archive::settings::SnapshotMode;
 use fixtures::fake_meter::*;
 use std::fs;
 

@@ -17,6 +17,7 @@ mod giving;
 mod requested;
 #[cfg(test)]
 mod tests;
+mod time;
 
 use super::{RunContext, ThreadSetup};
 use crate::kernel::clock;
@@ -27,12 +28,13 @@ use archive::settings::Policy;
 use exchange::Answered;
 pub use exchange::Exchange;
 pub use giving::Pace;
-use giving::{Monotonic, give_on_schedule};
+use giving::give_on_schedule;
 pub use requested::{Requested, setup as requested_setup};
 use std::io;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed};
+use time::Monotonic;
 
 /// Strays in succession that no partner sends: another machine floods the line.
 const FLOOD: u32 = 256;

@@ -8,7 +8,7 @@ use crate::environment::tree::Tree;
 use crate::gaps::Gaps;
 use crate::journal::restore::other_meters;
 use crate::problem::MeterProblem;
-use crate::trace::snapshotter::INSTANCE_PREFIX;
+use crate::trace::arming::INSTANCE_PREFIX;
 use archive::message::Severity;
 use ftrace::tracefs::{ForeignTracing, Tracefs, Written};
 use std::collections::{BTreeMap, BTreeSet};

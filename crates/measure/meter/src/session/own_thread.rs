@@ -8,8 +8,9 @@ use crate::measure::thread::{EndState, Measured};
 use crate::measure::waiter::WaiterCounts;
 use crate::methods::Release;
 use crate::problem::MeterProblem;
+use archive::effective::EffectiveThread;
 use archive::message::{Problem, Severity};
-use archive::settings::{EffectiveThread, Policy};
+use archive::settings::Policy;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 

@@ -1,6 +1,6 @@
 //! Stimuli and their answers, on real threads and on a scripted clock.
 
-use super::giving::Time;
+use super::time::Time;
 use super::*;
 use crate::measure::books::Books;
 use crate::measure::cycle::Cycles;
