@@ -225,7 +225,7 @@ pub fn start_beside(
         .map(|member| MeasuredThread {
             thread: member.job.thread,
             tid: member.effective.tid,
-            books: member.pages.books.clone(),
+            record: member.pages.record.clone(),
         })
         .collect();
     Tracing::start(armed, request, watched, allowed.to_vec(), shared.start.clone())

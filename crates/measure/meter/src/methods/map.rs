@@ -115,7 +115,7 @@ impl BusyThread {
         Self { gap_ns, burst_ns, period_ns, last_ns: None, period_start_ns: 0, worked_ns: 0, mark_ns: i64::MAX, over }
     }
 
-    /// Books one reading; returns what the loop has to do next.
+    /// Counts one reading; returns what the loop has to do next.
     #[inline]
     fn read(&mut self, from_ns: i64, now_ns: i64) -> Option<Arrival> {
         self.last_ns = Some(now_ns);

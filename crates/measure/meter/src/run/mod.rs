@@ -175,7 +175,7 @@ fn stages<W: Write>(
 
     lines.phase(RunPhase::Load);
     // The loads and what else runs here are ordinary tasks: this thread must not wait in their queue, neither now nor
-    // when it drains the books. Loads set their own policy.
+    // when it drains the record. Loads set their own policy.
     let _ = scheduling::set_nice(-10);
     // Before memory is locked: children do not inherit locks, but they start faster.
     let running = RunningLoads::prepare(&settings.loads)?;

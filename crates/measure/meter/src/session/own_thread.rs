@@ -2,9 +2,9 @@
 
 use super::stall::LastProgress;
 use crate::kernel::{clock, scheduling};
-use crate::measure::books::Books;
 use crate::measure::loss_counter::LossCounter;
 use crate::measure::thread::{EndState, Measured};
+use crate::measure::thread_record::ThreadRecord;
 use crate::measure::waiter::WaiterCounts;
 use crate::methods::Release;
 use crate::problem::MeterProblem;
@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 pub struct OwnThread {
     pub thread: u32,
     pub cpu: u32,
-    pub books: Arc<Books>,
+    pub record: Arc<ThreadRecord>,
     pub counts: Arc<WaiterCounts>,
     /// Of its method alone.
     pub losses: Vec<Arc<LossCounter>>,
