@@ -5,7 +5,7 @@
 //! sample, [`controls`] times the ordinary samples among the captured ones, [`clocks`] sees clocks that were set.
 
 pub mod clocks;
-mod company;
+mod co_running;
 mod controls;
 mod effective;
 mod forward;
@@ -37,7 +37,7 @@ use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
 use archive::method::{MethodRequest, Role};
 use archive::settings::RunSettings;
 use clocks::Clocks;
-use company::Company;
+use co_running::CoRunning;
 use controls::Controls;
 use effective::effective;
 use load::RunningLoads;
@@ -53,7 +53,7 @@ const PROGRESS_NS: i64 = 250_000_000;
 const LOADS_NS: i64 = 1_000_000_000;
 const SETTINGS_NS: i64 = 1_000_000_000;
 /// Another run or tracer that matters lasts longer than this.
-const COMPANY_NS: i64 = 1_000_000_000;
+const CO_RUNNING_NS: i64 = 1_000_000_000;
 
 /// Name of the program on the host.
 const HOST_NAME: &str = "tardy";
@@ -106,7 +106,7 @@ pub struct Session<'a> {
     batch: Batch,
     samples: SampleFiles,
     complained: BTreeSet<String>,
-    company: Company,
+    co_running: CoRunning,
     measuring: bool,
 }
 
@@ -115,7 +115,7 @@ struct Agenda {
     progress: Every,
     loads: Every,
     settings: Every,
-    company: Every,
+    co_running: Every,
     checkpoints: Checkpoints,
     controls: Controls,
 }
@@ -135,7 +135,7 @@ impl<'a> Session<'a> {
             batch: Batch::default(),
             samples: SampleFiles::default(),
             complained: BTreeSet::new(),
-            company: Company::before(journal_directory(), Path::new("/"), has_a_role(&settings.method)),
+            co_running: CoRunning::before(journal_directory(), Path::new("/"), has_a_role(&settings.method)),
             measuring: false,
         }
     }
@@ -203,12 +203,12 @@ impl<'a> Session<'a> {
             progress: Every::new(PROGRESS_NS),
             loads: Every::new(LOADS_NS),
             settings: Every::new(SETTINGS_NS),
-            company: Every::new(COMPANY_NS),
+            co_running: Every::new(CO_RUNNING_NS),
             checkpoints: Checkpoints::from(span.count_from_ns),
             controls: Controls::new(self.settings.trace.controls, self.source.control_pace(), span),
         };
         self.notice_start(span, &mut lines.link);
-        self.report_company(false, &mut lines.link);
+        self.report_co_running(false, &mut lines.link);
         loop {
             let control = lines.listen();
             lines.link.gaps().wait();
@@ -224,7 +224,7 @@ impl<'a> Session<'a> {
                 None => continue,
             };
             lines.link.send_counters(self.counters.as_mut().and_then(|counters| counters.last_look(now_ns)));
-            self.report_company(true, &mut lines.link);
+            self.report_co_running(true, &mut lines.link);
             return Ok(stopped);
         }
     }
@@ -271,8 +271,8 @@ impl<'a> Session<'a> {
             let snapshots = capturing.map_or(0, |capturing| capturing.counters.snapshots.load(Relaxed));
             link.send(&Message::Progress { threads: self.source.progress(), snapshots });
         }
-        if agenda.company.is_due(now_ns) {
-            self.report_company(false, link);
+        if agenda.co_running.is_due(now_ns) {
+            self.report_co_running(false, link);
         }
         if agenda.loads.is_due(now_ns) {
             link.gaps().wait();
@@ -291,8 +291,8 @@ impl<'a> Session<'a> {
     }
 
     /// Two meters may disturb each other, whichever started first: each reports the other, once. So do tracers and profilers.
-    fn report_company<W: Write>(&mut self, last: bool, link: &mut Link<W>) {
-        for (severity, problem) in self.company.newcomers(last, link.gaps()) {
+    fn report_co_running<W: Write>(&mut self, last: bool, link: &mut Link<W>) {
+        for (severity, problem) in self.co_running.newcomers(last, link.gaps()) {
             link.problem(severity, &problem);
         }
     }
