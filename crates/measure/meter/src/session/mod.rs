@@ -110,8 +110,8 @@ pub struct Session<'a> {
     measuring: bool,
 }
 
-/// What the loop does from time to time.
-struct Agenda {
+/// When the loop makes its reports and checks.
+struct ReportSchedule {
     progress: Every,
     loads: Every,
     settings: Every,
@@ -199,7 +199,7 @@ impl<'a> Session<'a> {
     }
 
     fn until_done<W: Write>(&mut self, span: Span, lines: &mut Lines<W>) -> Result<Stopped, MeterProblem> {
-        let mut agenda = Agenda {
+        let mut schedule = ReportSchedule {
             progress: Every::new(PROGRESS_NS),
             loads: Every::new(LOADS_NS),
             settings: Every::new(SETTINGS_NS),
@@ -215,7 +215,7 @@ impl<'a> Session<'a> {
             self.notice_start(span, &mut lines.link);
             self.drain(&mut lines.link);
             let now_ns = clock::monotonic_ns();
-            self.report(&mut agenda, &mut lines.link, now_ns);
+            self.report(&mut schedule, &mut lines.link, now_ns);
             let stopped = match control {
                 Some(Control::Stop) => Stopped::Asked,
                 Some(Control::Gone) => Stopped::LinkLost,
@@ -261,33 +261,33 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn report<W: Write>(&mut self, agenda: &mut Agenda, link: &mut Link<W>, now_ns: i64) {
+    fn report<W: Write>(&mut self, schedule: &mut ReportSchedule, link: &mut Link<W>, now_ns: i64) {
         link.gaps().wait();
         for problem in self.source.check(now_ns) {
             link.send(&Message::Problem(problem));
         }
-        if agenda.progress.is_due(now_ns) {
+        if schedule.progress.is_due(now_ns) {
             let capturing = self.equipment.capturing.as_ref();
             let snapshots = capturing.map_or(0, |capturing| capturing.counters.snapshots.load(Relaxed));
             link.send(&Message::Progress { threads: self.source.progress(), snapshots });
         }
-        if agenda.co_running.is_due(now_ns) {
+        if schedule.co_running.is_due(now_ns) {
             self.report_co_running(false, link);
         }
-        if agenda.loads.is_due(now_ns) {
+        if schedule.loads.is_due(now_ns) {
             link.gaps().wait();
             self.check_loads(link);
         }
-        if agenda.settings.is_due(now_ns) {
+        if schedule.settings.is_due(now_ns) {
             link.gaps().wait();
             self.check_settings(link);
         }
         link.gaps().wait();
         link.send_counters(self.counters.as_mut().and_then(|counters| counters.look_when_due(now_ns)));
-        if agenda.checkpoints.is_due(now_ns) {
+        if schedule.checkpoints.is_due(now_ns) {
             self.source.send_totals(false, &mut |message| link.send(&message));
         }
-        agenda.controls.request_when_due(now_ns, || self.source.request_control());
+        schedule.controls.request_when_due(now_ns, || self.source.request_control());
     }
 
     /// Two meters may disturb each other, whichever started first: each reports the other, once. So do tracers and profilers.
