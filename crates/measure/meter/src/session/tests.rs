@@ -88,7 +88,7 @@ fn totals_of_every_cpu_are_sent_although_one_hangs() {
         let (signals, _sender) = std::io::pipe().unwrap();
         let control = File::from(OwnedFd::from(control));
         let mut lines = Lines { link: Link::new(output.clone()), control, signals: signals.into() };
-        let equipment = Equipment {
+        let resources = SessionResources {
             audit: None,
             block_path: None,
             capturing: None,
@@ -100,7 +100,7 @@ fn totals_of_every_cpu_are_sent_although_one_hangs() {
         };
         let settings = RunSettings { counters: false, lock_memory: false, ..RunSettings::default() };
         let source = Hanging { record: ThreadRecord::new(0), noticed };
-        let ended = Session::new(&settings, source, equipment).conduct(&mut lines);
+        let ended = Session::new(&settings, source, resources).run(&mut lines);
         assert!(matches!(ended, Err(MeterProblem::NeverWoke { .. })));
         let bytes = output.0.lock().unwrap().clone();
         let totals = Decoder::default().push(&bytes).into_iter().filter_map(|item| match item {
