@@ -7,8 +7,8 @@
 //! measuring thread  waits · · · · · · · · · · · · · · · · · · · ==| reads the clock
 //! ```
 
+pub mod clock_holder;
 pub mod hpet;
-pub mod keeper;
 mod pending;
 pub mod rtc;
 

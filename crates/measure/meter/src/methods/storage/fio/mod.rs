@@ -311,8 +311,8 @@ pub fn open(
     });
     let (start, started) = channel();
     let kept = fio.clone();
-    let keeper = std::thread::Builder::new().name("tardy-fio".into());
-    keeper.spawn(move || process::keep(&kept, &started)).map_err(refused("start a thread for fio"))?;
+    let builder = std::thread::Builder::new().name("tardy-fio".into());
+    builder.spawn(move || process::keep(&kept, &started)).map_err(refused("start a thread for fio"))?;
     let lasting_ns = duration_ns.map_or(i64::MAX, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
     let mut start = Some(start);
     let setup = |thread: usize| {
