@@ -113,7 +113,7 @@ unit: string, mean: number,
 max: number, };
 
 /**
- * What the buffers of one CPU held when the snapshot was taken.
+ * Contents of the buffers of one CPU when the snapshot was taken.
  */
 export type Coverage = { cpu: number, 
 /**
@@ -284,7 +284,7 @@ findings: Array<Finding>, spans: Array<PhaseSpan>, lanes: Array<Lane>,
  */
 marks: Array<Mark>, 
 /**
- * What the other CPUs contributed to it and did meanwhile, one sentence each.
+ * The part of the other CPUs in it, and their work meanwhile, one sentence each.
  */
 elsewhere: Array<string>, 
 /**
@@ -348,7 +348,7 @@ evidence: Array<string>,
  */
 confirm: string, 
 /**
- * What to change.
+ * The change that avoids it.
  */
 fix: string, };
 
@@ -602,7 +602,7 @@ irq?: number | null,
 timer?: TimerInStorm | null, } };
 
 /**
- * What a late timer interrupt broke into.
+ * The code that a late timer interrupt interrupted.
  */
 export type Interrupted = "user_space" | { "kernel": { function: string | null, code_before: string, } };
 
@@ -626,11 +626,11 @@ export type KernelSample = { ns: number,
 seen_ns: number, };
 
 /**
- * What one of the kernel's own sources measured on one CPU, condensed.
+ * Figures of one of the kernel's own sources on one CPU, condensed.
  */
 export type KernelSeriesSummary = { source: KernelSource, 
 /**
- * What is measured, such as `timerlat irq`.
+ * The measured quantity, such as `timerlat irq`.
  */
 name: string, cpu: number, count: number, 
 /**
@@ -645,7 +645,7 @@ latency_ns: LatencyFigures, worst: KernelSample | null, records_lost: number, };
 export type KernelSource = "timerlat" | "osnoise" | "hwlat";
 
 /**
- * What one CPU did around the spike.
+ * The stretches of one CPU around the spike.
  */
 export type Lane = { cpu: number, 
 /**
@@ -771,12 +771,12 @@ export type Mark = { at_ns: number,
  */
 cpu: number, kind: MarkKind, 
 /**
- * What happened, and which task did it: `messaging-send-41 on CPU 0 begins to wake the thread`.
+ * The event, and the task that caused it: `messaging-send-41 on CPU 0 begins to wake the thread`.
  */
 text: string, };
 
 /**
- * What happened at one instant of the picture.
+ * Kind of a mark in the picture.
  */
 export type MarkKind = "woken" | "given_cpu" | "ipi" | "migrated" | "boosted" | "frequency" | "marker";
 
@@ -872,7 +872,7 @@ others: number,
 deferred: boolean, };
 
 /**
- * What occupied the CPU, and for how long.
+ * An owner of the CPU, and for how long.
  */
 export type Owner = { kind: OwnerKind, 
 /**
@@ -881,7 +881,7 @@ export type Owner = { kind: OwnerKind,
 name: string, ns: number, };
 
 /**
- * What kind of thing occupied the CPU.
+ * Kind of an owner.
  */
 export type OwnerKind = "nmi" | "hardirq" | "softirq" | "task" | "rt_task" | "own" | "tool" | "idle" | "silence_this_cpu" | "silence_all_cpus" | "steal" | "untraced";
 
@@ -1038,7 +1038,7 @@ audit?: AuditSettings,
  */
 counters: boolean, 
 /**
- * What a sample measures; a timer in archives that do not say.
+ * The method of the samples; a timer in archives without it.
  */
 method?: MethodRequest, 
 /**
@@ -1076,7 +1076,7 @@ emulated: boolean,
  */
 virtual_time: boolean, 
 /**
- * What a machine in virtual time was built from, see [`crate::manifest::Manifest::ingredients`].
+ * Ingredients of a machine in virtual time, see [`crate::manifest::Manifest::ingredients`].
  */
 ingredients?: { [key in string]: string }, 
 /**
@@ -1096,7 +1096,7 @@ measured_ns: number | null,
  */
 measure_start_ns: number | null, settings: RunSettings | null, effective: EffectiveSettings | null, 
 /**
- * What was recorded during the measurement, see [`EffectiveSettings::tracing`]; `None` if unknown.
+ * The recorders during the measurement, see [`EffectiveSettings::tracing`]; `None` if unknown.
  */
 tracing: string | null, environment: Environment | null, cpus: Array<CpuSummary>, 
 /**
@@ -1112,7 +1112,7 @@ spikes: Array<SpikeSummary>, loads: Array<LoadReport>,
  */
 counted?: Array<CountedText>, 
 /**
- * What the kernel counted, over the whole run.
+ * Counts of the kernel over the whole run.
  */
 counters?: Array<CounterSummary>, 
 /**
@@ -1124,7 +1124,7 @@ kernel_series: Array<KernelSeriesSummary>,
  */
 latency_traces: Array<LatencyTrace>, losses: Array<Loss>, problems: Array<Problem>, 
 /**
- * What is missing or damaged in the archive.
+ * Missing and damaged parts of the archive.
  */
 gaps: Array<Remark>, };
 
@@ -1464,7 +1464,7 @@ guest_ns: number,
 host_ns: number, };
 
 /**
- * What to watch. Exactly one of `pid` and `comm` is set.
+ * The threads to watch. Exactly one of `pid` and `comm` is set.
  */
 export type WatchSettings = { 
 /**
@@ -1493,7 +1493,7 @@ count: Array<string>,
 ours: boolean, };
 
 /**
- * What a sample of a series is.
+ * Kind of the samples of a series.
  */
 export type WatchedKind = "timer" | "woken" | "cycle";
 

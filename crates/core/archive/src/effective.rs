@@ -45,7 +45,7 @@ pub struct EffectiveSettings {
 }
 
 impl EffectiveSettings {
-    /// What was recorded during the measurement: `off`, `events (flip)`, `events (trigger) + function tracer`. Every
+    /// The recorders during the measurement: `off`, `events (flip)`, `events (trigger) + function tracer`. Every
     /// event costs time, so figures of different levels are not comparable.
     pub fn tracing(&self) -> String {
         let mode = Some(self.snapshot_mode).filter(|mode| *mode != SnapshotMode::Off);

@@ -101,7 +101,7 @@ pub struct Finding {
     pub evidence: Vec<String>,
     /// How to confirm it.
     pub confirm: String,
-    /// What to change.
+    /// The change that avoids it.
     pub fix: String,
 }
 
@@ -147,7 +147,7 @@ pub struct Segment {
     pub name: String,
 }
 
-/// What one CPU did around the spike.
+/// The stretches of one CPU around the spike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -157,7 +157,7 @@ pub struct Lane {
     pub segments: Vec<Segment>,
 }
 
-/// What happened at one instant of the picture.
+/// Kind of a mark in the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -188,7 +188,7 @@ pub struct Mark {
     /// CPU that recorded it.
     pub cpu: u32,
     pub kind: MarkKind,
-    /// What happened, and which task did it: `messaging-send-41 on CPU 0 begins to wake the thread`.
+    /// The event, and the task that caused it: `messaging-send-41 on CPU 0 begins to wake the thread`.
     pub text: String,
 }
 
@@ -220,7 +220,7 @@ pub struct Explanation {
     /// Instants in the picture, ascending.
     #[serde(default)]
     pub marks: Vec<Mark>,
-    /// What the other CPUs contributed to it and did meanwhile, one sentence each.
+    /// The part of the other CPUs in it, and their work meanwhile, one sentence each.
     #[serde(default)]
     pub elsewhere: Vec<String>,
     /// `None` if the trace has neither functions nor stacks.

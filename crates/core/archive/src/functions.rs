@@ -1,4 +1,4 @@
-//! What the functions in a trace show about one spike, if a function tracer or stack traces were recorded.
+//! Functions that took the time of one spike, if a function tracer or stack traces were recorded.
 
 use crate::owner::OwnerKind;
 use serde::{Deserialize, Serialize};

@@ -134,7 +134,7 @@ pub enum Message {
     Counters(Vec<CounterSecond>),
     /// A stretch that a kernel latency tracer recorded.
     LatencyTrace(Box<LatencyTrace>),
-    /// What the kernel's own sources measured so far; a later series of the same name and CPU replaces an earlier one.
+    /// Figures of the kernel's own sources so far; a later series of the same name and CPU replaces an earlier one.
     KernelSeries(Vec<KernelSeries>),
     /// Series of watched threads; a later message about a series replaces an earlier one.
     Watched(Vec<WatchedSeries>),

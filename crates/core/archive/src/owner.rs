@@ -31,7 +31,7 @@ pub enum OwnerKind {
     Untraced,
 }
 
-/// What occupied the CPU, and for how long.
+/// An owner of the CPU, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

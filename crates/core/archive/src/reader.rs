@@ -62,7 +62,7 @@ pub enum OpenError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// What is known of an archive without reading its stream.
+/// State of an archive without its stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArchiveState {
     /// Absent if it cannot be read.
@@ -117,9 +117,9 @@ pub struct Run {
     pub watched: BTreeMap<u32, WatchedSeries>,
     /// Lines of the watched command's output that were to be counted.
     pub output: OutputCounts,
-    /// What an external board measured that gave the stimuli.
+    /// Figures of the external board that gave the stimuli.
     pub stimulus_board: Option<StimulusBoard>,
-    /// What the other machines of the same measurement measured.
+    /// Figures of the other machines of the same measurement.
     pub roles: BTreeMap<RunRole, RoleFigures>,
     /// In chronological order, without dropped ones; those recorded afterwards come last. At most [`SPIKES_MAX`].
     pub spikes: Vec<Spike>,
@@ -139,7 +139,7 @@ pub struct Run {
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
     pub ending: Option<(Ending, i64)>,
-    /// What is missing or damaged.
+    /// Missing and damaged parts.
     pub gaps: Vec<Remark>,
 }
 

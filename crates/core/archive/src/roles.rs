@@ -10,7 +10,7 @@ use crate::method::MethodRequest;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a machine does in a measurement of several.
+/// Role of a machine in a measurement of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -40,14 +40,14 @@ impl fmt::Display for RunRole {
     }
 }
 
-/// What another machine of the same measurement has measured, by its own clock.
+/// Figures of another machine of the same measurement, by its own clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoleFigures {
     pub role: RunRole,
     /// Name of the machine.
     pub target: String,
-    /// What a sample of it is.
+    /// The method of its samples.
     pub method: MethodRequest,
     /// Machines with the same one have the same clock.
     pub boot_id: Option<String>,

@@ -159,7 +159,7 @@ pub struct RunSettings {
     // Runs whose archives do not say had none.
     #[serde(default)]
     pub counters: bool,
-    /// What a sample measures; a timer in archives that do not say.
+    /// The method of the samples; a timer in archives without it.
     #[serde(skip_serializing_if = "MethodRequest::is_default")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<MethodRequest>"))]
     pub method: MethodRequest,
@@ -173,7 +173,7 @@ pub struct RunSettings {
     pub stimulus: Option<StimulusRequest>,
 }
 
-/// What a run does without options, and the value of a setting that an older archive lacks: a new setting must therefore be
+/// Settings of a run without options, and the value of a setting that an older archive lacks: a new setting must therefore be
 /// off by default, or name what older runs did with `serde(default)`.
 impl Default for RunSettings {
     fn default() -> Self {

@@ -125,7 +125,7 @@ impl StoragePhase {
     }
 }
 
-/// What the events prove about a request.
+/// Cause of the time of a request, as the events prove it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -99,12 +99,12 @@ pub struct KernelSample {
     pub seen_ns: i64,
 }
 
-/// What one of the kernel's own sources measured on one CPU so far.
+/// Figures of one of the kernel's own sources on one CPU so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelSeries {
     pub source: KernelSource,
-    /// What is measured, such as `timerlat irq`.
+    /// The measured quantity, such as `timerlat irq`.
     pub name: String,
     pub cpu: u32,
     pub count: u64,

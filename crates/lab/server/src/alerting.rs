@@ -23,7 +23,7 @@ pub async fn alerting(site: Arc<Site>) {
 /// servers of a lab one sends each message.
 ///
 /// # Errors
-/// Those of the database.
+/// Errors of the database.
 pub async fn alert(site: &Arc<Site>) -> Result<(), StoreError> {
     let Some(settings) = &site.lab.alerts else { return Ok(()) };
     let store = site.store();

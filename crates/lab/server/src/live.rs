@@ -27,7 +27,7 @@ pub struct LiveRun {
     pub board: String,
     pub kernel: String,
     pub loads: Vec<String>,
-    /// What the meter does: `check`, `prepare`, `load`, `settle`, `measure`, `collect` or `restore`.
+    /// Phase of the meter: `check`, `prepare`, `load`, `settle`, `measure`, `collect` or `restore`.
     #[schema(value_type = Option<String>)]
     pub phase: Option<RunPhase>,
     /// False once it has ended; then the lab has its report.

@@ -26,7 +26,7 @@ const WORKERS: usize = 2;
 #[error("{0}")]
 pub struct PlanError(pub String);
 
-/// What the server asks of the program that starts it: finding archives and experiments, checking plans, and whether explaining
+/// Services of the program that starts the server: finding archives and experiments, checking plans, and whether explaining
 /// disturbs a measurement.
 pub trait Archives: Send + Sync + 'static {
     /// The archives below a directory.
@@ -43,11 +43,11 @@ pub trait Archives: Send + Sync + 'static {
     /// Whether a plan can be queued.
     ///
     /// # Errors
-    /// What is wrong with its text.
+    /// The mistakes in its text.
     fn check_plan(&self, name: &str, text: &str) -> Result<(), PlanError>;
 }
 
-/// What is to be served, and to whom.
+/// A lab to serve, and to whom.
 pub struct Lab {
     /// New archives below it are added to the index.
     pub directory: PathBuf,

@@ -32,7 +32,7 @@ impl Store {
     /// Records an action that changed no row of the index by itself.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn record_action(&self, who: &str, what: &str, subject: &str, detail: &str) -> Result<(), StoreError> {
         let at_unix_ns = self.now_unix_ns().await?;
         let (who, what) = (who.to_owned(), what.to_owned());
@@ -45,7 +45,7 @@ impl Store {
     /// The newest actions, newest first; at most [`ACTIONS_MAX`].
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn actions(&self, count: i64) -> Result<Vec<Action>, StoreError> {
         let sql =
             "SELECT at_unix_ns, who, what, subject, detail FROM actions ORDER BY at_unix_ns DESC, action DESC LIMIT $1";

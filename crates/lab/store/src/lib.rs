@@ -97,7 +97,7 @@ impl Store {
     /// The clock of the index in ns since 1970: that of the database server, if there is one.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn now_unix_ns(&self) -> Result<i64, StoreError> {
         self.database.now_unix_ns().await
     }

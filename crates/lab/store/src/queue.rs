@@ -34,7 +34,7 @@ impl Store {
     /// Queues a plan for a board. It is acknowledged when this returns.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn queue(&self, request: &JobRequest, now_unix_ns: i64) -> Result<Job, StoreError> {
         let mut writing = self.database.write().await?;
         let name = insert(&mut writing, request, now_unix_ns).await?;
@@ -46,7 +46,7 @@ impl Store {
     /// queued; only new jobs are returned.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn queue_missing(&self, requests: &[JobRequest], who: &str) -> Result<Vec<Job>, StoreError> {
         let at_unix_ns = self.now_unix_ns().await?;
         let mut writing = self.database.write().await?;
@@ -77,7 +77,7 @@ impl Store {
     /// A job by its name; `None` if there is none.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn job(&self, name: &str) -> Result<Option<Job>, StoreError> {
         let sql = concat!("SELECT ", job_columns!(), " FROM jobs WHERE job = $1");
         let row = sqlx::query(sql).bind(name).fetch_optional(self.database.pool()).await?;
@@ -91,7 +91,7 @@ impl Store {
     /// The newest jobs, newest first; at most [`JOBS_MAX`]. Their runs are not listed.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn jobs(&self, count: i64) -> Result<Vec<Job>, StoreError> {
         let sql = concat!("SELECT ", job_columns!(), " FROM jobs ORDER BY queued_unix_ns DESC, job DESC LIMIT $1");
         let query = sqlx::query(sql).bind(count.clamp(0, JOBS_MAX));
@@ -101,7 +101,7 @@ impl Store {
     /// Cancels a job that no worker runs, and records who did. Returns whether it did.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn cancel(&self, name: &str, who: &str, now_unix_ns: i64) -> Result<bool, StoreError> {
         let sql = "UPDATE jobs SET state = 'cancelled', ended_unix_ns = $2 WHERE job = $1 AND state = 'queued'";
         let mut writing = self.database.write().await?;

@@ -1,6 +1,6 @@
 //! Takes an archive from a stream that is not trusted.
 //!
-//! What arrives is written to a hidden directory, which nothing reads. It becomes an archive of the store when it is whole, can
+//! Arriving files are written to a hidden directory, which nothing reads. It becomes an archive of the store when it is whole, can
 //! be read, and has exactly the contents that its address names; then it is ingested like any other. Only recorded files are
 //! taken: the address says nothing about others, and pins and lists of removed files are the store's own.
 
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Folder of what is arriving, below the directory of archives.
+/// Folder of arriving archives, below the directory of archives.
 const ARRIVING: &str = ".receiving";
 /// An upload takes hours at most. What is older is of a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
@@ -78,10 +78,10 @@ impl Store {
         Ok(Ingested { outcome, ..ingested })
     }
 
-    /// Removes what uploads left whose process was killed more than a day ago.
+    /// Removes the files of uploads whose process was killed more than a day ago.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn remove_abandoned_uploads(&self) -> Result<(), StoreError> {
         let arriving = self.artefacts.path(ARRIVING);
         let entries = match fs::read_dir(&arriving) {

@@ -50,7 +50,7 @@ impl WhyNot {
     }
 }
 
-/// What is known of the cause of a spike.
+/// The cause of a spike, as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cause {
     Explained(Box<Explanation>),
@@ -74,7 +74,7 @@ struct Trace {
     bytes: Vec<u8>,
 }
 
-/// What the explaining thread gets: a run with one spike, and its trace.
+/// Work for the explaining thread: a run with one spike, and its trace.
 type Work = (Run, Vec<u8>);
 
 /// The explaining thread; it ends when this is dropped.
@@ -88,7 +88,7 @@ struct Explainer {
 pub struct LiveCauses {
     target: KnownTarget,
     place: Option<Place>,
-    /// What is known of the run, without its spikes.
+    /// The run so far, without its spikes.
     known: Run,
     arriving: Option<Trace>,
     complete: Option<Trace>,

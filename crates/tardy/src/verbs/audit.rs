@@ -162,7 +162,7 @@ fn memory(arguments: &AuditArguments, target: &KnownTarget) -> anyhow::Result<Op
     CallMemory::create(&arguments.inject).map(Some)
 }
 
-/// What an archive holds of an audit.
+/// The audit in an archive.
 struct Recording {
     description: AuditDescription,
     pages: Vec<(u32, Vec<u8>)>,

@@ -184,7 +184,7 @@ fn a_series_that_was_cut_off_goes_on_with_its_coin() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn senseless_options_are_refused() {
     let bench = tracing(true);
     fs::create_dir_all(bench.path("full/x")).unwrap();
     for (words, expected) in [

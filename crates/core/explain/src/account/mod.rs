@@ -40,7 +40,7 @@ pub struct Account<'a> {
     /// The states of the thread, before due included.
     pub life: Vec<LifeSpan<'a>>,
     pub spans: Vec<Span>,
-    /// What a watched or busy thread did where the account is about its work; empty otherwise.
+    /// States of a watched or busy thread where the account is about its work; empty otherwise.
     pub thread_states: Vec<StateSpan>,
     /// When the host did not execute the machine, and how often it says so where the trace does not agree.
     pub absences: Vec<PlacedAbsence>,

@@ -107,7 +107,7 @@ fn svg(run: &Run) -> Result<String, ExecutionMapError> {
     Ok(draw(&lanes, start_ns, end_ns))
 }
 
-/// What the traces of all spikes show of the threads; what is shorter than a gap is left out.
+/// Preemptions of the threads in the traces of all spikes; shorter ones than a gap are left out.
 fn add_preemptions(run: &Run, gap_ns: u64, lanes: &mut BTreeMap<(u32, u32), Lane>) {
     let tid_of = |number: u32| {
         let threads = run.effective.as_ref().map_or(&[][..], |effective| &effective.threads);
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_before_the_first_gap_that_counts_is_not_compared() {
+    fn time_before_the_first_counted_gap_is_not_compared() {
         assert!(is_compared((1000, 1200), Some(900), 100));
         assert!(!is_compared((800, 1000), Some(900), 100), "before samples count");
         assert!(!is_compared((1000, 1100), Some(900), 100), "no longer than a gap");

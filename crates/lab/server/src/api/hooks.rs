@@ -29,7 +29,7 @@ pub fn routes() -> OpenApiRouter<Arc<Site>> {
     OpenApiRouter::new().routes(routes!(hook)).layer(DefaultBodyLimit::max(BYTES_MAX))
 }
 
-/// What is read of a message. GitHub, Gitea, Forgejo and GitLab have `ref` and `after`; other senders name a kernel.
+/// The parts of a message that count. GitHub, Gitea, Forgejo and GitLab have `ref` and `after`; other senders name a kernel.
 #[derive(Debug, Deserialize)]
 struct Message {
     kernel: Option<String>,
@@ -38,7 +38,7 @@ struct Message {
     reference: Option<String>,
 }
 
-/// What a message did.
+/// The effect of a message.
 #[derive(Debug, Serialize, ToSchema)]
 struct Taken {
     /// Names of the jobs that it queued.

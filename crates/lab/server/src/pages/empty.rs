@@ -1,4 +1,4 @@
-//! What a lab without runs shows: the commands that fill it.
+//! The page of a lab without runs: the commands that fill it.
 
 use crate::known_archives::Progress;
 use maud::{Markup, html};

@@ -59,7 +59,7 @@ impl Store {
     /// Claims the message to one of these destinations that waits longest. One whose change is no longer new is dropped.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn claim_alert(
         &self,
         receivers: &[Receiver<'_>],
@@ -142,7 +142,7 @@ impl Store {
     /// Records how an attempt ended. `false`: its lease ran out before, and another attempt may be under way.
     ///
     /// # Errors
-    /// Those of the database; recording it again is safe.
+    /// Errors of the database; recording it again is safe.
     pub async fn end_alert(&self, claim: &AlertClaim, attempt: &Attempt, now_unix_ns: i64) -> Result<bool, StoreError> {
         let (state, message, next, sent) = match attempt {
             Attempt::Sent(place) => (AlertState::Sent, place, now_unix_ns, Some(now_unix_ns)),

@@ -51,7 +51,7 @@ impl Store {
     /// `None` if it is not bad, or was never good. A good or bad kernel that is no candidate bounds nothing.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn suspects(&self, scenario: &str, candidates: &[String]) -> Result<Option<Suspects>, StoreError> {
         let fleet = self.fleet().await?;
         let Some(row) = fleet.rows.into_iter().find(|row| row.scenario == scenario) else { return Ok(None) };
@@ -63,7 +63,7 @@ impl Store {
     /// had the same kernel. `None`: there is no such change, or a run of it is gone.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn suspects_of_change(
         &self,
         change: &str,

@@ -25,7 +25,7 @@ pub struct BlockPathRecording {
     trace: StreamedTrace,
     budget: u64,
     description: StorageDescription,
-    /// What makes the requests in place of the measuring threads: its threads may start later.
+    /// The program that makes the requests in place of the measuring threads: its threads may start later.
     program: Option<Arc<dyn RequestingProgram>>,
     program_threads: BTreeSet<i32>,
 }

@@ -37,7 +37,7 @@ pub struct ThreadRequest {
     pub schedule: Schedule,
 }
 
-/// What a thread needs besides its request.
+/// The surroundings of a thread, besides its request.
 pub struct ThreadContext {
     pub record: Arc<ThreadRecord>,
     /// The event it waits for.

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_drained_is_counted_as_dropped() {
+    fn records_that_nobody_drains_are_counted_as_dropped() {
         let record = ThreadRecord::new(2);
         for cycle in 0..5 {
             record.count(&sample(cycle, 1));

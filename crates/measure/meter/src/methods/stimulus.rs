@@ -90,7 +90,7 @@ pub trait Receive: Send {
     /// See [`Waiter::prepare`].
     ///
     /// # Errors
-    /// What the kernel rejected.
+    /// The action that the kernel rejected.
     fn prepare(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -115,7 +115,7 @@ impl<R> Answering<R> {
         Self { receive, exchange, counts, skipped_of_lost: 0 }
     }
 
-    /// What a wait that ended at this instant means; `None`: to wait again.
+    /// The arrival that ended a wait at this instant; `None`: to wait again.
     #[inline]
     fn arrival(&mut self, received: Received, seen_ns: i64) -> Option<Arrival> {
         if let Some(skipped) = self.exchange.ended() {

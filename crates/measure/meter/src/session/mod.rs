@@ -297,7 +297,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What another program changed meanwhile is not what the run measures with.
+    /// Reports settings that another program changed meanwhile.
     fn check_settings<W: Write>(&mut self, link: &mut Link<W>) {
         for problem in self.resources.settings.changes() {
             link.send(&Message::Problem(problem));

@@ -85,7 +85,7 @@ impl OwnThread {
         problem.then(|| Problem::new(Severity::Invalid, &kind))
     }
 
-    /// What it was in the end.
+    /// Problems of the thread at its end.
     pub fn end_problems(&mut self, end: EndState, severity: Severity) -> Vec<Problem> {
         let now_ns = clock::monotonic_ns();
         let policy = self.policy_problem((end.effective.policy, end.effective.priority), severity, now_ns);

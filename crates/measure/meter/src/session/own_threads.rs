@@ -53,9 +53,9 @@ pub struct OwnThreads<'a> {
     end_ns: i64,
     controls: usize,
     check: Every,
-    /// What was measured while the threads were waited for at the end.
+    /// Samples from the time in which the threads were waited for at the end.
     late: Batch,
-    /// What makes the requests in place of the threads.
+    /// The program that makes the requests in place of the threads.
     program: Option<Arc<dyn RequestingProgram>>,
 }
 
@@ -175,7 +175,7 @@ impl<'a> OwnThreads<'a> {
         self.threads.iter().map(measured).collect()
     }
 
-    /// What makes the requests in place of the threads.
+    /// The program that makes the requests in place of the threads.
     pub fn program(&self) -> Option<Arc<dyn RequestingProgram>> {
         self.program.clone()
     }
@@ -204,7 +204,7 @@ impl<'a> OwnThreads<'a> {
         unfinished.filter_map(|thread| thread.release.as_ref()).for_each(|release| release());
     }
 
-    /// What they still measure is kept: it may be more than their rings hold.
+    /// Waits for the threads and keeps their samples: they may be more than the rings hold.
     fn all_finished_within(&mut self, time: Duration) -> bool {
         let until_ns = clock::monotonic_ns() + time.as_nanos() as i64;
         while !self.all_finished() {

@@ -10,7 +10,7 @@ use judge::verdict::Judgement;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What another machine of a step measured.
+/// Figures of another machine of a step.
 #[derive(Debug, Clone, Serialize)]
 pub struct RoleOutcome {
     pub role: RunRole,

@@ -134,8 +134,7 @@ fn legend(seen: &mut Vec<OwnerKind>, glyphs: &Glyphs, page: &mut Page) {
     seen.sort_unstable();
     seen.dedup();
     let name = |kind: OwnerKind| owner_before_name(kind).trim_end_matches(':');
-    let entries: Vec<String> =
-        seen.iter().map(|kind| format!("{0}{0} {1}", glyphs.fill(*kind), name(*kind))).collect();
+    let entries: Vec<String> = seen.iter().map(|kind| format!("{0}{0} {1}", glyphs.fill(*kind), name(*kind))).collect();
     page.wrapped("  ", &glyphs.plain(&entries.join("   ")));
 }
 

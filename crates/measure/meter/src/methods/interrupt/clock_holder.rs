@@ -28,7 +28,7 @@ impl ClockHolder {
     /// Starts it, in a group of its own: what ends the meter by a signal does not end it.
     ///
     /// # Errors
-    /// Those of starting a process.
+    /// Errors of starting a process.
     pub fn start(rtc: &Rtc, rate_hz_before: u64) -> io::Result<Self> {
         let (watched, alive) = io::pipe()?;
         let child = Command::new("/proc/self/exe")

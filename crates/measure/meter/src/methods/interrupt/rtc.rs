@@ -97,7 +97,7 @@ impl MeasuringMethod for Rtc {
         let before_hz = rtc.rate_hz().map_err(refused("read the rate of the periodic interrupt"))?;
         let holder =
             ClockHolder::start(&rtc, before_hz).map_err(refused("start the process that keeps the device open"))?;
-        // SampleStart here on the holder restores the rate, whatever follows.
+        // From here on the holder restores the rate, whatever follows.
         rtc.set_rate_hz(hz).map_err(refused("set the rate of the periodic interrupt"))?;
         let from = match self.sample() {
             Sample::Interrupt => {
