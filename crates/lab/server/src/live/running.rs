@@ -12,7 +12,7 @@ pub type States = watch::Receiver<Option<Arc<LiveRun>>>;
 /// Sends the states of a run to all its readers.
 pub type StateSender = watch::Sender<Option<Arc<LiveRun>>>;
 
-/// The runs in progress, and the states of those that somebody reads.
+/// The runs in progress, and the states of each run that has readers.
 #[derive(Debug, Default)]
 pub struct RunningRuns {
     running: Mutex<BTreeMap<String, PathBuf>>,
