@@ -2,7 +2,7 @@
 
 use crate::known_archives::Stamp;
 use crate::site::Site;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use store::StoreError;
@@ -41,11 +41,11 @@ pub async fn add_new_archives(site: &Arc<Site>) {
 }
 
 /// Adds an archive; one of a run in progress is added once it has ended, and returned until then.
-async fn add(site: &Site, path: &PathBuf, stamp: Stamp) -> Option<PathBuf> {
+async fn add(site: &Site, path: &Path, stamp: Stamp) -> Option<PathBuf> {
     match site.store().ingest(path).await {
         Err(StoreError::GoesOn(_)) => {
             site.running_runs().add(site.directory(), path);
-            return Some(path.clone());
+            return Some(path.to_owned());
         }
         Err(error) => site.known_archives().failed(path, stamp, &error),
         Ok(_) => site.known_archives().added(path, stamp),
