@@ -26,7 +26,7 @@ SKIPPED := target/skipped-tests
 TOOLS := target/tools
 BUSY_ROUNDS ?= 20
 # Miri can interpret these modules: they make no system call that it lacks and start no process.
-MIRI := meter:measure::ring meter:measure::books meter:kernel::shared_memory meter:counters flight-recorder:ring meter:kernel::kept_memory
+MIRI := meter:measure::ring meter:measure::thread_record meter:kernel::shared_memory meter:counters flight-recorder:ring meter:kernel::kept_memory
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
 RUST_SOURCES := $(shell find crates \( -name target -o -name tests -o -name fuzz \) -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml

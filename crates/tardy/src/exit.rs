@@ -1,6 +1,6 @@
 //! The exit codes of every verb. They are stable, because scripts depend on them.
 
-use crate::refusal::NothingMeasured;
+use crate::nothing_measured::NothingMeasured;
 use archive::reader::OpenError;
 use archive::write_error::WriteError;
 use runner::run::RunError;

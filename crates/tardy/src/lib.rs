@@ -14,6 +14,7 @@ pub mod fuzzing;
 #[cfg(feature = "lab")]
 mod lab;
 mod measuring;
+mod nothing_measured;
 mod options;
 mod plans;
 mod refusal;

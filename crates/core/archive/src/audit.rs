@@ -4,10 +4,10 @@
 //! them with the layout of the events, the threads, and where their memory and their files are.
 
 use crate::directory::read_inside;
+use crate::layout::FileKind;
 use crate::layout::file_path;
-use crate::message::FileKind;
+use crate::policy::Policy;
 use crate::recorded_pages::{PAGES_BYTES_MAX, RecordedPages};
-use crate::settings::Policy;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -178,7 +178,7 @@ pub struct AuditDescription {
     pub recorded: RecordedPages,
     /// The calls are in `audit/calls.bin` and not in the pages.
     pub interception: Option<Interception>,
-    /// What recording a call with trace events costs the program, in ns, measured on the target after the audit.
+    /// Cost of recording a call with trace events for the program, in ns, measured on the target after the audit.
     pub cost_ns_per_call: Option<u64>,
     pub threads: Vec<AuditedThread>,
     pub processes: Vec<AuditedProcess>,

@@ -1,7 +1,7 @@
-//! What can be wrong with an archive itself, and what that means for its run.
+//! Damage of an archive itself, and its consequences for the run.
 
 use crate::problem::{Code, Problem};
-use crate::reader::SPIKES_MAX;
+use crate::spike::SPIKES_MAX;
 use thiserror::Error;
 
 /// A part of an archive that is missing or damaged, or a reason why its run is invalid.

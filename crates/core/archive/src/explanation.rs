@@ -3,6 +3,7 @@
 use crate::culprit::{Culprit, Facts, all_known, if_known};
 use crate::evidence::Evidence;
 use crate::functions::FunctionAccount;
+pub use crate::owner::{Owner, OwnerKind};
 use crate::problem::Remark;
 use crate::recorded::FlightRecording;
 use serde::{Deserialize, Serialize};
@@ -53,46 +54,6 @@ impl PhaseName {
     }
 }
 
-/// What kind of thing occupied the CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum OwnerKind {
-    Nmi,
-    Hardirq,
-    Softirq,
-    /// A SCHED_OTHER (or batch, idle) task, with its work item if it is a worker.
-    Task,
-    /// A task with a real-time or deadline priority.
-    RtTask,
-    /// The measuring thread itself.
-    Own,
-    /// Another thread of this tool.
-    Tool,
-    /// The idle task, with its state.
-    Idle,
-    /// No event on this CPU although it ran interruptible code.
-    SilenceThisCpu,
-    /// No event on any CPU: firmware or hypervisor.
-    SilenceAllCpus,
-    /// The hypervisor did not execute this CPU, according to its host or the guest's steal clock.
-    Steal,
-    /// The recorder has no data for this stretch.
-    Untraced,
-}
-
-/// What occupied the CPU, and for how long.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Owner {
-    pub kind: OwnerKind,
-    /// Name with identifier: `hackbench-4711`, `local_timer`, `NET_RX in ksoftirqd/1-22`, `idle state 2`.
-    pub name: String,
-    pub ns: i64,
-}
-
 /// One phase and its owners; `ns` is the sum of the owners.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -140,7 +101,7 @@ pub struct Finding {
     pub evidence: Vec<String>,
     /// How to confirm it.
     pub confirm: String,
-    /// What to change.
+    /// The change that avoids it.
     pub fix: String,
 }
 
@@ -186,7 +147,7 @@ pub struct Segment {
     pub name: String,
 }
 
-/// What one CPU did around the spike.
+/// The stretches of one CPU around the spike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -196,7 +157,7 @@ pub struct Lane {
     pub segments: Vec<Segment>,
 }
 
-/// What happened at one instant of the picture.
+/// Kind of a mark in the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -227,7 +188,7 @@ pub struct Mark {
     /// CPU that recorded it.
     pub cpu: u32,
     pub kind: MarkKind,
-    /// What happened, and which task did it: `messaging-send-41 on CPU 0 begins to wake the thread`.
+    /// The event, and the task that caused it: `messaging-send-41 on CPU 0 begins to wake the thread`.
     pub text: String,
 }
 
@@ -259,7 +220,7 @@ pub struct Explanation {
     /// Instants in the picture, ascending.
     #[serde(default)]
     pub marks: Vec<Mark>,
-    /// What the other CPUs contributed to it and did meanwhile, one sentence each.
+    /// The part of the other CPUs in it, and their work meanwhile, one sentence each.
     #[serde(default)]
     pub elsewhere: Vec<String>,
     /// `None` if the trace has neither functions nor stacks.

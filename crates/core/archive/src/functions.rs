@@ -1,6 +1,6 @@
-//! What the functions in a trace show about one spike, if a function tracer or stack traces were recorded.
+//! Functions that took the time of one spike, if a function tracer or stack traces were recorded.
 
-use crate::explanation::OwnerKind;
+use crate::owner::OwnerKind;
 use serde::{Deserialize, Serialize};
 
 /// Stands in a chain of callers for code of the program.

@@ -1,6 +1,6 @@
 //! Names and largest sizes of the files in an archive.
 
-use crate::message::FileKind;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 pub const MANIFEST: &str = "manifest.json";
@@ -13,6 +13,33 @@ pub const FLIGHT_BYTES_MAX: u64 = 256 << 20;
 pub const TRACER_BYTES_MAX: u64 = 256 << 20;
 /// Four months at 1 kHz.
 pub const SAMPLES_BYTES_MAX: u64 = 160 << 30;
+
+/// The file of the archive to which chunks belong. A target never names a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum FileKind {
+    /// `spikes/<number>/trace.dat`
+    SpikeTrace { spike: u32 },
+    /// `spikes/<number>/flight.bin`: what ran in virtual time, recorded outside the machine.
+    FlightRecord { spike: u32 },
+    /// `samples/<thread>.bin`: due instant and latency of every sample of a thread, two little-endian `i64` in ns.
+    Samples { thread: u32 },
+    /// `tracer/<number>.txt`: the output of a kernel latency tracer.
+    LatencyTrace { number: u32 },
+    /// `audit/<cpu>.pages`: what the threads of an audited program asked of the kernel, as sub-buffers of the kernel.
+    AuditPages { cpu: u32 },
+    /// `audit/calls.bin`: system calls that a program recorded itself, 128 bytes each.
+    AuditCalls,
+    /// `audit/description.json`: what the pages need to be read.
+    AuditDescription,
+    /// `storage/<cpu>.pages`: the way of block requests, as sub-buffers of the kernel.
+    StoragePages { cpu: u32 },
+    /// `storage/description.json`: what the pages need to be read.
+    StorageDescription,
+    /// `storage/fio.json`: what fio reported of its jobs.
+    FioResult,
+}
 
 /// Path of a file inside an archive.
 pub fn file_path(kind: FileKind) -> PathBuf {

@@ -5,14 +5,15 @@
 use crate::absence::SpikeAbsences;
 use crate::counted::OutputCounts;
 use crate::counters::CounterSecond;
+use crate::effective::EffectiveSettings;
 use crate::environment::Environment;
 use crate::histogram::Histogram;
+pub use crate::layout::FileKind;
 pub use crate::loss::{Loss, LossKind};
 use crate::planned::PlannedStep;
 pub use crate::problem::{Problem, Severity};
 use crate::roles::RoleFigures;
 use crate::sample::{Sample, Second, Totals};
-use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
 use crate::stimulus::StimulusBoard;
 use crate::tracer::{KernelSeries, LatencyTrace};
@@ -76,33 +77,6 @@ pub enum Ending {
     Failed,
 }
 
-/// The file of the archive to which chunks belong. A target never names a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum FileKind {
-    /// `spikes/<number>/trace.dat`
-    SpikeTrace { spike: u32 },
-    /// `spikes/<number>/flight.bin`: what ran in virtual time, recorded outside the machine.
-    FlightRecord { spike: u32 },
-    /// `samples/<thread>.bin`: due instant and latency of every sample of a thread, two little-endian `i64` in ns.
-    Samples { thread: u32 },
-    /// `tracer/<number>.txt`: the output of a kernel latency tracer.
-    LatencyTrace { number: u32 },
-    /// `audit/<cpu>.pages`: what the threads of an audited program asked of the kernel, as sub-buffers of the kernel.
-    AuditPages { cpu: u32 },
-    /// `audit/calls.bin`: system calls that a program recorded itself, 128 bytes each.
-    AuditCalls,
-    /// `audit/description.json`: what the pages need to be read.
-    AuditDescription,
-    /// `storage/<cpu>.pages`: the way of block requests, as sub-buffers of the kernel.
-    StoragePages { cpu: u32 },
-    /// `storage/description.json`: what the pages need to be read.
-    StorageDescription,
-    /// `storage/fio.json`: what fio reported of its jobs.
-    FioResult,
-}
-
 /// A message of the meter, unless stated otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -160,7 +134,7 @@ pub enum Message {
     Counters(Vec<CounterSecond>),
     /// A stretch that a kernel latency tracer recorded.
     LatencyTrace(Box<LatencyTrace>),
-    /// What the kernel's own sources measured so far; a later series of the same name and CPU replaces an earlier one.
+    /// Figures of the kernel's own sources so far; a later series of the same name and CPU replaces an earlier one.
     KernelSeries(Vec<KernelSeries>),
     /// Series of watched threads; a later message about a series replaces an earlier one.
     Watched(Vec<WatchedSeries>),

@@ -3,25 +3,28 @@
 //! Opening never fails because of the contents: it returns what is readable plus [`Run::gaps`], each a sentence that
 //! names the file and the missing part. The archive is untrusted input; sizes are bounded.
 
+mod role_figures;
+
 use crate::absence::SpikeAbsences;
 use crate::counted::{LINES_KEPT_MAX, OutputCounts};
 use crate::counters::CounterSecond;
 use crate::damage::Damage;
 use crate::directory::{ArchiveDirectory, replace_inside};
+use crate::effective::EffectiveSettings;
 use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::frame::{Decoder, Item};
 use crate::histogram::Histogram;
+use crate::layout::FileKind;
 use crate::layout::{FLIGHT_BYTES_MAX, MANIFEST, MANIFEST_BYTES_MAX, STREAM, TRACE_BYTES_MAX, file_path};
 use crate::manifest::Manifest;
-use crate::message::{Ending, FileKind, LoadReport, Loss, Message, Problem, RunPhase};
+use crate::message::{Ending, LoadReport, Loss, Message, Problem, RunPhase};
 use crate::planned::PlannedStep;
 use crate::problem::Remark;
 use crate::recorded::{FlightRecording, RECORDED_FILE, RECORDED_VERSION, Recorded};
 use crate::roles::{RoleFigures, RunRole};
 use crate::sample::{Sample, Second, Totals};
-use crate::settings::EffectiveSettings;
-use crate::spike::{Spike, SpikeReason};
+use crate::spike::{SPIKES_MAX, Spike, SpikeReason};
 use crate::stimulus::StimulusBoard;
 use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
@@ -38,8 +41,6 @@ const EXPLANATIONS: &str = "explanations.json";
 /// Larger files are not read. Real ones have a hundredth of these sizes.
 const EXPLANATIONS_BYTES_MAX: u64 = 128 << 20;
 const RECORDED_BYTES_MAX: u64 = 64 << 20;
-/// Spikes that an opened run has at a time, and explanations of them. Comparisons of all with all stay affordable.
-pub const SPIKES_MAX: usize = 10_000;
 /// Bytes outside frames that a stream may have in addition to the bytes in frames; beyond that the rest is not read.
 const DAMAGED_BYTES_MAX: u64 = 16 << 20;
 
@@ -61,7 +62,7 @@ pub enum OpenError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// What is known of an archive without reading its stream.
+/// State of an archive without its stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArchiveState {
     /// Absent if it cannot be read.
@@ -116,9 +117,9 @@ pub struct Run {
     pub watched: BTreeMap<u32, WatchedSeries>,
     /// Lines of the watched command's output that were to be counted.
     pub output: OutputCounts,
-    /// What an external board measured that gave the stimuli.
+    /// Figures of the external board that gave the stimuli.
     pub stimulus_board: Option<StimulusBoard>,
-    /// What the other machines of the same measurement measured.
+    /// Figures of the other machines of the same measurement.
     pub roles: BTreeMap<RunRole, RoleFigures>,
     /// In chronological order, without dropped ones; those recorded afterwards come last. At most [`SPIKES_MAX`].
     pub spikes: Vec<Spike>,
@@ -138,7 +139,7 @@ pub struct Run {
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
     pub ending: Option<(Ending, i64)>,
-    /// What is missing or damaged.
+    /// Missing and damaged parts.
     pub gaps: Vec<Remark>,
 }
 

@@ -1,8 +1,8 @@
 //! Trace pages as the kernel recorded them, a file of the archive for each CPU, and what they need to be read.
 
 use crate::directory::read_inside;
+use crate::layout::FileKind;
 use crate::layout::file_path;
-use crate::message::FileKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;

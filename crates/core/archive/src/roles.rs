@@ -5,14 +5,12 @@ mod request;
 pub use request::{RoleRequest, RoleWordsError};
 
 use crate::histogram::Histogram;
-use crate::loss::LossKind;
 use crate::manifest::RunState;
 use crate::method::MethodRequest;
-use crate::reader::Run;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a machine does in a measurement of several.
+/// Role of a machine in a measurement of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -42,14 +40,14 @@ impl fmt::Display for RunRole {
     }
 }
 
-/// What another machine of the same measurement has measured, by its own clock.
+/// Figures of another machine of the same measurement, by its own clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoleFigures {
     pub role: RunRole,
     /// Name of the machine.
     pub target: String,
-    /// What a sample of it is.
+    /// The method of its samples.
     pub method: MethodRequest,
     /// Machines with the same one have the same clock.
     pub boot_id: Option<String>,
@@ -70,32 +68,6 @@ pub struct RoleFigures {
 }
 
 impl RoleFigures {
-    /// The figures of a run that has just ended.
-    pub fn of(role: RunRole, target: &str, method: MethodRequest, run: &Run) -> Self {
-        let totals = || run.threads.values().map(|thread| &thread.totals);
-        let mut histogram = Histogram::default();
-        run.threads.values().for_each(|thread| histogram.merge(&thread.histogram));
-        let lost = |kind: LossKind| {
-            run.losses.iter().filter(|loss| loss.kind == kind).map(|loss| loss.count).fold(0, u64::saturating_add)
-        };
-        Self {
-            role,
-            target: target.into(),
-            method,
-            boot_id: run.boot_id.clone(),
-            state: RunState::Complete,
-            ending: None,
-            samples: totals().map(|totals| totals.cycles).fold(0, u64::saturating_add),
-            missed: totals().map(|totals| totals.missed_periods).fold(0, u64::saturating_add),
-            unanswered: lost(LossKind::Answers),
-            stray: lost(LossKind::StrayAnswers),
-            latency_ns_min: totals().filter_map(|totals| totals.latency_ns_min).min(),
-            latency_ns_max: totals().filter_map(|totals| totals.latency_ns_max).max(),
-            latency_ns_sum: totals().map(|totals| totals.latency_ns_sum).fold(0, i64::saturating_add),
-            histogram,
-        }
-    }
-
     /// Restores the invariants on external data.
     pub fn normalised(mut self) -> Self {
         self.histogram = self.histogram.normalised();

@@ -1,8 +1,8 @@
 //! The file that holds every sample of a thread.
 
 use crate::directory::{ArchiveDirectory, Refusal, read_inside};
+use crate::layout::FileKind;
 use crate::layout::{SAMPLES_BYTES_MAX, file_path};
-use crate::message::FileKind;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;

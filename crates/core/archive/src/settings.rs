@@ -1,25 +1,14 @@
-//! The requested settings of a run, and those that the kernel granted.
+//! The requested settings of a run.
 
 use crate::audit::AuditSettings;
 use crate::choice::choices;
 use crate::method::storage::{Engine, Phases, Storage};
 use crate::method::{MethodOptions, MethodRequest};
+pub use crate::policy::Policy;
 use crate::stimulus::StimulusRequest;
 use crate::tracer::{KernelSource, TracerSettings};
 use crate::watched::WatchSettings;
 use serde::{Deserialize, Serialize};
-
-choices! {
-    /// Scheduling policy of the measuring threads.
-    pub enum Policy {
-        Fifo = "fifo",
-        Rr = "rr",
-        /// SCHED_DEADLINE: runtime is a quarter of the interval, deadline and period are the interval.
-        Deadline = "deadline",
-        /// SCHED_OTHER with a timer slack of 1 ns, the smallest that the kernel accepts.
-        Other = "other",
-    }
-}
 
 choices! {
     /// How the trace around a spike is kept.
@@ -170,7 +159,7 @@ pub struct RunSettings {
     // Runs whose archives do not say had none.
     #[serde(default)]
     pub counters: bool,
-    /// What a sample measures; a timer in archives that do not say.
+    /// The method of the samples; a timer in archives without it.
     #[serde(skip_serializing_if = "MethodRequest::is_default")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<MethodRequest>"))]
     pub method: MethodRequest,
@@ -184,7 +173,7 @@ pub struct RunSettings {
     pub stimulus: Option<StimulusRequest>,
 }
 
-/// What a run does without options, and the value of a setting that an older archive lacks: a new setting must therefore be
+/// Settings of a run without options, and the value of a setting that an older archive lacks: a new setting must therefore be
 /// off by default, or name what older runs did with `serde(default)`.
 impl Default for RunSettings {
     fn default() -> Self {
@@ -251,44 +240,4 @@ impl RunSettings {
         }
         .filter(|storage| storage.phases() == Phases::On)
     }
-}
-
-/// Effective settings of one measuring thread, read back from the kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct EffectiveThread {
-    pub thread: u32,
-    pub tid: i32,
-    /// CPUs the kernel lets it run on.
-    pub cpus: Vec<u32>,
-    pub policy: Policy,
-    pub priority: u8,
-    pub timer_slack_ns: u64,
-}
-
-/// Effective settings of the whole measurement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct EffectiveSettings {
-    pub threads: Vec<EffectiveThread>,
-    pub memory_locked_kb: u64,
-    /// Value held in /dev/cpu_dma_latency, if any.
-    pub cpu_dma_latency_us: Option<i32>,
-    pub snapshot_mode: SnapshotMode,
-    /// Recorded events, as `system:name`.
-    pub events: Vec<String>,
-    /// Events of the base set that this kernel does not have.
-    pub events_absent: Vec<String>,
-    pub trace_clock: Option<String>,
-    pub trace_buffer_kb_per_cpu: u32,
-    /// Kernel tracer that ran beside the events.
-    #[serde(default)]
-    pub tracer: Option<String>,
-    /// Threads of the meter that do not measure, as named in the trace.
-    #[serde(default)]
-    pub tool_tids: Vec<i32>,
-    /// Smallest difference between two reads of the clock, in ns.
-    pub clock_step_ns: u64,
 }

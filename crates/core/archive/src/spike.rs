@@ -5,6 +5,9 @@ use crate::settings::SnapshotMode;
 use crate::watched::WatchedKind;
 use serde::{Deserialize, Serialize};
 
+/// Spikes that an opened run has at a time, and explanations of them. Comparisons of all with all stay affordable.
+pub const SPIKES_MAX: usize = 10_000;
+
 /// Why a sample got a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -18,7 +21,7 @@ pub enum SpikeReason {
     Control,
 }
 
-/// What the buffers of one CPU held when the snapshot was taken.
+/// Contents of the buffers of one CPU when the snapshot was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -56,7 +59,7 @@ pub struct Snapshot {
     pub put_aside_ns: Option<i64>,
 }
 
-/// What a late timer interrupt broke into.
+/// The code that a late timer interrupt interrupted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

@@ -2,8 +2,8 @@
 //! the time of each request went.
 
 use crate::directory::read_inside;
+use crate::layout::FileKind;
 use crate::layout::file_path;
-use crate::message::FileKind;
 use crate::recorded_pages::RecordedPages;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -125,7 +125,7 @@ impl StoragePhase {
     }
 }
 
-/// What the events prove about a request.
+/// Cause of the time of a request, as the events prove it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

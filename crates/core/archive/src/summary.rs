@@ -15,6 +15,7 @@ pub use stimulus::StimulusBoardSummary;
 use crate::causes::RunCauses;
 use crate::counters::{CounterSecond, CounterSummary, condensed};
 use crate::damage::Damage;
+use crate::effective::EffectiveSettings;
 use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::histogram::Histogram;
@@ -23,7 +24,7 @@ use crate::message::{Ending, LoadReport, Loss, Problem, RunPhase, Severity};
 use crate::problem::Remark;
 use crate::reader::{Run, ThreadRun};
 use crate::sample::{Sample, Second};
-use crate::settings::{EffectiveSettings, RunSettings};
+use crate::settings::RunSettings;
 use crate::spike::Spike;
 use crate::storage::StorageAccount;
 use crate::tracer::{KernelSample, KernelSeries, KernelSource, LatencyTrace};
@@ -56,13 +57,13 @@ pub struct CpuSummary {
     pub watched: Option<WatchedSeries>,
 }
 
-/// What one of the kernel's own sources measured on one CPU, condensed.
+/// Figures of one of the kernel's own sources on one CPU, condensed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelSeriesSummary {
     pub source: KernelSource,
-    /// What is measured, such as `timerlat irq`.
+    /// The measured quantity, such as `timerlat irq`.
     pub name: String,
     pub cpu: u32,
     pub count: u64,
@@ -156,7 +157,7 @@ pub struct RunSummary {
     /// The machine's clock counted the instructions it executed; `emulated` is true as well.
     #[serde(default)]
     pub virtual_time: bool,
-    /// What a machine in virtual time was built from, see [`crate::manifest::Manifest::ingredients`].
+    /// Ingredients of a machine in virtual time, see [`crate::manifest::Manifest::ingredients`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ingredients: BTreeMap<String, String>,
     /// For a completed run in virtual time.
@@ -175,7 +176,7 @@ pub struct RunSummary {
     pub measure_start_ns: Option<i64>,
     pub settings: Option<RunSettings>,
     pub effective: Option<EffectiveSettings>,
-    /// What was recorded during the measurement, see [`EffectiveSettings::tracing`]; `None` if unknown.
+    /// The recorders during the measurement, see [`EffectiveSettings::tracing`]; `None` if unknown.
     #[serde(default)]
     pub tracing: Option<String>,
     pub environment: Option<Environment>,
@@ -188,15 +189,15 @@ pub struct RunSummary {
     /// Texts that were counted in the output of a watched command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<CountedText>,
-    /// What an external board measured that gave the stimuli.
+    /// Figures of the external board that gave the stimuli.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub stimulus_board: Option<StimulusBoardSummary>,
-    /// What the other machines of the same measurement measured.
+    /// Figures of the other machines of the same measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub roles: Vec<RoleSummary>,
-    /// What the kernel counted, over the whole run.
+    /// Counts of the kernel over the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterSummary>,
     /// Measured by the kernel itself; by name, then CPU.
@@ -211,7 +212,7 @@ pub struct RunSummary {
     pub storage: Option<StorageAccount>,
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
-    /// What is missing or damaged in the archive.
+    /// Missing and damaged parts of the archive.
     pub gaps: Vec<Remark>,
 }
 
@@ -223,11 +224,11 @@ pub struct ReportData {
     pub summary: RunSummary,
     pub histograms: Vec<CpuHistogram>,
     pub seconds: Vec<Second>,
-    /// What the kernel counted, about once a second. The page shows it as HTML only.
+    /// Counts of the kernel, about once a second. The page shows it as HTML only.
     #[serde(default)]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub counters: Vec<CounterSecond>,
-    /// What the spikes have in common, if requested. The page shows it as HTML only.
+    /// Common features of the spikes, if requested. The page shows it as HTML only.
     #[serde(default)]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub causes: Option<RunCauses>,

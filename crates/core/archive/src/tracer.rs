@@ -2,7 +2,6 @@
 
 use crate::choice::choices;
 use crate::histogram::Histogram;
-use crate::settings::{EffectiveSettings, SnapshotMode};
 use serde::{Deserialize, Serialize};
 
 /// A kernel tracer, by its name in `available_tracers`, and its filters.
@@ -37,48 +36,6 @@ choices! {
         Osnoise = "osnoise",
         /// Time lost while interrupts are off and no kernel code runs.
         Hwlat = "hwlat",
-    }
-}
-
-impl EffectiveSettings {
-    /// What was recorded during the measurement: `off`, `events (flip)`, `events (trigger) + function tracer`. Every
-    /// event costs time, so figures of different levels are not comparable.
-    pub fn tracing(&self) -> String {
-        let mode = Some(self.snapshot_mode).filter(|mode| *mode != SnapshotMode::Off);
-        // `nop` is not a tracer: it only carries options of the events.
-        match (mode, self.tracer.as_deref().filter(|name| *name != "nop")) {
-            (None, None) => "off".into(),
-            (Some(mode), None) => format!("events ({mode})"),
-            (None, Some(tracer)) => format!("{tracer} tracer"),
-            (Some(mode), Some(tracer)) => format!("events ({mode}) + {tracer} tracer"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_level_of_tracing_is_said_in_words() {
-        let mut effective = EffectiveSettings {
-            threads: Vec::new(),
-            memory_locked_kb: 0,
-            cpu_dma_latency_us: None,
-            snapshot_mode: SnapshotMode::Off,
-            events: Vec::new(),
-            events_absent: Vec::new(),
-            trace_clock: None,
-            trace_buffer_kb_per_cpu: 0,
-            tracer: None,
-            tool_tids: Vec::new(),
-            clock_step_ns: 1,
-        };
-        assert_eq!(effective.tracing(), "off");
-        effective.snapshot_mode = SnapshotMode::Flip;
-        assert_eq!(effective.tracing(), "events (flip)");
-        effective.tracer = Some("function".into());
-        assert_eq!(effective.tracing(), "events (flip) + function tracer");
     }
 }
 
@@ -142,12 +99,12 @@ pub struct KernelSample {
     pub seen_ns: i64,
 }
 
-/// What one of the kernel's own sources measured on one CPU so far.
+/// Figures of one of the kernel's own sources on one CPU so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelSeries {
     pub source: KernelSource,
-    /// What is measured, such as `timerlat irq`.
+    /// The measured quantity, such as `timerlat irq`.
     pub name: String,
     pub cpu: u32,
     pub count: u64,

@@ -3,12 +3,12 @@
 //! A watched thread has up to three series of samples, each with a number where a measuring thread has its own: totals,
 //! histogram, seconds and worst samples with that number belong to the series.
 
-use crate::settings::Policy;
+use crate::policy::Policy;
 use crate::shell;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What to watch. Exactly one of `pid` and `comm` is set.
+/// The threads to watch. Exactly one of `pid` and `comm` is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -30,7 +30,7 @@ pub struct WatchSettings {
 }
 
 impl WatchSettings {
-    /// What is watched, as requested.
+    /// The requested program or threads.
     pub fn whom(&self) -> String {
         match self {
             Self { command, .. } if !command.is_empty() => shell::line(command),
@@ -47,7 +47,7 @@ impl WatchSettings {
     }
 }
 
-/// What a sample of a series is.
+/// Kind of the samples of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -57,12 +57,12 @@ pub enum WatchedKind {
     Timer,
     /// A wake-up by anything else: from being woken until it was switched in.
     Woken,
-    /// What it did after a timer woke it: from being switched in until it set its next timer.
+    /// Its work after a timer woke it: from being switched in until it set its next timer.
     Cycle,
 }
 
 impl WatchedKind {
-    /// What its samples measure, in a few words.
+    /// Its samples in a few words.
     pub fn title(self) -> &'static str {
         match self {
             Self::Timer => "timer wake-up",

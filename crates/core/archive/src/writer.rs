@@ -10,12 +10,13 @@ use crate::audit::DESCRIPTION_BYTES_MAX;
 use crate::damage::Damage;
 use crate::directory::{ArchiveDirectory, make_directories};
 use crate::frame::{Decoder, Encoder, Item};
+use crate::layout::FileKind;
 use crate::layout::{
     FLIGHT_BYTES_MAX, MANIFEST, MANIFEST_BYTES_MAX, SAMPLES_BYTES_MAX, STREAM, TRACE_BYTES_MAX, TRACER_BYTES_MAX,
     file_path,
 };
 use crate::manifest::{Manifest, RunState};
-use crate::message::{FileKind, Loss, LossKind, Message};
+use crate::message::{Loss, LossKind, Message};
 use crate::problem::{Problem, Severity};
 use crate::recorded_pages::PAGES_BYTES_MAX;
 use crate::storage;

@@ -1,6 +1,7 @@
 //! Two variants in randomised rounds: which figures differ, by how much, and what change would have been found.
 
 mod causes;
+mod load_metrics;
 mod metric;
 mod result;
 mod round;
@@ -17,7 +18,7 @@ use crate::observer::Estimate;
 use crate::power::detectable;
 use crate::sign_flip::{Interval, PAIRS_MAX, SignFlip};
 use causes::culprits;
-use metric::load_metrics;
+use load_metrics::load_metrics;
 use result::sentence;
 use round::{differences, pairs};
 use serde::{Deserialize, Serialize};

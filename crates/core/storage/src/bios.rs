@@ -1,8 +1,8 @@
 //! The bios of fio's threads, each as a request of its own: fio's log has the instants of its requests in ms, which no event fits.
 
-use crate::account::{Held, Run};
 use crate::parts::Part;
 use crate::phases::{Clip, Way, divide};
+use crate::recorded_run::{Held, RecordedRun};
 use archive::storage::{StorageDescription, StorageRequest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub fn threads(description: &StorageDescription, names: &BTreeMap<i32, String>) 
     own.into_iter().chain(workers).collect()
 }
 
-impl Run<'_> {
+impl RecordedRun<'_> {
     /// Bios that start within a stretch and whose completion the trace shows, in the order of their start.
     pub fn bios_of(&self, threads: &BTreeSet<i32>, parts: &[Part], within: Range<i64>) -> Vec<StorageRequest> {
         let own = parts.iter().filter(|part| threads.contains(&part.tid) && within.contains(&part.start_ns()));

@@ -2,8 +2,8 @@
 //!
 //! [`read`] decodes the recorded pages, [`parts`] follows each part of a request from the block layer to its completion,
 //! [`sleeps`] when the measuring threads slept and what woke them, [`throttling`] what held them back before they had a request,
-//! [`phases`] divides a sample at these instants, and [`account`] condenses all of them. Where fio makes the requests, `bios`
-//! divides the bios of its threads instead.
+//! [`phases`] divides a sample at these instants, `recorded_run` names the causes, and [`account`] condenses all of them. Where
+//! fio makes the requests, `bios` divides the bios of its threads instead.
 //!
 //! Nothing here reads a clock or a file, and no function fails because of what a target recorded.
 
@@ -14,6 +14,7 @@ mod bios;
 pub mod parts;
 pub mod phases;
 pub mod read;
+mod recorded_run;
 pub mod sleeps;
 pub mod throttling;
 

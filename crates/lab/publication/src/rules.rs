@@ -56,6 +56,7 @@ pub struct Rule {
 
 pub const HOSTS: &str = "host names";
 pub const RELEASES: &str = "kernel releases";
+pub const TASKS: &str = "names of threads and programs";
 
 /// All rules. A field is in one of them.
 pub const RULES: &[Rule] = &[
@@ -108,7 +109,7 @@ pub const RULES: &[Rule] = &[
         reason: "the user's own commands; equal ones stay equal",
     },
     Rule {
-        kind: crate::text::TASKS,
+        kind: TASKS,
         action: Action::Task,
         fields: &[
             "RtTask.name",

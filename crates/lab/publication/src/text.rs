@@ -6,7 +6,7 @@ mod release;
 use crate::changes::Changes;
 use crate::pattern;
 use crate::pseudonym::PseudonymKey;
-use crate::rules::RELEASES;
+use crate::rules::{RELEASES, TASKS};
 use crate::vocabulary::{in_word, is_known, is_public, words_of};
 use archive::load::BUILTIN_LOADS;
 use kernel_thread::kernel_thread;
@@ -50,7 +50,6 @@ pub struct Anonymiser<'a> {
 }
 
 pub const WORDS: &str = "unknown words in texts";
-pub const TASKS: &str = "names of threads and programs";
 
 impl Anonymiser<'_> {
     /// The pseudonym of a name.

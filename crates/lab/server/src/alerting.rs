@@ -1,6 +1,6 @@
-//! Looks for changes without a reader, and reports them as the settings of the lab say.
+//! Searches for changes without a reader, and reports them as the settings of the lab say.
 
-use crate::data::look;
+use crate::data::search_changes;
 use crate::site::Site;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,17 +19,17 @@ pub async fn alerting(site: Arc<Site>) {
     }
 }
 
-/// Looks for changes in every scenario with new runs, and sends messages about them. Does nothing without settings. Of several
+/// Searches for changes in every scenario with new runs, and sends messages about them. Does nothing without settings. Of several
 /// servers of a lab one sends each message.
 ///
 /// # Errors
-/// Those of the database.
+/// Errors of the database.
 pub async fn alert(site: &Arc<Site>) -> Result<(), StoreError> {
     let Some(settings) = &site.lab.alerts else { return Ok(()) };
     let store = site.store();
     for scenario in store.scenario_keys().await? {
         // A page that shows the board says what went wrong.
-        let _ = look(site, &scenario).await;
+        let _ = search_changes(site, &scenario).await;
     }
     // A destination that is new gets what later looks find: the changes of a year would be a flood.
     alerts::deliver(store, settings, Due::InTime, store.now_unix_ns().await?).await.map(drop)

@@ -1,21 +1,20 @@
-//! What pages and API ask of the index, with bounded times and bounded work.
+//! Answers of the index for pages and API, with bounded times and bounded work.
 
+use crate::change_searches::ChangesSender;
 use crate::problem::Refusal;
 use crate::site::Site;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::changes::{Change, Sentences};
-use store::queries::board::{History, HistoryPart, RunsOf, Scenario};
+use store::queries::board::{History, HistoryPart, Scenario};
 
 const DAY_NS: i64 = 86_400_000_000_000;
 /// Longest time that a page covers.
 pub const DAYS_MAX: u32 = 3660;
 /// Stretches that a page divides its time into.
 const PARTS: usize = 61;
-/// How long a page waits for a look for changes; then it shows the rest, and loads again.
-const LOOK_PATIENCE: Duration = Duration::from_millis(150);
-const LOOKS_MAX: usize = 512;
+/// How long a page waits for a search for changes; then it shows the rest, and loads again.
+const SEARCH_PATIENCE: Duration = Duration::from_millis(150);
 
 /// A stretch of days until now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +44,7 @@ pub struct Board {
     pub window: Window,
     /// All changes of the scenario that the index keeps.
     pub changes: Vec<Change>,
-    /// What the runs show about changes of each figure; `None` while the index looks for them.
+    /// Changes of each figure that the runs show; `None` while the index searches for them.
     pub sentences: Option<Arc<Sentences>>,
 }
 
@@ -67,7 +66,7 @@ pub async fn board(site: &Arc<Site>, board: &str, wanted: Option<&str>, days: u3
     let history = history.ok_or_else(|| Refusal::NoSuchBoard(board.to_owned()))?;
     let parts = (days as usize).clamp(7, PARTS);
     let parts = store.history_parts(&key, from_unix_ns, until_unix_ns, parts).await.map_err(Refusal::of_store)?;
-    let sentences = tokio::time::timeout(LOOK_PATIENCE, look(site, &key)).await.ok().transpose()?;
+    let sentences = tokio::time::timeout(SEARCH_PATIENCE, search_changes(site, &key)).await.ok().transpose()?;
     let changes = store.changes(Some(&key)).await.map_err(Refusal::of_store)?;
     Ok(Board { scenarios, history, parts, window, changes, sentences })
 }
@@ -79,53 +78,32 @@ async fn newest(site: &Arc<Site>, board: &str) -> Result<Option<String>, Refusal
     Ok(rows.max_by_key(|row| row.newest.started_unix_ns).map(|row| row.scenario))
 }
 
-/// What looks for changes said, by scenario, and the runs that each looked at.
-#[derive(Debug, Default)]
-pub struct Looks(Mutex<HashMap<String, Look>>);
-
-/// A look that goes on or is done.
-#[derive(Debug, Clone)]
-struct Look {
-    at: RunsOf,
-    said: tokio::sync::watch::Receiver<Option<Arc<Sentences>>>,
-}
-
-/// Has the index look for changes: once for the same runs, also while several pages wait for it.
-pub async fn look(site: &Arc<Site>, scenario: &str) -> Result<Arc<Sentences>, Refusal> {
+/// Searches the runs of a scenario for changes: once for the same runs, also while several pages wait for it.
+pub async fn search_changes(site: &Arc<Site>, scenario: &str) -> Result<Arc<Sentences>, Refusal> {
     let runs = site.store().runs_of(scenario).await.map_err(Refusal::of_store)?;
-    let mut said = started(site, scenario, runs);
+    let (mut found, sender) = site.change_searches().search(scenario, runs);
+    if let Some(sender) = sender {
+        tokio::spawn(find_changes(Arc::clone(site), scenario.to_owned(), sender));
+    }
     loop {
-        if let Some(sentences) = said.borrow_and_update().clone() {
+        if let Some(sentences) = found.borrow_and_update().clone() {
             return Ok(sentences);
         }
-        if said.changed().await.is_err() {
+        if found.changed().await.is_err() {
             return Err(Refusal::Defect);
         }
     }
 }
 
-fn started(site: &Arc<Site>, scenario: &str, runs: RunsOf) -> tokio::sync::watch::Receiver<Option<Arc<Sentences>>> {
-    let mut looks = site.looks().0.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(look) = looks.get(scenario).filter(|look| look.at == runs && look.said.has_changed().is_ok()) {
-        return look.said.clone();
+async fn find_changes(site: Arc<Site>, scenario: String, sender: ChangesSender) {
+    // The clock of the index decides whether a destination of messages was known before.
+    let now = site.store().now_unix_ns().await.unwrap_or_else(|_| now_unix_ns());
+    let found = site.working(site.store().find_changes(&scenario, now)).await;
+    if let Ok(Ok(sentences)) = found {
+        // Kept alive: a receiver whose sender is gone would start another search.
+        let _ = sender.send(Some(Arc::new(sentences)));
+        sender.closed().await;
     }
-    if looks.len() >= LOOKS_MAX {
-        looks.clear();
-    }
-    let (done, said) = tokio::sync::watch::channel(None);
-    looks.insert(scenario.to_owned(), Look { at: runs, said: said.clone() });
-    let (site, scenario) = (Arc::clone(site), scenario.to_owned());
-    tokio::spawn(async move {
-        // The clock of the index decides whether a destination of messages was known before.
-        let now = site.store().now_unix_ns().await.unwrap_or_else(|_| now_unix_ns());
-        let found = site.working(site.store().find_changes(&scenario, now)).await;
-        if let Ok(Ok(sentences)) = found {
-            // Kept alive: a receiver whose sender is gone would start another look.
-            let _ = done.send(Some(Arc::new(sentences)));
-            done.closed().await;
-        }
-    });
-    said
 }
 
 #[cfg(test)]

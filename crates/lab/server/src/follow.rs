@@ -1,41 +1,19 @@
 //! Adds the archives below the directory of the lab to its index, as they come, and queues the plans that are due.
 
+use crate::known_archives::Stamp;
 use crate::site::Site;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 use store::StoreError;
 
 /// Between two looks at the directory.
 const EVERY: Duration = Duration::from_secs(5);
-/// The file that is written first and last.
-const MANIFEST: &str = "manifest.json";
-
-/// When the manifest of an archive was written last, and its length: what was read once is not read again.
-type Stamp = (Option<SystemTime>, u64);
-
-/// What is known of the archives of the directory.
-#[derive(Debug, Default)]
-pub struct Followed {
-    seen: BTreeMap<PathBuf, Stamp>,
-    /// Archives that cannot be read, with the reason.
-    left_out: BTreeMap<PathBuf, String>,
-    /// Archives that are still to be added.
-    waiting: usize,
-}
-
-/// What a page shows of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Progress {
-    pub waiting: usize,
-    pub left_out: Vec<(String, String)>,
-}
 
 /// Looks for archives until the server ends.
 pub async fn follow(site: Arc<Site>) {
     loop {
-        look(&site).await;
+        add_new_archives(&site).await;
         // A database that is away answers at a later look: what is due stays due.
         if let Ok(now) = site.store().now_unix_ns().await {
             let _ = site.store().queue_due(now).await;
@@ -45,59 +23,32 @@ pub async fn follow(site: Arc<Site>) {
 }
 
 /// Adds every archive that is new or has changed.
-pub async fn look(site: &Arc<Site>) {
+pub async fn add_new_archives(site: &Arc<Site>) {
     let of = Arc::clone(site);
-    let found = tokio::task::spawn_blocking(move || {
+    let changed = tokio::task::spawn_blocking(move || {
         // They take room and nothing else; the next look tries again.
         let _ = of.store().remove_abandoned_uploads();
-        of.archives().below(of.directory())
+        of.known_archives().changed(of.archives().below(of.directory()))
     });
-    let found = found.await.unwrap_or_default();
-    let stamped: Vec<(PathBuf, Stamp)> = found.into_iter().map(|path| (path.clone(), stamp(&path))).collect();
-    let new: Vec<(PathBuf, Stamp)> = {
-        let mut followed = locked(site.followed());
-        followed.left_out.retain(|path, _| stamped.iter().any(|(found, _)| found == path));
-        stamped.into_iter().filter(|(path, stamp)| followed.seen.get(path) != Some(stamp)).collect()
-    };
+    let changed = changed.await.unwrap_or_default();
     let mut running = Vec::new();
-    for (at, (path, stamp)) in new.iter().enumerate() {
-        locked(site.followed()).waiting = new.len() - at;
-        let added = site.store().ingest(path).await;
-        let mut followed = locked(site.followed());
-        match added {
-            // It is added once it has ended.
-            Err(StoreError::GoesOn(_)) => {
-                site.lives().add(site.directory(), path);
-                running.push(path.clone());
-                continue;
-            }
-            Err(error) => {
-                followed.left_out.insert(path.clone(), error.to_string());
-                // The disk or the database may answer at the next look; an archive that is none stays one.
-                if !matches!(error, StoreError::Archive(_)) {
-                    continue;
-                }
-            }
-            Ok(_) => drop(followed.left_out.remove(path)),
-        }
-        followed.seen.insert(path.clone(), *stamp);
+    for (at, (path, stamp)) in changed.iter().enumerate() {
+        site.known_archives().set_waiting(changed.len() - at);
+        running.extend(add(site, path, *stamp).await);
     }
-    site.lives().set(site.directory(), running.into_iter());
-    locked(site.followed()).waiting = 0;
+    site.running_runs().set(site.directory(), running.into_iter());
+    site.known_archives().set_waiting(0);
 }
 
-/// What is still to be added, and what cannot be.
-pub fn progress(followed: &Mutex<Followed>) -> Progress {
-    let followed = locked(followed);
-    let left_out = followed.left_out.iter().map(|(path, because)| (path.display().to_string(), because.clone()));
-    Progress { waiting: followed.waiting, left_out: left_out.collect() }
-}
-
-fn stamp(archive: &Path) -> Stamp {
-    let manifest = std::fs::symlink_metadata(archive.join(MANIFEST)).ok();
-    (manifest.as_ref().and_then(|of| of.modified().ok()), manifest.map_or(0, |of| of.len()))
-}
-
-fn locked(followed: &Mutex<Followed>) -> std::sync::MutexGuard<'_, Followed> {
-    followed.lock().unwrap_or_else(PoisonError::into_inner)
+/// Adds an archive; one of a run in progress is added once it has ended, and returned until then.
+async fn add(site: &Site, path: &Path, stamp: Stamp) -> Option<PathBuf> {
+    match site.store().ingest(path).await {
+        Err(StoreError::GoesOn(_)) => {
+            site.running_runs().add(site.directory(), path);
+            return Some(path.to_owned());
+        }
+        Err(error) => site.known_archives().failed(path, stamp, &error),
+        Ok(_) => site.known_archives().added(path, stamp),
+    }
+    None
 }

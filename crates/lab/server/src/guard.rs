@@ -1,13 +1,17 @@
-//! What every request passes before it is answered: host, rate, token, role, origin, time. And the headers of every answer.
+//! Checks every request before it is answered: host, rate, token, role, origin, time. Adds the headers of every answer.
 
+mod asked;
 mod headers;
 mod host;
 mod identity;
+mod peer;
 mod proxy;
 mod rate;
 mod signature;
 
+pub use asked::Asked;
 pub use identity::{Identity, cookie, no_cookie};
+pub use peer::Peer;
 pub use proxy::{Proxy, ProxyError};
 pub use rate::Rates;
 pub use signature::is_signed;
@@ -22,13 +26,8 @@ use axum::extract::{Request, State};
 use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// The address of the client; the connection puts it beside every request.
-#[derive(Debug, Clone, Copy)]
-pub struct Peer(pub IpAddr);
 
 /// Answers a request if it may be answered, and never without the headers that protect the reader.
 pub async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
@@ -51,23 +50,6 @@ pub async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) 
     };
     site.requests().answered(&method, answered.status(), started.elapsed());
     headers::protected(answered, &asked)
-}
-
-/// What the answer depends on besides its contents.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    pub path: String,
-    /// The client is a browser that shows the answer as a page.
-    pub page: bool,
-}
-
-impl Asked {
-    fn of(request: &Request) -> Self {
-        let path = request.uri().path().to_owned();
-        let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let page = accept.contains("text/html") && !path.starts_with("/api/");
-        Self { path, page }
-    }
 }
 
 fn admitted(site: &Site, request: &Request) -> Result<Identity, Refusal> {

@@ -7,23 +7,26 @@
 pub mod access;
 mod alerting;
 mod api;
+mod change_searches;
 mod changes;
 mod data;
 mod experiments;
 mod follow;
 mod guard;
+mod known_archives;
 mod limits;
 mod listen;
 mod live;
 mod metrics;
 mod pages;
 pub mod problem;
+mod reports;
 mod site;
 
 pub use alerting::alert;
 pub use api::{open_api, router};
 pub use experiments::{ExperimentSeries, SeriesState, Side};
-pub use follow::look;
+pub use follow::add_new_archives;
 pub use guard::{Peer, Proxy, ProxyError};
 pub use limits::Limits;
 pub use listen::{ListenError, Listener};

@@ -1,30 +1,23 @@
-//! Runs in progress: what is known so far, from archives that grow. All readers of a run share one look at its archive, and
-//! nothing is read while nobody looks.
+//! The state of a run in progress, as pages and API show it, from an archive that grows.
 
-use crate::problem::Refusal;
-use crate::site::Site;
+mod reading;
+mod running;
+
 use archive::explanation::Explanation;
 use archive::histogram::Histogram;
 use archive::message::RunPhase;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
 use store::Outline;
-use tokio::sync::watch;
 use utoipa::ToSchema;
 
-/// Shortest time between two looks, and the share of the time that looking may take: a long run takes long to read.
-const PACE: Duration = Duration::from_secs(1);
-const PAUSE_OF_LOOK: u32 = 10;
+pub use reading::{follow, newest};
+pub use running::RunningRuns;
+
 /// Newest spikes that are shown.
 const SPIKES_SHOWN: usize = 20;
-/// Spikes that are explained in one look.
-const EXPLAINED_AT_ONCE: usize = 2;
 
 /// A run in progress.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
@@ -34,7 +27,7 @@ pub struct LiveRun {
     pub board: String,
     pub kernel: String,
     pub loads: Vec<String>,
-    /// What the meter does: `check`, `prepare`, `load`, `settle`, `measure`, `collect` or `restore`.
+    /// Phase of the meter: `check`, `prepare`, `load`, `settle`, `measure`, `collect` or `restore`.
     #[schema(value_type = Option<String>)]
     pub phase: Option<RunPhase>,
     /// False once it has ended; then the lab has its report.
@@ -118,106 +111,4 @@ impl LiveRun {
             spikes: run.late_spikes().collect::<Vec<_>>().into_iter().rev().take(SPIKES_SHOWN).map(spike).collect(),
         }
     }
-}
-
-/// The runs in progress by name, and the looks at them that go on.
-#[derive(Debug, Default)]
-pub struct Lives {
-    running: Mutex<BTreeMap<String, PathBuf>>,
-    looks: Mutex<HashMap<String, watch::Receiver<Option<Arc<LiveRun>>>>>,
-}
-
-impl Lives {
-    /// Adds a run in progress.
-    pub fn add(&self, directory: &Path, path: &Path) {
-        locked(&self.running).insert(name(directory, path), path.to_owned());
-    }
-
-    /// Replaces the runs in progress.
-    pub fn set(&self, directory: &Path, running: impl Iterator<Item = PathBuf>) {
-        let named = running.map(|path| (name(directory, &path), path));
-        *locked(&self.running) = named.collect();
-    }
-
-    /// Names of the runs in progress.
-    pub fn names(&self) -> Vec<String> {
-        locked(&self.running).keys().cloned().collect()
-    }
-}
-
-/// The name of an archive in addresses: no path comes from a request.
-fn name(directory: &Path, archive: &Path) -> String {
-    let inside = archive.strip_prefix(directory).unwrap_or(archive);
-    let digest = Sha256::digest(inside.as_os_str().as_encoded_bytes());
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// What is known of a run in progress, and its further states as they come; the sender ends with the run.
-///
-/// # Errors
-/// If no run of this name is in progress.
-pub async fn follow(site: &Arc<Site>, name: &str) -> Result<watch::Receiver<Option<Arc<LiveRun>>>, Refusal> {
-    let path = locked(&site.lives().running).get(name).cloned();
-    let path = path.ok_or_else(|| Refusal::NotRunning(name.to_owned()))?;
-    let mut looks = locked(&site.lives().looks);
-    if let Some(look) = looks.get(name) {
-        return Ok(look.clone());
-    }
-    let (sender, receiver) = watch::channel(None);
-    looks.insert(name.to_owned(), receiver.clone());
-    tokio::spawn(look(Arc::clone(site), name.to_owned(), path, sender));
-    Ok(receiver)
-}
-
-/// The newest state of a run in progress.
-///
-/// # Errors
-/// If no run of this name is in progress.
-pub async fn newest(site: &Arc<Site>, name: &str) -> Result<Arc<LiveRun>, Refusal> {
-    let mut states = follow(site, name).await?;
-    let state = states.wait_for(Option::is_some).await.map_err(|_| Refusal::NotRunning(name.to_owned()))?;
-    state.clone().ok_or(Refusal::Defect)
-}
-
-/// Looks at an archive until its run has ended or nobody waits for it.
-async fn look(site: Arc<Site>, name: String, path: PathBuf, sender: watch::Sender<Option<Arc<LiveRun>>>) {
-    let mut explained = BTreeMap::new();
-    loop {
-        let (started, reader) = (Instant::now(), Arc::clone(&site));
-        let (named, archive) = (name.clone(), path.clone());
-        let read = site.at_work(move || {
-            let run = Run::open_without_seconds(&archive).ok()?;
-            explain(&reader, &run, &mut explained);
-            Some((LiveRun::of(&named, &run, &explained), explained))
-        });
-        let Ok(Some((state, kept))) = read.await else { break };
-        explained = kept;
-        let goes_on = state.goes_on;
-        sender.send_replace(Some(Arc::new(state)));
-        if !goes_on {
-            break;
-        }
-        tokio::time::sleep(PACE.max(started.elapsed() * PAUSE_OF_LOOK)).await;
-        let mut looks = locked(&site.lives().looks);
-        // The map has one receiver; under its lock no other can be made.
-        if sender.receiver_count() <= 1 {
-            looks.remove(&name);
-            return;
-        }
-    }
-    locked(&site.lives().looks).remove(&name);
-}
-
-/// Explains a few of the newest spikes that are not yet explained, where that disturbs no measurement.
-fn explain(site: &Site, run: &Run, explained: &mut BTreeMap<u32, Explanation>) {
-    let newest: Vec<u32> = run.late_spikes().map(|spike| spike.number).collect();
-    let shown = newest.iter().rev().take(SPIKES_SHOWN);
-    let missing: Vec<u32> = shown.filter(|number| !explained.contains_key(*number)).copied().collect();
-    for number in missing.into_iter().take(EXPLAINED_AT_ONCE) {
-        explained.extend(site.archives().explain(run, number).map(|explanation| (number, explanation)));
-    }
-}
-
-fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

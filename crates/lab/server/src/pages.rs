@@ -31,7 +31,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 pub use live::fragment as live_fragment;
 use maud::Markup;
-pub use run::Reports;
 use std::sync::Arc;
 
 /// The addresses of pages.

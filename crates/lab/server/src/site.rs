@@ -1,24 +1,24 @@
-//! What every request needs: the data, the tokens, the limits.
+//! An open lab, as requests use it: data, tokens, limits.
 
 use crate::access::Tokens;
-use crate::data::Looks;
+use crate::change_searches::ChangeSearches;
 use crate::experiments::ExperimentSeries;
-use crate::follow::Followed;
 use crate::guard::{Proxy, Rates};
+use crate::known_archives::KnownArchives;
 use crate::limits::Limits;
-use crate::live::Lives;
+use crate::live::RunningRuns;
 use crate::metrics::Requests;
-use crate::pages::Reports;
 use crate::problem::Refusal;
+use crate::reports::Reports;
 use archive::explanation::Explanation;
 use archive::reader::Run;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use store::{Address, Store, StoreError};
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Reports that are made, and looks for changes that go on, at a time.
+/// Reports that are made, and searches for changes that go on, at a time.
 const WORKERS: usize = 2;
 
 /// Why a plan cannot be queued.
@@ -26,7 +26,7 @@ const WORKERS: usize = 2;
 #[error("{0}")]
 pub struct PlanError(pub String);
 
-/// What the server asks of the program that starts it: finding archives and experiments, checking plans, and whether explaining
+/// Services of the program that starts the server: finding archives and experiments, checking plans, and whether explaining
 /// disturbs a measurement.
 pub trait Archives: Send + Sync + 'static {
     /// The archives below a directory.
@@ -43,11 +43,11 @@ pub trait Archives: Send + Sync + 'static {
     /// Whether a plan can be queued.
     ///
     /// # Errors
-    /// What is wrong with its text.
+    /// The mistakes in its text.
     fn check_plan(&self, name: &str, text: &str) -> Result<(), PlanError>;
 }
 
-/// What is to be served, and to whom.
+/// A lab to serve, and to whom.
 pub struct Lab {
     /// New archives below it are added to the index.
     pub directory: PathBuf,
@@ -79,12 +79,12 @@ pub struct Site {
     rates: Rates,
     requests: Requests,
     reports: Reports,
-    looks: Looks,
-    followed: Mutex<Followed>,
+    change_searches: ChangeSearches,
+    known_archives: KnownArchives,
     workers: Semaphore,
     uploads: Arc<Semaphore>,
     streams: Arc<Semaphore>,
-    lives: Lives,
+    running_runs: RunningRuns,
 }
 
 impl Site {
@@ -102,12 +102,12 @@ impl Site {
             rates: Rates::default(),
             requests: Requests::new(),
             reports: Reports::default(),
-            looks: Looks::default(),
-            followed: Mutex::default(),
+            change_searches: ChangeSearches::default(),
+            known_archives: KnownArchives::default(),
             workers: Semaphore::new(WORKERS),
             uploads,
             streams,
-            lives: Lives::default(),
+            running_runs: RunningRuns::default(),
         })
     }
 
@@ -144,12 +144,12 @@ impl Site {
         &self.reports
     }
 
-    pub(crate) fn looks(&self) -> &Looks {
-        &self.looks
+    pub(crate) fn change_searches(&self) -> &ChangeSearches {
+        &self.change_searches
     }
 
-    pub(crate) fn followed(&self) -> &Mutex<Followed> {
-        &self.followed
+    pub(crate) fn known_archives(&self) -> &KnownArchives {
+        &self.known_archives
     }
 
     /// A place for an upload; `None` if all are taken.
@@ -162,8 +162,8 @@ impl Site {
         Arc::clone(&self.streams).try_acquire_owned().ok()
     }
 
-    pub(crate) fn lives(&self) -> &Lives {
-        &self.lives
+    pub(crate) fn running_runs(&self) -> &RunningRuns {
+        &self.running_runs
     }
 
     /// Does work that takes long on a thread of its own, little of it at a time.

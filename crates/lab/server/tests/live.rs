@@ -18,7 +18,7 @@ async fn measuring(limits: Limits) -> (Lab, Growing, String) {
     let lab = Lab::with(&[], limits).await;
     let mut run = Growing::start(&lab.directory.path().join("now"), "pi-4<b>", 5);
     run.grow(30_000, None);
-    server::look(&lab.site).await;
+    server::add_new_archives(&lab.site).await;
     let list: serde_json::Value = serde_json::from_str(&text(lab.api("/api/v1/live").await).await).unwrap();
     assert_eq!((list.as_array().unwrap().len(), &list[0]["samples"]), (1, &30_000.into()), "{list}");
     let name = list[0]["run"].as_str().unwrap().to_owned();
@@ -60,7 +60,7 @@ async fn a_run_in_progress_is_followed_to_its_end() {
     event_with(&mut events, "\"goes_on\":false").await;
     event_with(&mut events, "event: end").await;
     assert_eq!(next(&mut events).await, None);
-    server::look(&lab.site).await;
+    server::add_new_archives(&lab.site).await;
     assert_eq!(text(lab.api("/api/v1/live").await).await, "[]");
     let gone = lab.api(&format!("/api/v1/live/{name}")).await;
     assert_eq!(gone.status(), StatusCode::NOT_FOUND);

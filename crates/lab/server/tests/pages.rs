@@ -241,7 +241,7 @@ async fn an_archive_that_cannot_be_read_is_named_on_the_first_page() {
     std::fs::create_dir(&damaged).unwrap();
     std::fs::write(damaged.join("manifest.json"), "{}").unwrap();
     std::os::unix::fs::symlink("/etc/hostname", damaged.join("stream.tardy")).unwrap();
-    server::look(&lab.site).await;
+    server::add_new_archives(&lab.site).await;
     let fleet = page(&lab, "/").await;
     assert!(fleet.contains("1 archive") && fleet.contains("left out") && fleet.contains("damaged"));
 }

@@ -4,8 +4,8 @@ use crate::Store;
 use crate::database::Writing;
 use crate::error::StoreError;
 use crate::label::label;
-use crate::queue::unique;
 use crate::row::get;
+use crate::unique_name::unique_name;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 
@@ -32,7 +32,7 @@ impl Store {
     /// Records an action that changed no row of the index by itself.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn record_action(&self, who: &str, what: &str, subject: &str, detail: &str) -> Result<(), StoreError> {
         let at_unix_ns = self.now_unix_ns().await?;
         let (who, what) = (who.to_owned(), what.to_owned());
@@ -45,7 +45,7 @@ impl Store {
     /// The newest actions, newest first; at most [`ACTIONS_MAX`].
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn actions(&self, count: i64) -> Result<Vec<Action>, StoreError> {
         let sql =
             "SELECT at_unix_ns, who, what, subject, detail FROM actions ORDER BY at_unix_ns DESC, action DESC LIMIT $1";
@@ -66,7 +66,8 @@ impl Store {
 /// Writes it in the transaction of what it describes, so that neither is there without the other.
 pub(crate) async fn write(writing: &mut Writing<'_>, action: &Action) -> Result<(), StoreError> {
     let sql = "INSERT INTO actions (action, at_unix_ns, who, what, subject, detail) VALUES ($1, $2, $3, $4, $5, $6)";
-    let query = sqlx::query(sql).bind(unique()).bind(action.at_unix_ns).bind(label(&action.who)).bind(&action.what);
+    let query =
+        sqlx::query(sql).bind(unique_name()).bind(action.at_unix_ns).bind(label(&action.who)).bind(&action.what);
     let query = query.bind(label(&action.subject)).bind(label(&action.detail));
     query.execute(&mut *writing.transaction).await?;
     Ok(())

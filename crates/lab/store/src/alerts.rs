@@ -76,7 +76,7 @@ impl Store {
     /// The newest messages, newest first; at most [`ALERTS_MAX`].
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn alerts(&self, count: i64) -> Result<Vec<Alert>, StoreError> {
         let sql = "SELECT *, alert AS digest FROM alerts ORDER BY queued_unix_ns DESC, alert LIMIT $1";
         let query = sqlx::query(sql).bind(count.clamp(0, ALERTS_MAX));

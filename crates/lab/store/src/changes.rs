@@ -98,7 +98,7 @@ impl Store {
     /// Looks for changes in the newest runs of a scenario and keeps what is found; [`Store::changes`] has it.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn find_changes(&self, scenario: &str, now_unix_ns: i64) -> Result<Sentences, StoreError> {
         let compared = self.compared(scenario).await?;
         let (all, compared) = tokio::task::spawn_blocking(move || (history(&compared.runs, SEED), compared)).await?;
@@ -134,7 +134,7 @@ impl Store {
     /// The changes of a scenario, or of all, found last first; at most 10 000.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn changes(&self, scenario: Option<&str>) -> Result<Vec<Change>, StoreError> {
         let sql = "SELECT c.*, c.change AS digest FROM changes c WHERE c.scenario = COALESCE($1, c.scenario) \
                    ORDER BY c.found_unix_ns DESC, c.change LIMIT 10000";
@@ -145,7 +145,7 @@ impl Store {
     /// Keys of all scenarios.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn scenario_keys(&self) -> Result<Vec<String>, StoreError> {
         let rows: Vec<(String,)> =
             sqlx::query_as("SELECT scenario FROM scenarios ORDER BY scenario").fetch_all(self.database.pool()).await?;
@@ -155,7 +155,7 @@ impl Store {
     /// A change by its name, and the board that it is of; `None` if there is none.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn change(&self, change: &str) -> Result<Option<(Change, String)>, StoreError> {
         let sql = "SELECT c.*, c.change AS digest, s.board FROM changes c JOIN scenarios s ON s.scenario = c.scenario \
                    WHERE c.change = $1";
@@ -166,7 +166,7 @@ impl Store {
     /// Records what `who` decided about a change, here and in the log of actions. `false`: there is no such change.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn triage(&self, change: &str, triage: Triage, who: &str) -> Result<bool, StoreError> {
         let at_unix_ns = self.now_unix_ns().await?;
         let mut writing = self.database.write().await?;

@@ -23,6 +23,14 @@ const SPIKES: &str = "spikes";
 /// Files of a run that is still being written.
 const UNFINISHED: &str = "partial";
 
+/// Letters of an address: SHA-256 in hexadecimal.
+const ADDRESS_LETTERS: usize = 64;
+
+/// Whether a text is the address of an archive.
+pub fn is_address(digest: &str) -> bool {
+    digest.len() == ADDRESS_LETTERS && digest.bytes().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// A recorded file of an archive.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordedFile {

@@ -1,6 +1,6 @@
 //! Why the store could not do something.
 
-use crate::receiving::Refused;
+use crate::refused::Refused;
 use archive::reader::OpenError;
 use std::io;
 use std::path::PathBuf;

@@ -42,7 +42,7 @@ impl Store {
     /// Looks at everything. `archives` are all that are below the directory.
     ///
     /// # Errors
-    /// Those of the database, if it does not answer at all.
+    /// Errors of the database, if it does not answer at all.
     pub async fn health(&self, archives: &[PathBuf]) -> Result<Health, StoreError> {
         let now_unix_ns = self.now_unix_ns().await?;
         let (database, mut findings) = self.database_health(now_unix_ns).await?;

@@ -4,7 +4,7 @@
 use crate::Store;
 use crate::database::Writing;
 use crate::error::StoreError;
-use crate::queue::unique;
+use crate::unique_name::unique_name;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -31,7 +31,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Held`] if that takes too long; those of the database.
     pub(crate) async fn hold(&self, digest: &str) -> Result<Hold, StoreError> {
-        let (hold, start) = (unique(), Instant::now());
+        let (hold, start) = (unique_name(), Instant::now());
         while !self.held(digest, &hold).await? {
             if start.elapsed() > WAIT_MAX {
                 return Err(StoreError::Held(digest.to_owned()));

@@ -24,6 +24,7 @@ pub mod changes;
 mod database;
 mod digest;
 mod error;
+mod form;
 pub mod health;
 pub mod hmac;
 mod holds;
@@ -44,10 +45,12 @@ pub mod queue;
 mod rebuild;
 mod receiving;
 mod record;
+mod refused;
 mod retention;
 mod row;
 mod standing;
 mod stored_histogram;
+mod unique_name;
 
 pub use address::Address;
 pub use error::StoreError;
@@ -59,7 +62,7 @@ pub use packing::PackedArchive;
 pub use pins::Pin;
 pub use pruning::Pruned;
 pub use rebuild::{LeftOut, Rebuilt};
-pub use receiving::Refused;
+pub use refused::Refused;
 pub use retention::{KeptBecause, Prunable, Retention};
 pub use standing::Standing;
 
@@ -94,7 +97,7 @@ impl Store {
     /// The clock of the index in ns since 1970: that of the database server, if there is one.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn now_unix_ns(&self) -> Result<i64, StoreError> {
         self.database.now_unix_ns().await
     }

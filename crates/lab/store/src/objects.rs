@@ -13,7 +13,9 @@ mod signing;
 pub use address::ObjectsAddress;
 pub(crate) use pieces::Source;
 
+use crate::digest::is_address;
 use crate::error::StoreError;
+use crate::form::Form;
 use crate::packing::PackedArchive;
 use connection::Connections;
 use futures_util::StreamExt;
@@ -38,14 +40,6 @@ const IDLE_MAX: Duration = Duration::from_secs(60);
 const PIECES: usize = 2;
 /// Archives that a list has at most; ten times what a large lab has.
 const LISTED_MAX: usize = 10_000_000;
-
-/// What an object has of an archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Whole,
-    /// Without raw traces.
-    Pruned,
-}
 
 const FORMS: [(Form, &str); 2] = [(Form::Whole, "archives"), (Form::Pruned, "pruned")];
 
@@ -194,7 +188,7 @@ impl Objects {
             while let Some(found) = names.next().await {
                 let found = found.map_err(self.failed())?;
                 let digest = found.location.filename().and_then(|name| name.strip_suffix(".tar"));
-                digests.extend(digest.filter(|digest| crate::receiving::is_address(digest)).map(str::to_owned));
+                digests.extend(digest.filter(|digest| is_address(digest)).map(str::to_owned));
                 if digests.len() >= LISTED_MAX {
                     return Ok(digests);
                 }

@@ -2,9 +2,9 @@
 
 use crate::digest::{Contents, recorded_file};
 use crate::error::StoreError;
-use crate::objects::Form;
+use crate::form::Form;
 use crate::pruning::{CONTENTS_FILE, PrunedContents};
-use crate::receiving::{Refused, check_finished};
+use crate::refused::{Refused, check_finished};
 use archive::directory::ArchiveDirectory;
 use archive::packed::{PackedError, PackedFile, PackedWriter, packed_bytes};
 use archive::reader::ArchiveState;

@@ -61,7 +61,7 @@ impl Store {
     /// `None` if the index does not have the run.
     ///
     /// # Errors
-    /// Those of the database and of writing beside the archive.
+    /// Errors of the database and of writing beside the archive.
     pub async fn pin(&self, digest: &str, reason: &str) -> Result<Option<bool>, StoreError> {
         let pin = Pin { reason: label(reason), pinned_unix_ns: now_unix_ns() };
         self.change_pins(digest, |pins| {
@@ -137,7 +137,7 @@ impl Store {
     /// Why the raw traces of a run are kept, oldest first.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn pins(&self, digest: &str) -> Result<Vec<Pin>, StoreError> {
         let sql = "SELECT reason, pinned_unix_ns FROM pins WHERE digest = $1 ORDER BY pinned_unix_ns, reason";
         let rows: Vec<(String, i64)> = sqlx::query_as(sql).bind(digest).fetch_all(self.database.pool()).await?;

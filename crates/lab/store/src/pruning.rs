@@ -51,7 +51,7 @@ impl Store {
     /// again completes it. The run is held meanwhile, so that pins wait; rows wait for no object store.
     ///
     /// # Errors
-    /// Those of the database, the disk and the object store.
+    /// Errors of the database, the disk and the object store.
     pub async fn prune(&self, run: &Prunable) -> Result<Option<Pruned>, StoreError> {
         let path = self.here(&run.digest, &run.location).await?;
         let hold = self.hold(&run.digest).await?;

@@ -7,6 +7,7 @@ pub mod backfill;
 mod claim;
 mod deliveries;
 mod job;
+pub mod plan_kernel;
 mod schedule;
 mod triggers;
 mod workers;
@@ -23,9 +24,8 @@ use crate::database::Writing;
 use crate::error::StoreError;
 use crate::label::label;
 use crate::record::word;
+use crate::unique_name::unique_name;
 use job::job_columns;
-use sha2::{Digest, Sha256};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Jobs that a list has at most.
 pub const JOBS_MAX: i64 = 1000;
@@ -34,7 +34,7 @@ impl Store {
     /// Queues a plan for a board. It is acknowledged when this returns.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn queue(&self, request: &JobRequest, now_unix_ns: i64) -> Result<Job, StoreError> {
         let mut writing = self.database.write().await?;
         let name = insert(&mut writing, request, now_unix_ns).await?;
@@ -46,7 +46,7 @@ impl Store {
     /// queued; only new jobs are returned.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn queue_missing(&self, requests: &[JobRequest], who: &str) -> Result<Vec<Job>, StoreError> {
         let at_unix_ns = self.now_unix_ns().await?;
         let mut writing = self.database.write().await?;
@@ -77,7 +77,7 @@ impl Store {
     /// A job by its name; `None` if there is none.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn job(&self, name: &str) -> Result<Option<Job>, StoreError> {
         let sql = concat!("SELECT ", job_columns!(), " FROM jobs WHERE job = $1");
         let row = sqlx::query(sql).bind(name).fetch_optional(self.database.pool()).await?;
@@ -91,7 +91,7 @@ impl Store {
     /// The newest jobs, newest first; at most [`JOBS_MAX`]. Their runs are not listed.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn jobs(&self, count: i64) -> Result<Vec<Job>, StoreError> {
         let sql = concat!("SELECT ", job_columns!(), " FROM jobs ORDER BY queued_unix_ns DESC, job DESC LIMIT $1");
         let query = sqlx::query(sql).bind(count.clamp(0, JOBS_MAX));
@@ -101,7 +101,7 @@ impl Store {
     /// Cancels a job that no worker runs, and records who did. Returns whether it did.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn cancel(&self, name: &str, who: &str, now_unix_ns: i64) -> Result<bool, StoreError> {
         let sql = "UPDATE jobs SET state = 'cancelled', ended_unix_ns = $2 WHERE job = $1 AND state = 'queued'";
         let mut writing = self.database.write().await?;
@@ -120,7 +120,7 @@ impl Store {
 
 /// Adds a row; the name of the job.
 async fn insert(writing: &mut Writing<'_>, request: &JobRequest, now_unix_ns: i64) -> Result<String, StoreError> {
-    let name = unique();
+    let name = unique_name();
     let sql = "INSERT INTO jobs (job, board, plan_name, plan, kernel, because, priority, queued_unix_ns, state, attempts, \
                attempts_max, message) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, '')";
     sqlx::query(sql)
@@ -147,15 +147,4 @@ async fn is_waiting(writing: &mut Writing<'_>, request: &JobRequest) -> Result<b
     let kernel = request.kernel.as_deref().map(label).unwrap_or_default();
     let (jobs,): (i64,) = query.bind(kernel).fetch_one(&mut *writing.transaction).await?;
     Ok(jobs > 0)
-}
-
-/// A name that no other process chooses: of this process, this instant, and a number.
-pub(crate) fn unique() -> String {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let mut hasher = Sha256::new();
-    hasher.update(std::fs::read("/proc/sys/kernel/random/uuid").unwrap_or_default());
-    hasher.update(std::process::id().to_le_bytes());
-    hasher.update(crate::database::now_unix_ns().to_le_bytes());
-    hasher.update(NUMBER.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-    hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -30,7 +30,7 @@ impl Store {
     /// The index answers all the while. Calls `progress` with the number of archives read.
     ///
     /// # Errors
-    /// Those of the database and of the object store. An archive that cannot be read is left out.
+    /// Errors of the database and of the object store. An archive that cannot be read is left out.
     pub async fn rebuild(
         &self,
         archives: Vec<PathBuf>,

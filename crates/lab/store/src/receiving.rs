@@ -1,57 +1,30 @@
 //! Takes an archive from a stream that is not trusted.
 //!
-//! What arrives is written to a hidden directory, which nothing reads. It becomes an archive of the store when it is whole, can
+//! Arriving files are written to a hidden directory, which nothing reads. It becomes an archive of the store when it is whole, can
 //! be read, and has exactly the contents that its address names; then it is ingested like any other. Only recorded files are
 //! taken: the address says nothing about others, and pins and lists of removed files are the store's own.
 
 use crate::Store;
 use crate::artefacts::{kept_location, put_in_place, sync_names};
-use crate::digest::{Contents, PIECE_BYTES, Sum, is_recorded};
+use crate::digest::{Contents, PIECE_BYTES, Sum, is_address, is_recorded};
 use crate::error::StoreError;
+use crate::form::Form;
 use crate::ingest::{Ingested, Kept, Outcome};
-use crate::objects::Form;
 use crate::pruning::{CONTENTS_FILE, PrunedContents};
+use crate::refused::{Refused, check_finished};
 use archive::directory::{ArchiveDirectory, make_directories};
-use archive::manifest::{Manifest, RunState};
-use archive::packed::{PackedError, PackedLimits, PackedReader};
+use archive::packed::{PackedLimits, PackedReader};
 use archive::reader::ArchiveState;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
-use thiserror::Error;
 
-/// Folder of what is arriving, below the directory of archives.
+/// Folder of arriving archives, below the directory of archives.
 const ARRIVING: &str = ".receiving";
 /// An upload takes hours at most. What is older is of a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
-const DIGEST_LETTERS: usize = 64;
-
-/// Why an archive that was sent is not taken.
-#[derive(Debug, Error)]
-pub enum Refused {
-    #[error("{0:?} is no address of an archive; that is a SHA-256, 64 digits from 0-9 and a-f")]
-    Address(String),
-    #[error("failed to read it: {0}")]
-    Stream(PackedError),
-    #[error("{0:?} is no recorded file of an archive; send the files that `tardy run` wrote")]
-    NotRecorded(String),
-    #[error("its address is {found}; it was changed or damaged on the way, or sent to the address of another archive")]
-    OtherContents { found: String },
-    #[error("it has no manifest.json that can be read")]
-    Unreadable,
-    #[error("its run has not ended, or its writer was killed; send it when it has ended")]
-    GoesOn,
-    #[error("its raw traces were removed, so it is not what its address names; send it from where it is whole")]
-    Pruned,
-}
-
-impl From<PackedError> for Refused {
-    fn from(error: PackedError) -> Self {
-        Self::Stream(error)
-    }
-}
 
 impl Store {
     /// The archive with this address, if the store has it: it need not be sent.
@@ -105,10 +78,10 @@ impl Store {
         Ok(Ingested { outcome, ..ingested })
     }
 
-    /// Removes what uploads left whose process was killed more than a day ago.
+    /// Removes the files of uploads whose process was killed more than a day ago.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn remove_abandoned_uploads(&self) -> Result<(), StoreError> {
         let arriving = self.artefacts.path(ARRIVING);
         let entries = match fs::read_dir(&arriving) {
@@ -181,10 +154,6 @@ fn check_address(digest: &str) -> Result<(), Refused> {
     if is_address(digest) { Ok(()) } else { Err(Refused::Address(digest.to_owned())) }
 }
 
-pub(crate) fn is_address(digest: &str) -> bool {
-    digest.len() == DIGEST_LETTERS && digest.bytes().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'f'))
-}
-
 /// Whether a directory has the archive with this address, with or without its raw traces.
 fn is_whole(kept: &Path, digest: &str) -> bool {
     let found = || -> io::Result<String> {
@@ -215,15 +184,6 @@ fn received(
     let names = contents.files.iter().map(|file| file.name.as_str());
     sync_names(&archive, names).map_err(StoreError::io(arriving))?;
     Ok(contents)
-}
-
-/// Checks that a run has a manifest, and has ended.
-pub fn check_finished(archive: &ArchiveState) -> Result<(), Refused> {
-    match &archive.manifest {
-        None => Err(Refused::Unreadable),
-        Some(Manifest { state: RunState::Running, .. }) => Err(Refused::GoesOn),
-        Some(_) => Ok(()),
-    }
 }
 
 fn unpacked(

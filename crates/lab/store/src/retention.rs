@@ -59,7 +59,7 @@ impl Store {
     /// neither.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn prunable(
         &self,
         retention: Retention,

@@ -35,7 +35,7 @@ pub struct Line {
 impl Line {
     /// The current figures.
     pub fn of(member: &MeasuringThread, nanoseconds: bool) -> Self {
-        let totals = member.pages.books.totals();
+        let totals = member.pages.record.totals();
         let unit = |ns| in_unit(ns, nanoseconds);
         Self {
             thread: member.job.thread,
@@ -44,7 +44,7 @@ impl Line {
             interval_us: member.job.interval_us,
             cycles: totals.cycles,
             min: totals.latency_ns_min.map_or(NO_MINIMUM, unit),
-            act: unit(member.pages.books.latency_ns_last()),
+            act: unit(member.pages.record.latency_ns_last()),
             avg: if totals.cycles > 0 { member.pages.tally.sum() / totals.cycles as i64 } else { 0 },
             max: totals.latency_ns_max.map_or(0, unit),
             smis: member.job.smi.then(|| member.pages.tally.smis()),
@@ -81,7 +81,7 @@ impl Figures {
             line: Line::of(member, request.nanoseconds),
             job: member.job.clone(),
             effective: member.effective.clone(),
-            totals: member.pages.books.totals(),
+            totals: member.pages.record.totals(),
             sum: tally.sum(),
             buckets: tally.buckets(),
             overflow_count,
@@ -89,7 +89,7 @@ impl Figures {
             spike_count,
             spikes,
             samples_dropped: tally.dropped(),
-            histogram_ns: if request.json.is_some() { member.pages.books.histogram() } else { Histogram::default() },
+            histogram_ns: if request.json.is_some() { member.pages.record.histogram() } else { Histogram::default() },
         }
     }
 

@@ -8,7 +8,7 @@ use super::{cpu_list, tracing};
 use meter::journal::{Header, Journal, journal_directory, restore};
 use meter::kernel::clock;
 use meter::kernel::dma_latency::DmaLatencyRequest;
-use meter::trace::snapshotter::Armed;
+use meter::trace::arming::Armed;
 use std::fmt::Write;
 
 /// Changes to restore when the test ends in any way.

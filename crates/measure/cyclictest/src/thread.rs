@@ -8,11 +8,11 @@ use archive::settings::Policy;
 use meter::kernel::sleep::posix_timer::PosixTimer;
 use meter::kernel::sleep::{clock_sleep, relative_sleep};
 use meter::kernel::{clock, memory, scheduling};
-use meter::measure::books::Books;
 use meter::measure::cycle::Cycles;
 use meter::measure::schedule::Schedule;
 use meter::measure::start_instant::StartInstant;
 use meter::measure::thread::MARKER;
+use meter::measure::thread_record::ThreadRecord;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::thread::ClockId;
 use std::fs::File;
@@ -44,7 +44,7 @@ pub struct Job {
 /// The counters of a thread.
 #[derive(Debug, Clone)]
 pub struct Pages {
-    pub books: Arc<Books>,
+    pub record: Arc<ThreadRecord>,
     pub tally: Arc<Tally>,
 }
 
@@ -209,7 +209,7 @@ fn measure(
     if let Some(timer) = &resources.timer {
         timer.start(schedule.first_due_ns, interval_ns).map_err(failed)?;
     }
-    let mut cycles = Cycles::new(schedule, &pages.books, job.cpu.unwrap_or(0), 0).without_seconds();
+    let mut cycles = Cycles::new(schedule, &pages.record, job.cpu.unwrap_or(0), 0).without_seconds();
     let mut cycle = 0;
     if let Some(smi) = &mut resources.smi {
         smi.new_ones();
@@ -235,7 +235,7 @@ fn measure(
             }
         };
         let smi = resources.smi.as_mut().map_or(0, SmiCounter::new_ones);
-        let value = pages.tally.count(cycle, seen_ns, pages.books.latency_ns_last(), smi);
+        let value = pages.tally.count(cycle, seen_ns, pages.record.latency_ns_last(), smi);
         cycle += 1;
         if wanted && let Some(marker) = &marker {
             // A failed write costs the snapshot, whose absence shows it.

@@ -8,9 +8,9 @@ use super::request::Request;
 use super::tally::{Tally, TallyRequest};
 use super::thread::{self, Effective, Job, Pages, Shared};
 use meter::kernel::clock;
-use meter::measure::books::Books;
 use meter::measure::schedule::Schedule;
-use meter::trace::snapshotter::Armed;
+use meter::measure::thread_record::ThreadRecord;
+use meter::trace::arming::Armed;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
@@ -45,7 +45,7 @@ pub fn start_all(
     let snapshotter_busy = Arc::default();
     for job in &jobs {
         let own = Pages {
-            books: Arc::new(Books::beside(0, Arc::clone(&snapshotter_busy))),
+            record: Arc::new(ThreadRecord::beside(0, Arc::clone(&snapshotter_busy))),
             tally: Arc::new(Tally::new(&tally)),
         };
         let marker = match armed {

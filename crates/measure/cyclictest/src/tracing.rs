@@ -12,10 +12,10 @@ use meter::gaps::Gaps;
 use meter::journal::Journal;
 use meter::kernel::trace_mount;
 use meter::measure::start_instant::StartInstant;
+use meter::trace::arming::{self, Armed, INSTANCE_PREFIX};
 use meter::trace::capture::{Captured, MeasuredThread};
 use meter::trace::capturing::{Capturing, Place, Spikes};
 use meter::trace::error::TraceError;
-use meter::trace::snapshotter::{self, Armed, INSTANCE_PREFIX};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,8 +58,8 @@ pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result
         tracer_is_there(tracer, &able.tracers)?;
     }
     let settings = settings();
-    let armed = snapshotter::choose_mode(SnapshotMode::Auto, &able)
-        .and_then(|mode| snapshotter::arm(&tracefs, mode, &settings, cpu_count, journal))
+    let armed = arming::choose_mode(SnapshotMode::Auto, &able)
+        .and_then(|mode| arming::arm(&tracefs, mode, &settings, cpu_count, journal))
         .map_err(|error| Error::Recorder(error.to_string()))?;
     if let Some(tracer) = request.tracer.as_deref().filter(|tracer| *tracer != "nop") {
         choose_tracer(&tracefs, tracer)?;
@@ -225,7 +225,7 @@ pub fn start_beside(
         .map(|member| MeasuredThread {
             thread: member.job.thread,
             tid: member.effective.tid,
-            books: member.pages.books.clone(),
+            record: member.pages.record.clone(),
         })
         .collect();
     Tracing::start(armed, request, watched, allowed.to_vec(), shared.start.clone())

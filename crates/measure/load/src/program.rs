@@ -11,8 +11,10 @@ mod options;
 mod rounds;
 mod rt_app;
 mod stress_ng;
+mod unusable;
 
 pub use rounds::run;
+pub use unusable::Unusable;
 
 use super::LoadError;
 use archive::load::ProgramLoad;
@@ -72,23 +74,6 @@ pub fn find(name: &str) -> Option<(&'static Program, &'static ProgramLoad)> {
 fn is_decimal(text: &str) -> bool {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     [whole, fraction].iter().all(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
-}
-
-/// A requirement of a program's options that the target does not meet.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
-    #[error("{what} is named by its whole path on the target, not by {path}")]
-    RelativePath { what: &'static str, path: String },
-    #[error("there is no {what} {path} on the target")]
-    NoFile { what: &'static str, path: String },
-    #[error("there is no source tree with a Makefile at {path} on the target")]
-    NoSourceTree { path: String },
-    /// Seconds of an idle load would be part of each round.
-    #[error(
-        "rt-app would spend the first seconds of every round asleep, calibrating itself; run it once, and put the \
-         nanoseconds that it prints behind pLoad as \"calibration\" into \"global\" in {path}"
-    )]
-    NotCalibrated { path: String },
 }
 
 /// Whether the target has what the load needs.

@@ -4,6 +4,7 @@
 //! cannot be read stays `None` or empty; nothing here fails.
 
 mod config;
+mod costly_options;
 mod debug_options;
 mod preemption;
 mod processor;

@@ -1,10 +1,10 @@
 //! The counters of a measuring thread after a script of stops: every number is exact, because no machine is involved.
 
 use archive::sample::{Second, Totals};
-use meter::measure::books::Books;
 use meter::measure::cycle::Cycles;
 use meter::measure::dither::Dither;
 use meter::measure::schedule::Schedule;
+use meter::measure::thread_record::ThreadRecord;
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -32,13 +32,13 @@ fn seen_ns(due_ns: i64, stops: &[(i64, i64)]) -> i64 {
 }
 
 fn measured(schedule: Schedule, stops: &[(i64, i64)]) -> (Totals, Vec<Second>) {
-    let books = Books::new(0);
-    let mut cycles = Cycles::new(schedule, &books, 0, 10);
+    let record = ThreadRecord::new(0);
+    let mut cycles = Cycles::new(schedule, &record, 0, 10);
     while let Some(due_ns) = cycles.next_due_ns() {
         cycles.seen(seen_ns(due_ns, stops));
     }
     cycles.finish();
-    (books.totals(), std::iter::from_fn(|| books.take_second(0)).collect())
+    (record.totals(), std::iter::from_fn(|| record.take_second(0)).collect())
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn missed_periods_belong_to_the_second_in_which_the_late_wake_up_was_due() {
 
 #[test]
 fn the_overrun_of_a_timer_is_what_was_missed() {
-    let books = Books::new(0);
-    let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+    let record = ThreadRecord::new(0);
+    let mut cycles = Cycles::new(schedule(), &record, 0, 10);
     let mut due = Vec::new();
     for overrun in [0, 3, 0] {
         let due_ns = cycles.next_due_ns().unwrap();
@@ -89,7 +89,7 @@ fn the_overrun_of_a_timer_is_what_was_missed() {
         cycles.seen_with_overrun(due_ns + i64::from(overrun) * MS + LATENCY_NS, overrun);
     }
     assert_eq!(due, [0, MS, 5 * MS], "the timer goes on where it would have been");
-    assert_eq!((books.totals().cycles, books.totals().missed_periods), (3, 3));
+    assert_eq!((record.totals().cycles, record.totals().missed_periods), (3, 3));
 }
 
 #[test]
@@ -198,8 +198,8 @@ proptest! {
             cycles_max,
             ..self::schedule()
         };
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(schedule, &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(schedule, &record, 0, 10);
         let mut last_counted_ns = i64::MIN;
         for lateness_ns in latenesses.iter().cycle() {
             let Some(due_ns) = cycles.next_due_ns() else { break };
@@ -213,13 +213,13 @@ proptest! {
             };
         }
         cycles.finish();
-        let totals = books.totals();
+        let totals = record.totals();
         // With a limit of cycles, the requested periods end with the last cycle.
         let until_ns = if totals.cycles == cycles_max { last_counted_ns + 1 } else { schedule.end_ns };
         let counted = schedule.count_from_ns..until_ns;
         let asked = due_instants(&schedule).into_iter().filter(|due_ns| counted.contains(due_ns)).count() as u64;
         prop_assert_eq!(totals.cycles + totals.missed_periods, asked);
-        let seconds: Vec<Second> = std::iter::from_fn(|| books.take_second(0)).collect();
+        let seconds: Vec<Second> = std::iter::from_fn(|| record.take_second(0)).collect();
         prop_assert_eq!(seconds.iter().map(|second| u64::from(second.cycles)).sum::<u64>(), totals.cycles);
         prop_assert_eq!(seconds.iter().map(|second| u64::from(second.missed_periods)).sum::<u64>(), totals.missed_periods);
     }

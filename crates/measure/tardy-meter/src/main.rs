@@ -5,7 +5,7 @@ mod defect;
 use meter::journal::restore::{self, Leftovers};
 use meter::journal::{applied_directory, journal_directory};
 use meter::kernel::kept_memory::ProcessMemory;
-use meter::methods::interrupt::keeper;
+use meter::methods::interrupt::clock_holder;
 use meter::methods::storage::fio::process as fio;
 use meter::{apply, facts};
 use std::io::Write;
@@ -62,7 +62,7 @@ fn run(program: &str, arguments: &[String]) -> i32 {
         "load" => load::run_child(rest),
         "spool" => meter::spool::run(rest),
         "console" => meter::console::run(rest),
-        keeper::COMMAND => keeper::run(rest),
+        clock_holder::COMMAND => clock_holder::run(rest),
         fio::COMMAND => fio::become_program(rest),
         "start" => meter::watch::start::become_command(rest),
         "--version" | "-V" => {

@@ -15,6 +15,7 @@ pub mod activity;
 mod calls;
 pub mod cycles;
 mod decode;
+pub mod frame;
 pub mod injection;
 pub mod places;
 pub mod read;

@@ -2,6 +2,7 @@
 
 use crate::activity::{Activity, Call};
 use crate::cycles::{self, Loop, WorkByInjection};
+use crate::frame::Frame;
 use crate::places::Places;
 use crate::read::Recorded;
 use crate::rules::{self, Habit, Subject};
@@ -17,17 +18,6 @@ pub enum Scope {
     /// Threads with a real-time policy, or all if there is none.
     RealTime,
     All,
-}
-
-/// The address of an instruction, and where that is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Frame {
-    pub address: u64,
-    /// The file that it is in, and the offset in that file; absent if no look at the process saw it.
-    pub file: Option<String>,
-    pub offset: Option<u64>,
-    /// The function, where the file names it.
-    pub function: Option<String>,
 }
 
 /// One kind of system call of a thread, in its loop.

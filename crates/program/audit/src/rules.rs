@@ -13,8 +13,8 @@ mod yields;
 
 use crate::activity::{Activity, Call};
 use crate::cycles::Loop;
+use crate::frame::Frame;
 use crate::places::Places;
-use crate::report::Frame;
 use crate::system_calls;
 use archive::audit::{AuditDescription, AuditedThread};
 use archive::settings::Policy;

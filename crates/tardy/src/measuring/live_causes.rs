@@ -2,11 +2,12 @@
 //! not before the run is over.
 
 use account::explain_arrived;
+use archive::effective::EffectiveSettings;
 use archive::explanation::Explanation;
 use archive::manifest::Manifest;
 use archive::message::{FileKind, ThreadProgress};
 use archive::reader::{Run, ThreadRun};
-use archive::settings::{EffectiveSettings, RunSettings};
+use archive::settings::RunSettings;
 use archive::spike::{Spike, SpikeReason};
 use machines::KnownTarget;
 use report::account::culprit;
@@ -49,7 +50,7 @@ impl WhyNot {
     }
 }
 
-/// What is known of the cause of a spike.
+/// The cause of a spike, as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cause {
     Explained(Box<Explanation>),
@@ -73,7 +74,7 @@ struct Trace {
     bytes: Vec<u8>,
 }
 
-/// What the explaining thread gets: a run with one spike, and its trace.
+/// Work for the explaining thread: a run with one spike, and its trace.
 type Work = (Run, Vec<u8>);
 
 /// The explaining thread; it ends when this is dropped.
@@ -87,7 +88,7 @@ struct Explainer {
 pub struct LiveCauses {
     target: KnownTarget,
     place: Option<Place>,
-    /// What is known of the run, without its spikes.
+    /// The run so far, without its spikes.
     known: Run,
     arriving: Option<Trace>,
     complete: Option<Trace>,
@@ -231,8 +232,9 @@ fn place_for(target: &KnownTarget, effective: &EffectiveSettings) -> Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::effective::EffectiveThread;
     use archive::sample::Sample;
-    use archive::settings::{EffectiveThread, Policy, SnapshotMode};
+    use archive::settings::{Policy, SnapshotMode};
     use machines::target_file::Description;
     use std::time::{Duration, Instant};
 

@@ -8,6 +8,7 @@ mod page;
 mod repeated;
 mod role_outcome;
 mod roles;
+mod step_state;
 
 pub use archived::archived;
 pub use file::is_round;
@@ -25,11 +26,12 @@ use account::{Account, ExplanationSource};
 use file::{ROUND_VERSION, RoundFile};
 use judge::step::StepVerdict;
 use machines::board::AccessOptions;
-use outcome::{StepOutcome, StepState};
+use outcome::StepOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use step_state::StepState;
 use words::printable::printable;
 
 /// A plan in progress in its directory.

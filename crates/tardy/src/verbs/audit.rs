@@ -16,7 +16,7 @@ use crate::measuring::ending::measured;
 use crate::measuring::machine;
 use crate::measuring::request::new_request;
 use crate::measuring::signals::Signals;
-use crate::refusal::NothingMeasured;
+use crate::nothing_measured::NothingMeasured;
 use crate::terminal::page::write_stdout;
 use crate::terminal::progress::{Progress, View};
 use crate::verb::{Group, Place, Verb};
@@ -162,7 +162,7 @@ fn memory(arguments: &AuditArguments, target: &KnownTarget) -> anyhow::Result<Op
     CallMemory::create(&arguments.inject).map(Some)
 }
 
-/// What an archive holds of an audit.
+/// The audit in an archive.
 struct Recording {
     description: AuditDescription,
     pages: Vec<(u32, Vec<u8>)>,

@@ -10,7 +10,7 @@ use crate::measuring::ending::conclude;
 use crate::measuring::machine;
 use crate::measuring::request::new_request;
 use crate::measuring::signals::Signals;
-use crate::refusal::NothingMeasured;
+use crate::nothing_measured::NothingMeasured;
 use crate::terminal::progress::{Progress, View};
 use crate::verb::{Group, Place, Verb};
 use archive::message::RunPhase;

@@ -1,8 +1,9 @@
 //! `tardy experiment tracing-cost` against a fake meter whose wake-ups are later when it traces.
 
+use archive::effective::EffectiveSettings;
 use archive::frame::Encoder;
 use archive::message::{Ending, Message, RunPhase};
-use archive::settings::{EffectiveSettings, SnapshotMode};
+use archive::settings::SnapshotMode;
 use fixtures::fake_meter::*;
 use std::fs;
 
@@ -183,7 +184,7 @@ fn a_series_that_was_cut_off_goes_on_with_its_coin() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn senseless_options_are_refused() {
     let bench = tracing(true);
     fs::create_dir_all(bench.path("full/x")).unwrap();
     for (words, expected) in [

@@ -1,9 +1,10 @@
 //! Archives of a machine in virtual time according to their manifest, made by a fake meter whose samples depend on seed
 //! and kernel.
 
+use archive::effective::{EffectiveSettings, EffectiveThread};
 use archive::message::{Ending, FileKind, RunPhase};
 use archive::sample::{Sample, Totals};
-use archive::settings::{EffectiveSettings, EffectiveThread, Policy, SnapshotMode};
+use archive::settings::{Policy, SnapshotMode};
 use archive::{frame::Encoder, histogram::Histogram, message::Message};
 use fixtures::fake_meter::*;
 use std::fs;

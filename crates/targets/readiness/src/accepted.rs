@@ -1,6 +1,6 @@
 //! Findings that the user accepts: a file with one line each.
 
-use super::answer::Finding;
+use super::finding::Finding;
 use thiserror::Error;
 
 /// Why a line is not an accepted finding.

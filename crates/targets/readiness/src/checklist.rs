@@ -4,9 +4,11 @@
 //! front for the opposite; then optionally `if CONFIG_Y` (also `!CONFIG_Y`, `CONFIG_Y=m`) and `on ARCHITECTURE`, a
 //! prefix of the output of `uname -m`. `#` starts a comment.
 
-use super::answer::{Finding, NotKnown, Readiness, fingerprint};
+use super::answer::{NotKnown, Readiness};
+use super::finding::{Finding, fingerprint};
 use super::machine::{Machine, quoted};
-use super::rule::{Fix, Severity, Unknown};
+use super::rule::{Fix, Severity};
+use super::unknown::Unknown;
 use super::{debugging, rules};
 use std::fmt::Write;
 use thiserror::Error;

@@ -1,7 +1,8 @@
 //! Clocks and timers.
 
 use super::machine::{Machine, quoted};
-use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
+use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};
+use super::unknown::Unknown;
 
 const SOURCES: &str = "/sys/devices/system/clocksource/clocksource0";
 /// Reading one of these needs a system call and accesses a device.

@@ -1,7 +1,8 @@
 //! Time that the kernel itself loses to firmware.
 
 use super::machine::{Machine, quoted};
-use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
+use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};
+use super::unknown::Unknown;
 
 pub const RULES: &[Rule] = &[
     Rule {

@@ -2,7 +2,8 @@
 
 use super::cpu_set::CpuSet;
 use super::machine::{Machine, quoted};
-use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
+use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};
+use super::unknown::Unknown;
 
 /// With more interrupts, they are counted instead of listed.
 const NAMED_MAX: usize = 200;

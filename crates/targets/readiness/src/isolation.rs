@@ -2,7 +2,8 @@
 
 use super::cpu_set::CpuSet;
 use super::machine::{Machine, quoted};
-use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
+use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};
+use super::unknown::Unknown;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 /// Flags before the list of isolcpus=.

@@ -2,7 +2,7 @@
 
 use super::command_line::CommandLine;
 use super::cpu_set::CpuSet;
-use super::rule::Unknown;
+use super::unknown::Unknown;
 use archive::facts::{Fact, Facts};
 
 /// Longest quotation of a target's text inside a sentence, in characters.

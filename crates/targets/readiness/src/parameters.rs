@@ -1,7 +1,8 @@
 //! Kernel parameters that cost latency or are probably mistyped.
 
 use super::machine::{Machine, quoted};
-use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
+use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};
+use super::unknown::Unknown;
 
 /// Parameters of real-time setups; a similar spelling is probably a typo.
 const KNOWN: &[&str] = &[

@@ -2,7 +2,8 @@
 
 use super::isolation::listed;
 use super::machine::{Machine, quoted};
-use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
+use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};
+use super::unknown::Unknown;
 
 const CPUS: &str = "/sys/devices/system/cpu/cpu";
 /// An idle state with a shorter exit latency costs no more than a cold cache, µs.

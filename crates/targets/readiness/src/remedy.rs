@@ -1,6 +1,6 @@
 //! Combines the fixes of findings: writes at run time, kernel command line, a file for sysctl.d.
 
-use super::answer::Finding;
+use super::finding::Finding;
 use super::rule::Fix;
 use archive::settings::SettingChange;
 

@@ -1,6 +1,7 @@
 //! The definition of a rule and its possible results.
 
 use super::machine::Machine;
+use super::unknown::Unknown;
 use serde::{Deserialize, Serialize};
 
 /// Severity of a finding, in ascending order.
@@ -94,10 +95,6 @@ impl Sign {
         self
     }
 }
-
-/// Why nothing can be said: a sentence without the full stop.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknown(pub String);
 
 /// Result of a rule: signs, or none if all is well or the machine lacks the feature.
 pub type Look = Result<Vec<Sign>, Unknown>;

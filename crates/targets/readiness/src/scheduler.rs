@@ -1,7 +1,8 @@
 //! Rules about CPU time that the scheduler grants to real-time tasks or takes from them.
 
 use super::machine::Machine;
-use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
+use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};
+use super::unknown::Unknown;
 
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";

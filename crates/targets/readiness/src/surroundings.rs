@@ -2,7 +2,8 @@
 
 use super::cpu_set::CpuSet;
 use super::machine::{Machine, quoted};
-use super::rule::{Look, Rule, Severity, Sign, Unknown, sign_if};
+use super::rule::{Look, Rule, Severity, Sign, sign_if};
+use super::unknown::Unknown;
 
 /// Bits of the effective capabilities.
 const CAP_IPC_LOCK: u32 = 14;

@@ -1,7 +1,8 @@
 //! Tasks with a higher priority than the work.
 
 use super::machine::{Machine, quoted};
-use super::rule::{Look, Rule, Severity, Sign, Unknown, fine};
+use super::rule::{Look, Rule, Severity, Sign, fine};
+use super::unknown::Unknown;
 use archive::facts::TaskFact;
 
 /// Kernel threads whose priority is part of their function.

@@ -1,7 +1,8 @@
 //! Tracing that costs time now, and tracing that would be needed to explain a late wake-up.
 
 use super::machine::{Machine, quoted};
-use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
+use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};
+use super::unknown::Unknown;
 
 const TRACING: &str = "/sys/kernel/tracing";
 

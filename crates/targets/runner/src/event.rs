@@ -1,11 +1,11 @@
 //! Events of a run, for presenters: the only interface between running and presentation.
 
+use archive::effective::EffectiveSettings;
 use archive::environment::Environment;
 use archive::frame::Item;
 use archive::histogram::Histogram;
 use archive::manifest::RunState;
 use archive::message::{FileKind, LoadReport, Loss, LossKind, Message, Problem, RunPhase, ThreadProgress};
-use archive::settings::EffectiveSettings;
 use archive::spike::Spike;
 use machines::MachineEvent;
 use std::fmt;

@@ -313,7 +313,8 @@ fn figures_of(
 ) -> RoleFigures {
     let run = Run::open_without_seconds(writer.directory()).unwrap_or_default();
     let ending = problem.map(|problem| problem.text.clone());
-    RoleFigures { state, ending, ..RoleFigures::of(part.role(), target, request.settings.method.clone(), &run) }
+    let figures = run.role_figures(part.role(), target, request.settings.method.clone());
+    RoleFigures { state, ending, ..figures }
 }
 
 /// Stores and reports a problem that the host found.

@@ -1,6 +1,6 @@
 //! A synthetic thread of the method `map`, as a file of the user describes it.
 
-use crate::settings::Policy;
+use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

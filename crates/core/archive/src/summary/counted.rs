@@ -1,7 +1,7 @@
 //! The output of a watched command, with the late wake-ups before it.
 
+use crate::policy::Policy;
 use crate::reader::Run;
-use crate::settings::Policy;
 use crate::spike::Spike;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

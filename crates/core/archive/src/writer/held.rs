@@ -3,7 +3,8 @@
 //! Making a directory and a file keeps a kernel without preemption busy for some 100 µs on a CPU that may be measured.
 
 use crate::frame::Item;
-use crate::message::{FileKind, Message};
+use crate::layout::FileKind;
+use crate::message::Message;
 use std::collections::BTreeMap;
 
 /// Limit for the bytes in memory; more are written during the measurement.

@@ -8,10 +8,12 @@ pub mod lanes;
 pub mod ledger;
 pub mod other_cpus;
 pub mod round_robin;
+mod silences;
 mod stack_recording;
 pub mod stalls;
 pub mod steal_clock;
 pub mod steal_count;
+mod stolen_time;
 pub mod stretches;
 pub mod vcpu_absences;
 
@@ -27,7 +29,8 @@ use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
 use archive::method::Stimulus;
 use ledger::Piece;
-use steal_clock::{Accounting, StealClock};
+use steal_clock::StealClock;
+use stolen_time::Accounting;
 use vcpu_absences::PlacedAbsence;
 
 /// The parts every view of a trace starts from.
@@ -37,7 +40,7 @@ pub struct Account<'a> {
     /// The states of the thread, before due included.
     pub life: Vec<LifeSpan<'a>>,
     pub spans: Vec<Span>,
-    /// What a watched or busy thread did where the account is about its work; empty otherwise.
+    /// States of a watched or busy thread where the account is about its work; empty otherwise.
     pub thread_states: Vec<StateSpan>,
     /// When the host did not execute the machine, and how often it says so where the trace does not agree.
     pub absences: Vec<PlacedAbsence>,

@@ -5,7 +5,8 @@
 //! since then. Other CPUs that read the clock meanwhile do not change that: the count has not grown yet.
 
 use crate::account::interrupted_code::late_record;
-use crate::account::steal_clock::{Accounting, STOLEN_NS_MIN, Silence, place, silences};
+use crate::account::silences::{STOLEN_NS_MIN, Silence, silences};
+use crate::account::stolen_time::{Accounting, place};
 use crate::account::vcpu_absences::{AbsenceCause, Charged, PlacedAbsence};
 use crate::read::event::{Event, EventKind, Vector};
 use crate::replay::trace::CpuActivity;

@@ -3,9 +3,10 @@
 use super::super::number;
 use super::{facts, said};
 use crate::account::measured_by;
+use archive::effective::EffectiveSettings;
 use archive::manifest::ImportedFrom;
 use archive::method::Role;
-use archive::settings::{EffectiveSettings, LoadRequest, RunSettings};
+use archive::settings::{LoadRequest, RunSettings};
 use archive::summary::RunSummary;
 use maud::{Markup, html};
 use words::vocabulary;

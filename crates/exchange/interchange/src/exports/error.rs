@@ -1,6 +1,5 @@
 //! Why a run cannot be exported.
 
-use super::execution_map::ExecutionMapError;
 #[cfg(feature = "parquet")]
 use super::parquet_samples::ParquetExportError;
 use archive::reader::OpenError;
@@ -52,4 +51,15 @@ impl ExportError {
             | Self::Output(_) => false,
         }
     }
+}
+
+/// Why there is no picture of an execution map.
+#[derive(Debug, Error)]
+pub enum ExecutionMapError {
+    #[error("failed to draw the execution map: this run has another method; measure with --method map")]
+    OtherMethod,
+    #[error("failed to draw the execution map: this run kept no samples; measure with --every-sample")]
+    NoSamples,
+    #[error("failed to read samples: {0}")]
+    Samples(#[from] io::Error),
 }

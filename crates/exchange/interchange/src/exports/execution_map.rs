@@ -4,6 +4,7 @@
 mod gaps;
 mod switches;
 
+use super::error::ExecutionMapError;
 use super::{ExportError, ExportFormat, ExportInput};
 use archive::method::MethodOptions;
 use archive::reader::Run;
@@ -42,17 +43,6 @@ const LEFT: i64 = 190;
 const LANE: i64 = 24;
 const TOP: i64 = 58;
 const TICKS: i64 = 8;
-
-/// Why there is no picture.
-#[derive(Debug, thiserror::Error)]
-pub enum ExecutionMapError {
-    #[error("failed to draw the execution map: this run has another method; measure with --method map")]
-    OtherMethod,
-    #[error("failed to draw the execution map: this run kept no samples; measure with --every-sample")]
-    NoSamples,
-    #[error("failed to read samples: {0}")]
-    Samples(#[from] io::Error),
-}
 
 /// Gaps of a thread that are drawn: ten for each pixel.
 const DRAWN_MAX: usize = 10 * WIDTH as usize;
@@ -117,7 +107,7 @@ fn svg(run: &Run) -> Result<String, ExecutionMapError> {
     Ok(draw(&lanes, start_ns, end_ns))
 }
 
-/// What the traces of all spikes show of the threads; what is shorter than a gap is left out.
+/// Preemptions of the threads in the traces of all spikes; shorter ones than a gap are left out.
 fn add_preemptions(run: &Run, gap_ns: u64, lanes: &mut BTreeMap<(u32, u32), Lane>) {
     let tid_of = |number: u32| {
         let threads = run.effective.as_ref().map_or(&[][..], |effective| &effective.threads);
@@ -222,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_before_the_first_gap_that_counts_is_not_compared() {
+    fn time_before_the_first_counted_gap_is_not_compared() {
         assert!(is_compared((1000, 1200), Some(900), 100));
         assert!(!is_compared((800, 1000), Some(900), 100), "before samples count");
         assert!(!is_compared((1000, 1100), Some(900), 100), "no longer than a gap");

@@ -1,7 +1,8 @@
 //! Names that stand alone in some field: with them the same name is found in sentences.
 
+use crate::rules::TASKS;
 use crate::rules::{HOSTS, RELEASES};
-use crate::text::{Names, TASKS};
+use crate::text::Names;
 use archive::explanation::{Explanation, OwnerKind};
 use archive::reader::Run;
 use std::path::Path;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Instant;
-use store::queue::backfill::is_kernel_name;
+use store::queue::plan_kernel::is_kernel_name;
 use store::queue::{Delivery, Trigger};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -29,7 +29,7 @@ pub fn routes() -> OpenApiRouter<Arc<Site>> {
     OpenApiRouter::new().routes(routes!(hook)).layer(DefaultBodyLimit::max(BYTES_MAX))
 }
 
-/// What is read of a message. GitHub, Gitea, Forgejo and GitLab have `ref` and `after`; other senders name a kernel.
+/// The parts of a message that count. GitHub, Gitea, Forgejo and GitLab have `ref` and `after`; other senders name a kernel.
 #[derive(Debug, Deserialize)]
 struct Message {
     kernel: Option<String>,
@@ -38,7 +38,7 @@ struct Message {
     reference: Option<String>,
 }
 
-/// What a message did.
+/// The effect of a message.
 #[derive(Debug, Serialize, ToSchema)]
 struct Taken {
     /// Names of the jobs that it queued.
@@ -122,7 +122,7 @@ fn of_trigger<'a>(trigger: &Trigger, message: &'a Message) -> Result<Option<&'a 
         }
         Some(kernel) if is_kernel_name(kernel) => Ok(Some(kernel)),
         Some(_) => Err("the name of its kernel has other characters than letters, digits and ._+~-"),
-        None if trigger.plan.contains(store::queue::backfill::KERNEL) => Err("it names no kernel"),
+        None if trigger.plan.contains(store::queue::plan_kernel::KERNEL) => Err("it names no kernel"),
         None => Ok(None),
     }
 }

@@ -45,7 +45,7 @@ async fn running(State(site): State<Arc<Site>>) -> Json<Vec<LiveRun>> {
 /// The newest states of runs in progress, at most 50; one that just ended is left out.
 pub async fn states(site: &Arc<Site>) -> Vec<LiveRun> {
     let mut states = Vec::new();
-    for name in site.lives().names().into_iter().take(RUNS_MAX) {
+    for name in site.running_runs().names().into_iter().take(RUNS_MAX) {
         states.extend(newest(site, &name).await.ok().filter(|run| run.goes_on).map(|run| (*run).clone()));
     }
     states

@@ -57,7 +57,7 @@ struct OfWorker {
 /// All figures, as they are now.
 ///
 /// # Errors
-/// Those of the database.
+/// Errors of the database.
 pub async fn registry(store: &Store) -> Result<Registry, StoreError> {
     let (fleet, counts, workers) = (store.fleet().await?, store.counts().await?, store.workers().await?);
     let mut registry = Registry::with_prefix("tardy");

@@ -1,6 +1,6 @@
-//! What a lab without runs shows: the commands that fill it.
+//! The page of a lab without runs: the commands that fill it.
 
-use crate::follow::Progress;
+use crate::known_archives::Progress;
 use maud::{Markup, html};
 use std::path::Path;
 use words::figures::counted;

@@ -5,7 +5,7 @@ use super::empty::unfinished;
 use super::links::{board_address, run_address};
 use super::picture::sparkline;
 use super::state::{self, State};
-use crate::follow::Progress;
+use crate::known_archives::Progress;
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use store::queries::fleet::{Fleet, FleetRow, KernelRun};

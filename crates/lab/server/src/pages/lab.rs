@@ -9,7 +9,6 @@ use super::{compare, culprits, empty, fleet, queue, run};
 use crate::api::lab::{Days, parameters};
 use crate::changes::{Found, among, events};
 use crate::data::{self, Window, now_unix_ns};
-use crate::follow::progress;
 use crate::guard::Identity;
 use crate::problem::Refusal;
 use crate::site::Site;
@@ -43,7 +42,7 @@ pub fn router() -> Router<Arc<Site>> {
 
 async fn show_fleet(State(site): State<Arc<Site>>, Extension(identity): Extension<Identity>) -> Shown {
     let found = site.store().fleet().await.map_err(Refusal::of_store)?;
-    let progress = progress(site.followed());
+    let progress = site.known_archives().progress();
     let content = match found.rows.is_empty() {
         true => empty::content(site.directory(), &progress),
         false => fleet::content(&found, &progress, now_unix_ns()),

@@ -68,7 +68,7 @@ impl Lab {
     pub async fn add_year(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
         year::write(self.directory.path(), now, YEAR_DAYS);
-        server::look(&self.site).await;
+        server::add_new_archives(&self.site).await;
     }
 
     /// A lab with one token for each role.

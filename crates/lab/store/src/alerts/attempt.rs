@@ -6,9 +6,9 @@ use crate::changes::{Change, ChangeReport, Triage};
 use crate::database::Writing;
 use crate::error::StoreError;
 use crate::label::label;
-use crate::queue::unique;
 use crate::record::word;
 use crate::row::get;
+use crate::unique_name::unique_name;
 use std::time::Duration;
 
 /// Pause after the first failed attempt; each further one is four times as long, up to the longest.
@@ -59,7 +59,7 @@ impl Store {
     /// Claims the message to one of these destinations that waits longest. One whose change is no longer new is dropped.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn claim_alert(
         &self,
         receivers: &[Receiver<'_>],
@@ -115,7 +115,7 @@ impl Store {
         lease: Duration,
         now_unix_ns: i64,
     ) -> Result<Option<AlertClaim>, StoreError> {
-        let (until, name) = (now_unix_ns.saturating_add(ns(lease)), unique());
+        let (until, name) = (now_unix_ns.saturating_add(ns(lease)), unique_name());
         let sql = "UPDATE alerts SET state = 'sending', attempts = attempts + 1, lease = $2, lease_until_unix_ns = $3, \
                    last_attempt_unix_ns = $4, first_attempt_unix_ns = COALESCE(first_attempt_unix_ns, $4) \
                    WHERE alert = $1 AND state = 'waiting' AND attempts = $5";
@@ -142,7 +142,7 @@ impl Store {
     /// Records how an attempt ended. `false`: its lease ran out before, and another attempt may be under way.
     ///
     /// # Errors
-    /// Those of the database; recording it again is safe.
+    /// Errors of the database; recording it again is safe.
     pub async fn end_alert(&self, claim: &AlertClaim, attempt: &Attempt, now_unix_ns: i64) -> Result<bool, StoreError> {
         let (state, message, next, sent) = match attempt {
             Attempt::Sent(place) => (AlertState::Sent, place, now_unix_ns, Some(now_unix_ns)),

@@ -13,7 +13,7 @@ impl Store {
     /// instant.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn add_destination(&self, destination: &str, since_unix_ns: i64) -> Result<(), StoreError> {
         let sql = "INSERT INTO destinations (destination, since_unix_ns) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         let mut writing = self.database.write().await?;
@@ -26,7 +26,7 @@ impl Store {
     /// wanted there. Returns how many; one that was queued before is not queued again.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn queue_alerts(
         &self,
         destination: &str,
@@ -59,7 +59,7 @@ impl Store {
     /// it was not given up.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn retry_alert(&self, alert: &str, who: &str, now_unix_ns: i64) -> Result<bool, StoreError> {
         let sql = "UPDATE alerts SET state = 'waiting', attempts = 0, next_unix_ns = $2 WHERE (alert = $1 OR part_of = $1) AND state = 'dead'";
         let mut writing = self.database.write().await?;
@@ -77,7 +77,7 @@ impl Store {
     /// A message by its name; `None` if there is none.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn alert(&self, alert: &str) -> Result<Option<Alert>, StoreError> {
         let sql = "SELECT *, alert AS digest FROM alerts WHERE alert = $1";
         let row = sqlx::query(sql).bind(alert).fetch_optional(self.database.pool()).await?;

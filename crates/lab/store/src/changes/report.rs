@@ -23,7 +23,7 @@ impl Store {
     /// A change with the runs beside it; `None` if there is no such change, or the index no longer has the run after it.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn change_report(&self, change: &str) -> Result<Option<ChangeReport>, StoreError> {
         let Some((change, _)) = self.change(change).await? else { return Ok(None) };
         let Some(first) = self.run(&change.after_digest).await? else { return Ok(None) };

@@ -1,10 +1,11 @@
 //! Keeps what a store acknowledges in its object store, and fetches archives that this host does not have. The directory of archives is
 //! then a copy: what is removed from it is fetched when it is needed.
 
-use super::{Form, Objects};
+use super::Objects;
 use crate::Store;
 use crate::artefacts::kept_location;
 use crate::error::StoreError;
+use crate::form::Form;
 use crate::holds::Hold;
 use crate::packing::PackedArchive;
 use archive::packed::PackedLimits;

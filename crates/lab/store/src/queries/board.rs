@@ -71,7 +71,7 @@ impl Store {
     /// The scenarios of a board, by load and method; empty if there is no such board.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn scenarios(&self, board: &str) -> Result<Vec<Scenario>, StoreError> {
         let sql = "SELECT scenario, words, board, load, method FROM scenarios WHERE board = $1 \
                    ORDER BY load, method, words, scenario LIMIT 1000";
@@ -82,7 +82,7 @@ impl Store {
     /// What the runs of a scenario are recognised by.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn runs_of(&self, key: &str) -> Result<RunsOf, StoreError> {
         let sql = "SELECT COUNT(*), MAX(ingested_unix_ns) FROM runs WHERE scenario = $1";
         let (runs, ingested_unix_ns) = sqlx::query_as(sql).bind(key).fetch_one(self.database.pool()).await?;
@@ -93,7 +93,7 @@ impl Store {
     /// scenario.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn history(
         &self,
         key: &str,
@@ -123,7 +123,7 @@ impl Store {
     /// The valid runs of a scenario in a time, divided into `parts` of equal length: the ridges of a year.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn history_parts(
         &self,
         key: &str,
@@ -166,7 +166,7 @@ impl Store {
     /// The samples of all valid runs of a scenario in a time as one histogram, exact to its 0.1 %.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn merged_histogram(
         &self,
         key: &str,
@@ -185,7 +185,7 @@ impl Store {
     /// A scenario by its key.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn scenario(&self, key: &str) -> Result<Option<Scenario>, StoreError> {
         let sql = "SELECT scenario, words, board, load, method FROM scenarios WHERE scenario = $1";
         let row = sqlx::query(sql).bind(key).fetch_optional(self.database.pool()).await?;

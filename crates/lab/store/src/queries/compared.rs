@@ -13,7 +13,7 @@ impl Store {
     /// Their archive is named by its address.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn compared_runs(
         &self,
         key: &str,

@@ -22,7 +22,7 @@ impl Store {
     /// Counts the rows.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn counts(&self) -> Result<Counts, StoreError> {
         let pool = self.database.pool();
         let (runs,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM runs").fetch_one(pool).await?;

@@ -29,7 +29,7 @@ impl Store {
     /// Causes in runs that started in a time, most spikes first; at most 10 000 rows.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn culprits(&self, from_unix_ns: i64, until_unix_ns: i64) -> Result<Vec<CulpritRow>, StoreError> {
         let sql = "SELECT c.culprit, s.board, s.load, s.method, r.scenario, COUNT(*) AS runs, \
                    CAST(SUM(c.spikes) AS BIGINT) AS spikes, MAX(c.latency_max_ns) AS latency_max_ns, \

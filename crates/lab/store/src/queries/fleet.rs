@@ -83,7 +83,7 @@ impl Store {
     /// Every board, load and method.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn fleet(&self) -> Result<Fleet, StoreError> {
         let sql = concat!(
             "SELECT ",

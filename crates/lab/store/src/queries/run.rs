@@ -154,7 +154,7 @@ impl Store {
     /// A run by its address; `None` if the index does not have it.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn run(&self, digest: &str) -> Result<Option<RunDetail>, StoreError> {
         let sql = concat!(
             "SELECT ",
@@ -178,7 +178,7 @@ impl Store {
     /// digest of its last run.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn runs(&self, before: Option<(i64, &str)>, count: i64) -> Result<Vec<RunRow>, StoreError> {
         let sql = concat!(
             "SELECT ",
@@ -197,7 +197,7 @@ impl Store {
     /// One that only the object store has is fetched first.
     ///
     /// # Errors
-    /// Those of the database and of the object store.
+    /// Errors of the database and of the object store.
     pub async fn archive_of(&self, digest: &str) -> Result<Option<PathBuf>, StoreError> {
         let sql = "SELECT location FROM runs WHERE digest = $1";
         let found: Option<(String,)> = sqlx::query_as(sql).bind(digest).fetch_optional(self.database.pool()).await?;
@@ -210,7 +210,7 @@ impl Store {
     /// The run of an archive in the store's directory; `None` for another archive, and for one that the index does not have yet.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn run_at(&self, archive: &Path) -> Result<Option<RunRow>, StoreError> {
         let Some(location) = self.artefacts.location(archive) else { return Ok(None) };
         let sql = concat!(

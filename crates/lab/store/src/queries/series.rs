@@ -24,7 +24,7 @@ impl Store {
     /// Every series, or those of a board; at most 10 000.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn series(&self, board: Option<&str>) -> Result<Vec<SeriesRow>, StoreError> {
         let sql = "SELECT f.series, f.scenario, s.board, f.kernel_line, s.load, s.method, f.figure FROM series f \
                    JOIN scenarios s ON s.scenario = f.scenario WHERE s.board = COALESCE($1, s.board) \

@@ -1,15 +1,12 @@
-//! What lies between the last good and the first bad kernel of a scenario, or around a change.
+//! Kernels between the last good and the first bad kernel of a scenario, or around a change.
 
+use super::plan_kernel::KERNEL;
 use super::{JobRequest, Trigger};
 use crate::Store;
 use crate::error::StoreError;
 use crate::queries::fleet::KernelRun;
 use crate::queries::run::RunRow;
 use serde::{Deserialize, Serialize};
-
-/// What stands in a plan for the kernel that a job is for.
-pub const KERNEL: &str = "{kernel}";
-const KERNEL_NAME_BYTES_MAX: usize = 128;
 
 /// The kernels around a change for the worse.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,23 +46,12 @@ impl Trigger {
     }
 }
 
-/// Whether a text can stand in a plan for a kernel: letters, digits and `._+~-`, so that it adds nothing to the plan but a name.
-pub fn is_kernel_name(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._+~-".contains(&byte);
-    (1..=KERNEL_NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(plain) && !text.starts_with('-')
-}
-
-/// A plan for a kernel.
-pub fn with_kernel(plan: &str, kernel: &str) -> String {
-    plan.replace(KERNEL, kernel)
-}
-
 impl Store {
     /// The candidates, ordered from old to new, that lie between the last good and the first bad kernel of a scenario.
     /// `None` if it is not bad, or was never good. A good or bad kernel that is no candidate bounds nothing.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn suspects(&self, scenario: &str, candidates: &[String]) -> Result<Option<Suspects>, StoreError> {
         let fleet = self.fleet().await?;
         let Some(row) = fleet.rows.into_iter().find(|row| row.scenario == scenario) else { return Ok(None) };
@@ -77,7 +63,7 @@ impl Store {
     /// had the same kernel. `None`: there is no such change, or a run of it is gone.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn suspects_of_change(
         &self,
         change: &str,
@@ -99,21 +85,5 @@ fn of_run(run: RunRow) -> KernelRun {
         started_unix_ns: run.started_unix_ns,
         latency_max_ns: run.latency_max_ns,
         worst_cause: run.worst_cause,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kernel_adds_nothing_to_a_plan_but_its_name() {
-        for name in ["6.1.83-rt28", "6.14.0-rc3+", "v6.12~1", "0123abcd"] {
-            assert!(is_kernel_name(name), "{name}");
-        }
-        for text in ["", "-x", "a b", "6.1\"]\ncommand = \"rm", "$(id)", "a/../b", "é", &"6".repeat(129)] {
-            assert!(!is_kernel_name(text), "{text}");
-        }
-        assert_eq!(with_kernel("kernel = [\"{kernel}\"] # {kernel}", "6.1"), "kernel = [\"6.1\"] # 6.1");
     }
 }

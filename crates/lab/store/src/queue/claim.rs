@@ -1,11 +1,11 @@
 //! Claims of jobs. A lease is a name that only its claim knows: a worker that was too late cannot end the job of another.
 
 use super::job::{Job, JobState, job_columns};
-use super::unique;
 use crate::Store;
 use crate::error::StoreError;
 use crate::label::label;
 use crate::record::word;
+use crate::unique_name::unique_name;
 use std::time::Duration;
 
 /// A job that a worker may run until its lease ends.
@@ -42,7 +42,7 @@ impl Store {
     /// Claims the next job of the first of these boards that has one. Jobs whose lease ran out are queued again before.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn claim(
         &self,
         worker: &str,
@@ -73,7 +73,7 @@ impl Store {
             return Ok(None);
         };
         let found = Job::of(&row)?;
-        let lease = unique();
+        let lease = unique_name();
         let sql = "UPDATE jobs SET state = 'running', attempts = attempts + 1, worker = $2, lease = $3, \
                    lease_until_unix_ns = $4, started_unix_ns = $5, ended_unix_ns = NULL WHERE job = $1 AND state = 'queued'";
         let query = sqlx::query(sql).bind(&found.job).bind(label(worker)).bind(&lease).bind(until_unix_ns);
@@ -104,7 +104,7 @@ impl Store {
     /// Renews a lease. `false`: it ran out, and the job may run elsewhere; the worker must stop it.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn renew(&self, claim: &mut Claim, lease: Duration, now_unix_ns: i64) -> Result<bool, StoreError> {
         let until = now_unix_ns.saturating_add(i64::try_from(lease.as_nanos()).unwrap_or(i64::MAX));
         let sql = "UPDATE jobs SET lease_until_unix_ns = $3 WHERE job = $1 AND lease = $2 AND lease_until_unix_ns > $4";
@@ -121,7 +121,7 @@ impl Store {
     /// Ends a job. `false`: its lease ran out before, and nothing changed.
     ///
     /// # Errors
-    /// Those of the database; ending it again is safe.
+    /// Errors of the database; ending it again is safe.
     pub async fn end(&self, claim: &Claim, ended: &Ended, now_unix_ns: i64) -> Result<bool, StoreError> {
         let (runs, message) = match ended {
             Ended::Done { runs, message } => (runs.as_slice(), message),
@@ -151,7 +151,7 @@ impl Store {
     /// Queues jobs again whose lease ran out, or gives them up after their last attempt. Returns their number.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn expire(&self, now_unix_ns: i64) -> Result<u64, StoreError> {
         let sql = "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND lease_until_unix_ns <= $1";
         let (late,): (i64,) = sqlx::query_as(sql).bind(now_unix_ns).fetch_one(self.database.pool()).await?;

@@ -1,7 +1,7 @@
 //! Messages to webhooks. The same message is taken once, whenever it comes again: its signature stays valid for ever.
 
-use super::backfill::is_kernel_name;
 use super::insert;
+use super::plan_kernel::is_kernel_name;
 use super::triggers::{Trigger, listed};
 use crate::Store;
 use crate::error::StoreError;
@@ -12,7 +12,7 @@ pub const DELIVERIES_WAITING_MAX: i64 = 100;
 /// Kernels that a trigger remembers; older ones are forgotten first.
 const KERNELS_MAX: usize = 10_000;
 
-/// What a message did.
+/// The effect of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Delivery {
     /// It queued these jobs.
@@ -28,7 +28,7 @@ impl Store {
     /// remembers the kernel as the newest.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn deliver(
         &self,
         trigger: &Trigger,

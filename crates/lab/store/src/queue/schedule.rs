@@ -10,7 +10,7 @@ impl Store {
     /// board on which the plan still waits gets no second job.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn queue_due(&self, now_unix_ns: i64) -> Result<Vec<String>, StoreError> {
         let sql = concat!("SELECT ", trigger_columns!(), " FROM triggers WHERE next_unix_ns <= $1 ORDER BY name");
         let rows = sqlx::query(sql).bind(now_unix_ns).fetch_all(self.database.pool()).await?;

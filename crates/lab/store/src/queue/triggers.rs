@@ -1,7 +1,7 @@
 //! Plans that are queued by themselves, and who set them up.
 
 use super::JobRequest;
-use super::backfill::with_kernel;
+use super::plan_kernel::with_kernel;
 use crate::Store;
 use crate::actions::{self, Action};
 use crate::database::Writing;
@@ -68,7 +68,7 @@ impl Store {
     /// Sets up a trigger for `who`. `false`: there is one of that name.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn add_trigger(&self, request: &TriggerRequest, who: &str) -> Result<bool, StoreError> {
         let at_unix_ns = self.now_unix_ns().await?;
         let boards: Vec<String> = request.boards.iter().map(|board| label(board)).collect();
@@ -101,7 +101,7 @@ impl Store {
     /// Removes a trigger and what its webhook took; its jobs stay. `false`: there is none of that name.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn remove_trigger(&self, name: &str, who: &str) -> Result<bool, StoreError> {
         let at_unix_ns = self.now_unix_ns().await?;
         let mut writing = self.database.write().await?;
@@ -117,7 +117,7 @@ impl Store {
     /// Every trigger by name; at most 1000.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn triggers(&self) -> Result<Vec<Trigger>, StoreError> {
         let sql = concat!("SELECT ", trigger_columns!(), " FROM triggers ORDER BY name LIMIT 1000");
         sqlx::query(sql).fetch_all(self.database.pool()).await?.iter().map(Trigger::of).collect()
@@ -126,7 +126,7 @@ impl Store {
     /// A trigger with the secret of its webhook; `None` if there is none of that name.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn trigger(&self, name: &str) -> Result<Option<(Trigger, Option<String>)>, StoreError> {
         let sql = concat!("SELECT ", trigger_columns!(), ", secret FROM triggers WHERE name = $1");
         let row = sqlx::query(sql).bind(name).fetch_optional(self.database.pool()).await?;

@@ -26,7 +26,7 @@ impl Store {
     /// Records that a worker is there.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn heartbeat(
         &self,
         worker: &str,
@@ -48,7 +48,7 @@ impl Store {
     /// Records that a worker ended, and forgets those that have been silent for a week: they were killed.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn worker_ended(&self, worker: &str, now_unix_ns: i64) -> Result<(), StoreError> {
         let sql = "DELETE FROM workers WHERE worker = $1 OR heartbeat_unix_ns < $2";
         let mut writing = self.database.write().await?;
@@ -60,7 +60,7 @@ impl Store {
     /// Every worker, by name; at most 10 000.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Errors of the database.
     pub async fn workers(&self) -> Result<Vec<WorkerRow>, StoreError> {
         let sql = "SELECT worker, worker AS digest, boards, version, started_unix_ns, heartbeat_unix_ns FROM workers \
                    ORDER BY worker LIMIT 10000";

@@ -1,11 +1,11 @@
 //! Records what the threads of another program ask of the kernel: their system calls, page faults and signals, and when
 //! they wait.
 //!
-//! [`recording`] is the trace instance, which only records these threads; [`looks`] reads from /proc what the trace does
+//! [`recording`] is the trace instance, which only records these threads; [`proc_scan`] reads from /proc what the trace does
 //! not contain: policies, memory, open files. The calls of a program that records them
 //! itself come from [`crate::interception`]. Both are read by the main thread of a session and sent as files.
 
-pub mod looks;
+pub mod proc_scan;
 pub mod recording;
 
 use archive::audit::AuditedThread;

@@ -1,6 +1,6 @@
 //! The trace instance of an audit, drained to the host while it records.
 
-use super::looks::Looks;
+use super::proc_scan::ProcScan;
 use super::{EVENTS, ThreadList};
 use crate::cadence::Every;
 use crate::interception::Intercepted;
@@ -15,9 +15,9 @@ use ftrace::tracefs::Tracefs;
 use std::io::Write;
 
 /// Programs map libraries and open files in their first moments.
-const FIRST_LOOKS: u32 = 20;
-const FIRST_LOOK_NS: i64 = 50_000_000;
-const LOOK_NS: i64 = 1_000_000_000;
+const FIRST_SCANS: u32 = 20;
+const FIRST_SCAN_NS: i64 = 50_000_000;
+const SCAN_NS: i64 = 1_000_000_000;
 /// Calls of a round that shows the cost of recording; the buffers hold all of them.
 const COST_CALLS: u32 = 500;
 const COST_ROUNDS: u32 = 5;
@@ -39,10 +39,10 @@ pub struct AuditRecording {
     trace: StreamedTrace,
     bytes: Vec<u8>,
     budget: u64,
-    looks: Looks,
-    first_looks: Every,
-    looks_after: Every,
-    looked: u32,
+    scan: ProcScan,
+    first_scans: Every,
+    later_scans: Every,
+    scans: u32,
     description: AuditDescription,
     intercepted: Option<OwnCalls>,
 }
@@ -93,10 +93,10 @@ impl AuditRecording {
             trace,
             bytes: Vec::new(),
             budget: settings.budget_bytes,
-            looks: Looks::new(threads),
-            first_looks: Every::new(FIRST_LOOK_NS),
-            looks_after: Every::new(LOOK_NS),
-            looked: 0,
+            scan: ProcScan::new(threads),
+            first_scans: Every::new(FIRST_SCAN_NS),
+            later_scans: Every::new(SCAN_NS),
+            scans: 0,
             description,
             intercepted,
         })
@@ -107,7 +107,7 @@ impl AuditRecording {
     /// # Errors
     /// [`TraceError`].
     pub fn begin(&mut self) -> Result<(), TraceError> {
-        let tids = self.looks.look();
+        let tids = self.scan.repeat();
         self.trace.instance.set_event_pids(&tids)?;
         self.description.started_ns = clock::monotonic_ns();
         self.trace.instance.set_tracing_on(true)?;
@@ -117,10 +117,10 @@ impl AuditRecording {
     /// Sends what was recorded since the last call, and looks at the program from time to time.
     pub fn drain<W: Write>(&mut self, link: &mut Link<W>) {
         let now_ns = clock::monotonic_ns();
-        let early = self.looked < FIRST_LOOKS && self.first_looks.is_due(now_ns);
-        if early || self.looks_after.is_due(now_ns) {
-            self.looked += 1;
-            let new = self.looks.look();
+        let early = self.scans < FIRST_SCANS && self.first_scans.is_due(now_ns);
+        if early || self.later_scans.is_due(now_ns) {
+            self.scans += 1;
+            let new = self.scan.repeat();
             // Threads of a name that started meanwhile; children of known ones are recorded by the kernel itself.
             let _ = self.trace.instance.add_event_pids(&new);
         }
@@ -172,7 +172,7 @@ impl AuditRecording {
             // After the end of the files, which have nothing of it.
             None => self.description.cost_ns_per_call = self.cost_ns(),
         }
-        self.looks.describe(&mut self.description);
+        self.scan.describe(&mut self.description);
         let text = serde_json::to_vec(&self.description).expect("a description has only string keys");
         link.file(FileKind::AuditDescription, &text);
     }

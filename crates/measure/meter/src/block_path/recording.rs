@@ -7,9 +7,9 @@ use crate::link::Link;
 use crate::methods::program::RequestingProgram;
 use crate::trace::error::TraceError;
 use crate::trace::streamed::StreamedTrace;
+use archive::effective::EffectiveThread;
 use archive::message::FileKind;
 use archive::recorded_pages::PAGES_BYTES_MAX;
-use archive::settings::EffectiveThread;
 use archive::storage::{DESCRIPTION_VERSION, StorageDescription, StorageDevice};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -25,7 +25,7 @@ pub struct BlockPathRecording {
     trace: StreamedTrace,
     budget: u64,
     description: StorageDescription,
-    /// What makes the requests in place of the measuring threads: its threads may start later.
+    /// The program that makes the requests in place of the measuring threads: its threads may start later.
     program: Option<Arc<dyn RequestingProgram>>,
     program_threads: BTreeSet<i32>,
 }

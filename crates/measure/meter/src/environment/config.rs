@@ -1,5 +1,6 @@
 //! The kernel's build configuration, if the target has it.
 
+use super::costly_options::COSTLY_OPTIONS;
 use super::tree::Tree;
 
 /// Larger than any kernel's configuration; a damaged file must not fill the memory.
@@ -93,7 +94,7 @@ impl Config {
     pub fn relevant(&self) -> Vec<String> {
         let matters = |name: &str| {
             let starts = RELEVANT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-            starts || RELEVANT_NAMES.contains(&name) || name.ends_with("_TRACER") || super::debug_options::costs(name)
+            starts || RELEVANT_NAMES.contains(&name) || name.ends_with("_TRACER") || COSTLY_OPTIONS.contains(&name)
         };
         self.options()
             .filter(|(name, _)| matters(name))

@@ -7,7 +7,7 @@ use super::latency::LatencyTracer;
 use super::refusal::{self, Refusal};
 use super::source::SourceReader;
 use crate::journal::{Entry, Journal, read_setting};
-use crate::trace::snapshotter::INSTANCE_PREFIX;
+use crate::trace::arming::INSTANCE_PREFIX;
 use archive::settings::RunSettings;
 use archive::tracer::KernelSource;
 use ftrace::tracefs::{Instance, Tracefs};

@@ -1,7 +1,7 @@
 //! The bookkeeping between reading the clock and arming the next wake-up, driven by instants alone.
 
-use super::books::{Books, SpikeSignal};
 use super::schedule::Schedule;
+use super::thread_record::{SpikeSignal, ThreadRecord};
 use super::worst::WorstSamples;
 use archive::sample::{Sample, Second};
 use archive::spike::SpikeReason;
@@ -13,7 +13,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 #[derive(Debug)]
 pub struct Cycles<'a> {
     schedule: Schedule,
-    books: &'a Books,
+    record: &'a ThreadRecord,
     worst: WorstSamples,
     cpu: u32,
     cycle: u64,
@@ -24,10 +24,10 @@ pub struct Cycles<'a> {
 }
 
 impl<'a> Cycles<'a> {
-    pub fn new(schedule: Schedule, books: &'a Books, cpu: u32, worst_kept: usize) -> Self {
+    pub fn new(schedule: Schedule, record: &'a ThreadRecord, cpu: u32, worst_kept: usize) -> Self {
         Self {
             schedule,
-            books,
+            record,
             worst: WorstSamples::with_capacity(worst_kept),
             cpu,
             cycle: 0,
@@ -119,7 +119,7 @@ impl<'a> Cycles<'a> {
         self.count_missed(skipped);
     }
 
-    /// Books a stretch in which the thread was busy. Of one that started before samples count, the rest counts.
+    /// ThreadRecord a stretch in which the thread was busy. Of one that started before samples count, the rest counts.
     #[inline]
     pub fn seen_busy(&mut self, from_ns: i64, until_ns: i64) -> bool {
         let count_from_ns = self.schedule.count_from_ns;
@@ -193,7 +193,7 @@ impl<'a> Cycles<'a> {
     #[inline]
     fn count_missed(&mut self, missed: u64) {
         if missed > 0 && self.cycle < self.schedule.cycles_max {
-            self.books.count_missed(missed);
+            self.record.count_missed(missed);
             let missed = u32::try_from(missed).unwrap_or(u32::MAX);
             self.second.missed_periods = self.second.missed_periods.saturating_add(missed);
         }
@@ -203,10 +203,10 @@ impl<'a> Cycles<'a> {
     fn book(&mut self, sample: Sample) -> bool {
         self.cycle += 1;
         self.turn_second(sample.due_ns);
-        let largest = self.books.count(&sample);
+        let largest = self.record.count(&sample);
         let over_limit = sample.latency_ns > self.schedule.limit_ns;
         if over_limit {
-            self.books.count_over_limit();
+            self.record.count_over_limit();
             self.second.over_limit += 1;
         }
         self.second.cycles += 1;
@@ -218,9 +218,9 @@ impl<'a> Cycles<'a> {
         match self.reason_for_snapshot(&sample, largest, over_limit) {
             None => false,
             Some(reason) => {
-                self.books.publish_spike(&SpikeSignal { sample, reason, previous_seen_ns: self.previous_seen_ns });
+                self.record.publish_spike(&SpikeSignal { sample, reason, previous_seen_ns: self.previous_seen_ns });
                 // Pairs with the snapshotter, which becomes idle first and then looks for announced spikes.
-                !self.books.snapshotter_busy.swap(true, SeqCst)
+                !self.record.snapshotter_busy.swap(true, SeqCst)
             }
         }
     }
@@ -230,13 +230,13 @@ impl<'a> Cycles<'a> {
         if largest && sample.latency_ns >= self.schedule.spike_threshold_ns {
             return Some(SpikeReason::NewMaximum);
         }
-        if over_limit && sample.seen_ns() >= self.books.snapshotter_rests_until_ns.load(Relaxed) {
+        if over_limit && sample.seen_ns() >= self.record.snapshotter_rests_until_ns.load(Relaxed) {
             return Some(SpikeReason::OverLimit);
         }
-        let control =
-            self.books.control_wanted.load(Relaxed) && sample.latency_ns <= self.books.control_ceiling_ns.load(Relaxed);
+        let control = self.record.control_wanted.load(Relaxed)
+            && sample.latency_ns <= self.record.control_ceiling_ns.load(Relaxed);
         if control {
-            self.books.control_wanted.store(false, Relaxed);
+            self.record.control_wanted.store(false, Relaxed);
         }
         control.then_some(SpikeReason::Control)
     }
@@ -257,7 +257,7 @@ impl<'a> Cycles<'a> {
             self.second.latency_ns_max = 0;
         }
         if self.second.cycles > 0 || self.second.missed_periods > 0 {
-            self.books.publish_second(&self.second);
+            self.record.publish_second(&self.second);
         }
         let second = self.second.second;
         self.second = Second { second, latency_ns_max: i64::MIN, ..Second::default() };
@@ -297,78 +297,78 @@ mod tests {
 
     #[test]
     fn a_stop_of_200_ms_is_one_spike_and_200_missed_periods() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(schedule(), &record, 0, 10);
         assert!(cycles.seen(5_000));
         assert_eq!(cycles.next_due_ns(), Some(1_000_000));
         assert!(!cycles.seen(201_300_000), "the snapshotter is busy with the first");
         assert_eq!(cycles.next_due_ns(), Some(202_000_000));
-        let totals = books.totals();
+        let totals = record.totals();
         assert_eq!((totals.cycles, totals.missed_periods, totals.latency_ns_max), (2, 200, Some(200_300_000)));
-        books.take_spike();
-        assert_eq!(books.take_spike().unwrap().previous_seen_ns, Some(5_000));
+        record.take_spike();
+        assert_eq!(record.take_spike().unwrap().previous_seen_ns, Some(5_000));
     }
 
     #[test]
     fn a_requested_sample_starts_when_it_was_given_and_the_schedule_goes_on_from_what_was_due() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(Schedule { count_from_ns: 500_000, ..schedule() }, &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(Schedule { count_from_ns: 500_000, ..schedule() }, &record, 0, 10);
         cycles.seen_requested(600_000, 900_000);
-        assert_eq!((books.totals().cycles, cycles.next_due_ns()), (0, Some(1_000_000)), "due while settling");
+        assert_eq!((record.totals().cycles, cycles.next_due_ns()), (0, Some(1_000_000)), "due while settling");
         cycles.seen_requested(1_200_000, 1_210_000);
         cycles.seen_requested(2_050_000, 5_300_000);
         assert_eq!(cycles.next_due_ns(), Some(6_000_000));
-        let totals = books.totals();
+        let totals = record.totals();
         assert_eq!((totals.cycles, totals.missed_periods, totals.latency_ns_max), (2, 3, Some(3_250_000)));
     }
 
     #[test]
     fn waking_exactly_one_interval_late_misses_the_period_that_is_due_now() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(schedule(), &record, 0, 10);
         cycles.seen(1_000_000);
         assert_eq!(cycles.next_due_ns(), Some(2_000_000));
-        assert_eq!(books.totals().missed_periods, 1);
+        assert_eq!(record.totals().missed_periods, 1);
     }
 
     #[test]
     fn a_clock_set_back_is_an_anomaly_and_leaves_the_maximum_alone() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(schedule(), &record, 0, 10);
         cycles.seen(70_000);
         cycles.seen(1_000_000 - 4_982_000);
         cycles.seen(2_000_000 + 90_000);
-        let totals = books.totals();
+        let totals = record.totals();
         assert_eq!((totals.cycles, totals.clock_anomalies, totals.missed_periods), (3, 1, 0));
         assert_eq!((totals.latency_ns_min, totals.latency_ns_max), (Some(-4_982_000), Some(90_000)));
     }
 
     #[test]
     fn a_timer_that_goes_on_misses_what_it_says() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(schedule(), &record, 0, 10);
         cycles.seen_with_overrun(49_900_000, 49);
         assert_eq!(cycles.next_due_ns(), Some(50_000_000));
-        assert_eq!(books.totals().missed_periods, 49);
+        assert_eq!(record.totals().missed_periods, 49);
     }
 
     #[test]
     fn a_sleep_without_a_schedule_misses_nothing() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(schedule(), &record, 0, 10);
         cycles.seen_unscheduled(1_000_000, 51_000_000);
         assert_eq!(cycles.next_due_ns(), Some(52_000_000));
-        let totals = books.totals();
+        let totals = record.totals();
         assert_eq!((totals.latency_ns_max, totals.missed_periods), (Some(50_000_000), 0));
     }
 
     #[test]
     fn a_stimulus_starts_its_own_sample_and_the_ones_left_out_are_missed() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(schedule(), &record, 0, 10);
         cycles.seen_stimulus(1_000_700, 1_004_700, 0);
         cycles.seen_stimulus(5_000_200, 5_003_200, 3);
-        let totals = books.totals();
+        let totals = record.totals();
         assert_eq!((totals.cycles, totals.missed_periods), (2, 3));
         assert_eq!((totals.latency_ns_min, totals.latency_ns_max), (Some(3_000), Some(4_000)));
         assert_eq!(totals.worst.map(|worst| worst.due_ns), Some(1_000_700));
@@ -377,25 +377,25 @@ mod tests {
 
     #[test]
     fn a_busy_thread_misses_nothing_and_ends_with_the_schedule() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(schedule(), &record, 0, 10);
         cycles.seen_busy(0, 50);
         cycles.seen_busy(50, 2_999_999_950);
         assert!(cycles.next_due_ns().is_some());
         cycles.seen_busy(2_999_999_950, 3_000_000_000);
         assert_eq!(cycles.next_due_ns(), None);
-        assert_eq!((books.totals().cycles, books.totals().missed_periods), (3, 0));
+        assert_eq!((record.totals().cycles, record.totals().missed_periods), (3, 0));
     }
 
     #[test]
     fn a_gap_that_started_while_settling_counts_from_where_samples_count() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(Schedule { count_from_ns: 1_000, ..schedule() }, &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(Schedule { count_from_ns: 1_000, ..schedule() }, &record, 0, 10);
         cycles.seen_busy(100, 900);
         cycles.undisturbed(950);
-        assert_eq!(books.totals().cycles, 0);
+        assert_eq!(record.totals().cycles, 0);
         cycles.seen_busy(950, 5_000);
-        assert_eq!((books.totals().cycles, books.totals().latency_ns_max), (1, Some(4_000)));
+        assert_eq!((record.totals().cycles, record.totals().latency_ns_max), (1, Some(4_000)));
         cycles.undisturbed(3_000_000_000);
         assert_eq!(cycles.next_due_ns(), None);
     }
@@ -404,14 +404,14 @@ mod tests {
     fn drawn_instants_do_not_depend_on_how_many_were_missed() {
         let dithered = Schedule { dither: Some(Dither::new(7, 0)), ..schedule() };
         let instants = |latency_ns: i64| {
-            let books = Books::new(0);
-            let mut cycles = Cycles::new(dithered, &books, 0, 10);
+            let record = ThreadRecord::new(0);
+            let mut cycles = Cycles::new(dithered, &record, 0, 10);
             let mut due = Vec::new();
             while let Some(due_ns) = cycles.next_due_ns() {
                 due.push(due_ns);
                 cycles.seen(due_ns + latency_ns);
             }
-            (due, books.totals())
+            (due, record.totals())
         };
         let (every, punctual) = instants(5_000);
         let (some, late) = instants(4_300_000);
@@ -422,13 +422,13 @@ mod tests {
 
     #[test]
     fn seconds_are_cut_by_due_instants() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(schedule(), &record, 0, 10);
         while let Some(due) = cycles.next_due_ns() {
             cycles.seen(due + if due == 1_500_000_000 { 150_000 } else { 10 });
         }
         assert_eq!(cycles.finish()[0].latency_ns, 150_000);
-        let seconds: Vec<Second> = std::iter::from_fn(|| books.take_second(0)).collect();
+        let seconds: Vec<Second> = std::iter::from_fn(|| record.take_second(0)).collect();
         assert_eq!(
             seconds.iter().map(|s| (s.second, s.cycles, s.over_limit)).collect::<Vec<_>>(),
             [(0, 1000, 0), (1, 1000, 1), (2, 1000, 0)]
@@ -438,37 +438,37 @@ mod tests {
 
     #[test]
     fn the_settling_stretch_is_not_counted() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(Schedule { count_from_ns: 2_000_000, ..schedule() }, &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(Schedule { count_from_ns: 2_000_000, ..schedule() }, &record, 0, 10);
         assert!(!cycles.seen(900_000));
         assert!(!cycles.seen(1_900_000));
-        assert_eq!(books.totals().cycles, 0);
+        assert_eq!(record.totals().cycles, 0);
         cycles.seen(2_000_100);
-        assert_eq!(books.totals().cycles, 1);
+        assert_eq!(record.totals().cycles, 1);
     }
 
     #[test]
     fn only_records_limits_and_wished_controls_are_captured() {
-        let books = Books::new(0);
-        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        let record = ThreadRecord::new(0);
+        let mut cycles = Cycles::new(schedule(), &record, 0, 10);
         let mut is_marked = |seen_ns| {
-            books.snapshotter_busy.store(false, Relaxed);
+            record.snapshotter_busy.store(false, Relaxed);
             cycles.seen(seen_ns)
         };
         assert!(is_marked(50_000));
         assert!(!is_marked(1_000_000 + 40_000));
         assert!(is_marked(2_000_000 + 200_000));
         assert!(is_marked(3_000_000 + 150_000));
-        books.snapshotter_rests_until_ns.store(i64::MAX, Relaxed);
+        record.snapshotter_rests_until_ns.store(i64::MAX, Relaxed);
         assert!(!is_marked(4_000_000 + 150_000));
-        books.control_wanted.store(true, Relaxed);
-        books.control_ceiling_ns.store(45_000, Relaxed);
+        record.control_wanted.store(true, Relaxed);
+        record.control_ceiling_ns.store(45_000, Relaxed);
         assert!(!is_marked(5_000_000 + 46_000));
         assert!(is_marked(6_000_000 + 44_000));
         assert!(!is_marked(7_000_000 + 44_000));
-        books.snapshotter_busy.store(true, Relaxed);
+        record.snapshotter_busy.store(true, Relaxed);
         assert!(!cycles.seen(8_000_000 + 300_000), "announced, not marked");
-        let reasons: Vec<SpikeReason> = std::iter::from_fn(|| books.take_spike()).map(|spike| spike.reason).collect();
+        let reasons: Vec<SpikeReason> = std::iter::from_fn(|| record.take_spike()).map(|spike| spike.reason).collect();
         assert_eq!(
             reasons,
             [

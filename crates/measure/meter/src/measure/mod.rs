@@ -4,7 +4,6 @@
 //! system call per cycle (the sleep), allocates nothing, takes no lock and only uses integers. A [`waiter`], provided
 //! by a method, is what it waits for; a [`partner`] is a thread that works for it.
 
-pub mod books;
 pub mod cycle;
 pub mod dither;
 pub mod loss_counter;
@@ -13,5 +12,6 @@ pub mod ring;
 pub mod schedule;
 pub mod start_instant;
 pub mod thread;
+pub mod thread_record;
 pub mod waiter;
 pub mod worst;

@@ -1,14 +1,15 @@
 //! One measuring thread: set up as requested, verified by reading back, then only cycles.
 
-use super::books::Books;
 use super::cycle::Cycles;
 use super::schedule::Schedule;
 use super::start_instant::StartInstant;
+use super::thread_record::ThreadRecord;
 use super::waiter::{Arrival, Waiter, WaiterCounts};
 use crate::kernel::wake_up_mark;
 use crate::kernel::{clock, memory, scheduling};
+use archive::effective::EffectiveThread;
 use archive::sample::Sample;
-use archive::settings::{EffectiveThread, Policy};
+use archive::settings::Policy;
 use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
@@ -36,9 +37,9 @@ pub struct ThreadRequest {
     pub schedule: Schedule,
 }
 
-/// What a thread needs besides its request.
+/// The surroundings of a thread, besides its request.
 pub struct ThreadContext {
-    pub books: Arc<Books>,
+    pub record: Arc<ThreadRecord>,
     /// The event it waits for.
     pub waiter: Box<dyn Waiter>,
     pub counts: Arc<WaiterCounts>,
@@ -162,11 +163,11 @@ pub const MARKER: &[u8] = b"tardy-spike\n";
 
 fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Schedule) -> Measured {
     let cpu = request.cpus.first().copied().unwrap_or(request.thread);
-    let mut cycles = Cycles::new(schedule, &context.books, cpu, request.worst_kept);
+    let mut cycles = Cycles::new(schedule, &context.record, cpu, request.worst_kept);
     let mut marker = context.marker.as_ref();
     let mut gone = false;
     while let Some(due_ns) = cycles.next_due_ns() {
-        context.books.next_due.set(due_ns);
+        context.record.next_due.set(due_ns);
         let arrival = context.waiter.wait(due_ns);
         if due_ns >= schedule.count_from_ns {
             wake_up_mark::wake_up_seen();
@@ -221,7 +222,7 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
             break;
         }
     }
-    context.books.next_due.set_never();
+    context.record.next_due.set_never();
     let cpu = rustix::thread::sched_getcpu() as u32;
     let migrations = scheduling::migrations_of(scheduling::thread_id());
     let end = read_back(request.thread).ok().map(|effective| EndState { effective, cpu, migrations });

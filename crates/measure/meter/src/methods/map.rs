@@ -25,7 +25,7 @@ const REALTIME_SHARE_PERCENT: u64 = 80;
 /// From this share on a CPU has no time left for other threads.
 const FULL_PERCENT: u64 = 95;
 
-/// What one thread does.
+/// The work of one thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Work {
     /// `None`: as for the other methods.
@@ -115,7 +115,7 @@ impl BusyThread {
         Self { gap_ns, burst_ns, period_ns, last_ns: None, period_start_ns: 0, worked_ns: 0, mark_ns: i64::MAX, over }
     }
 
-    /// Books one reading; returns what the loop has to do next.
+    /// Counts one reading; returns what the loop has to do next.
     #[inline]
     fn read(&mut self, from_ns: i64, now_ns: i64) -> Option<Arrival> {
         self.last_ns = Some(now_ns);
@@ -193,7 +193,7 @@ impl MeasuringMethod for Map {
         Vec::new()
     }
 
-    /// Those of its most urgent thread: who may have them may have the others.
+    /// Policy and priority of its most urgent thread: who may have them may have the others.
     fn scheduling(&self) -> Option<(Policy, u8)> {
         let works = Work::of(self, &[0], 0);
         works.iter().map(|work| (work.policy, work.priority)).max_by_key(|(_, priority)| *priority)
@@ -223,7 +223,7 @@ fn setup(work: Work) -> ThreadSetup {
     }
 }
 
-/// What keeps these threads from running here.
+/// Why these threads cannot run here.
 fn obstacles(run: &RunContext, works: &[Work]) -> Vec<Obstacle> {
     let mut obstacles: Vec<Obstacle> =
         works.iter().filter(|work| !run.measured.contains(&work.cpu)).map(|work| not_measured(work, run)).collect();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_a_thread_from_its_cpu_during_a_mark_is_a_gap_and_the_mark_is_not() {
+    fn a_preemption_during_a_mark_is_a_gap_and_the_mark_is_not() {
         let mut thread = busy("map:gap_ns=1000000");
         let marked_for = |thread: &mut BusyThread, ns: i64| {
             let read_ns = clock::monotonic_ns() - ns;

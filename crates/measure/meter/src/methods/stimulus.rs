@@ -17,6 +17,7 @@ mod giving;
 mod requested;
 #[cfg(test)]
 mod tests;
+mod time;
 
 use super::{RunContext, ThreadSetup};
 use crate::kernel::clock;
@@ -27,12 +28,13 @@ use archive::settings::Policy;
 use exchange::Answered;
 pub use exchange::Exchange;
 pub use giving::Pace;
-use giving::{Monotonic, give_on_schedule};
+use giving::give_on_schedule;
 pub use requested::{Requested, setup as requested_setup};
 use std::io;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed};
+use time::Monotonic;
 
 /// Strays in succession that no partner sends: another machine floods the line.
 const FLOOD: u32 = 256;
@@ -88,7 +90,7 @@ pub trait Receive: Send {
     /// See [`Waiter::prepare`].
     ///
     /// # Errors
-    /// What the kernel rejected.
+    /// The action that the kernel rejected.
     fn prepare(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -113,7 +115,7 @@ impl<R> Answering<R> {
         Self { receive, exchange, counts, skipped_of_lost: 0 }
     }
 
-    /// What a wait that ended at this instant means; `None`: to wait again.
+    /// The arrival that ended a wait at this instant; `None`: to wait again.
     #[inline]
     fn arrival(&mut self, received: Received, seen_ns: i64) -> Option<Arrival> {
         if let Some(skipped) = self.exchange.ended() {

@@ -8,8 +8,8 @@ use crate::link::Link;
 use crate::methods;
 use crate::problem::MeterProblem;
 use crate::session::plan::Plan;
+use crate::trace::arming::{self, Armed, INSTANCE_PREFIX};
 use crate::trace::error::TraceError;
-use crate::trace::snapshotter::{self, Armed, INSTANCE_PREFIX};
 use archive::message::Severity;
 use archive::settings::{RunSettings, SnapshotMode};
 use ftrace::tracefs::Tracefs;
@@ -51,8 +51,8 @@ pub fn prepare<W: Write>(
         SnapshotMode::Auto if by_itself => SnapshotMode::Onmax,
         asked => asked,
     };
-    let armed = snapshotter::choose_mode(asked, &able)
-        .and_then(|mode| snapshotter::arm(&tracefs, mode, &settings.trace, possible_cpus(plan), journal));
+    let armed = arming::choose_mode(asked, &able)
+        .and_then(|mode| arming::arm(&tracefs, mode, &settings.trace, possible_cpus(plan), journal));
     let armed = match armed {
         Ok(armed) => armed,
         Err(error) => return without_trace(settings, link, error),

@@ -19,9 +19,9 @@ use crate::session::clocks::Clocks;
 use crate::session::own_threads::OwnThreads;
 use crate::session::plan::Plan;
 use crate::session::source::SampleSource;
-use crate::session::{Equipment, HeldSettings, LoadStart, Loads, Session};
+use crate::session::{HeldSettings, LoadStart, Loads, Session, SessionResources};
+use crate::trace::arming::Armed;
 use crate::trace::capturing::{Capturing, Place, Spikes};
-use crate::trace::snapshotter::Armed;
 use crate::watch;
 use crate::watch::start::HeldCommand;
 use archive::message::{Ending, Message, RunPhase, Severity};
@@ -54,7 +54,7 @@ pub fn measure() -> i32 {
         Err(error) => return complain(&format!("failed to watch signals: {error}")),
     };
     let lines = Lines { link: Link::new(io::stdout()), control, signals };
-    let measured = conduct(lines, |lines, machine| stages(&settings, lines, machine));
+    let measured = run_stages(lines, |lines, machine| stages(&settings, lines, machine));
     // The machine is restored and the host informed: now the panic ends the process as usual.
     match measured.unwrap_or_else(|panic| resume_unwind(panic)) {
         Ending::Complete | Ending::Stopped => 0,
@@ -105,7 +105,7 @@ fn read_settings(mut input: &File) -> Result<RunSettings, SettingsError> {
 ///
 /// # Errors
 /// The payload of a panic in a stage.
-fn conduct<W: Write>(
+fn run_stages<W: Write>(
     mut lines: Lines<W>,
     stages: impl FnOnce(&mut Lines<W>, &mut Machine) -> Result<Ending, MeterProblem>,
 ) -> std::thread::Result<Ending> {
@@ -175,7 +175,7 @@ fn stages<W: Write>(
 
     lines.phase(RunPhase::Load);
     // The loads and what else runs here are ordinary tasks: this thread must not wait in their queue, neither now nor
-    // when it drains the books. Loads set their own policy.
+    // when it drains the record. Loads set their own policy.
     let _ = scheduling::set_nice(-10);
     // Before memory is locked: children do not inherit locks, but they start faster.
     let running = RunningLoads::prepare(&settings.loads)?;
@@ -229,9 +229,17 @@ fn measure_threads<W: Write>(
         true => record_requests(settings, &source, machine, &mut lines.link)?,
         false => None,
     };
-    let equipment =
-        Equipment { capturing, tracing, audit: None, block_path, loads, cpu_dma_latency_us, clocks, settings: held };
-    Session::new(settings, source, equipment).conduct(lines)
+    let resources = SessionResources {
+        capturing,
+        tracing,
+        audit: None,
+        block_path,
+        loads,
+        cpu_dma_latency_us,
+        clocks,
+        settings: held,
+    };
+    Session::new(settings, source, resources).run(lines)
 }
 
 /// Arms the recording of block requests; without it the latencies are measured all the same.
@@ -282,9 +290,17 @@ fn watch_request<W: Write>(
     let audit = settings.audit.as_ref().map(|audit| watch::arm_audit(audit, request, journal)).transpose()?;
     let (source, capturing) = watch::assemble(settings, request, &plan, snapshotter, &start, journal, &mut lines.link)?;
     let tracing = read_tracers(tracers, &plan, &start)?;
-    let equipment =
-        Equipment { capturing, tracing, audit, block_path: None, loads, cpu_dma_latency_us, clocks, settings: held };
-    Session::new(settings, source, equipment).conduct(lines)
+    let resources = SessionResources {
+        capturing,
+        tracing,
+        audit,
+        block_path: None,
+        loads,
+        cpu_dma_latency_us,
+        clocks,
+        settings: held,
+    };
+    Session::new(settings, source, resources).run(lines)
 }
 
 /// Starts the thread that reads the kernel's own tracers, if there are any.
@@ -334,7 +350,7 @@ mod tests {
         let control = File::from(std::os::fd::OwnedFd::from(control));
         let mut output = Vec::new();
         let lines = Lines { link: Link::new(&mut output), control, signals: signals.into() };
-        let ended = conduct(lines, |_, machine| {
+        let ended = run_stages(lines, |_, machine| {
             let (roots, journals) = (SettingRoots::below(root.path()), root.path().join("journal"));
             let journal = machine.keep(Journal::begin_for(roots, &journals, &Header::of_this_process()).unwrap());
             journal.change_setting(&setting, "2").unwrap();

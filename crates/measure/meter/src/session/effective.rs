@@ -3,7 +3,8 @@
 use super::source::SampleSource;
 use crate::kernel::{clock, memory};
 use crate::trace::capturing::Capturing;
-use archive::settings::{EffectiveSettings, RunSettings, SnapshotMode};
+use archive::effective::EffectiveSettings;
+use archive::settings::{RunSettings, SnapshotMode};
 
 /// `tool_tids` are threads of the tool that do not measure.
 pub fn effective(

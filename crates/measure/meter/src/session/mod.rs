@@ -5,7 +5,7 @@
 //! sample, [`controls`] times the ordinary samples among the captured ones, [`clocks`] sees clocks that were set.
 
 pub mod clocks;
-mod company;
+mod co_running;
 mod controls;
 mod effective;
 mod forward;
@@ -37,7 +37,7 @@ use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
 use archive::method::{MethodRequest, Role};
 use archive::settings::RunSettings;
 use clocks::Clocks;
-use company::Company;
+use co_running::CoRunning;
 use controls::Controls;
 use effective::effective;
 use load::RunningLoads;
@@ -53,7 +53,7 @@ const PROGRESS_NS: i64 = 250_000_000;
 const LOADS_NS: i64 = 1_000_000_000;
 const SETTINGS_NS: i64 = 1_000_000_000;
 /// Another run or tracer that matters lasts longer than this.
-const COMPANY_NS: i64 = 1_000_000_000;
+const CO_RUNNING_NS: i64 = 1_000_000_000;
 
 /// Name of the program on the host.
 const HOST_NAME: &str = "tardy";
@@ -82,8 +82,8 @@ pub struct Loads {
     pub start: LoadStart,
 }
 
-/// What works beside a source.
-pub struct Equipment {
+/// Recorders, loads and settings that a session holds beside its source.
+pub struct SessionResources {
     pub capturing: Option<Capturing>,
     pub tracing: Option<KernelTracing>,
     pub audit: Option<AuditRecording>,
@@ -93,7 +93,7 @@ pub struct Equipment {
     pub cpu_dma_latency_us: Option<i32>,
     /// As they were before anything was started.
     pub clocks: Clocks,
-    /// What the run changed on the machine.
+    /// Settings of the machine that the run changed.
     pub settings: HeldSettings,
 }
 
@@ -101,21 +101,21 @@ pub struct Equipment {
 pub struct Session<'a> {
     settings: &'a RunSettings,
     source: Box<dyn SampleSource + 'a>,
-    equipment: Equipment,
+    resources: SessionResources,
     counters: Option<Counters>,
     batch: Batch,
     samples: SampleFiles,
     complained: BTreeSet<String>,
-    company: Company,
+    co_running: CoRunning,
     measuring: bool,
 }
 
-/// What the loop does from time to time.
-struct Agenda {
+/// When the loop makes its reports and checks.
+struct ReportSchedule {
     progress: Every,
     loads: Every,
     settings: Every,
-    company: Every,
+    co_running: Every,
     checkpoints: Checkpoints,
     controls: Controls,
 }
@@ -126,16 +126,16 @@ fn has_a_role(method: &MethodRequest) -> bool {
 }
 
 impl<'a> Session<'a> {
-    pub fn new(settings: &'a RunSettings, source: impl SampleSource + 'a, equipment: Equipment) -> Self {
+    pub fn new(settings: &'a RunSettings, source: impl SampleSource + 'a, resources: SessionResources) -> Self {
         Self {
             settings,
             source: Box::new(source),
-            equipment,
+            resources,
             counters: None,
             batch: Batch::default(),
             samples: SampleFiles::default(),
             complained: BTreeSet::new(),
-            company: Company::before(journal_directory(), Path::new("/"), has_a_role(&settings.method)),
+            co_running: CoRunning::before(journal_directory(), Path::new("/"), has_a_role(&settings.method)),
             measuring: false,
         }
     }
@@ -144,10 +144,10 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// A thread of the source that never came back.
-    pub fn conduct<W: Write>(mut self, lines: &mut Lines<W>) -> Result<Ending, MeterProblem> {
+    pub fn run<W: Write>(mut self, lines: &mut Lines<W>) -> Result<Ending, MeterProblem> {
         self.announce(&mut lines.link);
-        if self.equipment.loads.start == LoadStart::OnceReady {
-            self.equipment.loads.running.start_at(clock::monotonic_ns());
+        if self.resources.loads.start == LoadStart::OnceReady {
+            self.resources.loads.running.start_at(clock::monotonic_ns());
         }
         if self.settings.lock_memory {
             // The description of the machine took more memory than anything that is still to come.
@@ -155,17 +155,17 @@ impl<'a> Session<'a> {
             memory::release_unwind_tables();
             memory::lock_new_memory_when_touched();
         }
-        if let Some(audit) = &mut self.equipment.audit {
+        if let Some(audit) = &mut self.resources.audit {
             audit.begin().map_err(MeterProblem::AuditNeedsTracing)?;
         }
-        if let Some(block_path) = &mut self.equipment.block_path {
+        if let Some(block_path) = &mut self.resources.block_path {
             block_path.begin().map_err(MeterProblem::RequestsNotRecorded)?;
         }
         lines.phase(RunPhase::Settle);
         let span = self.source.start();
         lines.link.send_in(self.source.gaps());
-        if self.equipment.loads.start == LoadStart::WithSource {
-            self.equipment.loads.running.start_at(span.start_ns);
+        if self.resources.loads.start == LoadStart::WithSource {
+            self.resources.loads.running.start_at(span.start_ns);
         }
         let stopped = self.until_done(span, lines);
         // A loaded machine may notice the end late; the measurement ended when it was due to.
@@ -184,7 +184,7 @@ impl<'a> Session<'a> {
 
     /// Sends what the run really runs with, and on what machine.
     fn announce<W: Write>(&self, link: &mut Link<W>) {
-        let Equipment { capturing, tracing, cpu_dma_latency_us, .. } = &self.equipment;
+        let SessionResources { capturing, tracing, cpu_dma_latency_us, .. } = &self.resources;
         let mut tool_tids = vec![scheduling::thread_id()];
         tool_tids.extend(capturing.as_ref().map(|capturing| capturing.tid));
         tool_tids.extend(tracing.as_ref().map(|tracing| tracing.tid));
@@ -199,23 +199,23 @@ impl<'a> Session<'a> {
     }
 
     fn until_done<W: Write>(&mut self, span: Span, lines: &mut Lines<W>) -> Result<Stopped, MeterProblem> {
-        let mut agenda = Agenda {
+        let mut schedule = ReportSchedule {
             progress: Every::new(PROGRESS_NS),
             loads: Every::new(LOADS_NS),
             settings: Every::new(SETTINGS_NS),
-            company: Every::new(COMPANY_NS),
+            co_running: Every::new(CO_RUNNING_NS),
             checkpoints: Checkpoints::from(span.count_from_ns),
             controls: Controls::new(self.settings.trace.controls, self.source.control_pace(), span),
         };
         self.notice_start(span, &mut lines.link);
-        self.report_company(false, &mut lines.link);
+        self.report_co_running(false, &mut lines.link);
         loop {
             let control = lines.listen();
             lines.link.gaps().wait();
             self.notice_start(span, &mut lines.link);
             self.drain(&mut lines.link);
             let now_ns = clock::monotonic_ns();
-            self.report(&mut agenda, &mut lines.link, now_ns);
+            self.report(&mut schedule, &mut lines.link, now_ns);
             let stopped = match control {
                 Some(Control::Stop) => Stopped::Asked,
                 Some(Control::Gone) => Stopped::LinkLost,
@@ -224,7 +224,7 @@ impl<'a> Session<'a> {
                 None => continue,
             };
             lines.link.send_counters(self.counters.as_mut().and_then(|counters| counters.last_look(now_ns)));
-            self.report_company(true, &mut lines.link);
+            self.report_co_running(true, &mut lines.link);
             return Ok(stopped);
         }
     }
@@ -247,66 +247,66 @@ impl<'a> Session<'a> {
             link.send(&Message::Seconds(std::mem::take(&mut self.batch.seconds)));
         }
         self.samples.append(&mut self.batch, link);
-        if let Some(capturing) = &mut self.equipment.capturing {
+        if let Some(capturing) = &mut self.resources.capturing {
             forward::captured(capturing, link);
         }
-        if let Some(tracing) = &self.equipment.tracing {
+        if let Some(tracing) = &self.resources.tracing {
             forward::found(tracing, link);
         }
-        if let Some(audit) = &mut self.equipment.audit {
+        if let Some(audit) = &mut self.resources.audit {
             audit.drain(link);
         }
-        if let Some(block_path) = &mut self.equipment.block_path {
+        if let Some(block_path) = &mut self.resources.block_path {
             block_path.drain(link);
         }
     }
 
-    fn report<W: Write>(&mut self, agenda: &mut Agenda, link: &mut Link<W>, now_ns: i64) {
+    fn report<W: Write>(&mut self, schedule: &mut ReportSchedule, link: &mut Link<W>, now_ns: i64) {
         link.gaps().wait();
         for problem in self.source.check(now_ns) {
             link.send(&Message::Problem(problem));
         }
-        if agenda.progress.is_due(now_ns) {
-            let capturing = self.equipment.capturing.as_ref();
+        if schedule.progress.is_due(now_ns) {
+            let capturing = self.resources.capturing.as_ref();
             let snapshots = capturing.map_or(0, |capturing| capturing.counters.snapshots.load(Relaxed));
             link.send(&Message::Progress { threads: self.source.progress(), snapshots });
         }
-        if agenda.company.is_due(now_ns) {
-            self.report_company(false, link);
+        if schedule.co_running.is_due(now_ns) {
+            self.report_co_running(false, link);
         }
-        if agenda.loads.is_due(now_ns) {
+        if schedule.loads.is_due(now_ns) {
             link.gaps().wait();
             self.check_loads(link);
         }
-        if agenda.settings.is_due(now_ns) {
+        if schedule.settings.is_due(now_ns) {
             link.gaps().wait();
             self.check_settings(link);
         }
         link.gaps().wait();
         link.send_counters(self.counters.as_mut().and_then(|counters| counters.look_when_due(now_ns)));
-        if agenda.checkpoints.is_due(now_ns) {
+        if schedule.checkpoints.is_due(now_ns) {
             self.source.send_totals(false, &mut |message| link.send(&message));
         }
-        agenda.controls.request_when_due(now_ns, || self.source.request_control());
+        schedule.controls.request_when_due(now_ns, || self.source.request_control());
     }
 
     /// Two meters may disturb each other, whichever started first: each reports the other, once. So do tracers and profilers.
-    fn report_company<W: Write>(&mut self, last: bool, link: &mut Link<W>) {
-        for (severity, problem) in self.company.newcomers(last, link.gaps()) {
+    fn report_co_running<W: Write>(&mut self, last: bool, link: &mut Link<W>) {
+        for (severity, problem) in self.co_running.newcomers(last, link.gaps()) {
             link.problem(severity, &problem);
         }
     }
 
-    /// What another program changed meanwhile is not what the run measures with.
+    /// Reports settings that another program changed meanwhile.
     fn check_settings<W: Write>(&mut self, link: &mut Link<W>) {
-        for problem in self.equipment.settings.changes() {
+        for problem in self.resources.settings.changes() {
             link.send(&Message::Problem(problem));
         }
     }
 
     /// A load that died or does nothing makes the run something else than what was asked for.
     fn check_loads<W: Write>(&mut self, link: &mut Link<W>) {
-        load_reports::send(self.equipment.loads.running.sample(), &mut self.complained, link);
+        load_reports::send(self.resources.loads.running.sample(), &mut self.complained, link);
     }
 
     /// Ends all threads and loads, counts what was lost, sends what is left and the final totals.
@@ -314,12 +314,12 @@ impl<'a> Session<'a> {
         let stopped = self.source.stop(&mut |message| link.send(&message));
         self.check_loads(link);
         self.check_settings(link);
-        load_reports::send(std::mem::take(&mut self.equipment.loads.running).stop(), &mut self.complained, link);
+        load_reports::send(std::mem::take(&mut self.resources.loads.running).stop(), &mut self.complained, link);
         self.drain(link);
-        if self.equipment.tracing.as_mut().is_some_and(|tracing| !tracing.stop()) {
+        if self.resources.tracing.as_mut().is_some_and(|tracing| !tracing.stop()) {
             link.problem(Severity::Degraded, &MeterProblem::TracerReaderDied);
         }
-        if self.equipment.capturing.as_mut().is_some_and(|capturing| !capturing.stop()) {
+        if self.resources.capturing.as_mut().is_some_and(|capturing| !capturing.stop()) {
             link.problem(Severity::Degraded, &MeterProblem::CapturingDied);
         }
         self.drain(link);
@@ -327,14 +327,14 @@ impl<'a> Session<'a> {
         if let Some((kind, bytes)) = self.source.take_file() {
             link.file(kind, &bytes);
         }
-        if let Some(audit) = self.equipment.audit.take() {
+        if let Some(audit) = self.resources.audit.take() {
             audit.close(link);
         }
-        if let Some(block_path) = self.equipment.block_path.take() {
+        if let Some(block_path) = self.resources.block_path.take() {
             block_path.close(link);
         }
         self.report_losses(link);
-        for problem in self.equipment.clocks.changes_until(Clocks::now()) {
+        for problem in self.resources.clocks.changes_until(Clocks::now()) {
             link.send(&Message::Problem(problem));
         }
         self.source.send_totals(true, &mut |message| link.send(&message));
@@ -345,7 +345,7 @@ impl<'a> Session<'a> {
         for loss in self.source.losses() {
             link.send(&Message::Loss(loss));
         }
-        if let Some(capturing) = &self.equipment.capturing {
+        if let Some(capturing) = &self.resources.capturing {
             let smaller = capturing.counters.not_worth.load(Relaxed);
             let detail = "not taken: every kept one was of a larger spike (raise --snapshots to keep more)";
             link.loss(LossKind::Snapshots, smaller, detail);

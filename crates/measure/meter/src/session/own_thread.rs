@@ -2,14 +2,15 @@
 
 use super::stall::LastProgress;
 use crate::kernel::{clock, scheduling};
-use crate::measure::books::Books;
 use crate::measure::loss_counter::LossCounter;
 use crate::measure::thread::{EndState, Measured};
+use crate::measure::thread_record::ThreadRecord;
 use crate::measure::waiter::WaiterCounts;
 use crate::methods::Release;
 use crate::problem::MeterProblem;
+use archive::effective::EffectiveThread;
 use archive::message::{Problem, Severity};
-use archive::settings::{EffectiveThread, Policy};
+use archive::settings::Policy;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -17,7 +18,7 @@ use std::thread::JoinHandle;
 pub struct OwnThread {
     pub thread: u32,
     pub cpu: u32,
-    pub books: Arc<Books>,
+    pub record: Arc<ThreadRecord>,
     pub counts: Arc<WaiterCounts>,
     /// Of its method alone.
     pub losses: Vec<Arc<LossCounter>>,
@@ -84,7 +85,7 @@ impl OwnThread {
         problem.then(|| Problem::new(Severity::Invalid, &kind))
     }
 
-    /// What it was in the end.
+    /// Problems of the thread at its end.
     pub fn end_problems(&mut self, end: EndState, severity: Severity) -> Vec<Problem> {
         let now_ns = clock::monotonic_ns();
         let policy = self.policy_problem((end.effective.policy, end.effective.priority), severity, now_ns);

@@ -9,19 +9,20 @@ use crate::cadence::Every;
 use crate::gaps::Gaps;
 use crate::kernel::{clock, scheduling};
 use crate::link::Link;
-use crate::measure::books::Books;
 use crate::measure::dither::Dither;
 use crate::measure::schedule::Schedule;
 use crate::measure::start_instant::StartInstant;
 use crate::measure::thread::{self, Measured, ThreadContext, ThreadRequest};
+use crate::measure::thread_record::ThreadRecord;
 use crate::methods::ThreadSetup;
 use crate::methods::program::RequestingProgram;
 use crate::problem::{MeterProblem, refused, severity_of_refusal};
+use crate::trace::arming::Armed;
 use crate::trace::capture::MeasuredThread;
-use crate::trace::snapshotter::Armed;
+use archive::effective::EffectiveThread;
 use archive::message::{FileKind, Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::method::Stimulus;
-use archive::settings::{EffectiveThread, Policy, RunSettings};
+use archive::settings::{Policy, RunSettings};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -52,9 +53,9 @@ pub struct OwnThreads<'a> {
     end_ns: i64,
     controls: usize,
     check: Every,
-    /// What was measured while the threads were waited for at the end.
+    /// Samples from the time in which the threads were waited for at the end.
     late: Batch,
-    /// What makes the requests in place of the threads.
+    /// The program that makes the requests in place of the threads.
     program: Option<Arc<dyn RequestingProgram>>,
 }
 
@@ -91,9 +92,10 @@ impl<'a> OwnThreads<'a> {
                 program: of_requests,
             } = setup;
             program = of_requests.or(program);
-            let books = Arc::new(Books::beside(samples_capacity(settings, shortest_ns), snapshotter_busy.clone()));
+            let record =
+                Arc::new(ThreadRecord::beside(samples_capacity(settings, shortest_ns), snapshotter_busy.clone()));
             if settings.lock_memory {
-                books.release_rare_buckets();
+                record.release_rare_buckets();
             }
             let marker = match snapshotter {
                 Some(armed) if armed.snapshotter.needs_marker() => {
@@ -115,7 +117,7 @@ impl<'a> OwnThreads<'a> {
             };
             let (schedule, pinned) = (request.schedule, request.pinned);
             let context = ThreadContext {
-                books: books.clone(),
+                record: record.clone(),
                 waiter,
                 counts: counts.clone(),
                 start: start.clone(),
@@ -132,7 +134,7 @@ impl<'a> OwnThreads<'a> {
                 migrations: scheduling::migrations_of(effective.tid),
                 thread: at as u32,
                 cpu,
-                books,
+                record,
                 counts,
                 losses,
                 release,
@@ -168,12 +170,12 @@ impl<'a> OwnThreads<'a> {
         let measured = |thread: &OwnThread| MeasuredThread {
             thread: thread.thread,
             tid: thread.effective.tid,
-            books: thread.books.clone(),
+            record: thread.record.clone(),
         };
         self.threads.iter().map(measured).collect()
     }
 
-    /// What makes the requests in place of the threads.
+    /// The program that makes the requests in place of the threads.
     pub fn program(&self) -> Option<Arc<dyn RequestingProgram>> {
         self.program.clone()
     }
@@ -192,7 +194,7 @@ impl<'a> OwnThreads<'a> {
         let interval_ns = self.settings.interval_ns;
         let unfinished = self.threads.iter_mut().filter(|thread| !thread.is_finished());
         let mut stalled =
-            unfinished.map(|thread| thread.progress.is_stalled(thread.books.cycles(), interval_ns, now_ns));
+            unfinished.map(|thread| thread.progress.is_stalled(thread.record.cycles(), interval_ns, now_ns));
         stalled.all(|stalled| stalled)
     }
 
@@ -202,7 +204,7 @@ impl<'a> OwnThreads<'a> {
         unfinished.filter_map(|thread| thread.release.as_ref()).for_each(|release| release());
     }
 
-    /// What they still measure is kept: it may be more than their rings hold.
+    /// Waits for the threads and keeps their samples: they may be more than the rings hold.
     fn all_finished_within(&mut self, time: Duration) -> bool {
         let until_ns = clock::monotonic_ns() + time.as_nanos() as i64;
         while !self.all_finished() {
@@ -221,9 +223,9 @@ impl<'a> OwnThreads<'a> {
 
 impl OwnThreads<'_> {
     fn drain_books(&self, batch: &mut Batch) {
-        for OwnThread { thread, books, .. } in &self.threads {
-            batch.seconds.extend(std::iter::from_fn(|| books.take_second(*thread)));
-            batch.add_samples(*thread, std::iter::from_fn(|| books.take_sample()));
+        for OwnThread { thread, record, .. } in &self.threads {
+            batch.seconds.extend(std::iter::from_fn(|| record.take_second(*thread)));
+            batch.add_samples(*thread, std::iter::from_fn(|| record.take_sample()));
         }
     }
 
@@ -242,7 +244,7 @@ impl SampleSource for OwnThreads<'_> {
         // Nothing else announces its wake-ups, and a thread that is not bound wakes anywhere.
         let announced = self.settings.method.stimulus() == Stimulus::Timer;
         let bound = self.threads.iter().filter(|thread| announced && thread.pinned);
-        let dues = bound.map(|thread| (thread.cpu, thread.books.next_due.clone())).collect();
+        let dues = bound.map(|thread| (thread.cpu, thread.record.next_due.clone())).collect();
         Gaps::between(dues, self.settings.interval_ns as i64)
     }
 
@@ -294,12 +296,12 @@ impl SampleSource for OwnThreads<'_> {
 
     fn progress(&self) -> Vec<ThreadProgress> {
         let progress = |thread: &OwnThread| {
-            let totals = thread.books.totals();
+            let totals = thread.record.totals();
             ThreadProgress {
                 thread: thread.thread,
                 cpu: thread.cpu,
                 cycles: totals.cycles,
-                latency_ns_last: thread.books.latency_ns_last(),
+                latency_ns_last: thread.record.latency_ns_last(),
                 latency_ns_max: totals.latency_ns_max.unwrap_or(0),
                 missed_periods: totals.missed_periods,
             }
@@ -313,11 +315,11 @@ impl SampleSource for OwnThreads<'_> {
 
     /// Ordinary is what at least every second sample is like.
     fn request_control(&mut self) -> bool {
-        let books = &self.threads[self.controls % self.threads.len()].books;
+        let record = &self.threads[self.controls % self.threads.len()].record;
         self.controls += 1;
-        if let Some(ceiling_ns) = books.histogram().quantile_ns(0.6) {
-            books.control_ceiling_ns.store(ceiling_ns, Relaxed);
-            books.control_wanted.store(true, Relaxed);
+        if let Some(ceiling_ns) = record.histogram().quantile_ns(0.6) {
+            record.control_ceiling_ns.store(ceiling_ns, Relaxed);
+            record.control_wanted.store(true, Relaxed);
         }
         true
     }
@@ -356,7 +358,7 @@ impl SampleSource for OwnThreads<'_> {
             let unstamped =
                 format!("of interrupts on CPU {cpu}: the kernel wrote none, so there is no latency of them");
             let of_all = [
-                loss(LossKind::Records, thread.books.totals().records_dropped, slow),
+                loss(LossKind::Records, thread.record.totals().records_dropped, slow),
                 loss(LossKind::Answers, thread.counts.unanswered.load(Relaxed), silent),
                 loss(LossKind::StrayAnswers, thread.counts.stray.load(Relaxed), stray),
                 loss(LossKind::TimeStamps, thread.counts.unstamped.load(Relaxed), unstamped),
@@ -395,8 +397,8 @@ impl SampleSource for OwnThreads<'_> {
             send(Message::Thread {
                 thread: thread.thread,
                 cpu: thread.cpu,
-                totals: thread.books.totals(),
-                histogram: thread.books.histogram(),
+                totals: thread.record.totals(),
+                histogram: thread.record.histogram(),
                 worst,
             });
         }

@@ -2,9 +2,9 @@
 
 use crate::gaps::Gaps;
 use crate::problem::MeterProblem;
+use archive::effective::EffectiveThread;
 use archive::message::{FileKind, Loss, Message, Problem, ThreadProgress};
 use archive::sample::Second;
-use archive::settings::EffectiveThread;
 use std::collections::BTreeMap;
 
 /// The instants of a session, in ns of CLOCK_MONOTONIC.

@@ -2,7 +2,7 @@
 
 use super::source::ControlPace;
 use super::*;
-use crate::measure::books::Books;
+use crate::measure::thread_record::ThreadRecord;
 use archive::frame::{Decoder, Item};
 use archive::message::ThreadProgress;
 use archive::sample::Sample;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 /// Two threads, one of which never returns.
 struct Hanging {
-    books: Books,
+    record: ThreadRecord,
     /// Whether the hang is detected before the end, or only at the stop.
     noticed: bool,
 }
@@ -25,7 +25,7 @@ impl Hanging {
 
 impl SampleSource for Hanging {
     fn start(&mut self) -> Span {
-        self.books.count(&Sample { cpu: 0, cycle: 0, due_ns: 0, latency_ns: 5 });
+        self.record.count(&Sample { cpu: 0, cycle: 0, due_ns: 0, latency_ns: 5 });
         Span { start_ns: 0, count_from_ns: 0, end_ns: 1 }
     }
 
@@ -60,7 +60,7 @@ impl SampleSource for Hanging {
             return;
         }
         for (thread, cpu) in [(0, 0), (1, 1)] {
-            let (totals, histogram) = (self.books.totals(), self.books.histogram());
+            let (totals, histogram) = (self.record.totals(), self.record.histogram());
             send(Message::Thread { thread, cpu, totals, histogram, worst: Vec::new() });
         }
     }
@@ -88,7 +88,7 @@ fn totals_of_every_cpu_are_sent_although_one_hangs() {
         let (signals, _sender) = std::io::pipe().unwrap();
         let control = File::from(OwnedFd::from(control));
         let mut lines = Lines { link: Link::new(output.clone()), control, signals: signals.into() };
-        let equipment = Equipment {
+        let resources = SessionResources {
             audit: None,
             block_path: None,
             capturing: None,
@@ -99,8 +99,8 @@ fn totals_of_every_cpu_are_sent_although_one_hangs() {
             settings: HeldSettings::default(),
         };
         let settings = RunSettings { counters: false, lock_memory: false, ..RunSettings::default() };
-        let source = Hanging { books: Books::new(0), noticed };
-        let ended = Session::new(&settings, source, equipment).conduct(&mut lines);
+        let source = Hanging { record: ThreadRecord::new(0), noticed };
+        let ended = Session::new(&settings, source, resources).run(&mut lines);
         assert!(matches!(ended, Err(MeterProblem::NeverWoke { .. })));
         let bytes = output.0.lock().unwrap().clone();
         let totals = Decoder::default().push(&bytes).into_iter().filter_map(|item| match item {

@@ -13,8 +13,8 @@ use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
 use crate::compact;
 use crate::gaps::Gaps;
 use crate::kernel::{clock, scheduling};
-use crate::measure::books::{Books, SpikeSignal};
 use crate::measure::start_instant::StartInstant;
+use crate::measure::thread_record::{SpikeSignal, ThreadRecord};
 use archive::settings::{Policy, SnapshotMode, TraceSettings};
 use archive::spike::{Snapshot, Spike, SpikeReason};
 use archive::watched::WatchedKind;
@@ -67,15 +67,15 @@ pub struct CaptureCounters {
     pub waiting_bytes: AtomicU64,
 }
 
-/// One measuring thread, as needed by the capture. The books of all of them share their `snapshotter_busy`.
+/// One measuring thread, as needed by the capture. The records of all of them share their `snapshotter_busy`.
 #[derive(Debug, Clone)]
 pub struct MeasuredThread {
     pub thread: u32,
     pub tid: i32,
-    pub books: Arc<Books>,
+    pub record: Arc<ThreadRecord>,
 }
 
-/// A spike of a thread without books.
+/// A spike of a thread without a record.
 #[derive(Debug, Clone, Copy)]
 pub struct Announced {
     /// Number of the series it belongs to.
@@ -188,7 +188,7 @@ impl Capture {
         job.snapshotter.start()?;
         let retention = Retention::new(job.settings.snapshots_max as usize, job.settings.budget_bytes);
         let announced = job.announcements.iter().map(|from| from.busy.clone());
-        let marking = announced.chain(job.threads.iter().map(|thread| thread.books.snapshotter_busy.clone())).next();
+        let marking = announced.chain(job.threads.iter().map(|thread| thread.record.snapshotter_busy.clone())).next();
         Ok(Self {
             job,
             copies,
@@ -238,8 +238,8 @@ impl Capture {
 
     fn collect(&mut self) {
         let mut announced_spikes = Vec::new();
-        for MeasuredThread { thread, tid, books } in &self.job.threads {
-            let signals = std::iter::from_fn(|| books.take_spike());
+        for MeasuredThread { thread, tid, record } in &self.job.threads {
+            let signals = std::iter::from_fn(|| record.take_spike());
             announced_spikes.extend(signals.map(|signal| (*thread, *tid, None, signal)));
         }
         let announced = self.job.announcements.iter().flat_map(|from| from.spikes.try_iter());
@@ -438,7 +438,7 @@ impl Capture {
             self.job
                 .threads
                 .iter()
-                .for_each(|thread| thread.books.snapshotter_rests_until_ns.store(rests_until_ns, Relaxed));
+                .for_each(|thread| thread.record.snapshotter_rests_until_ns.store(rests_until_ns, Relaxed));
         }
         self.job.counters.snapshots.fetch_add(1, Relaxed);
         self.job.counters.waiting_bytes.fetch_add(page_bytes, Relaxed);

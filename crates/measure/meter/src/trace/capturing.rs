@@ -1,12 +1,12 @@
 //! Handle of a running capturing thread.
 
+use super::arming::Armed;
 use super::assemble::Assembler;
 use super::capture::{
     self, Announcements, CaptureCounters, CaptureJob, Captured, CpuPart, MeasuredThread, bytes_of, received,
 };
 use super::error::TraceError;
 use super::late_interrupts::Recorded;
-use super::snapshotter::Armed;
 use crate::gaps::Gaps;
 use crate::measure::start_instant::StartInstant;
 use archive::settings::{SnapshotMode, TraceSettings};

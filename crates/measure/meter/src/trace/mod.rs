@@ -1,11 +1,12 @@
 //! A kernel trace that always runs, and snapshots of it around spikes during the measurement.
 //!
-//! [`snapshotter`] contains the ways in which a kernel can provide a stretch of its past; [`capture`] is the thread
-//! that waits for spikes and copies; [`stitch`] combines two buffers into one past;
+//! A [`snapshotter`] is a way in which a kernel can provide a stretch of its past, and [`arming`] chooses one; [`capture`] is the
+//! thread that waits for spikes and copies; [`stitch`] combines two buffers into one past;
 //! `earlier` keeps the end of one copy for the next; [`past`] determines what a copy
 //! proves; [`assemble`] makes a file from the copies; [`retention`] decides which snapshots are kept.
 
 pub mod announced_until;
+pub mod arming;
 pub mod assemble;
 pub mod both_buffers;
 pub mod capture;

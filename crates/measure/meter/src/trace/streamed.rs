@@ -1,7 +1,7 @@
 //! A trace instance whose pages go to the host while it records.
 
+use super::arming::INSTANCE_PREFIX;
 use super::error::TraceError;
-use super::snapshotter::INSTANCE_PREFIX;
 use crate::journal::{Entry, Journal};
 use crate::link::{GrowingFile, Link};
 use archive::message::{FileKind, LossKind};

@@ -1,7 +1,7 @@
 //! The follower: a small trace of only the watched threads' timers, wake-ups and switches, read while it grows.
 //!
 //! The kernel itself selects the threads (`set_event_pid`, and `event-fork` for their children). The follower reads
-//! every hundredth of a second at the lowest real-time priority, books every wake-up, and announces to the snapshotter
+//! every hundredth of a second at the lowest real-time priority, counts every wake-up, and announces to the snapshotter
 //! those that deserve a snapshot: the past is still in the snapshotter's large buffers.
 //!
 //! There are machines whose kernel records no switch from the idle task of some CPU (seen on one that was restored from
@@ -12,13 +12,13 @@ use super::thread_events::{EVENTS, EventReader, RETURN, ThreadEvent, TimedEvent}
 use super::wakeups::{Finished, TimerFunctions, Wakeups};
 use crate::journal::{Entry, Journal};
 use crate::kernel::{clock, scheduling};
-use crate::measure::books::SpikeSignal;
 use crate::measure::thread::MARKER;
+use crate::measure::thread_record::SpikeSignal;
 use crate::session::source::Span;
 use crate::trace::announced_until::AnnouncedUntil;
+use crate::trace::arming::INSTANCE_PREFIX;
 use crate::trace::capture::Announced;
 use crate::trace::error::TraceError;
-use crate::trace::snapshotter::INSTANCE_PREFIX;
 use archive::sample::Sample;
 use archive::settings::Policy;
 use archive::watched::WatchedKind;
@@ -77,7 +77,7 @@ impl Followed {
         self.wakeups.under_way(&(self.terms.count_from_ns..until_ns))
     }
 
-    /// Books a sample; returns what to announce to the snapshotter. A sample that was due in the run counts, however
+    /// Counts a sample; returns what to announce to the snapshotter. A sample that was due in the run counts, however
     /// late it was.
     fn book(&mut self, finished: &Finished) -> Option<Announced> {
         let Finished { tid, kind, cpu, due_ns, seen_ns, previous_seen_ns, late_arm } = *finished;

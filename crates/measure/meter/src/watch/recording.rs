@@ -3,9 +3,9 @@
 
 use super::wakeups::TimerFunctions;
 use crate::journal::{Entry, Journal, trace_leftovers};
+use crate::trace::arming::Armed;
 use crate::trace::error::TraceError;
 use crate::trace::maxima::{self, Lateness};
-use crate::trace::snapshotter::Armed;
 use archive::settings::SnapshotMode;
 use ftrace::tracefs::Instance;
 

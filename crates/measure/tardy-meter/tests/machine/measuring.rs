@@ -4,9 +4,9 @@ use crate::process::{Finished, Meter, cycles};
 use archive::message::{Ending, Severity};
 use archive::settings::{Policy, RunSettings};
 use meter::kernel::sleep::timer;
-use meter::measure::books::Books;
 use meter::measure::cycle::Cycles;
 use meter::measure::schedule::Schedule;
+use meter::measure::thread_record::ThreadRecord;
 use prerequisites::{is_root, require};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -40,7 +40,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
 fn the_loop_neither_allocates_nor_frees() {
-    let books = Books::new(0);
+    let record = ThreadRecord::new(0);
     let start_ns = meter::kernel::clock::monotonic_ns();
     let schedule = Schedule {
         dither: None,
@@ -53,12 +53,12 @@ fn the_loop_neither_allocates_nor_frees() {
         spike_threshold_ns: 0,
         traced: true,
     };
-    let mut cycles = Cycles::new(schedule, &books, 0, 1000);
+    let mut cycles = Cycles::new(schedule, &record, 0, 1000);
     let before = ALLOCATIONS.with(Cell::get);
     let mut count = 0;
     while let Some(due_ns) = cycles.next_due_ns() {
         cycles.seen(timer::wake_at(due_ns));
-        books.take_spike();
+        record.take_spike();
         count += 1;
     }
     let allocations = ALLOCATIONS.with(Cell::get) - before;

@@ -1,8 +1,9 @@
 //! Calls that the entry leaves to Rust: the first one of a thread, those that return twice or never, and those that an
 //! injection delays or refuses.
 
-use super::entry::{Registers, action};
+use super::action;
 use super::memory::Memory;
+use super::registers::Registers;
 use super::system;
 use super::thread::{Block, MEMORY, SPECIAL, child, current};
 use call_ring::header::{Effect, Injection};

@@ -5,6 +5,7 @@
 //! handler on the same thread gets another one. Whatever is unusual (no ring yet, no room, a call that returns twice or
 //! never, an injection) is decided by [`calls::unusual`], after the vector registers have been saved.
 
+use super::action;
 use super::calls;
 use super::thread::{SPECIAL, at};
 use crate::stub::RAW_BYTES;
@@ -17,49 +18,6 @@ unsafe extern "C" {
     pub fn tardy_interception_entry();
     /// Entered by a jump after a call that the stub made.
     pub fn tardy_interception_returned();
-    /// Address of the thread's own state.
-    pub fn tardy_interception_thread() -> *mut u8;
-}
-
-/// Decisions of [`calls::unusual`].
-pub mod action {
-    /// Record the call as usual.
-    pub const USUAL: u64 = 0;
-    /// The stub makes the call, on the program's own stack.
-    pub const IN_STUB: u64 = 1;
-    /// The call was made, or is not made; the result is in the saved registers.
-    pub const DONE: u64 = 2;
-    /// Make the call without a record.
-    pub const UNRECORDED: u64 = 3;
-}
-
-/// Registers of the program, as the entry saves them.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Registers {
-    pub rbp: u64,
-    pub r10: u64,
-    pub r9: u64,
-    pub r8: u64,
-    pub rsi: u64,
-    pub rdi: u64,
-    pub rax: u64,
-    pub r11: u64,
-    pub r12: u64,
-    pub rdx: u64,
-    pub rbx: u64,
-    pub rcx: u64,
-}
-
-impl Registers {
-    pub fn arguments(&self) -> [u64; 6] {
-        [self.rdi, self.rsi, self.rdx, self.r10, self.r8, self.r9]
-    }
-
-    /// The stack pointer of the program.
-    pub fn stack(&self) -> u64 {
-        &raw const *self as u64 + size_of::<Self>() as u64 + 128
-    }
 }
 
 /// Bytes of the processor's extended state without AMX (2688), and some to spare.
@@ -69,23 +27,8 @@ const STATE_PARTS: u32 = 0xe7;
 
 global_asm!(
     r#"
-    .pushsection .tbss,"awT",@nobits
-    .balign 64
     .hidden tardy_interception_state
-    .type tardy_interception_state, @object
-    .size tardy_interception_state, 128
-tardy_interception_state:
-    .zero 128
-    .popsection
-
     .pushsection .text.tardy_interception,"ax",@progbits
-    .hidden tardy_interception_thread
-    .globl tardy_interception_thread
-    .type tardy_interception_thread, @function
-tardy_interception_thread:
-    mov rax, fs:[0]
-    add rax, [rip + tardy_interception_state@GOTTPOFF]
-    ret
 
     .macro tardy_save_rest
     push r11

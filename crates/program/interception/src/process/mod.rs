@@ -4,6 +4,8 @@
 //! missing the program runs as it would without the library, and the memory says why.
 
 #[cfg(target_arch = "x86_64")]
+mod action;
+#[cfg(target_arch = "x86_64")]
 mod calls;
 #[cfg(target_arch = "x86_64")]
 mod entry;
@@ -12,6 +14,8 @@ mod memory;
 mod modules;
 #[cfg(target_arch = "x86_64")]
 mod patch;
+#[cfg(target_arch = "x86_64")]
+mod registers;
 #[cfg(target_arch = "x86_64")]
 mod system;
 #[cfg(target_arch = "x86_64")]

@@ -3,15 +3,44 @@
 //! A thread takes a ring at its first call. The block is read and written by its own thread only, at times by a signal
 //! handler in between, so the fields are atomics without ordering.
 
-use super::entry::tardy_interception_thread;
 use super::memory::Memory;
 use super::system;
 use crate::memory_map::{Mapping, Reader};
 use call_ring::header::at as header;
 use call_ring::{RING_BYTES, RINGS, control, control_offset, record_offset};
+use std::arch::global_asm;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+
+unsafe extern "C" {
+    /// Address of the thread's own state.
+    fn tardy_interception_thread() -> *mut u8;
+}
+
+global_asm!(
+    r#"
+    .pushsection .tbss,"awT",@nobits
+    .balign 64
+    .hidden tardy_interception_state
+    .globl tardy_interception_state
+    .type tardy_interception_state, @object
+    .size tardy_interception_state, 128
+tardy_interception_state:
+    .zero 128
+    .popsection
+
+    .pushsection .text.tardy_interception,"ax",@progbits
+    .hidden tardy_interception_thread
+    .globl tardy_interception_thread
+    .type tardy_interception_thread, @function
+tardy_interception_thread:
+    mov rax, fs:[0]
+    add rax, [rip + tardy_interception_state@GOTTPOFF]
+    ret
+    .popsection
+    "#
+);
 
 /// Calls that the entry does not handle itself, by number.
 pub static SPECIAL: [AtomicU8; 512] = [const { AtomicU8::new(0) }; 512];

@@ -1,7 +1,8 @@
 //! The steps of a round in its directory, for verbs that process a whole round.
 
 use super::file::RoundFile;
-use super::outcome::{StepState, newest};
+use super::outcome::newest;
+use super::step_state::StepState;
 use crate::archives::run_id;
 use crate::exit::UsageError;
 use crate::plans::checked::PlanHost;

@@ -3,39 +3,14 @@
 use crate::plans::checked::{CheckedPlan, CheckedStep};
 use crate::plans::problem::StepProblem;
 use crate::plans::round::role_outcome::RoleOutcome;
+use crate::plans::round::step_state::StepState;
 use account::{Account, ExplanationSource};
-use archive::manifest::RunState;
 use archive::problem::Remark;
 use archive::reader::Run;
-use archive::summary::RunSummary;
 use judge::step::StepVerdict;
 use judge::verdict::Judgement;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-
-/// How far a step got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepState {
-    /// It has a complete and valid run and need not be repeated.
-    Done,
-    /// Its run broke, or its numbers must not be used.
-    Failed,
-    /// Its run was stopped early, or cut off.
-    Stopped,
-    NotRun,
-}
-
-impl StepState {
-    /// The state of a step with such a run.
-    pub fn of(summary: &RunSummary) -> Self {
-        match summary.state {
-            RunState::Complete if summary.valid => Self::Done,
-            RunState::Running | RunState::Interrupted => Self::Stopped,
-            RunState::Complete | RunState::Failed => Self::Failed,
-        }
-    }
-}
 
 /// A step and its newest archive.
 #[derive(Debug, Clone, Serialize)]

@@ -1,7 +1,8 @@
 //! The outcome of a round as a page of text.
 
-use super::outcome::{StepOutcome, StepState};
+use super::outcome::StepOutcome;
 use super::role_outcome::RoleOutcome;
+use super::step_state::StepState;
 use crate::options::limits::described;
 use crate::plans::checked::CheckedPlan;
 use crate::terminal::page::Page;

@@ -1,6 +1,6 @@
 //! The outcome of the machine that gave the stimuli of a step, according to its archive.
 
-use super::outcome::StepState;
+use super::step_state::StepState;
 use crate::plans::checked::{CheckedPlan, CheckedRole};
 use account::{Account, ExplanationSource};
 use archive::loss::LossKind;
@@ -10,7 +10,7 @@ use judge::verdict::Judgement;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What another machine of a step measured.
+/// Figures of another machine of a step.
 #[derive(Debug, Clone, Serialize)]
 pub struct RoleOutcome {
     pub role: RunRole,

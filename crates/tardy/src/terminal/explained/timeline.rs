@@ -1,8 +1,8 @@
-//! One late wake-up drawn with letters: phases on top, below them a row per CPU, the late CPU first, then the important
+//! One late wake-up drawn with characters: phases on top, below them a row per CPU, the late CPU first, then the important
 //! instants. Every letter shows the owner that held the CPU longest in its slice of time; the ledger has the exact
 //! figures.
 
-mod letters;
+mod glyphs;
 mod runs;
 
 use crate::terminal::page::{Page, Paint};
@@ -10,7 +10,7 @@ use crate::terminal::screen;
 use archive::explanation::{Explanation, Lane, OwnerKind};
 use archive::method::SampleWord;
 use archive::spike::Spike;
-use letters::{Letters, paint};
+use glyphs::{Glyphs, paint};
 use runs::{Run, Slices, runs};
 use words::figures::latency;
 use words::vocabulary::owner_before_name;
@@ -52,7 +52,7 @@ pub fn lay_out(spike: &Spike, explanation: &Explanation, word: SampleWord, canva
     if explanation.lanes.is_empty() {
         return;
     }
-    let letters = Letters::of(canvas.utf8);
+    let glyphs = Glyphs::of(canvas.utf8);
     let latency_ns = explanation.latency_ns.max(1);
     let slices = Slices {
         low_ns: -latency_ns / 10,
@@ -60,10 +60,10 @@ pub fn lay_out(spike: &Spike, explanation: &Explanation, word: SampleWord, canva
         columns: canvas.columns.saturating_sub(LABEL).max(8),
     };
     page.blank();
-    page.line(&edges(explanation, word, &slices, &letters));
+    page.line(&edges(explanation, word, &slices, &glyphs));
     let spans = explanation.spans.iter().map(|span| (span.start_ns, span.end_ns, span.name));
     let phases = runs(spans, &slices);
-    let drawn = phases.iter().map(|run| (None, letters.phase(run.what.map(|name| name.title()), run.columns())));
+    let drawn = phases.iter().map(|run| (None, glyphs.phase(run.what.map(|name| name.title()), run.columns())));
     page.painted(&labelled("phases", drawn));
     let mut seen: Vec<OwnerKind> = Vec::new();
     for lane in ordered(&explanation.lanes, spike.sample.cpu) {
@@ -72,13 +72,13 @@ pub fn lay_out(spike: &Spike, explanation: &Explanation, word: SampleWord, canva
         seen.extend(runs.iter().filter_map(|run| run.what.map(|(kind, _)| kind)));
         let title = format!("CPU {}{}", lane.cpu, if lane.cpu == spike.sample.cpu { "*" } else { "" });
         let drawn = runs.iter().map(|run: &Run<(OwnerKind, &str)>| match run.what {
-            Some((kind, name)) => (Some(paint(kind)), letters.owner(kind, name, run.columns())),
+            Some((kind, name)) => (Some(paint(kind)), glyphs.owner(kind, name, run.columns())),
             None => (None, " ".repeat(run.columns())),
         });
         page.painted(&labelled(&title, drawn));
     }
-    marks(explanation, &slices, &letters, page);
-    legend(&mut seen, &letters, page);
+    marks(explanation, &slices, &glyphs, page);
+    legend(&mut seen, &glyphs, page);
 }
 
 fn labelled(label: &str, drawn: impl Iterator<Item = (Option<Paint>, String)>) -> Vec<(Option<Paint>, String)> {
@@ -87,9 +87,9 @@ fn labelled(label: &str, drawn: impl Iterator<Item = (Option<Paint>, String)>) -
 }
 
 /// The start and `seen` above their columns.
-fn edges(explanation: &Explanation, word: SampleWord, slices: &Slices, letters: &Letters) -> String {
-    let down = letters.down;
-    let seen = letters.plain(&format!("seen +{} {down}", latency(explanation.latency_ns)));
+fn edges(explanation: &Explanation, word: SampleWord, slices: &Slices, glyphs: &Glyphs) -> String {
+    let down = glyphs.down;
+    let seen = glyphs.plain(&format!("seen +{} {down}", latency(explanation.latency_ns)));
     let due = format!("{down} {}", word.start());
     let (at_due, at_seen) = (slices.column(0), slices.column(explanation.latency_ns.max(1)));
     // The last letter of `seen` stands above its column.
@@ -105,7 +105,7 @@ fn ordered(lanes: &[Lane], cpu: u32) -> Vec<&Lane> {
     lanes
 }
 
-fn marks(explanation: &Explanation, slices: &Slices, letters: &Letters, page: &mut Page) {
+fn marks(explanation: &Explanation, slices: &Slices, glyphs: &Glyphs, page: &mut Page) {
     let inside = explanation.marks.iter().filter(|mark| (0..=explanation.latency_ns).contains(&mark.at_ns));
     let shown: Vec<_> = ('a'..).zip(inside.clone().take(MARKS_MAX)).collect();
     if shown.is_empty() {
@@ -121,7 +121,7 @@ fn marks(explanation: &Explanation, slices: &Slices, letters: &Letters, page: &m
     }
     page.line(&format!("{:<LABEL$}{}", "", row.iter().collect::<String>()));
     for (letter, mark) in &shown {
-        let at = letters.plain(&format!("+{}", latency(mark.at_ns)));
+        let at = glyphs.plain(&format!("+{}", latency(mark.at_ns)));
         page.wrapped(&format!("  {letter} {at:>10}  "), &mark.text);
     }
     let left = inside.count() - shown.len();
@@ -130,13 +130,12 @@ fn marks(explanation: &Explanation, slices: &Slices, letters: &Letters, page: &m
     }
 }
 
-fn legend(seen: &mut Vec<OwnerKind>, letters: &Letters, page: &mut Page) {
+fn legend(seen: &mut Vec<OwnerKind>, glyphs: &Glyphs, page: &mut Page) {
     seen.sort_unstable();
     seen.dedup();
     let name = |kind: OwnerKind| owner_before_name(kind).trim_end_matches(':');
-    let entries: Vec<String> =
-        seen.iter().map(|kind| format!("{0}{0} {1}", letters.fill(*kind), name(*kind))).collect();
-    page.wrapped("  ", &letters.plain(&entries.join("   ")));
+    let entries: Vec<String> = seen.iter().map(|kind| format!("{0}{0} {1}", glyphs.fill(*kind), name(*kind))).collect();
+    page.wrapped("  ", &glyphs.plain(&entries.join("   ")));
 }
 
 #[cfg(test)]

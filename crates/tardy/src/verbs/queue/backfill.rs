@@ -9,7 +9,8 @@ use clap::Args;
 use runner::plan::Plan;
 use std::path::PathBuf;
 use store::Store;
-use store::queue::backfill::{KERNEL, Suspects, is_kernel_name, with_kernel};
+use store::queue::backfill::Suspects;
+use store::queue::plan_kernel::{KERNEL, is_kernel_name, with_kernel};
 use store::queue::{JobRequest, Trigger};
 
 #[derive(Debug, Args)]

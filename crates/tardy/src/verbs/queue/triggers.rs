@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use runner::plan::Plan;
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::path::PathBuf;
-use store::queue::backfill::{KERNEL, is_kernel_name, with_kernel};
+use store::queue::plan_kernel::{KERNEL, is_kernel_name, with_kernel};
 use store::queue::{Trigger, TriggerRequest};
 use words::calendar::utc;
 use words::figures::duration;

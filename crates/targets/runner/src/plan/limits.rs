@@ -3,7 +3,6 @@
 use super::Plan;
 use super::document::{Problems, Section, Written};
 use super::nearest::nearest;
-use super::step::Step;
 use archive::roles::RunRole;
 use toml::de::DeValue;
 
@@ -21,18 +20,6 @@ pub struct PlanLimit {
     pub variants: Vec<String>,
     /// Whose figures it limits, where the stimuli come from another machine.
     pub roles: Vec<RunRole>,
-}
-
-impl PlanLimit {
-    pub fn is_for(&self, step: &Step) -> bool {
-        let among = |names: &[String], name: Option<&str>| {
-            names.is_empty() || name.is_some_and(|name| names.iter().any(|other| other == name))
-        };
-        among(&self.targets, Some(&step.target))
-            && among(&self.kernels, step.kernel.as_ref().map(|kernel| kernel.name.as_str()))
-            && among(&self.loads, Some(&step.load.name))
-            && among(&self.variants, step.variant.as_deref())
-    }
 }
 
 /// Parses `[[limits]]` and `[verdict]` into a plan whose axes are known.

@@ -55,6 +55,17 @@ impl Step {
         let name = format!("{:0digits$}-{}", self.number, slug.trim_matches('-'));
         if attempt > 1 { format!("{name}.{attempt}") } else { name }
     }
+
+    /// Whether a limit of the plan is for this step.
+    fn has(&self, limit: &PlanLimit) -> bool {
+        let among = |names: &[String], name: Option<&str>| {
+            names.is_empty() || name.is_some_and(|name| names.iter().any(|other| other == name))
+        };
+        among(&limit.targets, Some(&self.target))
+            && among(&limit.kernels, self.kernel.as_ref().map(|kernel| kernel.name.as_str()))
+            && among(&limit.loads, Some(&self.load.name))
+            && among(&limit.variants, self.variant.as_deref())
+    }
 }
 
 impl Plan {
@@ -92,7 +103,7 @@ impl Plan {
         let number = steps.len() as u32;
         for step in &mut steps {
             step.steps = number;
-            step.limits = self.limits.iter().filter(|limit| limit.is_for(step)).cloned().collect();
+            step.limits = self.limits.iter().filter(|limit| step.has(limit)).cloned().collect();
         }
         steps
     }

@@ -12,7 +12,7 @@ fn pair() -> (Part, Part) {
 }
 
 fn figures(part: &Part) -> RoleFigures {
-    RoleFigures::of(part.role(), "x", MethodRequest::default(), &Run::default())
+    Run::default().role_figures(part.role(), "x", MethodRequest::default())
 }
 
 #[test]

@@ -7,8 +7,8 @@
 //! measuring thread  waits · · · · · · · · · · · · · · · · · · · ==| reads the clock
 //! ```
 
+pub mod clock_holder;
 pub mod hpet;
-pub mod keeper;
 mod pending;
 pub mod rtc;
 
@@ -37,7 +37,7 @@ pub trait Periodic: Send {
     /// Starts the interrupts; called in the measuring thread.
     ///
     /// # Errors
-    /// What the kernel rejected.
+    /// The action that the kernel rejected.
     fn start(&mut self) -> io::Result<()>;
 
     fn wait(&self, at_most: Duration) -> bool;
@@ -45,7 +45,7 @@ pub trait Periodic: Send {
     /// Periods since the last call; waits if there were none.
     ///
     /// # Errors
-    /// Those of read(2).
+    /// Errors of read(2).
     fn periods(&self) -> io::Result<u64>;
 
     /// When the current period started, in ns of CLOCK_MONOTONIC, where the device shows it.
@@ -60,7 +60,7 @@ pub enum SampleStart {
     Expectation { started_ns: i64, periods: i64 },
     /// The kernel's entry of the handler.
     Handler { stamps: EventStamps, pending: Pending },
-    /// What the device shows.
+    /// The instant that the device reports.
     Device,
 }
 
@@ -184,7 +184,7 @@ impl<D: Periodic> Waiter for Reader<D> {
 /// The instants of a point of the kernel, on every CPU.
 ///
 /// # Errors
-/// Those of [`EventStamps::open`].
+/// As [`EventStamps::open`].
 pub fn stamps(point: &Point) -> io::Result<EventStamps> {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
     let cpus = cpu_list(online.trim()).ok_or_else(|| io::Error::other("the kernel lists no CPUs"))?;
@@ -192,7 +192,7 @@ pub fn stamps(point: &Point) -> io::Result<EventStamps> {
     EventStamps::open(point, tracing.root(), &cpus)
 }
 
-/// What keeps a device from being used.
+/// Why a device cannot be used.
 fn device_obstacles(what: &str, root: &Path, device: &Path) -> Vec<Obstacle> {
     match open_below(root, device) {
         Err(error) => vec![obstacle(what, device, &error)],

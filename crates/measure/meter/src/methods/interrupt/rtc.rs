@@ -6,10 +6,10 @@
 //! Switching the interrupt off, by RTC_PIE_OFF or by the last close, spins until the callback of that timer has ended (6.1
 //! and 6.12 at least). On PREEMPT_RT the callback runs in a thread of priority 1, and the reader that it wakes preempts it
 //! before it ends: a reader that switches the interrupt off then spins for ever, at its real-time priority, and the CPU is
-//! lost. So the reader never does: [`Keeper`], a process of ordinary priority, holds the device as well, switches it off when
+//! lost. So the reader never does: [`ClockHolder`], a process of ordinary priority, holds the device as well, switches it off when
 //! the meter has ended, in whatever way, and closes it last.
 
-use super::keeper::{Keeper, KeeperLife, let_callback_end};
+use super::clock_holder::{ClockHolder, HolderProcess, let_callback_end};
 use super::{Periodic, SampleStart, device_obstacles, rate_obstacle, setup, stamps};
 use crate::journal::Journal;
 use crate::kernel::event_stamps::Point;
@@ -34,7 +34,7 @@ const PROBES: &str = "sys/bus/event_source/devices/kprobe/type";
 
 struct Clock {
     rtc: RtcDevice,
-    keeper: KeeperLife,
+    holder: HolderProcess,
 }
 
 impl Periodic for Clock {
@@ -53,10 +53,10 @@ impl Periodic for Clock {
     }
 }
 
-/// With a keeper this is not the last one to close the device.
+/// With a holder this is not the last one to close the device.
 impl Drop for Clock {
     fn drop(&mut self) {
-        if self.keeper.has_ended() {
+        if self.holder.has_ended() {
             let _ = scheduling::set_policy(Policy::Other, 0, 1_000_000);
             let_callback_end();
             let _ = self.rtc.switch_off();
@@ -95,8 +95,9 @@ impl MeasuringMethod for Rtc {
         let rtc = RtcDevice::new(file);
         let hz = self.hz();
         let before_hz = rtc.rate_hz().map_err(refused("read the rate of the periodic interrupt"))?;
-        let keeper = Keeper::start(&rtc, before_hz).map_err(refused("start the process that keeps the device open"))?;
-        // SampleStart here on the keeper restores the rate, whatever follows.
+        let holder =
+            ClockHolder::start(&rtc, before_hz).map_err(refused("start the process that keeps the device open"))?;
+        // From here on the holder restores the rate, whatever follows.
         rtc.set_rate_hz(hz).map_err(refused("set the rate of the periodic interrupt"))?;
         let from = match self.sample() {
             Sample::Interrupt => {
@@ -106,9 +107,9 @@ impl MeasuringMethod for Rtc {
         };
         // The kernel's period, too, is a whole number of ns.
         let period_ns = 1_000_000_000 / hz as i64;
-        let setup = setup(*cpu, Clock { rtc, keeper: keeper.life() }, period_ns, from);
+        let setup = setup(*cpu, Clock { rtc, holder: holder.process() }, period_ns, from);
         // It lives until the thread has ended, and nothing else needs to be done to end a wait.
-        let release = move || _ = keeper.life();
+        let release = move || _ = holder.process();
         Ok(vec![ThreadSetup { release: Some(Box::new(release)), ..setup }])
     }
 }

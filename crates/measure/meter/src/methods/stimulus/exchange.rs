@@ -1,6 +1,6 @@
 //! The stimulus that is open, shared by the thread that gives it and the one that answers it.
 
-use super::giving::Time;
+use super::time::Time;
 use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };

@@ -1,8 +1,8 @@
 //! The partner's side: when it gives a stimulus, and which periods it leaves out.
 
 use super::exchange::Exchange;
+use super::time::Time;
 use super::{LOST_NS, Post};
-use crate::kernel::clock;
 use crate::measure::partner::PartnerContext;
 use crate::measure::schedule::Schedule;
 use crate::measure::waiter::WaiterCounts;
@@ -10,28 +10,6 @@ use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, Ordering::Release}
 
 /// Interval at which the partner looks whether its last stimulus was answered.
 const LAST_LOOK_NS: i64 = 200_000;
-
-/// The partner's clock.
-pub trait Time {
-    fn now_ns(&self) -> i64;
-
-    fn sleep_until_ns(&self, instant_ns: i64);
-}
-
-/// CLOCK_MONOTONIC.
-pub struct Monotonic;
-
-impl Time for Monotonic {
-    #[inline]
-    fn now_ns(&self) -> i64 {
-        clock::monotonic_ns()
-    }
-
-    #[inline]
-    fn sleep_until_ns(&self, instant_ns: i64) {
-        clock::sleep_until_ns(instant_ns);
-    }
-}
 
 /// Gives a stimulus that is not counted, and waits until the measuring thread waits again; `false`: it did not take it.
 fn practise(time: &impl Time, post: &dyn Post, exchange: &Exchange, rest_ns: i64) -> bool {

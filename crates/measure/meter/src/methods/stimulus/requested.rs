@@ -11,7 +11,7 @@
 //! has the priority of the measuring thread, so on the same CPU a sample includes the partner's way to its next wait.
 
 use super::exchange::{Answered, Exchange};
-use super::giving::Monotonic;
+use super::time::Monotonic;
 use super::{PartnerPlace, Post, Receive, Received};
 use crate::kernel::clock;
 use crate::measure::partner::{Partner, PartnerContext};

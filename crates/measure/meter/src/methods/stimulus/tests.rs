@@ -1,12 +1,12 @@
 //! Stimuli and their answers, on real threads and on a scripted clock.
 
-use super::giving::Time;
+use super::time::Time;
 use super::*;
-use crate::measure::books::Books;
 use crate::measure::cycle::Cycles;
 use crate::measure::dither::Dither;
 use crate::measure::partner::PartnerContext;
 use crate::measure::schedule::Schedule;
+use crate::measure::thread_record::ThreadRecord;
 use proptest::prelude::*;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
@@ -290,14 +290,14 @@ proptest! {
         let mut pace = Pace::new(schedule);
         let mut asked = u64::from((schedule.count_from_ns..schedule.end_ns).contains(&pace.due_ns));
         asked += pace.advance(i64::MAX);
-        let books = Books::new(0);
+        let record = ThreadRecord::new(0);
         let script = Script {
             now_ns: 0,
             step_ns: STEP_NS,
             latenesses: Box::new(latenesses.into_iter().cycle()),
             heard_ns: Vec::new(),
             waiter: Answering::new((), Arc::default(), Arc::default()),
-            cycles: Cycles::new(schedule, &books, 0, 10),
+            cycles: Cycles::new(schedule, &record, 0, 10),
             ended: false,
         };
         let (exchange, counts) = (script.waiter.exchange.clone(), script.waiter.counts.clone());
@@ -307,7 +307,7 @@ proptest! {
         let script = scripted.0.into_inner().unwrap();
         prop_assert!(script.ended);
         script.cycles.finish();
-        let (totals, unanswered) = (books.totals(), counts.unanswered.load(Relaxed));
+        let (totals, unanswered) = (record.totals(), counts.unanswered.load(Relaxed));
         prop_assert_eq!(totals.cycles + totals.missed_periods + unanswered, asked);
     }
 }

@@ -59,7 +59,7 @@ pub struct FioRun {
     outcome: OnceLock<Result<Outcome, String>>,
 }
 
-/// What fio reports of itself in JSON.
+/// The report of fio in JSON.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Outcome {
     /// CLOCK_REALTIME - CLOCK_MONOTONIC.
@@ -104,7 +104,7 @@ impl RequestingProgram for FioRun {
         Some(Problem::new(Severity::Invalid, &MethodError::FioFailed { why }))
     }
 
-    /// What it printed in JSON.
+    /// Its output in JSON.
     fn result(&self) -> Option<(FileKind, Vec<u8>)> {
         let text = bounded(&self.directory.join(RESULT), RESULT_BYTES_MAX).ok()?;
         (!text.is_empty()).then_some((FileKind::FioResult, text))
@@ -232,7 +232,7 @@ fn impossible(text: String, fix: &str) -> MethodError {
     MethodError::Impossible { method: Method::Storage, obstacles: vec![obstacle] }
 }
 
-/// What a run of fio cannot do.
+/// Refuses settings that fio cannot follow.
 fn check(run: &RunContext, overwrite: bool) -> Result<(), MethodError> {
     if run.settings.cycles.is_some() {
         return Err(impossible("fio runs for a time, not for a number of cycles".into(), "write --duration instead"));
@@ -311,8 +311,8 @@ pub fn open(
     });
     let (start, started) = channel();
     let kept = fio.clone();
-    let keeper = std::thread::Builder::new().name("tardy-fio".into());
-    keeper.spawn(move || process::keep(&kept, &started)).map_err(refused("start a thread for fio"))?;
+    let builder = std::thread::Builder::new().name("tardy-fio".into());
+    builder.spawn(move || process::keep(&kept, &started)).map_err(refused("start a thread for fio"))?;
     let lasting_ns = duration_ns.map_or(i64::MAX, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
     let mut start = Some(start);
     let setup = |thread: usize| {

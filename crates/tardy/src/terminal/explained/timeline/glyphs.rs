@@ -1,4 +1,4 @@
-//! The characters of the picture: block letters, or only ASCII if the locale lacks them.
+//! The characters of the picture: block characters, or only ASCII if the locale lacks them.
 
 use crate::terminal::page::Paint;
 use archive::explanation::OwnerKind;
@@ -7,15 +7,15 @@ use words::printable::printable;
 /// In a shorter stretch the name is left out.
 const NAME_MIN: usize = 5;
 
-/// One set of letters.
+/// One set of characters.
 #[derive(Debug, Clone, Copy)]
-pub struct Letters {
+pub struct Glyphs {
     utf8: bool,
     /// Points down at a column.
     pub down: char,
 }
 
-impl Letters {
+impl Glyphs {
     pub fn of(utf8: bool) -> Self {
         Self { utf8, down: if utf8 { '▼' } else { 'v' } }
     }
@@ -84,7 +84,7 @@ impl Letters {
     }
 }
 
-/// The colour of a kind, which repeats what the letters say.
+/// The colour of a kind, which repeats the fill character.
 pub fn paint(kind: OwnerKind) -> Paint {
     match kind {
         OwnerKind::Hardirq | OwnerKind::Nmi => Paint::Red,

@@ -12,8 +12,8 @@ use std::io::Read;
 /// Most mappings and open files of one process.
 const LISTED_MAX: usize = 10_000;
 
-/// Everything seen so far.
-pub struct Looks {
+/// Threads and processes that were seen so far.
+pub struct ProcScan {
     list: ThreadList,
     threads: BTreeMap<i32, AuditedThread>,
     processes: BTreeMap<i32, Seen>,
@@ -29,13 +29,13 @@ struct Seen {
     files: BTreeSet<OpenFile>,
 }
 
-impl Looks {
+impl ProcScan {
     pub fn new(list: ThreadList) -> Self {
         Self { list, threads: BTreeMap::new(), processes: BTreeMap::new() }
     }
 
     /// Reads /proc; returns the threads that were not known before.
-    pub fn look(&mut self) -> Vec<i32> {
+    pub fn repeat(&mut self) -> Vec<i32> {
         let mut new = Vec::new();
         for found in (self.list)() {
             let tid = found.tid;
@@ -55,7 +55,7 @@ impl Looks {
 
     /// Adds all of it to the description.
     pub fn describe(mut self, description: &mut AuditDescription) {
-        self.look();
+        self.repeat();
         description.threads = self.threads.into_values().collect();
         description.processes = self
             .processes
@@ -197,10 +197,10 @@ mod tests {
     fn this_process_is_seen_with_its_memory_and_files() {
         let pid = std::process::id() as i32;
         let list = move || vec![AuditedThread { tid: pid, pid, name: "me".into(), ..AuditedThread::default() }];
-        let mut looks = Looks::new(Box::new(list));
-        assert_eq!((looks.look(), looks.look()), (vec![pid], vec![]));
+        let mut scan = ProcScan::new(Box::new(list));
+        assert_eq!((scan.repeat(), scan.repeat()), (vec![pid], vec![]));
         let mut description = AuditDescription::default();
-        looks.describe(&mut description);
+        scan.describe(&mut description);
         let process = &description.processes[0];
         assert!(process.mappings.iter().any(|mapping| mapping.name == "[stack]"), "{process:?}");
         assert!(process.files.iter().any(|file| file.number == 0) && process.size_kb > 0, "{process:?}");

@@ -1,6 +1,6 @@
 //! Other programs that measure, trace or profile this machine while a run goes on: each is reported once.
 //!
-//! What traced before the run was reported when it was prepared.
+//! Programs that traced before the run were reported when it was prepared.
 
 use super::neighbour;
 use crate::compact;
@@ -8,21 +8,21 @@ use crate::environment::tree::Tree;
 use crate::gaps::Gaps;
 use crate::journal::restore::other_meters;
 use crate::problem::MeterProblem;
-use crate::trace::snapshotter::INSTANCE_PREFIX;
+use crate::trace::arming::INSTANCE_PREFIX;
 use archive::message::Severity;
 use ftrace::tracefs::{ForeignTracing, Tracefs, Written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What a descriptor of perf_event_open is a link to.
+/// Target of the link of a descriptor of perf_event_open.
 const PERF_EVENT: &str = "anon_inode:[perf_event]";
 /// A program opens its events a while after it was started: its descriptors are looked at that often, and at the end.
 const LOOKS: u8 = 3;
 /// Only other meters are looked for each time; the rest once in this number of looks.
 const LOOKS_FOR_ALL: u64 = 5;
 
-/// What is known of the others.
-pub struct Company {
+/// The other programs that are known.
+pub struct CoRunning {
     /// Where every meter of this machine has its journal.
     journals: PathBuf,
     root: PathBuf,
@@ -33,7 +33,7 @@ pub struct Company {
     meters: BTreeSet<i32>,
     /// Buffers that others record into, by the names of their instances.
     traced: BTreeSet<Option<String>>,
-    /// What others have recorded so far.
+    /// Records of others so far.
     written: Written,
     /// Processes, with their names and how often their descriptors were looked at.
     processes: BTreeMap<u32, (String, u8)>,
@@ -41,11 +41,11 @@ pub struct Company {
     looks: u64,
 }
 
-impl Company {
+impl CoRunning {
     /// Notes who traces and profiles already.
     pub fn before(journals: PathBuf, root: &Path, in_role: bool) -> Self {
         let tracefs = Tracefs::find().ok();
-        let mut company = Self {
+        let mut co_running = Self {
             journals,
             root: root.to_owned(),
             tracefs,
@@ -57,8 +57,9 @@ impl Company {
             profilers: BTreeSet::new(),
             looks: 0,
         };
-        company.traced = compact::inserted(company.tracing(&Gaps::default()).into_iter().map(|found| found.instance));
-        company
+        co_running.traced =
+            compact::inserted(co_running.tracing(&Gaps::default()).into_iter().map(|found| found.instance));
+        co_running
     }
 
     /// Who came since the last look. The `last` look spares nothing. Works in these gaps.
@@ -139,8 +140,8 @@ mod tests {
         }
     }
 
-    fn profilers(company: &mut Company, last: bool) -> Vec<(u32, String)> {
-        company.new_profilers(last, &Gaps::default())
+    fn profilers(co_running: &mut CoRunning, last: bool) -> Vec<(u32, String)> {
+        co_running.new_profilers(last, &Gaps::default())
     }
 
     #[test]
@@ -148,23 +149,23 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         process(root.path(), 1, "init", &["/dev/null"]);
         process(root.path(), 7, "sh", &["/dev/null"]);
-        let mut company = Company::before(root.path().join("journals"), root.path(), false);
-        assert_eq!(profilers(&mut company, false), []);
+        let mut co_running = CoRunning::before(root.path().join("journals"), root.path(), false);
+        assert_eq!(profilers(&mut co_running, false), []);
         process(root.path(), 7, "perf", &["/dev/null", "pipe:[3]", PERF_EVENT]);
-        assert_eq!(profilers(&mut company, false), [(7, "perf".to_owned())], "the shell became perf");
-        assert_eq!(profilers(&mut company, true), []);
+        assert_eq!(profilers(&mut co_running, false), [(7, "perf".to_owned())], "the shell became perf");
+        assert_eq!(profilers(&mut co_running, true), []);
     }
 
     #[test]
     fn processes_that_were_looked_at_often_are_looked_at_again_at_the_end() {
         let root = tempfile::tempdir().unwrap();
         process(root.path(), 7, "daemon", &[]);
-        let mut company = Company::before(root.path().join("journals"), root.path(), false);
+        let mut co_running = CoRunning::before(root.path().join("journals"), root.path(), false);
         for _ in 0..LOOKS {
-            assert_eq!(profilers(&mut company, false), []);
+            assert_eq!(profilers(&mut co_running, false), []);
         }
         process(root.path(), 7, "daemon", &[PERF_EVENT]);
-        assert_eq!(profilers(&mut company, false), []);
-        assert_eq!(profilers(&mut company, true), [(7, "daemon".to_owned())]);
+        assert_eq!(profilers(&mut co_running, false), []);
+        assert_eq!(profilers(&mut co_running, true), [(7, "daemon".to_owned())]);
     }
 }

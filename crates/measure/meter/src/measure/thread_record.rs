@@ -26,7 +26,7 @@ pub struct SpikeSignal {
 
 /// The counters of one measuring thread.
 #[derive(Debug)]
-pub struct Books {
+pub struct ThreadRecord {
     buckets: Box<[AtomicU64]>,
     cycles: AtomicU64,
     missed_periods: AtomicU64,
@@ -61,7 +61,7 @@ fn add(cell: &AtomicU64, count: u64) {
     cell.store(cell.load(Relaxed).wrapping_add(count), Relaxed);
 }
 
-impl Books {
+impl ThreadRecord {
     /// `samples_capacity` > 0 keeps every sample, if they are read fast enough.
     pub fn new(samples_capacity: usize) -> Self {
         Self::beside(samples_capacity, Arc::default())
@@ -246,36 +246,36 @@ mod tests {
 
     #[test]
     fn the_books_balance() {
-        let books = Books::new(4);
-        assert!(books.count(&sample(0, 50)));
-        assert!(!books.count(&sample(1, 20)));
-        assert!(!books.count(&sample(2, -30)));
-        assert!(books.count(&sample(3, 70)));
-        let totals = books.totals();
+        let record = ThreadRecord::new(4);
+        assert!(record.count(&sample(0, 50)));
+        assert!(!record.count(&sample(1, 20)));
+        assert!(!record.count(&sample(2, -30)));
+        assert!(record.count(&sample(3, 70)));
+        let totals = record.totals();
         assert_eq!((totals.cycles, totals.clock_anomalies, totals.latency_ns_sum), (4, 1, 110));
         assert_eq!((totals.latency_ns_min, totals.latency_ns_max), (Some(-30), Some(70)));
         assert_eq!(totals.worst.unwrap().cycle, 3);
-        assert_eq!(books.histogram().total(), 3);
-        assert_eq!(books.take_sample(), Some((1000, 50)));
+        assert_eq!(record.histogram().total(), 3);
+        assert_eq!(record.take_sample(), Some((1000, 50)));
     }
 
     #[test]
-    fn what_is_not_drained_is_counted_as_dropped() {
-        let books = Books::new(2);
+    fn records_that_nobody_drains_are_counted_as_dropped() {
+        let record = ThreadRecord::new(2);
         for cycle in 0..5 {
-            books.count(&sample(cycle, 1));
+            record.count(&sample(cycle, 1));
         }
-        assert_eq!(books.totals().records_dropped, 3);
+        assert_eq!(record.totals().records_dropped, 3);
     }
 
     #[test]
     fn spikes_and_seconds_arrive_as_they_were_sent() {
-        let books = Books::new(0);
+        let record = ThreadRecord::new(0);
         let signal = SpikeSignal { sample: sample(9, -5), reason: SpikeReason::OverLimit, previous_seen_ns: Some(-1) };
-        books.publish_spike(&signal);
-        assert_eq!(books.take_spike(), Some(signal));
+        record.publish_spike(&signal);
+        assert_eq!(record.take_spike(), Some(signal));
         let second = Second { thread: 3, second: 7, cycles: 9, latency_ns_max: -2, over_limit: 4, missed_periods: 5 };
-        books.publish_second(&second);
-        assert_eq!(books.take_second(3), Some(second));
+        record.publish_second(&second);
+        assert_eq!(record.take_second(3), Some(second));
     }
 }

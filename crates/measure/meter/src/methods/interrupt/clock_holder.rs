@@ -18,17 +18,17 @@ const CALLBACK_END: Duration = Duration::from_millis(20);
 
 /// The meter's side.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct ClockHolder {
     /// Closed by the kernel when the meter ends.
     alive: Option<PipeWriter>,
     child: Child,
 }
 
-impl Keeper {
+impl ClockHolder {
     /// Starts it, in a group of its own: what ends the meter by a signal does not end it.
     ///
     /// # Errors
-    /// Those of starting a process.
+    /// Errors of starting a process.
     pub fn start(rtc: &Rtc, rate_hz_before: u64) -> io::Result<Self> {
         let (watched, alive) = io::pipe()?;
         let child = Command::new("/proc/self/exe")
@@ -42,29 +42,29 @@ impl Keeper {
     }
 }
 
-/// Whether a keeper can still do its work.
+/// Whether a holder can still do its work.
 #[derive(Debug, Clone, Copy)]
-pub struct KeeperLife(Option<Pid>);
+pub struct HolderProcess(Option<Pid>);
 
-impl KeeperLife {
+impl HolderProcess {
     pub fn has_ended(self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         self.0.is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), options), Ok(None)))
     }
 }
 
-/// What the callback of the clock's timer needs to end once nothing runs that could preempt it.
+/// Waits for the time that the callback of the clock's timer needs to end once nothing runs that could preempt it.
 pub fn let_callback_end() {
     std::thread::sleep(CALLBACK_END);
 }
 
-impl Keeper {
-    pub fn life(&self) -> KeeperLife {
-        KeeperLife(Pid::from_raw(self.child.id() as i32))
+impl ClockHolder {
+    pub fn process(&self) -> HolderProcess {
+        HolderProcess(Pid::from_raw(self.child.id() as i32))
     }
 }
 
-impl Drop for Keeper {
+impl Drop for ClockHolder {
     fn drop(&mut self) {
         // A load that was started meanwhile may hold the pipe open as well, so its end alone does not do.
         if let Some(mut alive) = self.alive.take() {
@@ -74,7 +74,7 @@ impl Drop for Keeper {
     }
 }
 
-/// The keeper's whole life: standard input is the pipe, standard output the device.
+/// Runs as the holder: standard input is the pipe, standard output the device.
 pub fn run(arguments: &[String]) -> i32 {
     let Some(rate_hz) = arguments.first().and_then(|text| text.parse().ok()) else { return 2 };
     let _ = scheduling::set_policy(Policy::Other, 0, 1_000_000);
@@ -92,16 +92,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keeper_that_was_killed_is_known_to_be_and_one_that_works_too() {
+    fn a_killed_holder_has_ended() {
         let child = Command::new("sleep").arg("1000").process_group(0).spawn().unwrap();
-        let mut keeper = Keeper { alive: None, child };
-        let life = keeper.life();
-        assert!(!life.has_ended());
-        keeper.child.kill().unwrap();
-        while !life.has_ended() {
+        let mut holder = ClockHolder { alive: None, child };
+        let process = holder.process();
+        assert!(!process.has_ended());
+        holder.child.kill().unwrap();
+        while !process.has_ended() {
             std::thread::yield_now();
         }
-        drop(keeper);
-        assert!(life.has_ended());
+        drop(holder);
+        assert!(process.has_ended());
     }
 }

@@ -1,0 +1,40 @@
+//! Why an archive that was sent is not taken.
+
+use archive::manifest::{Manifest, RunState};
+use archive::packed::PackedError;
+use archive::reader::ArchiveState;
+use thiserror::Error;
+
+/// Why an archive that was sent is not taken.
+#[derive(Debug, Error)]
+pub enum Refused {
+    #[error("{0:?} is no address of an archive; that is a SHA-256, 64 digits from 0-9 and a-f")]
+    Address(String),
+    #[error("failed to read it: {0}")]
+    Stream(PackedError),
+    #[error("{0:?} is no recorded file of an archive; send the files that `tardy run` wrote")]
+    NotRecorded(String),
+    #[error("its address is {found}; it was changed or damaged on the way, or sent to the address of another archive")]
+    OtherContents { found: String },
+    #[error("it has no manifest.json that can be read")]
+    Unreadable,
+    #[error("its run has not ended, or its writer was killed; send it when it has ended")]
+    GoesOn,
+    #[error("its raw traces were removed, so it is not what its address names; send it from where it is whole")]
+    Pruned,
+}
+
+impl From<PackedError> for Refused {
+    fn from(error: PackedError) -> Self {
+        Self::Stream(error)
+    }
+}
+
+/// Checks that a run has a manifest, and has ended.
+pub fn check_finished(archive: &ArchiveState) -> Result<(), Refused> {
+    match &archive.manifest {
+        None => Err(Refused::Unreadable),
+        Some(Manifest { state: RunState::Running, .. }) => Err(Refused::GoesOn),
+        Some(_) => Ok(()),
+    }
+}

@@ -1,0 +1,30 @@
+//! Registers of the program at a call.
+
+/// Registers of the program, as the entry saves them.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Registers {
+    pub rbp: u64,
+    pub r10: u64,
+    pub r9: u64,
+    pub r8: u64,
+    pub rsi: u64,
+    pub rdi: u64,
+    pub rax: u64,
+    pub r11: u64,
+    pub r12: u64,
+    pub rdx: u64,
+    pub rbx: u64,
+    pub rcx: u64,
+}
+
+impl Registers {
+    pub fn arguments(&self) -> [u64; 6] {
+        [self.rdi, self.rsi, self.rdx, self.r10, self.r8, self.r9]
+    }
+
+    /// The stack pointer of the program.
+    pub fn stack(&self) -> u64 {
+        &raw const *self as u64 + size_of::<Self>() as u64 + 128
+    }
+}
