@@ -134,7 +134,9 @@ pub fn anonymous_run(
 /// The threads of tardy and its meter in a run.
 fn own_tids(run: &Run) -> BTreeSet<i32> {
     let effective = run.effective.iter();
-    effective.flat_map(|effective| effective.tool_tids.iter().copied().chain(effective.threads.iter().map(|of| of.tid))).collect()
+    effective
+        .flat_map(|effective| effective.tool_tids.iter().copied().chain(effective.threads.iter().map(|of| of.tid)))
+        .collect()
 }
 
 fn io_error(path: &Path, source: io::Error) -> RunError {

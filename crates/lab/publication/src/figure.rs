@@ -1,9 +1,8 @@
 //! Figures: numbers with units, lists of CPUs, versions. No address of a network or a device is one.
 
 /// Units that follow a number.
-const UNITS: [&str; 19] = [
-    "ns", "us", "µs", "ms", "s", "min", "h", "d", "Hz", "kHz", "MHz", "GHz", "B", "kB", "KB", "MB", "GB", "k", "M",
-];
+const UNITS: [&str; 19] =
+    ["ns", "us", "µs", "ms", "s", "min", "h", "d", "Hz", "kHz", "MHz", "GHz", "B", "kB", "KB", "MB", "GB", "k", "M"];
 /// A longer number could be that of a device.
 const DIGITS_MAX: usize = 10;
 const VERSION_DIGITS_MAX: usize = 4;

@@ -65,7 +65,9 @@ mod tests {
     fn functions_of_modules_are_not_the_kernels() {
         let functions = functions();
         assert!(functions.has("do_idle") && functions.has("do_idle+0x1c/0x40"));
-        for other in ["ext4_sync_file", "probe", "acme_isr", "do_idle [acme]", "do_idle+0xffff8880123", "do_idle+alice", ""] {
+        for other in
+            ["ext4_sync_file", "probe", "acme_isr", "do_idle [acme]", "do_idle+0xffff8880123", "do_idle+alice", ""]
+        {
             assert!(!functions.has(other), "{other}");
         }
     }

@@ -89,9 +89,11 @@ fn is_load_unit(text: &str) -> bool {
 
 /// `area.what-happened`, or `unclassified`.
 fn is_code(text: &str) -> bool {
-    let is_part = |part: &str| !part.is_empty() && part.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'-');
+    let is_part =
+        |part: &str| !part.is_empty() && part.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'-');
     let parts = text.split_once('.');
-    text.len() <= CODE_LENGTH_MAX && (text == "unclassified" || parts.is_some_and(|(area, what)| is_part(area) && is_part(what)))
+    text.len() <= CODE_LENGTH_MAX
+        && (text == "unclassified" || parts.is_some_and(|(area, what)| is_part(area) && is_part(what)))
 }
 
 fn is_limit(text: &str) -> bool {

@@ -73,7 +73,8 @@ fn described(package: &Value) -> Crate {
     };
     Crate {
         folder: of_crate(&name),
-        effects: words("effects").unwrap_or_else(|| panic!("Cargo.toml of {name} lacks `effects` in [package.metadata]")),
+        effects: words("effects")
+            .unwrap_or_else(|| panic!("Cargo.toml of {name} lacks `effects` in [package.metadata]")),
         prints: words("prints").unwrap_or_default(),
         is_library: targets.iter().any(|target| has_kind(target, &["lib", "cdylib", "proc-macro"])),
         programs: targets.iter().filter(|target| has_kind(target, &["bin"])).map(path).collect(),
@@ -112,7 +113,10 @@ fn clippy_watches_over_the_pure_crates() {
     for of in watched {
         let library = format!("{}lib.rs", of.folder);
         assert!(text(&library).contains("#![deny(clippy::disallowed_methods)]"), "{library} allows everything");
-        assert_none("these allow themselves I/O", lines_with(&of.pure_sources(), &["allow(clippy::disallowed_methods"]));
+        assert_none(
+            "these allow themselves I/O",
+            lines_with(&of.pure_sources(), &["allow(clippy::disallowed_methods"]),
+        );
     }
 }
 

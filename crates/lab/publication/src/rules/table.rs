@@ -12,12 +12,7 @@ pub const WORDS: &str = "texts of the kernel and the processor";
 /// Texts that no rule names.
 pub const UNNAMED: &str = "every other text";
 
-const fn rule(
-    kind: &'static str,
-    action: Action,
-    fields: &'static [&'static str],
-    reason: &'static str,
-) -> Rule {
+const fn rule(kind: &'static str, action: Action, fields: &'static [&'static str], reason: &'static str) -> Rule {
     Rule { kind, action, fields, reason }
 }
 
@@ -110,12 +105,7 @@ pub const RULES: &[Rule] = &[
         ],
         "a module may be the user's own",
     ),
-    rule(
-        INTERRUPTS,
-        Action::Device,
-        &["Interrupt.name"],
-        "a driver chooses them: `nvme0q1` and `eth0` stay",
-    ),
+    rule(INTERRUPTS, Action::Device, &["Interrupt.name"], "a driver chooses them: `nvme0q1` and `eth0` stay"),
     rule("texts in a trace", Action::Name("text"), &["ForeignText"], "users, programs and drivers write them"),
     rule(
         "paths and files",

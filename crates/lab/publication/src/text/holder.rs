@@ -3,6 +3,7 @@
 use super::Anonymiser;
 use crate::figure::is_digits;
 use crate::rules::TASKS;
+use archive::culprit::Holder;
 use archive::trace_event::{Vector, softirq};
 
 /// What a ledger writes before the context of a CPU that did not get on.
@@ -13,7 +14,8 @@ const STILL: [&str; 5] = [
     "stack trace in ",
     "no CPU recorded anything, this one was in ",
 ];
-const STATES: [&str; 5] = ["no data", "nmi", "idle", "others", "in idle"];
+/// What a ledger calls the smallest owners together.
+const OTHERS: &str = "others";
 const SOFTIRQS: u32 = 10;
 
 impl Anonymiser<'_> {
@@ -23,7 +25,10 @@ impl Anonymiser<'_> {
             return format!("{still}{}", self.holder(context));
         }
         if let Some((holder, function)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("))
-            && (is_state(holder) || thread(holder).is_some() || interrupt(holder).is_some() || in_thread(holder).is_some())
+            && (is_state(holder)
+                || thread(holder).is_some()
+                || interrupt(holder).is_some()
+                || in_thread(holder).is_some())
         {
             return format!("{} ({})", self.holder(holder), self.function(function));
         }
@@ -46,8 +51,11 @@ fn is_softirq(text: &str) -> bool {
 
 /// Neither a thread nor the interrupt of a device.
 fn is_state(text: &str) -> bool {
-    let idle = text.strip_prefix("idle state ").is_some_and(is_digits);
-    STATES.contains(&text) || idle || is_softirq(text) || Vector::from_name(text).is_some()
+    let state = text.rsplit(' ').next().and_then(|number| number.parse().ok());
+    let states =
+        [Holder::Untraced, Holder::Nmi { function: None }, Holder::Idle { state: None }, Holder::Idle { state }];
+    let is_written = states.iter().any(|state| words::holders::holder(state) == text);
+    text == OTHERS || is_written || is_softirq(text) || Vector::from_name(text).is_some()
 }
 
 /// `NET_RX` and `ksoftirqd/1-22` of `NET_RX in ksoftirqd/1-22`.

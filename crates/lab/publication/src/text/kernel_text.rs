@@ -11,9 +11,8 @@ const KERNEL: &str = include_str!("kernel.txt");
 /// Of the number at the end of a word; a longer one could be anything.
 const DIGITS_MAX: usize = 4;
 
-static KNOWN: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    KERNEL.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
-});
+static KNOWN: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| KERNEL.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect());
 
 /// Whether a word is one of the list, or one with a number at its end (`cpu3`), or a device as the kernel numbers it.
 pub(super) fn is_known(word: &str) -> bool {

@@ -35,8 +35,9 @@ impl Anonymiser<'_> {
 }
 
 fn is_declared(text: &str) -> bool {
-    let method = METHODS.iter().flat_map(|definition| definition.entry.options).any(|option| {
-        option.key == text || matches!(option.values, Values::OneOf(values) if values.contains(&text))
-    });
+    let method = METHODS
+        .iter()
+        .flat_map(|definition| definition.entry.options)
+        .any(|option| option.key == text || matches!(option.values, Values::OneOf(values) if values.contains(&text)));
     method || PROGRAM_LOADS.iter().flat_map(|load| load.options).any(|option| option.key == text)
 }

@@ -42,7 +42,9 @@ fn shown(field: &str, text: &str) -> String {
 fn no_rule_shows_an_address_a_path_or_a_name() {
     for rule in RULES {
         for secret in SECRETS {
-            for text in [secret.to_owned(), format!("{secret}-41"), format!("irq 45 {secret}"), format!("do_idle ({secret})")] {
+            for text in
+                [secret.to_owned(), format!("{secret}-41"), format!("irq 45 {secret}"), format!("do_idle ({secret})")]
+            {
                 let shown = with(&[], |anonymiser| anonymiser.value(Some(rule), &text)).unwrap_or_default();
                 assert!(!shown.contains(secret) && !shown.contains("acme"), "{}: {text} became {shown}", rule.kind);
             }
