@@ -11,7 +11,7 @@ mod release;
 mod tests;
 
 use crate::changes::Changes;
-use crate::figure::{are_figures, is_figure};
+use crate::figure::are_figures;
 use crate::functions::KernelFunctions;
 use crate::pattern;
 use crate::pseudonym::PseudonymKey;
@@ -77,9 +77,9 @@ impl Anonymiser<'_> {
         self.key.pseudonym(prefix, name)
     }
 
-    /// The pseudonym of a name, unless it is a figure or the user keeps it.
+    /// The pseudonym of a name, unless the user keeps it.
     fn named(&mut self, prefix: &'static str, kind: &'static str, name: &str) -> String {
-        match is_figure(name) || self.is_kept(name) {
+        match self.is_kept(name) {
             true => name.into(),
             false => self.pseudonym(prefix, kind, name),
         }

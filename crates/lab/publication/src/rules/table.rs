@@ -62,9 +62,9 @@ pub const RULES: &[Rule] = &[
         "the user's own commands; equal ones stay equal",
     ),
     rule(
-        "options of methods and loads",
+        "options and their values",
         Action::LoadOption,
-        &["MethodRequest.options", "LoadWord.key", "LoadWord.value"],
+        &["MethodRequest.options", "LoadWord.key", "LoadWord.value", "SettingChange.value"],
         "they can name devices, files and addresses",
     ),
     rule(
@@ -110,7 +110,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "paths and files",
         Action::Name("path"),
-        &["SettingChange.path", "SettingChange.value", "ImportedFrom.file_name"],
+        &["SettingChange.path", "ImportedFrom.file_name"],
         "paths have names of users and products",
     ),
     rule(
