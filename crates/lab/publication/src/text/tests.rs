@@ -123,7 +123,7 @@ fn texts_of_the_kernel_stay() {
         ("PlannedLimit.allow", "1/h"),
         ("Loss.what", "snapshots"),
         ("Problem.code", "meter.clock-stepped"),
-        ("LoadReport.name", "stress-ng:matrix,ops=1000"),
+        ("LoadReport.name", "messaging:4"),
     ] {
         assert_eq!(shown(field, text), text, "{field}");
     }
