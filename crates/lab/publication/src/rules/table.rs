@@ -162,6 +162,7 @@ pub const RULES: &[Rule] = &[
             "Environment.virtualisation",
             "Environment.container",
             "KernelSeries.name",
+            "unknown.clocksource",
         ],
         "Linux and the firmware write them; words that Linux itself has there stay",
     ),
