@@ -45,7 +45,7 @@ TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 BENCH_LAB_RUNS ?= 1000000
 
-.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
+.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy test-additions fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -202,6 +202,9 @@ test-busy: $(UI) $(METER) $(TOOLS) ## run the tests that measure BUSY_ROUNDS tim
 test-ui: $(UI)
 	cd ui && npm test --silent
 	cd ui && npm run --silent test:browser
+
+test-additions: $(UI) ## add one of each kind, such as a culprit or a verb, to a copy of the index; compile each and print its number of files
+	cargo test --package tardy --test additions -- --include-ignored --nocapture --test-threads=1
 
 fuzz: $(UI) ## fuzz every parser, an hour on every CPU, with limits of memory and time (needs cargo-fuzz and a nightly toolchain)
 	fuzz/run $(FUZZ_MINUTES)

@@ -4,6 +4,8 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelSymbols {
     symbols: Vec<(u64, String)>,
+    /// Addresses of those in modules, ascending.
+    in_modules: Vec<u64>,
 }
 
 /// Larger than any function.
@@ -17,12 +19,15 @@ impl KernelSymbols {
             let mut words = line.split_whitespace();
             let address = u64::from_str_radix(words.next()?, 16).ok().filter(|&address| address != 0)?;
             let name = words.nth(1)?;
-            Some((address, name.to_owned()))
+            Some((address, name.to_owned(), words.next().is_some()))
         };
-        let mut symbols: Vec<_> = text.lines().filter_map(line).collect();
+        let lines: Vec<_> = text.lines().filter_map(line).collect();
+        let mut in_modules: Vec<u64> = lines.iter().filter(|line| line.2).map(|line| line.0).collect();
+        in_modules.sort_unstable();
+        let mut symbols: Vec<_> = lines.into_iter().map(|(address, name, _)| (address, name)).collect();
         // A stable sort, so that the first of several names for one address is found.
         symbols.sort_by_key(|&(address, _)| address);
-        KernelSymbols { symbols }
+        KernelSymbols { symbols, in_modules }
     }
 
     /// Name of the symbol at or below `address`, and the distance to it in bytes; `None` if it is too far below for the
@@ -40,6 +45,11 @@ impl KernelSymbols {
     /// Address of the first symbol of this name.
     pub fn address(&self, name: &str) -> Option<u64> {
         self.symbols.iter().find(|(_, known)| known == name).map(|&(address, _)| address)
+    }
+
+    /// Names, each with whether the symbol is in a module.
+    pub fn names(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.symbols.iter().map(|(address, name)| (name.as_str(), self.in_modules.binary_search(address).is_ok()))
     }
 
     pub fn is_empty(&self) -> bool {

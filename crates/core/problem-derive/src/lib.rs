@@ -3,6 +3,8 @@
 //! `archive::problem` exports the macro and documents the attributes. The generated code names that crate, so this one
 //! depends on nothing of the workspace.
 
+#![deny(clippy::disallowed_methods)]
+
 mod declaration;
 mod expansion;
 

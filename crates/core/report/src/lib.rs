@@ -4,6 +4,8 @@
 //! This crate renders the figures as plain HTML; the page built in `ui/` makes the pictures interactive. A report
 //! decides nothing: it shows [`archive::summary`]. All text from a target is untrusted.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod account;
 pub mod block_requests;
 pub mod block_shares;

@@ -1,6 +1,8 @@
 //! Formats figures, instants, errors and the archive's terms for users, the same in sentences, on terminals and on pages; and reads
 //! times that users write.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod address;
 pub mod amounts;
 pub mod calendar;

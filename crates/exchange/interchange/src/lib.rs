@@ -2,6 +2,8 @@
 //!
 //! Nothing here reads the command line, prints, or writes a file: input and output are bytes or messages of archives.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod audits;
 pub mod exports;
 pub mod imports;

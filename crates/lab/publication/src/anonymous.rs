@@ -1,12 +1,13 @@
 //! One archive, anonymous: every message and document of it by the rules, and no raw trace.
 
 mod fields;
-mod known_names;
+mod findings;
 
 use crate::changes::Changes;
+use crate::functions::KernelFunctions;
 use crate::pseudonym::PseudonymKey;
 use crate::rules::RULES_VERSION;
-use crate::text::{Anonymiser, Names};
+use crate::text::Anonymiser;
 use archive::directory::ArchiveDirectory;
 use archive::explanation::{Explanation, MarkKind};
 use archive::frame::{Decoder, Encoder, Item};
@@ -24,8 +25,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-
-pub use known_names::known_names;
 
 /// Larger streams are not published: they are kept in memory.
 const STREAM_BYTES_MAX: u64 = 1 << 30;
@@ -78,7 +77,7 @@ pub struct AnonymousRun {
     pub changes: Changes,
 }
 
-/// Makes an archive anonymous. `names` are those of all runs of the publication, `kept` patterns of names that stay.
+/// Makes an archive anonymous. `functions` are those of all runs of the publication, `kept` patterns of names that stay.
 ///
 /// # Errors
 /// [`RunError`].
@@ -87,7 +86,7 @@ pub fn anonymous_run(
     explanations: &[Explanation],
     key: &PseudonymKey,
     kept: &[String],
-    names: &Names,
+    functions: &KernelFunctions,
 ) -> Result<AnonymousRun, RunError> {
     let directory = &run.directory;
     let manifest = run.manifest.as_ref().ok_or_else(|| RunError::NoManifest(directory.clone()))?;
@@ -98,7 +97,7 @@ pub fn anonymous_run(
         return Err(RunError::Audit(directory.clone()));
     }
     let inside = ArchiveDirectory::open(directory).map_err(|source| io_error(directory, source))?;
-    let mut rules = Anonymiser { key, kept, names, changes: Changes::default() };
+    let mut rules = Anonymiser { key, kept, functions, own_tids: own_tids(run), changes: Changes::default() };
     let wrong = |source| RunError::Rules { path: directory.clone(), source };
 
     let mut published: Manifest = by_rules(manifest, &mut rules).map_err(wrong)?;
@@ -111,7 +110,8 @@ pub fn anonymous_run(
         explanation.marks.retain(|mark| mark.kind != MarkKind::Marker);
         rules.changes.removed(MARKERS, (marks - explanation.marks.len()) as u64);
     }
-    let explanations: Vec<Explanation> = by_rules(&explanations, &mut rules).map_err(wrong)?;
+    let mut explanations: Vec<Explanation> = by_rules(&explanations, &mut rules).map_err(wrong)?;
+    explanations.iter_mut().for_each(|explanation| findings::write_again(explanation, run));
     files.push((EXPLANATIONS.to_owned(), Contents::Bytes(json(&explanations))));
     if let Ok(bytes) = inside.read(RECORDED_FILE, RECORDED_BYTES_MAX)
         && let Ok(recorded) = serde_json::from_slice::<Recorded>(&bytes)
@@ -129,6 +129,14 @@ pub fn anonymous_run(
     count_left_out(&inside, &files, &mut rules.changes);
     files.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(AnonymousRun { id: published.id, files, changes: rules.changes })
+}
+
+/// The threads of tardy and its meter in a run.
+fn own_tids(run: &Run) -> BTreeSet<i32> {
+    let effective = run.effective.iter();
+    effective
+        .flat_map(|effective| effective.tool_tids.iter().copied().chain(effective.threads.iter().map(|of| of.tid)))
+        .collect()
 }
 
 fn io_error(path: &Path, source: io::Error) -> RunError {

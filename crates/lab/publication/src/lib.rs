@@ -4,27 +4,27 @@
 //! * [`package`] writes the file, [`verification`] checks and unpacks it.
 //! * [`openssh`] holds the formats of keys and signatures, so that `ssh-keygen -Y verify` checks a file as well.
 //!
-//! A field that no rule mentions is treated as text of unknown origin: of it only known words, numbers and units stay.
+//! A text that no rule mentions is emptied.
 
 mod anonymous;
 mod changes;
 mod description;
+mod figure;
+mod functions;
 pub mod openssh;
+mod own_word;
 pub mod package;
 mod pattern;
 mod pseudonym;
 pub mod rules;
 mod text;
 pub mod verification;
-mod vocabulary;
 
-pub use anonymous::{AnonymousRun, RunError, anonymous_run, known_names};
+pub use anonymous::{AnonymousRun, RunError, anonymous_run};
 pub use changes::{Change, Changes};
 pub use description::{PUBLICATION_VERSION, Publication};
+pub use functions::KernelFunctions;
 pub use pseudonym::PseudonymKey;
-pub use text::Names;
-pub use vocabulary::functions::names as kernel_functions;
-pub use vocabulary::words_of;
 
 /// Namespace of the signatures, as `ssh-keygen -Y verify -n` takes it.
 pub const NAMESPACE: &str = "tardy-publication";

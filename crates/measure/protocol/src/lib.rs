@@ -5,6 +5,8 @@
 //! questions and answers on a line that a kernel also prints to, and [`guest`] defines the messages between a virtual
 //! machine and its host. [`latmon`] is what an external board speaks that gives stimuli.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod console;
 pub mod guest;
 pub mod latmon;

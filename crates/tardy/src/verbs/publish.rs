@@ -11,7 +11,7 @@ use account::{Account, ExplanationSource};
 use anyhow::Context;
 use clap::Args;
 use publication::openssh::PrivateKey;
-use publication::{AnonymousRun, Changes, Names, PseudonymKey, RunError, anonymous_run, known_names, package};
+use publication::{AnonymousRun, Changes, KernelFunctions, PseudonymKey, RunError, anonymous_run, package};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -128,13 +128,13 @@ fn opened(runs: &[PathBuf]) -> anyhow::Result<Vec<Account>> {
 }
 
 fn anonymous(opened: &[Account], pseudonyms: &PseudonymKey, kept: &[String]) -> anyhow::Result<Vec<AnonymousRun>> {
-    let mut names = Names::default();
-    opened.iter().for_each(|of| known_names(of.run(), of.explanations(), &mut names));
+    let mut functions = KernelFunctions::default();
+    opened.iter().for_each(|of| functions.add(of.run()));
     let refused = |error: RunError| match error {
         RunError::Io { .. } | RunError::Rules { .. } => error.into(),
         wrong => UsageError(wrong.to_string()).into(),
     };
-    let runs = opened.iter().map(|of| anonymous_run(of.run(), of.explanations(), pseudonyms, kept, &names));
+    let runs = opened.iter().map(|of| anonymous_run(of.run(), of.explanations(), pseudonyms, kept, &functions));
     runs.collect::<Result<Vec<_>, _>>().map_err(refused)
 }
 

@@ -1,8 +1,10 @@
 //! What parts of the code must not do: access the disk, read the clock, or do the work of another part.
 
-use crate::repository::{assert_none, files_ending, of_crate, root, text};
+use crate::repository::{assert_none, files_ending, of_crate, packages, root, text};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// Names of side effects.
@@ -36,59 +38,101 @@ fn lines_with(names: &[&str], words: &[&str]) -> Vec<String> {
     found
 }
 
-fn is_tracefs(name: &&str) -> bool {
-    name.starts_with("crates/core/ftrace/src/tracefs")
+/// A crate as its Cargo.toml describes it.
+struct Crate {
+    name: String,
+    /// `crates/core/ftrace/src/`.
+    folder: String,
+    /// Modules that do I/O, read a clock or start something: none, some, or `anywhere`.
+    effects: Vec<String>,
+    /// Files that print, because each is the main function of a process of its own.
+    prints: Vec<String>,
+    is_library: bool,
+    /// Sources of programs.
+    programs: Vec<String>,
+}
+
+/// Every crate of the workspace; one that does not state its effects fails.
+fn crates() -> Vec<Crate> {
+    packages("Cargo.toml").iter().map(described).collect()
+}
+
+fn described(package: &Value) -> Crate {
+    let name = package["name"].as_str().unwrap().to_owned();
+    let words = |key: &str| -> Option<Vec<String>> {
+        let stated = package["metadata"][key].as_array()?.iter();
+        stated.map(|word| word.as_str().map(str::to_owned)).collect()
+    };
+    let targets = package["targets"].as_array().unwrap();
+    let has_kind = |target: &Value, kinds: &[&str]| {
+        target["kind"].as_array().unwrap().iter().any(|kind| kinds.iter().any(|of| kind == of))
+    };
+    let path = |target: &Value| {
+        let path = Path::new(target["src_path"].as_str().unwrap()).strip_prefix(root()).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    Crate {
+        folder: of_crate(&name),
+        effects: words("effects")
+            .unwrap_or_else(|| panic!("Cargo.toml of {name} lacks `effects` in [package.metadata]")),
+        prints: words("prints").unwrap_or_default(),
+        is_library: targets.iter().any(|target| has_kind(target, &["lib", "cdylib", "proc-macro"])),
+        programs: targets.iter().filter(|target| has_kind(target, &["bin"])).map(path).collect(),
+        name,
+    }
+}
+
+impl Crate {
+    /// Files of modules that the crate lists as having effects.
+    fn in_effects(&self, file: &str) -> bool {
+        let module = file.strip_prefix(self.folder.as_str()).unwrap_or(file);
+        let is_in = |listed: &String| module == format!("{listed}.rs") || module.starts_with(&format!("{listed}/"));
+        self.effects.iter().any(|listed| listed == "anywhere" || is_in(listed))
+    }
+
+    fn pure_sources(&self) -> Vec<&'static str> {
+        sources(&self.folder).into_iter().filter(|file| !self.in_effects(file)).collect()
+    }
 }
 
 #[test]
 fn the_pure_crates_do_no_io_and_read_no_clock() {
-    let parsers = sources("crates/core/ftrace/src/").into_iter().filter(|name| !is_tracefs(name));
-    let pure = [
-        sources("crates/core/explain/src/"),
-        sources("crates/core/judge/src/"),
-        sources("crates/targets/readiness/src/"),
-        sources("crates/core/storage/src/"),
-        parsers.collect(),
-    ]
-    .concat();
+    let crates = crates();
+    let pure: Vec<&str> = crates.iter().flat_map(Crate::pure_sources).collect();
     assert_none("these reach out of a pure computation", lines_with(&pure, &IMPURE));
+    for of in crates.iter().filter(|of| !of.effects.is_empty()) {
+        let effects: Vec<&str> = sources(&of.folder).into_iter().filter(|file| of.in_effects(file)).collect();
+        assert!(!lines_with(&effects, &IMPURE).is_empty(), "{} has no effect in {:?}", of.name, of.effects);
+    }
 }
 
 #[test]
 fn clippy_watches_over_the_pure_crates() {
-    for library in [
-        "crates/core/explain/src/lib.rs",
-        "crates/core/ftrace/src/lib.rs",
-        "crates/core/judge/src/lib.rs",
-        "crates/targets/readiness/src/lib.rs",
-        "crates/core/storage/src/lib.rs",
-    ] {
-        assert!(text(library).contains("#![deny(clippy::disallowed_methods)]"), "{library} allows everything");
+    let crates = crates();
+    let watched = crates.iter().filter(|of| !of.effects.iter().any(|module| module == "anywhere"));
+    for of in watched {
+        let library = format!("{}lib.rs", of.folder);
+        assert!(text(&library).contains("#![deny(clippy::disallowed_methods)]"), "{library} allows everything");
+        assert_none(
+            "these allow themselves I/O",
+            lines_with(&of.pure_sources(), &["allow(clippy::disallowed_methods"]),
+        );
     }
-    let all = ["explain", "ftrace", "judge", "readiness", "storage"].map(|name| sources(&of_crate(name))).concat();
-    let outside: Vec<&str> = all.into_iter().filter(|name| !is_tracefs(name)).collect();
-    assert_none("these allow themselves I/O", lines_with(&outside, &["allow(clippy::disallowed_methods"]));
 }
+
+const PRINTING: [&str; 4] = ["println!(", "eprintln!(", "print!(", "eprint!("];
 
 #[test]
 fn libraries_print_nothing() {
-    let folders = [
-        "account",
-        "archive",
-        "explain",
-        "ftrace",
-        "interchange",
-        "judge",
-        "machines",
-        "protocol",
-        "readiness",
-        "report",
-        "runner",
-        "store",
-        "words",
-    ]
-    .map(|name| sources(&of_crate(name)));
-    assert_none("these print", lines_with(&folders.concat(), &["println!(", "eprintln!(", "print!(", "eprint!("]));
+    for of in crates().iter().filter(|of| of.is_library) {
+        let mains: Vec<String> = of.prints.iter().map(|module| format!("{}{module}.rs", of.folder)).collect();
+        for main in &mains {
+            assert!(!lines_with(&[main], &PRINTING).is_empty(), "{} lists {main}, which prints nothing", of.name);
+        }
+        let may_print = |file: &str| mains.iter().chain(&of.programs).any(|main| main == file);
+        let library: Vec<&str> = sources(&of.folder).into_iter().filter(|file| !may_print(file)).collect();
+        assert_none("these print", lines_with(&library, &PRINTING));
+    }
 }
 
 /// The only file above `account` that names `explain`: it reads traces for exports.

@@ -90,7 +90,12 @@ fn a_publication_has_the_same_figures_ledgers_and_causes() {
         assert_eq!(ledger(ours), ledger(published));
         let causes = |explanation: &Value| -> Vec<Value> {
             let findings = explanation["findings"].as_array().unwrap().iter();
-            findings.map(|finding| serde_json::json!([finding["culprit"], finding["ns"], finding["fix"]])).collect()
+            // A finding whose facts are still sentences has the general advice about its culprit.
+            let fix = |finding: &Value| {
+                let id = finding["culprit"].as_str().unwrap();
+                finding["facts"][id]["sentence"].is_null().then(|| finding["fix"].clone())
+            };
+            findings.map(|finding| serde_json::json!([finding["culprit"], finding["ns"], fix(finding)])).collect()
         };
         assert_eq!(causes(ours), causes(published));
     }

@@ -1,17 +1,16 @@
-//! Names that facts contain. The type says who chose a name, and so who may see it.
+//! Names that facts contain. The type says who chose a name, and so who may see it: it is not transparent to serde, so that the
+//! rules of a publication see it.
 
 use serde::{Deserialize, Serialize};
 
 /// A symbol of the kernel, or its address where the trace has no symbol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelName(pub String);
 
 /// Text that a user, a program, a driver or a target chose.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ForeignText(pub String);

@@ -1,7 +1,7 @@
 //! Applies the rules to any value of the archive's types while it is serialised: fields are known by type and name, and
 //! serde distinguishes a text from the name of a variant.
 
-use crate::rules::{Action, Rule, rule_of};
+use crate::rules::{Action, Rule, rule_of, rule_of_type};
 use crate::text::Anonymiser;
 use serde::ser::{
     Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
@@ -86,7 +86,7 @@ impl<'a, 'b> Serializer for Fields<'a, 'b> {
     }
 
     fn serialize_str(self, text: &str) -> Result<Value, Error> {
-        Ok(value_of(self.rule, text, self.anonymiser))
+        Ok(self.anonymiser.value(self.rule, text).map_or(Value::Null, Value::from))
     }
 
     fn serialize_bytes(self, _: &[u8]) -> Result<Value, Error> {
@@ -113,8 +113,9 @@ impl<'a, 'b> Serializer for Fields<'a, 'b> {
         Ok(variant.into())
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<Value, Error> {
-        value.serialize(self)
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<Value, Error> {
+        let rule = self.rule.or_else(|| rule_of_type(name));
+        value.serialize(Fields { rule, ..self })
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -184,9 +185,29 @@ impl Elements<'_, '_> {
 impl Members<'_, '_> {
     fn add(&mut self, key: &'static str, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
         let rule = self.container.and_then(|container| rule_of(container, key)).or(self.rule);
-        let value = value.serialize(Fields { anonymiser: self.anonymiser, rule })?;
+        let value = match self.by_neighbour(rule, value)? {
+            Some(decided) => decided,
+            None => value.serialize(Fields { anonymiser: self.anonymiser, rule })?,
+        };
         self.values.insert(key.to_owned(), value);
         Ok(())
+    }
+
+    /// The value, if a field before it decides: the code of a problem, the number of a thread.
+    fn by_neighbour(
+        &mut self,
+        rule: Option<&'static Rule>,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<Option<Value>, Error> {
+        Ok(match rule.map(|rule| rule.action) {
+            Some(Action::Code) => self.values.get("code").cloned(),
+            Some(Action::Task) => {
+                let Some(tid) = self.values.get("tid").and_then(Value::as_i64) else { return Ok(None) };
+                let name = serde_json::to_value(value)?;
+                name.as_str().map(|name| self.anonymiser.task_of(name, i32::try_from(tid).ok()).into())
+            }
+            _ => None,
+        })
     }
 
     fn collected(self) -> Value {
@@ -243,7 +264,7 @@ impl SerializeMap for Members<'_, '_> {
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
         // The keys of a map are texts of the archive, as its values are.
-        let key = key.serialize(Fields { anonymiser: self.anonymiser, rule: None })?;
+        let key = key.serialize(Fields { anonymiser: self.anonymiser, rule: self.rule })?;
         self.key = Some(key.as_str().ok_or_else(|| Error::custom("the key of a map is no text"))?.to_owned());
         Ok(())
     }
@@ -257,40 +278,4 @@ impl SerializeMap for Members<'_, '_> {
     fn end(self) -> Result<Value, Error> {
         Ok(self.collected())
     }
-}
-
-/// A text by its rule.
-fn value_of(rule: Option<&'static Rule>, text: &str, anonymiser: &mut Anonymiser<'_>) -> Value {
-    let Some(rule) = rule else { return anonymiser.text(text).into() };
-    match rule.action {
-        Action::Text => anonymiser.text(text).into(),
-        Action::Name(prefix) => anonymiser.pseudonym(prefix, rule.kind, text).into(),
-        Action::Task => anonymiser.task(text).into(),
-        Action::Load => load(text, rule.kind, anonymiser).into(),
-        Action::Target if is_own_target(text) => text.into(),
-        Action::Target => anonymiser.pseudonym("board", rule.kind, text).into(),
-        Action::Release => anonymiser.release(text).into(),
-        Action::Empty => {
-            anonymiser.changes.removed(rule.kind, u64::from(!text.is_empty()));
-            String::new().into()
-        }
-        Action::Absent => {
-            anonymiser.changes.removed(rule.kind, 1);
-            Value::Null
-        }
-    }
-}
-
-fn is_own_target(text: &str) -> bool {
-    matches!(text, "local" | "vm (emulated)" | "vm (virtual)" | "vm (virtual time)")
-}
-
-/// A load whose first word is one of tardy's, or a command.
-fn load(text: &str, kind: &'static str, anonymiser: &mut Anonymiser<'_>) -> String {
-    let name = text
-        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-' && letter != '_')
-        .next()
-        .unwrap_or("");
-    let known = archive::load::builtin(name).is_some() || archive::load::program(name).is_some() || name == "none";
-    if known { anonymiser.text(text) } else { anonymiser.pseudonym("load", kind, text) }
 }

@@ -11,7 +11,7 @@ impl Anonymiser<'_> {
     pub fn release(&mut self, release: &str) -> String {
         let mut parts = release.split('-');
         let version = parts.next().unwrap_or_default();
-        if version.split('.').count() > 4 || !version.split('.').all(is_number) {
+        if version.split('.').count() > 3 || !version.split('.').all(is_number) {
             return self.pseudonym("kernel", RELEASES, release);
         }
         let counted = |part: &str, word: &str| {

@@ -1,161 +1,141 @@
-//! Parts of sentences that stay, and parts that do not.
+//! What stays of a text by its rule, and what does not.
 
 use super::*;
+use crate::rules::{RULES, rule_of, rule_of_type};
+use ftrace::kernel_symbols::KernelSymbols;
 
-fn shown(text: &str, tasks: &[&str], kept: &[&str]) -> String {
-    let mut names = Names::default();
-    tasks.iter().for_each(|task| names.add(task, "task", TASKS));
+const SECRETS: [&str; 14] = [
+    "10.0.0.1",
+    "192.168.17.20:22",
+    "00:1b:21:3c:9d:f8",
+    "fe80::1",
+    "/srv/alice/robot",
+    "alice@example.org",
+    "0xffff888012345678",
+    "RPI-00000000d34db33f",
+    "https://example.org/secret",
+    "geheimer-böser-Name",
+    "acme_isr",
+    "do_idle [acme]",
+    "acme:acme_event_2 x",
+    "kworker/0:1-acme",
+];
+
+fn with<T>(kept: &[&str], made: impl FnOnce(&mut Anonymiser) -> T) -> T {
     let kept: Vec<String> = kept.iter().map(ToString::to_string).collect();
     let key = PseudonymKey::from_secret(b"of the test");
-    Anonymiser { key: &key, kept: &kept, names: &names, changes: Changes::default() }.text(text)
+    let mut functions = KernelFunctions::default();
+    functions.add_symbols(&KernelSymbols::parse("1000 T do_idle\n2000 T net_rx_action\n3000 t acme_isr [acme]\n"));
+    let own_tids = BTreeSet::from([7]);
+    made(&mut Anonymiser { key: &key, kept: &kept, functions: &functions, own_tids, changes: Changes::default() })
+}
+
+fn shown(field: &str, text: &str) -> String {
+    let rule = match field.split_once('.') {
+        Some((container, name)) => rule_of(container, name),
+        None => rule_of_type(field),
+    };
+    with(&[], |anonymiser| anonymiser.value(rule, text).unwrap_or_default())
 }
 
 #[test]
-fn sentences_of_tardy_stay_as_they_are() {
-    for text in [
-        "no CPU recorded anything (45.0 us, 45 % of the latency): the hypervisor (kvm) or firmware had the CPU",
-        "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
-        "    +49.941 us cpu1 dNh. tardy-meter-19460: local_timer left",
-        "  -1174.628 us cpu1 d..2 ksoftirqd/1-22: switch from ksoftirqd/1-22 (prio 120, asleep) to tardy-cpu1-7 (prio 120)",
-        "steal time since the snapshot before: 0 ns (in steps of 10 ms)",
-        "  +125.026 us cpu1 ...3 tardy-cpu1-9: ipi_send_cpu cpu=1 callsite=irq_work_queue+0x29 callback=0x0",
-        "   +10.496 us cpu1 d.H. load-dentry-7: local_timer entered",
-        "latency < 100us",
-        "0.1.0",
-        "",
-    ] {
-        assert_eq!(shown(text, &[], &[]), text);
-    }
-}
-
-#[test]
-fn names_are_replaced_wherever_they_stand() {
-    let key = PseudonymKey::from_secret(b"of the test");
-    let (task, name) = (key.pseudonym("task", "acme drive"), key.pseudonym("task", "hypervisor"));
-    let text = "switch from acme drive-41 (prio 120, runnable) to hypervisor-42; the hypervisor (kvm) was late; acme drive ran";
-    let expected =
-        format!("switch from {task}-41 (prio 120, runnable) to {name}-42; the hypervisor (kvm) was late; {task} ran");
-    assert_eq!(shown(text, &["acme drive", "hypervisor"], &[]), expected);
-    assert!(shown("a virtual-machine-17860 ran", &[], &[]).starts_with("a task-"));
-    // The same name has the same pseudonym where only its number shows that it is one.
-    let task = key.pseudonym("task", "acmed");
-    assert_eq!(shown("acmed-7 ran", &[], &[]), format!("{task}-7 ran"));
-    assert_eq!(shown("acmed-7 ran", &[], &["acme*"]), "acmed-7 ran");
-}
-
-#[test]
-fn addresses_paths_and_secrets_do_not_stay() {
-    for secret in [
-        "10.0.0.1",
-        "192.168.17.20:22",
-        "00:1b:21:3c:9d:f8",
-        "12:34:56:78:90:12",
-        "fe80::1",
-        "/srv/alice/robot",
-        "alice@example.org",
-        "0xffff888012345678",
-        "RPI-00000000d34db33f",
-        "https://example.org/secret",
-        "geheimer-böser-Name",
-    ] {
-        for text in [
-            secret.to_owned(),
-            format!("the interrupt of {secret}, late"),
-            format!("({secret})"),
-            format!("x={secret};"),
-        ] {
-            let shown = shown(&text, &[], &[]);
-            assert!(!shown.contains(secret), "{text} became {shown}");
+fn no_rule_shows_an_address_a_path_or_a_name() {
+    for rule in RULES {
+        for secret in SECRETS {
+            for text in
+                [secret.to_owned(), format!("{secret}-41"), format!("irq 45 {secret}"), format!("do_idle ({secret})")]
+            {
+                let shown = with(&[], |anonymiser| anonymiser.value(Some(rule), &text)).unwrap_or_default();
+                assert!(!shown.contains(secret) && !shown.contains("acme"), "{}: {text} became {shown}", rule.kind);
+            }
         }
     }
 }
 
 #[test]
-fn threads_of_the_kernel_keep_what_the_kernel_chose() {
-    assert_eq!(shown("kworker/u8:2-events_unbound-31 ran", &[], &[]), "kworker/u8:2-events_unbound-31 ran");
-    let motor = shown("irq/45-acme_motor-88 ran", &["irq/45-acme_motor"], &[]);
-    assert!(motor.starts_with("irq/45-name-") && motor.ends_with("-88 ran"), "{motor}");
-    assert_eq!(shown("messaging-recv-26921", &["messaging-recv"], &[]), "messaging-recv-26921");
+fn a_text_without_a_rule_is_emptied() {
+    assert_eq!(shown("Unheard.of", "anything"), "");
 }
 
 #[test]
-fn names_that_every_linux_has_stay() {
+fn holders_keep_what_the_kernel_and_tardy_chose() {
     for text in [
-        "interrupts were masked in ext4_end_io_rsv_work, called by process_one_work",
-        "callsite=nvme_irq+0x1c/0x40 callback=nvme_pci_complete_rq.isra.0",
-        "workqueue:workqueue_execute_start function=btrfs_work_helper",
-        "block_rq_complete nvme0n1p2 on mmcblk0, ext4 and xfs on sda1",
-        "kworker/u8:2-ext4-rsv-conversion-31 ran do_writepages",
-        "irq/45-nvme0q1-88 ran",
-        "kworker/0:1-31 (blk_mq_run_work_fn) [nvme_core]",
-        "__x64_sys_futex < do_syscall_64 < entry_SYSCALL_64_after_hwframe",
+        "no data",
+        "nmi",
+        "idle state 2",
+        "local_timer (do_idle)",
+        "irq 24 nvme0q1",
+        "NET_RX in ksoftirqd/1-22",
+        "NET_RX in ksoftirqd/1-22 (net_rx_action)",
+        "kworker/u8:2-events_unbound-31",
+        "tardy-cpu1-19466",
+        "tardy-meter-7",
+        "load-dentry-9",
+        "messaging-recv-26921",
+        "interrupt not delivered to ksoftirqd/1-22",
     ] {
-        assert_eq!(shown(text, &[], &[]), text);
+        assert_eq!(shown("Owner.name", text), text);
     }
-}
-
-#[test]
-fn names_that_resemble_the_kernels_do_not_stay() {
-    let secrets = [
-        // Functions of a module that Linux does not have.
-        "acme_isr",
-        "acme_isr+0x1c/0x40",
-        "acme_isr.isra.0",
-        "acme_isr.constprop.0+0x1c",
-        "nvme_irq_acme",
-        "acme:acme_event",
-        "[acme_motor]",
-        // Threads that a user called like those of the kernel.
-        "kworker/0:1-acme",
-        "kworker/acme",
-        "kworker/u8:2-acme_work-31",
-        "ksoftirqd/acme",
-        "irq/45-acme",
-        "jbd2/acme-8",
-        "migration/0acme",
-        "nvme_irq-77",
-        "ext4-31",
-        "sda-31",
-        // Devices, addresses and numbers.
-        "nvme49301234567",
-        "sdacme",
-        "mmcblk0acme",
-        "nvme_irq.10.0.0.1",
-        "kworker/192.168.17.20",
-        "kswapd4930123456",
-    ];
-    for secret in secrets {
-        for text in [secret.to_owned(), format!("interrupts were masked in {secret}, late"), format!("by={secret};")] {
-            let shown = shown(&text, &[], &[]);
-            assert!(!shown.contains(secret) && !shown.contains("acme"), "{text} became {shown}");
-        }
-    }
-}
-
-#[test]
-fn a_thread_that_is_called_like_a_function_or_device_is_replaced_wherever_it_stands() {
     let key = PseudonymKey::from_secret(b"of the test");
-    for name in ["nvme_irq", "squashfs", "nvme0n1p2", "futex_wait_queue"] {
-        let task = key.pseudonym("task", name);
-        let text = format!("switch to {name}-41; {name} held the CPU in ({name}:{name}) [{name}]");
-        let expected = format!("switch to {task}-41; {task} held the CPU in ({task}:{task}) [{task}]");
-        assert_eq!(shown(&text, &[name], &[]), expected);
-        assert!(!shown(&format!("in {name}+0x1c"), &[name], &[]).contains(name));
-        assert_eq!(shown(&format!("in {name}+0x1c"), &[], &[]), format!("in {name}+0x1c"));
+    let (drive, isr) = (key.pseudonym("task", "acme drive"), key.pseudonym("function", "acme_isr"));
+    assert_eq!(shown("Owner.name", "acme drive-41 (acme_isr)"), format!("{drive}-41 ({isr})"));
+    assert_eq!(shown("Owner.name", "stood still in acme drive-41"), format!("stood still in {drive}-41"));
+    // The thread is not one that the run lists as tardy's.
+    assert!(shown("Owner.name", "tardy-meter-8").starts_with("task-"));
+}
+
+#[test]
+fn a_thread_has_one_pseudonym_in_every_field() {
+    let (alone, holder) = (shown("WatchedSeries.name", "acmed"), shown("Owner.name", "acmed-7"));
+    assert_eq!(format!("{alone}-7"), holder);
+}
+
+#[test]
+fn a_kept_name_stays_in_every_field() {
+    let shown = |field: (&str, &str), text: &str| {
+        with(&["acme*"], |anonymiser| anonymiser.value(rule_of(field.0, field.1), text)).unwrap()
+    };
+    assert_eq!(shown(("Owner", "name"), "acmed-8 (acme_isr)"), "acmed-8 (acme_isr)");
+    assert_eq!(shown(("RtTask", "name"), "acmed"), "acmed");
+}
+
+#[test]
+fn functions_of_the_kernel_stay_and_those_of_modules_do_not() {
+    assert_eq!(shown("KernelName", "do_idle"), "do_idle");
+    assert_eq!(shown("TracedFunction.name", "net_rx_action"), "net_rx_action");
+    for other in ["acme_isr", "unheard_of", "0xffffffff81000000"] {
+        assert!(shown("KernelName", other).starts_with("function-"), "{other}");
+    }
+}
+
+#[test]
+fn texts_of_the_kernel_stay() {
+    for (field, text) in [
+        ("Environment.cpu_model", "AMD EPYC 7763 Processor"),
+        ("Environment.mitigations", "spectre_v1: usercopy/swapgs barriers and __user pointer sanitization"),
+        ("Environment.frequency_governors", "cpu0=performance"),
+        ("Environment.config", "CONFIG_HZ=250"),
+        ("Environment.cpus_online", "0-3,5"),
+        ("Environment.preemption", "preempt_rt"),
+        ("Environment.kernel_version", "#1 SMP PREEMPT_RT Debian 6.1.8"),
+        ("EffectiveSettings.events", "sched:sched_switch"),
+        ("PlannedLimit.limit", "latency < 100us"),
+        ("PlannedLimit.allow", "1/h"),
+        ("Loss.what", "snapshots"),
+        ("Problem.code", "meter.clock-stepped"),
+        ("LoadReport.name", "messaging:4"),
+    ] {
+        assert_eq!(shown(field, text), text, "{field}");
     }
 }
 
 #[test]
 fn a_release_keeps_its_version_and_loses_the_name_of_its_builder() {
-    let mut names = Names::default();
-    names.add("6.12.8-rt5-acme-robot", "kernel", RELEASES);
-    let key = PseudonymKey::from_secret(b"of the test");
-    let mut rules = Anonymiser { key: &key, kept: &[], names: &names, changes: Changes::default() };
-    let acme = key.pseudonym("kernel", "acme-robot");
-    assert_eq!(rules.release("6.12.8-rt5-acme-robot"), format!("6.12.8-rt5-{acme}"));
-    assert_eq!(rules.text("kernel 6.12.8-rt5-acme-robot"), format!("kernel 6.12.8-rt5-{acme}"));
-    for release in ["6.1.0-25-amd64", "6.13.0-rc3", "5.10"] {
-        assert_eq!(rules.release(release), release);
+    let acme = PseudonymKey::from_secret(b"of the test").pseudonym("kernel", "acme-robot");
+    let release = |text: &str| shown("Environment.kernel_release", text);
+    assert_eq!(release("6.12.8-rt5-acme-robot"), format!("6.12.8-rt5-{acme}"));
+    for stays in ["6.1.0-25-amd64", "6.13.0-rc3", "5.10"] {
+        assert_eq!(release(stays), stays);
     }
-    assert!(rules.release("10.0.0.1.acme").starts_with("kernel-"));
+    assert!(release("10.0.0.1.acme").starts_with("kernel-"));
 }
