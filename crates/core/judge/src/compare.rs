@@ -144,7 +144,7 @@ fn compared(name: FigureName, unit: Unit, a: Option<f64>, b: Option<f64>) -> Com
 
 fn all_cpus(run: &Run) -> Histogram {
     let mut all = Histogram::default();
-    run.threads.values().for_each(|thread| all.merge(&thread.histogram));
+    run.threads.values().for_each(|thread| all.merge(&run.lateness(thread).known));
     all
 }
 

@@ -128,8 +128,8 @@ fn cpu_proof(run: &Run, summary: &RunSummary, thread: &ThreadRun, confidence: f6
     }
 }
 
-/// All latencies at which the quantile may lie as far as the run shows, from the [`stretches`] of each histogram
-/// bucket. `None` if not even the maximum is an upper bound; then it is not an upper bound of any higher quantile.
+/// All latencies at which the quantile may lie as far as the run shows, from the [`stretches`] of each bucket of the
+/// periods' lateness. `None` if not even the maximum is an upper bound; then it is not an upper bound of any higher quantile.
 fn interval(
     run: &Run,
     summary: &RunSummary,
@@ -140,7 +140,8 @@ fn interval(
     let each_end = (1.0 + confidence) / 2.0;
     let step_ns = step_ns(summary);
     let max_ns = thread.totals.latency_ns_max?;
-    let buckets = &thread.histogram.buckets;
+    let periods = run.lateness(thread).known;
+    let buckets = &periods.buckets;
     let edge_ns = |at: usize| {
         let high = bucket_high_ns(buckets[at].0 as usize);
         high.max((high / step_ns * step_ns).saturating_add(step_ns - 1))

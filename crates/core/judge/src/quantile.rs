@@ -18,11 +18,11 @@ const FAIL_STRETCHES: usize = 6;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QuantileCounts {
-    /// Periods that were due, served or not.
+    /// Periods that were due, missed ones included.
     pub samples: u64,
-    /// Samples that were never served.
+    /// Missed periods that were certainly late.
     pub missed: u64,
-    /// Late periods, including those never served: certainly, and at most.
+    /// Late periods, missed ones included: certainly, and at most.
     pub over: u64,
     pub over_most: u64,
     /// Length in seconds of the stretches that count as independent, and their number.

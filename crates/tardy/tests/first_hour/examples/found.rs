@@ -85,6 +85,5 @@ fn command(line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     // A line of the list of verbs and a usage are not examples, and one that is wrapped in quotes is whole elsewhere.
     let whole = line.matches('\'').count().is_multiple_of(2) && !line.contains("<COMMAND>");
-    (words.first() == Some(&"tardy") && words.len() > 1 && whole)
-        .then(|| words.join(" "))
+    (words.first() == Some(&"tardy") && words.len() > 1 && whole).then(|| words.join(" "))
 }
