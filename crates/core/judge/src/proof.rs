@@ -147,8 +147,8 @@ fn interval(
         high.max((high / step_ns * step_ns).saturating_add(step_ns - 1))
     };
     let maxima: Vec<i64> = thread.seconds.iter().map(|second| second.latency_ns_max).collect();
-    let of_latest = memory::of_latest(&maxima);
-    let stretches_of = |at: usize| Some(stretches(&Lateness::of(run, summary, thread, edge_ns(at)).ok()?, of_latest));
+    let of_worst = memory::of_worst(&maxima);
+    let stretches_of = |at: usize| Some(stretches(&Lateness::of(run, summary, thread, edge_ns(at)).ok()?, of_worst));
     let largest = stretches_of(buckets.len().checked_sub(1)?)?;
     let shown = largest.independent && largest.most.show_less(1.0 - q, each_end);
     if !shown || !missed_are_known(summary, thread) {

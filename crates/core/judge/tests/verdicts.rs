@@ -117,7 +117,7 @@ fn where_several_cpus_fail_the_evidence_names_the_worst() {
         (if second == 9 && cpu < 2 { 200_000 + 100_000 * (1 - i64::from(cpu)) } else { 1 }, 0, 0)
     });
     let never = judged(&late, "latency < 100us", "never");
-    let expected = "FAIL: on CPUs 0, 1; on CPU 0 the latest wake-up came 300.0 µs late, and the limit allows none.";
+    let expected = "FAIL: on CPUs 0, 1; on CPU 0 the worst wake-up was 300.0 µs late, and the limit allows none.";
     assert_eq!(never.sentence, expected);
     assert_eq!(never.cpus.iter().map(|cpu| cpu.latest_ns).collect::<Vec<_>>(), [Some(300_000), Some(200_000), None]);
     let often = run(HOUR, 2, |cpu, second| (if second % (300 << (1 - cpu)) == 7 { 200_000 } else { 1 }, 0, 0));
@@ -144,7 +144,7 @@ fn never_cannot_be_shown_but_refuted() {
     let late = run(HOUR, 1, |_, second| (if second == 9 { 200_000 } else { 1 }, 0, 0));
     let late = judged(&late, "latency < 100us", "never");
     assert_eq!(late.verdict, Verdict::Fail, "{}", late.sentence);
-    assert_eq!(late.sentence, "FAIL: the latest wake-up came 200.0 µs late, and the limit allows none.");
+    assert_eq!(late.sentence, "FAIL: the worst wake-up was 200.0 µs late, and the limit allows none.");
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_known_maximum_beyond_the_limit_is_no_pass() {
     assert_eq!(judged_once.verdict, Verdict::NotEnoughData, "{}", judged_once.sentence);
     assert!(judged_once.sentence.contains("no second's record shows it"), "{}", judged_once.sentence);
     let never = judged(&lost, "latency < 100us", "never");
-    assert_eq!(never.sentence, "FAIL: the latest wake-up came 777.0 µs late, and the limit allows none.");
+    assert_eq!(never.sentence, "FAIL: the worst wake-up was 777.0 µs late, and the limit allows none.");
     let mut histogram = imported(lost);
     histogram.threads.get_mut(&0).unwrap().seconds.clear();
     histogram.phases.clear();

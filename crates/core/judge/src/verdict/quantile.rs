@@ -28,8 +28,7 @@ pub fn judge_quantile(
         lateness => lateness?,
     };
     let allowed = 1.0 - q;
-    let Stretches { most, least, stretch_s, independent } =
-        stretches(&lateness, memory::of_latest(&lateness.maxima_ns));
+    let Stretches { most, least, stretch_s, independent } = stretches(&lateness, memory::of_worst(&lateness.maxima_ns));
     let (low, high) = (least.at_least(levels.fail), most.at_most(levels.pass));
     let missed_known = missed_are_known(summary, thread);
     let verdict = match () {

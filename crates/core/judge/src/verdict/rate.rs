@@ -119,7 +119,7 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
     }
     let within_s = occasion_s(allow.per_hour);
     let maxima: Vec<i64> = thread.seconds.iter().map(|record| record.latency_ns_max).collect();
-    let independent_s = memory::of_latest(&maxima);
+    let independent_s = memory::of_worst(&maxima);
     // If neighbouring stretches correlate for longer than an occasion, all occasions in that time may come at once.
     let at_once = independent_s.map_or(1.0, |length| (length as f64 / f64::from(within_s)).max(1.0));
     let suspect = blocks.bad + blocks.unknown + u64::from(known.unplaced);
