@@ -199,12 +199,19 @@ pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference
     if let Some(recorded) = differences.iter().find(|difference| difference.what == DifferenceKind::Recording) {
         cautions.push(Caution::Recording { a: recorded.a.clone(), b: recorded.b.clone() });
     }
-    if let Some((a, b)) = a.measured_ns.zip(b.measured_ns).filter(|(a, b)| *a > 0 && *b > 0)
-        && (a / b >= 2 || b / a >= 2)
-    {
-        cautions.push(Caution::Length { longer: if a > b { RunName::A } else { RunName::B } });
-    }
+    cautions.extend(longer_with_larger_maximum(a, b).map(|longer| Caution::Length { longer }));
     cautions
+}
+
+/// The run that is at least twice as long as the other, if its maximum is larger.
+fn longer_with_larger_maximum(a: &RunSummary, b: &RunSummary) -> Option<RunName> {
+    let lengths = a.measured_ns.zip(b.measured_ns).filter(|(a, b)| *a > 0 && *b > 0);
+    let ((a_ns, b_ns), (a_max, b_max)) = lengths.zip(a.all_cpus.max.zip(b.all_cpus.max))?;
+    match () {
+        () if a_ns / b_ns >= 2 && a_max > b_max => Some(RunName::A),
+        () if b_ns / a_ns >= 2 && b_max > a_max => Some(RunName::B),
+        () => None,
+    }
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ pub const PROMISES: &[(&str, Promise)] = &[
     // Two rounds are too few for an answer.
     ("tardy experiment", Promise::Code(4)),
     ("tardy experiment tracing-cost", Promise::Code(4)),
-    ("tardy history", Promise::Code(4)),
+    ("tardy lab history", Promise::Code(4)),
     // Each wake-up takes more than 1 us, which stands for the limit of the example.
     ("tardy judge --plan-test", Promise::Code(0)),
     ("tardy judge", Promise::Code(1)),
