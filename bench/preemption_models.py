@@ -88,7 +88,7 @@ The order and the magnitudes are the same. Differences beyond the spread of the 
   Such sections occur when the kernel frees thousands of pages at once, which depends on how many the load had taken, and ten times
   as many wake-ups as in a seed here meet the longest of them more often.
 * The maximum of PREEMPT_RT is larger here because a fixed interval of 1 ms keeps a constant distance from a tick of 4 ms,
-  while random intervals meet it: in nine of the ten seeds of the two kernels the latest wake-up was due within 11 µs of a tick.
+  while random intervals meet it: in nine of the ten seeds of the two kernels the worst wake-up was due within 11 µs of a tick.
 """
 QUANTILES = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)]
 
@@ -197,7 +197,7 @@ def picture(version, measured):
         top, bottom = PANEL * number + TOP, PANEL * number + BOTTOM
         most = math.log10(max(counts.values())) + 0.5
         worst = max(latency for run in runs for latency in run.latencies)
-        out.append(f'<text x="{LEFT}" y="{top - 6}">{name}: the latest wake-up of {len(runs)} seeds is {micros(worst)} µs '
+        out.append(f'<text x="{LEFT}" y="{top - 6}">{name}: the worst wake-up of {len(runs)} seeds is {micros(worst)} µs '
                    'late in virtual time</text>')
         for exponent in range(low, high + 1):
             at = x(10 ** exponent)

@@ -1,6 +1,7 @@
 //! Measurement plans: reading, checking, and their rounds.
 
 pub mod checked;
+pub mod length;
 mod machine;
 pub mod problem;
 pub mod round;

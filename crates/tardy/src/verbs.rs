@@ -15,6 +15,7 @@ macro_rules! verbs {
 verbs! {
     check::CheckArguments,
     run::RunVerb,
+    qualify::QualifyArguments,
     watch::WatchArguments,
     explain::ExplainArguments,
     audit::AuditArguments,

@@ -1,4 +1,4 @@
-/** Latency over time: the latest wake-up of each second on each CPU, with marks that link to the accounts. */
+/** Latency over time: the worst wake-up of each second on each CPU, with marks that link to the accounts. */
 import { at, linear, logarithmic, valueAt } from "../axis";
 import { html, line, svg, text } from "../elements";
 import { axisTime, micros } from "../format";
@@ -40,7 +40,7 @@ export function latency(figure: HTMLElement, data: ReportData): void {
       : linear(0, highest * 1.1, place.bottom, place.top);
     const picture = svg("svg", {
       class: "plot", viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "group",
-      "aria-label": `The ${figure.dataset.latest ?? "latest"} ${figure.dataset.sample ?? "sample"} of each second. Left and right arrow walk, plus and minus zoom, 0 shows everything.`,
+      "aria-label": `The ${figure.dataset.worst ?? "worst"} ${figure.dataset.sample ?? "sample"} of each second. Left and right arrow walk, plus and minus zoom, 0 shows everything.`,
     });
     picture.append(grid(place, { axis: x, title: "seconds into the run", label: (value) => String(Number(value.toFixed(2))) }, { axis: y, title: "latency", label: axisTime }));
     points.forEach((line, index) => {

@@ -30,6 +30,7 @@ pub mod facts;
 pub mod frame;
 pub mod functions;
 pub mod histogram;
+pub mod lateness;
 pub mod layout;
 pub mod load;
 pub mod loss;

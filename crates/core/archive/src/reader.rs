@@ -15,6 +15,7 @@ use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::frame::{Decoder, Item};
 use crate::histogram::Histogram;
+use crate::lateness::PeriodLateness;
 use crate::layout::FileKind;
 use crate::layout::{FLIGHT_BYTES_MAX, MANIFEST, MANIFEST_BYTES_MAX, STREAM, TRACE_BYTES_MAX, file_path};
 use crate::manifest::Manifest;
@@ -465,6 +466,20 @@ impl Run {
         }
         let median_ns = histogram.quantile_ns(0.5)?;
         Some(histogram.quantile_ns(0.99)?.min(median_ns.saturating_mul(ORDINARY_MEDIANS)))
+    }
+
+    /// The fixed interval between periods of every measuring thread in ns; `None` if a thread is watched, intervals are
+    /// random, or another tool measured, which does not count missed periods.
+    pub fn period_ns(&self) -> Option<i64> {
+        let manifest = self.manifest.as_ref().filter(|manifest| manifest.imported.is_none())?;
+        let settings = manifest.settings.as_ref()?;
+        let fixed = settings.watch.is_none() && settings.dither_seed.is_none();
+        i64::try_from(settings.interval_ns).ok().filter(|ns| fixed && *ns > 0)
+    }
+
+    /// How late each period of a thread was, those that it missed included.
+    pub fn lateness(&self, thread: &ThreadRun) -> PeriodLateness {
+        PeriodLateness::of(&thread.histogram, &thread.totals, self.period_ns())
     }
 
     /// Median latency of a thread over the run, in ns. `None` if there are too few samples: the only one is its own median,

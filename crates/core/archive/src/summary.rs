@@ -18,7 +18,7 @@ use crate::damage::Damage;
 use crate::effective::EffectiveSettings;
 use crate::environment::Environment;
 use crate::explanation::Explanation;
-use crate::histogram::Histogram;
+use crate::lateness::PeriodLateness;
 use crate::manifest::{ImportedFrom, RunState};
 use crate::message::{Ending, LoadReport, Loss, Problem, RunPhase, Severity};
 use crate::problem::Remark;
@@ -82,7 +82,13 @@ impl KernelSeriesSummary {
             name: series.name.clone(),
             cpu: series.cpu,
             count: series.count,
-            latency_ns: LatencyFigures::of(&series.histogram, 0, 1, series.min_ns, mean, series.max_ns),
+            latency_ns: LatencyFigures::of(
+                &PeriodLateness::of_samples(&series.histogram, 0),
+                1,
+                series.min_ns,
+                mean,
+                series.max_ns,
+            ),
             worst: series.worst.first().copied(),
             records_lost: series.records_lost,
         }
@@ -246,10 +252,8 @@ impl RunSummary {
         let imported = manifest.and_then(|manifest| manifest.imported.as_ref());
         let step_ns = step_ns(run);
         let invalid_because = invalidities(run, state);
-        let mut all = Histogram::default();
-        for thread in headline(run) {
-            all.merge(&thread.histogram);
-        }
+        let mut all = PeriodLateness::default();
+        headline(run).for_each(|thread| all.merge(&lateness(run, thread)));
         let totals = || headline(run).map(|thread| &thread.totals);
         let cycles = totals().map(|t| t.cycles).fold(0, u64::saturating_add);
         let sum: f64 = totals().map(|t| t.latency_ns_sum as f64).sum();
@@ -285,11 +289,6 @@ impl RunSummary {
             cpus: run.threads.values().map(|thread| cpu_summary(run, thread, imported.is_some(), step_ns)).collect(),
             all_cpus: LatencyFigures::of(
                 &all,
-                if imported.is_some() {
-                    run.threads.values().map(samples_beyond).fold(0, u64::saturating_add)
-                } else {
-                    0
-                },
                 step_ns,
                 totals().filter_map(|t| t.latency_ns_min).min(),
                 (cycles > 0).then(|| sum / cycles as f64),
@@ -381,9 +380,17 @@ fn step_ns(run: &Run) -> i64 {
     imported.and_then(|imported| i64::try_from(imported.resolution_ns).ok()).unwrap_or(1).max(1)
 }
 
-/// Samples of an imported run that are counted but in no bucket.
-fn samples_beyond(thread: &ThreadRun) -> u64 {
-    thread.totals.cycles.saturating_sub(thread.histogram.total())
+/// How late the periods of a thread were. Samples of an imported run that are counted but in no bucket are unknown; a
+/// watched thread that armed its timer late says nothing about its wake-ups.
+fn lateness(run: &Run, thread: &ThreadRun) -> PeriodLateness {
+    let manifest = run.manifest.as_ref();
+    let beyond = thread.totals.cycles.saturating_sub(thread.histogram.total());
+    let periods = run.lateness(thread);
+    match manifest {
+        Some(manifest) if manifest.imported.is_some() => PeriodLateness { unknown: beyond, ..periods },
+        _ if run.watched.contains_key(&thread.thread) => PeriodLateness { unknown: 0, ..periods },
+        _ => periods,
+    }
 }
 
 fn cpu_summary(run: &Run, thread: &ThreadRun, imported: bool, step_ns: i64) -> CpuSummary {
@@ -397,8 +404,7 @@ fn cpu_summary(run: &Run, thread: &ThreadRun, imported: bool, step_ns: i64) -> C
         clock_anomalies: totals.clock_anomalies,
         records_dropped: totals.records_dropped,
         latency_ns: LatencyFigures::of(
-            &thread.histogram,
-            if imported { samples_beyond(thread) } else { 0 },
+            &lateness(run, thread),
             step_ns,
             totals.latency_ns_min,
             totals.latency_ns_mean(),

@@ -1,7 +1,7 @@
 //! Compares the causes of late wake-ups of two runs: which appeared, vanished, grew or shrank.
 //!
 //! A recorder keeps a trace of each new maximum and of each latency over a limit. The number of traces that show a
-//! cause therefore does not give its rate, with one exception: above the latest wake-up *without* a trace, every
+//! cause therefore does not give its rate, with one exception: above the worst wake-up *without* a trace, every
 //! wake-up has one. [`census`] finds that floor for each run. Above the higher floor, causes are counted, and rates are
 //! compared by the exact conditional test of two Poisson rates (Przyborowski and Wilenski 1940).
 
@@ -200,7 +200,7 @@ fn counted_words(common: Result<i64, (&str, &str)>, causes: &[CauseDifference], 
             "Nothing is counted: the {} {} without a trace has a latency of {}, and every one with a trace a smaller one. How many \
              traces name a cause says what the recorder found worth keeping, not how often the cause strikes. To count causes, measure \
              with --limit at a latency that is rarely exceeded.",
-            word.latest,
+            word.worst,
             word.one,
             time(above as f64)
         ),

@@ -60,28 +60,28 @@ pub enum Caution {
         fix = "measure both with the same `--method`"
     )]
     Methods { a: String, b: String },
-    #[error("run {longer} is at least twice as long: its maximum is larger for that reason alone")]
+    #[error("run {longer} is at least twice as long: its maximum may be larger for that reason alone")]
     #[problem(
         code = "judge.different-length",
-        meaning = "One run is at least twice as long, so its maximum is larger for that reason alone.",
+        meaning = "One run is at least twice as long and has the larger maximum, which may have no other reason.",
         fix = "compare runs of the same length"
     )]
     Length { longer: RunName },
-    #[error("the runs had different loads: what the loads got done is not the same work")]
+    #[error("the loads did different work, so their figures do not compare")]
     #[problem(
         code = "judge.different-loads",
         meaning = "The sides ran different loads.",
         fix = "run both with the same loads"
     )]
     Work,
-    #[error("run {0} kept no spikes: causes cannot be compared")]
+    #[error("run {0} kept no spikes, so causes do not compare")]
     #[problem(
         code = "judge.no-spikes",
         meaning = "A run kept no spikes, so it has no causes to compare.",
         fix = "measure both with traces"
     )]
     NoSpikes(RunName),
-    #[error("run {0} has no late wake-up with a trace: its causes are not known")]
+    #[error("run {0} has no late wake-up with a trace, so its causes are unknown")]
     #[problem(
         code = "judge.no-traces",
         meaning = "A run has no late wake-up with a trace, so its causes are not known.",
@@ -96,7 +96,7 @@ pub enum Caution {
         fix = "measure both with the same settings"
     )]
     Circumstances(String),
-    #[error("the lengths of the runs are not known: rates cannot be compared")]
+    #[error("the lengths of the runs are unknown, so rates do not compare")]
     #[problem(same_as = Refusal::LengthUnknown)]
     LengthUnknown,
     #[error("only one side has {0}; left out")]
@@ -106,7 +106,7 @@ pub enum Caution {
         fix = "run both sides with the same seeds"
     )]
     Unpaired(String),
-    #[error("an archive does not say what its machine was made of: whether both are one system is not known")]
+    #[error("build inputs missing in one archive: cannot tell whether both ran the same system")]
     #[problem(
         code = "judge.ingredients-unknown",
         meaning = "An archive does not say what its virtual machine was made of.",

@@ -145,7 +145,7 @@ fn compared(name: FigureName, unit: Unit, a: Option<f64>, b: Option<f64>) -> Com
 
 fn all_cpus(run: &Run) -> Histogram {
     let mut all = Histogram::default();
-    run.threads.values().for_each(|thread| all.merge(&thread.histogram));
+    run.threads.values().for_each(|thread| all.merge(&run.lateness(thread).known));
     all
 }
 
@@ -200,12 +200,19 @@ pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference
     if let Some(recorded) = differences.iter().find(|difference| difference.what == DifferenceKind::Recording) {
         cautions.push(Caution::Recording { a: recorded.a.clone(), b: recorded.b.clone() });
     }
-    if let Some((a, b)) = a.measured_ns.zip(b.measured_ns).filter(|(a, b)| *a > 0 && *b > 0)
-        && (a / b >= 2 || b / a >= 2)
-    {
-        cautions.push(Caution::Length { longer: if a > b { RunName::A } else { RunName::B } });
-    }
+    cautions.extend(longer_with_larger_maximum(a, b).map(|longer| Caution::Length { longer }));
     cautions
+}
+
+/// The run that is at least twice as long as the other, if its maximum is larger.
+fn longer_with_larger_maximum(a: &RunSummary, b: &RunSummary) -> Option<RunName> {
+    let lengths = a.measured_ns.zip(b.measured_ns).filter(|(a, b)| *a > 0 && *b > 0);
+    let ((a_ns, b_ns), (a_max, b_max)) = lengths.zip(a.all_cpus.max.zip(b.all_cpus.max))?;
+    match () {
+        () if a_ns / b_ns >= 2 && a_max > b_max => Some(RunName::A),
+        () if b_ns / a_ns >= 2 && b_max > a_max => Some(RunName::B),
+        () => None,
+    }
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ impl LoadRate {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunFigures {
     pub cycles: u64,
-    /// Quantiles in ns, interpolated inside their histogram bucket.
+    /// Quantiles of all periods in ns, interpolated inside their histogram bucket.
     pub p50_ns: f64,
     pub p99_ns: f64,
     /// Exact.
@@ -40,7 +40,7 @@ impl RunFigures {
     pub fn of(run: &Run) -> Option<Self> {
         let mut all = Histogram::default();
         for thread in run.threads.values() {
-            all.merge(&thread.histogram);
+            all.merge(&run.lateness(thread).known);
         }
         Some(Self {
             cycles: run.threads.values().fold(0, |sum, thread| sum.saturating_add(thread.totals.cycles)),

@@ -1,13 +1,14 @@
 //! How late the wake-ups of each second were against one latency: what is certain, and what is possible.
 //!
-//! A period that was never served is later than any latency. A value that its source rounded is an interval. A second
-//! without a record may have been late throughout. Samples in the histogram that no second's record accounts for may
-//! all have come at once.
+//! A missed period is late until the wake-up that missed it; one that no wake-up explains may be late by any time. A
+//! value that its source rounded is an interval. A second without a record may have been late throughout. Samples in the
+//! histogram that no second's record accounts for may all have come at once.
 
 use crate::blocks::SECONDS_MAX;
 use crate::mean_share::Shares;
 use crate::refusal::Refusal;
 use archive::histogram::{Histogram, bucket_high_ns, bucket_low_ns};
+use archive::lateness::{missed_later_than, missed_of_all_later_than};
 use archive::reader::{Run, ThreadRun};
 use archive::sample::Second;
 use archive::summary::RunSummary;
@@ -20,9 +21,9 @@ const SECONDS_WITHOUT_RECORDS: usize = 100_000;
 /// Counts over a stretch of time, against a latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Stretch {
-    /// Periods that were due, served or not.
+    /// Periods that were due, missed ones included.
     periods: f64,
-    /// Periods that were certainly late, including those never served.
+    /// Periods that were certainly late, missed ones included.
     late: f64,
     /// Periods of seconds without a record.
     unknown: f64,
@@ -39,8 +40,9 @@ pub struct Lateness {
     /// Whether each second's record counts its late samples. Otherwise it only shows that there is at least one.
     pub counted: bool,
     pub periods: u64,
-    pub missed: u64,
-    /// Late periods, including those never served: certainly, and at most.
+    /// Missed periods that were certainly late.
+    pub late_missed: u64,
+    /// Late periods, missed ones included: certainly, and at most.
     pub late: u64,
     pub late_most: u64,
     /// Seconds without a record.
@@ -57,18 +59,26 @@ impl Lateness {
         let length = length_s(thread, summary)?;
         let step_ns = step_ns(summary);
         let counted = counts_over(run, latest_ns);
+        let period_ns = run.period_ns();
+        let (missed_least, missed_most) =
+            missed_of_all_later_than(latest_ns, &thread.histogram, &thread.totals, period_ns);
         let mut seconds = vec![Stretch::default(); length];
         let mut known = vec![gaps_are_normal(summary); length];
-        let (mut placed, mut missed) = (0.0, 0u64);
+        let (mut placed, mut placed_missed, mut missed) = (0.0, 0u64, 0u64);
         for record in &thread.seconds {
             let at = (record.second as usize).min(length - 1);
             let late = if counted { record.over_limit } else { u32::from(record.latency_ns_max > latest_ns) };
+            let of_largest =
+                period_ns.map_or(0, |period_ns| missed_later_than(latest_ns, record.latency_ns_max, period_ns));
+            let late_missed = of_largest.min(u64::from(record.missed_periods));
             let second = &mut seconds[at];
             second.periods += f64::from(record.cycles) + f64::from(record.missed_periods);
-            second.late += f64::from(late) + f64::from(record.missed_periods);
+            second.late += f64::from(late) + late_missed as f64;
             second.suspect |= if counted { late > 0 } else { may_be_late(record, latest_ns, step_ns) };
+            second.suspect |= record.missed_periods > 0 && missed_most > missed_least;
             known[at] = true;
             placed += f64::from(late);
+            placed_missed = placed_missed.saturating_add(late_missed);
             missed = missed.saturating_add(u64::from(record.missed_periods));
         }
         let usual = usual_periods(&seconds);
@@ -82,17 +92,20 @@ impl Lateness {
         } else {
             late_samples(thread, latest_ns, step_ns)
         };
+        let late_missed = missed_least.max(placed_missed);
         Ok(Self {
             maxima_ns: thread.seconds.iter().map(|second| second.latency_ns_max).collect(),
             counted,
             periods: thread.totals.cycles.saturating_add(missed),
-            missed,
-            late: least.max(placed as u64).saturating_add(missed),
-            late_most: most.max(placed as u64).saturating_add(missed),
+            late_missed,
+            late: least.max(placed as u64).saturating_add(late_missed),
+            late_most: most.max(placed as u64).saturating_add(missed_most.max(late_missed)),
             unknown_s: unknown,
-            unplaced: (least as f64 - placed).max(0.0),
+            unplaced: (least as f64 - placed).max(0.0) + (late_missed - placed_missed) as f64,
             // Seconds without a record already count as late throughout.
-            unplaced_most: (most as f64 - placed - unknown as f64 * usual).max(0.0),
+            unplaced_most: ((most as f64 - placed).max(0.0) + missed_most.saturating_sub(placed_missed) as f64
+                - unknown as f64 * usual)
+                .max(0.0),
             seconds,
         })
     }
@@ -218,6 +231,14 @@ fn counts_over(run: &Run, latest_ns: i64) -> bool {
     counted_ns.is_some_and(|ns| ns == latest_ns || ns.checked_sub(1) == Some(latest_ns))
 }
 
+/// Samples of the whole run that were certainly later than `latest_ns`.
+pub fn certainly_late(run: &Run, thread: &ThreadRun, latest_ns: i64, step_ns: i64) -> u64 {
+    let seconds = thread.seconds.iter().filter(|second| second.latency_ns_max > latest_ns).count() as u64;
+    let counted =
+        if counts_over(run, latest_ns) { thread.totals.over_limit } else { late_samples(thread, latest_ns, step_ns).0 };
+    counted.max(seconds)
+}
+
 /// Samples later than `latest_ns` in the histogram: certainly, and at most. Samples outside every bucket may be.
 pub fn late_samples(thread: &ThreadRun, latest_ns: i64, step_ns: i64) -> (u64, u64) {
     let Histogram { buckets } = &thread.histogram;
@@ -249,8 +270,9 @@ fn usual_periods(seconds: &[Stretch]) -> f64 {
 mod tests {
     use super::*;
     use archive::histogram::bucket_of;
-    use archive::manifest::ImportedFrom;
+    use archive::manifest::{ImportedFrom, Manifest};
     use archive::sample::Totals;
+    use archive::settings::RunSettings;
     use std::collections::BTreeMap;
 
     /// Seconds of 100 samples of 50 ns, except the third, which has two samples of 900 ns.
@@ -287,12 +309,27 @@ mod tests {
     }
 
     #[test]
-    fn a_period_that_was_never_served_is_later_than_any_latency() {
+    fn a_missed_period_is_late_until_the_wake_up_that_missed_it() {
         let mut stalled = thread();
-        stalled.seconds[5].missed_periods = 100;
-        let some = lateness(&stalled, i64::MAX);
-        assert_eq!((some.missed, some.late), (100, 100));
-        assert_eq!(some.shares_least(1).counts, [(0.0, 9.0), (0.5, 1.0)]);
+        stalled.seconds[3].missed_periods = 8;
+        stalled.totals.missed_periods = 8;
+        let run = |interval_ns| {
+            let settings = RunSettings { interval_ns, ..RunSettings::default() };
+            let manifest = Manifest { settings: Some(settings), ..Manifest::new("run", "1", "here") };
+            Run { manifest: Some(manifest), threads: BTreeMap::from([(0, stalled.clone())]), ..Run::default() }
+        };
+        let lateness = |run: &Run, latest_ns| {
+            let mut summary = RunSummary::of(run, &[]);
+            summary.measured_ns = Some(10_000_000_000);
+            Lateness::of(run, &summary, &stalled, latest_ns).unwrap()
+        };
+        let some = lateness(&run(200), 100);
+        assert_eq!((some.late_missed, some.late, some.late_most), (6, 8, 8), "700, 500 and 300 ns twice");
+        let some = lateness(&run(200), 400);
+        assert_eq!((some.late_missed, some.late), (4, 6));
+        assert_eq!(lateness(&run(200), 899).late_missed, 0);
+        let unknown = lateness(&run(0), 899);
+        assert_eq!((unknown.late_missed, unknown.late, unknown.late_most), (0, 2, 10));
     }
 
     #[test]

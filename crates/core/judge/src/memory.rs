@@ -1,6 +1,6 @@
 //! How long a stretch of a run must be to be independent of its neighbours, as far as the run shows.
 //!
-//! If nothing exceeds a limit, the run cannot show how late wake-ups cluster. The seconds with the latest wake-ups are
+//! If nothing exceeds a limit, the run cannot show how late wake-ups cluster. The seconds with the worst wake-ups are
 //! used instead: a disturbance that lasts longer than one of them makes the next second late as well.
 
 use crate::blocks::autocorrelation;
@@ -29,8 +29,8 @@ pub fn independent_s(counts: &[f64]) -> Option<usize> {
     (length == 1 || long_enough(&length)).then_some(length)
 }
 
-/// The same for the latest twentieth of the seconds, each given by its maximum.
-pub fn of_latest(maxima_ns: &[i64]) -> Option<usize> {
+/// The same for the worst twentieth of the seconds, each given by its maximum.
+pub fn of_worst(maxima_ns: &[i64]) -> Option<usize> {
     let mut sorted = maxima_ns.to_vec();
     sorted.sort_unstable();
     let number = ((sorted.len() as f64 * LATEST) as usize).max(LATEST_MIN);
@@ -48,18 +48,18 @@ mod tests {
     fn independent_values_have_no_memory() {
         let mut coin = Coin::new(9);
         let scattered: Vec<i64> = (0..7200).map(|_| (coin.unit() * 1e5) as i64).collect();
-        assert_eq!(of_latest(&scattered), Some(1));
-        assert_eq!((of_latest(&[]), of_latest(&[5; 100]), of_latest(&[1, 2, 3])), (Some(1), Some(1), Some(1)));
+        assert_eq!(of_worst(&scattered), Some(1));
+        assert_eq!((of_worst(&[]), of_worst(&[5; 100]), of_worst(&[1, 2, 3])), (Some(1), Some(1), Some(1)));
     }
 
     #[test]
     fn phases_need_stretches_as_long_as_they_are() {
         // Two minutes of load every twenty minutes.
         let phases: Vec<i64> = (0..20 * 3600).map(|second| if second % 1200 < 120 { 200 } else { 1 }).collect();
-        let length = of_latest(&phases).unwrap();
+        let length = of_worst(&phases).unwrap();
         assert!((64..=256).contains(&length), "{length}");
         let once: Vec<i64> =
             (0..3600).map(|second| if second > 2000 { 200 + second % 7 } else { second % 5 }).collect();
-        assert_eq!(of_latest(&once), None, "a change of level is no phase that comes again");
+        assert_eq!(of_worst(&once), None, "a change of level is no phase that comes again");
     }
 }

@@ -129,8 +129,8 @@ fn cpu_proof(run: &Run, summary: &RunSummary, thread: &ThreadRun, confidence: f6
     }
 }
 
-/// All latencies at which the quantile may lie as far as the run shows, from the [`stretches`] of each histogram
-/// bucket. `None` if not even the maximum is an upper bound; then it is not an upper bound of any higher quantile.
+/// All latencies at which the quantile may lie as far as the run shows, from the [`stretches`] of each bucket of the
+/// periods' lateness. `None` if not even the maximum is an upper bound; then it is not an upper bound of any higher quantile.
 fn interval(
     run: &Run,
     summary: &RunSummary,
@@ -141,14 +141,15 @@ fn interval(
     let each_end = (1.0 + confidence) / 2.0;
     let step_ns = step_ns(summary);
     let max_ns = thread.totals.latency_ns_max?;
-    let buckets = &thread.histogram.buckets;
+    let periods = run.lateness(thread).known;
+    let buckets = &periods.buckets;
     let edge_ns = |at: usize| {
         let high = bucket_high_ns(buckets[at].0 as usize);
         high.max((high / step_ns * step_ns).saturating_add(step_ns - 1))
     };
     let maxima: Vec<i64> = thread.seconds.iter().map(|second| second.latency_ns_max).collect();
-    let of_latest = memory::of_latest(&maxima);
-    let stretches_of = |at: usize| Some(stretches(&Lateness::of(run, summary, thread, edge_ns(at)).ok()?, of_latest));
+    let of_worst = memory::of_worst(&maxima);
+    let stretches_of = |at: usize| Some(stretches(&Lateness::of(run, summary, thread, edge_ns(at)).ok()?, of_worst));
     let largest = stretches_of(buckets.len().checked_sub(1)?)?;
     let shown = largest.independent && largest.most.show_less(1.0 - q, each_end);
     if !shown || !missed_are_known(summary, thread) {

@@ -18,11 +18,11 @@ const FAIL_STRETCHES: usize = 6;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QuantileCounts {
-    /// Periods that were due, served or not.
+    /// Periods that were due, missed ones included.
     pub samples: u64,
-    /// Samples that were never served.
+    /// Missed periods that were certainly late.
     pub missed: u64,
-    /// Late periods, including those never served: certainly, and at most.
+    /// Late periods, missed ones included: certainly, and at most.
     pub over: u64,
     pub over_most: u64,
     /// Length in seconds of the stretches that count as independent, and their number.
@@ -33,14 +33,14 @@ pub struct QuantileCounts {
     pub seconds_unknown: u64,
 }
 
-/// Length in seconds of independent stretches, and whether the run shows that they are independent. `of_latest` is the
-/// result of [`memory::of_latest`] for its seconds.
-fn stretch_s(lateness: &Lateness, of_latest: Option<usize>) -> (usize, bool) {
+/// Length in seconds of independent stretches, and whether the run shows that they are independent. `of_worst` is the
+/// result of [`memory::of_worst`] for its seconds.
+fn stretch_s(lateness: &Lateness, of_worst: Option<usize>) -> (usize, bool) {
     let late = lateness.late_of_seconds();
     let enough = late.iter().filter(|late| **late > 0.0).count() >= LATE_SECONDS_MIN;
     let bad: Vec<f64> = late.iter().map(|late| f64::from(u8::from(*late > 0.0))).collect();
     let of_late = if enough { memory::independent_s(&bad) } else { Some(1) };
-    match (of_latest, of_late) {
+    match (of_worst, of_late) {
         (Some(one), Some(other)) => (one.max(other), true),
         _ => ((lateness.length_s() / 20).max(1), false),
     }
@@ -56,8 +56,8 @@ pub(crate) struct Stretches {
     pub independent: bool,
 }
 
-pub(crate) fn stretches(lateness: &Lateness, of_latest: Option<usize>) -> Stretches {
-    let (stretch_s, independent) = stretch_s(lateness, of_latest);
+pub(crate) fn stretches(lateness: &Lateness, of_worst: Option<usize>) -> Stretches {
+    let (stretch_s, independent) = stretch_s(lateness, of_worst);
     let fail_stretch_s = if lateness.counted {
         stretch_s.max((lateness.length_s() / FAIL_STRETCHES).min(FAIL_STRETCH_S_MAX))
     } else {

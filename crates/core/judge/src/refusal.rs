@@ -106,15 +106,21 @@ pub enum Refusal {
         fix = "measure again on a line and a disk that keep up"
     )]
     Lost { count: u64, kind: String },
-    #[error(
-        "the tool that measured does not count missed periods, and a period without a wake-up is later than any limit"
-    )]
+    #[error("the tool that measured does not count missed periods, and a missed period may be later than the limit")]
     #[problem(
         code = "judge.missed-unknown",
         meaning = "The tool that measured does not count periods without a wake-up. Unknown is not zero.",
         fix = "measure with this program"
     )]
     MissedUnknown,
+    #[error("the lateness of some missed periods is unknown")]
+    #[problem(
+        code = "judge.missed-unexplained",
+        meaning = "The run missed periods, and no recorded wake-up shows how late they were: the thread was late before samples \
+                   counted, armed its timer late, or had random intervals.",
+        fix = "measure again with a longer `--settle`, or state a limit on missed periods, such as `--limit 'missed < 1/h'`"
+    )]
+    MissedUnexplained,
     /// `largest` is the largest latency as a clause.
     #[error("{}", refuted(.largest, *.missed))]
     #[problem(
@@ -276,7 +282,7 @@ pub enum Change {
 fn refuted(largest: &str, missed: u64) -> String {
     let missed = match missed {
         0 => String::new(),
-        missed => format!(" and {} went without one", counted(missed, "period")),
+        missed => format!(" and missed {}", counted(missed, "period")),
     };
     format!("{largest}{missed}, and the limit allows none")
 }

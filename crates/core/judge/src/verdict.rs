@@ -58,16 +58,12 @@ pub struct Occasions {
     pub within_s: u32,
     /// Stretches of this length do not correlate with their neighbours.
     pub independent_s: u32,
-    /// Periods that were never served. They count as later than any limit.
+    /// Missed periods of the whole run.
     #[serde(default)]
     pub missed: u64,
-    /// Whether a wake-up was later than the limit; if not, all occasions are missed periods.
-    #[serde(default = "yes")]
-    pub late: bool,
-}
-
-fn yes() -> bool {
-    true
+    /// Wake-ups that were certainly later than the limit.
+    #[serde(default, rename = "late_samples")]
+    pub late: u64,
 }
 
 /// The counts and bounds of one CPU.
@@ -184,7 +180,7 @@ fn is_cycle(run: &Run, thread: &ThreadRun) -> bool {
 fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit, levels: Levels) -> CpuJudgement {
     let judged = match (&limit.requirement, &limit.allow) {
         (Requirement::Quantile { q, latest_ns }, _) => judge_quantile(run, summary, thread, (*q, *latest_ns), levels),
-        (requirement, Some(allow)) => judge_rate(summary, thread, requirement, allow, levels),
+        (requirement, Some(allow)) => judge_rate(run, summary, thread, requirement, allow, levels),
         (_, None) => Err(Refusal::NoRate),
     };
     let mut judged = judged.unwrap_or_else(|refusal| CpuJudgement {

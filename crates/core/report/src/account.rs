@@ -65,7 +65,7 @@ pub fn verdict(summary: &RunSummary) -> String {
     if let Some(imported) = &summary.imported {
         text.push_str(&format!("Imported from {}: measured by {}. ", imported.file_name, measured_by(imported)));
     }
-    let Some(latest_ns) = summary.all_cpus.max.filter(|_| cycles > 0) else {
+    let Some(worst_ns) = summary.all_cpus.max.filter(|_| cycles > 0) else {
         text.push_str(if summary.spikes.is_empty() { "Nothing was measured." } else { "No totals were saved." });
         return text;
     };
@@ -74,23 +74,23 @@ pub fn verdict(summary: &RunSummary) -> String {
         push_judgement(summary, &mut text);
         return text;
     }
-    let latest_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
+    let worst_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
     let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
-    let (threads, samples, latest) = (summary.cpus.len() as u64, count(cycles), latency(latest_ns));
+    let (threads, samples, worst) = (summary.cpus.len() as u64, count(cycles), latency(worst_ns));
     let method = summary.settings.as_ref().map(|settings| settings.method.clone()).unwrap_or_default();
     let ((from, to), word) = (method.path(), method.sample());
     text.push_str(&match &method.options {
         MethodOptions::Timer(_) => format!(
-            "{} woke up {samples} times{within}; the latest wake-up came {latest} late, on CPU {latest_cpu}.",
+            "{} woke up {samples} times{within}; the worst wake-up was {worst} late, on CPU {worst_cpu}.",
             counted(threads, "CPU")
         ),
         _ => format!(
-            "{samples} {} by the method {} in {}{within}; the {} took {latest}, on CPU {latest_cpu}. From: {from}. \
+            "{samples} {} by the method {} in {}{within}; the {} took {worst}, on CPU {worst_cpu}. From: {from}. \
              To: {to}.",
             word.for_count(cycles),
             method.name(),
             counted(threads, "thread"),
-            word.latest,
+            word.worst,
         ),
     });
     push_judgement(summary, &mut text);

@@ -53,11 +53,11 @@ pub fn verdict(summary: &RunSummary) -> String {
         counted(of(WatchedKind::Woken), "time")
     ));
     let kind = if of(WatchedKind::Timer) > 0 { WatchedKind::Timer } else { WatchedKind::Woken };
-    let latest = series(summary, kind).max_by_key(|(cpu, _)| cpu.latency_ns.max);
-    if let Some((cpu, watched)) = latest
+    let worst = series(summary, kind).max_by_key(|(cpu, _)| cpu.latency_ns.max);
+    if let Some((cpu, watched)) = worst
         && let Some(ns) = cpu.latency_ns.max
     {
-        text.push_str(&format!("; the latest {} came {} late ({})", kind.title(), latency(ns), thread_name(watched)));
+        text.push_str(&format!("; the worst {} was {} late ({})", kind.title(), latency(ns), thread_name(watched)));
     }
     text.push('.');
     text

@@ -254,7 +254,7 @@ fn only_the_page_of_a_timer_has_wake_ups() {
         let html = markup(&render_html(&data));
         let at = html.find("wake-up").map(|at| &html[at.saturating_sub(200)..at + 20]);
         assert_eq!(at, None, "{}", definition.name);
-        assert!(html.contains(&format!("The {} of ", word.latest)), "{}", definition.name);
+        assert!(html.contains(&format!("The {} of ", word.worst)), "{}", definition.name);
         assert!(html.contains(&format!("The worst {}", word.many)), "{}", definition.name);
     }
 }

@@ -40,9 +40,9 @@ pub fn by(word: SampleWord, latency: &str) -> String {
 /// The largest latency as a clause.
 pub fn largest(word: SampleWord, latency: &str) -> String {
     if word.is_wake_up() {
-        format!("the {} {} came {latency} late", word.latest, word.one)
+        format!("the {} {} was {latency} late", word.worst, word.one)
     } else {
-        format!("the {} {} took {latency}", word.latest, word.one)
+        format!("the {} {} took {latency}", word.worst, word.one)
     }
 }
 

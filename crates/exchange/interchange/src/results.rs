@@ -269,7 +269,7 @@ fn latencies(of: &str, figures: &LatencyFigures) -> Vec<Figure> {
 
 fn causes(summary: &RunSummary) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
-    // Spikes are sorted by latency, so the first of a cause is its latest wake-up.
+    // Spikes are sorted by latency, so the first of a cause is its worst wake-up.
     for spike in summary.late_spikes() {
         let Some(explanation) = &spike.explanation else { continue };
         let explained = explanation.status == ExplanationStatus::Explained;

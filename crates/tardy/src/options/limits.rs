@@ -9,13 +9,20 @@ use judge::limit::{Limit, Rate, Requirement};
 use judge::machine::DoubtKind;
 use words::figures::latency;
 
-/// What must hold, how often it may be broken, how sure the verdict must be, and which doubts about the machine count.
+/// What must hold, and how it is claimed.
 #[derive(Debug, Clone, Args)]
 pub struct LimitArguments {
     /// Limit that must hold: 'latency < 100us', 'p99.9 < 50us', 'missed < 1/h'; may be repeated [default: the limits of the
     /// run's plan, or its --limit]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<String>,
+    #[command(flatten)]
+    claim: ClaimArguments,
+}
+
+/// How often a limit may be broken, how sure the verdict must be, and which doubts about the machine count.
+#[derive(Debug, Clone, Args)]
+pub struct ClaimArguments {
     /// How often a latency may be exceeded on each CPU, like 1/h, 3/day or never
     #[arg(long, value_name = "RATE", default_value = "1/h", value_parser = Rate::parse)]
     allow: Rate,
@@ -74,6 +81,27 @@ impl AcceptName {
     }
 }
 
+impl ClaimArguments {
+    /// The limit that no wake-up is later than this, as often as allowed.
+    pub fn on_latency(&self, latest_ns: i64) -> Limit {
+        Limit {
+            text: format!("latency <= {}", latency(latest_ns)),
+            requirement: Requirement::Latency { latest_ns },
+            allow: Some(self.allow.clone()),
+        }
+    }
+
+    /// The confidence of the command line, in 0 .. 1, for judgements without the plan of a run.
+    pub fn confidence(&self) -> f64 {
+        self.confidence.unwrap_or(CONFIDENCE_DEFAULT)
+    }
+
+    /// Doubts about the machine that do not prevent a pass.
+    pub fn accepted(&self) -> Vec<DoubtKind> {
+        self.accept.iter().map(|name| name.kind()).collect()
+    }
+}
+
 impl LimitArguments {
     /// The limits of the command line.
     ///
@@ -82,13 +110,13 @@ impl LimitArguments {
     pub fn typed(&self) -> Result<Vec<Limit>, UsageError> {
         self.limits
             .iter()
-            .map(|text| Limit::parse(text, &self.allow, time_ns).map_err(|error| UsageError(error.to_string())))
+            .map(|text| Limit::parse(text, &self.claim.allow, time_ns).map_err(|error| UsageError(error.to_string())))
             .collect()
     }
 
     /// Whether the command line has a limit, a confidence or an accepted machine.
     pub fn is_typed(&self) -> bool {
-        !self.limits.is_empty() || self.confidence.is_some() || !self.accept.is_empty()
+        !self.limits.is_empty() || self.claim.confidence.is_some() || !self.claim.accept.is_empty()
     }
 
     /// The limits of the command line, or else those of the run's plan, or else the limit that the run was measured
@@ -103,30 +131,26 @@ impl LimitArguments {
         }
         let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
         match settings.and_then(|settings| settings.limit_ns) {
-            Some(latest_ns) if typed.is_empty() => Ok(vec![Limit {
-                text: format!("latency <= {}", latency(latest_ns)),
-                requirement: Requirement::Latency { latest_ns },
-                allow: Some(self.allow.clone()),
-            }]),
+            Some(latest_ns) if typed.is_empty() => Ok(vec![self.claim.on_latency(latest_ns)]),
             _ => Ok(typed),
         }
     }
 
     /// The confidence of the command line, in 0 .. 1, for judgements without the plan of a run.
     pub fn confidence(&self) -> f64 {
-        self.confidence.unwrap_or(CONFIDENCE_DEFAULT)
+        self.claim.confidence()
     }
 
     /// The confidence of the command line, or else that of the run's plan, in 0 .. 1.
     pub fn confidence_of(&self, run: &Run) -> f64 {
-        self.confidence.unwrap_or_else(|| run.planned.as_ref().map_or(CONFIDENCE_DEFAULT, planned::confidence_of))
+        self.claim.confidence.unwrap_or_else(|| run.planned.as_ref().map_or(CONFIDENCE_DEFAULT, planned::confidence_of))
     }
 
     /// Doubts about the machine that do not prevent a pass: those of the command line, or else those of the run's plan.
     pub fn accepted_of(&self, run: &Run) -> Vec<DoubtKind> {
         match &run.planned {
-            Some(planned) if self.accept.is_empty() => planned::accepted(planned),
-            _ => self.accept.iter().map(|name| name.kind()).collect(),
+            Some(planned) if self.claim.accept.is_empty() => planned::accepted(planned),
+            _ => self.claim.accepted(),
         }
     }
 }

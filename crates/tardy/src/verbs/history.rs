@@ -1,4 +1,4 @@
-//! `tardy history`: where the figures of a series of runs changed.
+//! `tardy lab history`: where the figures of a series of runs changed.
 
 mod confirm;
 mod sparkline;
@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
-use crate::verb::{Group, Place, Verb};
+use crate::verb::{Parent, Place, Verb};
 use account::{Account, ExplanationSource};
 use anyhow::Context;
 use clap::Args;
@@ -44,8 +44,9 @@ pub struct HistoryArguments {
 
 impl Verb for HistoryArguments {
     const NAME: &'static str = "history";
-    const PLACE: Place = Place::Listed(Group::Prove);
-    const EXAMPLES: &'static [&'static str] = &["tardy history", "tardy history nightly/ --png pictures"];
+    const PLACE: Place = Place::Below(Parent::Lab);
+    const EXAMPLES: &'static [&'static str] = &["tardy lab history", "tardy lab history nightly/ --png pictures"];
+    const FORMER_NAMES: &'static [&'static str] = &["history"];
     const NOTES: &'static str = "\
 Runs with the same machine, load and settings are one series. Compared are the highest quantile that the runs resolve, the \
 median, and the rates of late wake-ups and missed periods; maxima scatter too much.

@@ -38,6 +38,9 @@ pub struct JudgeArguments {
     /// Interval between two wake-ups of the planned test
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = positive_time_ns, requires = "plan_test")]
     interval: u64,
+    /// Also show what the length of the run proves
+    #[arg(long)]
+    more: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -84,7 +87,7 @@ fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     if arguments.json {
         json::print(&judged)?;
     } else {
-        lay_out(&judged, Page::for_stdout()).print()?;
+        lay_out(&judged, arguments.more, Page::for_stdout()).print()?;
     }
     Ok(exit_of(&judged))
 }
@@ -128,21 +131,16 @@ fn exit_of(judged: &JudgedRun) -> Exit {
     }
 }
 
-fn lay_out(judged: &JudgedRun, mut page: Page) -> Page {
+/// What the length of the run proves is the answer where no limit is decided; elsewhere it waits for `--more`.
+fn lay_out(judged: &JudgedRun, more: bool, mut page: Page) -> Page {
     alarm_of_clock(judged.virtual_time, judged.emulated, &mut page);
     for judgement in &judged.judgements {
         page.blank();
         lay_out_judgement(judgement, &mut page);
     }
-    page.blank();
-    match &judged.proof {
-        Some(proof) => {
-            page.heading("What this run proves by its length");
-            proof.sentences.iter().for_each(|sentence| page.wrapped("  ", sentence));
-            lay_out_quantiles(proof, &mut page);
-        }
-        None if !judged.valid => page.wrapped("", "This run proves nothing: it is not valid."),
-        None => page.wrapped("", "The archive does not say for how long it measured, so its length proves nothing."),
+    let decided = judged.judgements.iter().all(|judgement| matches!(judgement.verdict, Verdict::Pass | Verdict::Fail));
+    if more || !decided || judged.judgements.is_empty() {
+        lay_out_proof(judged, &mut page);
     }
     if !judged.extrapolations.is_empty() {
         page.blank();
@@ -153,6 +151,19 @@ fn lay_out(judged: &JudgedRun, mut page: Page) -> Page {
         page.wrapped("  ", &format!("Recorded meanwhile: {tracing}; the latencies include what that costs."));
     }
     page
+}
+
+fn lay_out_proof(judged: &JudgedRun, page: &mut Page) {
+    page.blank();
+    match &judged.proof {
+        Some(proof) => {
+            page.heading("What this run proves by its length");
+            proof.sentences.iter().for_each(|sentence| page.wrapped("  ", sentence));
+            lay_out_quantiles(proof, page);
+        }
+        None if !judged.valid => page.wrapped("", "This run proves nothing: it is not valid."),
+        None => page.wrapped("", "The archive does not say for how long it measured, so its length proves nothing."),
+    }
 }
 
 fn lay_out_judgement(judgement: &Judgement, page: &mut Page) {

@@ -4,6 +4,7 @@ mod show;
 
 use crate::exit::{Exit, UsageError};
 use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
+use crate::plans::length::too_short;
 use crate::plans::{described, load, text_of};
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -98,8 +99,13 @@ fn check_plans(arguments: &CheckArguments) -> anyhow::Result<Exit> {
         let text = text_of(path)?;
         match CheckedPlan::read(&Plan::name_of(path), &text, &Overrides::default(), PlanHost::This) {
             Ok(plan) => {
+                let too_short: Vec<String> = too_short(&plan).iter().map(ToString::to_string).collect();
                 page.record(0, &format!("{} is sound: {}", path.display(), show::extent(&plan)));
-                documents.push(serde_json::json!({ "plan": path, "sound": true, "steps": plan.steps.len() }));
+                too_short.iter().for_each(|limit| page.wrapped("  ", limit));
+                let steps = plan.steps.len();
+                documents.push(
+                    serde_json::json!({ "plan": path, "sound": true, "steps": steps, "too_short": too_short }),
+                );
             }
             Err(found) => {
                 sound = false;

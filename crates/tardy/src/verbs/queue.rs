@@ -8,6 +8,7 @@ use crate::lab::arguments::IndexArguments;
 use crate::lab::finish;
 use crate::lab::user::this_user;
 use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
+use crate::plans::length::warn;
 use crate::plans::{described, text_of};
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -168,8 +169,12 @@ async fn queue(store: &Store, request: &JobRequest) -> anyhow::Result<Job> {
 
 /// A plan with a mistake is refused here, and not hours later on its board.
 fn check(path: &Path, text: &str) -> anyhow::Result<()> {
-    let Err(problems) = CheckedPlan::read(&Plan::name_of(path), text, &Overrides::default(), PlanHost::Other) else {
-        return Ok(());
+    let problems = match CheckedPlan::read(&Plan::name_of(path), text, &Overrides::default(), PlanHost::Other) {
+        Ok(plan) => {
+            warn(&plan);
+            return Ok(());
+        }
+        Err(problems) => problems,
     };
     problems.iter().for_each(|problem| complain!("{}", printable(&described(path, problem))));
     Err(UsageError(format!("{} cannot be run; docs/how-to/plans.md describes every key of a plan", path.display()))

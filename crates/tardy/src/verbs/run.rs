@@ -12,6 +12,7 @@ use crate::measuring::rounds::Measuring;
 use crate::measuring::signals::Signals;
 use crate::options::quantity::positive_time_ns;
 use crate::plans::checked::Overrides;
+use crate::plans::length::warn;
 use crate::plans::load;
 use crate::plans::round::{Repetition, Round, new_directory, repeat};
 use crate::verb::{Group, Place, Verb};
@@ -109,6 +110,7 @@ fn run_plan(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     let overrides = Overrides { duration: value("duration"), target: value("target") };
     // Mistakes in a plan are reported before anything is looked up on this machine.
     let plan = verb.plan.as_deref().map(|path| load(path, &overrides)).transpose()?;
+    plan.iter().for_each(warn);
     let showing = verb.run.output.showing();
     let measuring = Measuring {
         meter: MeterPlaces::of_process().find()?,

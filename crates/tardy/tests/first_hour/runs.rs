@@ -2,6 +2,7 @@
 
 use crate::desk::Desk;
 use std::thread;
+use std::time::Instant;
 
 #[test]
 fn the_first_page_is_short_and_names_three_commands() {
@@ -37,8 +38,26 @@ fn every_verb_counts_the_same_spikes_beside_the_same_conditions() {
     assert!(explained.stderr.contains("latest is runs/"), "{}", explained.stderr);
     assert_eq!(desk.shell("tardy report").code, Some(0));
     let html = std::fs::read_to_string(desk.path("runs").join(&desk.runs()[0]).join("report.html")).unwrap();
-    assert!(html.find("The latest of").unwrap() < html.find("It was measured as asked").unwrap());
+    assert!(html.find("The worst of").unwrap() < html.find("It was measured as asked").unwrap());
     assert!(html.contains("aria-label=\"Conditions\""));
+}
+
+/// The question of most newcomers takes one command on a machine, two on a board, and ends with a page.
+#[test]
+fn a_machine_that_is_too_late_is_told_so_within_a_minute() {
+    let Some(desk) = Desk::new() else { return };
+    let begun = Instant::now();
+    let ended = desk.shell("tardy qualify --limit 1us --duration 20s --beside-others");
+    println!("NO after {:.1} s", begun.elapsed().as_secs_f64());
+    assert_eq!(ended.code, Some(1), "{}", ended.shown());
+    let first = ended.stdout.lines().next().unwrap();
+    assert!(first.contains("can end with NO"), "{first}");
+    assert!(ended.stdout.contains("\nNO: FAIL: "), "{}", ended.stdout);
+    let run = &desk.runs()[0];
+    assert!(desk.path("runs").join(run).join("report.html").is_file(), "{}", ended.stdout);
+    let document = desk.shell("tardy qualify --limit 1s --allow 1/day --duration 2s --beside-others --json");
+    assert_eq!(document.json()["judgement"]["verdict"], "not_enough_data", "{}", document.stdout);
+    assert_eq!(document.code, Some(4));
 }
 
 #[test]

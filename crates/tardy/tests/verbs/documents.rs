@@ -17,7 +17,7 @@ const VERBS: [&[&str]; 17] = [
     &["explain", "v1"],
     &["explain", "v1", "--bound"],
     &["explain", "--diff", "v1", "again"],
-    &["history", "."],
+    &["lab", "history", "."],
     &["judge", "v1", "--limit", "latency < 100us"],
     &["list", "."],
     &["list", "loads"],
@@ -33,7 +33,8 @@ const VERBS: [&[&str]; 17] = [
 ];
 
 /// Words that now begin verbs, and those of released versions, which still work.
-const FORMER_NAMES: [(&str, &str); 5] = [
+const FORMER_NAMES: [(&str, &str); 6] = [
+    ("tardy lab history", "tardy history"),
     ("tardy list loads", "tardy load list"),
     ("tardy lab publish", "tardy publish"),
     ("tardy lab check-publication", "tardy verify"),

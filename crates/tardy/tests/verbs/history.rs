@@ -1,4 +1,4 @@
-//! `tardy history` on series of archives of a fake meter.
+//! `tardy lab history` on series of archives of a fake meter.
 
 use archive::histogram::{Histogram, bucket_of};
 use archive::message::{Ending, Message, RunPhase};

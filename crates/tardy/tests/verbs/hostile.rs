@@ -132,7 +132,7 @@ impl Place {
             "report here/run",
             "compare here/run here/run",
             "explain --diff here/run here/run",
-            "history here",
+            "lab history here",
             "target collect here/run",
             "audit --archive here/run",
         ] {

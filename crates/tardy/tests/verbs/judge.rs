@@ -186,7 +186,7 @@ fn runs_without_content_are_refused_with_a_reason() {
             &["judge", "damaged"],
             &["compare", "here", "here"],
             &["compare", "here", "damaged"],
-            &["history", "here", "damaged"],
+            &["lab", "history", "here", "damaged"],
             &["list", "."],
         ] {
             let ended = bench.run(words);

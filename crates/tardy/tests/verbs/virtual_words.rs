@@ -34,7 +34,7 @@ fn every_page_and_document_says_virtual_time() {
         &["judge", "one"],
         &["judge", "one", "--limit", "latency < 1ms"],
         &["judge", "one", "--horizon", "10s"],
-        &["history", "a"],
+        &["lab", "history", "a"],
         &["list", "a"],
         &["report", "one", "-o", "again.html", "--png", "pictures"],
     ];

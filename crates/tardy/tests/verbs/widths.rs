@@ -42,7 +42,7 @@ const COMMANDS: &str = "
     |explain v1 --bound|explain imported|explain watched|explain nowhere|explain --diff v1 again|report nowhere
     |judge v1|judge v1 --limit latency<100us|judge v1 --limit p99<50us --allow 1/h|judge v1 --horizon 10d
     |judge imported --limit latency<1us --allow never|judge watched --limit latency<100us|judge watched --limit p99<50us
-    |compare v1 again|compare v1 imported|history .|lab plan new lathe.toml|lab plan check lathe.toml|lab plan show lathe.toml
+    |compare v1 again|compare v1 imported|lab history .|lab plan new lathe.toml|lab plan check lathe.toml|lab plan show lathe.toml
     |lab plan check nowhere.toml|target collect nowhere|run -i 200|run --nonsense|run -t5|run -p 100|run --target nowhere
     |watch --pid 999999999|watch --pid 1 --duration 2s --limit 100us|audit|experiment bisect nowhere|--help|run --help|judge --help|import RESULTS --out second";
 

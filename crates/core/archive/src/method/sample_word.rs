@@ -8,7 +8,7 @@ pub struct SampleWord {
     /// `late`, where the sample is an event; `long`, where it is a stretch of time.
     pub late: &'static str,
     pub later: &'static str,
-    pub latest: &'static str,
+    pub worst: &'static str,
     /// What happens at the instant from which its latency counts, as a clause.
     pub begun: &'static str,
 }
@@ -20,11 +20,11 @@ impl SampleWord {
     pub const OF_ANOTHER_VERSION: Self = Self::late("sample", "samples", "the sample began");
 
     pub const fn late(one: &'static str, many: &'static str, begun: &'static str) -> Self {
-        Self { one, many, late: "late", later: "later", latest: "latest", begun }
+        Self { one, many, late: "late", later: "later", worst: "worst", begun }
     }
 
     pub const fn long(one: &'static str, many: &'static str, begun: &'static str) -> Self {
-        Self { one, many, late: "long", later: "longer", latest: "longest", begun }
+        Self { one, many, late: "long", later: "longer", worst: "longest", begun }
     }
 
     /// Whether a sample is a wake-up by a timer of the measuring thread; other threads wait for something else.

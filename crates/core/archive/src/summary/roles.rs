@@ -1,6 +1,7 @@
 //! What another machine of a measurement has measured, with its quantiles.
 
 use super::figures::LatencyFigures;
+use crate::lateness::PeriodLateness;
 use crate::manifest::RunState;
 use crate::roles::{RoleFigures, RunRole};
 use serde::{Deserialize, Serialize};
@@ -47,7 +48,13 @@ impl RoleSummary {
             missed: figures.missed,
             unanswered: figures.unanswered,
             stray: figures.stray,
-            latency_ns: LatencyFigures::of(&figures.histogram, 0, 1, min, figures.mean_ns(), max),
+            latency_ns: LatencyFigures::of(
+                &PeriodLateness::of_samples(&figures.histogram, 0),
+                1,
+                min,
+                figures.mean_ns(),
+                max,
+            ),
         }
     }
 }

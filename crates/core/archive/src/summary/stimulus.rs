@@ -1,6 +1,7 @@
 //! What an external board measured, with quantiles from its histogram.
 
 use super::figures::LatencyFigures;
+use crate::lateness::PeriodLateness;
 use crate::stimulus::{CELL_NS, StimulusBoard};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,8 @@ impl StimulusBoardSummary {
         let (histogram, beyond) = board.histogram();
         let ns = |value: Option<u64>| value.and_then(|value| i64::try_from(value).ok());
         let (min, max) = (ns(board.latency_ns_min), ns(board.latency_ns_max));
-        let latency_ns = LatencyFigures::of(&histogram, beyond, CELL_NS, min, board.mean_ns(), max);
+        let latency_ns =
+            LatencyFigures::of(&PeriodLateness::of_samples(&histogram, beyond), CELL_NS, min, board.mean_ns(), max);
         Self { board: board.clone(), latency_ns }
     }
 }

@@ -18,7 +18,7 @@ pub enum Floor {
     Nowhere(String),
 }
 
-/// The latest wake-up that has no trace, over all threads.
+/// The worst wake-up that has no trace, over all threads.
 pub fn floor(side: Side) -> Floor {
     if side.run.threads.is_empty() {
         return Floor::Nowhere("no sample was measured".into());

@@ -125,7 +125,7 @@ fn below_the_latest_without_a_trace_nothing_is_counted() {
     let (a, b) = (made(&struck("nmi", 20, 90_000), 95_000), made(&struck("steal", 1, 80_000), 1000));
     let found = differ_made(&a, &b);
     assert_eq!(found.counted_above_ns, Some(95_000));
-    assert!(found.counted.contains("the latest wake-up without a trace has a latency of 95.0 µs"), "{}", found.counted);
+    assert!(found.counted.contains("the worst wake-up without a trace has a latency of 95.0 µs"), "{}", found.counted);
     assert!(found.causes.iter().all(|cause| cause.change == Change::NotCounted));
     assert!(found.causes[0].sentence.contains("which does not say that B is without it"), "{found:?}");
 }

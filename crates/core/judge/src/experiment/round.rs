@@ -29,7 +29,7 @@ pub struct PairedRound {
 /// The figures of a run; `None` if it has no samples.
 pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<VariantFigures> {
     let mut all = Histogram::default();
-    run.threads.values().for_each(|thread| all.merge(&thread.histogram));
+    run.threads.values().for_each(|thread| all.merge(&run.lateness(thread).known));
     let mut values: BTreeMap<FigureName, f64> = BTreeMap::new();
     for (name, q) in FigureName::QUANTILES {
         values.insert(name, quantile_ns(&all, q)?);

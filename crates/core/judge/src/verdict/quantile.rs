@@ -5,6 +5,7 @@ use crate::lateness::{Lateness, late_samples, missed_are_known, step_ns};
 use crate::memory;
 use crate::quantile::{QuantileCounts, Stretches, factor_needed, stretches};
 use crate::refusal::Refusal;
+use archive::lateness::missed_of_all_later_than;
 use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
 use archive::summary::RunSummary;
@@ -22,13 +23,12 @@ pub fn judge_quantile(
 ) -> Result<CpuJudgement, Refusal> {
     let lateness = match Lateness::of(run, summary, thread, latest_ns) {
         Err(Refusal::NoSeconds) => {
-            return without_seconds(summary, thread, (q, latest_ns), levels).ok_or(Refusal::NoSeconds);
+            return without_seconds(run, summary, thread, (q, latest_ns), levels).ok_or(Refusal::NoSeconds);
         }
         lateness => lateness?,
     };
     let allowed = 1.0 - q;
-    let Stretches { most, least, stretch_s, independent } =
-        stretches(&lateness, memory::of_latest(&lateness.maxima_ns));
+    let Stretches { most, least, stretch_s, independent } = stretches(&lateness, memory::of_worst(&lateness.maxima_ns));
     let (low, high) = (least.at_least(levels.fail), most.at_most(levels.pass));
     let missed_known = missed_are_known(summary, thread);
     let verdict = match () {
@@ -50,7 +50,7 @@ pub fn judge_quantile(
         hours,
         samples: Some(QuantileCounts {
             samples: lateness.periods,
-            missed: lateness.missed,
+            missed: lateness.late_missed,
             over: lateness.late,
             over_most: lateness.late_most,
             stretch_s: stretch_s as u32,
@@ -71,21 +71,23 @@ pub fn judge_quantile(
 
 /// A histogram without times can only show that a quantile is broken by far: how late samples cluster is unknown.
 fn without_seconds(
+    run: &Run,
     summary: &RunSummary,
     thread: &ThreadRun,
     (q, latest_ns): (f64, i64),
     levels: Levels,
 ) -> Option<CpuJudgement> {
     let (over, over_most) = late_samples(thread, latest_ns, step_ns(summary));
+    let (missed, missed_most) = missed_of_all_later_than(latest_ns, &thread.histogram, &thread.totals, run.period_ns());
     let samples = thread.totals.cycles.saturating_add(thread.totals.missed_periods);
-    let share = over.saturating_add(thread.totals.missed_periods) as f64 / samples.max(1) as f64;
+    let share = over.saturating_add(missed) as f64 / samples.max(1) as f64;
     // Under any dependence, the share is at least N times its long-run mean with probability at most 1 / N (Markov).
     let low = share * (1.0 - levels.fail);
     let counts = QuantileCounts {
         samples,
-        missed: thread.totals.missed_periods,
-        over: over.saturating_add(thread.totals.missed_periods),
-        over_most: over_most.saturating_add(thread.totals.missed_periods),
+        missed,
+        over: over.saturating_add(missed),
+        over_most: over_most.saturating_add(missed_most),
         ..QuantileCounts::default()
     };
     (low > 1.0 - q).then(|| CpuJudgement {

@@ -6,13 +6,13 @@
 use super::{CpuJudgement, Levels, Occasions, Verdict};
 use crate::blocks::{BLOCK_S_DEFAULT, SecondState, Seconds};
 use crate::bounds::{expected_events, time_needed};
-use crate::lateness::{gaps_are_normal, length_s, may_be_late, missed_are_known, step_ns};
+use crate::lateness::{certainly_late, gaps_are_normal, length_s, may_be_late, missed_are_known, step_ns};
 use crate::limit::{Rate, Requirement};
 use crate::memory;
 use crate::occasions::{occasion_s, occasions};
 use crate::refusal::Refusal;
 use archive::problem::Remark;
-use archive::reader::ThreadRun;
+use archive::reader::{Run, ThreadRun};
 use archive::sample::Second;
 use archive::summary::RunSummary;
 use words::amounts::time;
@@ -30,13 +30,16 @@ const SHARE_BLOCKS: usize = 20;
 /// The largest latency of a thread, and whether it is late.
 struct Known {
     late: SecondState,
-    /// Whether it is late, or may be, without the missed periods.
-    woke_late: bool,
+    /// Samples that were certainly late.
+    late_samples: u64,
     /// Whether it is later than any second's record shows.
     unplaced: bool,
+    /// Whether the thread missed periods whose lateness is unknown.
+    unexplained: bool,
 }
 
 pub fn judge_rate(
+    run: &Run,
     summary: &RunSummary,
     thread: &ThreadRun,
     requirement: &Requirement,
@@ -44,11 +47,13 @@ pub fn judge_rate(
     levels: Levels,
 ) -> Result<CpuJudgement, Refusal> {
     let step_ns = step_ns(summary);
+    // A missed period is less late than the wake-up that missed it, if there is one.
+    let unexplained = *requirement != Requirement::Missed && run.lateness(thread).unknown > 0;
     let state = |record: &Second| match requirement {
         Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
-            if record.latency_ns_max > *latest_ns || record.missed_periods > 0 {
+            if record.latency_ns_max > *latest_ns {
                 SecondState::Bad
-            } else if may_be_late(record, *latest_ns, step_ns) {
+            } else if may_be_late(record, *latest_ns, step_ns) || record.missed_periods > 0 && unexplained {
                 SecondState::Unknown
             } else {
                 SecondState::Good
@@ -63,7 +68,12 @@ pub fn judge_rate(
         ..Second::default()
     };
     let late = state(&whole);
-    let woke_late = state(&Second { missed_periods: 0, ..whole }) != SecondState::Good;
+    let late_samples = match requirement {
+        Requirement::Missed => 0,
+        Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
+            certainly_late(run, thread, *latest_ns, step_ns)
+        }
+    };
     if late == SecondState::Bad && allow.per_hour == 0.0 {
         return Ok(refuted(summary, thread));
     }
@@ -77,7 +87,7 @@ pub fn judge_rate(
     }
     let seconds = Seconds::of(&thread.seconds, length, gaps_are_normal(summary), state);
     let unplaced = seconds.states.iter().all(|placed| *placed < late);
-    let mut judged = of_seconds(&seconds, thread, &Known { late, woke_late, unplaced }, allow, levels);
+    let mut judged = of_seconds(&seconds, thread, &Known { late, late_samples, unplaced, unexplained }, allow, levels);
     if judged.verdict == Verdict::Pass && !missed_known {
         judged.verdict = Verdict::NoVerdict;
         judged.because = Some(Remark::new(&Refusal::MissedUnknown));
@@ -109,7 +119,7 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
     }
     let within_s = occasion_s(allow.per_hour);
     let maxima: Vec<i64> = thread.seconds.iter().map(|record| record.latency_ns_max).collect();
-    let independent_s = memory::of_latest(&maxima);
+    let independent_s = memory::of_worst(&maxima);
     // If neighbouring stretches correlate for longer than an occasion, all occasions in that time may come at once.
     let at_once = independent_s.map_or(1.0, |length| (length as f64 / f64::from(within_s)).max(1.0));
     let suspect = blocks.bad + blocks.unknown + u64::from(known.unplaced);
@@ -131,6 +141,8 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
         Some(Refusal::LongBursts)
     } else if known.unplaced {
         Some(Refusal::MaximumUnplaced { certain: known.late == SecondState::Bad })
+    } else if blocks.unknown > 0 && known.unexplained {
+        Some(Refusal::MissedUnexplained)
     } else if blocks.unknown > 0 {
         Some(Refusal::BlocksUnknown(blocks.unknown))
     } else {
@@ -148,7 +160,7 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
             within_s,
             independent_s: independent_s.unwrap_or(0) as u32,
             missed: thread.totals.missed_periods,
-            late: known.woke_late,
+            late: known.late_samples,
         }),
         latest_ns: None,
         hours_needed: needed

@@ -58,21 +58,32 @@ fn place(decisive: &[&CpuJudgement], all: usize) -> String {
     }
 }
 
-/// The meaning of an occasion. A reader who sees a maximum below the limit must learn which periods were late.
-fn late(limit: &Limit, occasions: Option<Occasions>, word: SampleWord) -> String {
-    let (Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. }) = &limit.requirement else {
-        return "missed periods".into();
-    };
-    let latest = time(*latest_ns as f64 + 0.5);
-    match occasions {
-        Some(Occasions { missed: 1.., late: false, .. }) => {
-            format!("periods that were never served, and so are later than {latest},")
+/// The events that a rate counts, in the plural.
+fn events(limit: &Limit, word: SampleWord) -> String {
+    match &limit.requirement {
+        Requirement::Missed => "missed periods".into(),
+        Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
+            format!("{} {} than {}", word.many, word.later, time(*latest_ns as f64 + 0.5))
         }
-        Some(Occasions { missed: 1.., .. }) => {
-            format!("{} {} than {latest} or periods that were never served", word.many, word.later)
-        }
-        _ => format!("{} {} than {latest}", word.many, word.later),
     }
+}
+
+/// The same as the count of one CPU, with its occasions if they are fewer.
+fn counted_events(limit: &Limit, cpu: &CpuJudgement, word: SampleWord) -> String {
+    let Some(Occasions { count, late, missed, .. }) = cpu.occasions else { return String::new() };
+    let (number, one) = match &limit.requirement {
+        Requirement::Missed => (missed, "missed period".to_owned()),
+        Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
+            let limit = time(*latest_ns as f64 + 0.5);
+            (late, format!("{} {} than {limit}", word.for_count(late), word.later))
+        }
+    };
+    let events = match (number, &limit.requirement) {
+        (0, _) => format!("no {one}"),
+        (number, Requirement::Missed) => counted(number, &one),
+        (number, _) => format!("{} {one}", words::figures::count(number)),
+    };
+    if count == 0 || count == number { events } else { format!("{events}, on {}", counted(count, "occasion")) }
 }
 
 fn seconds(length: u32) -> String {
@@ -82,9 +93,9 @@ fn seconds(length: u32) -> String {
 fn of_pass(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: &str, word: SampleWord) -> String {
     let (Some(blocks), Some(occasions)) = (cpu.blocks, cpu.occasions) else { return String::new() };
     format!(
-        "PASS: {where_}{} come on fewer occasions than {}, with {sure} confidence, under the conditions of this run ({} of {} \
-         stretches of {} have one). Assumed: those within {} are one occasion, and occasions are independent.",
-        late(limit, cpu.occasions, word),
+        "PASS: {where_}{} come less often than {} ({sure} confidence, conditions of this run; {} of {} stretches of {} have one). \
+         Assumptions: events within {} are one occasion; occasions are independent.",
+        events(limit, word),
         allow.text,
         blocks.bad + blocks.unknown,
         blocks.count,
@@ -94,16 +105,15 @@ fn of_pass(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: 
 }
 
 fn of_fail(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: &str, word: SampleWord) -> String {
-    let (Some(blocks), Some(occasions)) = (cpu.blocks, cpu.occasions) else { return String::new() };
+    let Some(blocks) = cpu.blocks else { return String::new() };
     let against = if allow.per_hour == 0.0 {
         "the limit allows none".to_owned()
     } else {
-        format!("with {sure} confidence that is more often than {}", allow.text)
+        format!("more often than {} ({sure} confidence)", allow.text)
     };
     format!(
-        "FAIL: {where_}{} came on {} in {}, in {} of {} stretches of {}: {against}.",
-        late(limit, cpu.occasions, word),
-        counted(occasions.count, "occasion"),
+        "FAIL: {where_}{} in {}, in {} of {} stretches of {}: {against}.",
+        counted_events(limit, cpu, word),
         hours(cpu.hours),
         blocks.bad,
         blocks.count,
@@ -121,28 +131,18 @@ fn of_not_enough(
     word: SampleWord,
 ) -> String {
     let measured = cpus.iter().map(|cpu| cpu.hours).fold(0.0, f64::max);
-    let count = worst.occasions.map_or(0, |occasions| occasions.count);
-    let begin = format!(
-        "NOT ENOUGH DATA: {where_}{} came on {} in {}",
-        late(limit, worst.occasions, word),
-        if count == 0 { "no occasion".to_owned() } else { counted(count, "occasion") },
-        hours(measured)
-    );
+    let begin = format!("NOT ENOUGH DATA: {where_}{} in {}", counted_events(limit, worst, word), hours(measured));
     if allow.per_hour == 0.0 {
         return format!("{begin}; no test is long enough to show *never*. Allow a rate, like 1/day.");
     }
     let because = cpus.iter().filter(|cpu| cpu.verdict == Verdict::NotEnoughData).find_map(|cpu| cpu.because.as_ref());
     let because = because.map_or(String::new(), |because| format!(" ({})", because.text));
+    let undecided = format!("{begin}: too little to tell whether the rate is above or below {}{because}.", allow.text);
     if cpus.iter().any(|cpu| cpu.verdict == Verdict::NotEnoughData && cpu.hours_needed.is_none()) {
-        return format!("{begin}: that shows neither more nor fewer than {}{because}.", allow.text);
+        return undecided;
     }
     let more = cpus.iter().filter_map(|cpu| cpu.hours_needed).fold(0.0, f64::max);
-    format!(
-        "{begin}: that shows neither more nor fewer than {}{because}. {} more without one would show fewer, with {sure} \
-         confidence.",
-        allow.text,
-        hours_more(more)
-    )
+    format!("{undecided} Another {} without one would be enough for PASS ({sure} confidence).", hours_more(more))
 }
 
 fn of_quantile(
@@ -162,34 +162,33 @@ fn of_quantile(
     let counts = cpu.samples.unwrap_or_default();
     let missed = match counts.missed {
         0 => String::new(),
-        missed => format!(", {} never served among them", counted(missed, "period")),
+        missed => format!(", {} among them", counted(missed, "missed period")),
     };
     let assumed = format!(
-        "Assumed: what makes {} {} does so for {} at most and comes independently",
+        "Assumption: a disturbance makes {} {} for at most {}, and disturbances are independent",
         word.many,
         word.late,
         seconds(counts.stretch_s)
     );
     match verdict {
         Verdict::Pass => format!(
-            "PASS: {where_}at most {high} of the {many} {late}, with {sure} confidence; {allowed} may ({} of {} were{missed}). \
+            "PASS: {where_}at most {high} of the {many} {late} ({sure} confidence); {allowed} may ({} of {} were{missed}). \
              {assumed}.",
             counts.over,
             rough(counts.samples as f64)
         ),
         Verdict::Fail => format!(
-            "FAIL: {where_}at least {low} of the {many} {late}, with {sure} confidence; only {allowed} may ({} of {} \
-             were{missed}).",
+            "FAIL: {where_}at least {low} of the {many} {late} ({sure} confidence); only {allowed} may ({} of {} were{missed}).",
             counts.over,
             rough(counts.samples as f64)
         ),
         _ => {
-            let more = cpu
-                .hours_needed
-                .map_or(String::new(), |more| format!(" {} more like this would show less.", hours_more(more)));
+            let more = cpu.hours_needed.map_or(String::new(), |more| {
+                format!(" Another {} like this would be enough for PASS.", hours_more(more))
+            });
             let because = cpu.because.as_ref().map_or(String::new(), |because| format!(" ({})", because.text));
             format!(
-                "NOT ENOUGH DATA: {where_}between {low} and {high} of the {many} {late}, with {sure} confidence; {allowed} \
+                "NOT ENOUGH DATA: {where_}between {low} and {high} of the {many} {late} ({sure} confidence); {allowed} \
                  may{because}. {assumed}.{more}"
             )
         }

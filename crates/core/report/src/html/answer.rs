@@ -30,7 +30,7 @@ pub fn answer(data: &ReportData) -> Markup {
             },
             Some((cpu, latency_ns)) => {
                 p.verdict {
-                    "The " (word.latest) " of " (number::grouped(cycles(summary))) " " (word.for_count(cycles(summary)))
+                    "The " (word.worst) " of " (number::grouped(cycles(summary))) " " (word.for_count(cycles(summary)))
                     @if word.is_wake_up() { " was " } @else { " took " }
                     strong.worst { (number::micros_unit(latency_ns)) }
                     @if word.is_wake_up() { " late" }
@@ -217,7 +217,7 @@ fn caution(summary: &RunSummary) -> Markup {
     html! {
         p.caution {
             strong { "What this does not prove. " }
-            "A maximum is an observation, not a bound: it is the " (word.latest) " " (word.one) " that happened to occur"
+            "A maximum is an observation, not a bound: it is the " (word.worst) " " (word.one) " that happened to occur"
             @if let Some(measured) = summary.measured_ns { " in " (number::duration(measured)) }
             @if summary.imported.is_some() { " under whatever load there was" }
             @else if summary.loads.is_empty() { " without load" } @else { " under this load" }

@@ -32,7 +32,7 @@ pub fn section(data: &ReportData) -> Markup {
                         tr {
                             th scope="col" { "cause" }
                             th.number scope="col" { (word.many) }
-                            th.number scope="col" { (word.latest) ", in µs" }
+                            th.number scope="col" { (word.worst) ", in µs" }
                             th scope="col" { "on CPU (times)" }
                             th.number scope="col" { "of the " (causes.worst_samples) " worst" }
                             th scope="col" { "rhythm" }

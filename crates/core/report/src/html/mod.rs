@@ -95,7 +95,7 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
                 (not_drawn(summary))
             }))
             (picture("time", "When", &plots.latency, absent(summary, "The source did not keep when each wake-up happened."), word, html! {
-                "The " (word.latest) " " (word.one) " of each second on each CPU. A mark shows a " (word.one) " whose trace was kept; it leads to its \
+                "The " (word.worst) " " (word.one) " of each second on each CPU. A mark shows a " (word.one) " whose trace was kept; it leads to its \
                  account below. Equal distances between the peaks suggest a periodic cause."
             }))
             (stimulus::section(summary, plots))
@@ -144,7 +144,7 @@ fn picture(id: &str, title: &str, still: &Option<String>, absent: &str, word: Sa
         section id=(id) aria-labelledby={ (id) "-title" } {
             h2 id={ (id) "-title" } { (title) }
             @match still {
-                Some(svg) => figure data-picture=(id) data-sample=(word.one) data-samples=(word.many) data-latest=(word.latest) {
+                Some(svg) => figure data-picture=(id) data-sample=(word.one) data-samples=(word.many) data-worst=(word.worst) {
                     div.picture { (PreEscaped(svg)) }
                     figcaption { (caption) }
                 },

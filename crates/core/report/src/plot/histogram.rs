@@ -99,7 +99,7 @@ fn label(data: &ReportData) -> String {
         .summary
         .all_cpus
         .max
-        .map_or_else(String::new, |max| format!(", the {} at {}", word.latest, number::micros_unit(max)));
+        .map_or_else(String::new, |max| format!(", the {} at {}", word.worst, number::micros_unit(max)));
     format!(
         "Histogram of {} by latency, {} CPUs{max}. The table of each CPU holds the same in numbers.",
         word.many,

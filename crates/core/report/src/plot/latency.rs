@@ -1,4 +1,4 @@
-//! Latency over time: the latest wake-up of each second on each CPU, with the traced spikes.
+//! Latency over time: the worst wake-up of each second on each CPU, with the traced spikes.
 
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
@@ -30,7 +30,7 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     let word = vocabulary::sample(&data.summary);
     let label = format!(
         "The {} {} of each second on {} CPUs over {} seconds.",
-        word.latest,
+        word.worst,
         word.one,
         data.summary.cpus.len(),
         u64::from(last) + 1

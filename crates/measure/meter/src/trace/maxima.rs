@@ -1,4 +1,4 @@
-//! Makes the kernel itself detect the latest wake-up of another program's threads, and take a snapshot at that instant.
+//! Makes the kernel itself detect the worst wake-up of another program's threads, and take a snapshot at that instant.
 //!
 //! Three hist triggers: `hrtimer_start` stores the instant that a thread requested, `sched_switch` computes how late it
 //! is switched in and generates a synthetic event, and a maximum over this event swaps the buffers. The event in

@@ -123,7 +123,7 @@ fn share(some: u64, all: usize) -> String {
     }
 }
 
-/// The archive with the latest wake-up of all, as the one to explain.
+/// The archive with the worst wake-up of all, as the one to explain.
 fn worst(outcomes: &[StepOutcome]) -> Option<&Path> {
     let spiky = outcomes.iter().filter(|outcome| outcome.spikes > 0);
     spiky.max_by_key(|outcome| outcome.max_ns)?.archive.as_deref()

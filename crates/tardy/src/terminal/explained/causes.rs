@@ -12,7 +12,7 @@ pub fn lay_out(causes: &RunCauses, word: SampleWord, page: &mut Page) {
     }
     page.heading(&format!("Causes of the {} {}", word.late, word.many));
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Left]);
-    table.row(["cause", "spikes", word.latest, "on CPU"]);
+    table.row(["cause", "spikes", word.worst, "on CPU"]);
     for group in &causes.groups {
         let name = group.name().to_owned();
         table.row([name, group.spikes.len().to_string(), latency(group.latency_ns_max), cpus(group)]);

@@ -2,6 +2,7 @@
 
 use crate::options::limits::described;
 use crate::plans::checked::{CheckedPlan, CheckedStep};
+use crate::plans::length::too_short;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use runner::plan::PlanLimit;
@@ -93,6 +94,7 @@ fn lay_out_limits(plan: &CheckedPlan, page: &mut Page) {
         }
     }
     page.wrapped("  ", &format!("at {} % confidence", plan.confidence * 100.0));
+    too_short(plan).iter().for_each(|limit| page.wrapped("  ", &limit.to_string()));
     if !plan.accepted.is_empty() {
         let words: Vec<&str> = plan.accepted.iter().map(|kind| kind.word()).collect();
         page.wrapped("  ", &format!("also on a machine that is {}", words.join(" or ")));

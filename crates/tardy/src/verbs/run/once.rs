@@ -67,7 +67,7 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
     conclude(outcome, &signals, &mut progress, output.showing())
 }
 
-/// The latest wake-up that an event reports.
+/// The worst wake-up that an event reports.
 fn latest_ns(event: &Event) -> i64 {
     match event {
         Event::Progress { threads, .. } => threads.iter().map(|thread| thread.latency_ns_max).max().unwrap_or(0),

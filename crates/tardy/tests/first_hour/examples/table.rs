@@ -24,6 +24,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("--fio", "fio"),
     ("directory=/data", "a directory of the user"),
     ("--every 12h", "half a day"),
+    ("--until-decided", "three hours"),
     ("overnight", "a night"),
     ("export night", "a night"),
     ("export study", "the runs of a study; storage_live.rs draws one"),
@@ -78,7 +79,7 @@ pub enum Promise {
     Limit(i32),
     /// That of `tardy check --json` with the same options: 1 if a setting of this machine hurts.
     Check,
-    /// The limits of the plan are judged, and a second may be too short for that: not known before.
+    /// Limits are judged, and a second may be too short for that: not known before.
     Plan,
 }
 
@@ -87,7 +88,7 @@ pub const PROMISES: &[(&str, Promise)] = &[
     // Two rounds are too few for an answer.
     ("tardy experiment", Promise::Code(4)),
     ("tardy experiment tracing-cost", Promise::Code(4)),
-    ("tardy history", Promise::Code(4)),
+    ("tardy lab history", Promise::Code(4)),
     // Each wake-up takes more than 1 us, which stands for the limit of the example.
     ("tardy judge --plan-test", Promise::Code(0)),
     ("tardy judge", Promise::Code(1)),
@@ -98,6 +99,7 @@ pub const PROMISES: &[(&str, Promise)] = &[
     ("tardy check --format accepted > known.txt; tardy check --accepted", Promise::Code(0)),
     ("tardy check", Promise::Check),
     ("tardy run --duration 1s plans/", Promise::Plan),
+    ("tardy qualify", Promise::Plan),
     ("tardy run --duration 1s lathe.toml", Promise::Plan),
     ("tardy run -m", Promise::Limit(1)),
     ("tardy run", Promise::Limit(1)),

@@ -1,0 +1,131 @@
+//! `tardy qualify`: is this machine good enough? Checks, measures, judges, and answers YES, NO or NOT YET.
+
+mod answer;
+mod prospect;
+mod settings;
+
+use crate::archives;
+use crate::exit::{Exit, UsageError};
+use crate::measuring::arguments::RunArguments;
+use crate::measuring::ending::measured;
+use crate::measuring::machine::{AccessArguments, find};
+use crate::measuring::request::new_request;
+use crate::measuring::signals::Signals;
+use crate::options::limits::ClaimArguments;
+use crate::terminal::json;
+use crate::terminal::page::Page;
+use crate::terminal::progress::Progress;
+use crate::verb::{Group, Place, Verb};
+use account::{Account, ExplanationSource};
+use answer::Answer;
+use clap::{ArgAction, Args};
+use judge::limit::Limit;
+use machines::board::{AccessOptions, Purpose};
+use machines::meter_places::MeterPlaces;
+use prospect::Prospect;
+use report::render_html;
+use std::path::PathBuf;
+use words::printable::printable;
+
+/// Decide whether a machine keeps a limit: check, measure, judge
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct QualifyArguments {
+    #[command(flatten)]
+    run: RunArguments,
+    #[command(flatten)]
+    claim: ClaimArguments,
+    #[command(flatten)]
+    access: AccessArguments,
+    /// Measure for as long as YES takes without a late wake-up
+    #[arg(long, conflicts_with = "duration", help_heading = "Measurement")]
+    until_decided: bool,
+    /// Print help with the options that most people use
+    #[arg(short, long, action = ArgAction::HelpShort)]
+    help: Option<bool>,
+    /// Print help with every option
+    #[arg(long, action = ArgAction::HelpLong)]
+    help_all: Option<bool>,
+}
+
+impl Verb for QualifyArguments {
+    const NAME: &'static str = "qualify";
+    const PLACE: Place = Place::Listed(Group::Measure);
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy qualify --interval 1ms --limit 100us --load messaging --duration 60s",
+        "tardy qualify --limit 100us --allow 1/h --load messaging --until-decided",
+        "tardy qualify --target board --limit 100us --load messaging --duration 1h",
+    ];
+    const NOTES: &'static str = "\
+The jitter of a periodic task is how late its wake-ups are: --limit bounds it.
+Exit codes: 0 YES, 1 NO, 2 wrong usage, 3 no verdict, 4 NOT YET.";
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, typed)
+    }
+}
+
+fn run(arguments: &QualifyArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+    let known = find(&arguments.run.target)?;
+    let mut settings = arguments.run.settings(known.is_in_virtual_time()).map_err(UsageError::from)?;
+    let Some(limit_ns) = settings.limit_ns else {
+        return Err(UsageError("name the limit that wake-ups must keep, such as --limit 100us".into()).into());
+    };
+    if known.is_local() {
+        arguments.run.check_cpus_of_this_machine()?;
+    }
+    let limit = arguments.claim.on_latency(limit_ns);
+    let prospect = Prospect::of(&limit, settings.interval_ns, arguments.claim.confidence());
+    if arguments.until_decided {
+        settings.duration_ns = Some(prospect.needed_ns().ok_or_else(|| {
+            UsageError("no measurement is long enough for YES; allow a rate, such as --allow 1/h".into())
+        })?);
+    }
+    let showing = arguments.run.output.showing();
+    let speaks = !(showing.json || showing.quiet);
+    if speaks {
+        prospect.lay_out(settings.duration_ns, Page::for_stdout()).print()?;
+    }
+    let meter = MeterPlaces::of_process().find()?;
+    let signals = Signals::watch()?;
+    let access = AccessOptions { deploy: None, ..arguments.access.options(Purpose::Run) };
+    let mut target = known.open(&meter, access, signals.requests().clone())?;
+    let request = new_request(&known, &arguments.run.output, command, meter, settings)?;
+    let settings = settings::checked(target.as_mut(), &request);
+    let mut progress = Progress::new(arguments.run.output.view(), request.settings.duration_ns)
+        .of_samples(request.settings.method.sample());
+    let outcome =
+        runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| progress.event(&event));
+    let (_, run) = measured(outcome, &signals, &mut progress)?;
+    let account = Account::of(run, ExplanationSource::Traces);
+    account.explain(&mut |done, total| progress.explaining(done, total));
+    progress.clear();
+    if let Err(error) = account.save_explanations() {
+        complain!("tardy: {}", printable(&error.to_string()));
+    }
+    let answer = answered(arguments, &limit, &account, settings)?;
+    if showing.json {
+        json::print(&answer)?;
+    } else if showing.quiet {
+        let mut page = Page::for_stdout();
+        page.line(answer.verdict_word());
+        page.print()?;
+    } else {
+        answer.lay_out(Page::for_stdout()).print()?;
+    }
+    Ok(answer.exit())
+}
+
+/// The answer, with the report page that it names.
+fn answered(
+    arguments: &QualifyArguments,
+    limit: &Limit,
+    account: &Account,
+    settings: settings::Settings,
+) -> anyhow::Result<Answer> {
+    let html = render_html(&account.report_data());
+    let page: PathBuf = archives::write_document(None, &account.run().directory, "report.html", html.as_bytes())?;
+    let accepted = arguments.claim.accepted();
+    let judgement = account.judge(std::slice::from_ref(limit), arguments.claim.confidence(), &accepted).remove(0);
+    Ok(Answer::of(judgement, account, settings, page))
+}
