@@ -45,7 +45,8 @@ pub fn beside_others(line: &str) -> String {
         // A plan sets that itself.
         return line.to_owned();
     }
-    let starts = ["tardy run ", "tardy qualify ", "tardy watch ", "tardy experiment tracing-cost ", "--cpu-dma-latency 0' -- "];
+    let starts =
+        ["tardy run ", "tardy qualify ", "tardy watch ", "tardy experiment tracing-cost ", "--cpu-dma-latency 0' -- "];
     starts.iter().fold(line.to_owned(), |line, start| line.replace(start, &format!("{start}--beside-others ")))
 }
 
