@@ -106,7 +106,7 @@ pub enum Caution {
         fix = "run both sides with the same seeds"
     )]
     Unpaired(String),
-    #[error("build inputs missing in one archive: cannot tell whether both ran the same system")]
+    #[error("build inputs missing in one archive: whether both ran the same system is unknown")]
     #[problem(
         code = "judge.ingredients-unknown",
         meaning = "An archive does not say what its virtual machine was made of.",

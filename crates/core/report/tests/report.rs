@@ -117,7 +117,7 @@ fn an_emulated_machine_says_so_before_any_figure() {
     data.summary.emulated = true;
     let html = markup(&render_html(&data));
     let warning = html.find("This machine was emulated").expect("the report says that the machine was emulated");
-    assert!(warning < html.find("The latest of").unwrap() && warning < html.find("<table").unwrap());
+    assert!(warning < html.find("The worst of").unwrap() && warning < html.find("<table").unwrap());
     assert!(!html.contains("The run is valid"));
 }
 

@@ -44,7 +44,7 @@ fn every_verb_counts_the_same_spikes_beside_the_same_conditions() {
 
 /// The question of most newcomers takes one command on a machine, two on a board, and ends with a page.
 #[test]
-fn a_machine_that_is_too_late_is_told_so_within_a_minute() {
+fn qualify_refutes_a_limit_within_a_minute() {
     let Some(desk) = Desk::new() else { return };
     let begun = Instant::now();
     let ended = desk.shell("tardy qualify --limit 1us --duration 20s --beside-others");
