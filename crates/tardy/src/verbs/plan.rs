@@ -103,9 +103,8 @@ fn check_plans(arguments: &CheckArguments) -> anyhow::Result<Exit> {
                 page.record(0, &format!("{} is sound: {}", path.display(), show::extent(&plan)));
                 too_short.iter().for_each(|limit| page.wrapped("  ", limit));
                 let steps = plan.steps.len();
-                documents.push(
-                    serde_json::json!({ "plan": path, "sound": true, "steps": steps, "too_short": too_short }),
-                );
+                documents
+                    .push(serde_json::json!({ "plan": path, "sound": true, "steps": steps, "too_short": too_short }));
             }
             Err(found) => {
                 sound = false;

@@ -94,8 +94,7 @@ fn run(arguments: &QualifyArguments, command: Vec<String>) -> anyhow::Result<Exi
     let settings = settings::checked(target.as_mut(), &request);
     let mut progress = Progress::new(arguments.run.output.view(), request.settings.duration_ns)
         .of_samples(request.settings.method.sample());
-    let outcome =
-        runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| progress.event(&event));
+    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| progress.event(&event));
     let (_, run) = measured(outcome, &signals, &mut progress)?;
     let account = Account::of(run, ExplanationSource::Traces);
     account.explain(&mut |done, total| progress.explaining(done, total));

@@ -89,7 +89,10 @@ impl Answer {
     fn lay_out_next(&self, page: &mut Page) {
         if let (Some(count @ 1..), Some(worst)) = (self.settings.findings, &self.settings.worst) {
             let settings = if count == 1 { "setting hurts" } else { "settings hurt" };
-            page.wrapped("Check: ", &format!("{count} {settings} real-time work, the worst: {worst}; `tardy check` shows fixes"));
+            page.wrapped(
+                "Check: ",
+                &format!("{count} {settings} real-time work, the worst: {worst}; `tardy check` shows fixes"),
+            );
         }
         let more = self.judgement.cpus.iter().filter_map(|cpu| cpu.hours_needed).fold(0.0, f64::max);
         if self.judgement.verdict == Verdict::NotEnoughData && more > 0.0 {

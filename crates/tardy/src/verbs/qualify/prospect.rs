@@ -6,7 +6,8 @@ use judge::limit::{Limit, Requirement};
 use words::amounts::{hours, hours_more, percent};
 
 /// Shares of wake-ups, from the one that takes least time to show.
-const QUANTILES: [(&str, f64); 5] = [("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
+const QUANTILES: [(&str, f64); 5] =
+    [("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
 
 /// How long each claim takes without a late wake-up, in hours.
 pub struct Prospect {
@@ -21,7 +22,11 @@ pub struct Prospect {
 impl Prospect {
     pub fn of(limit: &Limit, interval_ns: u64, confidence: f64) -> Self {
         let hours = |limit: &Limit| {
-            needed(limit, interval_ns, confidence).lengths.first().filter(|length| length.events == 0).map(|one| one.hours)
+            needed(limit, interval_ns, confidence)
+                .lengths
+                .first()
+                .filter(|length| length.events == 0)
+                .map(|one| one.hours)
         };
         let latest_ns = match limit.requirement {
             Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => latest_ns,
@@ -54,7 +59,9 @@ impl Prospect {
         let allow = self.limit.allow.as_ref().map_or(String::new(), |rate| rate.text.clone());
         let sure = percent(self.confidence);
         let yes = match self.needed {
-            Some(needed) => format!("YES for {allow} takes {} without a late wake-up ({sure} confidence)", hours_more(needed)),
+            Some(needed) => {
+                format!("YES for {allow} takes {} without a late wake-up ({sure} confidence)", hours_more(needed))
+            }
             None => format!("no measurement is long enough for YES with `{allow}`; allow a rate, such as 1/h"),
         };
         let Some(measured) = duration_ns.map(|ns| ns as f64 / 3.6e12) else { return format!("{yes}.") };

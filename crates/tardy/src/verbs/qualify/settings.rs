@@ -24,9 +24,10 @@ pub struct Settings {
 pub fn checked(target: &mut dyn Target, request: &RunRequest) -> Settings {
     let priority = request.settings.priority.clamp(1, 99);
     let limit = LIMIT * target.slowdown();
-    let facts = target.prepare().map_err(|error| error.to_string()).and_then(|()| {
-        gather(target, &request.meter, priority, limit).map_err(|error| error.to_string())
-    });
+    let facts = target
+        .prepare()
+        .map_err(|error| error.to_string())
+        .and_then(|()| gather(target, &request.meter, priority, limit).map_err(|error| error.to_string()));
     let facts = match facts {
         Ok(facts) => facts,
         Err(error) => {
