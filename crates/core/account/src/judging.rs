@@ -36,7 +36,7 @@ impl Account {
     /// The run, judged by each of the limits, with what it proves without one.
     pub fn judged(&self, limits: &[Limit], confidence: f64, accepted: &[DoubtKind]) -> JudgedRun {
         let summary = self.summary();
-        let proven = summary.valid.then(|| proof(self.run(), summary, self.explanations(), confidence));
+        let proven = summary.valid.then(|| proof(self.run(), summary, self.causes().new_cause.as_ref(), confidence));
         JudgedRun {
             judge_version: JUDGE_VERSION,
             judgements: self.judge(limits, confidence, accepted),

@@ -54,20 +54,48 @@ impl CauseGroup {
     }
 }
 
-/// The chance that the next spike has an unseen cause, after Good and Turing.
+/// Spikes of one cause within this time of the first of an occasion belong to it, in seconds.
+pub const OCCASION_S: u32 = 600;
+
+/// The chance that the next late wake-up has an unseen cause, after Good and Turing. Spikes of one cause within
+/// [`OCCASION_S`] are one occasion: they are not independent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NewCause {
-    /// Spikes with a known cause.
+    /// Occasions with a known cause.
     pub attributed: u32,
-    /// Causes that occurred exactly once.
+    /// Causes with exactly one occasion.
     pub seen_once: u32,
     /// Spikes that nothing explains; each may have a separate cause. Older documents do not count them.
     #[serde(default)]
     pub unexplained: u32,
     pub chance: f64,
-    /// Upper bound of the chance at 95 % confidence, if spikes are independent.
+    /// Upper bound of the chance at 95 % confidence, if occasions are independent.
     pub chance_max: f64,
+}
+
+impl NewCause {
+    /// From the occasions of each known cause and the number of unexplained spikes, each of which may have a cause of its
+    /// own. `None` without a known cause.
+    pub fn of(occasions: &[u32], unexplained: u32) -> Option<Self> {
+        let attributed = occasions.iter().sum();
+        let seen_once = occasions.iter().filter(|count| **count == 1).count() as u32;
+        let none = Self { attributed, seen_once, unexplained, chance: 0.0, chance_max: 1.0 };
+        let (chance, chance_max) = none.bounds(0.95).filter(|_| attributed > 0)?;
+        Some(Self { chance, chance_max, ..none })
+    }
+
+    /// The chance (Good 1953) and its upper bound at `confidence`, in 0 .. 1 (McAllester and Schapire 2000). `None`
+    /// without occasions.
+    pub fn bounds(&self, confidence: f64) -> Option<(f64, f64)> {
+        let count = f64::from(self.attributed) + f64::from(self.unexplained);
+        if count == 0.0 {
+            return None;
+        }
+        let chance = (f64::from(self.seen_once) + f64::from(self.unexplained)) / count;
+        let slack = (2.0 * 2f64.sqrt() + 3f64.sqrt()) * ((3.0 / (1.0 - confidence)).ln() / count).sqrt();
+        Some((chance.min(1.0), (chance + slack).min(1.0)))
+    }
 }
 
 /// One part of a composed latency.

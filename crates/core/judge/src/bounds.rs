@@ -141,18 +141,6 @@ pub fn records_expected(count: u64) -> (f64, f64) {
     (mean, mean - std::f64::consts::PI.powi(2) / 6.0 + 1.0 / count as f64)
 }
 
-/// Probability that the next spike has an unseen cause, where `once` of `causes`' spikes are the only ones of their
-/// cause (Good 1953), with its upper bound at `confidence` (McAllester and Schapire 2000). `None` without spikes.
-pub fn unseen_cause(spikes: u64, once: u64, confidence: f64) -> Option<(f64, f64)> {
-    if spikes == 0 {
-        return None;
-    }
-    let count = spikes as f64;
-    let estimate = (once as f64 / count).min(1.0);
-    let slack = (2.0 * 2f64.sqrt() + 3f64.sqrt()) * ((3.0 / (1.0 - confidence)).ln() / count).sqrt();
-    Some((estimate, (estimate + slack).min(1.0)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,16 +251,6 @@ mod tests {
         near(variance.sqrt(), 4.1, 0.02);
         let (few, many) = (records_expected(999), records_expected(1000));
         assert!((many.0 - few.0 - 1e-3).abs() < 1e-6 && (many.1 - few.1 - 1e-3).abs() < 2e-6, "{few:?} {many:?}");
-    }
-
-    #[test]
-    fn causes_not_seen_yet() {
-        let (estimate, upper) = unseen_cause(37, 1, 0.95).unwrap();
-        near(estimate, 1.0 / 37.0, 1e-12);
-        assert_eq!(upper, 1.0, "37 spikes bound nothing");
-        let (_, upper) = unseen_cause(100_000, 1, 0.95).unwrap();
-        near(upper, 1e-5 + 4.560478 * (60f64.ln() / 1e5).sqrt(), 1e-6);
-        assert_eq!(unseen_cause(0, 0, 0.95), None);
     }
 
     /// Rare events in a test of fixed length: the upper bound must hold in at least 95 % of the tests.

@@ -5,7 +5,7 @@ use crate::blocks::{SecondState, Seconds};
 
 /// A late wake-up this many seconds after the first of an occasion starts another one. Shorter if the allowed rate
 /// requires it.
-pub const OCCASION_S_MAX: u32 = 600;
+pub const OCCASION_S_MAX: u32 = archive::causes::OCCASION_S;
 /// Longest occasion, as a part of the time in which one is allowed.
 const OF_ALLOWED: f64 = 1.0 / 6.0;
 

@@ -1,19 +1,18 @@
 //! The proof of a run by its length, without any limit: the meaning of its maximum, the intervals in which its quantiles
 //! lie, and how likely the next late wake-up has a new cause.
 
-use crate::bounds::{new_maximum, time_needed, unseen_cause};
+use crate::bounds::{new_maximum, time_needed};
 use crate::lateness::{Lateness, missed_are_known, step_ns};
 use crate::memory;
-use crate::occasions::OCCASION_S_MAX;
 use crate::quantile::{Stretches, stretches, stretches_needed};
-use archive::culprit::Culprit;
-use archive::explanation::{Explanation, ExplanationStatus};
+use archive::causes::NewCause as SeenCauses;
 use archive::histogram::{bucket_high_ns, bucket_low_ns};
+use archive::method::SampleWord;
 use archive::reader::{Run, ThreadRun};
 use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use words::amounts::{hours, hours_more, percent, time};
+use words::new_cause::{self, share};
 
 /// Quantiles that get an interval.
 const QUANTILES: [(&str, f64); 6] = [
@@ -82,6 +81,14 @@ pub struct NewCause {
     pub high: f64,
 }
 
+impl NewCause {
+    fn of(seen: &SeenCauses, confidence: f64) -> Option<Self> {
+        let (probability, high) = seen.bounds(confidence)?;
+        let (spikes, once) = (u64::from(seen.attributed), u64::from(seen.seen_once));
+        Some(Self { spikes, once, unexplained: u64::from(seen.unexplained), probability, high })
+    }
+}
+
 /// The proof of a run by its length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
@@ -95,8 +102,8 @@ pub struct Proof {
     pub sentences: Vec<String>,
 }
 
-/// The proof of a run; `None` if it measured nothing, or for an unknown time.
-pub fn proof(run: &Run, summary: &RunSummary, explanations: &[Explanation], confidence: f64) -> Option<Proof> {
+/// The proof of a run with these causes; `None` if it measured nothing, or for an unknown time.
+pub fn proof(run: &Run, summary: &RunSummary, causes: Option<&SeenCauses>, confidence: f64) -> Option<Proof> {
     let length = summary.measured_ns.filter(|ns| *ns > 0)? as f64 / 3.6e12;
     let cpus: Vec<CpuProof> = run.threads.values().map(|thread| cpu_proof(run, summary, thread, confidence)).collect();
     let max_ns = cpus.iter().filter_map(|cpu| cpu.max_ns).max()?;
@@ -112,10 +119,10 @@ pub fn proof(run: &Run, summary: &RunSummary, explanations: &[Explanation], conf
             .map(|next_hours| NewMaximum { next_hours, probability: new_maximum(length, next_hours) })
             .collect(),
         test_lengths: lengths.collect(),
-        new_cause: new_cause(run, explanations, confidence),
+        new_cause: causes.and_then(|seen| NewCause::of(seen, confidence)),
         sentences: Vec::new(),
     };
-    proof.sentences = sentences(&proof, max_ns);
+    proof.sentences = sentences(&proof, causes, words::vocabulary::sample(summary), max_ns);
     Some(proof)
 }
 
@@ -178,41 +185,7 @@ fn interval(
     })
 }
 
-fn new_cause(run: &Run, explanations: &[Explanation], confidence: f64) -> Option<NewCause> {
-    let due_ns = |number: u32| Some(run.spikes.iter().find(|spike| spike.number == number)?.sample.due_ns);
-    let mut causes: BTreeMap<&Culprit, Vec<i64>> = BTreeMap::new();
-    let mut unexplained = Vec::new();
-    for explanation in explanations.iter().filter(|explanation| !run.is_ordinary(explanation.spike)) {
-        let due_ns = due_ns(explanation.spike).unwrap_or(0);
-        match (explanation.status, explanation.findings.first()) {
-            (ExplanationStatus::Explained, Some(finding)) => causes.entry(&finding.culprit).or_default().push(due_ns),
-            (ExplanationStatus::NotExplained, _) => unexplained.push(due_ns),
-            (ExplanationStatus::Explained | ExplanationStatus::NoTrace, _) => {}
-        }
-    }
-    let counts: Vec<u64> = causes.into_values().map(occasions_at).collect();
-    let spikes: u64 = counts.iter().sum();
-    if spikes == 0 {
-        return None;
-    }
-    let once = counts.iter().filter(|count| **count == 1).count() as u64;
-    let unexplained = unexplained.len() as u64;
-    let (probability, high) = unseen_cause(spikes + unexplained, once + unexplained, confidence)?;
-    Some(NewCause { spikes, once, unexplained, probability, high })
-}
-
-fn occasions_at(mut instants: Vec<i64>) -> u64 {
-    instants.sort_unstable();
-    let (mut count, mut ends) = (0, i64::MIN);
-    for instant in instants {
-        if instant >= ends {
-            (count, ends) = (count + 1, instant.saturating_add(i64::from(OCCASION_S_MAX) * 1_000_000_000));
-        }
-    }
-    count
-}
-
-fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
+fn sentences(proof: &Proof, causes: Option<&SeenCauses>, word: SampleWord, max_ns: i64) -> Vec<String> {
     let mut sentences = Vec::new();
     // Of several practically certain horizons, one is enough.
     let certain = proof.new_maximum.iter().position(|next| next.probability > 0.999).unwrap_or(usize::MAX);
@@ -227,28 +200,7 @@ fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
         time(max_ns as f64),
         later.join(", ")
     ));
-    if let Some(cause) = proof.new_cause {
-        let bound = if cause.high < 1.0 {
-            format!(", at most {} with {} confidence", share(cause.high), percent(proof.confidence))
-        } else {
-            String::new()
-        };
-        let unexplained = match cause.unexplained {
-            0 => String::new(),
-            1 => ", and 1 is not explained and may be, too".into(),
-            many => format!(", and {many} are not explained and may be, too"),
-        };
-        sentences.push(format!(
-            "{} of {} explained spikes {} the only one of {} kind{unexplained}: the next spike has a cause not seen yet \
-             with probability {}{bound}. Spikes of one cause within {} min count as one.",
-            cause.once,
-            cause.spikes,
-            if cause.once == 1 { "was" } else { "were" },
-            if cause.once == 1 { "its" } else { "their" },
-            share(cause.probability),
-            OCCASION_S_MAX / 60
-        ));
-    }
+    sentences.extend(causes.iter().map(|seen| capital(&new_cause::clause(word, seen, proof.confidence))));
     let lengths: Vec<String> =
         proof.test_lengths.iter().map(|length| format!("{} for {}", hours_more(length.hours), length.rate)).collect();
     sentences.push(format!(
@@ -268,14 +220,10 @@ fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
     sentences
 }
 
-/// A probability as a percentage; rounding never makes it 0 or certain.
-fn share(probability: f64) -> String {
-    match probability * 100.0 {
-        p if p > 99.95 && p < 100.0 => "over 99.9 %".into(),
-        p if p > 0.0 && p < 0.05 => "under 0.1 %".into(),
-        p if (10.0..99.0).contains(&p) => format!("{p:.0} %"),
-        p => format!("{p:.1} %"),
-    }
+/// A clause as a sentence.
+fn capital(clause: &str) -> String {
+    let mut letters = clause.chars();
+    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 #[cfg(test)]
@@ -284,6 +232,7 @@ mod tests {
     use archive::histogram::{Histogram, bucket_of};
     use archive::message::RunPhase;
     use archive::sample::{Second, Totals};
+    use std::collections::BTreeMap;
 
     fn run(seconds: u32) -> Run {
         let late = |second: u32| second % 20 == 3;
@@ -310,7 +259,7 @@ mod tests {
     #[test]
     fn a_day_says_what_the_next_day_may_bring() {
         let run = run(86_400);
-        let proof = proof(&run, &RunSummary::of(&run, &[]), &[], 0.95).unwrap();
+        let proof = proof(&run, &RunSummary::of(&run, &[]), None, 0.95).unwrap();
         let probabilities: Vec<f64> = proof.new_maximum.iter().map(|next| next.probability).collect();
         assert_eq!((proof.hours, probabilities[0], probabilities.len()), (24.0, 0.5, 3));
         let expected = "The maximum of 500 ns is no bound: if one hour is like another, a new one comes with probability 50 % in the \
@@ -330,25 +279,19 @@ mod tests {
     }
 
     #[test]
-    fn periods_without_a_wake_up_are_above_every_quantile() {
+    fn missed_periods_of_unknown_lateness_leave_quantiles_open() {
         let mut run = run(86_400);
         let thread = run.threads.get_mut(&0).unwrap();
         thread.seconds.iter_mut().for_each(|second| second.missed_periods = 12);
         thread.totals.missed_periods = 12 * 86_400;
-        let proof = proof(&run, &RunSummary::of(&run, &[]), &[], 0.95).unwrap();
-        assert_eq!(proof.cpus[0].quantiles, [], "more than one in a hundred was never served");
-    }
-
-    #[test]
-    fn spikes_of_one_cause_soon_after_another_are_one_occasion() {
-        let minutes = |list: &[i64]| occasions_at(list.iter().map(|minute| minute * 60_000_000_000).collect());
-        assert_eq!([minutes(&[1, 3, 2, 9]), minutes(&[1, 12, 40]), minutes(&[])], [1, 3, 0]);
+        let proof = proof(&run, &RunSummary::of(&run, &[]), None, 0.95).unwrap();
+        assert_eq!(proof.cpus[0].quantiles, [], "the lateness of more than one in a hundred is unknown");
     }
 
     #[test]
     fn a_short_run_proves_little_and_says_so() {
         let run = run(20);
-        let proof = proof(&run, &RunSummary::of(&run, &[]), &[], 0.95).unwrap();
+        let proof = proof(&run, &RunSummary::of(&run, &[]), None, 0.95).unwrap();
         assert!(proof.cpus[0].quantiles.is_empty());
         assert!(
             proof.sentences[0].ends_with("50 % in the next 20 s, over 99.9 % in the next 24.0 h."),
@@ -356,6 +299,6 @@ mod tests {
             proof.sentences[0]
         );
         let empty = Run::default();
-        assert_eq!(super::proof(&empty, &RunSummary::of(&empty, &[]), &[], 0.95), None);
+        assert_eq!(super::proof(&empty, &RunSummary::of(&empty, &[]), None, 0.95), None);
     }
 }

@@ -112,7 +112,7 @@ proptest! {
             let nothing = run.threads.is_empty() || run.threads.values().all(|thread| thread.seconds.is_empty());
             prop_assert!(!nothing || judgement.verdict != Verdict::Pass, "{}", judgement.sentence);
         }
-        only_numbers(&proof(&run, &summary, &[], 0.95))?;
+        only_numbers(&proof(&run, &summary, None, 0.95))?;
         for extrapolation in extrapolate(&run, &summary, &[], horizon, 0.95) {
             only_numbers(&extrapolation)?;
             prop_assert!(extrapolation.estimate.is_some() != extrapolation.refusal.is_some());

@@ -11,6 +11,7 @@ pub mod culprits;
 pub mod evidence;
 pub mod figures;
 pub mod holders;
+pub mod new_cause;
 pub mod printable;
 pub mod time;
 pub mod trace_event;

@@ -295,7 +295,7 @@ fn printed_intervals_and_maxima_hold_however_late_wake_ups_come_together() {
             let wrong = repeated(REPETITIONS, |number| {
                 let seed = (20_000_000 + (kind * 10 + at) * 10_000 + number) as u64;
                 let run = invent(seed, together, 1.2 * (1.0 - q), SECONDS).run(false);
-                let proof = proof(&run, &RunSummary::of(&run, &[]), &[], CONFIDENCE).expect("it measured");
+                let proof = proof(&run, &RunSummary::of(&run, &[]), None, CONFIDENCE).expect("it measured");
                 let shown = proof.cpus[0].quantiles.iter().find(|shown| shown.quantile == quantile)?;
                 let low = shown.low_ns.is_none_or(|ns| ns as f64 <= truth_ns);
                 let high = shown.high_ns.is_none_or(|ns| truth_ns <= ns as f64);

@@ -38,7 +38,7 @@ fn claims_from_one_hour_hold() {
             let judged = judge(&run, &summary, &limit, 0.95, &DoubtKind::ALL);
             (judged.cpus[0].high < truths[at], judged.cpus[0].low > truths[at])
         });
-        let proof = proof(&run, &summary, &[], 0.95).expect("it measured");
+        let proof = proof(&run, &summary, None, 0.95).expect("it measured");
         let interval = proof.cpus[0].quantiles.iter().find(|interval| interval.quantile == "p99");
         let wrong = interval.is_some_and(|interval| {
             interval.low_ns.is_some_and(|ns| ns as f64 > p99) || interval.high_ns.is_some_and(|ns| p99 > ns as f64)

@@ -81,7 +81,7 @@ pub fn analyse(run: &SpikesOfRun) -> RunCauses {
     let worst_with_trace = worst.iter().filter(|(thread, sample)| is_traced(*thread, sample.cycle)).count();
     let groups = group::groups(&explained, &worst, run);
     let mut causes = RunCauses {
-        new_cause: unseen::new_cause(&groups),
+        new_cause: unseen::new_cause(&explained),
         composed: composed::composed(&explained),
         worst_samples: worst.len() as u32,
         worst_with_trace: worst_with_trace as u32,

@@ -1,69 +1,58 @@
-//! The chance of a cause that has not been seen: causes seen once, divided by spikes (Good and Turing). An unexplained
-//! spike may have a unique cause, and counts as a cause seen once.
+//! The chance of a cause that has not been seen, from the occasions on which each cause came.
 
-use archive::causes::{CauseGroup, NewCause};
-
-/// Maximum probability that the bound is wrong.
-const ERROR: f64 = 0.05;
+use super::ExplainedSpike;
+use archive::causes::{NewCause, OCCASION_S};
+use archive::culprit::Culprit;
+use std::collections::BTreeMap;
 
 /// `None` if no spike has a known cause.
-pub fn new_cause(groups: &[CauseGroup]) -> Option<NewCause> {
-    let known = groups.iter().filter(|group| group.culprit.is_some()).map(|group| group.spikes.len());
-    let attributed: usize = known.clone().sum();
-    let seen_once = known.filter(|spikes| *spikes == 1).count();
-    if attributed == 0 {
-        return None;
+pub fn new_cause(explained: &[ExplainedSpike]) -> Option<NewCause> {
+    let mut causes: BTreeMap<&Culprit, Vec<i64>> = BTreeMap::new();
+    let mut unexplained = 0;
+    for one in explained {
+        match one.culprit() {
+            Some(culprit) => causes.entry(culprit).or_default().push(one.spike.sample.due_ns),
+            None => unexplained += 1,
+        }
     }
-    let unexplained: usize =
-        groups.iter().filter(|group| group.culprit.is_none()).map(|group| group.spikes.len()).sum();
-    let count = (attributed + unexplained) as f64;
-    let chance = (seen_once + unexplained) as f64 / count;
-    Some(NewCause {
-        attributed: attributed as u32,
-        seen_once: seen_once as u32,
-        unexplained: unexplained as u32,
-        chance,
-        chance_max: (chance + margin(count)).min(1.0),
-    })
+    let occasions: Vec<u32> = causes.into_values().map(occasions_at).collect();
+    NewCause::of(&occasions, unexplained)
 }
 
-/// Maximum amount by which the estimate may be below the truth (McAllester and Schapire 2000).
-fn margin(count: f64) -> f64 {
-    (2.0 * 2f64.sqrt() + 3f64.sqrt()) * ((3.0 / ERROR).ln() / count).sqrt()
+fn occasions_at(mut instants: Vec<i64>) -> u32 {
+    instants.sort_unstable();
+    let (mut count, mut ends) = (0, i64::MIN);
+    for instant in instants {
+        if instant >= ends {
+            (count, ends) = (count + 1, instant.saturating_add(i64::from(OCCASION_S) * 1_000_000_000));
+        }
+    }
+    count
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn group(culprit: Option<&str>, spikes: u32) -> CauseGroup {
-        CauseGroup {
-            culprit: culprit.map(Into::into),
-            title: String::new(),
-            spikes: (0..spikes).collect(),
-            latency_ns_max: 0,
-            cpus: Vec::new(),
-            worst: 0,
-            period: None,
-            rhythm: String::new(),
-        }
-    }
-
     #[test]
     fn causes_seen_once_show_how_many_are_not_seen() {
-        let groups = [group(Some("softirq"), 17), group(Some("nmi"), 1), group(Some("timers"), 2), group(None, 9)];
-        let found = new_cause(&groups).unwrap();
+        let found = NewCause::of(&[17, 1, 2], 9).unwrap();
         assert_eq!((found.attributed, found.seen_once, found.unexplained), (20, 1, 9));
         assert!((found.chance - 10.0 / 29.0).abs() < 1e-12, "each of the nine may have a cause of its own");
-        assert_eq!(found.chance_max, 1.0, "twenty spikes bound nothing");
-        assert_eq!(new_cause(&[group(None, 9)]), None);
+        assert_eq!(found.chance_max, 1.0, "twenty occasions bound nothing");
+        assert_eq!(NewCause::of(&[], 9), None);
     }
 
     #[test]
-    fn many_spikes_of_one_cause_bound_the_chance() {
-        let found = new_cause(&[group(Some("softirq"), 10_000)]).unwrap();
+    fn many_occasions_of_one_cause_bound_the_chance() {
+        let found = NewCause::of(&[10_000], 0).unwrap();
         assert_eq!(found.chance, 0.0);
-        // (2 sqrt 2 + sqrt 3) sqrt(ln 60 / 10000)
         assert!((found.chance_max - 0.092_280).abs() < 1e-4, "{}", found.chance_max);
+    }
+
+    #[test]
+    fn spikes_of_one_cause_soon_after_another_are_one_occasion() {
+        let minutes = |list: &[i64]| occasions_at(list.iter().map(|minute| minute * 60_000_000_000).collect());
+        assert_eq!([minutes(&[1, 3, 2, 9]), minutes(&[1, 12, 40]), minutes(&[])], [1, 3, 0]);
     }
 }

@@ -4,6 +4,7 @@ use super::period::Rhythm;
 use archive::causes::{CauseGroup, Period, RunCauses};
 use archive::method::SampleWord;
 use words::figures::latency;
+use words::new_cause;
 
 /// A rhythm in words; empty if there is none to report.
 pub fn rhythm(rhythm: &Rhythm) -> String {
@@ -57,28 +58,11 @@ pub fn sentences(causes: &RunCauses, word: SampleWord) -> Vec<String> {
     ));
     if causes.worst_samples > 0 {
         sentences.push(format!(
-            "of the {} worst {} {} have a trace; nothing is known of the others' causes",
+            "of the {} worst {} {} have a trace; the causes of the others are unknown",
             causes.worst_samples, word.many, causes.worst_with_trace
         ));
     }
-    if let Some(new) = &causes.new_cause {
-        let bound = match new.chance_max < 1.0 {
-            true => format!("at most {} with 95 % confidence, if spikes are independent", percent(new.chance_max)),
-            false => "too few spikes to bound it".into(),
-        };
-        let unexplained = match new.unexplained {
-            0 => String::new(),
-            number => format!(", and {} that may have causes of their own", count(number as usize, "unexplained one")),
-        };
-        sentences.push(format!(
-            "probability that the next {} {} has a cause not yet seen: about {} (causes seen once: {} of \
-             {kinds}{unexplained}; {bound})",
-            word.late,
-            word.one,
-            percent(new.chance),
-            new.seen_once,
-        ));
-    }
+    sentences.extend(causes.new_cause.iter().map(|seen| new_cause::clause(word, seen, 0.95)));
     if let Some(composed) = &causes.composed {
         let parts: Vec<String> = composed
             .parts
@@ -104,13 +88,5 @@ fn count(number: usize, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
         _ => format!("{number} {what}s"),
-    }
-}
-
-fn percent(share: f64) -> String {
-    match share * 100.0 {
-        0.0 => "0 %".into(),
-        percent @ ..1.0 => format!("{percent:.1} %"),
-        percent => format!("{percent:.0} %"),
     }
 }
