@@ -1,6 +1,8 @@
 // Generated from the crate `archive`; do not edit. To write it again:
 // TARDY_WRITE_TYPES=1 cargo test -p archive --features typescript --test typescript
 
+export type AbsenceSign = { "emulator_stopped": ObservedSpan } | { "preempted": ObservedSpan } | { "steal_clock": { thread: TaskName, start_ns: number, end_ns: number, ran_ns: number, } } | { "steal_clock_of_others": { missing_ns: number, } } | { "steal_count": { start_ns: number, end_ns: number, stolen_ns: number, } } | { "other_cpu_executed": { of: number, events: number, } };
+
 /**
  * A demand of the kernel that a task yields.
  */
@@ -26,6 +28,15 @@ stacks: boolean,
  * The program records its own calls in this memory, a file on the target; the trace leaves them out.
  */
 interception: string | null, };
+
+/**
+ * What the thread at the end of a chain did in the longest part of the wait.
+ */
+export type AwaitedProgress = { "ran": { cpu: number, } } | { "held_up": { cpu: number, 
+/**
+ * `None` if the trace does not show what had the CPU.
+ */
+holder?: Holder | null, } } | { "slept": WakeSource };
 
 /**
  * An ordinary task that kept the CPU.
@@ -66,10 +77,34 @@ priority: number,
  */
 periodic?: PeriodicWork, };
 
+export type CameIn = { 
+/**
+ * The kernel's record of the interrupt shows it, otherwise a stack trace.
+ */
+is_recorded: boolean, code: UnmaskedCode, };
+
 /**
  * How a chain of callers was recorded.
  */
 export type ChainSource = "entries" | "graph" | "stack";
+
+/**
+ * A priority changed between two instants, relative to due.
+ */
+export type ChangeTime = { after_ns: number, by_ns: number, 
+/**
+ * By inheritance, which has an event.
+ */
+is_inherited: boolean, };
+
+/**
+ * The clock of the sample disagrees with the trace.
+ */
+export type ClockStep = { 
+/**
+ * Time from the start of the next timer to the end of the sample.
+ */
+early_ns: number, };
 
 /**
  * What kind of problem it is: `area.what-happened`, such as `meter.clock-stepped`. Codes are never reused.
@@ -85,6 +120,11 @@ export type Confidence = "hint" | "likely" | "certain";
  * The kernel wrote to a console.
  */
 export type Console = { "named": NamedHolders } | { "at_once": { who: Holders, delayed_timer: boolean, } };
+
+/**
+ * A request of a thread to the interrupt controller of its CPU, with interrupts masked. In a guest it exits to the hypervisor.
+ */
+export type ControllerRequest = "interrupt" | "timer";
 
 /**
  * One text to count.
@@ -128,6 +168,11 @@ overwritten: number,
  * Events that the kernel could not record: holes in the trace.
  */
 dropped: number, };
+
+/**
+ * A CPU did not run. Instants are relative to due.
+ */
+export type CpuAbsence = { cpu: number, start_ns: number, end_ns: number, shown_by: AbsenceSign, };
 
 /**
  * Histogram of one thread.
@@ -308,7 +353,33 @@ export type ExplanationStatus = "explained" | "not_explained" | "no_trace";
 /**
  * What is known of a culprit in one spike.
  */
-export type Facts = { "thread-stopped": Stated } | { "thread-frozen": Stated } | { "clock-step": Stated } | { "priority-inversion": Stated } | { "priority-changed": Stated } | { "page-fault": Stated } | { "waiting": Stated } | { "timer-slack": Stated } | { "late-arm": LateArm } | { "own-tool": Stated } | { "another-run": NamedHolders } | { "silence": Stated } | { "cfs-quota": Stated } | { "rt-throttling": Stated } | { "fair-server": Stated } | { "nmi": HeldBy } | { "irq-storm": InterruptStorm } | { "tlb-shootdown": NamedHolders } | { "text-patching": NamedHolders } | { "cache-flush": NamedHolders } | { "membarrier": NamedHolders } | { "rcu": NamedHolders } | { "irq-work": NamedHolders } | { "reschedule-ipi": NamedHolders } | { "thermal": NamedHolders } | { "network": NamedHolders } | { "usb": NamedHolders } | { "storage": NamedHolders } | { "slow-bus": NamedHolders } | { "graphics": NamedHolders } | { "acpi": NamedHolders } | { "efi-runtime": NamedHolders } | { "firmware-call": NamedHolders } | { "tick": Tick } | { "watchdog": LockupWatchdog } | { "clocksource-watchdog": NamedHolders } | { "timers": OtherTimers } | { "previous-irq": ForeignInterrupts } | { "smt": Stated } | { "memory-contention": Stated } | { "timer-interrupt": SlowTimerInterrupt } | { "softirq": SoftirqWork } | { "stop-machine": StoppedCpu } | { "threaded-irq": MoreUrgent } | { "cpu-frequency": NamedHolders } | { "boosted-task": Boosted } | { "other-rt-task": MoreUrgent } | { "migration": Stated } | { "idle-exit": IdleExit } | { "steal": Stated } | { "printk": Console } | { "irqs-off": Stated } | { "slab-shrink": NamedHolders } | { "reclaim": NamedHolders } | { "compaction": NamedHolders } | { "ksm": NamedHolders } | { "numa-balancing": NamedHolders } | { "vmstat": NamedHolders } | { "memcg-drain": NamedHolders } | { "module-load": NamedHolders } | { "cpu-hotplug": NamedHolders } | { "workqueue": Worker } | { "blocking-task": BlockingTask } | { "own-work": Stated } | { "slow-return": SlowReturn };
+export type Facts = { "thread-stopped": Stopped } | { "thread-frozen": Frozen } | { "clock-step": ClockStep } | { "priority-inversion": PriorityInversion } | { "priority-changed": PriorityChange } | { "page-fault": ThreadFaults } | { "waiting": Waited } | { "timer-slack": TimerSlack } | { "late-arm": LateArm } | { "own-tool": OwnTool } | { "another-run": NamedHolders } | { "silence": Silence } | { "cfs-quota": QuotaUsedUp } | { "rt-throttling": Throttled } | { "fair-server": FairShare } | { "nmi": HeldBy } | { "irq-storm": InterruptStorm } | { "tlb-shootdown": NamedHolders } | { "text-patching": NamedHolders } | { "cache-flush": NamedHolders } | { "membarrier": NamedHolders } | { "rcu": NamedHolders } | { "irq-work": NamedHolders } | { "reschedule-ipi": NamedHolders } | { "thermal": NamedHolders } | { "network": NamedHolders } | { "usb": NamedHolders } | { "storage": NamedHolders } | { "slow-bus": NamedHolders } | { "graphics": NamedHolders } | { "acpi": NamedHolders } | { "efi-runtime": NamedHolders } | { "firmware-call": NamedHolders } | { "tick": Tick } | { "watchdog": LockupWatchdog } | { "clocksource-watchdog": NamedHolders } | { "timers": OtherTimers } | { "previous-irq": ForeignInterrupts } | { "smt": SmtSlowdown } | { "memory-contention": Slowdown } | { "timer-interrupt": SlowTimerInterrupt } | { "softirq": SoftirqWork } | { "stop-machine": StoppedCpu } | { "threaded-irq": MoreUrgent } | { "cpu-frequency": NamedHolders } | { "boosted-task": Boosted } | { "other-rt-task": MoreUrgent } | { "migration": Migrated } | { "idle-exit": IdleExit } | { "steal": Stolen } | { "printk": Console } | { "irqs-off": LateInTask } | { "slab-shrink": NamedHolders } | { "reclaim": NamedHolders } | { "compaction": NamedHolders } | { "ksm": NamedHolders } | { "numa-balancing": NamedHolders } | { "vmstat": NamedHolders } | { "memcg-drain": NamedHolders } | { "module-load": NamedHolders } | { "cpu-hotplug": NamedHolders } | { "workqueue": Worker } | { "blocking-task": BlockingTask } | { "own-work": OwnWork } | { "slow-return": SlowReturn };
+
+/**
+ * The scheduler gave ordinary tasks their share.
+ */
+export type FairShare = { preferred: Preferred, 
+/**
+ * Real-time throttling looks the same in this trace.
+ */
+may_be_throttling: boolean, 
+/**
+ * The real-time thread that had the CPU before.
+ */
+spender?: TaskName | null, rt_runtime_us?: number | null, 
+/**
+ * Runtimes of the fair server, by CPU.
+ */
+server_runtimes: Array<ForeignText>, };
+
+/**
+ * How the lengths of page faults were estimated: the trace has no end of a fault.
+ */
+export type FaultLengths = { "apart": { ns: number, } } | { "noted": { faults: number, noted: number, 
+/**
+ * Maximum time that counts after that.
+ */
+rest_ns: number, longest_ns: number, } };
 
 /**
  * A file system with a known event for writing out a file.
@@ -378,6 +449,29 @@ irq?: number | null, };
  * Text that a user, a program, a driver or a target chose.
  */
 export type ForeignText = string;
+
+/**
+ * What shows that a sleep was a freeze.
+ */
+export type FreezeSign = "thawed" | "timer_woke_nobody" | "timer_cancelled" | "no_timer";
+
+/**
+ * A freezer kept the thread from running and from being woken.
+ */
+export type Frozen = { sign: FreezeSign, resumed_by: TaskName, 
+/**
+ * The whole sleep, as far as the record goes.
+ */
+slept_ns: number, 
+/**
+ * The sleep began before the record.
+ */
+began_earlier: boolean, };
+
+/**
+ * Instants are relative to due.
+ */
+export type FullCharge = { start_ns: number, end_ns: number, ran_ns: number, };
 
 /**
  * Where the owners of a ledger spent their time, and how long the late CPU had interrupts or preemption disabled.
@@ -667,6 +761,39 @@ previous_seen_ns?: number | null,
 meanwhile?: Holder | null, interval_ns: number, };
 
 /**
+ * The task may have had interrupts masked.
+ */
+export type LateInTask = { who: Holders, why: WhyLate, 
+/**
+ * A sign of a masked section that does not decide.
+ */
+further_sign?: MaskedSection | null, 
+/**
+ * Preemption was disabled when the interrupt arrived.
+ */
+locked: boolean, 
+/**
+ * The kernel function that the interrupt broke into.
+ */
+came_in?: KernelName | null, 
+/**
+ * The kernel recorded the late interrupt.
+ */
+is_recorded: boolean, 
+/**
+ * In a guest, the CPU recorded events in such short succession that it ran.
+ */
+recorded_closely: boolean, 
+/**
+ * The threads on the CPU were charged for all of the time.
+ */
+charged?: FullCharge | null, 
+/**
+ * The hypervisor's count of stolen time, where that grew by next to nothing.
+ */
+stolen_ns?: number | null, };
+
+/**
  * A timer interrupt that came late, as the kernel of a guest with a steal clock recorded it.
  */
 export type LateInterrupt = { cpu: number, 
@@ -688,9 +815,9 @@ tid: number, interrupted: Interrupted,
 stolen_ns: number | null, };
 
 /**
- * Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by
- * the exact maximum; with too few samples it equals the maximum. `None`: it lies among values that the source of an
- * imported run did not record.
+ * Order statistics of a latency distribution, in ns. Quantiles count every period: wake-ups, and missed periods with
+ * their lateness. A quantile is the upper edge of its 0.1 % wide bucket, capped by the exact maximum; with too few
+ * samples it equals the maximum. `None`: it lies among values that nothing recorded.
  */
 export type LatencyFigures = { min: number | null, mean: number | null, p50: number | null, p90: number | null, p99: number | null, "p99.9": number | null, "p99.99": number | null, "p99.999": number | null, "p99.9999": number | null, max: number | null, };
 
@@ -781,6 +908,11 @@ text: string, };
 export type MarkKind = "woken" | "given_cpu" | "ipi" | "migrated" | "boosted" | "frequency" | "marker";
 
 /**
+ * What shows, without traced functions, that a thread had interrupts masked.
+ */
+export type MaskedSection = "enabled_again" | { "woke_in_a_row": number };
+
+/**
  * A stretch in which the CPU could not be interrupted, or its task not be preempted.
  */
 export type MaskedStretch = { cpu: number, 
@@ -833,6 +965,11 @@ options: { [key in string]: string },
 threads?: Array<BusyThread>, };
 
 /**
+ * The scheduler moved the thread to another CPU.
+ */
+export type Migrated = { tid: number, from_cpu: number, to_cpu: number, };
+
+/**
  * A task of at least the priority of the thread.
  */
 export type MoreUrgent = { who: Holders, 
@@ -855,6 +992,15 @@ is_thread: boolean,
 asked_with_preemption_off: boolean, };
 
 /**
+ * What the host observed.
+ */
+export type ObservedSpan = { start_ns: number, end_ns: number, 
+/**
+ * Maximum error of both instants.
+ */
+slack_ns: number, };
+
+/**
  * Other timers expired in the same interrupt.
  */
 export type OtherTimers = { 
@@ -870,6 +1016,26 @@ others: number,
  * They took so long that the kernel deferred the next timer interrupt.
  */
 deferred: boolean, };
+
+export type OverdueTimer = { cpu: number, late_ns: number, };
+
+/**
+ * This tool disturbed its own measurement.
+ */
+export type OwnTool = "recorded_stack" | { "ran": Holders };
+
+/**
+ * A watched thread had the CPU itself.
+ */
+export type OwnWork = { tid: number, 
+/**
+ * It set its timer only after the wake-up was due.
+ */
+overran: boolean, 
+/**
+ * The hypervisor that may have had the CPU for a part of it.
+ */
+host?: ForeignText | null, };
 
 /**
  * An owner of the CPU, and for how long.
@@ -936,6 +1102,11 @@ export type PhaseSpan = { name: PhaseName, start_ns: number, end_ns: number, };
 export type Policy = "fifo" | "rr" | "deadline" | "other";
 
 /**
+ * The largest of the tasks that were preferred, and the number of the others.
+ */
+export type Preferred = { largest: TaskName, others: number, };
+
+/**
  * A line that contains a counted text.
  */
 export type PrintedLine = { line: string, 
@@ -943,6 +1114,44 @@ export type PrintedLine = { line: string,
  * When it was read, since the measurement started, in ns; `None` if the command ran on another machine.
  */
 at_ns: number | null, beside: SpikeBeside | null, };
+
+/**
+ * Another task changed the priority of the thread.
+ */
+export type PriorityChange = { tid: number, 
+/**
+ * What ran meanwhile.
+ */
+who: Holders, before: KernelPriority, meanwhile?: KernelPriority | null, 
+/**
+ * `None` if the record begins later.
+ */
+changed?: ChangeTime | null, changed_back?: ChangeTime | null, };
+
+/**
+ * The thread waited for a less urgent one, which a third one kept off the CPU.
+ */
+export type PriorityInversion = { thread: TaskName, thread_priority: KernelPriority, 
+/**
+ * The one it waited for.
+ */
+awaited: TaskName, awaited_priority?: KernelPriority | null, 
+/**
+ * The one that had the CPU for most of the time.
+ */
+middle: TaskName, middle_priority?: KernelPriority | null, 
+/**
+ * Number of further threads in the middle.
+ */
+others: number, cpu: number, 
+/**
+ * The whole wait for this thread.
+ */
+waited_ns: number, 
+/**
+ * The awaited thread inherited a priority.
+ */
+is_inherited: boolean, };
 
 /**
  * Something that did not go as requested.
@@ -956,6 +1165,20 @@ code: Code, severity: Severity, text: string,
  * What to do about it; empty if nothing can be done. Older archives call it `mend`.
  */
 fix: string, };
+
+/**
+ * The control group of the thread had used up its CPU time.
+ */
+export type QuotaUsedUp = { 
+/**
+ * Begin of the period that gave it time again, relative to due.
+ */
+next_period_ns: number, };
+
+/**
+ * CPU time of real-time threads, by the settings of the kernel.
+ */
+export type RealTimeBudget = { runtime_us: number, period_us: number, };
 
 /**
  * A sentence about a run with its code. Older archives have only the sentence.
@@ -1178,6 +1401,29 @@ path: string, value: string, };
 
 export type Severity = "notice" | "degraded" | "invalid";
 
+export type Silence = { place: SilentPlace, by: SilencedBy, 
+/**
+ * A timer of another CPU that was overdue meanwhile.
+ */
+overdue?: OverdueTimer | null, requests: Array<SilentRequest>, 
+/**
+ * Time that a CPU stood still elsewhere than in these requests.
+ */
+still_elsewhere_ns: number, 
+/**
+ * Where the late interrupt came in, if that shows that interrupts were enabled.
+ */
+came_in?: CameIn | null, };
+
+/**
+ * What had the CPU.
+ */
+export type SilencedBy = { "stolen": { host?: ForeignText | null, } } | { "host_or_firmware": { host: ForeignText, } } | "firmware_or_hardware" | "unknown";
+
+export type SilentPlace = "all_cpus" | "not_delivered" | { "stood_still": { cpu: number, within: StoodStillIn, } };
+
+export type SilentRequest = { request: ControllerRequest, ns: number, };
+
 /**
  * The thread had the CPU and read the clock late.
  */
@@ -1191,6 +1437,20 @@ export type SlowTimerInterrupt = {
  * The hypervisor to which setting a timer exits.
  */
 host?: ForeignText | null, };
+
+/**
+ * Every phase took longer than usual, by these percentages.
+ */
+export type Slowdown = { least_percent: number, most_percent: number, };
+
+/**
+ * The same with two threads per core.
+ */
+export type SmtSlowdown = { slowdown: Slowdown, 
+/**
+ * The kernel's word for the state of SMT.
+ */
+smt: ForeignText, };
 
 /**
  * The snapshot of one spike.
@@ -1285,9 +1545,37 @@ watched?: WatchedKind | null,
 late_interrupts?: Array<LateInterrupt>, };
 
 /**
- * The texts of a finding.
+ * How it is known.
  */
-export type Stated = { sentence: string, evidence: Array<string>, confirm: string, fix: string, };
+export type Stolen = { "observed": { host?: ForeignText | null, longest: CpuAbsence, 
+/**
+ * Longest first.
+ */
+others: Array<CpuAbsence>, } } | { "on_another_cpu": { host: ForeignText, who: Holders, absence: CpuAbsence, } } | { "counted": { host: ForeignText, who: Holders, counted_ns: number, } } | { "in_user_space": { host: ForeignText, who: Holders, } } | { "in_idle": { host: ForeignText, } } | { "leaving_idle": { host: ForeignText, cpu: number, } };
+
+/**
+ * The code in the middle of which a CPU stood still.
+ */
+export type StoodStillIn = { "request": ControllerRequest } | "switch" | "between_interrupt_and_softirqs" | { "interrupt": Holder };
+
+/**
+ * A signal or a debugger stopped the thread.
+ */
+export type Stopped = { by: StoppedBy, times: number, 
+/**
+ * The task that resumed it last; `None` if unknown.
+ */
+resumed_by?: TaskName | null, 
+/**
+ * The longest stop, as far as the record goes.
+ */
+longest_ns: number, 
+/**
+ * The longest stop began before the record.
+ */
+began_earlier: boolean, };
+
+export type StoppedBy = { "task": TaskName } | "debugger" | "signal";
 
 /**
  * A thread that stops CPUs.
@@ -1311,6 +1599,40 @@ tid: number,
  */
 comm?: string, };
 
+/**
+ * The thread had page faults.
+ */
+export type ThreadFaults = { "before_the_clock": { tid: number, } } | { "in_its_work": { thread: TaskName, count: number, 
+/**
+ * It slept in some of them until a device had brought the page.
+ */
+waited_for_device: boolean, lengths: FaultLengths, } };
+
+/**
+ * Real-time threads had used up their part of a period.
+ */
+export type Throttled = { 
+/**
+ * The budget belongs to the control group of the thread.
+ */
+is_of_group: boolean, 
+/**
+ * The tasks that had the CPU; `None` if it was left idle.
+ */
+preferred?: Preferred | null, 
+/**
+ * Time that they had.
+ */
+preferred_ns: number, idle_ns: number, 
+/**
+ * The thread that used up the budget; `None` if the trace begins later.
+ */
+spender?: TaskName | null, budget?: RealTimeBudget | null, 
+/**
+ * A new period began, and the thread got the CPU at once.
+ */
+new_period: boolean, };
+
 export type Tick = { 
 /**
  * CPUs on which the kernel may stop the tick.
@@ -1322,6 +1644,11 @@ nohz_full?: ForeignText | null,
 host?: ForeignText | null, };
 
 export type TimerInStorm = { function: KernelName, times: number, };
+
+/**
+ * The kernel delayed a timer to combine it with others.
+ */
+export type TimerSlack = { tid: number, slack_ns: number, };
 
 /**
  * One record of one CPU.
@@ -1446,6 +1773,11 @@ threshold_ns: number,
 stack: boolean, };
 
 /**
+ * Code that the late interrupt broke into.
+ */
+export type UnmaskedCode = "user_space" | { "neutral": KernelName } | { "entry": KernelName };
+
+/**
  * The interrupt vectors of x86 with their own events, and the inter-processor interrupts of other machines.
  */
 export type Vector = "local_timer" | "reschedule" | "call_function" | "call_function_single" | "irq_work" | "thermal_apic" | "threshold_apic" | "deferred_error_apic" | "error_apic" | "spurious_apic" | "platform_ipi" | "ipi" | "unnamed";
@@ -1462,6 +1794,37 @@ guest_ns: number,
  * By the host's clock, in ns.
  */
 host_ns: number, };
+
+/**
+ * What ended a wait.
+ */
+export type WaitEnd = { "thread": { 
+/**
+ * It ended the wait of the watched thread.
+ */
+woke: TaskName, 
+/**
+ * The thread at the end of a chain of waiting threads: `woke` itself, or a thread that `woke` waited for.
+ */
+awaited: TaskName, 
+/**
+ * Threads of the chain, without the watched one.
+ */
+threads: number, progress: AwaitedProgress, } } | { "other": WakeSource };
+
+/**
+ * A watched thread slept during its work.
+ */
+export type Waited = { until: WaitEnd, 
+/**
+ * The file that it wrote out meanwhile.
+ */
+written?: WrittenFile | null, };
+
+/**
+ * What woke a thread, by the context of the wake-up.
+ */
+export type WakeSource = { "device": Interrupt } | "block_device" | "network" | "timer" | "unknown";
 
 /**
  * The threads to watch. Exactly one of `pid` and `comm` is set.
@@ -1535,6 +1898,8 @@ ended: boolean, };
  */
 export type WhyBlocking = { "no_priority": { tid: number, } } | "chosen_again" | "not_asked" | "no_tick" | "not_in_kernel" | { "kernel_not_preemptible": { model: ForeignText, } } | { "section": { preempt_rt: boolean, } };
 
+export type WhyLate = "functions" | "virtual_time" | { "section": MaskedSection } | "lock" | "masked_or_firmware" | { "masked_or_host_served": { host: ForeignText, } } | { "masked_or_host_delayed": { host: ForeignText, } } | "masked_or_outside";
+
 /**
  * A worker of the kernel's work queues.
  */
@@ -1543,3 +1908,8 @@ export type Worker = { named: NamedHolders,
  * It runs on this CPU alone, whatever the mask of work queues.
  */
 is_bound: boolean, is_function_known: boolean, };
+
+/**
+ * A file system by the kernel's number of its device.
+ */
+export type WrittenFile = { file_system: FileSystem, device: number, };

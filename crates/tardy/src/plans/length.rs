@@ -82,7 +82,7 @@ mod tests {
             found,
             [
                 "`latency < 1ms` cannot pass: no measurement is long enough to show it",
-                "`p99 < 10ms` cannot pass: it takes 299 s without a late wake-up at 95 % confidence, and a step measures 60.0 s",
+                "`p99 < 10ms` cannot pass: it takes 6 min without a late wake-up at 95 % confidence, and a step measures 60.0 s",
             ]
         );
     }

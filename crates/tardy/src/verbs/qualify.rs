@@ -27,7 +27,7 @@ use report::render_html;
 use std::path::PathBuf;
 use words::printable::printable;
 
-/// Decide whether a machine keeps a limit: check, measure, judge
+/// Decide whether a machine keeps a limit
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct QualifyArguments {

@@ -60,8 +60,11 @@ fn a_quiet_run_passes_what_it_is_long_enough_for() {
     let passed = bench.run(&["judge", "here", "--limit", "latency < 100us", "--allow", "1/h"]);
     assert_eq!(passed.code, Some(0), "{}", passed.stdout);
     let text = passed.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("PASS: wake-ups later than 100.0 µs come on fewer occasions than 1/h"), "{text}");
-    assert!(text.contains("a new one comes with probability 50 % in the next 4.0 h"), "{text}");
+    assert!(text.contains("PASS: wake-ups later than 100.0 µs come less often than 1/h"), "{text}");
+    assert!(!text.contains("a new one comes with probability"), "the verdict is the answer: {text}");
+    let more = bench.run(&["judge", "here", "--limit", "latency < 100us", "--more"]).stdout;
+    let more = more.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(more.contains("a new one comes with probability 50 % in the next 4.0 h"), "{more}");
     let short = bench.run(&["judge", "here", "--limit", "latency < 100us", "--allow", "1/day", "--json"]);
     assert_eq!(short.code, Some(4));
     let judgement = &short.json()["judgements"][0];

@@ -53,7 +53,7 @@ fn a_watch_prints_each_series_of_each_thread() {
     let unwrapped = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
         "Watched process 1: 1 thread woke up 3 times by timers and 0 times",
-        "the latest timer wake-up came 153.2 µs late",
+        "the worst timer wake-up was 153.2 µs late",
         "cycle took longer than 1.00 ms",
         "Timer wake-ups: from the instant asked for",
         "overran",
