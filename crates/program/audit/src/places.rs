@@ -5,6 +5,9 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+/// Arenas of glibc begin at multiples of this; stacks do only by chance.
+const ARENA_ALIGNMENT: u64 = 64 << 20;
+
 /// A kind of memory, as a programmer thinks of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -120,10 +123,12 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The stack of a thread is memory below which a page without rights catches an overflow.
+    /// The stack of a thread is memory below which a page without rights catches an overflow. Below an arena of malloc(3)
+    /// lies what another arena reserves, without rights as well.
     fn is_thread_stack(&self, mapping: &Mapping) -> bool {
         let is_guarded = self.0.as_ref().is_some_and(|process| process.guards.contains(&mapping.start));
-        mapping.rights.starts_with("rw") && is_guarded
+        let is_arena = mapping.start.is_multiple_of(ARENA_ALIGNMENT);
+        mapping.rights.starts_with("rw") && is_guarded && !is_arena
     }
 
     /// The file of an instruction, and the offset in it.
@@ -165,6 +170,19 @@ mod tests {
         assert_eq!(places.memory(0x9001), Memory::File("/bin/loop".into()));
         assert_eq!((places.code(0x9010), places.code(0x5001)), (Some(("/bin/loop", 0x110)), None));
         assert_eq!(Places::unknown().memory(0x2001), Memory::Unknown);
+    }
+
+    #[test]
+    fn an_arena_above_what_another_arena_reserves_is_not_a_stack() {
+        let arena = 3 * ARENA_ALIGNMENT;
+        let mappings = vec![
+            mapping(arena - ARENA_ALIGNMENT, arena - 0x1000, "rw-p", ""),
+            mapping(arena - 0x1000, arena, "---p", ""),
+            mapping(arena, arena + 0x21000, "rw-p", ""),
+        ];
+        let process = AuditedProcess { pid: 1, mappings, ..AuditedProcess::default() };
+        let description = AuditDescription { processes: vec![process], ..AuditDescription::default() };
+        assert_eq!(Places::of_all(&description)[&1].memory(arena + 1), Memory::Anonymous);
     }
 
     #[test]
