@@ -61,9 +61,12 @@ pub struct Occasions {
     /// Missed periods of the whole run.
     #[serde(default)]
     pub missed: u64,
-    /// Wake-ups that were certainly later than the limit.
-    #[serde(default, rename = "late_samples")]
-    pub late: u64,
+    /// Whether a wake-up was certainly later than the limit.
+    #[serde(default)]
+    pub late: bool,
+    /// Number of such wake-ups.
+    #[serde(default)]
+    pub late_samples: u64,
 }
 
 /// The counts and bounds of one CPU.

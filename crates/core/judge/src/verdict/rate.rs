@@ -160,7 +160,8 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
             within_s,
             independent_s: independent_s.unwrap_or(0) as u32,
             missed: thread.totals.missed_periods,
-            late: known.late_samples,
+            late: known.late_samples > 0,
+            late_samples: known.late_samples,
         }),
         latest_ns: None,
         hours_needed: needed

@@ -70,7 +70,7 @@ fn events(limit: &Limit, word: SampleWord) -> String {
 
 /// The same as the count of one CPU, with its occasions if they are fewer.
 fn counted_events(limit: &Limit, cpu: &CpuJudgement, word: SampleWord) -> String {
-    let Some(Occasions { count, late, missed, .. }) = cpu.occasions else { return String::new() };
+    let Some(Occasions { count, late_samples: late, missed, .. }) = cpu.occasions else { return String::new() };
     let (number, one) = match &limit.requirement {
         Requirement::Missed => (missed, "missed period".to_owned()),
         Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
