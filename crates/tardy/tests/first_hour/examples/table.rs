@@ -173,6 +173,7 @@ pub const SHORTER: &[(&str, &str)] = &[
     ("import old/*.json", "import cyclictest.json"),
     ("import output.txt --unit ns", "import nanoseconds.txt --unit ns --out runs/imported-3"),
     ("--spike 20", "--spike $(ls runs/before/spikes | head -1 | sed s/^0*//)"),
+    ("--spike 2 --timeline", "--spike $(ls runs/before/spikes | head -1 | sed s/^0*//) --timeline"),
     ("--spike 24", "--spike $(ls runs/before/spikes | head -1 | sed s/^0*//)"),
     ("tardy run plans/", "tardy run --duration 1s plans/"),
     ("tardy run lathe.toml", "tardy run --duration 1s lathe.toml"),
