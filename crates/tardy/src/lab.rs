@@ -1,4 +1,4 @@
-//! What the verbs of a lab share: where its index is, who works with it, and waiting for its database.
+//! Shared by the verbs of a lab: where its index is, who works with it, and waiting for its database.
 
 pub mod arguments;
 pub mod child;

@@ -30,7 +30,7 @@ stacks: boolean,
 interception: string | null, };
 
 /**
- * What the thread at the end of a chain did in the longest part of the wait.
+ * The activity of the thread at the end of a chain in the longest part of the wait.
  */
 export type AwaitedProgress = { "ran": { cpu: number, } } | { "held_up": { cpu: number, 
 /**
@@ -198,7 +198,7 @@ missed: number | null, over_limit: number, clock_anomalies: number, records_drop
 watched?: WatchedSeries | null, };
 
 /**
- * What can be to blame for a late sample.
+ * A cause of a late sample.
  */
 export type Culprit = string;
 
@@ -351,7 +351,7 @@ caveats: Array<Remark>, };
 export type ExplanationStatus = "explained" | "not_explained" | "no_trace";
 
 /**
- * What is known of a culprit in one spike.
+ * The facts about a culprit in one spike.
  */
 export type Facts = { "thread-stopped": Stopped } | { "thread-frozen": Frozen } | { "clock-step": ClockStep } | { "priority-inversion": PriorityInversion } | { "priority-changed": PriorityChange } | { "page-fault": ThreadFaults } | { "waiting": Waited } | { "timer-slack": TimerSlack } | { "late-arm": LateArm } | { "own-tool": OwnTool } | { "another-run": NamedHolders } | { "silence": Silence } | { "cfs-quota": QuotaUsedUp } | { "rt-throttling": Throttled } | { "fair-server": FairShare } | { "nmi": HeldBy } | { "irq-storm": InterruptStorm } | { "tlb-shootdown": NamedHolders } | { "text-patching": NamedHolders } | { "cache-flush": NamedHolders } | { "membarrier": NamedHolders } | { "rcu": NamedHolders } | { "irq-work": NamedHolders } | { "reschedule-ipi": NamedHolders } | { "thermal": NamedHolders } | { "network": NamedHolders } | { "usb": NamedHolders } | { "storage": NamedHolders } | { "slow-bus": NamedHolders } | { "graphics": NamedHolders } | { "acpi": NamedHolders } | { "efi-runtime": NamedHolders } | { "firmware-call": NamedHolders } | { "tick": Tick } | { "watchdog": LockupWatchdog } | { "clocksource-watchdog": NamedHolders } | { "timers": OtherTimers } | { "previous-irq": ForeignInterrupts } | { "smt": SmtSlowdown } | { "memory-contention": Slowdown } | { "timer-interrupt": SlowTimerInterrupt } | { "softirq": SoftirqWork } | { "stop-machine": StoppedCpu } | { "threaded-irq": MoreUrgent } | { "cpu-frequency": NamedHolders } | { "boosted-task": Boosted } | { "other-rt-task": MoreUrgent } | { "migration": Migrated } | { "idle-exit": IdleExit } | { "steal": Stolen } | { "printk": Console } | { "irqs-off": LateInTask } | { "slab-shrink": NamedHolders } | { "reclaim": NamedHolders } | { "compaction": NamedHolders } | { "ksm": NamedHolders } | { "numa-balancing": NamedHolders } | { "vmstat": NamedHolders } | { "memcg-drain": NamedHolders } | { "module-load": NamedHolders } | { "cpu-hotplug": NamedHolders } | { "workqueue": Worker } | { "blocking-task": BlockingTask } | { "own-work": OwnWork } | { "slow-return": SlowReturn };
 
@@ -451,7 +451,7 @@ irq?: number | null, };
 export type ForeignText = string;
 
 /**
- * What shows that a sleep was a freeze.
+ * The proof that a sleep was a freeze.
  */
 export type FreezeSign = "thawed" | "timer_woke_nobody" | "timer_cancelled" | "no_timer";
 
@@ -756,7 +756,7 @@ export type LateArm = {
  */
 previous_seen_ns?: number | null, 
 /**
- * What had the CPU for most of it; `None` if the trace does not show that.
+ * The holder of the CPU for most of it; `None` if the trace does not show that.
  */
 meanwhile?: Holder | null, interval_ns: number, };
 
@@ -908,7 +908,7 @@ text: string, };
 export type MarkKind = "woken" | "given_cpu" | "ipi" | "migrated" | "boosted" | "frequency" | "marker";
 
 /**
- * What shows, without traced functions, that a thread had interrupts masked.
+ * The proof, without traced functions, that a thread had interrupts masked.
  */
 export type MaskedSection = "enabled_again" | { "woke_in_a_row": number };
 
@@ -942,7 +942,7 @@ first: string,
 last: string, };
 
 /**
- * What was disabled.
+ * The disabled part of the kernel's preemption.
  */
 export type Masking = "interrupts" | "preemption";
 
@@ -979,7 +979,7 @@ export type MoreUrgent = { who: Holders,
 tid: number, priority?: KernelPriority | null, thread_priority?: KernelPriority | null, };
 
 /**
- * What had the CPU under a name that belongs to the culprit.
+ * The holder of the CPU whose name belongs to the culprit.
  */
 export type NamedHolders = { who: Holders, 
 /**
@@ -992,7 +992,7 @@ is_thread: boolean,
 asked_with_preemption_off: boolean, };
 
 /**
- * What the host observed.
+ * The host's observation.
  */
 export type ObservedSpan = { start_ns: number, end_ns: number, 
 /**
@@ -1120,7 +1120,7 @@ at_ns: number | null, beside: SpikeBeside | null, };
  */
 export type PriorityChange = { tid: number, 
 /**
- * What ran meanwhile.
+ * The tasks that ran meanwhile.
  */
 who: Holders, before: KernelPriority, meanwhile?: KernelPriority | null, 
 /**
@@ -1416,7 +1416,7 @@ still_elsewhere_ns: number,
 came_in?: CameIn | null, };
 
 /**
- * What had the CPU.
+ * The holder of the CPU.
  */
 export type SilencedBy = { "stolen": { host?: ForeignText | null, } } | { "host_or_firmware": { host: ForeignText, } } | "firmware_or_hardware" | "unknown";
 
@@ -1796,7 +1796,7 @@ guest_ns: number,
 host_ns: number, };
 
 /**
- * What ended a wait.
+ * The end of a wait.
  */
 export type WaitEnd = { "thread": { 
 /**
@@ -1822,7 +1822,7 @@ export type Waited = { until: WaitEnd,
 written?: WrittenFile | null, };
 
 /**
- * What woke a thread, by the context of the wake-up.
+ * The waker of a thread, by the context of the wake-up.
  */
 export type WakeSource = { "device": Interrupt } | "block_device" | "network" | "timer" | "unknown";
 

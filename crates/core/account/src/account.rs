@@ -1,4 +1,4 @@
-//! What follows from one archive, each answer computed once.
+//! Answers about one archive, each computed once.
 
 use crate::block_requests::block_requests;
 use crate::explaining::Circumstances;
@@ -126,7 +126,7 @@ impl Account {
         self.summary().clone().explained(self.explanations())
     }
 
-    /// What the spikes have in common.
+    /// Common causes of the spikes.
     pub fn causes(&self) -> &RunCauses {
         self.causes.get_or_init(|| self.circumstances().causes(&self.run, self.explanations()))
     }
@@ -142,7 +142,7 @@ impl Account {
         ReportData { causes: Some(self.causes().clone()), ..ReportData::with(&self.run, summary) }
     }
 
-    /// What the run shows about each of the limits. `accepted` lists the doubts about the machine that do not prevent a pass.
+    /// The verdict on each of the limits. `accepted` lists the doubts about the machine that do not prevent a pass.
     pub fn judge(&self, limits: &[Limit], confidence: f64, accepted: &[DoubtKind]) -> Vec<Judgement> {
         limits.iter().map(|limit| judge(&self.run, self.summary(), limit, confidence, accepted)).collect()
     }
@@ -173,7 +173,7 @@ impl Account {
         variant_figures(&self.run, self.explanations())
     }
 
-    /// What a sample of the run is called.
+    /// The word for a sample of the run.
     pub fn sample_word(&self) -> SampleWord {
         self.circumstances().sample
     }

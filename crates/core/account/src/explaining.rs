@@ -117,7 +117,7 @@ impl Circumstances {
         explanations
     }
 
-    /// What the spikes of a run have in common.
+    /// Common causes of the spikes of a run.
     pub fn causes(&self, run: &Run, explanations: &[Explanation]) -> RunCauses {
         let worst: Vec<(u32, Sample)> =
             run.threads.values().flat_map(|of| of.worst.iter().map(|sample| (of.thread, *sample))).collect();

@@ -23,12 +23,12 @@ pub struct JudgedRun {
     pub emulated: bool,
     /// The clock counts instructions.
     pub virtual_time: bool,
-    /// What was traced during the measurement.
+    /// The traces recorded during the measurement.
     pub tracing: Option<String>,
     pub judgements: Vec<Judgement>,
-    /// What the run proves without a limit.
+    /// The proof by the length of the run, without a limit.
     pub proof: Option<Proof>,
-    /// What each CPU implies for a longer time, if that was requested.
+    /// Extrapolation of each CPU to a longer time, if requested.
     pub extrapolations: Vec<Extrapolation>,
 }
 
@@ -51,7 +51,7 @@ impl Account {
         }
     }
 
-    /// What each CPU of the run implies for a time of `horizon_ns`.
+    /// Extrapolation of each CPU to a time of `horizon_ns`.
     pub fn extrapolate(&self, horizon_ns: u64, confidence: f64) -> Vec<Extrapolation> {
         extrapolate(self.run(), self.summary(), self.explanations(), horizon_ns as f64 / 3.6e12, confidence)
     }

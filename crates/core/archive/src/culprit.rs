@@ -123,7 +123,7 @@ macro_rules! culprits {
 
 macro_rules! define {
     ($($variant:ident $id:literal $module:ident $facts:ident;)*) => {
-        /// What can be to blame for a late sample.
+        /// A cause of a late sample.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(from = "String", into = "String")]
         #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(as = "String"))]
@@ -156,7 +156,7 @@ macro_rules! define {
             }
         }
 
-        /// What is known of a culprit in one spike.
+        /// The facts about a culprit in one spike.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

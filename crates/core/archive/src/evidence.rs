@@ -1,4 +1,4 @@
-//! What shows a finding: records of the trace and figures.
+//! The evidence of a finding: records of the trace and figures.
 
 use crate::culprit::{KernelName, TaskName};
 use crate::functions::ChainSource;
@@ -75,7 +75,7 @@ pub enum InferredFrom {
     OwnWasSeen,
 }
 
-/// What was disabled.
+/// The disabled part of the kernel's preemption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

@@ -102,7 +102,7 @@ fn a_late_wake_up_on_one_cpu_fails_the_machine() {
     let failed = judged(&bad, "latency < 100us", "1/h");
     assert_eq!(failed.verdict, Verdict::Fail);
     assert_eq!(failed.cpus[0].verdict, Verdict::NotEnoughData);
-    let expected = "FAIL: on CPU 1 12 wake-ups later than 100.0 µs, on 6 occasions in 60 min, in 12 of 60 stretches of 60 s: \
+    let expected = "FAIL: on CPU 1, 12 wake-ups later than 100.0 µs, on 6 occasions in 60 min, in 12 of 60 stretches of 60 s: \
                     more often than 1/h (95 % confidence).";
     assert_eq!(failed.sentence, expected);
     // Exactly at the limit: `<` is broken, `<=` holds.
@@ -122,7 +122,7 @@ fn where_several_cpus_fail_the_evidence_names_the_worst() {
     assert_eq!(never.cpus.iter().map(|cpu| cpu.latest_ns).collect::<Vec<_>>(), [Some(300_000), Some(200_000), None]);
     let often = run(HOUR, 2, |cpu, second| (if second % (300 << (1 - cpu)) == 7 { 200_000 } else { 1 }, 0, 0));
     let hourly = judged(&often, "latency < 100us", "1/h");
-    let expected = "FAIL: on every CPU; on CPU 1 12 wake-ups later than 100.0 µs, on 6 occasions";
+    let expected = "FAIL: on every CPU; on CPU 1, 12 wake-ups later than 100.0 µs, on 6 occasions";
     assert!(hourly.sentence.starts_with(expected), "{}", hourly.sentence);
 }
 

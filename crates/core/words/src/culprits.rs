@@ -18,7 +18,7 @@ pub struct Advice {
     pub title: &'static str,
     /// The command that confirms it.
     pub confirm: &'static str,
-    /// What to change.
+    /// The change to make.
     pub fix: &'static str,
 }
 

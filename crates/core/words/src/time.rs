@@ -16,7 +16,7 @@ const UNITS: [(&str, u64); 10] = [
     ("d", 86_400_000_000_000),
 ];
 
-/// What is wrong with a time, and the expected form.
+/// A refused time, and the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TimeError {
     #[error("a time is a number with its unit, like 100us, 1.5ms, 20s or 2h")]
@@ -32,7 +32,7 @@ pub enum TimeError {
 /// A time with its unit, in ns: `100us`, `1.5ms`, `2h`.
 ///
 /// # Errors
-/// What is wrong, and the expected form.
+/// The mistake, and the expected form.
 pub fn time_ns(text: &str) -> Result<u64, TimeError> {
     let text = text.trim();
     let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());

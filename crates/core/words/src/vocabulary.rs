@@ -27,7 +27,7 @@ pub fn series_of_thread(summary: &RunSummary, thread: u32) -> String {
     found.map_or_else(|| format!("thread {thread}"), series)
 }
 
-/// What a sample of the run is called.
+/// The word for a sample of the run.
 pub fn sample(summary: &RunSummary) -> SampleWord {
     summary.settings.as_ref().map(|settings| settings.method.sample()).unwrap_or_default()
 }

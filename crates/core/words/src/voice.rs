@@ -22,7 +22,7 @@ impl Voice {
         }
     }
 
-    /// What the time of a sample is called.
+    /// The word for the time of a sample.
     fn whole(self) -> &'static str {
         match self.watched {
             Some(WatchedKind::Cycle) => "cycle",

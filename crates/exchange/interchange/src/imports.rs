@@ -44,7 +44,7 @@ pub trait ImportFormat: Debug + Sync {
     /// Parses the text of a file.
     ///
     /// # Errors
-    /// What the file lacks.
+    /// The parts that the file lacks.
     fn read(&self, text: &str, hints: &Hints) -> Result<Source, Lack>;
 
     /// A file that the tool writes beside its result.

@@ -15,7 +15,7 @@ pub enum Action {
     Name(&'static str),
     /// As [`Self::Name`], except for threads of the kernel and of tardy, and names that the user keeps.
     Task,
-    /// What had a CPU, in words: names inside are treated by their kinds.
+    /// The holder of a CPU in words: names inside are treated by their kinds.
     Holder,
     /// As [`Self::Name`], except for devices as the kernel numbers them.
     Device,

@@ -9,7 +9,7 @@ use judge::limit::{Limit, Rate, Requirement};
 use judge::machine::DoubtKind;
 use words::figures::latency;
 
-/// What must hold, and how it is claimed.
+/// Limits that must hold, and how they are claimed.
 #[derive(Debug, Clone, Args)]
 pub struct LimitArguments {
     /// Limit that must hold: 'latency < 100us', 'p99.9 < 50us', 'missed < 1/h'; may be repeated [default: the limits of the

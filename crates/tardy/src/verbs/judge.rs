@@ -131,7 +131,7 @@ fn exit_of(judged: &JudgedRun) -> Exit {
     }
 }
 
-/// What the length of the run proves is the answer where no limit is decided; elsewhere it waits for `--more`.
+/// The proof by the length of the run is the answer where no limit is decided; elsewhere it waits for `--more`.
 fn lay_out(judged: &JudgedRun, more: bool, mut page: Page) -> Page {
     alarm_of_clock(judged.virtual_time, judged.emulated, &mut page);
     for judgement in &judged.judgements {

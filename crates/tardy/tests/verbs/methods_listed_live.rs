@@ -1,4 +1,4 @@
-//! What `tardy list methods --json` says is what a run finds: in each situation, a method that is listed as one that can run
+//! `tardy list methods --json` agrees with a run: in each situation, a method that is listed as one that can run
 //! measures, and one that lacks something is refused before the first sample with exactly what the list says.
 
 use fixtures::fake_meter::Ended;

@@ -142,8 +142,8 @@ fn mistakes_are_named_with_their_lines() {
     let ended = bench.run(&["lab", "plan", "check", "x.toml"]);
     assert_eq!(ended.code, Some(2));
     for line in [
-        "x.toml:1: `target` is no key of a plan; did you mean `targets`?",
-        "x.toml:3: `intervall` is no key of [measurement]; did you mean `interval`?",
+        "x.toml:1: `target` is not a key of a plan; did you mean `targets`?",
+        "x.toml:3: `intervall` is not a key of [measurement]; did you mean `interval`?",
         "x.toml:4: duration: `5` has no unit",
     ] {
         assert!(ended.stdout.contains(line), "{line:?} is not in {}", ended.stdout);

@@ -1,4 +1,4 @@
-//! What had a CPU.
+//! The holder of a CPU.
 
 use super::{KernelName, TaskName};
 use crate::trace_event::{Interrupt, Vector};

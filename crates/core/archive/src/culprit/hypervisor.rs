@@ -74,7 +74,7 @@ pub enum AbsenceSign {
     OtherCpuExecuted { of: u32, events: usize },
 }
 
-/// What the host observed.
+/// The host's observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

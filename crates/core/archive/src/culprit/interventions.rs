@@ -44,7 +44,7 @@ pub struct Frozen {
     pub began_earlier: bool,
 }
 
-/// What shows that a sleep was a freeze.
+/// The proof that a sleep was a freeze.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -66,7 +66,7 @@ pub enum FreezeSign {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PriorityChange {
     pub tid: i32,
-    /// What ran meanwhile.
+    /// The tasks that ran meanwhile.
     pub who: Holders,
     pub before: KernelPriority,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -53,7 +53,7 @@ pub enum WhyLate {
     MaskedOrOutside,
 }
 
-/// What shows, without traced functions, that a thread had interrupts masked.
+/// The proof, without traced functions, that a thread had interrupts masked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

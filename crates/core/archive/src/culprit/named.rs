@@ -3,7 +3,7 @@
 use super::Holders;
 use serde::{Deserialize, Serialize};
 
-/// What had the CPU under a name that belongs to the culprit.
+/// The holder of the CPU whose name belongs to the culprit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

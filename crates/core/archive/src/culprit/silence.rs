@@ -66,7 +66,7 @@ pub struct SilentRequest {
     pub ns: i64,
 }
 
-/// What had the CPU.
+/// The holder of the CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

@@ -48,7 +48,7 @@ pub struct LateArm {
     /// When the thread saw its previous sample, relative to due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_seen_ns: Option<i64>,
-    /// What had the CPU for most of it; `None` if the trace does not show that.
+    /// The holder of the CPU for most of it; `None` if the trace does not show that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meanwhile: Option<Holder>,
     pub interval_ns: i64,

@@ -24,7 +24,7 @@ pub struct WrittenFile {
     pub device: u32,
 }
 
-/// What ended a wait.
+/// The end of a wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -42,7 +42,7 @@ pub enum WaitEnd {
     Other(WakeSource),
 }
 
-/// What the thread at the end of a chain did in the longest part of the wait.
+/// The activity of the thread at the end of a chain in the longest part of the wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -61,7 +61,7 @@ pub enum AwaitedProgress {
     Slept(WakeSource),
 }
 
-/// What woke a thread, by the context of the wake-up.
+/// The waker of a thread, by the context of the wake-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

@@ -60,7 +60,7 @@ pub struct Case<'c> {
     pub taken: Vec<bool>,
 }
 
-/// What a culprit found: the pieces of the ledger it answers for, and its facts.
+/// A culprit's finding: the pieces of the ledger it answers for, and its facts.
 pub struct Claim<'c, F> {
     /// Indices into [`Case::pieces`].
     pub pieces: Vec<usize>,
@@ -68,7 +68,7 @@ pub struct Claim<'c, F> {
     pub facts: F,
     /// Events that show it, beyond those that begin and end the longest of the stretches.
     pub events: Vec<Event<'c>>,
-    /// What shows it beyond events and facts.
+    /// The evidence beyond events and facts.
     pub evidence: Vec<Evidence>,
 }
 
@@ -221,7 +221,7 @@ impl<'c> Case<'c> {
         sums.into_iter().next().map(|(name, _)| (name, others))
     }
 
-    /// What had the CPU in the pieces. A task that executes two functions is one.
+    /// The holders of the CPU in the pieces. A task that executes two functions is one.
     pub fn holders(&self, pieces: &[usize]) -> Holders {
         let named = |context: Context| context.named(self.names());
         let largest = self.largest(pieces, |_, piece| named(piece.answer.context()));

@@ -193,7 +193,7 @@ fn stretch(case: &Case, masked: &Masked) -> MaskedStretch {
     }
 }
 
-/// What functions show of a finding.
+/// The evidence that functions give for a finding.
 pub fn evidence(case: &Case, indices: &[usize]) -> Vec<Evidence> {
     let mut evidence: Vec<Evidence> = spent_by(case, indices).map(Evidence::Function).into_iter().collect();
     for masking in [Masking::Interrupts, Masking::Preemption] {

@@ -86,6 +86,14 @@ fn counted_events(limit: &Limit, cpu: &CpuJudgement, word: SampleWord) -> String
     if count == 0 || count == number { events } else { format!("{events}, on {}", counted(count, "occasion")) }
 }
 
+/// The place, apart from a number that follows.
+fn before_a_number(where_: &str) -> String {
+    match where_.strip_suffix(' ') {
+        Some(place) if !place.ends_with(':') => format!("{place}, "),
+        _ => where_.to_owned(),
+    }
+}
+
 fn seconds(length: u32) -> String {
     hours(f64::from(length) / 3600.0)
 }
@@ -112,7 +120,8 @@ fn of_fail(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: 
         format!("more often than {} ({sure} confidence)", allow.text)
     };
     format!(
-        "FAIL: {where_}{} in {}, in {} of {} stretches of {}: {against}.",
+        "FAIL: {}{} in {}, in {} of {} stretches of {}: {against}.",
+        before_a_number(where_),
         counted_events(limit, cpu, word),
         hours(cpu.hours),
         blocks.bad,
@@ -131,7 +140,12 @@ fn of_not_enough(
     word: SampleWord,
 ) -> String {
     let measured = cpus.iter().map(|cpu| cpu.hours).fold(0.0, f64::max);
-    let begin = format!("NOT ENOUGH DATA: {where_}{} in {}", counted_events(limit, worst, word), hours(measured));
+    let begin = format!(
+        "NOT ENOUGH DATA: {}{} in {}",
+        before_a_number(where_),
+        counted_events(limit, worst, word),
+        hours(measured)
+    );
     if allow.per_hour == 0.0 {
         return format!("{begin}; no test is long enough to show *never*. Allow a rate, like 1/day.");
     }

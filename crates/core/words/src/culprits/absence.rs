@@ -1,4 +1,4 @@
-//! What shows that a CPU did not run, as a line.
+//! The evidence that a CPU did not run, as a line.
 
 use crate::figures::latency;
 use crate::holders::task;

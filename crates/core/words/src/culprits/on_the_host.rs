@@ -1,4 +1,4 @@
-//! What to do about a hypervisor that has the CPU.
+//! Fixes where the hypervisor has the CPU.
 
 pub const CONFIRM: &str = "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU";
 pub const FIX: &str =

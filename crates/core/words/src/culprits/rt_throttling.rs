@@ -27,7 +27,7 @@ pub fn words(facts: &Throttled, share: Share) -> FindingWords {
     }
 }
 
-/// What happened to the CPU meanwhile.
+/// The state of the CPU meanwhile.
 fn went_to(facts: &Throttled) -> String {
     match (&facts.preferred, facts.idle_ns) {
         (None, _) => "the CPU was left idle".into(),

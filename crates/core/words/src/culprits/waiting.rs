@@ -50,7 +50,7 @@ fn for_a_file(file: &WrittenFile, words: FindingWords) -> FindingWords {
     }
 }
 
-/// What the thread at the end of the chain did; nothing if it is the one that woke the watched one, and ran.
+/// The activity of the thread at the end of the chain; nothing if it is the one that woke the watched one, and ran.
 fn kept_waiting(awaited: &TaskName, threads: u8, progress: &AwaitedProgress) -> String {
     let last = task(awaited);
     let which = match threads {

@@ -18,7 +18,7 @@ pub enum PublicKeyError {
     NoKey,
     #[error("it is a private key; name the file with .pub at its end")]
     Private,
-    #[error("line {0} is no key of Ed25519; a line is `ssh-ed25519 KEY`, or `NAME ssh-ed25519 KEY`")]
+    #[error("line {0} is not an Ed25519 key; a line is `ssh-ed25519 KEY`, or `NAME ssh-ed25519 KEY`")]
     Line(usize),
     #[error(
         "line {0} restricts its key with options, which tardy does not check; leave them out, or use `ssh-keygen -Y verify`"

@@ -1,4 +1,4 @@
-//! What had a CPU, in words: `hackbench-4711`, `irq 24 virtio0-input`, `NET_RX in ksoftirqd/1-22 (net_rx_action)`, `idle state 2`.
+//! The holder of a CPU in words: `hackbench-4711`, `irq 24 virtio0-input`, `NET_RX in ksoftirqd/1-22 (net_rx_action)`, `idle state 2`.
 
 use super::Anonymiser;
 use crate::figure::is_digits;
@@ -6,7 +6,7 @@ use crate::rules::TASKS;
 use archive::culprit::Holder;
 use archive::trace_event::{Vector, softirq};
 
-/// What a ledger writes before the context of a CPU that did not get on.
+/// The prefix of a ledger before the context of a CPU that did not get on.
 const STILL: [&str; 5] = [
     "interrupt not delivered to ",
     "stood still in ",
@@ -14,7 +14,7 @@ const STILL: [&str; 5] = [
     "stack trace in ",
     "no CPU recorded anything, this one was in ",
 ];
-/// What a ledger calls the smallest owners together.
+/// The name of a ledger for the smallest owners together.
 const OTHERS: &str = "others";
 const SOFTIRQS: u32 = 10;
 

@@ -4,7 +4,7 @@ use crate::figure::is_digits;
 use archive::load::BUILTIN_LOADS;
 
 const WORD_LENGTH_MAX: usize = 10;
-/// What a process of a load has behind the name of the load.
+/// The suffix of a process behind the name of its load.
 const ENDS: [&str; 3] = ["", "-recv", "-send"];
 
 /// `tardy-cpu1`, `load-messaging`, `messaging-recv`. Other names after `tardy` are tardy's own where the run lists the thread as such.

@@ -1,4 +1,4 @@
-//! What stays of a text by its rule, and what does not.
+//! The part of a text that its rule keeps.
 
 use super::*;
 use crate::rules::{RULES, rule_of, rule_of_type};

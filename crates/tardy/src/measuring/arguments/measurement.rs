@@ -1,4 +1,4 @@
-//! What a run measures and how its threads run, as options.
+//! The method of a run and the settings of its threads, as options.
 
 use super::declared::{Contradiction, key, no_key, options};
 use super::stimulus::StimulusSource;
@@ -131,7 +131,7 @@ fn fio_jobs(path: &Path) -> Result<String, Contradiction> {
     }
 }
 
-/// What is wrong with a kernel setting.
+/// A refused kernel setting.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettingError {
     #[error("write it as PATH=VALUE, like kernel.sched_rt_runtime_us=-1")]

@@ -29,7 +29,7 @@ options! {
 }
 
 options! {
-    /// What is kept of the samples.
+    /// The samples to keep.
     pub struct SampleArguments, "Output" {
         /// Keep every sample
         #[arg(long)]

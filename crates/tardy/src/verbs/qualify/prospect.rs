@@ -1,4 +1,4 @@
-//! What a measurement can show, said before it begins.
+//! The claims that a measurement can show, said before it begins.
 
 use crate::terminal::page::Page;
 use judge::length::needed;

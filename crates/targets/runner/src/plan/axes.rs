@@ -129,7 +129,7 @@ fn load(entry: &Spanned<DeValue>, problems: &mut Problems) -> Option<LoadChoice>
             Some(LoadChoice { name, builtin, commands, line })
         }
         other => {
-            problems.add_at(line, format!("{} is no load; write a text or a table", kind(other)));
+            problems.add_at(line, format!("{} is not a load; write a text or a table", kind(other)));
             None
         }
     }

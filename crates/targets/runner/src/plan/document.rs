@@ -179,7 +179,7 @@ impl<'a> Section<'a> {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => format!("its keys are {}", self.known.join(", ")),
                 });
-            problems.add(&key.span(), format!("`{}` is no key {place}; {fix}", key.get_ref()));
+            problems.add(&key.span(), format!("`{}` is not a key {place}; {fix}", key.get_ref()));
         }
     }
 
@@ -240,8 +240,8 @@ mod tests {
             assert_eq!(free, [("kernel.x".to_owned(), Written { text: "-1".into(), line: 8 })]);
         });
         let expected = [
-            "3: `c` is no key of a plan; its keys are a, b, d, e",
-            "6: `treshold` is no key of [d]; did you mean `threshold`?",
+            "3: `c` is not a key of a plan; its keys are a, b, d, e",
+            "6: `treshold` is not a key of [d]; did you mean `threshold`?",
         ];
         assert_eq!(reported, expected);
     }

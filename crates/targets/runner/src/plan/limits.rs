@@ -55,7 +55,7 @@ fn limit(mut section: Section, plan: &Plan, problems: &mut Problems) -> Option<P
                 None if known.is_empty() => "it names none".into(),
                 None => format!("they are {}", known.join(", ")),
             };
-            problems.add_at(written.line, format!("`{}` is no {key} of this plan; {fix}", written.text));
+            problems.add_at(written.line, format!("`{}` is not a {key} of this plan; {fix}", written.text));
         }
         list.into_iter().map(|written| written.text).collect::<Vec<String>>()
     };

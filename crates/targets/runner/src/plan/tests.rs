@@ -141,19 +141,19 @@ fn every_mistake_is_reported_with_its_line() {
          lock_memory = \"no\"\n[mesurement]\n[[variants]]\npriority = 1\n[[limits]]\nload = \"messagin\"\n[verdict]\nmax = 3\n",
     );
     let expected = [
-        "1: `target` is no key of a plan; did you mean `targets`?",
+        "1: `target` is not a key of a plan; did you mean `targets`?",
         "2: repetitions is a number from 1 to 1000",
-        "3: a number is no load; write a text or a table",
+        "3: a number is not a load; write a text or a table",
         "3: a load needs `run`",
         "3: there are two loads called `none`",
-        "5: `intervall` is no key of [measurement]; did you mean `interval`?",
+        "5: `intervall` is not a key of [measurement]; did you mean `interval`?",
         "6: lock_memory is either true or false",
-        "7: `mesurement` is no key of a plan; did you mean `measurement`?",
+        "7: `mesurement` is not a key of a plan; did you mean `measurement`?",
         "8: a variant needs a `name`",
-        "9: `priority` is no key of [[variants]]; its keys are",
+        "9: `priority` is not a key of [[variants]]; its keys are",
         "10: a limit needs `limit`",
-        "11: `messagin` is no load of this plan",
-        "13: `max` is no key of [verdict]; its keys are allow, confidence, accept",
+        "11: `messagin` is not a load of this plan",
+        "13: `max` is not a key of [verdict]; its keys are allow, confidence, accept",
     ];
     for sentence in expected {
         assert!(reported.iter().any(|text| text.starts_with(sentence)), "{sentence:?} is not in {reported:#?}");
@@ -164,9 +164,9 @@ fn every_mistake_is_reported_with_its_line() {
 fn an_option_that_is_no_key_here_is_refused_with_the_reason() {
     let reported = problems("[measurement]\nlimit = \"1ms\"\ntracer = \"function\"\n[trace]\ninterval = \"1ms\"\n");
     let expected = [
-        "2: `limit` is no key of [measurement]; [[limits]] has the limits",
-        "3: `tracer` is no key of [measurement]; it belongs to [trace]",
-        "5: `interval` is no key of [trace]; it belongs to [measurement]",
+        "2: `limit` is not a key of [measurement]; [[limits]] has the limits",
+        "3: `tracer` is not a key of [measurement]; it belongs to [trace]",
+        "5: `interval` is not a key of [trace]; it belongs to [measurement]",
     ];
     assert_eq!(reported, expected);
 }

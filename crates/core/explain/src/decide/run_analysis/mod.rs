@@ -28,7 +28,7 @@ pub struct SpikesOfRun<'a> {
     pub interval_ns: u64,
     /// Ticks per second of the kernel, if known.
     pub tick_hz: Option<u32>,
-    /// What a sample of the run is called.
+    /// The word for a sample of the run.
     pub word: SampleWord,
 }
 

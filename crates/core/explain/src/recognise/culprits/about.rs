@@ -22,7 +22,7 @@ pub struct About {
     /// All of them are in the trace of a wake-up that is explained so; of an event with alternatives, `a|b`, any.
     /// `function` stands for the records of the function tracers.
     pub events: &'static [&'static str],
-    /// What they show.
+    /// The conclusion from them.
     pub shows: &'static str,
     /// A finding is never surer.
     pub at_most: Confidence,

@@ -49,7 +49,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, LateInTask>> {
     Some(Claim { events, evidence, ..Claim::new(pieces, confidence, facts) })
 }
 
-/// What supports that the task had interrupts masked.
+/// The evidence that the task had interrupts masked.
 struct Signs {
     locked: bool,
     charged: Option<Charged>,
@@ -102,7 +102,7 @@ fn full_charge(case: &Case, charged: &Charged) -> FullCharge {
     }
 }
 
-/// What the hypervisor counts as stolen while the interrupt was late.
+/// The steal time that the hypervisor counts while the interrupt was late.
 fn stolen_ns(case: &Case) -> i64 {
     let counted = case.late_record().and_then(|late| late.stolen_ns);
     counted.and_then(|ns| i64::try_from(ns).ok()).unwrap_or_default()

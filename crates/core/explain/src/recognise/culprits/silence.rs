@@ -62,7 +62,7 @@ fn overdue(case: &Case, pieces: &[usize]) -> Option<OverdueTimer> {
     Some(OverdueTimer { cpu, late_ns })
 }
 
-/// What had the CPU.
+/// The holder of the CPU.
 fn by(case: &Case) -> SilencedBy {
     // Where a steal clock counts, what others had is not silent but stolen.
     let stolen = case.steal_since_snapshot_ns().is_some_and(|ns| ns > 0) && !case.has_steal_clock();

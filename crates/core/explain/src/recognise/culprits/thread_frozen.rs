@@ -26,7 +26,7 @@ pub const ABOUT: About = About {
 /// From thawing a group to waking a thread of it.
 const THAW_NS_MAX: i64 = 2_000_000;
 
-/// What shows that a sleep was a freeze.
+/// The proof that a sleep was a freeze.
 struct Freeze<'c> {
     asleep: LifeSpan<'c>,
     woken_by: i32,

@@ -67,7 +67,7 @@ fn awaited(case: &Case, piece: &Piece) -> Option<Awaited> {
     }
 }
 
-/// What the thread at the end of the chain did in the longest part of the wait.
+/// The activity of the thread at the end of the chain in the longest part of the wait.
 fn progress(case: &Case, longest: &Piece, awaited: Awaited) -> AwaitedProgress {
     let cpu = longest.cpu;
     match awaited.progress {

@@ -1,4 +1,4 @@
-//! What tasks did to other threads: signals, freezes.
+//! Effects of tasks on other threads: signals, freezes.
 
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::Case;
@@ -8,7 +8,7 @@ const SIGCONT: i32 = 18;
 /// From the signal to the wake-up that it causes.
 const SIGNAL_NS_MAX: i64 = 200_000;
 
-/// What tasks did to other threads, before the window included.
+/// Effects of tasks on other threads, before the window included.
 pub fn interventions<'c>(case: &Case<'c>) -> impl Iterator<Item = Event<'c>> {
     let before = case.trace.cpus.iter().flat_map(|activity| activity.before.interventions.iter().copied());
     before.chain(case.trace.cpus.iter().flat_map(|activity| activity.events.iter().copied()))
