@@ -6,6 +6,7 @@ mod documented;
 pub mod external;
 mod first_page;
 mod former;
+mod reference;
 mod tree;
 
 pub use tree::definition;
@@ -15,6 +16,7 @@ use crate::exit::{Exit, in_words};
 use crate::refusal::{Document, Failure};
 use crate::terminal::folded::{help_for_stdout, refusal_for_stderr};
 use crate::terminal::json;
+use crate::terminal::page::Page;
 use crate::verbs::VERBS;
 use anyhow::Context;
 use clap::ArgMatches;
@@ -44,6 +46,9 @@ pub fn main() -> ExitCode {
 }
 
 fn run(typed: &[OsString]) -> ExitCode {
+    if let Some(page) = reference_page(typed) {
+        return code_of(page.print().map_or_else(|error| Exit::of_error(&error.into()), |()| Exit::Measured), typed);
+    }
     let ended = match parsed(typed) {
         Ok(Parsed::Verb(matches)) => run_verb(&matches, typed),
         Ok(Parsed::External(name)) => run_external(&name, &typed[2..]),
@@ -59,6 +64,13 @@ fn run(typed: &[OsString]) -> ExitCode {
             code_of(Exit::of_error(&error), typed)
         }
     }
+}
+
+/// The reference of a code behind `help`, unless it is a verb.
+fn reference_page(typed: &[OsString]) -> Option<Page> {
+    let [_, help, code] = typed else { return None };
+    let code = code.to_str().filter(|_| help == "help")?;
+    definition().find_subcommand(code).is_none().then(|| reference::page_of(code)).flatten()
 }
 
 /// An understood command line.
@@ -123,7 +135,8 @@ fn with_tip(mut refusal: clap::Error, typed: &[OsString]) -> clap::Error {
                 Some(ContextValue::String(option)) if !similar => option.clone(),
                 _ => return refusal,
             };
-            tree::named(typed).and_then(|verb| (verb.tip)(&option)).map(str::to_owned)
+            let of_verb = || tree::named(typed).and_then(|verb| (verb.tip)(&option)).map(str::to_owned);
+            before_command(&option, typed).or_else(of_verb)
         }
         ErrorKind::InvalidSubcommand if is_unknown_verb(&refusal, typed) => {
             refusal.remove(ContextKind::SuggestedSubcommand);
@@ -136,6 +149,21 @@ fn with_tip(mut refusal: clap::Error, typed: &[OsString]) -> clap::Error {
         refusal.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
     refusal
+}
+
+/// The command line with `--` before the command to start, where a verb takes one and the dashes were forgotten.
+fn before_command(word: &str, typed: &[OsString]) -> Option<String> {
+    let verb = tree::named(typed)?;
+    let definition = definition();
+    let starts_commands = definition
+        .find_subcommand(verb.name)?
+        .get_arguments()
+        .any(|option| option.is_last_set() && option.get_id() == "command");
+    let at = typed.iter().position(|typed| typed == word).filter(|_| starts_commands && !word.starts_with('-'))?;
+    let words: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let (before, command) = words.split_at(at);
+    let all = [&before[1..], &["--".to_owned()], command].concat();
+    Some(format!("put `--` before the command: tardy {}", archive::shell::line(&all)))
 }
 
 /// The verb that a mistyped word may mean, wherever it stands.
@@ -170,6 +198,8 @@ mod tests {
     fn an_unknown_option_gets_a_tip_that_helps() {
         assert!(refused(&["tardy", "run", "-t5"]).contains("`tardy cyclictest` takes all options"));
         assert!(refused(&["tardy", "run", "--durations", "1s"]).contains("'--duration'"));
+        assert!(refused(&["tardy", "watch", "sleep", "1"]).contains("tardy watch -- sleep 1"));
+        assert!(refused(&["tardy", "audit", "--json", "./loop"]).contains("tardy audit --json -- ./loop"));
         for words in [&["tardy", "run", "-t5"], &["tardy", "list", "-z"]] {
             assert!(!refused(words).contains("as a value"), "{}", refused(words));
         }

@@ -10,6 +10,7 @@ macro_rules! complain {
     }};
 }
 
+pub mod answer;
 pub mod block_requests;
 pub mod explained;
 pub mod folded;
@@ -21,6 +22,7 @@ pub mod page;
 pub mod progress;
 pub mod roles;
 pub mod screen;
+pub mod short;
 pub mod stimulus;
 pub mod summary;
 pub mod table;

@@ -195,7 +195,11 @@ missed: number | null, over_limit: number, clock_anomalies: number, records_drop
 /**
  * Description of the series, for a watched thread.
  */
-watched?: WatchedSeries | null, };
+watched?: WatchedSeries | null, 
+/**
+ * The thread has no real-time policy and others of the watched program have one: it decides nothing.
+ */
+aside?: boolean, };
 
 /**
  * A cause of a late sample.
@@ -1850,6 +1854,10 @@ cycle_limit_ns: number | null,
  * Texts whose lines in the output of the command are counted.
  */
 count: Array<string>, 
+/**
+ * Threads without a real-time or deadline policy count like the others.
+ */
+all_threads: boolean, 
 /**
  * The process is stopped. It is continued once everything is armed, and ended with the measurement.
  */

@@ -2,7 +2,7 @@
 
 use crate::block_requests::block_requests;
 use crate::explaining::Circumstances;
-use crate::planned::{accepted, confidence_of, limits};
+use crate::planned::{ALLOW_DEFAULT, CONFIDENCE_DEFAULT, accepted, confidence_of, limits, limits_of};
 use archive::causes::RunCauses;
 use archive::explanation::Explanation;
 use archive::method::SampleWord;
@@ -15,7 +15,7 @@ use explain::scheduling_bound::Interference;
 use explain::{Source, Stretch};
 use judge::experiment::{VariantFigures, variant_figures};
 use judge::history::{HistoryFigures, HistoryRun};
-use judge::limit::Limit;
+use judge::limit::{Limit, Rate};
 use judge::machine::DoubtKind;
 use judge::step::StepVerdict;
 use judge::verdict::{Judgement, judge};
@@ -145,6 +145,15 @@ impl Account {
     /// The verdict on each of the limits. `accepted` lists the doubts about the machine that do not prevent a pass.
     pub fn judge(&self, limits: &[Limit], confidence: f64, accepted: &[DoubtKind]) -> Vec<Judgement> {
         limits.iter().map(|limit| judge(&self.run, self.summary(), limit, confidence, accepted)).collect()
+    }
+
+    /// The verdict on each limit of the run: of its plan, or the one that it was measured with. Empty while it goes on.
+    pub fn limit_judgements(&self) -> Vec<Judgement> {
+        let allow = Rate::parse(ALLOW_DEFAULT).expect("the default is a rate");
+        let limits = if self.summary().goes_on { Vec::new() } else { limits_of(&self.run, &allow) };
+        let planned = self.run.planned.as_ref();
+        let confidence = planned.map_or(CONFIDENCE_DEFAULT, confidence_of);
+        self.judge(&limits, confidence, &planned.map(accepted).unwrap_or_default())
     }
 
     /// The verdict by the limits of the run's plan.

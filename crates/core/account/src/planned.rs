@@ -1,12 +1,35 @@
 //! The limits by which the plan of a run judges it. The archive may be untrusted: what cannot be understood is left out.
 
 use archive::planned::{PlannedLimit, PlannedStep};
-use judge::limit::{Limit, Rate};
+use archive::reader::Run;
+use judge::limit::{Limit, Rate, Requirement};
 use judge::machine::DoubtKind;
+use words::figures::latency;
 use words::time::time_ns;
 
 /// The confidence of a verdict for which none is stated, in 0 .. 1.
 pub const CONFIDENCE_DEFAULT: f64 = 0.95;
+
+/// How often a latency may be exceeded on each CPU where that is not stated.
+pub const ALLOW_DEFAULT: &str = "1/h";
+
+/// The limits of the run's plan, or else the limit that the run was measured with, which may be exceeded as often as `allow`.
+pub fn limits_of(run: &Run, allow: &Rate) -> Vec<Limit> {
+    if let Some(planned) = &run.planned {
+        return limits(&planned.limits);
+    }
+    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
+    settings.and_then(|settings| settings.limit_ns).map(|latest_ns| on_latency(latest_ns, allow)).into_iter().collect()
+}
+
+/// The limit that no wake-up is later than this, as often as allowed.
+pub fn on_latency(latest_ns: i64, allow: &Rate) -> Limit {
+    Limit {
+        text: format!("latency <= {}", latency(latest_ns)),
+        requirement: Requirement::Latency { latest_ns },
+        allow: Some(allow.clone()),
+    }
+}
 
 /// The limits of a plan.
 pub fn limits(limits: &[PlannedLimit]) -> Vec<Limit> {

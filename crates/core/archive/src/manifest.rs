@@ -6,6 +6,9 @@ use crate::settings::RunSettings;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
+/// The target of a run on the machine that tardy runs on.
+pub const LOCAL: &str = "local";
+
 /// State of the run as the host knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -13,3 +13,13 @@ choices! {
         Other = "other",
     }
 }
+
+impl Policy {
+    /// Whether threads of this policy run before every ordinary thread.
+    pub fn is_real_time(self) -> bool {
+        match self {
+            Self::Fifo | Self::Rr | Self::Deadline => true,
+            Self::Other => false,
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! Opening never fails because of the contents: it returns what is readable plus [`Run::gaps`], each a sentence that
 //! names the file and the missing part. The archive is untrusted input; sizes are bounded.
 
+mod deciding;
 mod role_figures;
 
 use crate::absence::SpikeAbsences;
@@ -437,6 +438,10 @@ impl Run {
     /// [`Self::ordinary_ns`]. Control samples are not, and neither are the first maxima of a thread, which are often
     /// close to its median.
     pub fn is_late(&self, spike: &Spike) -> bool {
+        self.decides(spike.thread) && self.is_outstanding(spike)
+    }
+
+    fn is_outstanding(&self, spike: &Spike) -> bool {
         match spike.reason {
             SpikeReason::Control => false,
             SpikeReason::OverLimit => true,

@@ -19,7 +19,7 @@ use crate::effective::EffectiveSettings;
 use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::lateness::PeriodLateness;
-use crate::manifest::{ImportedFrom, RunState};
+use crate::manifest::{ImportedFrom, LOCAL, RunState};
 use crate::message::{Ending, LoadReport, Loss, Problem, RunPhase, Severity};
 use crate::problem::Remark;
 use crate::reader::{Run, ThreadRun};
@@ -55,6 +55,9 @@ pub struct CpuSummary {
     /// Description of the series, for a watched thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<WatchedSeries>,
+    /// The thread has no real-time policy and others of the watched program have one: it decides nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aside: bool,
 }
 
 /// Figures of one of the kernel's own sources on one CPU, condensed.
@@ -320,6 +323,16 @@ impl RunSummary {
         self
     }
 
+    /// The threads whose samples decide, and by which limits are judged.
+    pub fn deciding(&self) -> impl Iterator<Item = &CpuSummary> {
+        self.cpus.iter().filter(|cpu| !cpu.aside)
+    }
+
+    /// The name of the target unless that was this machine.
+    pub fn other_machine(&self) -> Option<&str> {
+        Some(self.target.as_str()).filter(|target| !target.is_empty() && *target != LOCAL && self.imported.is_none())
+    }
+
     /// The spikes, largest first.
     pub fn late_spikes(&self) -> impl Iterator<Item = &SpikeSummary> {
         self.spikes.iter().filter(|entry| entry.late)
@@ -412,6 +425,7 @@ fn cpu_summary(run: &Run, thread: &ThreadRun, imported: bool, step_ns: i64) -> C
         ),
         worst: totals.worst,
         watched: run.watched.get(&thread.thread).cloned(),
+        aside: !run.decides(thread.thread),
     }
 }
 
@@ -419,8 +433,9 @@ fn cpu_summary(run: &Run, thread: &ThreadRun, imported: bool, step_ns: i64) -> C
 pub fn headline(run: &Run) -> impl Iterator<Item = &ThreadRun> {
     let kind = [WatchedKind::Timer, WatchedKind::Woken, WatchedKind::Cycle]
         .into_iter()
-        .find(|kind| run.watched.values().any(|series| series.kind == *kind));
-    run.threads.values().filter(move |thread| run.watched.get(&thread.thread).map(|series| series.kind) == kind)
+        .find(|kind| run.watched.values().any(|series| series.kind == *kind && run.decides(series.thread)));
+    let of_kind = move |thread: &&ThreadRun| run.watched.get(&thread.thread).map(|series| series.kind) == kind;
+    run.threads.values().filter(of_kind).filter(|thread| run.decides(thread.thread))
 }
 
 fn spike_summaries(run: &Run) -> Vec<SpikeSummary> {

@@ -25,6 +25,9 @@ pub struct WatchSettings {
     /// Texts whose lines in the output of the command are counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<String>,
+    /// Threads without a real-time or deadline policy count like the others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub all_threads: bool,
     /// The process is stopped. It is continued once everything is armed, and ended with the measurement.
     pub ours: bool,
 }

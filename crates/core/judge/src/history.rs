@@ -55,7 +55,8 @@ impl HistoryFigures {
         let samples = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.cycles)) as f64;
         let hours = summary.measured_ns.filter(|ns| *ns > 0).map(|ns| ns as f64 / 3.6e12);
         if let (Some(hours), Some(_)) = (hours, summary.settings.as_ref().and_then(|settings| settings.limit_ns)) {
-            let over = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.over_limit));
+            let deciding = run.threads.values().filter(|thread| run.decides(thread.thread));
+            let over = deciding.fold(0u64, |sum, thread| sum.saturating_add(thread.totals.over_limit));
             values.insert(FigureName::OverLimit, over as f64 / hours);
         }
         if let (Some(hours), Some(missed)) = (hours, values.get(&FigureName::MissedPeriods).copied()) {

@@ -138,7 +138,8 @@ pub fn judge(run: &Run, summary: &RunSummary, limit: &Limit, confidence: f64, ac
         return judgement;
     }
     // A limit is for wake-ups: how long a cycle takes is another figure.
-    let threads: Vec<&ThreadRun> = run.threads.values().filter(|thread| !is_cycle(run, thread)).collect();
+    let threads: Vec<&ThreadRun> =
+        run.threads.values().filter(|thread| !is_cycle(run, thread) && run.decides(thread.thread)).collect();
     let risk = 1.0 - confidence;
     let levels = Levels { pass: confidence, fail: 1.0 - risk / threads.len().max(1) as f64 };
     judgement.cpus = threads.into_iter().map(|thread| judge_cpu(run, summary, thread, limit, levels)).collect();

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let shape = report_sample::named(shape).ok_or("no such shape; see the first lines of this example")?;
     let data = report_sample::report_data(&shape);
-    std::fs::write(report, report::render_html(&data))?;
+    std::fs::write(report, report::render_html(&data, &[]))?;
     if let Some(directory) = directory.first() {
         for path in report::render_pngs(&data, Path::new(directory))? {
             println!("{}", path.display());

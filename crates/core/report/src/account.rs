@@ -77,15 +77,16 @@ pub fn verdict(summary: &RunSummary) -> String {
     let worst_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
     let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
     let (threads, samples, worst) = (summary.cpus.len() as u64, count(cycles), latency(worst_ns));
+    let of_machine = summary.other_machine().map(|machine| format!(" of {machine}")).unwrap_or_default();
     let method = summary.settings.as_ref().map(|settings| settings.method.clone()).unwrap_or_default();
     let ((from, to), word) = (method.path(), method.sample());
     text.push_str(&match &method.options {
         MethodOptions::Timer(_) => format!(
-            "{} woke up {samples} times{within}; the worst wake-up was {worst} late, on CPU {worst_cpu}.",
+            "{}{of_machine} woke up {samples} times{within}; the worst wake-up was {worst} late, on CPU {worst_cpu}.",
             counted(threads, "CPU")
         ),
         _ => format!(
-            "{samples} {} by the method {} in {}{within}; the {} took {worst}, on CPU {worst_cpu}. From: {from}. \
+            "{samples} {} by the method {} in {}{of_machine}{within}; the {} took {worst}, on CPU {worst_cpu}. From: {from}. \
              To: {to}.",
             word.for_count(cycles),
             method.name(),
@@ -97,9 +98,27 @@ pub fn verdict(summary: &RunSummary) -> String {
     text
 }
 
+/// The figures of all samples in one sentence, with the quantiles that the number of samples resolves; `None` without samples.
+pub fn figures(summary: &RunSummary) -> Option<String> {
+    let all = &summary.all_cpus;
+    let samples: u64 = summary.cpus.iter().map(|cpu| cpu.cycles).fold(0, u64::saturating_add);
+    let resolved = |per: u64, ns: Option<i64>| ns.filter(|_| samples >= per);
+    let max = all.max?;
+    let named = [("p50", resolved(2, all.p50)), ("p99", resolved(100, all.p99)), ("p99.9", resolved(1000, all.p99_9))];
+    let known = named.into_iter().filter_map(|(name, ns)| Some(format!("{name} {}, ", latency(ns?))));
+    let add = |sum: u64, missed: Option<u64>| Some(sum.saturating_add(missed?));
+    let missed = summary.cpus.iter().map(|cpu| cpu.missed).try_fold(0u64, add);
+    let missed = match missed.filter(|_| !watched::is_watch(summary)) {
+        Some(0) => "; no missed period".to_owned(),
+        Some(missed) => format!("; {}", counted(missed, "missed period")),
+        None => String::new(),
+    };
+    Some(format!("{}max {}{missed}.", known.collect::<String>(), latency(max)))
+}
+
 fn push_judgement(summary: &RunSummary, text: &mut String) {
     if let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) {
-        let latencies = summary.cpus.iter().filter(|cpu| !watched::is_cycle(cpu));
+        let latencies = summary.deciding().filter(|cpu| !watched::is_cycle(cpu));
         let over: u64 = latencies.map(|cpu| cpu.over_limit).sum();
         let how_many = if over == 0 { "None".to_owned() } else { count(over) };
         text.push_str(&format!(" {how_many} came later than the limit of {}.", latency(limit_ns)));
@@ -188,7 +207,7 @@ pub fn where_codes_are_explained(summary: &RunSummary) -> Option<&'static str> {
     let coded = |code: &Code| *code != Code::UNCLASSIFIED;
     let shown =
         summary.problems.iter().any(|problem| coded(&problem.code)) || summary.gaps.iter().any(|gap| coded(&gap.code));
-    shown.then_some("docs/reference/problems.md explains each [code].")
+    shown.then_some("`tardy help CODE` explains each [code].")
 }
 
 /// Everything that did not go as requested, worst first, each with its fix.

@@ -1,7 +1,9 @@
 //! Sentences about lines counted in the output of a watched command.
 
-use archive::summary::{BESIDE_NS, CountedText, PrintedLine};
-use words::figures::{counted, duration, latency};
+use archive::explanation::{Explanation, ExplanationStatus};
+use archive::summary::{BESIDE_NS, CountedText, PrintedLine, RunSummary};
+use std::collections::BTreeMap;
+use words::figures::{count, counted, duration, latency};
 
 /// Title of the section.
 pub const TITLE: &str = "Counted in the output";
@@ -9,6 +11,46 @@ pub const TITLE: &str = "Counted in the output";
 /// Number of lines with a text.
 pub fn headline(text: &CountedText) -> String {
     format!("{} with {}", counted(text.count, "line"), text.text)
+}
+
+/// The number of lines by the cause of the late wake-up before each: `21 lines with XRun: 20 after realtime-task (hog-71), 1 after
+/// no captured spike`.
+pub fn with_causes(text: &CountedText, summary: &RunSummary) -> String {
+    let mut causes: BTreeMap<String, u64> = BTreeMap::new();
+    for line in &text.lines {
+        *causes.entry(cause(line, summary)).or_default() += 1;
+    }
+    let mut causes: Vec<(String, u64)> = causes.into_iter().collect();
+    causes.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+    let mut each: Vec<String> = causes.iter().map(|(cause, lines)| format!("{} {cause}", count(*lines))).collect();
+    let unkept = text.count.saturating_sub(text.lines.len() as u64);
+    if unkept > 0 {
+        each.push(format!("{} not kept", count(unkept)));
+    }
+    let of = if each.is_empty() { String::new() } else { format!(": {}", each.join(", ")) };
+    format!("{}{of}.", headline(text))
+}
+
+/// The cause of the late wake-up before a line, as a phrase.
+pub fn cause(line: &PrintedLine, summary: &RunSummary) -> String {
+    let Some(beside) = &line.beside else {
+        return if line.at_ns.is_some() { "after no captured spike" } else { "at an unknown instant" }.into();
+    };
+    let entry = summary.spikes.iter().find(|entry| entry.spike.number == beside.spike);
+    match entry.and_then(|entry| explained(entry.explanation.as_ref()?)) {
+        Some(phrase) => format!("after {phrase}"),
+        None => "after a wake-up that is not explained".into(),
+    }
+}
+
+/// The first finding with the thread or interrupt that had the CPU longest.
+fn explained(explanation: &Explanation) -> Option<String> {
+    let finding = explanation.findings.first().filter(|_| explanation.status == ExplanationStatus::Explained)?;
+    let owner = explanation.phases.iter().flat_map(|phase| &phase.owners).max_by_key(|owner| owner.ns);
+    Some(match owner.filter(|owner| !owner.name.is_empty()) {
+        Some(owner) => format!("{} ({})", finding.culprit, owner.name),
+        None => finding.culprit.to_string(),
+    })
 }
 
 /// When a line was printed, if known.

@@ -34,6 +34,7 @@ pub mod picture {
 }
 
 use archive::summary::ReportData;
+use judge::verdict::Judgement;
 
 /// A page that leads to the report, and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,16 +43,16 @@ pub struct Place {
     pub name: String,
 }
 
-/// The whole report as one HTML file.
-pub fn render_html(data: &ReportData) -> String {
-    render_html_below(data, &[])
+/// The whole report as one HTML file. It opens with the verdicts on the limits of the run.
+pub fn render_html(data: &ReportData, judgements: &[Judgement]) -> String {
+    render_html_below(data, judgements, &[])
 }
 
 /// The report as a page of a server, with links to the pages above it.
-pub fn render_html_below(data: &ReportData, above: &[Place]) -> String {
+pub fn render_html_below(data: &ReportData, judgements: &[Judgement], above: &[Place]) -> String {
     let data = thinning::thinned(data);
     let plots = plot::Plots::of(&data);
-    let page = (html::title(&data), html::body(&data, &plots, above));
+    let page = (html::title(&data), html::body(&data, judgements, &plots, above));
     // The script does not draw the counters.
     let data = ReportData { counters: Vec::new(), ..data.into_owned() };
     template::fill(&page.0, &page.1, &data)

@@ -3,6 +3,7 @@
 use archive::settings::Policy;
 use archive::summary::{CpuSummary, RunSummary};
 use archive::watched::{WatchSettings, WatchedKind, WatchedSeries};
+use std::collections::BTreeSet;
 use words::figures::{counted, duration, latency};
 
 /// Every kind of series, in display order.
@@ -38,9 +39,9 @@ pub fn meaning(kind: WatchedKind) -> &'static str {
 
 /// The run in one or two sentences.
 pub fn verdict(summary: &RunSummary) -> String {
-    let of = |kind| series(summary, kind).map(|(cpu, _)| cpu.cycles).fold(0, u64::saturating_add);
-    let threads: std::collections::BTreeSet<i32> =
-        summary.cpus.iter().filter_map(|cpu| Some(cpu.watched.as_ref()?.tid)).collect();
+    let deciding = |kind| series(summary, kind).filter(|(cpu, _)| !cpu.aside);
+    let of = |kind| deciding(kind).map(|(cpu, _)| cpu.cycles).fold(0, u64::saturating_add);
+    let threads = tids(summary.deciding());
     let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
     let mut text = format!("Watched {}: {}", whom(summary), counted(threads.len() as u64, "thread"));
     if threads.is_empty() {
@@ -53,14 +54,23 @@ pub fn verdict(summary: &RunSummary) -> String {
         counted(of(WatchedKind::Woken), "time")
     ));
     let kind = if of(WatchedKind::Timer) > 0 { WatchedKind::Timer } else { WatchedKind::Woken };
-    let worst = series(summary, kind).max_by_key(|(cpu, _)| cpu.latency_ns.max);
+    let worst = deciding(kind).max_by_key(|(cpu, _)| cpu.latency_ns.max);
     if let Some((cpu, watched)) = worst
         && let Some(ns) = cpu.latency_ns.max
     {
         text.push_str(&format!("; the worst {} was {} late ({})", kind.title(), latency(ns), thread_name(watched)));
     }
     text.push('.');
+    let aside = tids(&summary.cpus).difference(&threads).count() as u64;
+    if aside > 0 {
+        let others = counted(aside, "thread");
+        text.push_str(&format!(" {others} without a real-time policy do not count (--all-threads counts them)."));
+    }
     text
+}
+
+fn tids<'a>(series: impl IntoIterator<Item = &'a CpuSummary>) -> BTreeSet<i32> {
+    series.into_iter().filter_map(|cpu| Some(cpu.watched.as_ref()?.tid)).collect()
 }
 
 /// Whether a series consists of cycles, which are not latencies.
@@ -71,7 +81,7 @@ pub fn is_cycle(cpu: &CpuSummary) -> bool {
 /// The number of cycles over the limit, as a sentence; empty if there is no limit.
 pub fn cycle_judgement(summary: &RunSummary) -> String {
     let Some(limit_ns) = request(summary).and_then(|request| request.cycle_limit_ns) else { return String::new() };
-    let over: u64 = summary.cpus.iter().filter(|cpu| is_cycle(cpu)).map(|cpu| cpu.over_limit).sum();
+    let over: u64 = summary.deciding().filter(|cpu| is_cycle(cpu)).map(|cpu| cpu.over_limit).sum();
     match over {
         0 => format!(" No cycle took longer than {}.", latency(limit_ns)),
         _ => format!(" {} took longer than {}.", counted(over, "cycle"), latency(limit_ns)),

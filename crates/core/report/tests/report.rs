@@ -20,7 +20,7 @@ fn data_block(page: &str) -> &str {
 #[test]
 fn every_figure_is_readable_without_a_script() {
     let data = report_data(&Shape::default());
-    let html = markup(&render_html(&data));
+    let html = markup(&render_html(&data, &[]));
     let micros = |ns: i64| format!("{}.{:03}", ns / 1000, ns % 1000);
     for cpu in &data.summary.cpus {
         for value in [cpu.latency_ns.min, cpu.latency_ns.p50, cpu.latency_ns.p99_9, cpu.latency_ns.max] {
@@ -44,32 +44,32 @@ fn an_audit_refers_to_its_findings_and_does_not_call_its_trace_off() {
     data.summary.tracing = Some("off".into());
     let watch = archive::watched::WatchSettings { command: vec!["./robot".into()], ..Default::default() };
     data.summary.settings.as_mut().unwrap().watch = Some(watch);
-    let watch = markup(&render_html(&data));
+    let watch = markup(&render_html(&data, &[]));
     assert!(watch.contains("nothing (tracing was off)") && watch.contains("Why the longest"), "{watch}");
     data.summary.settings.as_mut().unwrap().audit = Some(archive::audit::AuditSettings::default());
-    let audit = markup(&render_html(&data));
+    let audit = markup(&render_html(&data, &[]));
     assert!(audit.contains("tardy audit --archive RUN") && audit.contains("every system call, page fault and signal"));
     assert!(!audit.contains("tracing was off") && !audit.contains("Why the longest"), "{audit}");
     data.summary.cpus.clear();
-    assert!(!markup(&render_html(&data)).contains("Nothing was measured"), "an audit measures nothing");
+    assert!(!markup(&render_html(&data, &[])).contains("Nothing was measured"), "an audit measures nothing");
 }
 
 #[test]
 fn kernel_counters_are_drawn_and_in_a_table() {
     let data = report_data(&Shape::default());
-    let html = markup(&render_html(&data));
+    let html = markup(&render_html(&data, &[]));
     assert!(html.contains("id=\"counters\"") && html.contains("context switches a second"));
     for figure in data.summary.counters.iter().filter(|figure| figure.max > 0.0) {
         assert!(html.contains(&format!("<bdi>{}</bdi>", figure.name)), "{figure:?}");
     }
     let without = archive::summary::ReportData { counters: Vec::new(), ..data };
-    assert!(!markup(&render_html(&without)).contains("id=\"counters\""));
+    assert!(!markup(&render_html(&without, &[])).contains("id=\"counters\""));
 }
 
 #[test]
 fn the_page_holds_the_data_the_pictures_draw() {
     let data = report_data(&Shape::default());
-    let page = render_html(&data);
+    let page = render_html(&data, &[]);
     let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
     // `assert_eq` would print both completely.
     assert!(read.summary.spikes == data.summary.spikes);
@@ -79,7 +79,7 @@ fn the_page_holds_the_data_the_pictures_draw() {
 
 #[test]
 fn text_of_a_target_stays_text_on_the_page() {
-    let page = render_html(&report_data(&named("hostile").unwrap()));
+    let page = render_html(&report_data(&named("hostile").unwrap()), &[]);
     let html = markup(&page);
     for markup in ["<script", "<img", "<svg onload", "<!--"] {
         assert!(!html.contains(markup), "{markup} got through");
@@ -93,7 +93,7 @@ fn text_of_a_target_stays_text_on_the_page() {
 #[test]
 fn the_page_names_nothing_outside_itself() {
     for shape in ["two-cpus", "invalid", "no-spikes", "empty"] {
-        let page = render_html(&report_data(&named(shape).unwrap()));
+        let page = render_html(&report_data(&named(shape).unwrap()), &[]);
         for outside in ["http:", "https:", " src=", "@import", "url(\"", "url(//", "href=\"/"] {
             assert!(!page.contains(outside), "the report of {shape} holds {outside}");
         }
@@ -103,19 +103,19 @@ fn the_page_names_nothing_outside_itself() {
 
 #[test]
 fn an_invalid_run_says_so_before_any_figure() {
-    let html = markup(&render_html(&report_data(&named("invalid").unwrap())));
+    let html = markup(&render_html(&report_data(&named("invalid").unwrap()), &[]));
     let warning = html.find("This run is not valid").expect("the report says that the run is not valid");
     assert!(warning < html.find("<table").unwrap());
     assert!(html.contains("killed by signal 9"));
-    assert!(!markup(&render_html(&report_data(&Shape::default()))).contains("not valid"));
+    assert!(!markup(&render_html(&report_data(&Shape::default()), &[])).contains("not valid"));
 }
 
 #[test]
 fn an_emulated_machine_says_so_before_any_figure() {
     let mut data = report_data(&Shape::default());
-    assert!(!markup(&render_html(&data)).contains("emulated"));
+    assert!(!markup(&render_html(&data, &[])).contains("emulated"));
     data.summary.emulated = true;
-    let html = markup(&render_html(&data));
+    let html = markup(&render_html(&data, &[]));
     let warning = html.find("This machine was emulated").expect("the report says that the machine was emulated");
     assert!(warning < html.find("The worst of").unwrap() && warning < html.find("<table").unwrap());
     assert!(!html.contains("The run is valid"));
@@ -123,7 +123,7 @@ fn an_emulated_machine_says_so_before_any_figure() {
 
 #[test]
 fn a_run_without_anything_still_makes_a_page() {
-    let html = markup(&render_html(&report_data(&named("empty").unwrap())));
+    let html = markup(&render_html(&report_data(&named("empty").unwrap()), &[]));
     assert!(html.contains("Nothing was measured."));
     assert!(html.contains("no samples to draw"));
 }
@@ -131,7 +131,7 @@ fn a_run_without_anything_still_makes_a_page() {
 #[test]
 fn long_runs_keep_their_maximum_in_a_bounded_page() {
     let data = report_data(&Shape { seconds: 9000, spikes: 3, ..Shape::default() });
-    let page = render_html(&data);
+    let page = render_html(&data, &[]);
     let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
     assert!(read.seconds.len() <= 2 * 4000, "{} points", read.seconds.len());
     let max = |seconds: &[archive::sample::Second]| seconds.iter().map(|second| second.latency_ns_max).max();
@@ -154,7 +154,7 @@ fn an_hour_of_many_cpus_is_joined_to_as_many_points_as_a_day_of_few() {
             ..Default::default()
         })
         .collect();
-    let page = render_html(&data);
+    let page = render_html(&data, &[]);
     let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
     assert!((50_000..=100_000).contains(&read.seconds.len()), "{} points", read.seconds.len());
     let of_thread = |seconds: &[archive::sample::Second], thread| {
@@ -170,7 +170,7 @@ fn an_hour_of_many_cpus_is_joined_to_as_many_points_as_a_day_of_few() {
 #[test]
 fn a_machine_with_many_cpus_makes_a_bounded_page_that_says_what_it_leaves_out() {
     let data = report_data(&Shape { cpus: 96, seconds: 3, spikes: 40, ..Shape::default() });
-    let page = render_html(&data);
+    let page = render_html(&data, &[]);
     assert!(page.len() < 20 << 20, "{} bytes", page.len());
     let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
     let lanes = |entry: &archive::summary::SpikeSummary| entry.explanation.as_ref().map_or(0, |e| e.lanes.len());
@@ -230,7 +230,7 @@ fn extreme_numbers_make_a_page_and_pictures() {
         data.histograms[1].bars.last_mut().unwrap().high_ns = extreme;
         data.seconds[0].latency_ns_max = extreme;
         data.seconds.last_mut().unwrap().second = u32::MAX;
-        let page = render_html(&data);
+        let page = render_html(&data, &[]);
         assert!(!page.contains("NaN") && !markup(&page).contains("inf,"), "{extreme}");
         render_pngs(&data, tempfile::tempdir().unwrap().path()).unwrap();
     }
@@ -246,12 +246,12 @@ fn a_directory_that_cannot_be_made_is_named() {
 #[test]
 fn only_the_page_of_a_timer_has_wake_ups() {
     let mut data = report_data(&named("no-spikes").unwrap());
-    assert!(markup(&render_html(&data)).contains("wake-up"));
+    assert!(markup(&render_html(&data, &[])).contains("wake-up"));
     for definition in &METHODS[1..] {
         let settings = data.summary.settings.as_mut().expect("the run has settings");
         settings.method = MethodRequest::from(definition.method);
         let word = settings.method.sample();
-        let html = markup(&render_html(&data));
+        let html = markup(&render_html(&data, &[]));
         let at = html.find("wake-up").map(|at| &html[at.saturating_sub(200)..at + 20]);
         assert_eq!(at, None, "{}", definition.name);
         assert!(html.contains(&format!("The {} of ", word.worst)), "{}", definition.name);

@@ -13,6 +13,7 @@ pub mod figures;
 pub mod holders;
 pub mod new_cause;
 pub mod printable;
+pub mod run_causes;
 pub mod time;
 pub mod trace_event;
 pub mod vocabulary;

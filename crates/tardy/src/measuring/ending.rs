@@ -7,10 +7,11 @@ use crate::measuring::roles::RolesEnded;
 use crate::measuring::signals::Signals;
 use crate::nothing_measured::NothingMeasured;
 use crate::refusal::NothingWoke;
+use crate::terminal::answer::{Answer, Next};
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::progress::Progress;
-use crate::terminal::summary::summary_page;
+use crate::terminal::summary::{next_commands, quoted, summary_page};
 use account::{Account, ExplanationSource};
 use archive::manifest::RunState;
 use archive::message::{Problem, RunPhase, Severity};
@@ -43,14 +44,14 @@ pub fn conclude(
     if let Err(error) = account.save_explanations() {
         complain!("tardy: {}", printable(&error.to_string()));
     }
-    let summary = RunSummary { storage: account.block_requests().cloned(), ..account.explained_summary() };
     // A stopped run that is sound is not broken; the summary says that it is short.
-    let broken = outcome.problem.as_ref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
-    show(showing, &summary, broken)?;
+    let valid = account.summary().valid;
+    let broken = outcome.problem.as_ref().filter(|_| outcome.state != RunState::Interrupted || !valid);
+    show(showing, &account, broken)?;
     if let Some(broken) = broken {
         complain!("tardy: {}", printable(&broken.text));
     }
-    Ok(exit_of(&summary))
+    Ok(exit_of(account.summary()))
 }
 
 /// The same for both machines of a measurement whose stimuli one of them gives. The summary is that of the target, with the
@@ -145,7 +146,8 @@ fn discarded(outcome: &RunOutcome, problem: Problem) -> NothingMeasured {
 
 /// Prints the result; problems that the summary does not show go to standard error. `shown`: how the run failed, which
 /// is shown elsewhere.
-fn show(showing: Showing, summary: &RunSummary, shown: Option<&Problem>) -> anyhow::Result<()> {
+fn show(showing: Showing, account: &Account, shown: Option<&Problem>) -> anyhow::Result<()> {
+    let summary = &RunSummary { storage: account.block_requests().cloned(), ..account.explained_summary() };
     let mut complaints = Vec::new();
     if showing.json {
         json::print(summary)?;
@@ -155,8 +157,15 @@ fn show(showing: Showing, summary: &RunSummary, shown: Option<&Problem>) -> anyh
         page.line(&summary.archive);
         page.print()?;
         complaints = problems(summary);
-    } else {
+    } else if showing.more {
         summary_page(summary, shown, Page::for_stdout()).print()?;
+    } else {
+        let commands = next_commands(summary);
+        let next = match commands.is_empty() {
+            true => Next::Nothing(format!("The archive is {}.", quoted(&summary.archive))),
+            false => Next::Commands(commands),
+        };
+        Answer { account, shown, next }.lay_out(Page::for_stdout()).print()?;
     }
     for complaint in complaints {
         complain!("tardy: {}", printable(&complaint));
@@ -168,7 +177,7 @@ fn show(showing: Showing, summary: &RunSummary, shown: Option<&Problem>) -> anyh
 pub fn exit_of(summary: &RunSummary) -> Exit {
     if !summary.valid {
         Exit::NotMeasured
-    } else if summary.cpus.iter().any(|cpu| cpu.over_limit > 0) {
+    } else if summary.deciding().any(|cpu| cpu.over_limit > 0) {
         Exit::LimitExceeded
     } else {
         Exit::Measured

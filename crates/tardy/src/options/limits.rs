@@ -2,12 +2,11 @@
 
 use super::quantity::{QuantityError, time_ns};
 use crate::exit::UsageError;
-use account::planned::{self, CONFIDENCE_DEFAULT};
+use account::planned::{self, ALLOW_DEFAULT, CONFIDENCE_DEFAULT};
 use archive::reader::Run;
 use clap::{Args, ValueEnum};
 use judge::limit::{Limit, Rate, Requirement};
 use judge::machine::DoubtKind;
-use words::figures::latency;
 
 /// Limits that must hold, and how they are claimed.
 #[derive(Debug, Clone, Args)]
@@ -24,7 +23,7 @@ pub struct LimitArguments {
 #[derive(Debug, Clone, Args)]
 pub struct ClaimArguments {
     /// How often a latency may be exceeded on each CPU, like 1/h, 3/day or never
-    #[arg(long, value_name = "RATE", default_value = "1/h", value_parser = Rate::parse)]
+    #[arg(long, value_name = "RATE", default_value = ALLOW_DEFAULT, value_parser = Rate::parse)]
     allow: Rate,
     /// Confidence of the verdict, in percent [default: that of the run's plan, or 95]
     #[arg(long, value_name = "PERCENT", value_parser = confidence)]
@@ -84,11 +83,7 @@ impl AcceptName {
 impl ClaimArguments {
     /// The limit that no wake-up is later than this, as often as allowed.
     pub fn on_latency(&self, latest_ns: i64) -> Limit {
-        Limit {
-            text: format!("latency <= {}", latency(latest_ns)),
-            requirement: Requirement::Latency { latest_ns },
-            allow: Some(self.allow.clone()),
-        }
+        planned::on_latency(latest_ns, &self.allow)
     }
 
     /// The confidence of the command line, in 0 .. 1, for judgements without the plan of a run.
@@ -126,14 +121,7 @@ impl LimitArguments {
     /// If a limit of the command line is invalid.
     pub fn of(&self, run: &Run) -> Result<Vec<Limit>, UsageError> {
         let typed = self.typed()?;
-        if let Some(planned) = run.planned.as_ref().filter(|_| typed.is_empty()) {
-            return Ok(planned::limits(&planned.limits));
-        }
-        let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
-        match settings.and_then(|settings| settings.limit_ns) {
-            Some(latest_ns) if typed.is_empty() => Ok(vec![self.claim.on_latency(latest_ns)]),
-            _ => Ok(typed),
-        }
+        Ok(if typed.is_empty() { planned::limits_of(run, &self.claim.allow) } else { typed })
     }
 
     /// The confidence of the command line, in 0 .. 1, for judgements without the plan of a run.

@@ -167,7 +167,8 @@ impl Page {
         self.lines_of(first, text).iter().for_each(|line| self.line(line));
     }
 
-    fn lines_of(&self, first: &str, text: &str) -> Vec<String> {
+    /// The lines of such a text.
+    pub fn lines_of(&self, first: &str, text: &str) -> Vec<String> {
         let indent = " ".repeat(first.chars().count());
         let mut lines = Vec::new();
         let mut line = first.to_owned();

@@ -1,5 +1,6 @@
 //! The summary of a run as a page of text: one sentence, a table, the worst spikes, the problems, the next commands.
 
+use crate::terminal::answer::NO_BOUND;
 use crate::terminal::block_requests;
 use crate::terminal::kernel_tracers::{lay_out_latencies, lay_out_series};
 use crate::terminal::page::Page;
@@ -45,7 +46,7 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
             false => cpu_table(summary, &mut page),
         }
         page.wrapped("", &format!("Recorded meanwhile: {}.", tracing(summary)));
-        page.wrapped("", "A maximum is an observation, not a bound: a longer run may show a larger one.");
+        page.wrapped("", NO_BOUND);
     }
     if let Some(speed) = summary.virtual_speed {
         page.wrapped("", &virtual_speed_words(speed));
@@ -73,7 +74,11 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
         page.blank();
         page.line(line);
     }
-    next_commands(summary, &mut page);
+    page.blank();
+    let commands = next_commands(summary);
+    let next = if commands.is_empty() { "" } else { " Next:" };
+    page.record(0, &format!("The archive is {}.{next}", quoted(&summary.archive)));
+    commands.iter().for_each(|command| page.record(2, command));
     page
 }
 
@@ -149,21 +154,20 @@ fn section(page: &mut Page, title: &str, lines: &[String]) {
     }
 }
 
-fn next_commands(summary: &RunSummary, page: &mut Page) {
+/// The commands that show more of a run; without samples none does.
+pub fn next_commands(summary: &RunSummary) -> Vec<String> {
     let archive = quoted(&summary.archive);
-    page.blank();
     if summary.cpus.is_empty() {
-        page.record(0, &format!("The archive is {archive}."));
-        return;
+        return Vec::new();
     }
-    page.record(0, &format!("The archive is {archive}. Next:"));
-    page.line(&format!("  tardy report {archive}"));
+    let mut commands = vec![format!("tardy report {archive}")];
     if summary.late_spikes().next().is_some() {
-        page.line(&format!("  tardy explain {archive}"));
+        commands.push(format!("tardy explain {archive} --more"));
     } else if summary.virtual_time && summary.cpus.iter().all(|cpu| cpu.watched.is_none()) {
         // The run can be reproduced exactly, so untraced spikes can still be explained.
-        page.line(&format!("  tardy virtual record {archive}"));
+        commands.push(format!("tardy virtual record {archive}"));
     }
+    commands
 }
 
 /// A path quoted for a shell.

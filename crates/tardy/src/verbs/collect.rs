@@ -30,6 +30,9 @@ pub struct CollectArguments {
     /// Print the summary as one JSON document
     #[arg(long)]
     json: bool,
+    /// Print every figure, worst wake-up and remark, not only the answer
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
+    more: bool,
     /// Print only the path of the archive
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
@@ -86,6 +89,6 @@ fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     };
     let watch = &mut |event| progress.event(&event);
     let outcome = runner::run::collect(target.as_mut(), &request, signals.requests(), watch);
-    let showing = Showing { json: arguments.json, quiet: arguments.quiet };
+    let showing = Showing { json: arguments.json, quiet: arguments.quiet, more: arguments.more };
     conclude(outcome, &signals, &mut progress, showing)
 }

@@ -6,6 +6,7 @@ use crate::exit::{Exit, UsageError};
 use crate::terminal::historical_results;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::terminal::short::Short;
 use crate::terminal::table::{Align, Table};
 use crate::verb::{Group, Place, Verb};
 use crate::virtual_time::seed_runs::{archives_of, is_virtual};
@@ -13,10 +14,11 @@ use account::{Account, ComparedRuns, ExplanationSource, compared};
 use archive::reader::Run;
 use clap::Args;
 use interchange::exports::published_results::historical;
-use judge::compare::{ComparedFigure, Comparison, WORK_NO_INTERVAL};
+use judge::compare::{ComparedCulprit, ComparedFigure, Comparison, WORK_NO_INTERVAL};
 use judge::difference::Difference;
 use judge::difference_kind::DifferenceKind;
 use judge::unit::Unit;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use words::figures::{count, latency};
 
@@ -50,10 +52,13 @@ pub struct CompareArguments {
     record: Option<u32>,
     /// Further runs are refused: several runs prove something only when they were measured in randomised rounds
     #[arg(hide = true)]
-    more: Vec<PathBuf>,
+    further: Vec<PathBuf>,
     /// Show the figures that the CE Linux Forum published beside the two runs, marked as historical
     #[arg(long, conflicts_with_all = ["options_a", "record"])]
     historical: bool,
+    /// Print every figure, cause and difference, not only the answer
+    #[arg(long, conflicts_with_all = ["json", "options_a"])]
+    more: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -89,7 +94,7 @@ fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit>
     if let Some((a, b)) = arguments.options_a.as_deref().zip(arguments.options_b.as_deref()) {
         return seeds::of_options(arguments, [a, b], command);
     }
-    if !arguments.more.is_empty() {
+    if !arguments.further.is_empty() {
         return Err(UsageError(SEVERAL.into()).into());
     }
     let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else {
@@ -123,7 +128,10 @@ fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit>
     } else if arguments.json {
         json::print(&compared)?;
     } else {
-        let mut page = lay_out(&compared, Page::for_stdout());
+        let mut page = match arguments.more {
+            true => lay_out(&compared, Page::for_stdout()),
+            false => short(&compared, command, Page::for_stdout()),
+        };
         if arguments.historical {
             lay_out_historical(&mut page);
         }
@@ -143,6 +151,42 @@ fn lay_out_historical(page: &mut Page) {
     page.wrapped("", text);
 }
 
+/// The figures, the causes that only one run has, and the number of other differences.
+fn short(compared: &ComparedRuns, typed: &[String], page: Page) -> Page {
+    let comparison = &compared.comparison;
+    let mut short = Short::on(page);
+    short.whole("A  ", &compared.a);
+    short.whole("B  ", &compared.b);
+    short.table(&figures(comparison));
+    comparison.cautions.iter().for_each(|caution| short.text(1, "caution: ", &caution.text));
+    short.optional("Causes: ", one_sided_causes(comparison));
+    let kinds: BTreeSet<String> = comparison.differences.iter().map(|difference| difference.in_units().0).collect();
+    let differing = kinds.into_iter().collect::<Vec<_>>().join(", ");
+    short.optional("Other differences: ", Some(differing).filter(|kinds| !kinds.is_empty()));
+    short.text(1, "", &comparison.sentence);
+    short.more(typed);
+    short.lay_out()
+}
+
+/// The causes of captured wake-ups that only one run has; `None` without a captured one.
+fn one_sided_causes(comparison: &Comparison) -> Option<String> {
+    let only = |mine: fn(&ComparedCulprit) -> (u64, u64)| -> Vec<&str> {
+        let is_alone = |entry: &&ComparedCulprit| matches!(mine(entry), (1.., 0));
+        comparison.culprits.iter().filter(is_alone).map(|entry| entry.culprit.id()).collect()
+    };
+    let sides = [("A", only(|entry| (entry.a, entry.b))), ("B", only(|entry| (entry.b, entry.a)))];
+    let named: Vec<String> = sides
+        .iter()
+        .filter(|(_, ids)| !ids.is_empty())
+        .map(|(side, ids)| format!("only in {side}: {}", ids.join(", ")))
+        .collect();
+    match (comparison.culprits.is_empty(), named.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some("the same in both".into()),
+        (false, false) => Some(named.join("; ")),
+    }
+}
+
 fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
     let comparison = &compared.comparison;
     page.wrapped("A  ", &compared.a);
@@ -151,7 +195,7 @@ fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
         page.wrapped("caution: ", &caution.text);
     }
     page.blank();
-    figures(comparison, &mut page);
+    page.headed_table(&figures(comparison));
     work(comparison, &mut page);
     causes(comparison, &mut page);
     lay_out_differences(&comparison.differences, &mut page);
@@ -160,7 +204,7 @@ fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
     page
 }
 
-fn figures(comparison: &Comparison, page: &mut Page) {
+fn figures(comparison: &Comparison) -> Table {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
     table.row(["all CPUs", "A", "B", "B / A"]);
     for figure in comparison.figures.iter().filter(|figure| !figure.work) {
@@ -173,7 +217,7 @@ fn figures(comparison: &Comparison, page: &mut Page) {
         };
         table.row([name, shown(figure.a), shown(figure.b), ratio]);
     }
-    page.headed_table(&table);
+    table
 }
 
 /// The cost of a change: the same loads with and without it.
@@ -233,7 +277,7 @@ fn lay_out_differences(differences: &[Difference], page: &mut Page) {
         page.wrapped("", "Machine, kernel and settings are alike as far as they were recorded.");
         return;
     }
-    page.heading("Different besides");
+    page.heading("Other differences");
     let mut shown: Vec<(DifferenceKind, usize)> = Vec::new();
     for difference in differences {
         match shown.iter_mut().find(|(what, _)| *what == difference.what) {

@@ -5,6 +5,8 @@ mod diff;
 
 use crate::archives;
 use crate::exit::{Exit, UsageError};
+use crate::options::quantity::whole;
+use crate::terminal::answer::{Answer, Next};
 use crate::terminal::block_requests::lay_out as lay_out_requests;
 use crate::terminal::explained::timeline::Canvas;
 use crate::terminal::explained::{account, alarm, causes, print_document};
@@ -27,10 +29,13 @@ pub struct ExplainArguments {
     /// Compare the causes of two runs: which appeared, vanished, grew or shrank
     #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events", "timeline"])]
     diff: Option<Vec<PathBuf>>,
-    /// Show the N worst spikes
-    #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "spike")]
-    worst: usize,
-    /// Show spike N
+    /// Show all that is known of the causes, and the ledger of the three worst spikes
+    #[arg(long, conflicts_with = "json")]
+    more: bool,
+    /// The same of the N worst spikes
+    #[arg(long, value_name = "N", conflicts_with = "spike", value_parser = whole::<usize>(1..=u64::MAX))]
+    worst: Option<usize>,
+    /// Show the ledger of spike N
     #[arg(long, value_name = "N")]
     spike: Option<u32>,
     /// Show the events of the trace, too
@@ -55,24 +60,36 @@ pub struct ExplainArguments {
     json: bool,
 }
 
+const NOTHING_CAPTURED: &str = "The run captured no late wake-up, so there is no trace to explain.";
+/// Spikes whose ledger `--more` shows.
+const WORST_SHOWN: usize = 3;
+
+impl ExplainArguments {
+    /// Whether more than the short answer was asked for.
+    fn is_detailed(&self) -> bool {
+        self.more || self.worst.is_some() || self.spike.is_some() || self.events || self.timeline
+    }
+}
+
 impl Verb for ExplainArguments {
     const NAME: &'static str = "explain";
     const PLACE: Place = Place::Listed(Group::Understand);
     const EXAMPLES: &'static [&'static str] = &[
         "tardy explain",
+        "tardy explain --more",
         "tardy explain latest --worst 5 --events",
         "tardy explain before --spike 2 --timeline",
         "tardy explain --diff before after",
     ];
 
-    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
-        run(self)
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, &typed)
     }
 }
 
-fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
+fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
     if let Some([a, b]) = arguments.diff.as_deref() {
-        return diff::run(a, b, arguments.json);
+        return diff::run(a, b, diff::Shown { json: arguments.json, more: arguments.more, typed });
     }
     let delays = arguments.bound.as_deref().map(bound::delays).transpose()?;
     let explained = Account::of(archives::open_or_latest(arguments.run.as_deref())?, ExplanationSource::Traces);
@@ -83,6 +100,10 @@ fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     if arguments.json {
         return print_document(&explained);
     }
+    if !arguments.is_detailed() {
+        Answer { next: next(&explained), account: &explained, shown: None }.lay_out(Page::for_stdout()).print()?;
+        return Ok(Exit::Measured);
+    }
     let run = explained.run();
     let mut page = Page::for_stdout();
     alarm(run, &mut page);
@@ -91,7 +112,7 @@ fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     if chosen.is_empty() {
         match advice(run) {
             Some(advice) => page.wrapped("", &advice),
-            None => page.wrapped("", "This run captured no spikes."),
+            None => page.wrapped("", NOTHING_CAPTURED),
         }
     }
     if arguments.spike.is_none() {
@@ -117,6 +138,16 @@ fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     }
     page.print()?;
     Ok(Exit::Measured)
+}
+
+/// The commands that show more of the run, or why there is no more.
+fn next(explained: &Account) -> Next {
+    let run = explained.run();
+    if captured(run) == 0 {
+        return Next::Nothing(advice(run).unwrap_or_else(|| NOTHING_CAPTURED.into()));
+    }
+    let archive = quoted(&run.directory.display().to_string());
+    Next::Commands(vec![format!("tardy explain {archive} --more"), format!("tardy report {archive}")])
 }
 
 /// Where the answer of a run is that has no spike to explain.
@@ -155,7 +186,7 @@ fn chosen<'a>(run: &'a Run, arguments: &ExplainArguments) -> Result<Vec<&'a Spik
     }
     let mut spikes: Vec<&Spike> = run.late_spikes().collect();
     spikes.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));
-    spikes.truncate(arguments.worst);
+    spikes.truncate(arguments.worst.unwrap_or(WORST_SHOWN));
     Ok(spikes)
 }
 

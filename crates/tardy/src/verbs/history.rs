@@ -5,8 +5,10 @@ mod sparkline;
 
 use crate::archives::{RUNS, below, is_archive};
 use crate::exit::Exit;
+use crate::terminal::answer::clock;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::terminal::short::Short;
 use crate::terminal::summary::alarm_of_clock;
 use crate::verb::{Parent, Place, Verb};
 use account::{Account, ExplanationSource};
@@ -14,9 +16,10 @@ use anyhow::Context;
 use clap::Args;
 use confirm::experiment_command;
 use judge::difference::Difference;
-use judge::history::{HistoryRun, Series, history};
+use judge::history::{ChangePoint, HistoryRun, Series, history};
 use report::write_history_pngs;
 use sparkline::sparkline;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use words::figures::counted;
 
@@ -27,6 +30,9 @@ const SEED: u64 = 1;
 /// Columns of a sparkline, and differences shown at a change.
 const COLUMNS: usize = 72;
 const DIFFERENCES_SHOWN: usize = 6;
+/// Changes that the short answer shows.
+const CHANGES_SHOWN: usize = 3;
+const NO_RUN: &str = "No run can be used; `tardy run` makes one.";
 
 /// Find where the figures of a series of runs changed
 #[derive(Debug, Args)]
@@ -37,6 +43,9 @@ pub struct HistoryArguments {
     /// Write a picture of each series into this directory
     #[arg(long, value_name = "DIR")]
     png: Option<PathBuf>,
+    /// Draw every series, and show what differs at each change
+    #[arg(long, conflicts_with = "json")]
+    more: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -53,12 +62,12 @@ median, and the rates of late wake-ups and missed periods; maxima scatter too mu
 A change point is a hint: the experiment printed with it confirms or refutes it.
 Exit codes: 0 no change found, 1 a figure changed, 2 wrong usage, 3 no run can be used, 4 too few runs.";
 
-    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
-        run(self)
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, &typed)
     }
 }
 
-fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
+fn run(arguments: &HistoryArguments, typed: &[String]) -> anyhow::Result<Exit> {
     let mut left_out = 0u64;
     let mut runs: Vec<HistoryRun> = Vec::new();
     for path in arguments.directories.iter().flat_map(|directory| archives_of(directory.as_path())) {
@@ -79,7 +88,10 @@ fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
         });
         json::print(&document)?;
     } else {
-        let mut page = lay_out(&all, &runs, Page::for_stdout());
+        let mut page = match arguments.more {
+            true => lay_out(&all, &runs, Page::for_stdout()),
+            false => short(&all, &runs, typed, Page::for_stdout()),
+        };
         if left_out > 0 {
             page.blank();
             page.wrapped("", &format!("{} left out: not valid, or without samples.", counted(left_out, "run")));
@@ -100,9 +112,41 @@ fn archives_of(directory: &Path) -> Vec<PathBuf> {
     if is_archive(directory) { vec![directory.to_owned()] } else { below(directory) }
 }
 
+/// The changes, the newest first, and what the other series show.
+fn short(all: &[Series], runs: &[HistoryRun], typed: &[String], page: Page) -> Page {
+    let mut short = Short::on(page);
+    if all.is_empty() {
+        short.whole("", NO_RUN);
+        return short.lay_out();
+    }
+    let of_any = |holds: fn(&HistoryRun) -> bool| runs.iter().any(holds);
+    let alarm = clock(of_any(|run| run.summary.virtual_time), of_any(|run| run.summary.emulated));
+    short.optional("", alarm.map(Into::into));
+    let mut changes: Vec<(&Series, &ChangePoint)> =
+        all.iter().flat_map(|series| series.changes.iter().map(move |change| (series, change))).collect();
+    changes.sort_by_key(|(series, change)| std::cmp::Reverse(series.points[change.at].started_unix_ns));
+    for (series, change) in changes.iter().take(CHANGES_SHOWN) {
+        short.text(1, "", &format!("{}: {}", series.scenario, change.sentence));
+    }
+    if changes.len() > CHANGES_SHOWN {
+        short.whole("", &format!("{} more changed.", counted((changes.len() - CHANGES_SHOWN) as u64, "figure")));
+    }
+    let scenarios: BTreeSet<&String> = all.iter().map(|series| &series.scenario).collect();
+    let measured = format!("{} of {}", counted(runs.len() as u64, "run"), counted(scenarios.len() as u64, "scenario"));
+    if changes.is_empty() {
+        short.whole("", &format!("No figure of {measured} changed."));
+    }
+    // Several series often have the same reason.
+    let unchanged: BTreeSet<&String> =
+        all.iter().filter(|series| series.changes.is_empty()).map(|series| &series.sentence).collect();
+    unchanged.iter().for_each(|sentence| short.text(1, "", &format!("{sentence}.")));
+    short.more(typed);
+    short.lay_out()
+}
+
 fn lay_out(all: &[Series], runs: &[HistoryRun], mut page: Page) -> Page {
     if all.is_empty() {
-        page.wrapped("", "no run that can be used; `tardy run` makes one");
+        page.wrapped("", NO_RUN);
     }
     let of_any = |holds: fn(&HistoryRun) -> bool| runs.iter().any(holds);
     alarm_of_clock(of_any(|run| run.summary.virtual_time), of_any(|run| run.summary.emulated), &mut page);

@@ -4,8 +4,10 @@ use crate::archives;
 use crate::exit::{Exit, UsageError};
 use crate::options::limits::{LimitArguments, described};
 use crate::options::quantity::positive_time_ns;
+use crate::terminal::answer::clock;
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::terminal::short::Short;
 use crate::terminal::summary::alarm_of_clock;
 use crate::terminal::table::{Align, Table};
 use crate::verb::{Group, Place, Verb};
@@ -15,14 +17,15 @@ use clap::Args;
 use judge::length::{Needed, needed};
 use judge::limit::Requirement;
 use judge::verdict::{CpuJudgement, Judgement, Verdict};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use words::figures::latency;
 
 /// Decide whether a run shows that a limit holds
 #[derive(Debug, Args)]
 pub struct JudgeArguments {
-    /// Path of an archive, an id below runs/, or `latest`
-    #[arg(value_name = "RUN", required_unless_present = "plan_test")]
+    /// Path of an archive, an id below runs/, or `latest` [default: latest]
+    #[arg(value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// Judge runs in virtual time by this file of `tardy virtual baseline` instead: all its seeds, or directories with them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["limits", "allow", "confidence", "accept"])]
@@ -38,8 +41,8 @@ pub struct JudgeArguments {
     /// Interval between two wake-ups of the planned test
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = positive_time_ns, requires = "plan_test")]
     interval: u64,
-    /// Also show what the length of the run proves
-    #[arg(long)]
+    /// Show each CPU, and what the length of the run proves
+    #[arg(long, conflicts_with = "json")]
     more: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
@@ -61,22 +64,22 @@ impl Verb for JudgeArguments {
 Exit codes: 0 every limit is passed, 1 one is failed, 2 wrong usage, 3 the run cannot be judged, 4 not enough data.
 A refused extrapolation exits with code 4. Without a limit it shows what the length of the run proves.";
 
-    fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
-        run(self)
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        run(self, &typed)
     }
 }
 
-fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
+fn run(arguments: &JudgeArguments, typed: &[String]) -> anyhow::Result<Exit> {
     if let Some(file) = &arguments.baseline {
         return baseline::judge(file, &arguments.runs, arguments.json);
     }
     if arguments.plan_test {
         return plan_test(arguments);
     }
-    let [run] = arguments.runs.as_slice() else {
+    if arguments.runs.len() > 1 {
         return Err(UsageError("a limit is judged run by run; only with --baseline several are taken".into()).into());
-    };
-    let run = archives::open(run)?;
+    }
+    let run = archives::open_or_latest(arguments.runs.first().map(PathBuf::as_path))?;
     let limits = arguments.limits.of(&run)?;
     let (confidence, accepted) = (arguments.limits.confidence_of(&run), arguments.limits.accepted_of(&run));
     let account = Account::of(run, ExplanationSource::Stored);
@@ -87,7 +90,8 @@ fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     if arguments.json {
         json::print(&judged)?;
     } else {
-        lay_out(&judged, arguments.more, Page::for_stdout()).print()?;
+        let page = Page::for_stdout();
+        if arguments.more { lay_out(&judged, page) } else { short(&judged, typed, page) }.print()?;
     }
     Ok(exit_of(&judged))
 }
@@ -131,17 +135,50 @@ fn exit_of(judged: &JudgedRun) -> Exit {
     }
 }
 
-/// The proof by the length of the run is the answer where no limit is decided; elsewhere it waits for `--more`.
-fn lay_out(judged: &JudgedRun, more: bool, mut page: Page) -> Page {
+/// The verdicts with their evidence; without a limit, what the length of the run proves.
+fn short(judged: &JudgedRun, typed: &[String], page: Page) -> Page {
+    let mut short = Short::on(page);
+    let alarm = clock(judged.virtual_time, judged.emulated).filter(|_| judged.judgements.is_empty());
+    short.optional("", alarm.map(Into::into));
+    for judgement in &judged.judgements {
+        short.whole("", &described(&judgement.limit));
+        short.text(2, "  ", &judgement.sentence);
+    }
+    if judged.judgements.is_empty() || !judged.valid {
+        match &judged.proof {
+            Some(proof) => proof.sentences.iter().for_each(|sentence| short.text(1, "", sentence)),
+            None => short.whole("", unproven(judged)),
+        }
+    }
+    judged.extrapolations.iter().for_each(|cpu| short.text(2, "", &cpu.sentence));
+    let notes: BTreeSet<&str> = judged.judgements.iter().flat_map(notes).collect();
+    let notes: Vec<&str> = notes.into_iter().collect();
+    short.optional("note: ", Some(notes.join("; ")).filter(|notes| !notes.is_empty()));
+    short.more(typed);
+    short.lay_out()
+}
+
+/// The doubts about the machine, and the cautions.
+fn notes(judgement: &Judgement) -> impl Iterator<Item = &str> {
+    let doubts = judgement.doubts.iter().map(|doubt| doubt.text.as_str());
+    doubts.chain(judgement.cautions.iter().map(|caution| caution.text.as_str()))
+}
+
+/// Why the length of the run proves nothing.
+fn unproven(judged: &JudgedRun) -> &'static str {
+    match judged.valid {
+        false => "This run proves nothing: it is not valid.",
+        true => "The archive does not say for how long it measured, so its length proves nothing.",
+    }
+}
+
+fn lay_out(judged: &JudgedRun, mut page: Page) -> Page {
     alarm_of_clock(judged.virtual_time, judged.emulated, &mut page);
     for judgement in &judged.judgements {
         page.blank();
         lay_out_judgement(judgement, &mut page);
     }
-    let decided = judged.judgements.iter().all(|judgement| matches!(judgement.verdict, Verdict::Pass | Verdict::Fail));
-    if more || !decided || judged.judgements.is_empty() {
-        lay_out_proof(judged, &mut page);
-    }
+    lay_out_proof(judged, &mut page);
     if !judged.extrapolations.is_empty() {
         page.blank();
         page.heading("Beyond the test");
@@ -161,8 +198,7 @@ fn lay_out_proof(judged: &JudgedRun, page: &mut Page) {
             proof.sentences.iter().for_each(|sentence| page.wrapped("  ", sentence));
             lay_out_quantiles(proof, page);
         }
-        None if !judged.valid => page.wrapped("", "This run proves nothing: it is not valid."),
-        None => page.wrapped("", "The archive does not say for how long it measured, so its length proves nothing."),
+        None => page.wrapped("", unproven(judged)),
     }
 }
 
@@ -172,12 +208,7 @@ fn lay_out_judgement(judgement: &Judgement, page: &mut Page) {
     if judgement.cpus.len() > 1 {
         page.table(&table(judgement));
     }
-    for doubt in &judgement.doubts {
-        page.wrapped("  note: ", &doubt.text);
-    }
-    for caution in &judgement.cautions {
-        page.wrapped("  note: ", &caution.text);
-    }
+    notes(judgement).for_each(|note| page.wrapped("  note: ", note));
 }
 
 fn table(judgement: &Judgement) -> Table {

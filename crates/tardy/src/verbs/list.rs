@@ -203,7 +203,7 @@ fn listed(run: Run) -> Listed {
             .map(WatchSettings::whom_in_short),
         interval_ns: summary.settings.as_ref().map(|settings| settings.interval_ns),
         limit_ns: summary.settings.as_ref().and_then(|settings| settings.limit_ns),
-        over_limit: summary.cpus.iter().map(|cpu| cpu.over_limit).fold(0, u64::saturating_add),
+        over_limit: summary.deciding().map(|cpu| cpu.over_limit).fold(0, u64::saturating_add),
         latency_ns_max: summary.all_cpus.max,
         spikes: summary.late_spikes().count(),
         worst_cause: worst.and_then(|worst| cause(worst.explanation.as_ref()?)),

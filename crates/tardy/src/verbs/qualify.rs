@@ -1,6 +1,7 @@
 //! `tardy qualify`: is this machine good enough? Checks, measures, judges, and answers YES, NO or NOT YET.
 
 mod answer;
+mod decided;
 mod prospect;
 mod settings;
 
@@ -19,6 +20,7 @@ use crate::verb::{Group, Place, Verb};
 use account::{Account, ExplanationSource};
 use answer::Answer;
 use clap::{ArgAction, Args};
+use decided::Decided;
 use judge::limit::Limit;
 use machines::board::{AccessOptions, Purpose};
 use machines::meter_places::MeterPlaces;
@@ -37,7 +39,7 @@ pub struct QualifyArguments {
     claim: ClaimArguments,
     #[command(flatten)]
     access: AccessArguments,
-    /// Measure for as long as YES takes without a late wake-up
+    /// Measure until NO is shown, or for as long as YES takes without a late wake-up
     #[arg(long, conflicts_with = "duration", help_heading = "Measurement")]
     until_decided: bool,
     /// Print help with the options that most people use
@@ -94,7 +96,14 @@ fn run(arguments: &QualifyArguments, command: Vec<String>) -> anyhow::Result<Exi
     let settings = settings::checked(target.as_mut(), &request);
     let mut progress = Progress::new(arguments.run.output.view(), request.settings.duration_ns)
         .of_samples(request.settings.method.sample());
-    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| progress.event(&event));
+    let mut decided = arguments.until_decided.then(|| Decided::of(&request.directory, &limit, &arguments.claim));
+    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
+        progress.event(&event);
+        if decided.as_mut().is_some_and(|decided| decided.shows_no(&event)) {
+            decided = None;
+            signals.requests().request();
+        }
+    });
     let (_, run) = measured(outcome, &signals, &mut progress)?;
     let account = Account::of(run, ExplanationSource::Traces);
     account.explain(&mut |done, total| progress.explaining(done, total));
@@ -122,9 +131,9 @@ fn answered(
     account: &Account,
     settings: settings::Settings,
 ) -> anyhow::Result<Answer> {
-    let html = render_html(&account.report_data());
-    let page: PathBuf = archives::write_document(None, &account.run().directory, "report.html", html.as_bytes())?;
     let accepted = arguments.claim.accepted();
     let judgement = account.judge(std::slice::from_ref(limit), arguments.claim.confidence(), &accepted).remove(0);
+    let html = render_html(&account.report_data(), std::slice::from_ref(&judgement));
+    let page: PathBuf = archives::write_document(None, &account.run().directory, "report.html", html.as_bytes())?;
     Ok(Answer::of(judgement, account, settings, page))
 }

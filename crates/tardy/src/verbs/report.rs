@@ -41,8 +41,9 @@ impl Verb for ReportArguments {
 fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     let run = archives::open_or_latest(arguments.run.as_deref())?;
     let directory = run.directory.clone();
-    let data = Account::of(run, ExplanationSource::Traces).report_data();
-    let page = render_html(&data);
+    let account = Account::of(run, ExplanationSource::Traces);
+    let data = account.report_data();
+    let page = render_html(&data, &account.limit_judgements());
     let html = archives::write_document(arguments.output.as_deref(), &directory, "report.html", page.as_bytes())?;
     let pictures = match &arguments.png {
         Some(directory) => render_pngs(&data, directory)

@@ -15,7 +15,7 @@ fn pair() -> Bench {
 #[test]
 fn two_runs_stand_side_by_side_without_a_verdict() {
     let bench = pair();
-    let ended = bench.run(&["compare", "a", "b"]);
+    let ended = bench.run(&["compare", "a", "b", "--more"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
@@ -31,7 +31,7 @@ fn two_runs_stand_side_by_side_without_a_verdict() {
     let document = bench.run(&["compare", "a", "b", "--json"]).json();
     assert_eq!(document["compare_version"], 1);
     assert_eq!(document["comparison"]["differences"].as_array().unwrap().len(), 2, "{document}");
-    let alike = bench.run(&["compare", "a", "a"]).stdout;
+    let alike = bench.run(&["compare", "a", "a", "--more"]).stdout;
     assert!(alike.contains("Machine, kernel and settings are alike"), "{alike}");
 }
 
@@ -49,7 +49,7 @@ fn what_the_same_load_got_done_is_the_price_of_a_change() {
     let slower = ending_well(measuring().says(&[Message::Loads(vec![done])]));
     assert_eq!(slower.run(&["run", "--load", "messaging", "--out", "b"]).code, Some(0));
     let slower = slower.path("b").display().to_string();
-    let text = bench.run(&["compare", "a", &slower]).stdout;
+    let text = bench.run(&["compare", "a", &slower, "--more"]).stdout;
     let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // 1000 and 750 messages in the 2 s between measuring and collecting.
     assert!(flowing.contains("the same work A B B / A change"), "{text}");

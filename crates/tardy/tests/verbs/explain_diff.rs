@@ -14,7 +14,7 @@ fn pair() -> Bench {
 #[test]
 fn the_causes_of_two_runs_stand_side_by_side_and_nothing_is_claimed_of_one_spike() {
     let bench = pair();
-    let ended = bench.run(&["explain", "--diff", "here", "there"]);
+    let ended = bench.run(&["explain", "--diff", "here", "there", "--more"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [

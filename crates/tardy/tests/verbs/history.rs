@@ -37,7 +37,7 @@ fn scattered(level_ns: i64) -> impl Iterator<Item = i64> {
 #[test]
 fn a_change_is_found_shown_and_offered_to_an_experiment() {
     let bench = nightly(scattered(10_000).chain(scattered(20_000)));
-    let ended = bench.run(&["history", "nightly", "--png", "pictures"]);
+    let ended = bench.run(&["history", "nightly", "--more", "--png", "pictures"]);
     assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
     let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
@@ -66,5 +66,5 @@ fn a_quiet_history_a_short_one_and_none() {
     assert!(short.stdout.contains("2 runs are not enough to distinguish a change from chance"), "{}", short.stdout);
     let none = bench.run(&["history", "absent"]);
     assert_eq!(none.code, Some(3));
-    assert!(none.stdout.contains("no run that can be used"), "{}", none.stdout);
+    assert!(none.stdout.contains("No run can be used"), "{}", none.stdout);
 }

@@ -102,7 +102,7 @@ fn a_publication_has_the_same_figures_ledgers_and_causes() {
     let judged = |run: &str| bench.run(&["judge", run, "--limit", "latency < 100us", "--json"]);
     let (ours, published) = (judged("v1"), judged(&theirs));
     assert_eq!((ours.code, &ours.json()["judgement"]), (published.code, &published.json()["judgement"]));
-    let text = bench.run(&["explain", &theirs]).stdout;
+    let text = bench.run(&["explain", &theirs, "--more"]).stdout;
     assert!(text.contains("gap: published:") && text.contains("tardy-cpu1-19466") && text.contains("task-"), "{text}");
     assert!(!text.contains("cyclictest") && !text.contains("virtual-machine"), "{text}");
     for words in [&["report", &theirs][..], &["list", "theirs"], &["compare", "v1", &theirs]] {

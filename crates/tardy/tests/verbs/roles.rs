@@ -64,7 +64,7 @@ fn end(ending: Ending) -> Message {
 #[test]
 fn both_machines_start_in_order_end_together_and_are_shown_together() {
     let bench = bench(answers, |bench| ends(begins(bench).does("sleep 0.3"), Ending::Complete));
-    let ended = bench.run(&WORDS);
+    let ended = bench.run(&[&WORDS[..], &["--more"]].concat());
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     let shown = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [

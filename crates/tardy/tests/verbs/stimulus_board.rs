@@ -34,7 +34,7 @@ fn what_the_board_measured_is_shown_beside_what_the_target_did() {
     let board = Board::start(answering(), Conduct::Proper).unwrap();
     let bench = measuring_while("sleep 4", Ending::Complete);
     let request = board.request();
-    let ended = bench.run(&words(&request, &[]));
+    let ended = bench.run(&words(&request, &["--more"]));
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     let seen = board.seen().unwrap();
     assert!(seen.ended && seen.answers >= 10, "{seen:?}");
@@ -104,7 +104,7 @@ fn problem_with(board: Board) -> (String, Option<i32>, u64) {
     let run = archive::reader::Run::open(bench.path("here")).unwrap();
     let codes: Vec<&str> = run.problems.iter().map(|problem| problem.code.as_str()).collect();
     let [code] = codes[..] else { panic!("{codes:?}") };
-    assert!(ended.stdout.contains("Not as asked"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("But:    degraded: "), "{}", ended.stdout);
     (code.into(), ended.code, run.stimulus_board.map_or(0, |board| board.answers))
 }
 

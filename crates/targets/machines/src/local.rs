@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Name of this machine as a target.
-pub const NAME: &str = "local";
+pub use archive::manifest::LOCAL as NAME;
 const READ_BYTES: usize = 64 << 10;
 /// Chunks to read ahead. If the disk is slower, the meter's pipe fills and the meter counts what it drops.
 const PIECES_AHEAD: usize = 64;

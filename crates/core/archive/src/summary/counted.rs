@@ -87,7 +87,7 @@ impl<'a> Candidate<'a> {
         Self {
             spike,
             name: thread.map_or("", |thread| &thread.name),
-            is_real_time: matches!(policy, Some(Policy::Fifo | Policy::Rr | Policy::Deadline)),
+            is_real_time: policy.is_some_and(Policy::is_real_time),
         }
     }
 

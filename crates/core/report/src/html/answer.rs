@@ -181,7 +181,7 @@ fn limit(summary: &RunSummary) -> Markup {
         return html! {};
     };
     let word = vocabulary::sample(summary);
-    let over = summary.cpus.iter().fold(0u64, |sum, cpu| sum.saturating_add(cpu.over_limit));
+    let over = summary.deciding().fold(0u64, |sum, cpu| sum.saturating_add(cpu.over_limit));
     html! {
         p {
             strong { "Limit " (number::axis_time(limit_ns as f64)) ": " }

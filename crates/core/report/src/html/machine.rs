@@ -5,10 +5,11 @@ use super::{facts, said};
 use archive::summary::{ReportData, RunSummary};
 use maud::{Markup, html};
 
-/// The name of the target: its host name, otherwise the name in the plan or command.
+/// The name of the target: the one in the plan or command, or the host name of this machine.
 pub fn target_name(data: &ReportData) -> &str {
     let summary = &data.summary;
     match &summary.environment {
+        _ if summary.other_machine().is_some() => &summary.target,
         Some(environment) if !environment.hostname.is_empty() => &environment.hostname,
         _ if !summary.target.is_empty() => &summary.target,
         _ => "this machine",

@@ -10,6 +10,7 @@ mod counted;
 mod counters;
 mod cpus;
 mod honesty;
+mod judgements;
 mod kernel_tracers;
 mod latency_columns;
 mod ledger;
@@ -25,6 +26,7 @@ use crate::Place;
 use archive::message::LossKind;
 use archive::method::SampleWord;
 use archive::summary::{ReportData, RunSummary};
+use judge::verdict::Judgement;
 use maud::{Markup, PreEscaped, html};
 use words::vocabulary;
 
@@ -45,7 +47,7 @@ fn question(summary: &RunSummary) -> String {
 }
 
 /// Everything between the skip link and the end of the page.
-pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
+pub fn body(data: &ReportData, judgements: &[Judgement], plots: &Plots, above: &[Place]) -> String {
     let summary = &data.summary;
     let word = vocabulary::sample(summary);
     html! {
@@ -67,6 +69,7 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
             nav aria-label="Parts of this report" {
                 ol {
                     li { a href="#answer" { "The answer" } }
+                    @if causes::is_shown(data) { li { a href="#causes" { "Causes" } } }
                     li { a href="#distribution" { "How often, how late" } }
                     li { a href="#time" { "When" } }
                     @if summary.stimulus_board.is_some() { li { a href="#stimulus-board" { (crate::stimulus::TITLE) } } }
@@ -74,7 +77,6 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
                     @if summary.storage.is_some() { li { a href="#block-requests" { "Where the time went" } } }
                     @if plots.counters.is_some() { li { a href="#counters" { "What the machine did" } } }
                     @if !summary.counted.is_empty() { li { a href="#counted" { (crate::counted::TITLE) } } }
-                    @if causes::is_shown(data) { li { a href="#causes" { "Causes" } } }
                     li { a href="#spikes" { "The worst " (word.many) } }
                     li { a href="#machine" { "Machine" } }
                     li { a href="#settings" { "Settings and loads" } }
@@ -85,9 +87,11 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
         main {
             section #answer tabindex="-1" aria-labelledby="answer-title" {
                 h2 #answer-title { "The answer" }
+                (judgements::judgements(judgements))
                 (answer::answer(data))
                 (cpus::table(summary))
             }
+            (causes::section(data))
             (picture("distribution", "How often, how late", &plots.histogram, absent(summary, "The source kept no histogram."), word, html! {
                 "Each line is the latency histogram of one CPU. The counts are on a logarithmic axis, so \
                  that a single " (word.late) " " (word.one) " stays visible beside millions of ordinary ones: look at how far right a line \
@@ -103,7 +107,6 @@ pub fn body(data: &ReportData, plots: &Plots, above: &[Place]) -> String {
             (block_requests::section(summary))
             (counters::section(summary, plots))
             (counted::section(summary))
-            (causes::section(data))
             (spikes::section(summary, plots))
             (kernel_tracers::section(summary))
             (machine::section(summary))

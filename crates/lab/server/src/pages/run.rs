@@ -24,7 +24,8 @@ pub async fn report(site: &Arc<Site>, run: &RunRow) -> Result<Response, Refusal>
             ];
             let rendered = site.at_work(move || {
                 let account = Account::open(archive, ExplanationSource::StoredOrTraces)?;
-                Ok(Arc::from(report::render_html_below(&account.report_data(), &places)))
+                let judgements = account.limit_judgements();
+                Ok(Arc::from(report::render_html_below(&account.report_data(), &judgements, &places)))
             });
             let page: Arc<str> = rendered.await?.map_err(|error: OpenError| Refusal::Unreadable(error.to_string()))?;
             site.reports().keep(&run.digest, &page);

@@ -16,9 +16,12 @@ options! {
         /// Print the summary as one JSON document
         #[arg(long)]
         pub json: bool => Common, no_key("the command line says how the result is printed").or_beside();
+        /// Print every figure, worst wake-up and remark, not only the answer
+        #[arg(long, conflicts_with_all = ["json", "quiet"])]
+        pub more: bool => Common, no_key("the command line says how the result is printed").or_beside();
         /// Print only the path of the archive
         #[arg(short, long, conflicts_with = "json")]
-        pub quiet: bool => Common, no_key("the command line says how the result is printed").or_beside();
+        pub quiet: bool => Rare, no_key("the command line says how the result is printed").or_beside();
         /// On a terminal, print a line a minute instead of the live view
         #[arg(long)]
         pub no_live: bool => Rare, no_key("the terminal decides whether a step has the live view");
@@ -52,11 +55,13 @@ impl SampleArguments {
 pub struct Showing {
     pub json: bool,
     pub quiet: bool,
+    /// The whole summary, not only its short answer.
+    pub more: bool,
 }
 
 impl OutputArguments {
     pub fn showing(&self) -> Showing {
-        Showing { json: self.json, quiet: self.quiet }
+        Showing { json: self.json, quiet: self.quiet, more: self.more }
     }
 
     /// How progress is shown.

@@ -5,13 +5,19 @@ use crate::archives;
 use crate::exit::{Exit, UsageError};
 use crate::terminal::json;
 use crate::terminal::page::Page;
+use crate::terminal::short::Short;
 use crate::terminal::table::{Align, Table};
 use account::{Account, DifferingCauses, ExplanationSource, differing};
 use judge::causes::{CauseInRun, CausesDifference, CountedRun, Rate};
 use std::path::Path;
 use words::figures::{counted, duration, latency};
 
-pub fn run(a: &Path, b: &Path, json: bool) -> anyhow::Result<Exit> {
+const NEITHER: &str = "Neither run has a late sample with a trace.";
+/// Causes that the short answer shows.
+const CAUSES_SHOWN: usize = 4;
+
+/// Compares the causes of two runs.
+pub fn run(a: &Path, b: &Path, Shown { json, more, typed }: Shown) -> anyhow::Result<Exit> {
     let (a, b) = (archives::open(a)?, archives::open(b)?);
     if a.directory.canonicalize().ok().is_some_and(|path| b.directory.canonicalize().ok() == Some(path)) {
         return Err(UsageError("A and B are the same run: there is no difference to look for".into()).into());
@@ -21,9 +27,37 @@ pub fn run(a: &Path, b: &Path, json: bool) -> anyhow::Result<Exit> {
     if json {
         json::print(&causes)?;
     } else {
-        lay_out(&causes, Page::for_stdout()).print()?;
+        let page = Page::for_stdout();
+        if more { lay_out(&causes, page) } else { short(&causes, typed, page) }.print()?;
     }
     Ok(Exit::Measured)
+}
+
+/// How much is shown, and the command line as typed.
+pub struct Shown<'a> {
+    pub json: bool,
+    pub more: bool,
+    pub typed: &'a [String],
+}
+
+/// The causes that differ, most important first.
+fn short(differing: &DifferingCauses, typed: &[String], page: Page) -> Page {
+    let difference = &differing.difference;
+    let mut short = Short::on(page);
+    short.whole("A  ", &differing.a);
+    short.whole("B  ", &differing.b);
+    match difference.causes.is_empty() {
+        true => short.whole("", NEITHER),
+        false => short.text(1, "", &difference.sentence),
+    }
+    let (shown, others) = difference.causes.split_at(difference.causes.len().min(CAUSES_SHOWN));
+    shown.iter().for_each(|cause| short.text(1, "* ", &cause.sentence));
+    if !others.is_empty() {
+        short.whole("", &format!("and {}.", counted(others.len() as u64, "further cause")));
+    }
+    difference.cautions.iter().take(1).for_each(|caution| short.text(1, "caution: ", &caution.text));
+    short.more(typed);
+    short.lay_out()
 }
 
 fn lay_out(differing: &DifferingCauses, mut page: Page) -> Page {
@@ -35,7 +69,7 @@ fn lay_out(differing: &DifferingCauses, mut page: Page) -> Page {
     }
     page.blank();
     if difference.causes.is_empty() {
-        page.wrapped("", "Neither run has a late sample with a trace.");
+        page.wrapped("", NEITHER);
         return page;
     }
     for cause in &difference.causes {

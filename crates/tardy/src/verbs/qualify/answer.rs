@@ -2,6 +2,7 @@
 
 use super::settings::Settings;
 use crate::exit::Exit;
+use crate::options::limits::described;
 use crate::terminal::page::Page;
 use account::Account;
 use archive::explanation::{ExplanationStatus, Finding};
@@ -27,6 +28,9 @@ pub struct Answer {
     settings: Settings,
     archive: PathBuf,
     page: PathBuf,
+    /// The name of the target unless that is this machine.
+    #[serde(skip)]
+    other_machine: Option<String>,
     #[serde(skip)]
     explained: (usize, usize),
 }
@@ -39,6 +43,7 @@ impl Answer {
         let worst = explained().max_by_key(|one| one.latency_ns);
         Self {
             qualify_version: QUALIFY_VERSION,
+            other_machine: summary.other_machine().map(str::to_owned),
             target: summary.target.clone(),
             interval_ns: summary.settings.as_ref().map(|settings| settings.interval_ns),
             answer: word(judgement.verdict),
@@ -67,12 +72,13 @@ impl Answer {
     }
 
     pub fn lay_out(&self, mut page: Page) -> Page {
-        page.wrapped(&format!("{}: ", self.answer), &self.judgement.sentence);
+        page.wrapped(&format!("{}: ", self.answer), &self.in_short());
+        page.wrapped("", &self.judgement.sentence);
         if let Some(worst_ns) = self.worst_ns {
             let interval = self.interval_ns.map_or(String::new(), |ns| {
                 format!(" at an interval of {}", latency(i64::try_from(ns).unwrap_or(i64::MAX)))
             });
-            page.wrapped("Worst: ", &format!("{} on {}{interval}.", latency(worst_ns), self.target));
+            page.wrapped("Worst: ", &format!("{}{interval}.", latency(worst_ns)));
         }
         match (&self.cause, self.explained) {
             (Some(cause), (explained, late)) => {
@@ -84,6 +90,18 @@ impl Answer {
         }
         self.lay_out_next(&mut page);
         page
+    }
+
+    /// Whether the machine keeps the limit.
+    fn in_short(&self) -> String {
+        let machine = self.other_machine.as_deref().unwrap_or("this machine");
+        let limit = described(&self.judgement.limit);
+        match self.judgement.verdict {
+            Verdict::Pass => format!("{machine} keeps {limit}."),
+            Verdict::Fail => format!("{machine} does not keep {limit}."),
+            Verdict::NotEnoughData => format!("{machine} has not shown that it keeps {limit}."),
+            Verdict::NoVerdict => format!("this run of {machine} cannot be judged by {limit}."),
+        }
     }
 
     fn lay_out_next(&self, page: &mut Page) {

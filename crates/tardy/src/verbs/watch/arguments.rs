@@ -59,6 +59,10 @@ pub struct WatchArguments {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["pid", "comm"], value_parser = NonEmptyStringValueParser::new(), help_heading = "Measurement")]
     count: Vec<String>,
 
+    /// Let threads without a real-time or deadline policy count, too: in the headline, the causes and the exit code
+    #[arg(long, help_heading = "Measurement")]
+    all_threads: bool,
+
     #[command(flatten)]
     load: LoadArguments,
 
@@ -123,6 +127,7 @@ impl WatchArguments {
             command: self.command.clone(),
             cycle_limit_ns: self.cycle_limit,
             count: self.count.clone(),
+            all_threads: self.all_threads,
             ours: false,
         });
         Ok(settings)

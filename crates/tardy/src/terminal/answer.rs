@@ -1,0 +1,129 @@
+//! The short answer of a run: by which limit, how late, why, how sure, and what to do.
+
+use crate::terminal::page::Page;
+use crate::terminal::short::Short;
+use account::Account;
+use archive::explanation::{Confidence, ExplanationStatus, Finding};
+use archive::message::Problem;
+use archive::problem::Remark;
+use archive::summary::{RunSummary, SpikeSummary};
+use report::account::{culprit, figures, losses, problems, remarks, verdict};
+use report::{counted, roles, stimulus};
+use words::figures::latency;
+use words::vocabulary::{by, sample};
+
+/// The limit of every maximum.
+pub const NO_BOUND: &str = "A maximum is an observation, not a bound: a longer run may show a larger one.";
+
+/// The answer about one run.
+pub struct Answer<'a> {
+    pub account: &'a Account,
+    /// How the run failed, if that is shown elsewhere.
+    pub shown: Option<&'a Problem>,
+    pub next: Next,
+}
+
+/// What the answer leads to.
+pub enum Next {
+    Commands(Vec<String>),
+    /// Why there is no more to see.
+    Nothing(String),
+}
+
+impl Answer<'_> {
+    /// Lays the answer out.
+    pub fn lay_out(&self, page: Page) -> Page {
+        let summary = &self.account.explained_summary();
+        let judgements = self.account.limit_judgements();
+        let mut short = Short::on(page);
+        // A judgement says it of such a clock.
+        let alarm = clock(summary.virtual_time, summary.emulated).filter(|_| judgements.is_empty());
+        short.optional("", alarm.map(Into::into));
+        judgements.iter().for_each(|judgement| short.text(1, "", &judgement.sentence));
+        short.text(2, "", &verdict(summary));
+        short.optional("  because ", self.reason(summary));
+        short.optional("", figures(summary));
+        others(summary).iter().for_each(|sentence| short.text(1, "", sentence));
+        summary.counted.iter().for_each(|text| short.text(1, "", &counted::with_causes(text, summary)));
+        let unjudged = judgements.is_empty() && summary.all_cpus.max.is_some() && !summary.virtual_time;
+        short.optional("", Some(NO_BOUND.to_owned()).filter(|_| unjudged));
+        short.optional("Causes: ", words::run_causes::counted(self.account.sample_word(), self.account.causes()));
+        short.optional("Worst:  ", worst(summary));
+        short.optional("Fix:    ", fix(summary));
+        short.optional("But:    ", remark(summary));
+        match &self.next {
+            Next::Commands(commands) => short.commands(commands),
+            Next::Nothing(why) => short.whole("", why),
+        }
+        short.lay_out()
+    }
+
+    /// Why the figures are invalid, unless that is shown elsewhere or the verdict has said it.
+    fn reason(&self, summary: &RunSummary) -> Option<String> {
+        let shown = |reason: &&Remark| self.shown.is_some_and(|problem| Remark::from(problem) == **reason);
+        let reason = summary.invalid_because.iter().find(|reason| !shown(reason))?;
+        (!summary.cpus.is_empty()).then(|| reason.text.clone())
+    }
+}
+
+/// What another machine or a stimulus board measured.
+fn others(summary: &RunSummary) -> Vec<String> {
+    let measured = |whose: String, max: Option<i64>| match max {
+        Some(ns) => format!("{whose} Its max: {}.", latency(ns)),
+        None => whose,
+    };
+    let board = summary.stimulus_board.iter().flat_map(|board| {
+        let figures = measured(stimulus::whose(board), board.latency_ns.max);
+        [figures].into_iter().chain(stimulus::reservation(board).map(str::to_owned))
+    });
+    let roles = summary.roles.iter().flat_map(|other| {
+        let reservations = roles::reservations(other);
+        [measured(roles::whose(other), other.latency_ns.max)].into_iter().chain(reservations)
+    });
+    board.chain(roles).collect()
+}
+
+/// The alarm about a clock that is none of hardware.
+pub fn clock(virtual_time: bool, emulated: bool) -> Option<&'static str> {
+    match (virtual_time, emulated) {
+        (true, _) => Some("VIRTUAL TIME: executed instructions, not a time of hardware."),
+        (false, true) => Some("EMULATED MACHINE: its latencies mean nothing as real-time figures."),
+        (false, false) => None,
+    }
+}
+
+/// The most severe remark, and the number of the others. Of an invalid run the reason is shown, and of figures that are no
+/// time of hardware the clock.
+fn remark(summary: &RunSummary) -> Option<String> {
+    let is_said = !summary.valid || summary.emulated || summary.virtual_time;
+    let of_request = if is_said { Vec::new() } else { problems(summary) };
+    let lost = losses(summary).into_iter().map(|loss| format!("lost: {loss}"));
+    let all: Vec<String> = of_request.into_iter().chain(remarks(&summary.gaps)).chain(lost).collect();
+    let first = all.first()?;
+    Some(match all.len() - 1 {
+        0 => first.clone(),
+        others => format!("{first} (and {others} more)"),
+    })
+}
+
+fn worst(summary: &RunSummary) -> Option<String> {
+    let worst = summary.late_spikes().next()?;
+    let late = by(sample(summary), &latency(worst.latency_ns));
+    Some(format!("CPU {}, {late}: {}", worst.spike.sample.cpu, culprit(worst.explanation.as_ref())))
+}
+
+/// The repair for the worst wake-up that is explained.
+fn fix(summary: &RunSummary) -> Option<String> {
+    let (entry, finding) = summary.late_spikes().find_map(|entry| Some((entry, repair(entry)?)))?;
+    let is_worst = summary.late_spikes().next().is_some_and(|worst| worst.spike.number == entry.spike.number);
+    Some(match is_worst {
+        true => finding.fix.clone(),
+        false => format!("for {} (spike {}): {}", finding.culprit, entry.spike.number, finding.fix),
+    })
+}
+
+fn repair(entry: &SpikeSummary) -> Option<&Finding> {
+    let explanation = entry.explanation.as_ref().filter(|known| known.status == ExplanationStatus::Explained)?;
+    let is_cause = |finding: &&Finding| finding.confidence > Confidence::Hint && !finding.fix.is_empty();
+    explanation.findings.iter().find(is_cause)
+}
