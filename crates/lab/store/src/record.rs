@@ -1,5 +1,8 @@
 //! What the index keeps of a run: condensed once, when it is added, so that no page opens an archive for it.
 
+#[cfg(test)]
+mod agreement;
+
 use crate::kernel_line::kernel_line;
 use crate::label::{hex, hex_of, label};
 use crate::outline::Outline;

@@ -44,6 +44,7 @@ mod roles_cut_live;
 mod roles_live;
 mod run;
 mod saved;
+mod short;
 mod stimulus_board;
 mod storage_live;
 mod target;
