@@ -1244,6 +1244,10 @@ worst_kept: number, every_sample: boolean, trace: TraceSettings, loads: Array<Lo
  */
 degrade: boolean, 
 /**
+ * Measure to the end although a load died.
+ */
+keep_going: boolean, 
+/**
  * Measurements by the kernel itself that run beside the meter's.
  */
 sources: Array<KernelSource>, 

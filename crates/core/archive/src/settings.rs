@@ -144,6 +144,9 @@ pub struct RunSettings {
     pub settings: Vec<SettingChange>,
     /// Continue with reduced settings if privileges are missing; the run is then marked as degraded.
     pub degrade: bool,
+    /// Measure to the end although a load died.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keep_going: bool,
     /// Measurements by the kernel itself that run beside the meter's.
     pub sources: Vec<KernelSource>,
     /// Seed for random intervals, each uniform from half to one and a half of `interval_ns`, so that wake-ups do not
@@ -194,6 +197,7 @@ impl Default for RunSettings {
             loads: Vec::new(),
             settings: Vec::new(),
             degrade: false,
+            keep_going: false,
             sources: Vec::new(),
             dither_seed: None,
             watch: None,

@@ -17,7 +17,7 @@ mod tracing_cost;
 
 pub use baseline::{Baseline, BaselineCause, Drift, DriftKind, Moved, drift};
 pub use causes::{Cause, CauseShift};
-pub use comparison::{FigureShift, Refusal, Spread, VirtualComparison, compare};
+pub use comparison::{FigureShift, Refusal, Spread, VirtualComparison, compare, seeds_needed};
 pub use figures::SeedFigures;
 pub use identity::{FirstDifference, Relation, first_difference, relation};
 pub use limit::{LimitOutcome, judge_limit};

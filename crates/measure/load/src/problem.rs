@@ -136,7 +136,8 @@ impl ProblemKind for BrokenLoad {
     }
 }
 
-const RUN_ALONE: &str = "run it alone with `tardy-meter load` to see why";
+const RUN_ALONE: &str =
+    "run it alone to see why: `tardy-meter load NAME`, a command in a shell; --keep-going measures to the end";
 
 #[cfg(test)]
 mod tests {

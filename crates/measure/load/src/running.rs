@@ -68,6 +68,11 @@ impl Report {
         self.failure.is_none()
     }
 
+    /// Whether it has ended and will not move again; one that stands still may.
+    pub fn has_died(&self) -> bool {
+        matches!(self.failure, Some(Failure::Died { .. } | Failure::Killed { .. }))
+    }
+
     /// The problem of a run whose load does not work.
     pub fn problem(&self) -> Option<BrokenLoad> {
         self.failure.clone().map(|failure| BrokenLoad { name: self.name.clone(), failure })

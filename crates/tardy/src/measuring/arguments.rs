@@ -187,7 +187,7 @@ mod tests {
     fn every_option_reaches_the_meter() {
         let words = "-D 20s -i 250us -a 0-1,3 -p 90 --policy rr --limit 100us --trace flip --trace-threshold 20us \
              --buffer-kb 64 --snapshots 3 --budget-mb 2 --controls 1 --beside-others --cpu-dma-latency 0 \
-             --every-sample --settle 0 --worst-kept 7 --no-lock-memory --degrade --load cpu:2 --load messaging";
+             --every-sample --settle 0 --worst-kept 7 --no-lock-memory --degrade --keep-going --load cpu:2 --load messaging";
         let mut words: Vec<&str> = words.split_whitespace().collect();
         words.extend(["--load-cmd", "make -j4", "--set", "kernel.sched_rt_runtime_us=-1"]);
         words.extend(["--method", "semaphore:kind=sysv"]);
@@ -221,6 +221,7 @@ mod tests {
             ],
             settings: vec![SettingChange { path: "/proc/sys/kernel/sched_rt_runtime_us".into(), value: "-1".into() }],
             degrade: true,
+            keep_going: true,
             method: MethodRequest::parse("semaphore:kind=sysv").unwrap(),
             ..RunSettings::default()
         };

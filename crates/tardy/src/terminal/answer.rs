@@ -45,11 +45,14 @@ impl Answer<'_> {
         short.optional("", figures(summary));
         others(summary).iter().for_each(|sentence| short.text(1, "", sentence));
         summary.counted.iter().for_each(|text| short.text(1, "", &counted::with_causes(text, summary)));
-        let unjudged = judgements.is_empty() && summary.all_cpus.max.is_some() && !summary.virtual_time;
+        let unjudged = judgements.is_empty() && summary.all_cpus.max.is_some() && !summary.virtual_time && summary.valid;
         short.optional("", Some(NO_BOUND.to_owned()).filter(|_| unjudged));
-        short.optional("Causes: ", words::run_causes::counted(self.account.sample_word(), self.account.causes()));
-        short.optional("Worst:  ", worst(summary));
-        short.optional("Fix:    ", fix(summary));
+        // The causes of figures that must not be used are of no interest before the reason.
+        if summary.valid {
+            short.optional("Causes: ", words::run_causes::counted(self.account.sample_word(), self.account.causes()));
+            short.optional("Worst:  ", worst(summary));
+            short.optional("Fix:    ", fix(summary));
+        }
         short.optional("But:    ", remark(summary));
         match &self.next {
             Next::Commands(commands) => short.commands(commands),

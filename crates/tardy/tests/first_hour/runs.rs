@@ -72,6 +72,24 @@ fn a_load_that_is_done_starts_again() {
 }
 
 #[test]
+fn a_load_that_dies_ends_the_run_unless_asked() {
+    let Some(desk) = Desk::new() else { return };
+    let measured_s = |more: &str| {
+        let ended = desk.shell(&format!("tardy run -D 6s --beside-others --load-cmd nosuchcmd --json {more}"));
+        assert_eq!(ended.code, Some(3), "{}", ended.shown());
+        assert!(ended.shown().contains("nosuchcmd: not found"), "{}", ended.shown());
+        let summary = ended.json();
+        assert_eq!(
+            (&summary["valid"], &summary["state"]),
+            (&false.into(), &if more.is_empty() { "failed" } else { "complete" }.into())
+        );
+        summary["measured_ns"].as_f64().unwrap() / 1e9
+    };
+    assert!(measured_s("") < 6.0, "the rest of the time would have measured something else");
+    assert!(measured_s("--keep-going") >= 6.0);
+}
+
+#[test]
 fn a_run_stops_at_its_limit() {
     let Some(desk) = Desk::new() else { return };
     let ended = desk.shell("tardy run -m -Sp90 -i200us -D 1h -b 1us --stop-at-limit --beside-others");

@@ -172,6 +172,12 @@ fn figures(pairs: &[(SeedRun, SeedRun)]) -> Vec<FigureShift> {
     shifts
 }
 
+/// The least number of seeds with which a figure under load can be shown to differ: it moves the same way in all of them.
+pub fn seeds_needed() -> usize {
+    let figures = SeedFigures::NAMED as f64;
+    (1..).find(|seeds| sign_test::p_value(*seeds, 0) * figures <= RISK).expect("the p-value halves with each seed")
+}
+
 fn shift(name: FigureName, values: &[(i64, i64)]) -> Option<FigureShift> {
     let shifts: Vec<i64> = values.iter().map(|(a, b)| b - a).collect();
     let (longer_in, shorter_in) =
@@ -244,9 +250,11 @@ fn sentences(comparison: &VirtualComparison) -> Vec<String> {
     sentences.extend(differing.map(|figure| figure_sentence(figure, of)));
     sentences.extend(comparison.causes.iter().filter(|shift| shift.longer_ns != 0).map(|shift| shift.sentence.clone()));
     if !comparison.idle && !comparison.figures.iter().any(|figure| figure.differs) {
+        let needed = seeds_needed();
+        let few = if of < needed { format!("; at least {needed} seeds are needed") } else { String::new() };
         let most = comparison.figures.iter().map(|figure| figure.p_adjusted).fold(1.0, f64::min);
         sentences.push(format!(
-            "No figure moved the same way in enough of {seeds} to rule out chance (the clearest: {}).",
+            "No figure moved the same way in enough of {seeds} to rule out chance (the clearest: {}){few}.",
             p_value(most)
         ));
     }

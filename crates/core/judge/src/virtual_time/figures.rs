@@ -21,6 +21,9 @@ pub struct SeedFigures {
 }
 
 impl SeedFigures {
+    /// Number of figures with a name.
+    pub const NAMED: usize = 4;
+
     /// `None` without any sample.
     pub fn of(seed: u64, samples: &[(i64, i64)]) -> Option<Self> {
         let mut sorted: Vec<i64> = samples.iter().map(|(_, latency_ns)| *latency_ns).collect();
@@ -37,7 +40,7 @@ impl SeedFigures {
     }
 
     /// Name and value of each figure.
-    pub fn named(&self) -> [(FigureName, Option<i64>); 4] {
+    pub fn named(&self) -> [(FigureName, Option<i64>); Self::NAMED] {
         [
             (FigureName::P50, Some(self.p50_ns)),
             (FigureName::P99, Some(self.p99_ns)),

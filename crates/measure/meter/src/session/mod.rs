@@ -64,6 +64,7 @@ enum Stopped {
     AsPlanned,
     Asked,
     LinkLost,
+    LoadDied,
 }
 
 /// When loads that are ready start.
@@ -108,6 +109,8 @@ pub struct Session<'a> {
     complained: BTreeSet<String>,
     co_running: CoRunning,
     measuring: bool,
+    /// A load has died, so that the figures are not those that were asked for.
+    load_died: bool,
 }
 
 /// When the loop makes its reports and checks.
@@ -137,6 +140,7 @@ impl<'a> Session<'a> {
             complained: BTreeSet::new(),
             co_running: CoRunning::before(journal_directory(), Path::new("/"), has_a_role(&settings.method)),
             measuring: false,
+            load_died: false,
         }
     }
 
@@ -178,6 +182,7 @@ impl<'a> Session<'a> {
         Ok(match stopped.and_then(|stopped| collected.map(|()| stopped))? {
             Stopped::AsPlanned => Ending::Complete,
             Stopped::Asked => Ending::Stopped,
+            Stopped::LoadDied => Ending::Failed,
             Stopped::LinkLost => Ending::LinkLost,
         })
     }
@@ -220,6 +225,7 @@ impl<'a> Session<'a> {
                 Some(Control::Stop) => Stopped::Asked,
                 Some(Control::Gone) => Stopped::LinkLost,
                 None if lines.link.is_broken() => Stopped::LinkLost,
+                None if self.load_died && !self.settings.keep_going => Stopped::LoadDied,
                 None if self.source.is_done(now_ns)? => Stopped::AsPlanned,
                 None => continue,
             };
@@ -306,7 +312,7 @@ impl<'a> Session<'a> {
 
     /// A load that died or does nothing makes the run something else than what was asked for.
     fn check_loads<W: Write>(&mut self, link: &mut Link<W>) {
-        load_reports::send(self.resources.loads.running.sample(), &mut self.complained, link);
+        self.load_died |= load_reports::send(self.resources.loads.running.sample(), &mut self.complained, link);
     }
 
     /// Ends all threads and loads, counts what was lost, sends what is left and the final totals.

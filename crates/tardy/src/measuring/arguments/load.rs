@@ -1,7 +1,8 @@
 //! The options about the load, of every verb that measures.
 
-use super::declared::{no_key, options};
+use super::declared::{key, no_key, options};
 use archive::settings::{LoadRequest, RunSettings};
+use runner::plan::options::Place::Measurement;
 
 options! {
     pub struct LoadArguments, "Load" {
@@ -15,6 +16,9 @@ options! {
         /// Run a shell command as a load once; it may end before the measurement does
         #[arg(long = "load-once", value_name = "COMMAND")]
         load_once: Vec<String> => Rare, no_key("the loads of a plan last as long as the measurement");
+        /// Measure to the end although a load died
+        #[arg(long)]
+        keep_going: bool => Rare, key(Measurement);
     }
 }
 
@@ -22,6 +26,7 @@ impl LoadArguments {
     pub fn apply(&self, settings: &mut RunSettings) {
         let command = |once| move |line: &String| LoadRequest::Command { line: line.clone(), once };
         let commands = self.load_commands.iter().map(command(false)).chain(self.load_once.iter().map(command(true)));
+        settings.keep_going = self.keep_going;
         settings.loads = self.loads.iter().cloned().chain(commands).collect();
     }
 }

@@ -145,7 +145,7 @@ mod tests {
     use runner::plan::Plan;
 
     /// Each key of a plan with a value, and the equivalent words of the command line.
-    const SAME: [(&str, &str, &str, &str); 30] = [
+    const SAME: &[(&str, &str, &str, &str)] = &[
         ("measurement", "method", "\"semaphore:kind=sysv\"", "--method semaphore:kind=sysv"),
         ("measurement", "stimulus", "\"latmon:10.0.0.7\"", "--stimulus latmon:10.0.0.7"),
         ("measurement", "duration", "\"2s\"", "--duration 2s"),
@@ -160,6 +160,7 @@ mod tests {
         ("measurement", "cpu_dma_latency", "\"20us\"", "--cpu-dma-latency 20us"),
         ("measurement", "counters", "false", "--no-counters"),
         ("measurement", "degrade", "true", "--degrade"),
+        ("measurement", "keep_going", "true", "--keep-going"),
         ("measurement", "every_sample", "true", "--every-sample"),
         ("measurement", "worst_kept", "7", "--worst-kept 7"),
         ("measurement", "meter_timeout", "\"9s\"", "--meter-timeout 9s"),
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn a_key_asks_for_what_its_option_of_run_asks_for() {
         let usual = format!("{:?}", parsed([]).unwrap());
-        for (section, key, value, words) in SAME {
+        for (section, key, value, words) in SAME.iter().copied() {
             let needs_tracer = key.starts_with("functions") || key == "tracer_threshold";
             let (with, beside) =
                 if needs_tracer { ("tracer = \"function\"\n", "--tracer function ") } else { ("", "") };

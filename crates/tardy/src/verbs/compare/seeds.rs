@@ -17,7 +17,7 @@ use crate::virtual_time::seed_runs::{OpenedRun, Seeds, archives_of, seed_runs};
 use account::COMPARE_VERSION;
 use anyhow::anyhow;
 use archive::reader::Run;
-use judge::virtual_time::{VirtualComparison, compare};
+use judge::virtual_time::{VirtualComparison, compare, seeds_needed};
 use machines::meter_places::MeterPlaces;
 use serde::Serialize;
 use std::fs;
@@ -86,6 +86,13 @@ pub fn of_options(arguments: &CompareArguments, options: [&str; 2], command: &[S
             );
             return Err(UsageError(text).into());
         }
+    }
+    let (seeds, needed) = (arguments.seeds, seeds_needed());
+    if usize::try_from(seeds).is_ok_and(|seeds| seeds < needed) && !arguments.json {
+        complain!(
+            "tardy: {seeds} seeds show the wake-up path and causes; to show that a figure under load differs takes at least \
+             --seeds {needed}"
+        );
     }
     let directory = place(arguments.out.as_deref())?;
     let meter = MeterPlaces::of_process().find()?;
