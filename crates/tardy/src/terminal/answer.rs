@@ -8,6 +8,7 @@ use archive::message::Problem;
 use archive::problem::Remark;
 use archive::summary::{RunSummary, SpikeSummary};
 use report::account::{culprit, figures, losses, problems, remarks, verdict};
+use report::conditions::{are_known, conditions_line};
 use report::{counted, roles, stimulus};
 use words::figures::latency;
 use words::vocabulary::{by, sample};
@@ -43,6 +44,8 @@ impl Answer<'_> {
         short.text(2, "", &verdict(summary));
         short.optional("  because ", self.reason(summary));
         short.optional("", figures(summary));
+        let measured = summary.all_cpus.max.is_some() && are_known(summary);
+        short.optional("", measured.then(|| conditions_line(summary)));
         others(summary).iter().for_each(|sentence| short.text(1, "", sentence));
         summary.counted.iter().for_each(|text| short.text(1, "", &counted::with_causes(text, summary)));
         let unjudged = judgements.is_empty() && summary.all_cpus.max.is_some() && !summary.virtual_time && summary.valid;
