@@ -15,6 +15,7 @@ extern crate self as archive;
 pub mod absence;
 pub mod atomic_file;
 pub mod audit;
+pub mod budget;
 pub mod causes;
 pub mod choice;
 pub mod counted;

@@ -64,6 +64,11 @@ pub struct TracedFunction {
     pub ns: i64,
 }
 
+/// Longest text of a stretch that is kept, in bytes.
+pub const TRACE_TEXT_BYTES_MAX: u64 = 2 << 20;
+/// Most stretches that a run keeps.
+pub const LATENCY_TRACES_MAX: u32 = 120;
+
 /// A stretch that a kernel latency tracer recorded because it was the longest so far or above the threshold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

@@ -105,6 +105,8 @@ pub struct RunWriter {
     finished: BTreeSet<PathBuf>,
     manifest: Manifest,
     stream: File,
+    /// Bytes appended to the stream.
+    stream_bytes: u64,
     encoder: Encoder,
     open: HashMap<u32, OpenFile>,
     held: Held,
@@ -153,6 +155,7 @@ impl RunWriter {
             finished: BTreeSet::new(),
             manifest,
             stream,
+            stream_bytes: 0,
             encoder: Encoder::default(),
             open: HashMap::new(),
             held: Held::default(),
@@ -198,11 +201,29 @@ impl RunWriter {
         claim(&stream);
         let (open, dropped, finished) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
         let held = Held::default();
-        Ok(Self { directory, inside, reserved: false, finished, manifest, stream, encoder, open, held, dropped })
+        let stream_bytes = 0;
+        Ok(Self {
+            directory,
+            inside,
+            reserved: false,
+            finished,
+            manifest,
+            stream,
+            stream_bytes,
+            encoder,
+            open,
+            held,
+            dropped,
+        })
     }
 
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Bytes that this writer appended to the stream.
+    pub fn stream_bytes(&self) -> u64 {
+        self.stream_bytes
     }
 
     /// Releases the space reserved for the end: after a failed write, essential data can be stored again.
@@ -270,6 +291,7 @@ impl RunWriter {
     /// [`WriteError::Io`].
     pub fn append(&mut self, message: &Message) -> Result<(), WriteError> {
         let frame = self.encoder.message(message);
+        self.stream_bytes += frame.len() as u64;
         self.stream.write_all(&frame).map_err(|source| WriteError::Io { path: self.directory.join(STREAM), source })
     }
 
@@ -288,6 +310,7 @@ impl RunWriter {
             Message::FileEnd { file, bytes } => self.end_file(*file, *bytes),
             Message::SpikeDropped { number, .. } => {
                 self.held.forget_spike(*number);
+                self.open.retain(|_, open| open.kind != FileKind::SpikeTrace { spike: *number });
                 self.dropped.insert(*number);
                 self.finished.retain(|path| !path.starts_with(format!("spikes/{number:04}")));
                 let _ = fs::remove_dir_all(self.directory.join(format!("spikes/{number:04}")));

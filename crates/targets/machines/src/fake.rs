@@ -24,6 +24,8 @@ pub enum Step {
     Suspend(Duration),
     /// Does nothing more, but stays alive.
     Hang,
+    /// Something that it started writes noise for ever, also after a kill; a tenth of a second lies between two pieces.
+    Flood,
 }
 
 /// A scripted command from start to end.
@@ -152,6 +154,10 @@ impl RunningCommand for FakeCommand {
     }
 
     fn read(&mut self, wait: Duration) -> Output {
+        if matches!(self.steps.front(), Some(Step::Flood)) {
+            self.pass(Duration::from_millis(100));
+            return Output::Bytes(b"noise".to_vec());
+        }
         if self.killed {
             return Output::Closed;
         }
@@ -192,7 +198,7 @@ impl RunningCommand for FakeCommand {
                         return Output::Quiet;
                     }
                 }
-                Some(Step::Hang) => {
+                Some(Step::Hang | Step::Flood) => {
                     self.pass(wait);
                     return Output::Quiet;
                 }

@@ -18,6 +18,7 @@ pub enum StopReason {
     NewerStream,
     ArchiveNotWritten,
     Stuck,
+    TooMuch,
     OthersEnded,
 }
 
@@ -28,6 +29,7 @@ impl fmt::Display for StopReason {
             Self::NewerStream => "it speaks a newer stream version",
             Self::ArchiveNotWritten => "the archive cannot be written",
             Self::Stuck => "it is stuck",
+            Self::TooMuch => "it sent more than its run can",
             Self::OthersEnded => "the other machine has ended",
         })
     }

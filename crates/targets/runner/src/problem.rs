@@ -1,6 +1,7 @@
 //! Problems that the host finds in a run, and why a run ended early.
 
 use crate::run::phase_title;
+use archive::budget::Excess;
 use archive::message::RunPhase;
 use archive::problem::{Problem, ProblemKind};
 use machines::{Caveat, Exit};
@@ -87,6 +88,26 @@ pub enum RunProblem {
         documented_fix = "`tardy target collect` with the archive fetches the rest"
     )]
     LeftBehind,
+    /// The meter sent more than a run with its settings can.
+    #[error("the meter sent {_0}; no run with these settings does, so the host ended it")]
+    #[problem(
+        code = "run.too-much",
+        meaning = "The meter sent more than the settings of the run allow: messages, bytes or files. It is defective or not \
+                   tardy-meter.",
+        fix = "",
+        documented_fix = "install the tardy-meter that came with this tardy; on a machine with more than 512 CPUs, name them \
+                          with --cpus"
+    )]
+    TooMuch(Excess),
+    /// The first message of the meter never came.
+    #[error("the meter's first message is missing, so its version, boot and clock are unknown")]
+    #[problem(
+        code = "run.no-hello",
+        meaning = "The stream of the meter lacks its first message, which names its version, the boot and the clock.",
+        fix = "",
+        documented_fix = "measure again; check the line to the machine"
+    )]
+    NoHello,
     /// The meter uses a newer version of the stream.
     #[error(
         "the meter speaks stream version {version}, this tardy understands {}; use the tardy-meter that came with it",

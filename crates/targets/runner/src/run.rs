@@ -17,10 +17,11 @@ use crate::roles::Part;
 use crate::roles::problem::RoleProblem;
 use crate::stimulus::problem::StimulusProblem;
 use crate::stimulus::{Board, connect};
+use archive::budget::Budget;
 use archive::manifest::{Manifest, RunState};
 use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::planned::PlannedStep;
-use archive::reader::Run;
+use archive::reader::{ArchiveState, Run};
 use archive::roles::RoleFigures;
 use archive::settings::RunSettings;
 use archive::write_error::WriteError;
@@ -29,8 +30,8 @@ use ending::Facts;
 use machines::stop::StopRequests;
 use machines::{Caveat, Command, Target, TargetError};
 use received::Received;
-use session::Session;
-use std::path::PathBuf;
+use session::{RunClock, Session};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
@@ -39,6 +40,9 @@ pub const CONSOLE_FILE: &str = "console.log";
 
 /// Longest run whose traces may be stored after the measurement: ten minutes.
 const STORED_AFTERWARDS_NS_MAX: u64 = 600_000_000_000;
+
+/// Most seconds of virtual time in a second of the host.
+const VIRTUAL_PACE_MAX: u32 = 1000;
 
 /// A run: its settings, and where it is stored.
 #[derive(Debug, Clone)]
@@ -242,7 +246,9 @@ pub fn collect(
     report(Problem::new(Severity::Notice, &kind), &mut writer, watch)?;
     watch(Event::Begun { directory: request.directory.clone(), virtual_time: false });
     let limits = limits_on(target, request);
-    let session = Session::new(command, &mut writer, &limits, stop, watch);
+    let budget = Budget::of(&request.settings);
+    let clock = RunClock { before: age_of(&request.directory), pace: pace_of(target) };
+    let session = Session::new(command, budget, &mut writer, &limits, stop, watch).timed_by(clock);
     let facts = session.resuming(&before).keeping(Some(&mut received)).follow();
     finish(target, request, (&facts, None), Some(received), writer, watch)
 }
@@ -350,7 +356,9 @@ fn measure(
     }
     let command = started?;
     let limits = limits_on(target, request);
-    Ok(Session::new(command, writer, &limits, stop, watch)
+    let clock = RunClock { pace: pace_of(target), ..RunClock::default() };
+    Ok(Session::new(command, Budget::of(&request.settings), writer, &limits, stop, watch)
+        .timed_by(clock)
         .storing_afterwards(target.is_this_machine() && is_short(&request.settings))
         .keeping(received)
         .counting(beside.counted)
@@ -367,6 +375,18 @@ fn is_short(settings: &RunSettings) -> bool {
 fn limits_on(target: &dyn Target, request: &RunRequest) -> TimeLimits {
     let limits = request.limits.stretched(target.slowdown());
     if target.keeps_output() { limits.behind_a_line() } else { limits }
+}
+
+/// In virtual time an idle machine skips to its next timer.
+fn pace_of(target: &dyn Target) -> u32 {
+    if target.caveat().is_some_and(Caveat::is_virtual_time) { VIRTUAL_PACE_MAX } else { 1 }
+}
+
+/// Time since the start of the run in an archive.
+fn age_of(directory: &Path) -> Duration {
+    let manifest = ArchiveState::of(directory).ok().and_then(|state| state.manifest);
+    let age_ns = manifest.map_or(0, |manifest| unix_ns().saturating_sub(manifest.started_unix_ns));
+    Duration::from_nanos(age_ns.max(0) as u64)
 }
 
 fn put_back(target: &mut dyn Target, request: &RunRequest, watch: &mut dyn FnMut(Event)) {

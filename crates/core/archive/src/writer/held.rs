@@ -8,7 +8,7 @@ use crate::message::Message;
 use std::collections::BTreeMap;
 
 /// Limit for the bytes in memory; more are written during the measurement.
-pub const HELD_BYTES_MAX: u64 = 64 << 20;
+pub const HELD_BYTES_MAX: u64 = 24 << 20;
 
 /// Items that are not written yet, in the order of their arrival.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use super::refusal::{self, Refusal};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::trace::error::TraceError;
-use archive::tracer::{LatencyTrace, TracedFunction, TracedTask, TracerSettings};
+use archive::tracer::{LATENCY_TRACES_MAX, LatencyTrace, TRACE_TEXT_BYTES_MAX, TracedFunction, TracedTask, TracerSettings};
 use ftrace::latency_trace;
 use ftrace::tracefs::{Instance, Tracefs};
 use rustix::fs::inotify;
@@ -19,8 +19,6 @@ use std::path::Path;
 
 /// Enough for tens of thousands of functions; the text of a full buffer is three times as large.
 const BUFFER_KB: u32 = 512;
-/// Longest text to keep.
-const TEXT_BYTES_MAX: u64 = 2 << 20;
 /// Most stretches to keep that are not the longest so far: with a threshold the kernel records every one above it.
 const OTHERS_KEPT_MAX: u32 = 40;
 
@@ -97,13 +95,12 @@ impl LatencyTracer {
         let parsed = latency_trace::LatencyTrace::parse(&text);
         // The head of an empty buffer has no latency: the file changed because the maximum was reset.
         let Some(latency_us) = parsed.latency_us.filter(|_| parsed.entries > 0) else { return Ok(None) };
-        if latency_us <= self.longest_us {
-            if self.others_kept == OTHERS_KEPT_MAX {
-                self.not_kept += 1;
-                return Ok(None);
-            }
-            self.others_kept += 1;
+        let is_longest = latency_us > self.longest_us;
+        if self.kept == LATENCY_TRACES_MAX || (!is_longest && self.others_kept == OTHERS_KEPT_MAX) {
+            self.not_kept += 1;
+            return Ok(None);
         }
+        self.others_kept += u32::from(!is_longest);
         self.longest_us = self.longest_us.max(latency_us);
         self.kept += 1;
         let trace = condensed(&parsed, self.kept, self.tracer.name, cut);
@@ -113,8 +110,8 @@ impl LatencyTracer {
     fn text(&self) -> std::io::Result<(String, bool)> {
         let file = File::open(self.instance.path().join("trace"))?;
         let mut bytes = Vec::new();
-        file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-        let cut = bytes.len() as u64 > TEXT_BYTES_MAX;
+        file.take(TRACE_TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        let cut = bytes.len() as u64 > TRACE_TEXT_BYTES_MAX;
         if cut {
             let whole_lines = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             bytes.truncate(whole_lines);

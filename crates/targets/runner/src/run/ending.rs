@@ -3,6 +3,7 @@
 use crate::problem::RunProblem;
 use crate::roles::Others;
 use crate::roles::problem::RoleProblem;
+use archive::budget::Excess;
 use archive::manifest::RunState;
 use archive::message::{Ending, RunPhase};
 use archive::problem::{Problem, Severity};
@@ -17,6 +18,10 @@ pub struct Facts {
     pub start_failure: Option<Problem>,
     /// The meter uses another version of the stream.
     pub foreign: Option<u32>,
+    /// Its first message came.
+    pub greeted: bool,
+    /// It sent more than the run may send, and was killed.
+    pub excess: Option<Excess>,
     /// The ending that the meter reported.
     pub ending: Option<Ending>,
     /// `None` if it was still alive when the host gave up.
@@ -53,13 +58,14 @@ pub enum Stuck {
 impl Facts {
     /// Whether the meter ended without restoring its settings.
     pub fn left_unrestored(&self) -> bool {
-        self.start_failure.is_none() && self.ending.is_none() && !self.killed_by_request && !self.left_behind
+        let ended = self.ending.is_some() && self.excess.is_none();
+        self.start_failure.is_none() && !ended && !self.killed_by_request && !self.left_behind
     }
 
     /// Whether the meter ended without any external cause.
     fn is_the_meters_own(&self) -> bool {
         let outside = self.storage_failure.is_some() || self.left_behind || self.foreign.is_some();
-        !outside && !self.killed_by_request && self.stuck.is_none()
+        !outside && self.excess.is_none() && !self.killed_by_request && self.stuck.is_none()
     }
 }
 
@@ -110,6 +116,9 @@ fn explanation(facts: &Facts) -> Option<(RunState, RunProblem)> {
     if let Some(why) = &facts.storage_failure {
         return failed(RunProblem::NotWritten { why: why.clone() });
     }
+    if let Some(excess) = facts.excess {
+        return failed(RunProblem::TooMuch(excess));
+    }
     if facts.left_behind {
         return failed(RunProblem::LeftBehind);
     }
@@ -123,6 +132,7 @@ fn explanation(facts: &Facts) -> Option<(RunState, RunProblem)> {
     match (facts.stuck, facts.ending) {
         (Some(Stuck::Silent { limit }), _) => failed(RunProblem::Silent { phase, limit, last_words }),
         (Some(Stuck::PhaseTooLong { limit }), _) => failed(RunProblem::PhaseTooLong { phase, limit, last_words }),
+        (None, Some(Ending::Complete)) if !facts.greeted => failed(RunProblem::NoHello),
         (None, Some(Ending::Complete)) => None,
         (None, Some(Ending::Stopped)) if facts.for_others.is_some() && facts.stop_requests == 0 => None,
         (None, Some(Ending::Stopped)) if facts.stop_requests > 0 => interrupted(RunProblem::Stopped),
@@ -140,7 +150,7 @@ mod tests {
     use super::*;
 
     fn ended(ending: Ending) -> Facts {
-        Facts { ending: Some(ending), exit: Some(Exit::Code(0)), ..Facts::default() }
+        Facts { greeted: true, ending: Some(ending), exit: Some(Exit::Code(0)), ..Facts::default() }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::roles::{Others, Part};
 use crate::stimulus::Board;
 use archive::STREAM_VERSION;
 use archive::absence::SpikeAbsences;
+use archive::budget::{Budget, Excess};
 use archive::frame::{Decoder, Item};
 use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::write_error::WriteError;
@@ -23,9 +24,26 @@ const POLL: Duration = Duration::from_millis(100);
 /// Time for a stuck meter to react to a stop request.
 const LAST_CHANCE: Duration = Duration::from_secs(3);
 const EXIT_LIMIT: Duration = Duration::from_secs(10);
+/// Longest reading of what was on its way when the meter ended: a program that it started may write for ever.
+const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 /// Most time that counts against a limit between two reads. A longer one is the host's own: its disk blocked it, its
 /// CPUs were busy, or it was suspended, and what the meter sent meanwhile is still unread.
 const STEP_MAX: Duration = Duration::from_secs(1);
+
+/// How long a run has lasted at most, by the host's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct RunClock {
+    /// Time before the session.
+    pub before: Duration,
+    /// Most seconds of the target in a second of the host.
+    pub pace: u32,
+}
+
+impl Default for RunClock {
+    fn default() -> Self {
+        Self { before: Duration::ZERO, pace: 1 }
+    }
+}
 
 /// A running meter, and the receivers of its data.
 pub struct Session<'a> {
@@ -35,6 +53,8 @@ pub struct Session<'a> {
     stop: &'a StopRequests,
     watch: &'a mut dyn FnMut(Event),
     decoder: Decoder,
+    budget: Budget,
+    clock: RunClock,
     received: Option<&'a mut Received>,
     counted: Option<&'a CountedOutput>,
     board: Option<Board>,
@@ -60,6 +80,7 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     pub fn new(
         command: Box<dyn RunningCommand>,
+        budget: Budget,
         writer: &'a mut RunWriter,
         limits: &'a TimeLimits,
         stop: &'a StopRequests,
@@ -72,6 +93,8 @@ impl<'a> Session<'a> {
             stop,
             watch,
             decoder: Decoder::default(),
+            budget,
+            clock: RunClock::default(),
             received: None,
             counted: None,
             board: None,
@@ -99,6 +122,12 @@ impl<'a> Session<'a> {
     /// Stores the files of spikes only after the measurement, which that would disturb.
     pub fn storing_afterwards(mut self, afterwards: bool) -> Self {
         self.stores_afterwards = afterwards;
+        self
+    }
+
+    /// What the run may send grows with this clock where its settings name no end.
+    pub fn timed_by(mut self, clock: RunClock) -> Self {
+        self.clock = clock;
         self
     }
 
@@ -147,7 +176,7 @@ impl<'a> Session<'a> {
             self.follow_board();
             self.heed_others();
             self.report_what_the_host_saw(false);
-            if !self.handle_requests() || !self.check_limits() {
+            if self.facts.excess.is_some() || !self.handle_requests() || !self.check_limits() {
                 self.command.kill();
                 break;
             }
@@ -156,7 +185,9 @@ impl<'a> Session<'a> {
         if self.facts.left_behind {
             return self.ended();
         }
-        self.drain();
+        if self.facts.excess.is_none() {
+            self.drain();
+        }
         self.facts.exit = self.command.wait(EXIT_LIMIT);
         if self.facts.exit.is_none() {
             self.facts.cut = closed;
@@ -165,7 +196,7 @@ impl<'a> Session<'a> {
         }
         // Only now it may become visible that the connection is dead.
         self.facts.left_behind = self.command.left_behind();
-        if !self.facts.left_behind {
+        if !self.facts.left_behind && self.facts.excess.is_none() {
             let rest = std::mem::take(&mut self.decoder).finish();
             self.take(rest);
         }
@@ -304,13 +335,20 @@ impl<'a> Session<'a> {
 
     /// Reads what was on its way when the meter ended.
     fn drain(&mut self) {
-        while let Output::Bytes(bytes) = self.command.read(Duration::ZERO) {
+        let begun = self.command.elapsed();
+        while self.facts.excess.is_none()
+            && self.command.elapsed().saturating_sub(begun) < DRAIN_LIMIT
+            && let Output::Bytes(bytes) = self.command.read(Duration::ZERO)
+        {
             self.receive(&bytes);
         }
     }
 
     fn take(&mut self, items: Vec<Item>) {
         for item in items {
+            if !self.affords(&item) {
+                return;
+            }
             if !matches!(item, Item::Garbage { .. }) {
                 self.last_frame = self.listened;
             }
@@ -325,8 +363,31 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Whether the run may still send this. The rest of the stream is of no use if not.
+    fn affords(&mut self, item: &Item) -> bool {
+        if self.facts.excess.is_none() {
+            let charged = self.budget.charge(item, self.age());
+            self.exceeded(charged);
+        }
+        self.facts.excess.is_none()
+    }
+
+    fn exceeded(&mut self, charged: Result<(), Excess>) {
+        if let Err(excess) = charged {
+            self.facts.excess = Some(excess);
+            (self.watch)(Event::Stopping(StopReason::TooMuch));
+        }
+    }
+
+    fn age(&self) -> Duration {
+        self.clock.before.saturating_add(self.command.elapsed()).saturating_mul(self.clock.pace)
+    }
+
     fn note(&mut self, item: &Item) {
         match item {
+            Item::Message(Message::Hello { stream_version, .. }) if *stream_version <= STREAM_VERSION => {
+                self.facts.greeted = true;
+            }
             Item::Message(Message::Hello { stream_version, .. }) if *stream_version > STREAM_VERSION => {
                 self.facts.foreign = Some(*stream_version);
                 self.ask_to_stop(StopReason::NewerStream);
@@ -349,6 +410,13 @@ impl<'a> Session<'a> {
     }
 
     fn store(&mut self, item: &Item) {
+        let before = self.writer.stream_bytes();
+        self.store_item(item);
+        let charged = self.budget.charge_stored(self.writer.stream_bytes() - before, self.age());
+        self.exceeded(charged);
+    }
+
+    fn store_item(&mut self, item: &Item) {
         if self.facts.storage_failure.is_none() {
             if let Err(error) = self.writer.store(item) {
                 self.storage_failed(&error);

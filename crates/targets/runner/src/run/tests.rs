@@ -1,5 +1,7 @@
 //! Whole runs on the fake target: nothing waits, every ending is covered.
 
+mod lying;
+
 use super::*;
 use archive::frame::Encoder;
 use archive::histogram::Histogram;
@@ -41,16 +43,31 @@ fn end(ending: Ending) -> Message {
     Message::End { ending, monotonic_ns: 9_000_000_000 }
 }
 
-/// Converts messages to steps of one numbered stream.
-struct Stream(Encoder);
+fn hello() -> Message {
+    Message::Hello {
+        stream_version: archive::STREAM_VERSION,
+        meter_version: "0".into(),
+        pid: 42,
+        boot_id: "boot".into(),
+        realtime_ns: 5,
+        monotonic_ns: 1,
+    }
+}
+
+/// Converts messages to steps of one numbered stream, which begins with a greeting.
+struct Stream(Encoder, Vec<u8>);
 
 impl Stream {
     fn new() -> Self {
-        Self(Encoder::default())
+        let mut encoder = Encoder::default();
+        let greeting = encoder.message(&hello());
+        Self(encoder, greeting)
     }
 
     fn say(&mut self, messages: &[Message]) -> Step {
-        Step::Say(messages.iter().flat_map(|message| self.0.message(message)).collect())
+        let mut bytes = std::mem::take(&mut self.1);
+        bytes.extend(messages.iter().flat_map(|message| self.0.message(message)));
+        Step::Say(bytes)
     }
 }
 
