@@ -120,6 +120,35 @@ fn a_token_is_printed_once_and_opens_a_server_that_needs_one() {
     assert_eq!(server.end(), Some(0));
 }
 
+#[test]
+fn a_typing_error_in_the_words_of_a_server_opens_no_door() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |words: &[&str], why: &str| {
+        let mut tardy = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        let listen = ["--listen", "127.0.0.1:0"];
+        tardy.args(["lab", "serve"]).arg(folder.path()).args(listen).args(words).current_dir(folder.path());
+        let mut server = tardy.stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        let mut stderr = BufReader::new(server.stderr.take().unwrap());
+        stderr.read_line(&mut said).unwrap();
+        let _ = server.kill();
+        server.wait().unwrap();
+        assert!(said.contains(why), "{words:?}: {said}");
+    };
+    fs::write(folder.path().join("empty"), "# none\n").unwrap();
+    refused(&["--tokens", "tokns"], "no such file");
+    refused(&["--tokens", "empty"], "it has none");
+    refused(&["--host", "lab.example"], "leave out --host");
+    fs::write(folder.path().join("tokens"), "\n").unwrap();
+    refused(&[], "it has none");
+    let mut adding = Command::new(env!("CARGO_BIN_EXE_tardy"));
+    let added = adding.args(["lab", "serve"]).arg(folder.path()).args(["--add-token", "read:me"]).output().unwrap();
+    assert_eq!(added.status.code(), Some(0));
+    assert_eq!(Serving::of(folder.path(), &[]).end(), Some(0));
+    fs::remove_file(folder.path().join("tokens")).unwrap();
+    refused(&[], "was there before");
+}
+
 /// Two hosts: a server with tokens, and a `tardy` that uploads what was recorded elsewhere.
 #[test]
 fn archives_are_pushed_to_a_server_once_with_a_token_that_may() {

@@ -66,6 +66,11 @@ impl Budget {
         self.add(Share::StreamBytes, bytes, elapsed)
     }
 
+    /// The most of a share that may have come `elapsed` after the start.
+    pub fn most(&self, share: Share, elapsed: Duration) -> u64 {
+        self.allowance.most(share, elapsed)
+    }
+
     fn add(&mut self, share: Share, count: u64, elapsed: Duration) -> Result<(), Excess> {
         let used = self.used.entry(share).or_default();
         *used = used.saturating_add(count);
@@ -74,7 +79,7 @@ impl Budget {
     }
 
     fn within(&self, share: Share, used: u64, elapsed: Duration) -> Result<(), Excess> {
-        let most = self.allowance.most(share, elapsed);
+        let most = self.most(share, elapsed);
         if used > most { Err(Excess { share, most }) } else { Ok(()) }
     }
 }

@@ -126,6 +126,22 @@ pub enum Damage {
         fix = "keep fewer: `--snapshots` of `tardy run`"
     )]
     SpikesLeftOut { count: u64 },
+    /// Records beside the figures, of which a reader keeps so many.
+    #[error("stream.tardy: {count} more {part}, which are left out")]
+    #[problem(
+        code = "archive.records-left-out",
+        meaning = "The stream holds more records of one kind than are shown. The figures count all wake-ups.",
+        fix = "look for what made the target repeat itself; the first ones are shown"
+    )]
+    RecordsLeftOut { part: String, count: u64 },
+    /// Figures of which a reader keeps so many.
+    #[error("stream.tardy: {count} more {part}, which are left out")]
+    #[problem(
+        code = "archive.figures-left-out",
+        meaning = "The stream holds more figures than a run with its settings has, so the figures shown are not all.",
+        fix = COPY_AGAIN
+    )]
+    FiguresLeftOut { part: String, count: u64 },
     /// How it failed was not recorded.
     #[error("the run failed")]
     #[problem(
@@ -175,6 +191,7 @@ impl Damage {
             Self::TRACE_MISSING,
             Self::TRACER_TEXT_MISSING,
             Self::SPIKES_LEFT_OUT,
+            Self::RECORDS_LEFT_OUT,
             Self::MANIFEST_NEWER,
         ];
         code.area() == "archive" && !without.iter().any(|damage| *code == damage.code)

@@ -5,10 +5,14 @@
 
 mod deciding;
 mod role_figures;
+mod room;
+
+pub use room::{Part, Room};
 
 use crate::absence::SpikeAbsences;
 use crate::counted::{LINES_KEPT_MAX, OutputCounts};
-use crate::counters::CounterSecond;
+use crate::budget::{Budget, Share};
+use crate::counters::{CounterSecond, joined};
 use crate::damage::Damage;
 use crate::directory::{ArchiveDirectory, replace_inside};
 use crate::effective::EffectiveSettings;
@@ -37,6 +41,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use thiserror::Error;
 
 const EXPLANATIONS: &str = "explanations.json";
@@ -45,9 +50,13 @@ const EXPLANATIONS_BYTES_MAX: u64 = 128 << 20;
 const RECORDED_BYTES_MAX: u64 = 64 << 20;
 /// Bytes outside frames that a stream may have in addition to the bytes in frames; beyond that the rest is not read.
 const DAMAGED_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of counters in memory; with more, neighbours are joined.
+const COUNTERS_BYTES_MAX: u64 = 32 << 20;
 
 /// An ordinary wake-up takes at most this many medians of its thread.
 const ORDINARY_MEDIANS: i64 = 4;
+/// Most threads of a run; a watched program has a thousand.
+const THREADS_MAX: usize = 16_384;
 /// With fewer samples of a thread, all its maxima are spikes.
 const ORDINARY_SAMPLES_MIN: u64 = 1000;
 /// With fewer samples of a thread, one late sample can be the median.
@@ -143,6 +152,8 @@ pub struct Run {
     pub ending: Option<(Ending, i64)>,
     /// Missing and damaged parts.
     pub gaps: Vec<Remark>,
+    /// What is kept of the parts above, and what had no room.
+    pub room: Room,
 }
 
 impl Run {
@@ -179,10 +190,19 @@ impl Run {
                 if manifest.archive_version > crate::ARCHIVE_VERSION {
                     self.note(&Damage::ManifestNewer { version: manifest.archive_version });
                 }
+                self.expect_seconds(&manifest);
                 self.manifest = Some(manifest);
             }
             Err(error) => self.note(&Damage::ManifestUnreadable { error }),
         }
+    }
+
+    /// A long run on many CPUs has more records of seconds than a run without settings may bring.
+    fn expect_seconds(&mut self, manifest: &Manifest) {
+        let Some(settings) = manifest.settings.as_ref().filter(|_| manifest.imported.is_none()) else { return };
+        let lasted_ns = manifest.ended_unix_ns.map_or(0, |ended| ended.saturating_sub(manifest.started_unix_ns));
+        let lasted = Duration::from_nanos(lasted_ns.max(0) as u64);
+        self.room.expect_seconds(Budget::of(settings).most(Share::Seconds, lasted));
     }
 
     fn read_recorded(&mut self, inside: &ArchiveDirectory) {
@@ -248,7 +268,10 @@ impl Run {
         let mut dropped: BTreeMap<u32, usize> = BTreeMap::new();
         for item in items {
             match item {
-                Item::Message(Message::SpikeDropped { number, .. }) => drop(dropped.insert(number, self.spikes.len())),
+                Item::Message(Message::SpikeDropped { number, .. }) => {
+                    self.room.forget_state(Part::Spikes, "", number);
+                    dropped.insert(number, self.spikes.len());
+                }
                 Item::Message(message) => self.apply(message),
                 Item::Chunk { .. } => {}
                 Item::Unknown { why } => self.note(&Damage::MessageUnknown { why }),
@@ -266,7 +289,9 @@ impl Run {
     }
 
     fn add_spike(&mut self, spike: Spike) {
-        if self.spikes.len() < SPIKES_MAX {
+        // Two spikes of one number are two states: room for both is counted.
+        let bytes = room::stored_bytes(&spike);
+        if self.spikes.len() < SPIKES_MAX && self.room.admits_state(Part::Spikes, "", spike.number, bytes) {
             self.spikes.push(spike);
         } else {
             self.spikes_left_out += 1;
@@ -284,15 +309,27 @@ impl Run {
             Message::Planned(planned) => drop(self.planned.get_or_insert(*planned)),
             Message::Environment(environment) => self.environment = Some(*environment),
             Message::Effective(effective) => self.effective = Some(*effective),
-            Message::Phase { phase, monotonic_ns } => self.phases.push((phase, monotonic_ns)),
+            Message::Phase { phase, monotonic_ns } => {
+                if self.room.admits(Part::Phases, 0) {
+                    self.phases.push((phase, monotonic_ns));
+                }
+            }
             Message::Progress { .. } => {}
             Message::Seconds(seconds) => {
                 for second in seconds {
-                    self.thread(second.thread).seconds.push(second);
+                    if self.room.admits(Part::Seconds, 0)
+                        && let Some(thread) = self.thread(second.thread)
+                    {
+                        thread.seconds.push(second);
+                    }
                 }
             }
             Message::Thread { thread, cpu, totals, histogram, worst } => {
-                let entry = self.thread(thread);
+                let bytes = room::figure_bytes(&histogram, &worst);
+                if !self.room.admits_state(Part::Totals, "", thread, bytes) {
+                    return;
+                }
+                let Some(entry) = self.thread(thread) else { return };
                 entry.cpu = cpu;
                 entry.totals = totals;
                 entry.histogram = histogram.normalised();
@@ -300,13 +337,27 @@ impl Run {
             }
             Message::Spike(spike) => self.add_spike(*spike),
             Message::SpikeDropped { .. } => {}
-            Message::Absences(seen) => drop(self.absences.insert(seen.spike, seen)),
+            Message::Absences(seen) => {
+                if self.room.admits_state(Part::Absences, "", seen.spike, room::stored_bytes(&seen)) {
+                    self.absences.insert(seen.spike, seen);
+                }
+            }
             Message::FileBegin { .. } | Message::FileEnd { .. } => {}
             Message::Loads(loads) => self.loads = loads,
-            Message::Counters(seconds) => self.counters.extend(seconds),
-            Message::LatencyTrace(trace) => self.latency_traces.push(*trace),
+            Message::Counters(seconds) => seconds.into_iter().for_each(|second| self.add_counters(second)),
+            Message::LatencyTrace(trace) => {
+                if self.room.admits(Part::LatencyTraces, room::stored_bytes(&*trace)) {
+                    self.latency_traces.push(*trace);
+                }
+            }
             Message::KernelSeries(series) => series.into_iter().for_each(|series| self.replace_series(series)),
-            Message::Watched(series) => self.watched.extend(series.into_iter().map(|one| (one.thread, one))),
+            Message::Watched(series) => {
+                for one in series {
+                    if self.room.admits_state(Part::WatchedSeries, "", one.thread, room::stored_bytes(&one)) {
+                        self.watched.insert(one.thread, one);
+                    }
+                }
+            }
             Message::OutputCounts(counts) => {
                 self.output.totals = counts.totals;
                 let room = LINES_KEPT_MAX - self.output.lines.len();
@@ -314,17 +365,50 @@ impl Run {
             }
             Message::StimulusBoard(board) => self.stimulus_board = Some(board.normalised()),
             Message::Role(figures) => drop(self.roles.insert(figures.role, figures.normalised())),
-            Message::Loss(loss) => self.losses.push(loss),
-            Message::Problem(problem) => self.problems.push(problem),
+            Message::Loss(loss) => self.add_loss(loss),
+            Message::Problem(problem) => {
+                let bytes = room::text_bytes(&problem.text) + room::text_bytes(&problem.fix);
+                if self.room.admits(Part::of(&problem), bytes + problem.code.as_str().len() as u64) {
+                    self.problems.push(problem);
+                }
+            }
             Message::End { ending, monotonic_ns } => self.ending = Some((ending, monotonic_ns)),
         }
     }
 
-    fn thread(&mut self, thread: u32) -> &mut ThreadRun {
-        self.threads.entry(thread).or_insert_with(|| ThreadRun { thread, cpu: thread, ..ThreadRun::default() })
+    /// The data of a thread, if there is room for one more.
+    fn thread(&mut self, thread: u32) -> Option<&mut ThreadRun> {
+        if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&thread) {
+            return None;
+        }
+        let new = || ThreadRun { thread, cpu: thread, ..ThreadRun::default() };
+        Some(self.threads.entry(thread).or_insert_with(new))
+    }
+
+    /// The sum of each kind of loss is exact, whatever is left out.
+    fn add_loss(&mut self, loss: Loss) {
+        if self.room.admits(Part::Losses, room::text_bytes(&loss.detail) + loss.kind.as_str().len() as u64) {
+            self.losses.push(loss);
+        } else if let Some(known) = self.losses.iter_mut().rev().find(|known| known.kind == loss.kind) {
+            known.count = known.count.saturating_add(loss.count);
+        }
+    }
+
+    /// Over the bound, two neighbours become one: each count is still there once.
+    fn add_counters(&mut self, second: CounterSecond) {
+        self.room.counters_bytes += room::counter_bytes(&second);
+        self.counters.push(second);
+        if self.room.counters_bytes > COUNTERS_BYTES_MAX {
+            self.counters = joined(&self.counters, 2);
+            self.room.counters_bytes = self.counters.iter().map(room::counter_bytes).sum();
+        }
     }
 
     fn replace_series(&mut self, series: KernelSeries) {
+        let bytes = room::figure_bytes(&series.histogram, &[]);
+        if !self.room.admits_state(Part::KernelSeries, &series.name, series.cpu, bytes) {
+            return;
+        }
         let series = KernelSeries { histogram: series.histogram.normalised(), ..series };
         self.kernel_series.insert((series.name.clone(), series.cpu), series);
     }
@@ -335,6 +419,12 @@ impl Run {
         }
         if self.threads.values().all(|thread| thread.totals.cycles == 0) {
             self.note(&Damage::NoTotals);
+        }
+        let left_out: Vec<(Part, u64)> = self.room.left_out().filter(|(part, _)| *part != Part::Spikes).collect();
+        for (part, count) in left_out {
+            let (part, figures) = (part.to_string(), part.has_figures());
+            let damage = if figures { Damage::FiguresLeftOut { part, count } } else { Damage::RecordsLeftOut { part, count } };
+            self.gaps.push(Remark::new(&damage));
         }
         if self.spikes_left_out > 0 {
             self.note(&Damage::SpikesLeftOut { count: self.spikes_left_out });
@@ -360,7 +450,10 @@ impl Run {
     }
 
     fn note(&mut self, damage: &Damage) {
-        self.gaps.push(Remark::new(damage));
+        let remark = Remark::new(damage);
+        if self.room.admits(Part::Gaps, room::text_bytes(&remark.text)) {
+            self.gaps.push(remark);
+        }
     }
 
     /// The bytes of a spike's trace; a part of them if the file was truncated.

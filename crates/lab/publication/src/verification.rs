@@ -87,15 +87,14 @@ pub fn verify(
             }
             name => {
                 let run = name.strip_prefix(RUNS).and_then(|name| name.strip_prefix('/'));
+                // Names are in byte order: those of the runs come after the signature.
+                match &listed {
+                    Some(listed) if !listed.contains_key(name) => return Err(VerificationError::Extra(name.into())),
+                    None if run.is_some() => return Err(VerificationError::Foreign(SIGNATURE)),
+                    _ => {}
+                }
                 let to = match (run, into) {
-                    (Some(run), Some(into)) => {
-                        // Names are in byte order: those of the runs come after the signature.
-                        let listed = listed.as_ref().ok_or(VerificationError::Foreign(SIGNATURE))?;
-                        if !listed.contains_key(name) {
-                            return Err(VerificationError::Extra(name.into()));
-                        }
-                        Some((into, run))
-                    }
+                    (Some(run), Some(into)) => Some((into, run)),
                     _ => None,
                 };
                 let sum = copied(&mut reader, name, to)?;

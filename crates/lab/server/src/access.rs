@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use thiserror::Error;
 
+/// Extension of the empty file that remembers the tokens beside it.
+const MARK: &str = "required";
 const PREFIX: &str = "tardy-";
 const SECRET_BYTES: usize = 32;
 const NAME_BYTES_MAX: usize = 64;
@@ -71,6 +73,15 @@ pub enum AccessError {
     Write { path: PathBuf, source: std::io::Error },
     #[error("{0} has a token of that name; remove its line to replace it")]
     Taken(PathBuf),
+    #[error("failed to read the tokens in {0}: no such file; `tardy lab serve --add-token admin:NAME` makes it")]
+    Missing(PathBuf),
+    #[error("failed to read the tokens in {0}: it has none; `tardy lab serve --add-token admin:NAME` adds one, or remove the file")]
+    Empty(PathBuf),
+    #[error(
+        "failed to read the tokens in {tokens}: the file was there before and is gone; put it back, or remove {mark} to serve \
+         without login"
+    )]
+    Lost { tokens: PathBuf, mark: PathBuf },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,11 +103,40 @@ pub struct Holder {
 pub struct Tokens(Vec<Entry>);
 
 impl Tokens {
+    /// Reads the file of tokens that a user named.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and if there is no file: a name typed wrong must not open the door.
+    pub fn read_named(path: &Path) -> Result<Self, AccessError> {
+        if path.exists() { Self::read(path) } else { Err(AccessError::Missing(path.to_owned())) }
+    }
+
+    /// Reads the file of tokens that a directory may have. A mark beside it remembers that there was one.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and if the file is gone.
+    pub fn read_beside_mark(path: &Path) -> Result<Self, AccessError> {
+        let mark = path.with_extension(MARK);
+        if !path.exists() && mark.exists() {
+            return Err(AccessError::Lost { tokens: path.to_owned(), mark });
+        }
+        let tokens = Self::read(path)?;
+        if !tokens.is_empty() && !mark.exists() {
+            File::create(&mark).map_err(|source| AccessError::Write { path: mark, source })?;
+        }
+        Ok(tokens)
+    }
+
     /// Reads a file of tokens; a file that does not exist has none.
     ///
     /// # Errors
-    /// If the file cannot be read, or a line is no token: ignoring it could lock out its holder unnoticed.
+    /// If the file cannot be read, has no token, or a line is no token: ignoring it could lock out its holder unnoticed.
     pub fn read(path: &Path) -> Result<Self, AccessError> {
+        let tokens = Self::read_any(path)?;
+        if tokens.is_empty() && path.exists() { Err(AccessError::Empty(path.to_owned())) } else { Ok(tokens) }
+    }
+
+    fn read_any(path: &Path) -> Result<Self, AccessError> {
         let failed = |source| AccessError::Read { path: path.to_owned(), source };
         let file = match File::open(path) {
             Ok(file) => file,
@@ -124,7 +164,7 @@ impl Tokens {
         if !is_name(name) {
             return Err(AccessError::Name(name.to_owned()));
         }
-        if Self::read(path)?.0.iter().any(|entry| entry.name == name) {
+        if Self::read_any(path)?.0.iter().any(|entry| entry.name == name) {
             return Err(AccessError::Taken(path.to_owned()));
         }
         let failed = |source| AccessError::Write { path: path.to_owned(), source };
@@ -222,6 +262,21 @@ mod tests {
             assert!(matches!(Tokens::read(&path), Err(AccessError::Line { line: 3, .. })), "{bad}");
         }
         assert!(matches!(Tokens::add(&path, Role::Read, "two words"), Err(AccessError::Name(_))));
+    }
+
+    #[test]
+    fn a_file_without_tokens_is_refused_and_so_is_one_that_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tokens");
+        assert_eq!(Tokens::read_beside_mark(&path).unwrap(), Tokens::default());
+        assert!(matches!(Tokens::read_named(&path), Err(AccessError::Missing(_))));
+        std::fs::write(&path, "# none yet\n").unwrap();
+        assert!(matches!(Tokens::read_named(&path), Err(AccessError::Empty(_))));
+        assert!(matches!(Tokens::read_beside_mark(&path), Err(AccessError::Empty(_))));
+        Tokens::add(&path, Role::Read, "grafana").unwrap();
+        assert!(!Tokens::read_beside_mark(&path).unwrap().is_empty());
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(Tokens::read_beside_mark(&path), Err(AccessError::Lost { .. })));
     }
 
     #[test]

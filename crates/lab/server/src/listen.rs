@@ -41,6 +41,11 @@ pub enum ListenError {
          `tardy lab serve --add-token admin:NAME` makes a token, or leave out --listen"
     )]
     Open(SocketAddr),
+    #[error(
+        "failed to answer for {0}: a name means clients beyond this machine, and without tokens they could change everything; \
+         `tardy lab serve --add-token admin:NAME` makes a token, or leave out --host"
+    )]
+    OpenName(String),
     #[error("failed to start the server's threads: {0}")]
     Threads(std::io::Error),
     #[error("failed to handle signals: {0}")]
@@ -63,11 +68,14 @@ impl Listener {
     /// Binds an address and opens the index. From now on SIGINT and SIGTERM end [`Self::serve`] and not the process.
     ///
     /// # Errors
-    /// If the address is taken, other machines reach it and there are neither tokens nor a proxy, the index cannot be
+    /// If the address is taken, other machines reach it by address or name and there are neither tokens nor a proxy, the index cannot be
     /// opened, or the kernel refuses a signal handler.
     pub fn bind(address: SocketAddr, lab: Lab) -> Result<Self, ListenError> {
         if !address.ip().is_loopback() && lab.tokens.is_empty() && lab.proxy.is_none() {
             return Err(ListenError::Open(address));
+        }
+        if let Some(name) = lab.hosts.first().filter(|_| lab.tokens.is_empty() && lab.proxy.is_none()) {
+            return Err(ListenError::OpenName(name.clone()));
         }
         let failed = |source| ListenError::Bind { address, source };
         let listener = std::net::TcpListener::bind(address).map_err(failed)?;

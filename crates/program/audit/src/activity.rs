@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// A system call from its entry to its exit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Call {
     /// Number of the architecture.
     pub number: i64,
@@ -20,11 +20,24 @@ pub struct Call {
     pub stack: Vec<u64>,
     /// It was delayed or refused on purpose.
     pub injected: bool,
+    /// Calls of the same site that it stands for beside itself, and how long they took together.
+    pub joined: u64,
+    pub joined_ns: i64,
 }
 
 impl Call {
     pub fn duration_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// Calls that it stands for.
+    pub fn count(&self) -> u64 {
+        self.joined.saturating_add(1)
+    }
+
+    /// Their durations together.
+    pub fn total_ns(&self) -> i64 {
+        self.duration_ns().saturating_add(self.joined_ns)
     }
 }
 
@@ -40,6 +53,15 @@ pub struct Fault {
     /// Time without the CPU until the thread went on, in ns: a fault that read a file.
     pub waited_ns: i64,
     pub stack: Vec<u64>,
+    /// Faults of the same site that it stands for beside itself.
+    pub joined: u64,
+}
+
+impl Fault {
+    /// Faults that it stands for.
+    pub fn count(&self) -> u64 {
+        self.joined.saturating_add(1)
+    }
 }
 
 /// A signal that was delivered.

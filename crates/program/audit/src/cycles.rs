@@ -52,11 +52,12 @@ pub fn work(thread: &Activity, found: &Loop) -> WorkByInjection {
             injected |= call.injected;
             continue;
         }
-        if let Some(since_ns) = since_ns {
+        // A wait that stands for others says nothing about the time between them.
+        if let Some(since_ns) = since_ns.filter(|_| call.joined == 0) {
             let work_ns = call.start_ns.saturating_sub(since_ns);
             if injected { with.push(work_ns) } else { without.push(work_ns) }
         }
-        (since_ns, injected) = (Some(call.end_ns), false);
+        (since_ns, injected) = (Some(call.end_ns).filter(|_| call.joined == 0), false);
     }
     WorkByInjection { without: Work::of(without), with: Work::of(with) }
 }
@@ -68,7 +69,7 @@ pub fn find(thread: &Activity, settle_ns: i64) -> Option<Loop> {
     let waits: Vec<&Call> = thread.calls.iter().filter(|call| is_wait(call) && call.start_ns >= settled_ns).collect();
     let (first, last) = (waits.first()?, waits.last()?);
     let mut by_number: BTreeMap<i64, u64> = BTreeMap::new();
-    waits.iter().for_each(|call| *by_number.entry(call.number).or_default() += 1);
+    waits.iter().for_each(|call| *by_number.entry(call.number).or_default() += call.count());
     let (number, most) = by_number.into_iter().max_by_key(|(_, count)| *count)?;
     (most >= 2).then(|| Loop { start_ns: first.start_ns, end_ns: last.end_ns, cycles: most - 1, number })
 }
@@ -100,7 +101,7 @@ mod tests {
             waited_ns,
             uninterruptible_ns: 0,
             stack,
-            injected: false,
+            ..Call::default()
         }
     }
 

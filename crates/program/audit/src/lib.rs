@@ -13,6 +13,7 @@
 
 pub mod activity;
 mod calls;
+mod condense;
 pub mod cycles;
 mod decode;
 pub mod frame;

@@ -2,6 +2,7 @@
 
 use crate::activity::{Activity, Call, Fault, Signal};
 use crate::calls::{self, Moment};
+use crate::condense::{Site, condense};
 use crate::decode::{Decoder, Event};
 use archive::audit::AuditDescription;
 use ftrace::byte_order::ByteOrder;
@@ -10,8 +11,12 @@ use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuRecords, Merged, TraceItem};
 use std::collections::BTreeMap;
 
-/// Most bytes that are kept of what threads did. A description from elsewhere may turn few bytes into many events.
-const KEPT_BYTES_MAX: usize = 96 << 20;
+/// Most bytes that are kept of what threads did; with more, events of one site are joined.
+const KEPT_BYTES_MAX: usize = 32 << 20;
+/// Most bytes that may stay after that. A description from elsewhere may turn few bytes into many sites.
+const APART_BYTES_MAX: usize = KEPT_BYTES_MAX / 4 * 3;
+/// Bytes of own calls that are in order of time; each drain of the program's memory brought fewer.
+const OWN_CALLS_BYTES: usize = 8 << 20;
 
 /// Pages of one CPU, as they were recorded.
 #[derive(Debug, Clone, Copy)]
@@ -44,16 +49,13 @@ pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>], calls: &[u8])
     let layout: PageLayout = metadata.layout.with_page_size(description.recorded.page_bytes as usize);
     let decoder = Decoder::new(&metadata.formats);
     let mut reading = Reading { stacks: description.stacks, ..Reading::default() };
-    // Each call is kept in about as many bytes as it was recorded in.
-    reading.recorded.cut_off = calls.len() > KEPT_BYTES_MAX;
-    let mut moments = calls::moments(&calls[..calls.len().min(KEPT_BYTES_MAX)], description).into_iter().peekable();
+    let mut moments = calls.chunks(OWN_CALLS_BYTES).flat_map(|chunk| calls::moments(chunk, description)).peekable();
     for item in Merged::new(cpus.iter().map(|cpu| CpuRecords::new(cpu.cpu, cpu.pages, &layout))) {
         match item {
             TraceItem::Gap(_) => reading.gap(),
             TraceItem::Record(record) => {
                 let at_ns = i64::try_from(record.ts_ns).unwrap_or(i64::MAX);
-                if reading.kept_bytes > KEPT_BYTES_MAX {
-                    reading.recorded.cut_off = true;
+                if !reading.makes_room() {
                     break;
                 }
                 while let Some(moment) = moments.next_if(|moment| moment.at_ns <= at_ns) {
@@ -119,6 +121,22 @@ impl Open {
 }
 
 impl Reading {
+    /// Joins events if there are more than are kept; `false` if they come from too many sites.
+    fn makes_room(&mut self) -> bool {
+        if self.kept_bytes <= KEPT_BYTES_MAX {
+            return true;
+        }
+        for site in [Site::WithObject, Site::Alone] {
+            self.recorded.threads.values_mut().for_each(|thread| condense(thread, site));
+            self.kept_bytes = self.recorded.threads.values().map(bytes_of_thread).sum();
+            if self.kept_bytes <= APART_BYTES_MAX {
+                return true;
+            }
+        }
+        self.recorded.cut_off = true;
+        false
+    }
+
     /// A call whose exit may have been lost is not a long call.
     fn gap(&mut self) {
         self.recorded.gaps += 1;
@@ -127,8 +145,7 @@ impl Reading {
 
     /// A call of which the program itself recorded when it began, or when it returned.
     fn take_own(&mut self, moment: Moment) {
-        if self.kept_bytes > KEPT_BYTES_MAX {
-            self.recorded.cut_off = true;
+        if !self.makes_room() {
             return;
         }
         let Moment { at_ns, tid, call: call_half } = moment;
@@ -172,13 +189,9 @@ impl Reading {
                 open.call = Some(Call {
                     number,
                     arguments,
-                    answer: None,
                     start_ns: at_ns,
                     end_ns: at_ns,
-                    waited_ns: 0,
-                    uninterruptible_ns: 0,
-                    injected: false,
-                    stack: Vec::new(),
+                    ..Call::default()
                 });
             }
             Event::Exit { answer } => {
@@ -197,7 +210,8 @@ impl Reading {
                 // In the kernel, the call waits. Its faults include those of reading the stack after each event.
                 open.in_fault = user;
                 open.stack_of = if self.stacks { StackOf::Fault } else { StackOf::Nothing };
-                thread.faults.push(Fault { at_ns, address, instruction, user, waited_ns: 0, stack: Vec::new() });
+                let (waited_ns, stack, joined) = (0, Vec::new(), 0);
+                thread.faults.push(Fault { at_ns, address, instruction, user, waited_ns, stack, joined });
             }
             Event::Signal { number } => {
                 thread.signals.push(Signal { at_ns, number });
@@ -231,6 +245,13 @@ fn bytes_of(event: &Event) -> usize {
         Event::Stack(frames) => size_of_val(&frames[..]),
         Event::Exit { .. } | Event::Out { .. } | Event::In { .. } => 0,
     }
+}
+
+fn bytes_of_thread(thread: &Activity) -> usize {
+    let stacks = thread.calls.iter().map(|call| &call.stack).chain(thread.faults.iter().map(|fault| &fault.stack));
+    let events = size_of_val(&thread.calls[..]) + size_of_val(&thread.faults[..]) + size_of_val(&thread.signals[..]);
+    let wakers = thread.wakers.len() * 2 * size_of::<(i32, u64)>();
+    size_of::<Activity>() + size_of::<Open>() + events + wakers + stacks.map(|stack| size_of_val(&stack[..])).sum::<usize>()
 }
 
 #[cfg(test)]

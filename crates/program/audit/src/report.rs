@@ -198,11 +198,11 @@ fn thread(subject: &Subject<'_>, frames: &mut Frames<'_>) -> ThreadReport {
             let worst = calls.iter().max_by_key(|call| call.duration_ns())?;
             Some(CallCount {
                 name: name(subject.machine, number).map_or_else(|| format!("call {number}"), str::to_owned),
-                count: calls.len() as u64,
-                total_ns: calls.iter().fold(0, |sum, call| call.duration_ns().saturating_add(sum)),
+                count: calls.iter().map(|call| call.count()).sum(),
+                total_ns: calls.iter().fold(0, |sum, call| call.total_ns().saturating_add(sum)),
                 worst_ns: worst.duration_ns(),
-                injected: calls.iter().filter(|call| call.injected).count() as u64,
-                waits: calls.iter().filter(|call| call.waited_ns > 0).count() as u64,
+                injected: calls.iter().filter(|call| call.injected).map(|call| call.count()).sum(),
+                waits: calls.iter().filter(|call| call.waited_ns > 0).map(|call| call.count()).sum(),
                 stack: frames.of(subject, &worst.stack),
             })
         })

@@ -120,7 +120,7 @@ struct Sight<'a> {
 impl<'a> Sight<'a> {
     fn of_call(rule: &'static Rule, call: &'a Call, what: String) -> Self {
         let worst_ns = call.answer.map(|_| call.duration_ns());
-        Self { rule, what, count: 1, worst_ns, at_ns: Some(call.start_ns), stack: &call.stack }
+        Self { rule, what, count: call.count(), worst_ns, at_ns: Some(call.start_ns), stack: &call.stack }
     }
 
     fn of_state(rule: &'static Rule, what: String) -> Self {

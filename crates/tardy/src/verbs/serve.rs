@@ -111,13 +111,17 @@ fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     if lab.index.archives != *directory {
         return Err(UsageError(format!("--store {store} is a directory; write tardy lab serve {store}")).into());
     }
-    lab.tokens = Tokens::read(&file)?;
+    lab.tokens = match &arguments.tokens {
+        Some(named) => Tokens::read_named(named),
+        None => Tokens::read_beside_mark(&file),
+    }
+    .map_err(|error| UsageError(error.to_string()))?;
     lab.proxy = arguments.proxy.map(|address| proxy(address, arguments)).transpose()?;
     let settings = arguments.alerts.as_deref().map(Settings::read).transpose();
     lab.alerts = settings.map_err(|error| UsageError(error.to_string()))?;
     lab.hosts.clone_from(&arguments.hosts);
     let listener = Listener::bind(arguments.listen, lab).map_err(|error| match error {
-        ListenError::Open(_) => UsageError(error.to_string()).into(),
+        ListenError::Open(_) | ListenError::OpenName(_) => UsageError(error.to_string()).into(),
         other => anyhow::Error::from(other),
     })?;
     let address = listener.address().unwrap_or(arguments.listen);

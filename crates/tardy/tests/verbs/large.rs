@@ -117,7 +117,7 @@ fn bytes(path: &Path) -> u64 {
 /// Runs every verb on it and prints the size of each output. The page is bounded for any size of the run.
 fn follow(size: &Size, memory_kb_max: u64) {
     let bench = bench(size);
-    let run = peak_kb(&bench, &["run", "-D", "1s", "--out", "run"], memory_kb_max);
+    let run = peak_kb(&bench, &["run", "-D", &format!("{}s", size.seconds), "--out", "run"], memory_kb_max);
     let archive = bench.path("run");
     let opened = archive::reader::Run::open(&archive).unwrap();
     assert_eq!(opened.gaps, []);

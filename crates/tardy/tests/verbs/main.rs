@@ -18,6 +18,7 @@ mod explain_bound;
 mod explain_diff;
 mod export;
 mod external;
+mod flood;
 mod functions;
 mod gallery;
 mod git_bisect;

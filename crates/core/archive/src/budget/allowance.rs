@@ -22,7 +22,7 @@ const CHECKPOINTS_FIRST: u64 = 32;
 const CHECKPOINT_S: u64 = 300;
 /// Most spikes a second: copying the trace takes longer than a millisecond.
 const SPIKES_A_SECOND_MAX: u64 = 1000;
-/// First maxima of a thread come fast, each above the one before.
+/// First maxima of a CPU come fast, each above the one before.
 const FIRST_MAXIMA: u64 = 128;
 
 const KIB: u64 = 1 << 10;
@@ -49,7 +49,7 @@ impl Allowance {
         let cpus = cpus(settings);
         let threads = threads(settings);
         let trace = &settings.trace;
-        let spikes_first = u64::from(trace.snapshots_max) + u64::from(trace.controls) + threads * FIRST_MAXIMA;
+        let spikes_first = u64::from(trace.snapshots_max) + u64::from(trace.controls) + cpus * FIRST_MAXIMA;
         let a_second = 1_000_000_000u64.checked_div(trace.rest_ns).unwrap_or(SPIKES_A_SECOND_MAX);
         let latency_traces = u64::from(trace.tracer.is_some()) * u64::from(LATENCY_TRACES_MAX);
         Self {

@@ -24,6 +24,8 @@ pub enum PublicKeyError {
         "line {0} restricts its key with options, which tardy does not check; leave them out, or use `ssh-keygen -Y verify`"
     )]
     Options(usize),
+    #[error("line {0} excludes principals with `!`, which tardy does not check; leave the line out, or use `ssh-keygen -Y verify`")]
+    Negated(usize),
 }
 
 impl PublicKey {
@@ -76,6 +78,9 @@ pub fn trusted_keys(text: &str) -> Result<Vec<PublicKey>, PublicKeyError> {
         if at > 1 {
             return Err(PublicKeyError::Options(number));
         }
+        if words[..at].iter().any(|principals| principals.contains('!')) {
+            return Err(PublicKeyError::Negated(number));
+        }
         let blob = words.get(at + 1).and_then(|word| BASE64_STANDARD.decode(word).ok());
         keys.push(blob.and_then(|blob| PublicKey::from_blob(&blob)).ok_or(PublicKeyError::Line(number))?);
     }
@@ -95,6 +100,7 @@ mod tests {
         }
         assert_eq!(trusted_keys("# nothing\n"), Err(PublicKeyError::NoKey));
         assert_eq!(trusted_keys("lab cert-authority ssh-ed25519 AAAA"), Err(PublicKeyError::Options(1)));
+        assert_eq!(trusted_keys(&format!("*,!mallory {line}")), Err(PublicKeyError::Negated(1)));
         assert_eq!(trusted_keys(&format!("{line}\nssh-rsa AAAA")), Err(PublicKeyError::Line(2)));
         assert_eq!(trusted_keys(&line[..line.len() - 8]), Err(PublicKeyError::Line(1)));
         assert_eq!(trusted_keys("-----BEGIN OPENSSH PRIVATE KEY-----"), Err(PublicKeyError::Private));

@@ -41,7 +41,7 @@ pub fn check<'s, 'a>(subject: &'s Subject<'a>, are_counted: bool) -> Box<dyn Ite
         let rule = if memory == Memory::Stack { &STACK_FAULT } else { &PAGE_FAULT };
         let worst_ns = Some(fault.waited_ns).filter(|ns| *ns > 0);
         let what = format!("a page of {}", memory.words());
-        Sight { rule, what, count: 1, worst_ns, at_ns: Some(fault.at_ns), stack: &fault.stack }
+        Sight { rule, what, count: fault.count(), worst_ns, at_ns: Some(fault.at_ns), stack: &fault.stack }
     }))
 }
 
