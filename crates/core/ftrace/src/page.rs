@@ -58,6 +58,15 @@ pub fn page_ts_ns(page: &[u8], layout: &PageLayout) -> Option<u64> {
     layout.byte_order.u64_at(page, 0)
 }
 
+/// Marks the page at the front of some bytes as one before which events were lost, as the kernel does.
+pub fn mark_missed(pages: &mut [u8], layout: &PageLayout) {
+    let at = if (layout.byte_order, layout.commit_size) == (ByteOrder::Big, 8) { 12 } else { 8 };
+    let order = layout.byte_order;
+    let (Some(commit), Some(place)) = (order.u32_at(pages, at), pages.get_mut(at..at + 4)) else { return };
+    let marked = commit | COMMIT_MISSED;
+    place.copy_from_slice(&if order == ByteOrder::Big { marked.to_be_bytes() } else { marked.to_le_bytes() });
+}
+
 /// Iterates over the items of one page. Bytes after the data (padding) are never read.
 #[derive(Clone, Debug)]
 pub struct PageItems<'a> {

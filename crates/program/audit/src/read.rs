@@ -331,6 +331,34 @@ mod tests {
         assert!(thread.calls.is_empty() && reading.recorded.gaps == 1);
     }
 
+    /// More faults and calls than are kept, and a wait every thousand of them.
+    #[test]
+    fn a_storm_is_kept_to_its_end_with_every_site_and_the_worst() {
+        let mut reading = Reading { stacks: true, ..Reading::default() };
+        let out = Event::Out { waits: true, uninterruptible: false };
+        let storms = 600_000;
+        for at_ns in 0..storms {
+            assert!(reading.makes_room());
+            let site = at_ns as u64 % 3;
+            reading.take(TID, at_ns * 10, Event::Fault { address: at_ns as u64 * 4096, instruction: site, user: true });
+            reading.take(TID, at_ns * 10, Event::Stack(vec![site, 77]));
+            if at_ns % 1000 == 0 {
+                for event in [enter(230), Event::Stack(vec![5]), out.clone(), back("loop"), Event::Exit { answer: 0 }] {
+                    reading.take(TID, at_ns * 10 + i64::from(!matches!(event, Event::Enter { .. })), event);
+                }
+            }
+        }
+        let kept: usize = reading.recorded.threads.values().map(bytes_of_thread).sum();
+        assert!(kept < 2 * KEPT_BYTES_MAX && !reading.recorded.cut_off, "{kept}");
+        let thread = &reading.recorded.threads[&TID];
+        for site in 0..3 {
+            let of_site = thread.faults.iter().filter(|fault| fault.instruction == site);
+            assert_eq!(of_site.map(Fault::count).sum::<u64>(), storms as u64 / 3);
+        }
+        assert_eq!(thread.calls.iter().map(Call::count).sum::<u64>(), storms as u64 / 1000);
+        assert!(thread.faults.last().is_some_and(|fault| fault.at_ns == (storms - 1) * 10));
+    }
+
     const FORMATS: [(&str, &str); 3] = [
         (
             "raw_syscalls",

@@ -137,3 +137,36 @@ fn a_program_without_a_loop_is_not_called_good() {
     });
     assert_eq!(of_ended_meters.count(), 0, "an instance is left");
 }
+
+/// The rules and the functions of a storm's findings.
+fn storm(meter: &Path, folder: &TempDir, words: &[&str]) -> (BTreeSet<String>, BTreeSet<String>) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/storm.c");
+    let binary = folder.path().join("storm");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-g", "-fno-omit-frame-pointer", "-static"]);
+    assert!(compiler.arg("-o").arg(&binary).arg(source).status().unwrap().success());
+    let binary = binary.display().to_string();
+    let _ = std::fs::remove_dir_all(folder.path().join("run"));
+    let audited = ["--json", "--all-threads", "--duration", "4s", "--out", "run", "--", &binary];
+    let ended = audit(meter, folder, &[&audited[..], words].concat());
+    assert_eq!(ended.code, Some(0), "{words:?}: {}", ended.stderr);
+    let report = ended.json();
+    let stacks = report["findings"].as_array().unwrap().iter().flat_map(|finding| finding["stack"].as_array().unwrap());
+    let functions = stacks.filter_map(|frame| frame["function"].as_str()).map(str::to_owned).collect();
+    (rules(&report), functions)
+}
+
+#[test]
+fn the_habit_of_a_storm_is_named_with_its_site_at_any_rate() {
+    let Some(meter) = meter() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for each in ["10", "100", "1000"] {
+        for (kind, rule, function) in [("fault", "page-fault", "faulting"), ("mmap", "allocation", "mapping")] {
+            let (rules, functions) = storm(&meter, &folder, &[kind, each]);
+            assert!(rules.contains(rule), "{kind} {each}: {rules:?}");
+            assert!(functions.contains(function), "{kind} {each}: {functions:?}");
+        }
+    }
+    let (rules, _) = storm(&meter, &folder, &["futex", "1000"]);
+    assert!(rules.contains("no-real-time-policy"), "{rules:?}");
+}

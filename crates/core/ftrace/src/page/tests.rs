@@ -148,6 +148,17 @@ fn lost_events_are_said_first_with_their_number_when_stored() {
 }
 
 #[test]
+fn a_page_marked_as_after_a_gap_says_so_and_keeps_its_records() {
+    for layout in layouts() {
+        let mut page = PageMaker::new(layout, 50).short(1, b"abcd").finish(0, None);
+        super::mark_missed(&mut page, &layout);
+        let gap = PageItem::Gap { ts_ns: 50, kind: GapKind::Lost { count: None } };
+        assert_eq!(PageItems::new(&page, &layout).collect::<Vec<_>>(), [gap, record(51, b"abcd")]);
+    }
+    super::mark_missed(&mut [0; 5], &PageLayout::bits64(ByteOrder::Little));
+}
+
+#[test]
 fn a_page_cut_short_yields_its_whole_records_and_says_so() {
     let layout = PageLayout::bits64(ByteOrder::Little);
     let page = PageMaker::new(layout, 0).short(1, b"abcd").short(1, b"efgh").finish(0, None);

@@ -7,6 +7,7 @@
 
 pub mod proc_scan;
 pub mod recording;
+mod share;
 
 use archive::audit::AuditedThread;
 pub use recording::AuditRecording;

@@ -1,6 +1,7 @@
 //! The trace instance of an audit, drained to the host while it records.
 
 use super::proc_scan::ProcScan;
+use super::share::Share;
 use super::{EVENTS, ThreadList};
 use crate::cadence::Every;
 use crate::interception::Intercepted;
@@ -39,6 +40,8 @@ pub struct AuditRecording {
     trace: StreamedTrace,
     bytes: Vec<u8>,
     budget: u64,
+    share: Share,
+    duration_ns: Option<u64>,
     scan: ProcScan,
     first_scans: Every,
     later_scans: Every,
@@ -62,6 +65,7 @@ impl AuditRecording {
     pub fn arm(
         tracefs: &Tracefs,
         settings: &AuditSettings,
+        duration_ns: Option<u64>,
         threads: ThreadList,
         intercepted: Option<Intercepted>,
         journal: &mut Journal,
@@ -93,6 +97,8 @@ impl AuditRecording {
             trace,
             bytes: Vec::new(),
             budget: settings.budget_bytes,
+            share: Share::begin(0, None, settings.budget_bytes),
+            duration_ns,
             scan: ProcScan::new(threads),
             first_scans: Every::new(FIRST_SCAN_NS),
             later_scans: Every::new(SCAN_NS),
@@ -109,7 +115,10 @@ impl AuditRecording {
     pub fn begin(&mut self) -> Result<(), TraceError> {
         let tids = self.scan.repeat();
         self.trace.instance.set_event_pids(&tids)?;
-        self.description.started_ns = clock::monotonic_ns();
+        let now_ns = clock::monotonic_ns();
+        self.description.started_ns = now_ns;
+        let length_ns = self.duration_ns.and_then(|ns| i64::try_from(ns).ok());
+        self.share = Share::begin(now_ns, length_ns.map(|ns| now_ns.saturating_add(ns)), self.budget);
         self.trace.instance.set_tracing_on(true)?;
         Ok(())
     }
@@ -125,7 +134,10 @@ impl AuditRecording {
             let _ = self.trace.instance.add_event_pids(&new);
         }
         self.drain_calls(link, Intercepted::drain);
-        self.trace.drain(link, &mut self.budget);
+        let share = self.share.now(now_ns, self.budget);
+        let left = self.budget;
+        self.trace.drain_share(link, &mut self.budget, share);
+        self.share.spend(left - self.budget);
     }
 
     /// Sends the calls that the program recorded itself.

@@ -6,8 +6,10 @@ use crate::journal::{Entry, Journal};
 use crate::link::{GrowingFile, Link};
 use archive::message::{FileKind, LossKind};
 use archive::recorded_pages::RecordedPages;
+use ftrace::header::PageLayout;
+use ftrace::page;
 use ftrace::tracefs::{Instance, RawPages, Tracefs};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 /// Most bytes of one CPU per round: the rest of the session's work must not wait for it.
@@ -20,6 +22,9 @@ pub struct StreamedTrace {
     pages: Vec<(u32, RawPages)>,
     files: BTreeMap<u32, GrowingFile>,
     bytes: Vec<u8>,
+    /// CPUs of which pages were left out since the last one that was sent.
+    interrupted: BTreeSet<u32>,
+    layout: PageLayout,
     description: RecordedPages,
 }
 
@@ -44,8 +49,9 @@ impl StreamedTrace {
         // A full buffer loses the newest events, so that what is there has no gaps but one.
         let _ = instance.set_option("overwrite", false);
         let _ = instance.set_option("record-cmd", false);
-        let (pages, files, bytes) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Ok(Self { instance, kind, pages, files, bytes, description: RecordedPages::default() })
+        let (pages, files, bytes, interrupted) = (Vec::new(), BTreeMap::new(), Vec::new(), BTreeSet::new());
+        let layout = instance.page_layout()?;
+        Ok(Self { instance, kind, pages, files, bytes, interrupted, layout, description: RecordedPages::default() })
     }
 
     /// Opens the pages of every CPU, once the events are on.
@@ -86,8 +92,42 @@ impl StreamedTrace {
                 continue;
             }
             *budget -= length;
+            if self.interrupted.remove(cpu) {
+                page::mark_missed(&mut self.bytes, &self.layout);
+            }
             let kind = (self.kind)(*cpu);
             self.files.entry(*cpu).or_insert_with(|| GrowingFile::begin(link, kind)).append(link, &self.bytes);
+        }
+    }
+
+    /// Sends a part of what was recorded since the last call, `share` bytes of all CPUs; the rest is left out and counted. A reader
+    /// finds a gap there.
+    pub fn drain_share<W: Write>(&mut self, link: &mut Link<W>, budget: &mut u64, share: u64) {
+        let page_bytes = self.layout.page_size;
+        let of_cpu = usize::try_from(share / (self.pages.len().max(1) as u64)).unwrap_or(usize::MAX);
+        let kept_max = of_cpu / page_bytes * page_bytes;
+        for (cpu, pages) in &mut self.pages {
+            self.bytes.clear();
+            // What cannot be read is a gap that the next page reports.
+            let _ = pages.drain_into(&mut self.bytes, ROUND_BYTES_MAX);
+            if self.bytes.is_empty() {
+                continue;
+            }
+            let kept = self.bytes.len().min(kept_max).min(usize::try_from(*budget).unwrap_or(usize::MAX));
+            let left_out = self.bytes.len() - kept;
+            self.bytes.truncate(kept);
+            if kept > 0 {
+                if self.interrupted.remove(cpu) {
+                    page::mark_missed(&mut self.bytes, &self.layout);
+                }
+                *budget -= kept as u64;
+                let kind = (self.kind)(*cpu);
+                self.files.entry(*cpu).or_insert_with(|| GrowingFile::begin(link, kind)).append(link, &self.bytes);
+            }
+            if left_out > 0 {
+                self.interrupted.insert(*cpu);
+                self.description.bytes_left_out += left_out as u64;
+            }
         }
     }
 

@@ -119,6 +119,7 @@ pub fn assemble<'a, W: Write>(
 /// A kernel that cannot be traced, or a wrong pattern.
 pub fn arm_audit(
     settings: &AuditSettings,
+    duration_ns: Option<u64>,
     request: &WatchSettings,
     journal: &mut Journal,
 ) -> Result<AuditRecording, MeterProblem> {
@@ -141,7 +142,7 @@ pub fn arm_audit(
     let tracefs = trace_mount::find_or_mount().map_err(|error| MeterProblem::AuditNeedsTracing(error.into()))?;
     let memory = settings.interception.as_ref().map(|memory| Intercepted::open(Path::new(memory)));
     let intercepted = memory.transpose().map_err(MeterProblem::NotIntercepted)?;
-    AuditRecording::arm(&tracefs, settings, Box::new(threads), intercepted, journal)
+    AuditRecording::arm(&tracefs, settings, duration_ns, Box::new(threads), intercepted, journal)
         .map_err(MeterProblem::AuditNeedsTracing)
 }
 

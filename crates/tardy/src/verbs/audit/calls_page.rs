@@ -5,7 +5,7 @@ use audit::activity::{Activity, Call};
 use audit::read::Recorded;
 use audit::system_calls::{name, of_other_machines};
 use std::fmt::Write;
-use words::figures::latency;
+use words::figures::{counted, latency};
 
 pub fn lay_out(description: &AuditDescription, recorded: &Recorded) -> String {
     let mut text = String::new();
@@ -25,7 +25,9 @@ fn line(description: &AuditDescription, machine: &str, thread: &Activity, call: 
     let seconds = call.start_ns.saturating_sub(description.started_ns) as f64 / 1e9;
     let _ = write!(text, "{} {seconds:.9} {name}({})", thread.tid, arguments.join(", "));
     let _ = match call.answer {
-        Some(answer) => writeln!(text, " = {answer} in {}", latency(call.duration_ns())),
-        None => writeln!(text, " = ?"),
+        Some(answer) => write!(text, " = {answer} in {}", latency(call.duration_ns())),
+        None => write!(text, " = ?"),
     };
+    let joined = if call.joined > 0 { format!(", and {} like it", counted(call.joined, "call")) } else { String::new() };
+    let _ = writeln!(text, "{joined}");
 }
