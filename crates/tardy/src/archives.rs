@@ -97,6 +97,9 @@ pub fn write_document(asked: Option<&Path>, directory: &Path, name: &str, bytes:
     Ok(asked.map_or_else(|| directory.join(name), Path::to_owned))
 }
 
+/// The name of standard output where a file is asked for.
+pub const STDOUT: &str = "-";
+
 /// Whether `tardy target collect` can fetch the rest of a run.
 pub fn has_rest(archive: &Path) -> bool {
     ArchiveDirectory::open(archive).is_ok_and(|inside| inside.file(RECEIVED_FILE).is_ok())

@@ -1,7 +1,14 @@
 //! The command `tardy`.
 
 use std::process::ExitCode;
+use std::thread::Builder;
+
+/// Stack of the thread that runs a verb: a shell may limit that of the first thread to less than one needs.
+const STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {
-    tardy::command_line::main()
+    match Builder::new().stack_size(STACK_BYTES).spawn(tardy::command_line::main) {
+        Ok(running) => running.join().unwrap_or(ExitCode::FAILURE),
+        Err(_) => tardy::command_line::main(),
+    }
 }

@@ -35,6 +35,7 @@ pub mod picture {
 
 use archive::summary::ReportData;
 use judge::verdict::Judgement;
+use words::printable::printable_page;
 
 /// A page that leads to the report, and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,8 +53,9 @@ pub fn render_html(data: &ReportData, judgements: &[Judgement]) -> String {
 pub fn render_html_below(data: &ReportData, judgements: &[Judgement], above: &[Place]) -> String {
     let data = thinning::thinned(data);
     let plots = plot::Plots::of(&data);
-    let page = (html::title(&data), html::body(&data, judgements, &plots, above));
+    let parts = [html::title(&data), html::body(&data, judgements, &plots, above)];
+    let page = parts.map(|part| printable_page(&part));
     // The script does not draw the counters.
     let data = ReportData { counters: Vec::new(), ..data.into_owned() };
-    template::fill(&page.0, &page.1, &data)
+    template::fill(&page[0], &page[1], &data)
 }

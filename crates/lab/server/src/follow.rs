@@ -42,6 +42,11 @@ pub async fn add_new_archives(site: &Arc<Site>) {
 
 /// Adds an archive; one of a run in progress is added once it has ended, and returned until then.
 async fn add(site: &Site, path: &Path, stamp: Stamp) -> Option<PathBuf> {
+    // What it leads to may be anywhere, and may change after it was indexed.
+    if path.is_symlink() {
+        site.known_archives().failed(path, stamp, &StoreError::Linked(path.to_owned()));
+        return None;
+    }
     match site.store().ingest(path).await {
         Err(StoreError::GoesOn(_)) => {
             site.running_runs().add(site.directory(), path);

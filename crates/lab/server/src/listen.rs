@@ -1,5 +1,6 @@
 //! Accepts connections, limits what each may use, and ends without cutting answers off.
 
+mod heads;
 mod stalling;
 
 use crate::access::AccessError;
@@ -10,6 +11,7 @@ use crate::limits::Limits;
 use crate::site::{Lab, Site};
 use axum::Router;
 use axum::extract::Request;
+use heads::{Head, Heads};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -25,11 +27,14 @@ use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
 /// Pause after the system refused a connection for want of files or memory.
 const RETRY: Duration = Duration::from_millis(100);
+
+/// Pause between two attempts to find a place by closing a connection without a request.
+const PLACE_RETRY: Duration = Duration::from_millis(50);
 
 /// Why the server does not start, or ended.
 #[derive(Debug, Error)]
@@ -145,14 +150,10 @@ async fn accept(
 ) {
     let all = Arc::new(Semaphore::new(limits.connections));
     let open = Arc::new(Open::default());
+    let heads = Arc::new(Heads::default());
     let ending = GracefulShutdown::new();
     let mut until = std::pin::pin!(until);
     loop {
-        let place = tokio::select! {
-            // At the limit new clients wait in the kernel's queue.
-            place = Arc::clone(&all).acquire_owned() => place,
-            () = &mut until => break,
-        };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = &mut until => break,
@@ -164,10 +165,16 @@ async fn accept(
         let is_proxy = proxy.is_some_and(|proxy| proxy.is(from.ip()));
         let connections = if is_proxy { limits.connections } else { limits.connections_of_one };
         let Some(counted) = Open::enter(&open, from.ip(), connections) else { continue };
-        let connection = ending.watch(connection(stream, from, router.clone(), limits));
+        let place = tokio::select! {
+            // Without a place new clients wait in the kernel's queue.
+            place = place(&all, &heads) => place,
+            () = &mut until => break,
+        };
+        let head = heads.begin();
+        let connection = ending.watch(connection(stream, from, router.clone(), limits, Arc::clone(&head)));
         tokio::spawn(async move {
             // A client that breaks off is its own affair.
-            let _ = connection.await;
+            tokio::select! { _ = connection => {}, () = head.closed() => {} }
             drop((place, counted));
         });
     }
@@ -175,15 +182,30 @@ async fn accept(
     let _ = tokio::time::timeout(limits.farewell, ending.shutdown()).await;
 }
 
+/// A place for a connection; where all are taken, one whose client has not asked for anything gives up its own.
+async fn place(all: &Arc<Semaphore>, heads: &Heads) -> Option<OwnedSemaphorePermit> {
+    loop {
+        if let Ok(place) = Arc::clone(all).try_acquire_owned() {
+            return Some(place);
+        }
+        heads.close_oldest();
+        if let Ok(place) = tokio::time::timeout(PLACE_RETRY, Arc::clone(all).acquire_owned()).await {
+            return place.ok();
+        }
+    }
+}
+
 fn connection(
     stream: TcpStream,
     from: SocketAddr,
     router: Router,
     limits: &Limits,
+    head: Arc<Head>,
 ) -> impl hyper_util::server::graceful::GracefulConnection<Output = hyper::Result<()>> + use<> {
     // Answers are complete when they are sent, so waiting for more only delays them.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
+        head.finish();
         let mut request: Request = request.map(axum::body::Body::new);
         request.extensions_mut().insert(Peer(from.ip()));
         router.clone().oneshot(request)

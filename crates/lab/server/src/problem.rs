@@ -139,6 +139,13 @@ pub enum Refusal {
         fix = "open the address that `tardy lab serve` printed, or start it with --host NAME"
     )]
     Host(String),
+    #[error("the request names more than one host")]
+    #[problem(
+        code = "server.host-ambiguous",
+        meaning = "The request has two Host headers, or a Host header beside an address with another host.",
+        fix = "send one Host header, with the host of the address"
+    )]
+    HostAmbiguous,
     #[error("another site sent this request")]
     #[problem(
         code = "server.other-site",
@@ -287,7 +294,7 @@ impl Refusal {
             Self::JobNotQueued { .. } | Self::NothingBetween(_) => StatusCode::CONFLICT,
             Self::PlanRefused(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::NotSigned => StatusCode::UNAUTHORIZED,
-            Self::Parameter { .. } => StatusCode::BAD_REQUEST,
+            Self::Parameter { .. } | Self::HostAmbiguous => StatusCode::BAD_REQUEST,
             Self::Index => StatusCode::SERVICE_UNAVAILABLE,
             Self::Body(_) | Self::UploadRefused(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,

@@ -76,6 +76,32 @@ fn one_address_gets_no_more_connections_than_its_share() {
 }
 
 #[test]
+fn heads_that_never_end_keep_no_place_from_a_client() {
+    let limits = Limits { connections: 4, ..Limits::default() };
+    let server = Running::with(limits);
+    let mut served = server.connect();
+    served.write_all(REQUEST).unwrap();
+    assert!(answer(&mut served).starts_with("HTTP/1.1 200"));
+    let halves: Vec<TcpStream> = (0..3)
+        .map(|_| {
+            let mut half = server.connect();
+            half.write_all(&REQUEST[..20]).unwrap();
+            half
+        })
+        .collect();
+    for _ in 0..3 {
+        let mut client = server.connect();
+        client.set_read_timeout(Some(Duration::from_secs(8))).unwrap();
+        client.write_all(REQUEST).unwrap();
+        assert!(answer(&mut client).starts_with("HTTP/1.1 200"), "a client without an answer");
+    }
+    served.write_all(REQUEST).unwrap();
+    assert!(answer(&mut served).starts_with("HTTP/1.1 200"), "a client that was served keeps its connection");
+    drop(halves);
+    server.end();
+}
+
+#[test]
 fn the_end_waits_for_no_idle_client() {
     let server = Running::with(Limits::default());
     let mut idle = server.connect();

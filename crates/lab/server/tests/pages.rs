@@ -247,6 +247,18 @@ async fn an_archive_that_cannot_be_read_is_named_on_the_first_page() {
 }
 
 #[tokio::test]
+async fn a_link_to_an_archive_is_left_out_and_named() {
+    let lab = Lab::new().await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    fixtures::repository::copy(&fixtures::repository::repository_path("corpus/archives/v1"), &elsewhere.path().join("v1"));
+    std::os::unix::fs::symlink(elsewhere.path().join("v1"), lab.directory.path().join("linked")).unwrap();
+    server::add_new_archives(&lab.site).await;
+    let fleet = page(&lab, "/").await;
+    assert!(fleet.contains("left out") && fleet.contains("linked") && fleet.contains("it is a link"), "{fleet}");
+    assert_eq!(json(&lab, "/api/v1/runs").await.as_array().map(Vec::len), Some(0));
+}
+
+#[tokio::test]
 async fn the_described_api_is_the_served_one_and_the_one_in_the_repository() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi.json");
     let described = server::open_api() + "\n";

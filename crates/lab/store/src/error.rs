@@ -28,6 +28,8 @@ pub enum StoreError {
     Archive(#[from] OpenError),
     #[error("failed to add {0}: the run still goes on; add it when it has ended")]
     GoesOn(PathBuf),
+    #[error("failed to add {0}: it is a link; move the archive itself into the directory")]
+    Linked(PathBuf),
     #[error("failed to take the archive: {0}")]
     Refused(#[from] Refused),
     #[error("failed to read the row of run {0}: it is damaged; `tardy lab store rebuild` makes the index again")]

@@ -5,6 +5,9 @@ use archive::packed::PackedError;
 use archive::reader::ArchiveState;
 use thiserror::Error;
 
+/// Longest name of a board, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+
 /// Why an archive that was sent is not taken.
 #[derive(Debug, Error)]
 pub enum Refused {
@@ -20,6 +23,8 @@ pub enum Refused {
     Unreadable,
     #[error("its run has not ended, or its writer was killed; send it when it has ended")]
     GoesOn,
+    #[error("its target {0:?} cannot name a board; rename the target: no `/`, no `-` at the front, and neither `.` nor `..`")]
+    BoardName(String),
     #[error("its raw traces were removed, so it is not what its address names; send it from where it is whole")]
     Pruned,
 }
@@ -35,6 +40,25 @@ pub fn check_finished(archive: &ArchiveState) -> Result<(), Refused> {
     match &archive.manifest {
         None => Err(Refused::Unreadable),
         Some(Manifest { state: RunState::Running, .. }) => Err(Refused::GoesOn),
+        Some(manifest) if !can_name_a_board(&manifest.target) => Err(Refused::BoardName(manifest.target.clone())),
         Some(_) => Ok(()),
+    }
+}
+
+/// Whether a name can stand in the address of a page. An empty one is that of the machine itself.
+fn can_name_a_board(name: &str) -> bool {
+    let leads_elsewhere = matches!(name, "." | "..") || name.contains('/') || name.starts_with('-');
+    !leads_elsewhere && name.len() <= NAME_BYTES_MAX && !name.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_boards_stand_in_an_address() {
+        assert!(["", "pi", "pi 4, rack 2", "größe", "a?b#c%2f"].iter().all(|name| can_name_a_board(name)));
+        let bad = [".", "..", "../../../etc/x", "a/b", "-rf", "a\u{1b}[2J", &"a".repeat(300)];
+        assert!(!bad.iter().any(|name| can_name_a_board(name)));
     }
 }

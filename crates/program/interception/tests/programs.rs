@@ -156,6 +156,28 @@ fn calls_that_find_no_room_are_made_and_counted() {
     assert!(lost >= 20_000 - recorded, "{lost}");
 }
 
+/// What these programs do from then on is counted as lost: the library cannot say when it was.
+#[test]
+fn a_program_that_forbids_itself_the_counter_or_all_calls_runs_to_its_end() {
+    if !met(&[Program("cc")]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("forbidding");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/forbidding.c");
+    let mut compiler = Command::new("cc");
+    assert!(compiler.args(["-O2", "-pthread", "-o"]).arg(&program).arg(source).status().unwrap().success());
+    for kind in ["counter", "strict"] {
+        let bare = Command::new(&program).arg(kind).output().unwrap();
+        let memory = memory();
+        let recorded = intercepted(&memory, &program, &[kind]);
+        assert!(bare.status.success(), "{bare:?}");
+        assert_eq!((recorded.status, &recorded.stdout), (bare.status, &bare.stdout), "{kind}");
+        let lost = word(&memory, at::LOST) + word(&memory, CONTROL_OFFSET + control::LOST);
+        assert!(lost > 0, "{kind}");
+    }
+}
+
 #[test]
 fn without_memory_the_program_runs_as_it_is() {
     let run = |variable: Option<&str>| {

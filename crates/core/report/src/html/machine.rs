@@ -4,16 +4,17 @@ use super::super::number;
 use super::{facts, said};
 use archive::summary::{ReportData, RunSummary};
 use maud::{Markup, html};
+use words::printable::short_name;
 
 /// The name of the target: the one in the plan or command, or the host name of this machine.
-pub fn target_name(data: &ReportData) -> &str {
+pub fn target_name(data: &ReportData) -> String {
     let summary = &data.summary;
-    match &summary.environment {
+    short_name(match &summary.environment {
         _ if summary.other_machine().is_some() => &summary.target,
         Some(environment) if !environment.hostname.is_empty() => &environment.hostname,
         _ if !summary.target.is_empty() => &summary.target,
         _ => "this machine",
-    }
+    })
 }
 
 pub fn section(summary: &RunSummary) -> Markup {

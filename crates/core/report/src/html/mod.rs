@@ -28,12 +28,13 @@ use archive::method::SampleWord;
 use archive::summary::{ReportData, RunSummary};
 use judge::verdict::Judgement;
 use maud::{Markup, PreEscaped, html};
+use words::printable::short_name;
 use words::vocabulary;
 
 /// Title of the page, as HTML text.
 pub fn title(data: &ReportData) -> String {
     let target = machine::target_name(data);
-    html! { (question(&data.summary)) " on " (target) "? " (data.summary.id) " – tardy" }.into_string()
+    html! { (question(&data.summary)) " on " (target) "? " (short_name(&data.summary.id)) " – tardy" }.into_string()
 }
 
 /// The question that the page answers, without the machine.
@@ -55,11 +56,11 @@ pub fn body(data: &ReportData, judgements: &[Judgement], plots: &Plots, above: &
         header.page {
             p.brand {
                 "tardy"
-                @for place in above { " › " a href=(place.address) { bdi { (place.name) } } }
+                @for place in above { " › " a href=(place.address) { bdi { (short_name(&place.name)) } } }
             }
             h1 { (question(summary)) " on " bdi { (machine::target_name(data)) } "?" }
             p.lead {
-                "Run " bdi { (summary.id) }
+                "Run " bdi { (short_name(&summary.id)) }
                 @if let Some(started) = summary.started_unix_ns { ", " (words::calendar::utc(started)) }
                 @if let Some(measured) = summary.measured_ns { ", measured for " (number::duration(measured)) }
                 @if let Some(environment) = &summary.environment {

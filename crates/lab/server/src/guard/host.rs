@@ -9,12 +9,22 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// A name that a foreign site points at this server is not answered (DNS rebinding). An address cannot be pointed.
 pub fn check(request: &Request, names: &[String]) -> Result<(), Refusal> {
+    check_unambiguous(request)?;
     let authority = authority(request);
     let name = without_port(&authority);
     let known = name.eq_ignore_ascii_case("localhost")
         || name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok()
         || names.iter().any(|known| known.eq_ignore_ascii_case(name));
     if known { Ok(()) } else { Err(Refusal::Host(name.to_owned())) }
+}
+
+/// RFC 9112, 3.2: a request names one host. A proxy in front may have looked at another name than this server.
+fn check_unambiguous(request: &Request) -> Result<(), Refusal> {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let (first, more) = (hosts.next(), hosts.next());
+    let of_target = request.uri().authority().map(|authority| authority.as_str());
+    let differs = of_target.zip(first).is_some_and(|(target, host)| !host.as_bytes().eq_ignore_ascii_case(target.as_bytes()));
+    if more.is_some() || differs { Err(Refusal::HostAmbiguous) } else { Ok(()) }
 }
 
 /// The rule of Go's `CrossOriginProtection`: browsers say where a changing request comes from, programs say nothing.
@@ -72,6 +82,18 @@ mod tests {
             assert!(matches!(check(&request(&[("host", bad)]), &names), Err(Refusal::Host(_))), "{bad}");
         }
         assert!(check(&request(&[]), &names).is_err());
+    }
+
+    #[test]
+    fn a_request_names_one_host() {
+        let twice = request(&[("host", "127.0.0.1"), ("host", "127.0.0.1")]);
+        assert_eq!(check(&twice, &[]), Err(Refusal::HostAmbiguous));
+        let absolute = |host: &str| {
+            let builder = Request::builder().uri("http://127.0.0.1:8700/").header("host", host);
+            check(&builder.body(Body::empty()).unwrap(), &[])
+        };
+        assert_eq!(absolute("127.0.0.1:8700"), Ok(()));
+        assert_eq!(absolute("evil.example"), Err(Refusal::HostAmbiguous));
     }
 
     #[test]

@@ -33,6 +33,7 @@ use crate::link::{Control, Lines, Link};
 use crate::load_reports;
 use crate::problem::MeterProblem;
 use crate::trace::capturing::Capturing;
+use crate::trace::held_tracing::Taken;
 use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
 use archive::method::{MethodRequest, Role};
 use archive::settings::RunSettings;
@@ -287,6 +288,8 @@ impl<'a> Session<'a> {
         if schedule.settings.is_due(now_ns) {
             link.gaps().wait();
             self.check_settings(link);
+            link.gaps().wait();
+            self.check_tracing(link);
         }
         link.gaps().wait();
         link.send_counters(self.counters.as_mut().and_then(|counters| counters.look_when_due(now_ns)));
@@ -307,6 +310,16 @@ impl<'a> Session<'a> {
     fn check_settings<W: Write>(&mut self, link: &mut Link<W>) {
         for problem in self.resources.settings.changes() {
             link.send(&Message::Problem(problem));
+        }
+    }
+
+    /// Reports that another program took the trace away, and puts it back where it can.
+    fn check_tracing<W: Write>(&mut self, link: &mut Link<W>) {
+        let Some(capturing) = &mut self.resources.capturing else { return };
+        match capturing.held.look() {
+            Some(Taken::SwitchedOff) => link.problem(Severity::Degraded, &MeterProblem::TracingSwitchedOff),
+            Some(Taken::Removed) => link.problem(Severity::Degraded, &MeterProblem::TracingRemoved),
+            None => {}
         }
     }
 

@@ -6,6 +6,7 @@ use super::capture::{
     self, Announcements, CaptureCounters, CaptureJob, Captured, CpuPart, MeasuredThread, bytes_of, received,
 };
 use super::error::TraceError;
+use super::held_tracing::HeldTracing;
 use super::late_interrupts::Recorded;
 use crate::gaps::Gaps;
 use crate::measure::start_instant::StartInstant;
@@ -39,6 +40,7 @@ pub struct Capturing {
     pub events_absent: Vec<String>,
     pub buffer_kb_per_cpu: u32,
     pub counters: Arc<CaptureCounters>,
+    pub held: HeldTracing,
     assembler: Assembler,
     captured: Receiver<Captured>,
     start: Arc<StartInstant>,
@@ -69,6 +71,7 @@ impl Capturing {
         let layout = instance.page_layout()?;
         let assembler = Assembler::new(metadata, layout, gaps.clone());
         let mode = armed.snapshotter.mode();
+        let held = HeldTracing::of(&armed.snapshotter.instances());
         let (output, captured) = channel();
         let (ready, answer) = channel();
         let counters = Arc::new(CaptureCounters::default());
@@ -97,6 +100,7 @@ impl Capturing {
             events_absent: armed.events_absent,
             buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
             counters,
+            held,
             assembler,
             captured,
             start,

@@ -140,6 +140,10 @@ impl Snapshotter for InstanceFlip {
         &self.sides[0].instance
     }
 
+    fn instances(&self) -> Vec<Instance> {
+        self.sides.iter().map(|side| side.instance.clone()).collect()
+    }
+
     fn recording(&self) -> Vec<&Instance> {
         self.sides.iter().map(|side| &side.instance).collect()
     }

@@ -15,6 +15,7 @@ mod earlier;
 pub mod error;
 pub mod events;
 pub mod flip;
+pub mod held_tracing;
 pub mod kernel_swap;
 pub mod late_interrupts;
 pub mod maxima;

@@ -96,6 +96,10 @@ pub trait Snapshotter: Send {
     fn forget(&mut self) {}
     /// The instance whose event formats describe the pages.
     fn instance(&self) -> &Instance;
+    /// All instances that record, in turn or alone.
+    fn instances(&self) -> Vec<Instance> {
+        vec![self.instance().clone()]
+    }
     /// The kernel should detect maxima of another program's threads; [`super::maxima::find_in_threads`] selects them
     /// later.
     fn leaves_maxima_to_others(&mut self) {}

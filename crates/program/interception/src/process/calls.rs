@@ -10,7 +10,7 @@ use call_ring::header::{Effect, Injection};
 use call_ring::record::{CALLERS, INJECTED, NEVER, at};
 use call_ring::{RESERVE, RING_RECORDS, returned_mark, running_mark};
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 const RT_SIGRETURN: u32 = libc::SYS_rt_sigreturn as u32;
@@ -20,10 +20,14 @@ const VFORK: u32 = libc::SYS_vfork as u32;
 const EXIT: u32 = libc::SYS_exit as u32;
 const EXIT_GROUP: u32 = libc::SYS_exit_group as u32;
 const CLONE3: u32 = libc::SYS_clone3 as u32;
+const PRCTL: u32 = libc::SYS_prctl as u32;
+const SECCOMP: u32 = libc::SYS_seccomp as u32;
+const SECCOMP_STRICT: u64 = 0;
 
 /// Set in [`SPECIAL`].
 const NOT_USUAL: u8 = 1;
 const INJECTS: u8 = 2;
+const MAY_FORBID: u8 = 3;
 
 /// A rule and how many of its calls came so far.
 struct Rule {
@@ -33,13 +37,19 @@ struct Rule {
 
 static RULES: OnceLock<Vec<Rule>> = OnceLock::new();
 
+/// A thread forbade itself to read the processor's counter, and the threads that it starts may not read it either.
+static FORBIDDEN: AtomicBool = AtomicBool::new(false);
+
 /// Sets which calls arrive here.
 pub fn prepare(injections: Vec<Injection>) {
     for number in [RT_SIGRETURN, CLONE, FORK, VFORK, EXIT, EXIT_GROUP, CLONE3] {
         SPECIAL[number as usize].store(NOT_USUAL, Relaxed);
     }
+    for number in [PRCTL, SECCOMP] {
+        SPECIAL[number as usize].store(MAY_FORBID, Relaxed);
+    }
     let can_be_injected =
-        |rule: &Injection| SPECIAL.get(rule.number as usize).is_some_and(|special| special.load(Relaxed) != NOT_USUAL);
+        |rule: &Injection| SPECIAL.get(rule.number as usize).is_some_and(|special| special.load(Relaxed) == 0);
     let injections: Vec<Injection> = injections.into_iter().filter(can_be_injected).collect();
     for injection in &injections {
         SPECIAL[injection.number as usize].store(INJECTS, Relaxed);
@@ -60,6 +70,14 @@ pub extern "C" fn unusual(registers: &mut Registers) -> u64 {
         return without;
     }
     let child = started(number, registers.rdi);
+    if special == MAY_FORBID && forbids_the_counter(number, registers) {
+        FORBIDDEN.store(true, Relaxed);
+        block.base.store(0, Relaxed);
+        block.no_ring.store(1, Relaxed);
+    }
+    if FORBIDDEN.load(Relaxed) && block.base.load(Relaxed) == 0 {
+        block.no_ring.store(1, Relaxed);
+    }
     if !block.ensure_ring(memory, registers.stack()) || !has_room(block) {
         block.count_lost(memory);
         block.child.store(child, Relaxed);
@@ -154,6 +172,18 @@ fn shares_block(number: u32, first: u64) -> bool {
     let flags = flags(number, first);
     let has = |flag: i32| flags & flag as u64 != 0;
     matches!(number, CLONE | CLONE3) && has(libc::CLONE_VM) && !has(libc::CLONE_SETTLS) && !has(libc::CLONE_VFORK)
+}
+
+/// Whether reading the counter would kill the thread after the call: the kernel forbids it beside seccomp's strict mode, too.
+fn forbids_the_counter(number: u32, registers: &Registers) -> bool {
+    let (first, second) = (registers.rdi, registers.arguments()[1]);
+    match number {
+        SECCOMP => first == SECCOMP_STRICT,
+        _ => {
+            let is = |option: i32, value: u32| (first, second) == (option as u64, u64::from(value));
+            is(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV as u32) || is(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_STRICT)
+        }
+    }
 }
 
 fn injected(number: u32) -> Option<Effect> {
