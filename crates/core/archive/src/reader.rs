@@ -10,8 +10,8 @@ mod room;
 pub use room::{Part, Room};
 
 use crate::absence::SpikeAbsences;
-use crate::counted::{LINES_KEPT_MAX, OutputCounts};
 use crate::budget::{Budget, Share};
+use crate::counted::{LINES_KEPT_MAX, OutputCounts};
 use crate::counters::{CounterSecond, joined};
 use crate::damage::Damage;
 use crate::directory::{ArchiveDirectory, replace_inside};
@@ -423,7 +423,8 @@ impl Run {
         let left_out: Vec<(Part, u64)> = self.room.left_out().filter(|(part, _)| *part != Part::Spikes).collect();
         for (part, count) in left_out {
             let (part, figures) = (part.to_string(), part.has_figures());
-            let damage = if figures { Damage::FiguresLeftOut { part, count } } else { Damage::RecordsLeftOut { part, count } };
+            let damage =
+                if figures { Damage::FiguresLeftOut { part, count } } else { Damage::RecordsLeftOut { part, count } };
             self.gaps.push(Remark::new(&damage));
         }
         if self.spikes_left_out > 0 {

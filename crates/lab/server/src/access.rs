@@ -75,7 +75,9 @@ pub enum AccessError {
     Taken(PathBuf),
     #[error("failed to read the tokens in {0}: no such file; `tardy lab serve --add-token admin:NAME` makes it")]
     Missing(PathBuf),
-    #[error("failed to read the tokens in {0}: it has none; `tardy lab serve --add-token admin:NAME` adds one, or remove the file")]
+    #[error(
+        "failed to read the tokens in {0}: it has none; `tardy lab serve --add-token admin:NAME` adds one, or remove the file"
+    )]
     Empty(PathBuf),
     #[error(
         "failed to read the tokens in {tokens}: the file was there before and is gone; put it back, or remove {mark} to serve \

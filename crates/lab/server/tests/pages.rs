@@ -250,7 +250,10 @@ async fn an_archive_that_cannot_be_read_is_named_on_the_first_page() {
 async fn a_link_to_an_archive_is_left_out_and_named() {
     let lab = Lab::new().await;
     let elsewhere = tempfile::tempdir().unwrap();
-    fixtures::repository::copy(&fixtures::repository::repository_path("corpus/archives/v1"), &elsewhere.path().join("v1"));
+    fixtures::repository::copy(
+        &fixtures::repository::repository_path("corpus/archives/v1"),
+        &elsewhere.path().join("v1"),
+    );
     std::os::unix::fs::symlink(elsewhere.path().join("v1"), lab.directory.path().join("linked")).unwrap();
     server::add_new_archives(&lab.site).await;
     let fleet = page(&lab, "/").await;

@@ -23,7 +23,9 @@ pub enum Refused {
     Unreadable,
     #[error("its run has not ended, or its writer was killed; send it when it has ended")]
     GoesOn,
-    #[error("its target {0:?} cannot name a board; rename the target: no `/`, no `-` at the front, and neither `.` nor `..`")]
+    #[error(
+        "its target {0:?} cannot name a board; rename the target: no `/`, no `-` at the front, and neither `.` nor `..`"
+    )]
     BoardName(String),
     #[error("its raw traces were removed, so it is not what its address names; send it from where it is whole")]
     Pruned,

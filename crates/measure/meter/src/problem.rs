@@ -410,7 +410,9 @@ pub enum MeterProblem {
         fix = "stop it (trace-cmd reset, or echo 0 > tracing_on there) and measure again"
     )]
     TracedMeanwhile { others: String },
-    #[error("another program switched the trace of this run off; it is on again, and spikes in between are not explained")]
+    #[error(
+        "another program switched the trace of this run off; it is on again, and spikes in between are not explained"
+    )]
     #[problem(
         code = "meter.tracing-switched-off",
         meaning = "Another program wrote 0 into `tracing_on` of the run's instance; the meter switched it on again.",

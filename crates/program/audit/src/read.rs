@@ -186,13 +186,7 @@ impl Reading {
                 thread.calls.extend(open.call.take());
                 open.in_fault = false;
                 open.stack_of = if self.stacks { StackOf::Call } else { StackOf::Nothing };
-                open.call = Some(Call {
-                    number,
-                    arguments,
-                    start_ns: at_ns,
-                    end_ns: at_ns,
-                    ..Call::default()
-                });
+                open.call = Some(Call { number, arguments, start_ns: at_ns, end_ns: at_ns, ..Call::default() });
             }
             Event::Exit { answer } => {
                 open.in_fault = false;
@@ -251,7 +245,11 @@ fn bytes_of_thread(thread: &Activity) -> usize {
     let stacks = thread.calls.iter().map(|call| &call.stack).chain(thread.faults.iter().map(|fault| &fault.stack));
     let events = size_of_val(&thread.calls[..]) + size_of_val(&thread.faults[..]) + size_of_val(&thread.signals[..]);
     let wakers = thread.wakers.len() * 2 * size_of::<(i32, u64)>();
-    size_of::<Activity>() + size_of::<Open>() + events + wakers + stacks.map(|stack| size_of_val(&stack[..])).sum::<usize>()
+    size_of::<Activity>()
+        + size_of::<Open>()
+        + events
+        + wakers
+        + stacks.map(|stack| size_of_val(&stack[..])).sum::<usize>()
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Meters that never stop sending, and archives of what they sent: time, memory and disk of the host stay bounded.
 
 use archive::frame::Encoder;
+use archive::histogram::Histogram;
 use archive::layout::FileKind;
 use archive::message::{Message, RunPhase, Severity};
 use archive::sample::{Second, Totals};
-use archive::histogram::Histogram;
 use archive::spike::SpikeReason;
 use fixtures::fake_meter::{Bench, hello, manifest_of, phase, problem, progress, spike};
 use std::fs::{self, File, OpenOptions};

@@ -64,7 +64,8 @@ struct LegalRun {
 
 impl LegalRun {
     fn send(&mut self, message: Message) -> Result<(), Excess> {
-        let bytes = if matches!(message, Message::Progress { .. }) { 0 } else { Encoder::default().message(&message).len() };
+        let bytes =
+            if matches!(message, Message::Progress { .. }) { 0 } else { Encoder::default().message(&message).len() };
         self.budget.charge(&Item::Message(message), self.elapsed)?;
         self.budget.charge_stored(bytes as u64, self.elapsed)
     }

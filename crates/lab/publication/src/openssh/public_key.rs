@@ -24,7 +24,9 @@ pub enum PublicKeyError {
         "line {0} restricts its key with options, which tardy does not check; leave them out, or use `ssh-keygen -Y verify`"
     )]
     Options(usize),
-    #[error("line {0} excludes principals with `!`, which tardy does not check; leave the line out, or use `ssh-keygen -Y verify`")]
+    #[error(
+        "line {0} excludes principals with `!`, which tardy does not check; leave the line out, or use `ssh-keygen -Y verify`"
+    )]
     Negated(usize),
 }
 

@@ -23,7 +23,8 @@ fn check_unambiguous(request: &Request) -> Result<(), Refusal> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (first, more) = (hosts.next(), hosts.next());
     let of_target = request.uri().authority().map(|authority| authority.as_str());
-    let differs = of_target.zip(first).is_some_and(|(target, host)| !host.as_bytes().eq_ignore_ascii_case(target.as_bytes()));
+    let differs =
+        of_target.zip(first).is_some_and(|(target, host)| !host.as_bytes().eq_ignore_ascii_case(target.as_bytes()));
     if more.is_some() || differs { Err(Refusal::HostAmbiguous) } else { Ok(()) }
 }
 

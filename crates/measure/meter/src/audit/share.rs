@@ -68,6 +68,5 @@ mod tests {
     fn a_run_without_an_end_never_uses_up_its_budget() {
         let sent = sent(None, 300);
         assert!(sent.iter().all(|bytes| *bytes > 0), "{sent:?}");
-        
     }
 }

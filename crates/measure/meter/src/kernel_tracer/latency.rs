@@ -8,7 +8,9 @@ use super::refusal::{self, Refusal};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::trace::error::TraceError;
-use archive::tracer::{LATENCY_TRACES_MAX, LatencyTrace, TRACE_TEXT_BYTES_MAX, TracedFunction, TracedTask, TracerSettings};
+use archive::tracer::{
+    LATENCY_TRACES_MAX, LatencyTrace, TRACE_TEXT_BYTES_MAX, TracedFunction, TracedTask, TracerSettings,
+};
 use ftrace::latency_trace;
 use ftrace::tracefs::{Instance, Tracefs};
 use rustix::fs::inotify;

@@ -287,7 +287,11 @@ fn watch_request<W: Write>(
     let cpu_dma_latency_us = machine.dma_latency_us();
     let journal = machine.journal().ok_or(MeterProblem::NoJournal)?;
     let start = Arc::new(StartInstant::default());
-    let audit = settings.audit.as_ref().map(|audit| watch::arm_audit(audit, settings.duration_ns, request, journal)).transpose()?;
+    let audit = settings
+        .audit
+        .as_ref()
+        .map(|audit| watch::arm_audit(audit, settings.duration_ns, request, journal))
+        .transpose()?;
     let (source, capturing) = watch::assemble(settings, request, &plan, snapshotter, &start, journal, &mut lines.link)?;
     let tracing = read_tracers(tracers, &plan, &start)?;
     let resources = SessionResources {

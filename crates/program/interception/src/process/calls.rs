@@ -10,8 +10,8 @@ use call_ring::header::{Effect, Injection};
 use call_ring::record::{CALLERS, INJECTED, NEVER, at};
 use call_ring::{RESERVE, RING_RECORDS, returned_mark, running_mark};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 const RT_SIGRETURN: u32 = libc::SYS_rt_sigreturn as u32;
 const CLONE: u32 = libc::SYS_clone as u32;

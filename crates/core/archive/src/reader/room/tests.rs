@@ -24,10 +24,10 @@ fn many_notices_leave_room_for_what_makes_a_run_invalid() {
     let run = read(notices.chain([problem(Severity::Invalid, "the clock was set".into())]));
     assert_eq!(run.problems.len(), 1001);
     assert_eq!(run.problems.last().map(|problem| problem.severity), Some(Severity::Invalid));
-    assert_eq!(run.room.left_out().map(|(part, count)| (part.to_string(), count)).collect::<Vec<_>>(), [(
-        "notices".into(),
-        4000
-    )]);
+    assert_eq!(
+        run.room.left_out().map(|(part, count)| (part.to_string(), count)).collect::<Vec<_>>(),
+        [("notices".into(), 4000)]
+    );
 }
 
 #[test]
