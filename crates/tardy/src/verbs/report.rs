@@ -41,13 +41,9 @@ impl Verb for ReportArguments {
 fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     let run = archives::open_or_latest(arguments.run.as_deref())?;
     let directory = run.directory.clone();
-<<<<<<< HEAD
     let account = Account::of(run, ExplanationSource::Traces);
     let data = account.report_data();
     let page = render_html(&data, &account.limit_judgements());
-=======
-    let data = Account::of(run, ExplanationSource::Traces).report_data();
-    let page = render_html(&data);
     if arguments.output.as_deref() == Some(Path::new(STDOUT)) {
         if arguments.json {
             return Err(UsageError("--json and -o - both write to standard output; name a file".into()).into());
@@ -59,7 +55,6 @@ fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         write_stdout(page.as_bytes())?;
         return Ok(Exit::Measured);
     }
->>>>>>> dd01363f (server, report, store, meter, interception: one host a request, heads that never end keep no place, hidden letters stay visible, links are left out, tracing taken away is reported, programs without a counter run on)
     let html = archives::write_document(arguments.output.as_deref(), &directory, "report.html", page.as_bytes())?;
     let pictures = match &arguments.png {
         Some(directory) => render_pngs(&data, directory)
