@@ -48,7 +48,8 @@ impl Answer<'_> {
         short.optional("", measured.then(|| conditions_line(summary)));
         others(summary).iter().for_each(|sentence| short.text(1, "", sentence));
         summary.counted.iter().for_each(|text| short.text(1, "", &counted::with_causes(text, summary)));
-        let unjudged = judgements.is_empty() && summary.all_cpus.max.is_some() && !summary.virtual_time && summary.valid;
+        let unjudged =
+            judgements.is_empty() && summary.all_cpus.max.is_some() && !summary.virtual_time && summary.valid;
         short.optional("", Some(NO_BOUND.to_owned()).filter(|_| unjudged));
         // The causes of figures that must not be used are of no interest before the reason.
         if summary.valid {
