@@ -14,6 +14,7 @@ use load::LoadError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
+use wakeups::pattern::UnfitPattern;
 
 /// A problem of a run on this machine.
 #[derive(Debug, Error, Problem)]
@@ -478,9 +479,9 @@ pub enum MeterProblem {
     )]
     SlowRestore { what: String },
 
-    #[error("no thread can be called `{pattern}`: the kernel keeps 1 to 15 letters of a name")]
+    #[error("{0}")]
     #[problem(code = "meter.name-pattern", meaning = "The pattern can match no thread name.", fix = "check --comm")]
-    NamePattern { pattern: String },
+    NamePattern(#[from] UnfitPattern),
     #[error("no thread to watch was named")]
     #[problem(
         code = "meter.nothing-to-watch",

@@ -2,10 +2,10 @@
 
 use super::schedule::Schedule;
 use super::thread_record::{SpikeSignal, ThreadRecord};
-use super::worst::WorstSamples;
 use archive::sample::{Sample, Second};
 use archive::spike::SpikeReason;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use wakeups::worst::WorstSamples;
 
 const SECOND_NS: i64 = 1_000_000_000;
 

@@ -14,4 +14,3 @@ pub mod start_instant;
 pub mod thread;
 pub mod thread_record;
 pub mod waiter;
-pub mod worst;

@@ -5,6 +5,7 @@ use crate::journal::trace_leftovers::AppendError;
 use ftrace::tracefs::TracefsError;
 use std::io;
 use std::path::PathBuf;
+use wakeups::thread_events::EventLack;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
@@ -44,8 +45,6 @@ pub enum TraceError {
     HiddenSymbols,
     #[error("failed to {0}; as root: echo 1 > /proc/sys/kernel/kptr_restrict")]
     TimerFilter(TracefsError),
-    #[error("the kernel has no event {system}:{name}, without which no thread can be watched")]
-    NoEvent { system: String, name: String },
-    #[error("the kernel's event {system}:{name} has no field {field}")]
-    NoField { system: String, name: String, field: String },
+    #[error("{0}")]
+    Events(#[from] EventLack),
 }

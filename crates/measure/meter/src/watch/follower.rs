@@ -7,24 +7,17 @@
 //! There are machines whose kernel records no switch from the idle task of some CPU (seen on one that was restored from
 //! a snapshot of its memory). On these, the return from the system call, some µs later, counts instead.
 
-use super::series::{Series, Terms};
-use super::thread_events::{EVENTS, EventReader, RETURN, ThreadEvent, TimedEvent};
-use super::wakeups::{Finished, TimerFunctions, Wakeups};
 use crate::journal::{Entry, Journal};
 use crate::kernel::{clock, scheduling};
 use crate::measure::thread::MARKER;
 use crate::measure::thread_record::SpikeSignal;
-use crate::session::source::Span;
 use crate::trace::announced_until::AnnouncedUntil;
 use crate::trace::arming::INSTANCE_PREFIX;
 use crate::trace::capture::Announced;
 use crate::trace::error::TraceError;
-use archive::sample::Sample;
 use archive::settings::Policy;
-use archive::watched::WatchedKind;
 use ftrace::byte_order::ByteOrder;
 use ftrace::tracefs::{Instance, RawPages, Tracefs};
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::{
@@ -35,67 +28,20 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use wakeups::followed::{Followed, Late};
+use wakeups::thread_events::{EVENTS, EventReader, RETURN, ThreadEvent, TimedEvent};
+use wakeups::timer_functions::TimerFunctions;
 
 /// Interval between reads of the buffers.
 const ROUND_NS: i64 = 10_000_000;
 const BUFFER_KB: u32 = 1024;
 const ROUND_BYTES_MAX: usize = 4 << 20;
 
-/// When a run is stopped early, a wake-up later than this counts as lost rather than pending.
-const UNDER_WAY_NS: i64 = 100_000_000;
-
 /// Duration of the trial of the idle tasks, and minimum number of entries to judge one.
 const TRIAL: Duration = Duration::from_millis(200);
 const TRIAL_ENTRIES_MIN: u32 = 3;
 /// Wake-ups without a switch after which returns from system calls are recorded as well.
 const UNSEEN_MAX: u64 = 3;
-
-/// State of the follower, for the main thread.
-pub struct Followed {
-    pub wakeups: Wakeups,
-    /// By number.
-    pub series: Vec<Series>,
-    numbers: HashMap<(i32, WatchedKind), usize>,
-    terms: Terms,
-}
-
-impl Followed {
-    pub fn new(wakeups: Wakeups, terms: Terms) -> Self {
-        Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms }
-    }
-
-    /// From now on, wake-ups that are due in this span count.
-    pub fn count_in(&mut self, span: Span) {
-        (self.terms.count_from_ns, self.terms.end_ns) = (span.count_from_ns, span.end_ns);
-    }
-
-    /// Wake-ups that were due in the run and had not occurred when following ended.
-    pub fn unfinished(&self, ended_ns: i64) -> u64 {
-        // A run that was stopped early ended in the middle of wake-ups.
-        let until_ns =
-            if ended_ns < self.terms.end_ns { ended_ns.saturating_sub(UNDER_WAY_NS) } else { self.terms.end_ns };
-        self.wakeups.under_way(&(self.terms.count_from_ns..until_ns))
-    }
-
-    /// Counts a sample; returns what to announce to the snapshotter. A sample that was due in the run counts, however
-    /// late it was.
-    fn book(&mut self, finished: &Finished) -> Option<Announced> {
-        let Finished { tid, kind, cpu, due_ns, seen_ns, previous_seen_ns, late_arm } = *finished;
-        if !(self.terms.count_from_ns..self.terms.end_ns).contains(&due_ns) {
-            return None;
-        }
-        let at = *self.numbers.entry((tid, kind)).or_insert_with(|| {
-            let number = self.series.len();
-            self.series.push(Series::new(number as u32, tid, kind, self.terms));
-            number
-        });
-        let series = &mut self.series[at];
-        let sample = Sample { cpu, cycle: series.next_cycle(), due_ns, latency_ns: seen_ns - due_ns };
-        let reason = series.count(sample, late_arm)?;
-        let signal = SpikeSignal { sample, reason, previous_seen_ns };
-        Some(Announced { thread: series.thread, tid, kind, signal })
-    }
-}
 
 /// Destination of announced spikes.
 pub struct Announcer {
@@ -141,7 +87,7 @@ impl Follower {
         }
         let mute_cpus = mute_cpus(&instance, &reader, &mut pages)?;
         let functions = timer_functions();
-        let filter = functions.filter();
+        let filter = filter_of(&functions);
         instance.set_event_filter("timer", "hrtimer_start", &filter).map_err(TraceError::TimerFilter)?;
         // Nothing may be recorded of other threads, so the threads are set before the events are switched on.
         instance.set_event_pids(&[std::process::id() as i32])?;
@@ -276,7 +222,7 @@ impl Reading {
             let mut finished = Vec::new();
             for event in self.waiting.drain(..ready) {
                 followed.wakeups.apply(&event, &mut finished);
-                announced.extend(finished.drain(..).filter_map(|sample| followed.book(&sample)));
+                announced.extend(finished.drain(..).filter_map(|sample| followed.book(&sample).map(announced_of)));
             }
         }
         if let Some(announcer) = &mut self.announcer {
@@ -312,15 +258,19 @@ impl Announcer {
     }
 }
 
-impl TimerFunctions {
-    /// Passes only timers that can end a sleep.
-    pub fn filter(&self) -> String {
-        if self.by_name {
-            return "function.function == hrtimer_wakeup".into();
-        }
-        let known = [self.sleep, self.timer_file, self.posix_timer].into_iter().filter(|address| *address != 0);
-        known.map(|address| format!("function == {address:#x}")).collect::<Vec<_>>().join(" || ")
+fn announced_of(late: Late) -> Announced {
+    let Late { thread, tid, kind, sample, reason, previous_seen_ns } = late;
+    Announced { thread, tid, kind, signal: SpikeSignal { sample, reason, previous_seen_ns } }
+}
+
+/// A filter that passes only timers that can end a sleep.
+pub fn filter_of(functions: &TimerFunctions) -> String {
+    if functions.by_name {
+        return "function.function == hrtimer_wakeup".into();
     }
+    let known = [functions.sleep, functions.timer_file, functions.posix_timer];
+    let known = known.into_iter().filter(|address| *address != 0);
+    known.map(|address| format!("function == {address:#x}")).collect::<Vec<_>>().join(" || ")
 }
 
 /// From the kernel's own symbol table; if the kernel hides its addresses, filters use names instead.
@@ -330,69 +280,8 @@ fn timer_functions() -> TimerFunctions {
     for line in symbols.lines() {
         let mut words = line.split_whitespace();
         let (Some(address), Some(name)) = (words.next(), words.nth(1)) else { continue };
-        let place = match name {
-            "hrtimer_wakeup" => &mut functions.sleep,
-            "timerfd_tmrproc" => &mut functions.timer_file,
-            "posix_timer_fn" => &mut functions.posix_timer,
-            _ => continue,
-        };
-        *place = u64::from_str_radix(address, 16).unwrap_or(0);
+        functions.learn(name, u64::from_str_radix(address, 16).unwrap_or(0));
     }
     functions.by_name = functions.sleep == 0;
     functions
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND_NS: i64 = 1_000_000_000;
-
-    fn followed() -> Followed {
-        let terms = Terms {
-            count_from_ns: SECOND_NS,
-            end_ns: 3 * SECOND_NS,
-            limit_ns: i64::MAX,
-            cycle_limit_ns: i64::MAX,
-            spike_threshold_ns: 0,
-            rest_ns: 0,
-            worst_kept: 4,
-            every_sample: false,
-        };
-        Followed::new(Wakeups::new(None, TimerFunctions { sleep: 1, ..TimerFunctions::default() }), terms)
-    }
-
-    fn seen(due_ns: i64, seen_ns: i64) -> Finished {
-        let kind = WatchedKind::Timer;
-        Finished { tid: 7, kind, cpu: 0, due_ns, seen_ns, previous_seen_ns: None, late_arm: false }
-    }
-
-    #[test]
-    fn a_wake_up_due_in_the_run_counts_however_late_it_came() {
-        let mut followed = followed();
-        for (due_ns, seen_ns) in [
-            (SECOND_NS - 1, SECOND_NS + 5),
-            (SECOND_NS, SECOND_NS + 5),
-            (3 * SECOND_NS - 1, 3 * SECOND_NS + 400_000_000),
-            (3 * SECOND_NS, 3 * SECOND_NS + 5),
-        ] {
-            followed.book(&seen(due_ns, seen_ns));
-        }
-        let series = &mut followed.series[0];
-        assert_eq!((series.totals().cycles, series.totals().latency_ns_max), (2, Some(400_000_001)));
-        series.close_second();
-        let seconds: Vec<_> = series.seconds.iter().map(|second| (second.second, second.cycles)).collect();
-        assert_eq!(seconds, [(0, 1), (1, 1)], "the last second is the last one asked for");
-    }
-
-    #[test]
-    fn a_wake_up_that_never_came_before_the_end_is_unfinished() {
-        let mut followed = followed();
-        followed.wakeups.add(7, b"loop");
-        let due_ns = 3 * SECOND_NS - 10;
-        let arm = ThreadEvent::Arm { tid: 7, timer: 1, function: 1, soft_ns: due_ns, hard_ns: due_ns };
-        followed.wakeups.apply(&TimedEvent { ts_ns: SECOND_NS, cpu: 0, event: arm }, &mut Vec::new());
-        assert_eq!(followed.unfinished(3 * SECOND_NS + 5), 1);
-        assert_eq!(followed.unfinished(3 * SECOND_NS - 5), 0, "a run that is stopped ends amid wake-ups");
-    }
 }

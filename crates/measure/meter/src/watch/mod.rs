@@ -1,19 +1,15 @@
 //! A watch: wake-ups of the threads of another, unmodified program, measured from outside.
 //!
 //! [`targets`] finds the threads, [`start`] holds a command back until everything is armed, [`follower`] reads the
-//! kernel's events for them, [`thread_events`] and [`wakeups`] turn these into samples and [`series`] counts them.
+//! kernel's events for them, and [`wakeups`] turns these into samples and counts them.
 //! Spikes go to the same capturing thread and snapshotter as those of a measurement; [`recording`] passes the threads
 //! to the snapshotter. [`threads`] combines all of them into a source of samples for a [`crate::session`].
 
 pub mod follower;
-pub mod pattern;
 mod recording;
-pub mod series;
 pub mod start;
 pub mod targets;
-pub mod thread_events;
 mod threads;
-pub mod wakeups;
 
 use crate::audit::AuditRecording;
 use crate::gaps::Gaps;
@@ -34,10 +30,8 @@ use archive::audit::{AuditSettings, AuditedThread};
 use archive::message::Severity;
 use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
-use follower::{Announcer, Followed, Follower};
-use pattern::Pattern;
+use follower::{Announcer, Follower};
 use recording::Recording;
-use series::Terms;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -46,7 +40,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use targets::ThreadFound;
 pub use threads::WatchedThreads;
 use threads::{Beginning, Following};
-use wakeups::Wakeups;
+use wakeups::followed::Followed;
+use wakeups::pattern::Pattern;
+use wakeups::series::Terms;
+use wakeups::wakeups::Wakeups;
 
 /// Time between arming and the first counted instant, where the kernel looks for maxima.
 const LEAD_NS: i64 = 5_000_000;
@@ -94,7 +91,7 @@ pub fn assemble<'a, W: Write>(
     let count_from_ns = Some(soon_ns).filter(|_| recording.finds_maxima() && !request.ours);
     let beginning = Beginning { count_from_ns, duration_ns, start: start.clone() };
     if let Some(count_from_ns) = count_from_ns {
-        followed.lock().unwrap_or_else(PoisonError::into_inner).count_in(beginning.span(count_from_ns));
+        followed.lock().unwrap_or_else(PoisonError::into_inner).count_in(beginning.due(count_from_ns));
     }
     let (capturing, announcer) = start_capturing(settings, snapshotter, &cpus, start.clone())?;
 

@@ -1,13 +1,14 @@
 //! Configures the snapshotter's instances for the watched threads: base events that are recorded for these threads
 //! only, and the triggers by which the kernel detects maxima itself.
 
-use super::wakeups::TimerFunctions;
+use super::follower::filter_of;
 use crate::journal::{Entry, Journal, trace_leftovers};
 use crate::trace::arming::Armed;
 use crate::trace::error::TraceError;
 use crate::trace::maxima::{self, Lateness};
 use archive::settings::SnapshotMode;
 use ftrace::tracefs::Instance;
+use wakeups::timer_functions::TimerFunctions;
 
 /// Events of the kernel while it handles a page fault: the page was allocated, and charged to the process. There is no
 /// event at the end of a fault, so these give a lower bound of its duration. For few threads only: all tasks allocate
@@ -50,7 +51,7 @@ impl Recording {
         };
         let instances: Vec<Instance> = armed.snapshotter.recording().into_iter().cloned().collect();
         for instance in &instances {
-            instance.set_event_filter("timer", "hrtimer_start", &functions.filter())?;
+            instance.set_event_filter("timer", "hrtimer_start", &filter_of(functions))?;
         }
         let knows = |system: &str, event: &str| instances.iter().all(|instance| instance.has_event(system, event));
         let in_faults: Vec<&str> = match knows("exceptions", "page_fault_user") {
@@ -64,7 +65,7 @@ impl Recording {
             let (instance, event) = (armed.snapshotter.instance().clone(), trace_leftovers::event_name());
             journal.note(Entry::MadeUpEvent { name: event.clone() })?;
             maxima::define(instance.root(), &event)?;
-            let lateness = Lateness { timers: functions.filter(), ..lateness };
+            let lateness = Lateness { timers: filter_of(functions), ..lateness };
             maxima = Some(Maxima { instance, event, lateness });
         }
         let mut recording = Self { instances, in_faults, tids: Vec::new(), maxima };

@@ -1,11 +1,11 @@
 //! Threads and processes of this machine, from /proc.
 
-use super::pattern::Pattern;
 use crate::compact;
 use archive::watched::PageFaults;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use wakeups::pattern::Pattern;
 
 /// A thread to be watched.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,9 +1,7 @@
 //! The source of another program's threads: their series from the follower, their state from /proc, and their end.
 
-use super::follower::{Additions, Followed};
-use super::pattern::Pattern;
+use super::follower::Additions;
 use super::recording::Recording;
-use super::series::{ControlWish, Series};
 use super::start;
 use super::targets::{self, ThreadFound};
 use crate::cadence::Every;
@@ -16,9 +14,13 @@ use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgres
 use archive::settings::Policy;
 use archive::watched::{PageFaults, WatchSettings, WatchedKind, WatchedSeries};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use wakeups::followed::Followed;
+use wakeups::pattern::Pattern;
+use wakeups::series::{ControlWish, Series};
 
 const LOOK_AROUND_NS: i64 = 200_000_000;
 const FIRST_CONTROL_NS: i64 = 1_000_000_000;
@@ -59,7 +61,12 @@ pub struct Beginning {
 impl Beginning {
     /// The span that starts at this instant.
     pub fn span(&self, count_from_ns: i64) -> Span {
-        Span { start_ns: count_from_ns, count_from_ns, end_ns: count_from_ns.saturating_add(self.duration_ns) }
+        Span { start_ns: count_from_ns, count_from_ns, end_ns: self.due(count_from_ns).end }
+    }
+
+    /// The instants at which its wake-ups are due.
+    pub fn due(&self, count_from_ns: i64) -> Range<i64> {
+        count_from_ns..count_from_ns.saturating_add(self.duration_ns)
     }
 }
 
@@ -157,7 +164,7 @@ impl SampleSource for WatchedThreads<'_> {
         known_ns.into_iter().for_each(clock::sleep_until_ns);
         let span = self.beginning.span(known_ns.unwrap_or_else(clock::monotonic_ns));
         self.end_ns = span.end_ns;
-        lock(&self.followed).count_in(span);
+        lock(&self.followed).count_in(span.count_from_ns..span.end_ns);
         self.beginning.start.choose(span.count_from_ns);
         if let Some(pid) = self.request.pid.filter(|_| self.request.ours) {
             start::release(pid);

@@ -1,6 +1,11 @@
 //! Patterns for thread names: `*` is any text, `?` any character.
 
-use crate::problem::MeterProblem;
+use thiserror::Error;
+
+/// A pattern that matches no name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("no thread can be called `{0}`: the kernel keeps 1 to 15 letters of a name")]
+pub struct UnfitPattern(pub String);
 
 /// A pattern for thread names, which the kernel truncates to 15 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,10 +14,10 @@ pub struct Pattern(Vec<u8>);
 impl Pattern {
     /// # Errors
     /// It cannot match any name.
-    pub fn new(text: &str) -> Result<Self, MeterProblem> {
+    pub fn new(text: &str) -> Result<Self, UnfitPattern> {
         let letters = text.bytes().filter(|byte| *byte != b'*').count();
         if text.is_empty() || letters > 15 {
-            return Err(MeterProblem::NamePattern { pattern: text.to_owned() });
+            return Err(UnfitPattern(text.to_owned()));
         }
         Ok(Self(text.as_bytes().to_vec()))
     }

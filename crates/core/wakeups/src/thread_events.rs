@@ -1,12 +1,22 @@
 //! Converts records of the follower's buffers to the few events that concern a wake-up.
 
-use crate::trace::error::TraceError;
 use ftrace::format::{EventFormat, EventFormats, Field};
 use ftrace::header::PageLayout;
-use ftrace::page::{GapKind, PageItem, PageItems};
+use ftrace::page::GapKind;
+use ftrace::trace_dat::{CpuRecords, Record, TraceItem};
+use thiserror::Error;
 
 const FLAG_HARDIRQ: u8 = 0x08;
 const FLAG_SOFTIRQ: u8 = 0x10;
+
+/// A kernel whose events do not show wake-ups.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EventLack {
+    #[error("the kernel has no event {system}:{name}, without which no thread can be watched")]
+    NoEvent { system: String, name: String },
+    #[error("the kernel's event {system}:{name} has no field {field}")]
+    NoField { system: String, name: String, field: String },
+}
 
 /// Name of a thread in the format of events.
 pub type Comm = [u8; 16];
@@ -103,6 +113,41 @@ struct Recipe {
     fields: Vec<Field>,
 }
 
+/// An event and the fields that are read of it.
+struct Described {
+    system: &'static str,
+    name: &'static str,
+    kind: Kind,
+    fields: &'static [&'static str],
+}
+
+const fn described(system: &'static str, name: &'static str, kind: Kind, fields: &'static [&'static str]) -> Described {
+    Described { system, name, kind, fields }
+}
+
+const NEEDED: [Described; 5] = [
+    described("timer", "hrtimer_start", Kind::Arm, &["hrtimer", "function", "softexpires", "expires"]),
+    described("sched", "sched_waking", Kind::Waking, &["pid"]),
+    described("sched", "sched_switch", Kind::Switch, &["prev_pid", "next_pid", "next_comm"]),
+    described("sched", "sched_process_fork", Kind::Fork, &["parent_pid", "child_pid"]),
+    described("sched", "sched_process_exit", Kind::Exit, &["pid"]),
+];
+const RENAME: Described = described("task", "task_rename", Kind::Rename, &["pid", "newcomm"]);
+const RETURNED: Described = described(RETURN.0, RETURN.1, Kind::Returned, &[]);
+const WOKEN: [Described; 2] = [
+    described("sched", "sched_wakeup", Kind::Waking, &["pid"]),
+    described("sched", "sched_wakeup_new", Kind::Waking, &["pid"]),
+];
+
+impl Described {
+    fn recipe(&self, formats: &EventFormats) -> Result<Recipe, EventLack> {
+        let (system, name) = (self.system.to_owned(), self.name.to_owned());
+        let format = formats.find(self.system, self.name).ok_or(EventLack::NoEvent { system, name })?;
+        let fields = self.fields.iter().map(|field| field_of(format, field)).collect::<Result<_, _>>()?;
+        Ok(Recipe { id: format.id, kind: self.kind, fields })
+    }
+}
+
 /// Decodes pages. Field positions are looked up once.
 #[derive(Debug)]
 pub struct EventReader {
@@ -111,59 +156,55 @@ pub struct EventReader {
 }
 
 impl EventReader {
+    /// For a kernel whose events are to be recorded.
+    ///
     /// # Errors
-    /// [`TraceError`] with the event that this kernel lacks.
-    pub fn new(formats: &EventFormats, layout: PageLayout) -> Result<Self, TraceError> {
-        let recipe = |system: &str, name: &str, kind: Kind, fields: &[&str]| -> Result<Recipe, TraceError> {
-            let format = formats
-                .find(system, name)
-                .ok_or_else(|| TraceError::NoEvent { system: system.to_owned(), name: name.to_owned() })?;
-            let fields = fields.iter().map(|field| field_of(format, field)).collect::<Result<_, _>>()?;
-            Ok(Recipe { id: format.id, kind, fields })
-        };
-        let mut recipes = vec![
-            recipe("timer", "hrtimer_start", Kind::Arm, &["hrtimer", "function", "softexpires", "expires"])?,
-            recipe("sched", "sched_waking", Kind::Waking, &["pid"])?,
-            recipe("sched", "sched_switch", Kind::Switch, &["prev_pid", "next_pid", "next_comm"])?,
-            recipe("sched", "sched_process_fork", Kind::Fork, &["parent_pid", "child_pid"])?,
-            recipe("sched", "sched_process_exit", Kind::Exit, &["pid"])?,
-        ];
+    /// [`EventLack`] with the event that this kernel lacks.
+    pub fn new(formats: &EventFormats, layout: PageLayout) -> Result<Self, EventLack> {
+        let needed = NEEDED.iter().map(|described| described.recipe(formats)).collect::<Result<Vec<_>, _>>();
         // The next switch also shows a new name.
-        recipes.extend(recipe("task", "task_rename", Kind::Rename, &["pid", "newcomm"]));
-        recipes.extend(recipe(RETURN.0, RETURN.1, Kind::Returned, &[]));
-        Ok(Self { recipes, layout })
+        let optional = [&RENAME, &RETURNED].into_iter().filter_map(|described| described.recipe(formats).ok());
+        Ok(Self { recipes: needed?.into_iter().chain(optional).collect(), layout })
+    }
+
+    /// For a recording, with the events that it has. One without `sched_waking` shows wake-ups by `sched_wakeup`, somewhat later.
+    pub fn of_recording(formats: &EventFormats, layout: PageLayout) -> Self {
+        let described = NEEDED.iter().chain([&RENAME, &RETURNED]);
+        let mut recipes: Vec<Recipe> = described.filter_map(|described| described.recipe(formats).ok()).collect();
+        if !recipes.iter().any(|recipe| matches!(recipe.kind, Kind::Waking)) {
+            recipes.extend(WOKEN.iter().filter_map(|described| described.recipe(formats).ok()));
+        }
+        Self { recipes, layout }
     }
 
     /// Appends the events in the pages of one CPU.
     pub fn read(&self, cpu: u32, pages: &[u8], events: &mut Vec<TimedEvent>) {
-        for page in pages.chunks(self.layout.page_size) {
-            for item in PageItems::new(page, &self.layout) {
-                match item {
-                    PageItem::Record(record) => {
-                        if let Some(event) = self.event(record.payload) {
-                            events.push(TimedEvent { ts_ns: record.ts_ns as i64, cpu, event });
-                        }
-                    }
-                    PageItem::Gap { ts_ns, kind } => {
-                        let count = match kind {
-                            GapKind::Lost { count } => count.unwrap_or(1),
-                            GapKind::Corrupt { .. } | GapKind::Truncated => 1,
-                        };
-                        events.push(TimedEvent { ts_ns: ts_ns as i64, cpu, event: ThreadEvent::Lost { count } });
-                    }
-                }
+        events.extend(CpuRecords::new(cpu, pages, &self.layout).filter_map(|item| self.event(&item)));
+    }
+
+    /// One item of a recording as an event.
+    pub fn event(&self, item: &TraceItem<'_>) -> Option<TimedEvent> {
+        match item {
+            TraceItem::Record(record) => {
+                let event = self.record(record)?;
+                Some(TimedEvent { ts_ns: record.ts_ns as i64, cpu: record.cpu, event })
+            }
+            TraceItem::Gap(gap) => {
+                let count = match gap.kind {
+                    GapKind::Lost { count } => count.unwrap_or(1),
+                    GapKind::Corrupt { .. } | GapKind::Truncated => 1,
+                };
+                Some(TimedEvent { ts_ns: gap.ts_ns as i64, cpu: gap.cpu, event: ThreadEvent::Lost { count } })
             }
         }
     }
 
-    fn event(&self, payload: &[u8]) -> Option<ThreadEvent> {
-        let id = u16::from_ne_bytes(payload.get(..2)?.try_into().ok()?);
-        let flags = *payload.get(2)?;
-        let recipe = self.recipes.iter().find(|recipe| recipe.id == id)?;
+    fn record(&self, record: &Record<'_>) -> Option<ThreadEvent> {
+        let recipe = self.recipes.iter().find(|recipe| recipe.id == record.id)?;
+        let (running, flags, payload) = (record.common_pid, record.common_flags, record.payload);
         let int = |index: usize| recipe.fields[index].int(payload);
         let tid = |index: usize| int(index).map(|value| value as i32);
         let address = |index: usize| recipe.fields[index].uint(payload);
-        let running = i32::from_ne_bytes(payload.get(4..8)?.try_into().ok()?);
         Some(match recipe.kind {
             // A timer set in an interrupt does not belong to the interrupted thread.
             Kind::Arm if flags & FLAG_HARDIRQ != 0 => return None,
@@ -191,9 +232,9 @@ fn waker(running: i32, flags: u8) -> Option<i32> {
     (flags & (FLAG_HARDIRQ | FLAG_SOFTIRQ) == 0).then_some(running)
 }
 
-fn field_of(format: &EventFormat, name: &str) -> Result<Field, TraceError> {
+fn field_of(format: &EventFormat, name: &str) -> Result<Field, EventLack> {
     let missing =
-        || TraceError::NoField { system: format.system.clone(), name: format.name.clone(), field: name.to_owned() };
+        || EventLack::NoField { system: format.system.clone(), name: format.name.clone(), field: name.to_owned() };
     format.field(name).cloned().ok_or_else(missing)
 }
 

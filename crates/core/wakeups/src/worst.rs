@@ -1,6 +1,5 @@
 //! The K largest samples of a thread, in preallocated memory.
 
-use crate::compact;
 use archive::sample::Sample;
 
 /// A binary heap with the smallest kept sample on top. Never allocates after `with_capacity`.
@@ -59,7 +58,7 @@ impl WorstSamples {
 
     /// The kept samples, largest first.
     pub fn into_sorted(mut self) -> Vec<Sample> {
-        compact::sort_by_key(&mut self.heap, |sample| (std::cmp::Reverse(sample.latency_ns), sample.due_ns));
+        self.heap.sort_unstable_by_key(|sample| (std::cmp::Reverse(sample.latency_ns), sample.due_ns));
         self.heap
     }
 }

@@ -3,8 +3,9 @@
 //! Driven by events alone, in chronological order; it does no I/O. The pattern of names and the set of relevant threads
 //! are kept here as well, because forks and renames are events, too.
 
-use super::pattern::Pattern;
-use super::thread_events::{Comm, ThreadEvent, TimedEvent, name_of};
+use crate::pattern::Pattern;
+use crate::thread_events::{Comm, ThreadEvent, TimedEvent, name_of};
+use crate::timer_functions::TimerFunctions;
 use archive::watched::WatchedKind;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -13,28 +14,6 @@ use std::ops::Range;
 const UPTIME_NS_MAX: i64 = 1 << 59;
 /// Timers remembered per thread; more are those of old timer file descriptors.
 const TIMERS_MAX: usize = 64;
-
-/// Addresses of the kernel functions that end a sleep.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TimerFunctions {
-    /// The function of timers of sleeping system calls and of waits with a time-out: such a timer ends with its sleep.
-    pub sleep: u64,
-    /// The function of timers of file descriptors and of POSIX timers, which outlive the wait for them; 0 if unknown.
-    pub timer_file: u64,
-    pub posix_timer: u64,
-    /// The addresses are hidden; the kernel filters timers of sleeps by name.
-    pub by_name: bool,
-}
-
-impl TimerFunctions {
-    fn wakes(&self, function: u64) -> bool {
-        self.by_name || (function != 0 && [self.sleep, self.timer_file, self.posix_timer].contains(&function))
-    }
-
-    fn sleeps(&self, function: u64) -> bool {
-        self.by_name || function == self.sleep
-    }
-}
 
 /// A finished sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The counters of one series of a watched thread, and the selection of samples for snapshots.
 
-use crate::measure::worst::WorstSamples;
+use crate::worst::WorstSamples;
 use archive::histogram::{Histogram, bucket_of};
 use archive::sample::{Sample, Second, Totals};
 use archive::spike::SpikeReason;

@@ -1,0 +1,128 @@
+//! The followed threads with the series of their samples.
+
+use crate::series::{Series, Terms};
+use crate::wakeups::{Finished, Wakeups};
+use archive::sample::Sample;
+use archive::spike::SpikeReason;
+use archive::watched::WatchedKind;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// When a run is stopped early, a wake-up later than this counts as lost rather than pending.
+const UNDER_WAY_NS: i64 = 100_000_000;
+
+/// A sample that deserves to be kept with its trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Late {
+    /// Number of its series.
+    pub thread: u32,
+    pub tid: i32,
+    pub kind: WatchedKind,
+    pub sample: Sample,
+    pub reason: SpikeReason,
+    /// When the thread was switched in at the previous wake-up.
+    pub previous_seen_ns: Option<i64>,
+}
+
+/// State of all followed threads.
+#[derive(Debug)]
+pub struct Followed {
+    pub wakeups: Wakeups,
+    /// By number.
+    pub series: Vec<Series>,
+    numbers: HashMap<(i32, WatchedKind), usize>,
+    terms: Terms,
+}
+
+impl Followed {
+    pub fn new(wakeups: Wakeups, terms: Terms) -> Self {
+        Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms }
+    }
+
+    /// From now on, wake-ups that are due in this span count.
+    pub fn count_in(&mut self, due: Range<i64>) {
+        (self.terms.count_from_ns, self.terms.end_ns) = (due.start, due.end);
+    }
+
+    /// Wake-ups that were due in the run and had not occurred when following ended.
+    pub fn unfinished(&self, ended_ns: i64) -> u64 {
+        // A run that was stopped early ended in the middle of wake-ups.
+        let until_ns =
+            if ended_ns < self.terms.end_ns { ended_ns.saturating_sub(UNDER_WAY_NS) } else { self.terms.end_ns };
+        self.wakeups.under_way(&(self.terms.count_from_ns..until_ns))
+    }
+
+    /// Counts a sample, and returns it if it is to be kept with its trace. A sample that was due in the run counts, however late it was.
+    pub fn book(&mut self, finished: &Finished) -> Option<Late> {
+        let Finished { tid, kind, cpu, due_ns, seen_ns, previous_seen_ns, late_arm } = *finished;
+        if !(self.terms.count_from_ns..self.terms.end_ns).contains(&due_ns) {
+            return None;
+        }
+        let at = *self.numbers.entry((tid, kind)).or_insert_with(|| {
+            let number = self.series.len();
+            self.series.push(Series::new(number as u32, tid, kind, self.terms));
+            number
+        });
+        let series = &mut self.series[at];
+        let sample = Sample { cpu, cycle: series.next_cycle(), due_ns, latency_ns: seen_ns - due_ns };
+        let reason = series.count(sample, late_arm)?;
+        Some(Late { thread: series.thread, tid, kind, sample, reason, previous_seen_ns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::thread_events::{ThreadEvent, TimedEvent};
+    use crate::timer_functions::TimerFunctions;
+
+    const SECOND_NS: i64 = 1_000_000_000;
+
+    fn followed() -> Followed {
+        let terms = Terms {
+            count_from_ns: SECOND_NS,
+            end_ns: 3 * SECOND_NS,
+            limit_ns: i64::MAX,
+            cycle_limit_ns: i64::MAX,
+            spike_threshold_ns: 0,
+            rest_ns: 0,
+            worst_kept: 4,
+            every_sample: false,
+        };
+        Followed::new(Wakeups::new(None, TimerFunctions { sleep: 1, ..TimerFunctions::default() }), terms)
+    }
+
+    fn seen(due_ns: i64, seen_ns: i64) -> Finished {
+        let kind = WatchedKind::Timer;
+        Finished { tid: 7, kind, cpu: 0, due_ns, seen_ns, previous_seen_ns: None, late_arm: false }
+    }
+
+    #[test]
+    fn a_wake_up_due_in_the_run_counts_however_late_it_came() {
+        let mut followed = followed();
+        for (due_ns, seen_ns) in [
+            (SECOND_NS - 1, SECOND_NS + 5),
+            (SECOND_NS, SECOND_NS + 5),
+            (3 * SECOND_NS - 1, 3 * SECOND_NS + 400_000_000),
+            (3 * SECOND_NS, 3 * SECOND_NS + 5),
+        ] {
+            followed.book(&seen(due_ns, seen_ns));
+        }
+        let series = &mut followed.series[0];
+        assert_eq!((series.totals().cycles, series.totals().latency_ns_max), (2, Some(400_000_001)));
+        series.close_second();
+        let seconds: Vec<_> = series.seconds.iter().map(|second| (second.second, second.cycles)).collect();
+        assert_eq!(seconds, [(0, 1), (1, 1)], "the last second is the last one asked for");
+    }
+
+    #[test]
+    fn a_wake_up_that_never_came_before_the_end_is_unfinished() {
+        let mut followed = followed();
+        followed.wakeups.add(7, b"loop");
+        let due_ns = 3 * SECOND_NS - 10;
+        let arm = ThreadEvent::Arm { tid: 7, timer: 1, function: 1, soft_ns: due_ns, hard_ns: due_ns };
+        followed.wakeups.apply(&TimedEvent { ts_ns: SECOND_NS, cpu: 0, event: arm }, &mut Vec::new());
+        assert_eq!(followed.unfinished(3 * SECOND_NS + 5), 1);
+        assert_eq!(followed.unfinished(3 * SECOND_NS - 5), 0, "a run that is stopped ends amid wake-ups");
+    }
+}
