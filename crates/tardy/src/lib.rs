@@ -18,6 +18,7 @@ mod nothing_measured;
 mod options;
 mod plans;
 mod refusal;
+mod storing;
 mod verb;
 mod verbs;
 mod virtual_time;

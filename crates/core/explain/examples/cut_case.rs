@@ -4,8 +4,6 @@
 //! Writes `spike.json` and a `trace.dat` with only the pages around the wake-up, the formats of the events in them, and
 //! the names of the functions they mention: those of the trace itself, or, when it has none, those of this machine.
 
-mod trace_text;
-
 use archive::environment::VIRTUAL_TIME;
 use archive::explanation::Explanation;
 use archive::method::{Method, Stimulus};
@@ -19,7 +17,6 @@ use ftrace::trace_dat::{CpuBytes, CpuRecords, TraceDat, TraceFile, TraceItem, cu
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::PathBuf;
-use trace_text::{HEADER_EVENT, HEADER_PAGE, format_text};
 
 /// Kept on both sides of the window that is explained.
 const MARGIN_NS: u64 = 50_000;
@@ -137,9 +134,9 @@ fn cut(trace: &[u8], from_ns: u64, to_ns: u64, only_cpu: Option<u32>) -> Vec<u8>
     };
     let name = |tid: &i32| file.metadata.command_lines.name(*tid).map(|name| format!("{tid} {name}\n"));
     let metadata = MetadataText {
-        header_page: HEADER_PAGE.into(),
-        header_event: HEADER_EVENT.into(),
-        event_formats: formats.values().map(|format| (format.system.clone(), format_text(format))).collect(),
+        header_page: layout.text(),
+        header_event: "# compressed entry header\n".into(),
+        event_formats: formats.values().map(|format| (format.system.clone(), format.text())).collect(),
         saved_cmdlines: threads.iter().filter(|tid| **tid != 0).filter_map(name).collect(),
         printk_formats: String::new(),
         kallsyms,

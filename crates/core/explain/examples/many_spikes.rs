@@ -4,8 +4,6 @@
 //! themselves, moved into the past, as a ring buffer contains them at the density of the case. Every spike is one
 //! second after the previous one: the times in its pages are moved along. `bench/explain_archives` measures with it.
 
-mod trace_text;
-
 use archive::layout::file_path;
 use archive::manifest::{Manifest, RunState};
 use archive::message::{FileKind, Message};
@@ -18,7 +16,6 @@ use std::error::Error;
 use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use trace_text::{HEADER_EVENT, HEADER_PAGE, format_text};
 
 /// Between one spike and the next.
 const STEP_NS: u64 = 1_000_000_000;
@@ -100,14 +97,9 @@ fn write_trace(case: &[u8], path: &Path, bytes: usize, due_ns: u64, moved_ns: u6
         pages.push((cpu.cpu, all));
     }
     let metadata = MetadataText {
-        header_page: HEADER_PAGE.into(),
-        header_event: HEADER_EVENT.into(),
-        event_formats: file
-            .metadata
-            .formats
-            .iter()
-            .map(|format| (format.system.clone(), format_text(format)))
-            .collect(),
+        header_page: layout.text(),
+        header_event: "# compressed entry header\n".into(),
+        event_formats: file.metadata.formats.iter().map(|format| (format.system.clone(), format.text())).collect(),
         kallsyms: file.metadata.symbols.iter().map(|(address, name)| format!("{address:x} t {name}\n")).collect(),
         ..MetadataText::default()
     };

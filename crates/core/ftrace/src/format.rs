@@ -3,6 +3,7 @@
 //! Field layouts differ between kernel versions and architectures, so nothing outside this module knows an offset.
 
 mod field;
+mod text;
 
 pub use field::{Field, Storage};
 

@@ -11,6 +11,14 @@ use std::ops::Range;
 /// When a run is stopped early, a wake-up later than this counts as lost rather than pending.
 const UNDER_WAY_NS: i64 = 100_000_000;
 
+/// A sample with its place in the counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Number of its series.
+    pub thread: u32,
+    pub sample: Sample,
+}
+
 /// A sample that deserves to be kept with its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Late {
@@ -52,9 +60,20 @@ impl Followed {
         self.wakeups.under_way(&(self.terms.count_from_ns..until_ns))
     }
 
-    /// Counts a sample, and returns it if it is to be kept with its trace. A sample that was due in the run counts, however late it was.
+    /// Counts a sample, and returns it if it is to be kept with its trace.
     pub fn book(&mut self, finished: &Finished) -> Option<Late> {
-        let Finished { tid, kind, cpu, due_ns, seen_ns, previous_seen_ns, late_arm } = *finished;
+        let (Counted { thread, sample }, reason) = self.counted(finished)?;
+        let Finished { tid, kind, previous_seen_ns, .. } = *finished;
+        Some(Late { thread, tid, kind, sample, reason: reason?, previous_seen_ns })
+    }
+
+    /// Counts a sample; `None` if it was not due in the run. One that was due in the run counts, however late it was.
+    pub fn count(&mut self, finished: &Finished) -> Option<Counted> {
+        self.counted(finished).map(|(counted, _)| counted)
+    }
+
+    fn counted(&mut self, finished: &Finished) -> Option<(Counted, Option<SpikeReason>)> {
+        let Finished { tid, kind, cpu, due_ns, seen_ns, late_arm, .. } = *finished;
         if !(self.terms.count_from_ns..self.terms.end_ns).contains(&due_ns) {
             return None;
         }
@@ -64,9 +83,9 @@ impl Followed {
             number
         });
         let series = &mut self.series[at];
-        let sample = Sample { cpu, cycle: series.next_cycle(), due_ns, latency_ns: seen_ns - due_ns };
-        let reason = series.count(sample, late_arm)?;
-        Some(Late { thread: series.thread, tid, kind, sample, reason, previous_seen_ns })
+        let sample = Sample { cpu, cycle: series.next_cycle(), due_ns, latency_ns: seen_ns.saturating_sub(due_ns) };
+        let reason = series.count(sample, late_arm);
+        Some((Counted { thread: series.thread, sample }, reason))
     }
 }
 

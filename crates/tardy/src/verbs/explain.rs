@@ -2,6 +2,7 @@
 
 mod bound;
 mod diff;
+mod recording;
 
 use crate::archives;
 use crate::exit::{Exit, UsageError};
@@ -23,9 +24,11 @@ use std::path::PathBuf;
 /// Account for every nanosecond of a run's worst spikes
 #[derive(Debug, Args)]
 pub struct ExplainArguments {
-    /// Path of an archive, an id below runs/, or `latest` [default: latest]
-    #[arg(value_name = "RUN")]
+    /// Archive, id below runs/, `latest` [default], or a trace of another tool
+    #[arg(value_name = "RUN|FILE")]
     run: Option<PathBuf>,
+    #[command(flatten)]
+    recording: recording::RecordingArguments,
     /// Compare the causes of two runs: which appeared, vanished, grew or shrank
     #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events", "timeline"])]
     diff: Option<Vec<PathBuf>>,
@@ -92,7 +95,11 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
         return diff::run(a, b, diff::Shown { json: arguments.json, more: arguments.more, typed });
     }
     let delays = arguments.bound.as_deref().map(bound::delays).transpose()?;
-    let explained = Account::of(archives::open_or_latest(arguments.run.as_deref())?, ExplanationSource::Traces);
+    let run = match recording::file_of(arguments.run.as_deref(), &arguments.recording)? {
+        Some(file) => recording::archive_of(file, &arguments.recording, arguments.worst)?,
+        None => archives::open_or_latest(arguments.run.as_deref())?,
+    };
+    let explained = Account::of(run, ExplanationSource::Traces);
     if let Some(delays) = delays {
         bound::show(&explained, delays, arguments.json)?;
         return Ok(Exit::Measured);

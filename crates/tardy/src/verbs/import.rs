@@ -1,9 +1,9 @@
 //! `tardy import`: results of other tools become run archives.
 
-mod storing;
 mod values;
 
 use crate::exit::{Exit, UsageError};
+use crate::storing::{Foreign, Location, store, unix_ns};
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::summary::summary_page;
@@ -11,6 +11,7 @@ use crate::verb::{Group, Place, Verb};
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use clap::Args;
+use interchange::imports::archived::{imported_from, messages};
 use interchange::imports::source::Source;
 use interchange::imports::{FILE_BYTES_MAX, Hints, ImportFormat, read};
 use std::fs::{self, File};
@@ -81,15 +82,28 @@ fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     let mut imported = Vec::new();
     for (file, source) in sources {
         let place = match (&arguments.out, arguments.files.len()) {
-            (Some(directory), 1) => storing::Place::Archive(directory),
-            (Some(directory), _) => storing::Place::Below(directory),
-            (None, _) => storing::Place::Below(Path::new(crate::archives::RUNS)),
+            (Some(directory), 1) => Location::Archive(directory),
+            (Some(directory), _) => Location::Below(directory),
+            (None, _) => Location::Below(Path::new(crate::archives::RUNS)),
         };
-        let directory = storing::store(&source, file, &place)?;
+        let directory = store(foreign(&source, file), &place)?;
         imported.push((file, RunSummary::of(&Run::open(directory)?, &[])));
     }
     show(arguments, &imported)?;
     Ok(Exit::Measured)
+}
+
+fn foreign(source: &Source, file: &Path) -> Foreign {
+    let file_name = file.file_name().unwrap_or_default().to_string_lossy();
+    Foreign {
+        hostname: source.environment.as_ref().map(|environment| environment.hostname.clone()).unwrap_or_default(),
+        command: source.command.iter().cloned().collect(),
+        started_unix_ns: source.started_unix_ns,
+        ended_unix_ns: source.ended_unix_ns,
+        imported: imported_from(source, &file_name, unix_ns()),
+        messages: messages(source),
+        traces: Vec::new(),
+    }
 }
 
 /// Reads a file and its companion files; the error completes "failed to import FILE: ".

@@ -1,19 +1,21 @@
-//! Writes the contents of a result file as a run archive: under a temporary name first, so that an archive never exists
+//! Writes what another tool measured as a run archive: under a temporary name first, so that an archive never exists
 //! half-written.
 
 use crate::archives::new_below;
 use crate::exit::UsageError;
 use anyhow::Context;
-use archive::manifest::{Manifest, RunState};
+use archive::frame::Item;
+use archive::layout::FileKind;
+use archive::manifest::{ImportedFrom, Manifest, RunState};
+use archive::message::Message;
 use archive::writer::RunWriter;
-use interchange::imports::archived::{imported_from, messages};
-use interchange::imports::source::Source;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Location of an archive.
-pub enum Place<'a> {
+#[derive(Debug)]
+pub enum Location<'a> {
     /// This directory becomes the archive.
     Archive(&'a Path),
     /// A new directory in this one.
@@ -31,20 +33,33 @@ impl Drop for Unfinished {
     }
 }
 
-/// Stores a source as an archive and returns its directory.
+/// What another tool measured or recorded, as an archive before it has a place.
+#[derive(Debug)]
+pub struct Foreign {
+    /// Empty if unknown.
+    pub hostname: String,
+    pub command: Vec<String>,
+    pub started_unix_ns: Option<i64>,
+    pub ended_unix_ns: Option<i64>,
+    pub imported: ImportedFrom,
+    pub messages: Vec<Message>,
+    /// The trace of each spike, by its number.
+    pub traces: Vec<(u32, Vec<u8>)>,
+}
+
+/// Stores an archive and returns its directory.
 ///
 /// # Errors
 /// If the place is taken or cannot be written; nothing is left behind then.
-pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<PathBuf> {
-    let imported_unix_ns = unix_ns();
-    let started_unix_ns = source.started_unix_ns.unwrap_or(imported_unix_ns);
-    let host = source.environment.as_ref().map_or("", |environment| &environment.hostname);
+pub fn store(foreign: Foreign, place: &Location) -> anyhow::Result<PathBuf> {
+    let started_unix_ns = foreign.started_unix_ns.unwrap_or(foreign.imported.imported_unix_ns);
+    let host = foreign.hostname.as_str();
     let (host, target) = if host.is_empty() { ("imported", "an unknown machine") } else { (host, host) };
     let started_unix_s = u64::try_from(started_unix_ns / 1_000_000_000).unwrap_or(0);
     let mut unfinished = Unfinished(Vec::new());
     let (directory, id) = match place {
-        Place::Archive(directory) => (directory.to_path_buf(), crate::archives::run_id(started_unix_s, host)),
-        Place::Below(parent) => {
+        Location::Archive(directory) => (directory.to_path_buf(), crate::archives::run_id(started_unix_s, host)),
+        Location::Below(parent) => {
             let (directory, id) = new_below(parent, started_unix_s, host)?;
             unfinished.0.push(directory.clone());
             (directory, id)
@@ -57,23 +72,37 @@ pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<Path
     }
     let partial = beside(&directory)?;
     unfinished.0.push(partial.clone());
-    let file_name = file.file_name().unwrap_or_default().to_string_lossy();
+    let ended_unix_ns = foreign.ended_unix_ns.unwrap_or(started_unix_ns);
     let manifest = Manifest {
-        command: source.command.iter().cloned().collect(),
+        command: foreign.command,
         started_unix_ns,
-        imported: Some(imported_from(source, &file_name, imported_unix_ns)),
+        imported: Some(foreign.imported),
         ..Manifest::new(id, env!("CARGO_PKG_VERSION"), target)
     };
     let mut writer = RunWriter::create(&partial, manifest)?;
-    for message in messages(source) {
+    for message in foreign.messages {
         writer.append(&message)?;
     }
-    writer.finish(RunState::Complete, None, source.ended_unix_ns.unwrap_or(started_unix_ns))?;
+    for (file, (spike, trace)) in (1..).zip(foreign.traces) {
+        store_trace(&mut writer, file, spike, trace)?;
+    }
+    writer.finish(RunState::Complete, None, ended_unix_ns)?;
     // An existing empty directory is replaced in the same step.
     fs::rename(&partial, &directory)
         .with_context(|| format!("failed to move the archive to {}", directory.display()))?;
     unfinished.0.clear();
     Ok(directory)
+}
+
+fn store_trace(writer: &mut RunWriter, file: u32, spike: u32, trace: Vec<u8>) -> anyhow::Result<()> {
+    let bytes = trace.len() as u64;
+    let kind = FileKind::SpikeTrace { spike };
+    let begin = Item::Message(Message::FileBegin { file, kind });
+    let end = Item::Message(Message::FileEnd { file, bytes });
+    for item in [begin, Item::Chunk { file, offset: 0, data: trace }, end] {
+        writer.store(&item)?;
+    }
+    Ok(())
 }
 
 fn is_empty_directory(path: &Path) -> bool {
@@ -91,7 +120,8 @@ fn beside(directory: &Path) -> anyhow::Result<PathBuf> {
     Ok(parent.join(name))
 }
 
-fn unix_ns() -> i64 {
+/// The wall clock, in ns since 1970.
+pub fn unix_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }

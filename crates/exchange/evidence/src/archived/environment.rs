@@ -1,0 +1,22 @@
+//! What a recording says of its machine.
+
+use archive::environment::Environment;
+use ftrace::trace_dat::TraceFile;
+
+/// From `Linux board 6.1.0-rt arm64`, with or without the version of the kernel before the architecture.
+pub fn of(file: &TraceFile<'_>) -> Environment {
+    let words: Vec<&str> = file.metadata.uname.trim_end_matches('\0').split_whitespace().collect();
+    let [_, hostname, release, rest @ ..] = words.as_slice() else { return Environment::default() };
+    let version = rest.split_last().map(|(_, version)| version.join(" ")).unwrap_or_default();
+    // The release of a kernel without PREEMPT_RT may say anything; only its version tells.
+    let preempt_rt = version.contains("PREEMPT_RT").then_some(true);
+    Environment {
+        hostname: (*hostname).to_owned(),
+        kernel_release: (*release).to_owned(),
+        architecture: rest.last().map(|word| (*word).to_owned()).unwrap_or_default(),
+        preempt_rt: preempt_rt.or_else(|| (!version.is_empty()).then_some(false)),
+        preemption: preempt_rt.map(|_| "preempt_rt".to_owned()),
+        kernel_version: version,
+        ..Environment::default()
+    }
+}

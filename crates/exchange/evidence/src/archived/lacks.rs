@@ -1,0 +1,50 @@
+//! What a recording cannot show, and what would show more.
+
+use crate::clock::Clock;
+use crate::problem::{Lack, RecordingProblem};
+use crate::request::Choice;
+use crate::survey::Survey;
+use ftrace::trace_dat::TraceFile;
+
+/// Everything that is unknown.
+pub fn of(file: &TraceFile<'_>, survey: &Survey, choice: &Choice) -> Vec<Lack> {
+    let mut lacks = Vec::new();
+    lacks.extend(match choice {
+        Choice::Named => Some(Lack::OtherThreads("those that were named".into())),
+        Choice::Marked(name) => Some(Lack::OtherThreads(format!("{name}, which marked a late wake-up"))),
+        Choice::RealTime => Some(Lack::OtherThreads("the real-time ones".into())),
+    });
+    if !has_interrupts(survey) {
+        lacks.push(Lack::Interrupts);
+    }
+    if !survey.has("irq", "softirq_entry") {
+        lacks.push(Lack::Softirqs);
+    }
+    if !survey.has("timer", "hrtimer_start") {
+        lacks.push(Lack::Timers);
+    } else if matches!(survey.clock, Clock::Unrelated) {
+        lacks.push(Lack::ClockOffset { clock: file.metadata.clock.clone() });
+    }
+    lacks
+}
+
+/// The options that would have shown more.
+pub fn advice(survey: &Survey) -> Option<RecordingProblem> {
+    let mut options = Vec::new();
+    if !matches!(survey.clock, Clock::Monotonic) {
+        options.push("-C mono");
+    }
+    let groups = [
+        (survey.has("sched", "sched_waking"), "-e sched"),
+        (survey.has_system("irq"), "-e irq"),
+        (survey.has_system("irq_vectors") || survey.has_system("ipi"), "-e irq_vectors"),
+        (survey.has("timer", "hrtimer_start") && survey.has("timer", "hrtimer_expire_entry"), "-e timer"),
+        (survey.has("power", "cpu_idle"), "-e cpu_idle"),
+    ];
+    options.extend(groups.into_iter().filter(|(recorded, _)| !recorded).map(|(_, option)| option));
+    (!options.is_empty()).then(|| RecordingProblem::WouldShowMore(format!("`trace-cmd record {}`", options.join(" "))))
+}
+
+fn has_interrupts(survey: &Survey) -> bool {
+    survey.has_system("irq_vectors") || survey.has("irq", "irq_handler_entry")
+}

@@ -1,0 +1,113 @@
+//! What a file is, by its contents alone, and its bytes without the compression around them.
+
+mod gzip;
+
+use crate::problem::{Foreign, Refusal};
+use std::borrow::Cow;
+use std::io::Read;
+
+const TRACE_DAT: &[u8] = b"\x17\x08\x44tracing";
+const GZIP: &[u8] = b"\x1f\x8b";
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+/// Beginnings of files of other kinds.
+const FOREIGN: [(&[u8], Foreign); 7] = [
+    (b"PERFILE2", Foreign::PerfData),
+    (b"2ELIFREP", Foreign::PerfData),
+    (b"\xfd7zXZ\0", Foreign::Xz),
+    (b"BZh", Foreign::Bzip2),
+    (b"\xc1\x1f\xfc\xc1", Foreign::CommonTraceFormat),
+    (b"\xc1\xfc\x1f\xc1", Foreign::CommonTraceFormat),
+    (b"\x7fELF", Foreign::Program),
+];
+/// Real traces pack to a twentieth of their size.
+const UNPACKED_PER_BYTE_MAX: usize = 64;
+const UNPACKED_BYTES_MAX: usize = 1 << 30;
+
+/// The file, unpacked if it was packed.
+///
+/// # Errors
+/// [`Refusal`] for a file that is none of the formats that are read.
+pub fn trace_dat(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
+    let plain = unpacked(bytes)?;
+    match plain.starts_with(TRACE_DAT) {
+        true => Ok(plain),
+        false => Err(Refusal::Foreign(foreign(&plain))),
+    }
+}
+
+/// Whether a file that begins like this is evidence, in a compression or not.
+pub fn is_recording(head: &[u8]) -> bool {
+    [TRACE_DAT, GZIP, ZSTD].iter().any(|magic| head.starts_with(magic))
+}
+
+fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
+    let bytes_max = bytes.len().saturating_mul(UNPACKED_PER_BYTE_MAX).saturating_add(16 << 20).min(UNPACKED_BYTES_MAX);
+    if bytes.starts_with(GZIP) {
+        return gzip::unpacked(bytes, bytes_max).map(Cow::Owned);
+    }
+    if bytes.starts_with(ZSTD) {
+        return zstd(bytes, bytes_max).map(Cow::Owned);
+    }
+    Ok(Cow::Borrowed(bytes))
+}
+
+fn zstd(bytes: &[u8], bytes_max: usize) -> Result<Vec<u8>, Refusal> {
+    let broken = || Refusal::Broken { compression: "zstd" };
+    let decoder = ruzstd::decoding::StreamingDecoder::new(bytes).map_err(|_| broken())?;
+    let mut plain = Vec::new();
+    decoder.take(bytes_max as u64 + 1).read_to_end(&mut plain).map_err(|_| broken())?;
+    if plain.len() > bytes_max { Err(Refusal::TooLarge { bytes_max: bytes_max as u64 }) } else { Ok(plain) }
+}
+
+fn foreign(bytes: &[u8]) -> Foreign {
+    if bytes.is_empty() {
+        return Foreign::Empty;
+    }
+    let known = FOREIGN.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, foreign)| *foreign);
+    known.unwrap_or_else(|| if is_perfetto(bytes) { Foreign::Perfetto } else { Foreign::Unknown })
+}
+
+/// A Perfetto trace is a sequence of packets: field 1 of a message, each with its length.
+fn is_perfetto(bytes: &[u8]) -> bool {
+    let length = |bytes: &[u8]| match *bytes {
+        [0x0a, length @ 1..=0x7f, first, ..] => Some((2 + usize::from(length), first)),
+        [0x0a, low @ 0x80..=0xff, high @ 1..=0x7f, first, ..] => {
+            Some((3 + (usize::from(high) << 7 | usize::from(low & 0x7f)), first))
+        }
+        _ => None,
+    };
+    // Fields of a packet have a wire type of 0, 1, 2 or 5.
+    let is_field = |first: u8| matches!(first & 7, 0 | 1 | 2 | 5) && first > 7;
+    match length(bytes) {
+        Some((packet, first)) if is_field(first) => bytes.get(packet).is_none_or(|next| *next == 0x0a),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_for_what_it_is() {
+        for (bytes, foreign) in [
+            (&b""[..], Foreign::Empty),
+            (b"PERFILE2\0\0", Foreign::PerfData),
+            (b"\x0a\x04\x50\x01\x18\x02\x0a\x01", Foreign::Perfetto),
+            (b"\xc1\x1f\xfc\xc1", Foreign::CommonTraceFormat),
+            (b"\xfd7zXZ\0", Foreign::Xz),
+            (b"hello", Foreign::Unknown),
+        ] {
+            assert_eq!(trace_dat(bytes), Err(Refusal::Foreign(foreign)), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_bomb_is_refused() {
+        let zeros = vec![0; 200 << 20];
+        let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec();
+        packed.extend(miniz_oxide::deflate::compress_to_vec(&zeros, 1));
+        packed.extend([0; 8]);
+        assert!(matches!(trace_dat(&packed), Err(Refusal::TooLarge { .. })));
+    }
+}

@@ -1,0 +1,80 @@
+//! The threads whose wake-ups are asked for.
+
+use crate::survey::{Survey, ThreadFacts};
+use wakeups::pattern::Pattern;
+
+/// More threads are not followed; those with most wake-ups are.
+const THREADS_MAX: usize = 2000;
+/// Threads that are named where none was found.
+const NAMED: usize = 4;
+/// The kernel's own threads that stop a CPU for others: they are woken in order to be waited for.
+const STOPPERS: &str = "migration/";
+
+/// What the user asks.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// A thread, with the threads that it starts.
+    pub tid: Option<i32>,
+    /// Threads of this name.
+    pub comm: Option<Pattern>,
+    /// Number of late wake-ups to keep.
+    pub worst: usize,
+}
+
+/// Why these threads were chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    Named,
+    /// Those with the name of the thread that wrote cyclictest's mark.
+    Marked(String),
+    RealTime,
+}
+
+impl Request {
+    /// The threads to follow, and why.
+    pub fn choose(&self, survey: &Survey) -> (Vec<i32>, Choice) {
+        let of = |wanted: &dyn Fn(i32, &ThreadFacts) -> bool| {
+            let mut found: Vec<(u64, i32)> = survey
+                .threads
+                .iter()
+                .filter(|(tid, facts)| **tid > 0 && wanted(**tid, facts))
+                .map(|(tid, facts)| (facts.wake_ups, *tid))
+                .collect();
+            found.sort_by_key(|(wake_ups, tid)| (std::cmp::Reverse(*wake_ups), *tid));
+            found.truncate(THREADS_MAX);
+            found.into_iter().map(|(_, tid)| tid).collect::<Vec<i32>>()
+        };
+        if let Some(wanted) = self.tid {
+            return (of(&|tid, _| tid == wanted), Choice::Named);
+        }
+        if let Some(pattern) = &self.comm {
+            return (of(&|_, facts| pattern.fits(facts.comm.as_bytes())), Choice::Named);
+        }
+        let real_time = |facts: &ThreadFacts| facts.is_real_time() && !facts.comm.starts_with(STOPPERS);
+        if let Some(mark) = survey.marks.last()
+            && let Some(marked) = survey.threads.get(&mark.tid)
+        {
+            let threads = of(&|_, facts| facts.comm == marked.comm && real_time(facts));
+            if !threads.is_empty() {
+                return (threads, Choice::Marked(marked.comm.clone()));
+            }
+        }
+        (of(&|_, facts| real_time(facts)), Choice::RealTime)
+    }
+}
+
+/// Names of the threads that were woken most often, for a message.
+pub fn busiest(survey: &Survey) -> Vec<String> {
+    let mut found: Vec<&ThreadFacts> = survey.threads.values().filter(|facts| !facts.comm.is_empty()).collect();
+    found.sort_by_key(|facts| std::cmp::Reverse(facts.wake_ups));
+    let mut names: Vec<String> = Vec::new();
+    for facts in found {
+        if !names.contains(&facts.comm) && !facts.comm.starts_with("swapper/") {
+            names.push(facts.comm.clone());
+        }
+        if names.len() == NAMED {
+            break;
+        }
+    }
+    names
+}

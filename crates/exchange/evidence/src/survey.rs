@@ -1,0 +1,167 @@
+//! One look through a recording: its threads, its CPUs, and which events it has.
+
+mod fields;
+mod mark;
+
+use crate::clock::{Clock, ClockPoints};
+use fields::{Kind, Reader};
+use ftrace::format::EventFormat;
+use ftrace::page::GapKind;
+use ftrace::trace_dat::{CpuRecords, Record, TraceFile, TraceItem};
+pub use mark::Mark;
+use std::collections::{BTreeMap, BTreeSet};
+use wakeups::timer_functions::TimerFunctions;
+
+/// What a recording shows of a thread.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ThreadFacts {
+    /// Its last name.
+    pub comm: String,
+    /// Its last priority, the kernel's: below 100 is real-time.
+    pub prio: Option<i32>,
+    pub wake_ups: u64,
+}
+
+impl ThreadFacts {
+    pub fn is_real_time(&self) -> bool {
+        self.prio.is_some_and(|prio| prio < 100)
+    }
+}
+
+/// The stretch that a CPU recorded, in ns of the trace clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuSpan {
+    pub first_ns: i64,
+    pub last_ns: i64,
+    /// Events that are missing in between; at least.
+    pub lost: u64,
+}
+
+/// What a recording has.
+#[derive(Debug, Default)]
+pub struct Survey {
+    pub threads: BTreeMap<i32, ThreadFacts>,
+    /// Without CPUs that recorded nothing.
+    pub cpus: BTreeMap<u32, CpuSpan>,
+    /// Numbers of the events that occurred.
+    pub seen: BTreeSet<u16>,
+    /// The same as system and name.
+    pub events: BTreeSet<(String, String)>,
+    pub functions: TimerFunctions,
+    /// In the order of CPUs and times.
+    pub marks: Vec<Mark>,
+    pub clock: Clock,
+}
+
+impl Survey {
+    pub fn of(file: &TraceFile<'_>) -> Self {
+        let mut survey = Self { functions: functions(file), ..Self::default() };
+        let reader = Reader::new(file);
+        let mut points = ClockPoints::default();
+        let mut wakers = BTreeSet::new();
+        for cpu in file.cpus() {
+            let mut open_timer = None;
+            for item in file.cpu_records(cpu) {
+                survey.extend_span(cpu, &item);
+                let TraceItem::Record(record) = item else { continue };
+                let Some(kind) = reader.kind(record.id) else { continue };
+                survey.seen.insert(record.id);
+                match kind {
+                    Kind::Expiry => {
+                        open_timer = reader.expiry(&record);
+                        points.add(cpu, record.ts_ns as i64, open_timer.map(|(_, now_ns)| now_ns));
+                    }
+                    Kind::ExpiryEnd => open_timer = None,
+                    Kind::Waking => wakers.extend(open_timer.map(|(function, _)| function)),
+                    _ => {}
+                }
+                survey.learn(&reader, kind, &record);
+            }
+        }
+        survey.name_events(file);
+        survey.name_threads(file);
+        survey.clock = points.clock(&file.metadata.clock);
+        survey.learn_functions(&wakers);
+        survey
+    }
+
+    /// The stretch that any CPU recorded.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        let first_ns = self.cpus.values().map(|cpu| cpu.first_ns).min()?;
+        Some((first_ns, self.cpus.values().map(|cpu| cpu.last_ns).max()?))
+    }
+
+    pub fn has(&self, system: &str, name: &str) -> bool {
+        self.events.contains(&(system.to_owned(), name.to_owned()))
+    }
+
+    pub fn has_system(&self, system: &str) -> bool {
+        self.events.iter().any(|(known, _)| known == system)
+    }
+
+    fn extend_span(&mut self, cpu: u32, item: &TraceItem<'_>) {
+        let ts_ns = i64::try_from(item.ts_ns()).unwrap_or(i64::MAX);
+        let span = self.cpus.entry(cpu).or_insert(CpuSpan { first_ns: ts_ns, last_ns: ts_ns, lost: 0 });
+        span.last_ns = span.last_ns.max(ts_ns);
+        if let TraceItem::Gap(gap) = item {
+            let count = if let GapKind::Lost { count } = gap.kind { count.unwrap_or(1) } else { 1 };
+            span.lost = span.lost.saturating_add(count);
+        }
+    }
+
+    fn learn(&mut self, reader: &Reader<'_>, kind: Kind, record: &Record<'_>) {
+        match kind {
+            Kind::Switch => reader.switched(record).into_iter().flatten().for_each(|named| self.name(named)),
+            Kind::Waking => {
+                if let Some(named) = reader.woken(record) {
+                    self.threads.entry(named.tid).or_default().wake_ups += 1;
+                    self.name(named);
+                }
+            }
+            Kind::Mark => self.marks.extend(reader.text(record).and_then(|text| Mark::of(&text, record))),
+            Kind::Expiry | Kind::ExpiryEnd | Kind::Other => {}
+        }
+    }
+
+    fn name(&mut self, named: fields::Named<'_>) {
+        let facts = self.threads.entry(named.tid).or_default();
+        facts.prio = named.prio.or(facts.prio);
+        if facts.comm.as_bytes() != named.comm && !named.comm.is_empty() {
+            facts.comm = String::from_utf8_lossy(named.comm).into_owned();
+        }
+    }
+
+    fn name_events(&mut self, file: &TraceFile<'_>) {
+        let formats = self.seen.iter().filter_map(|id| file.metadata.formats.by_id(*id));
+        let named = |format: &EventFormat| (format.system.clone(), format.name.clone());
+        self.events = formats.map(named).collect();
+    }
+
+    fn name_threads(&mut self, file: &TraceFile<'_>) {
+        for (tid, facts) in self.threads.iter_mut().filter(|(_, facts)| facts.comm.is_empty()) {
+            facts.comm = file.metadata.command_lines.name(*tid).unwrap_or_default().to_owned();
+        }
+    }
+
+    /// Where the recording names no functions, those of timers that woke somebody end a sleep.
+    fn learn_functions(&mut self, wakers: &BTreeSet<u64>) {
+        if self.functions.sleep == 0 && self.functions.timer_file == 0 && self.functions.posix_timer == 0 {
+            let mut wakers = wakers.iter().copied().filter(|function| *function != 0);
+            let mut next = || wakers.next().unwrap_or(0);
+            self.functions = TimerFunctions { sleep: next(), timer_file: next(), posix_timer: next(), by_name: false };
+        }
+    }
+}
+
+/// The functions of timers that end a sleep, by the names of the recording.
+fn functions(file: &TraceFile<'_>) -> TimerFunctions {
+    let mut functions = TimerFunctions::default();
+    file.metadata.symbols.iter().for_each(|(address, name)| functions.learn(name, address));
+    functions
+}
+
+/// Items of one CPU of the recording.
+pub fn items<'f>(file: &'f TraceFile<'_>, cpu: u32, from_ns: i64, to_ns: i64) -> CpuRecords<'f> {
+    let pages = file.buffers.first().map_or(&[][..], |buffer| buffer.cpu_pages(cpu));
+    CpuRecords::window(cpu, pages, &file.layout(), from_ns.max(0) as u64, to_ns.max(0) as u64)
+}
