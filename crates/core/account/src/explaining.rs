@@ -14,6 +14,7 @@ use archive::spike::{Spike, SpikeReason};
 use archive::watched::WatchedKind;
 use explain::caveat::Limit;
 use explain::flight::{Flight, StopPoint};
+use explain::recorder::{Precision, Recorder};
 use explain::run_analysis::{SpikesOfRun, analyse};
 use explain::scheduling_bound::{Interference, observe};
 use explain::{Source, SpikeInput, Stretch, evidence_window, explain_spike, explain_without_trace, stretches};
@@ -59,6 +60,7 @@ pub(crate) struct Circumstances {
     interval_ns: u64,
     stimulus: Stimulus,
     pub sample: SampleWord,
+    recorder: Recorder,
     /// CPU and thread id of every measuring thread.
     measuring_tids: Vec<(u32, i32)>,
 }
@@ -90,6 +92,7 @@ impl Circumstances {
             interval_ns: settings.map_or(INTERVAL_NS_DEFAULT, |settings| settings.interval_ns),
             stimulus: settings.map_or(Stimulus::Timer, |settings| settings.method.stimulus()),
             sample: settings.map(|settings| settings.method.sample()).unwrap_or_default(),
+            recorder: recorder(run),
             measuring_tids,
         }
     }
@@ -175,6 +178,7 @@ impl Circumstances {
             in_turns: outside.is_some_and(|seen| seen.in_turns),
             stimulus: self.stimulus,
             sample: self.sample,
+            recorder: self.recorder,
             controls,
         }
     }
@@ -218,6 +222,17 @@ fn own_prio(run: &Run, spike: &Spike) -> Option<i32> {
     let threads = &run.effective.as_ref().filter(|_| spike.watched.is_none())?.threads;
     let thread = threads.iter().find(|thread| thread.tid == spike.tid)?;
     matches!(thread.policy, Policy::Fifo | Policy::Rr).then(|| 99 - i32::from(thread.priority))
+}
+
+/// Traces of an imported run are those of another tool.
+fn recorder(run: &Run) -> Recorder {
+    let imported = run.manifest.as_ref().and_then(|manifest| manifest.imported.as_ref());
+    imported.map_or(Recorder::Own, |imported| {
+        Recorder::Foreign(Precision {
+            resolution_ns: i64::try_from(imported.resolution_ns).unwrap_or(i64::MAX),
+            clock_spread_ns: imported.clock_spread_ns.unwrap_or(0),
+        })
+    })
 }
 
 /// Approximate wake-up period of a watched thread, whose intended period is unknown.

@@ -40,6 +40,10 @@ pub struct ImportedFrom {
     pub format: String,
     /// The source rounded every latency down to a multiple of this.
     pub resolution_ns: u64,
+    /// For a recording whose clock was converted to CLOCK_MONOTONIC: how uncertain its instants are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub clock_spread_ns: Option<i64>,
     /// Start and end according to the source, including its set-up.
     pub started_unix_ns: Option<i64>,
     pub ended_unix_ns: Option<i64>,

@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         in_turns: false,
         stimulus: archive::method::Stimulus::Timer,
         sample: archive::method::SampleWord::default(),
+        recorder: explain::recorder::Recorder::Own,
         controls: &[],
     };
     let seen_ns = spike.sample.seen_ns();

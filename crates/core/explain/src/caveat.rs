@@ -72,6 +72,35 @@ pub enum Limit {
         fix = "record them; `tardy run` does by itself"
     )]
     EventsAbsent(String),
+    #[error("the trace lacks events of interrupts: the time of one counts as that of the thread below it")]
+    #[problem(
+        code = "explain.interrupts-not-recorded",
+        meaning = "Another tool recorded the trace without all events of interrupts, so nothing is blamed on one, and a thread may \
+                   have had the CPU for less than it seems.",
+        fix = "record the groups `irq` and `irq_vectors` as well"
+    )]
+    InterruptsNotRecorded,
+    #[error("the trace lacks events of softirqs: the time of one counts as that of the thread or interrupt below it")]
+    #[problem(
+        code = "explain.softirqs-not-recorded",
+        meaning = "Another tool recorded the trace without events of softirqs, so nothing is blamed on one.",
+        fix = "record the group `irq` as well"
+    )]
+    SoftirqsNotRecorded,
+    #[error("times of the trace are multiples of {:.0} µs: each figure is uncertain by as much", *.0 as f64 / 1e3)]
+    #[problem(
+        code = "explain.times-rounded",
+        meaning = "The recording is a text that prints times in µs.",
+        fix = "keep the trace itself instead of its text"
+    )]
+    TimesRounded(i64),
+    #[error("times of the trace became CLOCK_MONOTONIC by the timers' own clock, uncertain by {:.1} µs", *.0 as f64 / 1e3)]
+    #[problem(
+        code = "explain.clock-converted",
+        meaning = "The trace was recorded with another clock than the timers use; each expired timer shows both.",
+        fix = "record with the trace clock `mono`"
+    )]
+    ClockConverted(i64),
     #[error("the record starts {:.1} µs after {}", *.late_ns as f64 / 1e3, .sample.begun)]
     #[problem(same_as = StartsLate)]
     RecordStartsLate { late_ns: i64, sample: SampleWord },

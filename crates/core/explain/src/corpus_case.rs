@@ -1,5 +1,6 @@
 //! A spike and what is known of it, as `spike.json` of a case in `corpus/explain` keeps them beside the trace.
 
+use crate::recorder::Recorder;
 use crate::{Source, SpikeInput};
 use archive::absence::Absence;
 use archive::environment::Environment;
@@ -46,6 +47,7 @@ impl CorpusCase {
             in_turns: self.in_turns,
             stimulus: method.stimulus(),
             sample: method.sample(),
+            recorder: Recorder::Own,
             controls: &self.controls,
         }
     }

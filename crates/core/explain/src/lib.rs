@@ -16,6 +16,7 @@ mod cut;
 mod decide;
 mod read;
 mod recognise;
+pub mod recorder;
 mod replay;
 pub mod scheduling_bound;
 
@@ -37,6 +38,7 @@ pub use ftrace::trace_dat::{ReadAt, Source};
 use read::window::Window;
 use recognise::case::{Case, WakeInterrupt};
 use recognise::functions;
+use recorder::Recorder;
 use replay::recorded::Recorded;
 use replay::trace::Trace;
 use words::voice::Voice;
@@ -67,6 +69,7 @@ pub struct SpikeInput<'a> {
     pub stimulus: Stimulus,
     /// What a sample of this run is called.
     pub sample: SampleWord,
+    pub recorder: Recorder,
     /// Explanations of ordinary wake-ups of the same run.
     pub controls: &'a [Explanation],
 }
@@ -81,10 +84,10 @@ pub fn explain_spike(input: &SpikeInput) -> Explanation {
     let recorded = Recorded::new(input.trace, window);
     if !recorded.has_records() {
         let mut explanation = explain_without_trace(input.spike, input.median_ns);
-        explanation.caveats.extend(recorded.trace(input.spike, input.sample, window).limits.iter().map(Remark::new));
+        explanation.caveats.extend(recorded.trace(input, window).limits.iter().map(Remark::new));
         return explanation;
     }
-    let trace = recorded.trace(input.spike, input.sample, window);
+    let trace = recorded.trace(input, window);
     explain_trace(input, &trace)
 }
 
@@ -114,7 +117,7 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
 pub fn evidence_window(input: &SpikeInput) -> Vec<String> {
     let Some(window) = Window::of(input.spike, input.interval_ns) else { return Vec::new() };
     let recorded = Recorded::new(input.trace, window);
-    let trace = recorded.trace(input.spike, input.sample, window);
+    let trace = recorded.trace(input, window);
     if !recorded.has_records() {
         return Vec::new();
     }

@@ -105,7 +105,7 @@ pub fn observe(input: &SpikeInput, interference: &mut Interference) {
     if !opened.has_records() {
         return;
     }
-    let trace = opened.trace(input.spike, input.sample, window);
+    let trace = opened.trace(input, window);
     let Some(activity) = trace.cpu(input.spike.sample.cpu) else { return };
     let mut occurrences: BTreeMap<String, Vec<(i64, i64)>> = BTreeMap::new();
     let mut open: Option<(String, i64)> = None;

@@ -91,6 +91,7 @@ fn archive_of(file: &TraceFile<'_>, survey: &Survey, mut found: Found, origin: O
         file_name: origin.file_name.into(),
         format: "trace.dat".into(),
         resolution_ns: 1,
+        clock_spread_ns: Some(spread_ns).filter(|ns| *ns > 0),
         imported_unix_ns: origin.imported_unix_ns,
         lost: lacks::of(file, survey, &found.choice).iter().map(Remark::new).collect(),
         ..ImportedFrom::default()

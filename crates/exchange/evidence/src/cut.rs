@@ -117,13 +117,12 @@ fn covered(cpu: u32, (first_ns, last_ns): (i64, i64), stretch: Stretch, offset_n
     }
 }
 
-/// Formats of the events that the recording has: where one never occurred, nobody knows whether it was enabled, and its absence shows
-/// nothing. A timer in a clock that is not related to that of the trace says nothing, either.
+/// Formats of the events that were recorded: absence of any other shows nothing. A timer in a clock that is not related to that of the trace says nothing, either.
 fn formats(file: &TraceFile<'_>, survey: &Survey) -> EventFormats {
     let mut formats = EventFormats::default();
     let unrelated = matches!(survey.clock, Clock::Unrelated);
-    let seen = survey.seen.iter().filter_map(|id| file.metadata.formats.by_id(*id));
-    formats.extend(seen.filter(|format| !(unrelated && format.name == "hrtimer_start")).cloned());
+    let recorded = survey.recorded.iter().filter_map(|id| file.metadata.formats.by_id(*id));
+    formats.extend(recorded.filter(|format| !(unrelated && format.name == "hrtimer_start")).cloned());
     formats
 }
 

@@ -12,6 +12,9 @@ pub use mark::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use wakeups::timer_functions::TimerFunctions;
 
+/// More systems are not chosen by hand: a file that describes all that the kernel has.
+const SYSTEMS_MAX: usize = 12;
+
 /// What a recording shows of a thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadFacts {
@@ -43,14 +46,16 @@ pub struct Survey {
     pub threads: BTreeMap<i32, ThreadFacts>,
     /// Without CPUs that recorded nothing.
     pub cpus: BTreeMap<u32, CpuSpan>,
-    /// Numbers of the events that occurred.
-    pub seen: BTreeSet<u16>,
+    /// Numbers of the events that are taken as recorded: that one of them is absent shows something.
+    pub recorded: BTreeSet<u16>,
     /// The same as system and name.
     pub events: BTreeSet<(String, String)>,
     pub functions: TimerFunctions,
     /// In the order of CPUs and times.
     pub marks: Vec<Mark>,
     pub clock: Clock,
+    /// Of the machine; empty if unknown.
+    pub architecture: String,
 }
 
 impl Survey {
@@ -65,7 +70,7 @@ impl Survey {
                 survey.extend_span(cpu, &item);
                 let TraceItem::Record(record) = item else { continue };
                 let Some(kind) = reader.kind(record.id) else { continue };
-                survey.seen.insert(record.id);
+                survey.recorded.insert(record.id);
                 match kind {
                     Kind::Expiry => {
                         open_timer = reader.expiry(&record);
@@ -78,10 +83,12 @@ impl Survey {
                 survey.learn(&reader, kind, &record);
             }
         }
-        survey.name_events(file);
+        survey.extend_recorded(file);
         survey.name_threads(file);
         survey.clock = points.clock(&file.metadata.clock);
         survey.learn_functions(&wakers);
+        let uname = file.metadata.uname.trim_end_matches('\0');
+        survey.architecture = uname.split_whitespace().last().unwrap_or_default().to_owned();
         survey
     }
 
@@ -131,10 +138,19 @@ impl Survey {
         }
     }
 
-    fn name_events(&mut self, file: &TraceFile<'_>) {
-        let formats = self.seen.iter().filter_map(|id| file.metadata.formats.by_id(*id));
+    /// trace-cmd describes only the events that it records, unless it records none itself. So of a system with one event that occurred
+    /// all that are described were recorded.
+    fn extend_recorded(&mut self, file: &TraceFile<'_>) {
+        let formats = &file.metadata.formats;
+        let systems: BTreeSet<&str> = formats.iter().map(|format| format.system.as_str()).collect();
+        if systems.len() <= SYSTEMS_MAX {
+            let occurred = self.recorded.iter().filter_map(|id| formats.by_id(*id));
+            let occurred: BTreeSet<&str> = occurred.map(|format| format.system.as_str()).collect();
+            let described = formats.iter().filter(|format| occurred.contains(format.system.as_str()));
+            self.recorded.extend(described.map(|format| format.id));
+        }
         let named = |format: &EventFormat| (format.system.clone(), format.name.clone());
-        self.events = formats.map(named).collect();
+        self.events = self.recorded.iter().filter_map(|id| formats.by_id(*id)).map(named).collect();
     }
 
     fn name_threads(&mut self, file: &TraceFile<'_>) {

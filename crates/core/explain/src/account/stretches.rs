@@ -27,7 +27,7 @@ pub fn stretches(input: &SpikeInput) -> Vec<Stretch> {
     if !opened.has_records() {
         return Vec::new();
     }
-    let trace = opened.trace(input.spike, input.sample, window);
+    let trace = opened.trace(input, window);
     let account = Account::of(input, &trace);
     let pieces = account.pieces.iter().map(|piece| Stretch {
         phase: piece.phase,

@@ -2,4 +2,5 @@
 
 mod ordinary_share;
 pub mod run_analysis;
+mod unrecorded;
 pub mod verdict;

@@ -1,6 +1,7 @@
 //! Queries the catalogue, and decides whether the findings suffice.
 
 use super::ordinary_share::{OwnerTimes, ordinary_share_ns};
+use super::unrecorded;
 use crate::caveat::Limit;
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::controls::{Compared, Controls};
@@ -43,6 +44,7 @@ pub fn reach(case: &mut Case) -> Verdict {
     for entry in CATALOGUE {
         let Some(mut claim) = (entry.look)(case) else { continue };
         claim.confidence = claim.confidence.min(entry.about.at_most).min(of_interrupts(case, &claim.pieces));
+        claim.confidence = claim.confidence.min(unrecorded::confidence(case, &claim.pieces));
         if entry.about.proof == Proof::Unproven {
             claim.confidence = Confidence::Hint;
         }

@@ -1,12 +1,12 @@
 //! The recording around a wake-up, by either recorder: the kernel's trace, or the flight recorder of virtual time.
 
+use crate::SpikeInput;
 use crate::caveat::Limit;
 use crate::read::flight::Flight;
 use crate::read::window::Window;
+use crate::recorder::Shown;
 use crate::replay::snapshot::TraceSnapshot;
 use crate::replay::trace::{Covered, CpuActivity, RecordItem, Trace};
-use archive::method::SampleWord;
-use archive::spike::Spike;
 use ftrace::trace_dat::Source;
 
 /// Recorded for one wake-up.
@@ -33,18 +33,19 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    pub fn trace(&self, spike: &Spike, sample: SampleWord, window: Window) -> Trace<'_> {
+    pub fn trace(&self, input: &SpikeInput, window: Window) -> Trace<'_> {
         match self {
-            Self::Trace(trace) => trace.trace(spike, sample, window),
-            Self::Flight(flight) => flight_trace(flight, spike, sample, window),
+            Self::Trace(trace) => trace.trace(input, window),
+            Self::Flight(flight) => flight_trace(flight, input, window),
         }
     }
 }
 
 /// The only CPU of a flight record.
-fn flight_trace(flight: &Flight, spike: &Spike, sample: SampleWord, window: Window) -> Trace<'static> {
+fn flight_trace(flight: &Flight, input: &SpikeInput, window: Window) -> Trace<'static> {
+    let (spike, sample) = (input.spike, input.sample);
     let found = flight.events(spike, window);
-    let covered = Covered { from_ns: Some(found.from_ns), to_ns: found.to_ns };
+    let covered = Covered { from_ns: Some(found.from_ns), to_ns: found.to_ns, shown: Shown::ALL };
     let items = found.events.into_iter().map(RecordItem::Event);
     let activity = CpuActivity::read(spike.sample.cpu, items, window, covered, (spike.tid, None));
     let mut limits = flight.limits();

@@ -1,10 +1,12 @@
 //! Turns the bytes of a trace.dat into a [`Trace`].
 
+use crate::SpikeInput;
 use crate::caveat::Limit;
 use crate::read::decode::Decoder;
 use crate::read::event::{Event, EventKind};
 use crate::read::names::Names;
 use crate::read::window::Window;
+use crate::recorder::{Precision, Recorder, Shown};
 use crate::replay::trace::{Covered, CpuActivity, RecordItem, Stack, Trace};
 use archive::method::SampleWord;
 use archive::spike::{Coverage, Snapshot, Spike};
@@ -45,8 +47,10 @@ impl<'a> TraceSnapshot<'a> {
         self.file.buffers.first().is_some_and(|buffer| !buffer.is_empty())
     }
 
-    pub fn trace(&self, spike: &Spike, sample: SampleWord, window: Window) -> Trace<'_> {
+    pub fn trace(&self, input: &SpikeInput, window: Window) -> Trace<'_> {
+        let (spike, sample) = (input.spike, input.sample);
         let metadata = &self.file.metadata;
+        let shown = Shown::of(input.recorder, &metadata.formats, input.environment);
         let mut limits: Vec<Limit> = self.file.gaps.iter().map(|gap| Limit::TraceDamaged(gap.to_string())).collect();
         let damaged = !limits.is_empty();
         if !metadata.clock.is_empty() && metadata.clock != "mono" {
@@ -57,7 +61,7 @@ impl<'a> TraceSnapshot<'a> {
         for pages in self.file.buffers.first().map_or(&[][..], |buffer| &buffer.cpus) {
             let (from_ns, to_ns) = (window.lookback_ns as u64, window.end_ns.max(0) as u64);
             let records = CpuRecords::window(pages.cpu, &pages.pages, &self.file.layout(), from_ns, to_ns);
-            let covered = self.covered(pages.cpu, spike.snapshot.as_ref(), damaged, window);
+            let covered = Covered { shown, ..self.covered(pages.cpu, spike.snapshot.as_ref(), damaged, window) };
             let items = records.map(|item| match item {
                 TraceItem::Record(record) => RecordItem::Event(self.decoder.event(&record)),
                 TraceItem::Gap(gap) => RecordItem::Gap {
@@ -91,6 +95,8 @@ impl<'a> TraceSnapshot<'a> {
         }
         let mut trace = Trace::new(window, cpus, names, false);
         trace.limits = limits;
+        trace.shown = shown;
+        trace.limits.extend(limits_of_recorder(input.recorder, shown));
         self.print_other_events(&mut trace);
         let tids = trace.tids();
         trace.names.learn_from_command_lines(tids.into_iter(), metadata);
@@ -154,7 +160,7 @@ impl<'a> TraceSnapshot<'a> {
         };
         let frozen_ns = snapshot.map(|snapshot| snapshot.frozen_ns);
         let to_ns = if damaged { i64::MIN } else { frozen_ns.unwrap_or(window.end_ns) };
-        Covered { from_ns, to_ns }
+        Covered { from_ns, to_ns, shown: Shown::ALL }
     }
 
     fn find_limits(&self, trace: &mut Trace<'_>, spike: &Spike, sample: SampleWord) {
@@ -184,6 +190,22 @@ impl<'a> TraceSnapshot<'a> {
             trace.limits.push(Limit::EventsAbsent(absent.join(", ")));
         }
     }
+}
+
+/// What another tool did not record, and how exactly it did.
+fn limits_of_recorder(recorder: Recorder, shown: Shown) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    if !shown.interrupts {
+        limits.push(Limit::InterruptsNotRecorded);
+    }
+    if !shown.softirqs {
+        limits.push(Limit::SoftirqsNotRecorded);
+    }
+    if let Some(Precision { resolution_ns, clock_spread_ns }) = recorder.precision() {
+        limits.extend((resolution_ns > 1).then_some(Limit::TimesRounded(resolution_ns)));
+        limits.extend((clock_spread_ns > 0).then_some(Limit::ClockConverted(clock_spread_ns)));
+    }
+    limits
 }
 
 /// Without these the phases cannot be distinguished.

@@ -12,6 +12,7 @@ mod section;
 
 use crate::read::event::{Event, EventKind, IDLE_EXIT, Vector, flag};
 use crate::read::window::Window;
+use crate::recorder::Shown;
 use crate::replay::context::Context;
 use idle::GivingWay;
 use inferred::{Inference, Inferred};
@@ -69,6 +70,8 @@ pub struct Replay {
     own_seen_ns: Option<i64>,
     section: Section,
     inferred: Vec<Inferred>,
+    /// Where interrupts or softirqs are not recorded, a flag shows one at an instant, and nothing of how long it takes.
+    pub shown: Shown,
 }
 
 impl Replay {
@@ -91,6 +94,7 @@ impl Replay {
             own_seen_ns: None,
             section: Section::new(own_tid),
             inferred: Vec::new(),
+            shown: Shown::ALL,
         }
     }
 
@@ -201,10 +205,12 @@ impl Replay {
             EventKind::IrqExit { irq } => self.irqs.push(Context::Irq { irq, function: 0 }),
             EventKind::SoftirqExit { vec } => self.current.softirq = Some((vec, 0)),
             EventKind::VectorEntry { .. } | EventKind::IrqEntry { .. } | EventKind::SoftirqEntry { .. } => {}
-            _ if event.flags & flag::HARDIRQ != 0 => {
+            _ if event.flags & flag::HARDIRQ != 0 && self.shown.interrupts => {
                 self.irqs.push(Context::Vector { vector: Vector::Unnamed, function: 0 });
             }
-            _ if event.flags & flag::SOFTIRQ != 0 => self.current.softirq = Some((UNKNOWN_SOFTIRQ, 0)),
+            _ if event.flags & flag::SOFTIRQ != 0 && self.shown.softirqs => {
+                self.current.softirq = Some((UNKNOWN_SOFTIRQ, 0))
+            }
             _ => {}
         }
     }

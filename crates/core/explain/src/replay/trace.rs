@@ -7,6 +7,7 @@ use crate::caveat::Limit;
 use crate::read::event::{Event, EventKind, Vector, flag};
 use crate::read::names::Names;
 use crate::read::window::Window;
+use crate::recorder::Shown;
 use crate::replay::charge_points::{Charge, ChargePoints};
 use crate::replay::priorities::Priorities;
 use crate::replay::thread_life::{LifeSpan, life};
@@ -38,6 +39,7 @@ pub struct Covered {
     /// `None`: only events themselves prove it.
     pub from_ns: Option<i64>,
     pub to_ns: i64,
+    pub shown: Shown,
 }
 
 /// Where records of a CPU are missing.
@@ -204,6 +206,7 @@ impl<'a> CpuActivity<'a> {
     ) -> Self {
         let mut activity = CpuActivity { cpu, ..CpuActivity::default() };
         let mut replay = Replay::new(window, covered.from_ns, own_tid).with_own_seen(own_seen_ns);
+        replay.shown = covered.shown;
         let (mut timer_interrupts, mut charge_points) = (TimerInterrupts::default(), ChargePoints::default());
         let mut last_ns = i64::MIN;
         for moment in items {
@@ -326,6 +329,7 @@ pub struct Trace<'a> {
     pub priorities: Priorities<'a>,
     /// The limits of the account.
     pub limits: Vec<Limit>,
+    pub shown: Shown,
     /// It was recorded from outside an emulated machine, whose time stands still while it does not execute: every
     /// instant of it belongs to a task.
     pub outside: bool,
@@ -334,7 +338,15 @@ pub struct Trace<'a> {
 impl<'a> Trace<'a> {
     pub fn new(window: Window, mut cpus: Vec<CpuActivity<'a>>, names: Names, outside: bool) -> Self {
         cpus.sort_by_key(|activity| activity.cpu);
-        let mut trace = Self { window, cpus, names, priorities: Priorities::default(), limits: Vec::new(), outside };
+        let mut trace = Self {
+            window,
+            cpus,
+            names,
+            priorities: Priorities::default(),
+            limits: Vec::new(),
+            shown: Shown::ALL,
+            outside,
+        };
         trace.priorities = Priorities::of(trace.thread_events().into_iter());
         trace
     }

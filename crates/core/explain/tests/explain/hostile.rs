@@ -34,6 +34,7 @@ fn explain(spike: &Spike, trace: &[u8]) -> (Explanation, Vec<String>) {
         in_turns: false,
         stimulus: archive::method::Stimulus::Timer,
         sample: archive::method::SampleWord::default(),
+        recorder: explain::recorder::Recorder::Own,
         controls: &[],
     };
     (explain_spike(&input), evidence_window(&input))

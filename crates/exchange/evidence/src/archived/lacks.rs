@@ -34,12 +34,14 @@ pub fn advice(survey: &Survey) -> Option<RecordingProblem> {
     if !matches!(survey.clock, Clock::Monotonic) {
         options.push("-C mono");
     }
+    let x86 = survey.architecture.is_empty() || survey.architecture.starts_with("x86");
+    let (vectors, vectors_option) = if x86 { ("irq_vectors", "-e irq_vectors") } else { ("ipi", "-e ipi") };
+    let timers = survey.has("timer", "hrtimer_start") && survey.has("timer", "hrtimer_expire_entry");
     let groups = [
         (survey.has("sched", "sched_waking"), "-e sched"),
-        (survey.has_system("irq"), "-e irq"),
-        (survey.has_system("irq_vectors") || survey.has_system("ipi"), "-e irq_vectors"),
-        (survey.has("timer", "hrtimer_start") && survey.has("timer", "hrtimer_expire_entry"), "-e timer"),
-        (survey.has("power", "cpu_idle"), "-e cpu_idle"),
+        (survey.has("irq", "irq_handler_entry") && survey.has("irq", "softirq_entry"), "-e irq"),
+        (survey.has_system(vectors), vectors_option),
+        (timers, "-e timer"),
     ];
     options.extend(groups.into_iter().filter(|(recorded, _)| !recorded).map(|(_, option)| option));
     (!options.is_empty()).then(|| RecordingProblem::WouldShowMore(format!("`trace-cmd record {}`", options.join(" "))))

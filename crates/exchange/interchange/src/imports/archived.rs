@@ -21,6 +21,7 @@ pub fn imported_from(source: &Source, file_name: &str, imported_unix_ns: i64) ->
         file_name: file_name.into(),
         format: source.format.name().into(),
         resolution_ns: source.unit.ns() as u64,
+        clock_spread_ns: None,
         started_unix_ns: source.started_unix_ns,
         ended_unix_ns: source.ended_unix_ns,
         imported_unix_ns,

@@ -121,6 +121,7 @@ fn explained(trace: &[u8], spike: &Spike) -> archive::explanation::Explanation {
         in_turns: false,
         stimulus: archive::method::Stimulus::Timer,
         sample: archive::method::SampleWord::default(),
+        recorder: crate::recorder::Recorder::Own,
         controls: &[],
     })
 }
