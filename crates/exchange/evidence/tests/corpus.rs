@@ -1,0 +1,153 @@
+//! Recordings of `corpus/foreign`: each names its planted cause, and without a group of events no other cause above a hint.
+//! `UPDATE_GOLDEN=1` rewrites `expected.txt`.
+
+use account::{Account, ExplanationSource};
+use archive::explanation::{Confidence, Explanation, Finding};
+use archive::frame::Item;
+use archive::layout::FileKind;
+use archive::manifest::{Manifest, RunState};
+use archive::message::Message;
+use archive::reader::Run;
+use archive::writer::RunWriter;
+use evidence::archived::{Archived, Origin, archived};
+use evidence::cut::{OffsetsAt, Stretch, cut};
+use evidence::file::trace_dat;
+use evidence::problem::Refusal;
+use evidence::request::Request;
+use evidence::survey::Survey;
+use fixtures::repository::repository_path;
+use ftrace::trace_dat::TraceFile;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Files with the cause that `record` planted in each.
+const PLANTED: [(&str, &str); 8] = [
+    ("hog", "other-rt-task"),
+    ("hog-local", "other-rt-task"),
+    ("hog-no-irq", "other-rt-task"),
+    ("hog-sched", "other-rt-task"),
+    ("hog-version6", "other-rt-task"),
+    ("overrun", "own-work"),
+    ("overrun-local", "own-work"),
+    ("stopped", "thread-stopped"),
+];
+/// Two instants closer than this are of one wake-up.
+const SAME_NS: u64 = 500_000;
+/// Groups of events that recordings often lack.
+const GROUPS: [&[&str]; 6] =
+    [&["irq"], &["irq_vectors"], &["timer"], &["signal"], &["irq", "irq_vectors"], &["irq", "irq_vectors", "timer"]];
+
+fn bytes(name: &str) -> Vec<u8> {
+    std::fs::read(repository_path(&format!("corpus/foreign/{name}.dat.gz"))).unwrap()
+}
+
+fn archive(bytes: &[u8]) -> Result<Archived, Refusal> {
+    let request = Request { worst: 10, ..Request::default() };
+    archived(bytes, &request, Origin { file_name: "trace.dat", imported_unix_ns: 1 })
+}
+
+/// Writes an archive and explains it, as the command line does.
+fn explained(archived: Archived, directory: &Path) -> Account {
+    let manifest = Manifest { imported: Some(archived.imported), ..Manifest::new("foreign", "test", "board") };
+    let mut writer = RunWriter::create(directory, manifest).unwrap();
+    archived.messages.iter().for_each(|message| writer.append(message).unwrap());
+    for (spike, trace) in archived.traces {
+        let (file, bytes) = (spike, trace.len() as u64);
+        let begin = Message::FileBegin { file, kind: FileKind::SpikeTrace { spike } };
+        writer.store(&Item::Message(begin)).unwrap();
+        writer.store(&Item::Chunk { file, offset: 0, data: trace }).unwrap();
+        writer.store(&Item::Message(Message::FileEnd { file, bytes })).unwrap();
+    }
+    writer.finish(RunState::Complete, None, 2).unwrap();
+    Account::of(Run::open(directory).unwrap(), ExplanationSource::Traces)
+}
+
+/// The explanation of the largest spike.
+fn worst(account: &Account) -> Explanation {
+    let spikes = account.run().spikes.iter();
+    let largest = spikes.max_by_key(|spike| spike.sample.latency_ns).unwrap();
+    account.explanation_of(largest.number).unwrap().clone()
+}
+
+fn named(finding: &Finding) -> &str {
+    finding.culprit.id()
+}
+
+/// The account, and the folder of its archive, which it reads when it is asked.
+fn account_of(archived: Archived) -> (tempfile::TempDir, Account) {
+    let folder = tempfile::tempdir().unwrap();
+    let account = explained(archived, folder.path());
+    (folder, account)
+}
+
+#[test]
+fn each_recording_names_its_planted_cause() {
+    let mut text = String::new();
+    for (name, planted) in PLANTED {
+        let archived = archive(&bytes(name)).unwrap();
+        let lost: Vec<String> = archived.imported.lost.iter().map(|lost| lost.text.clone()).collect();
+        let (_folder, account) = account_of(archived);
+        let worst = worst(&account);
+        let first = worst.findings.first().unwrap_or_else(|| panic!("{name} names nothing"));
+        assert_eq!(named(first), planted, "{name}");
+        assert!(first.confidence > Confidence::Hint, "{name}");
+        let sum: i64 = worst.phases.iter().map(|phase| phase.ns).sum();
+        assert_eq!(sum, worst.latency_ns, "{name}");
+        writeln!(text, "{name}: {} ns", worst.latency_ns).unwrap();
+        for finding in &worst.findings {
+            let confidence = explain::confidence_word(finding.confidence);
+            writeln!(text, "  {} ({confidence}, {} ns): {}", named(finding), finding.ns, finding.sentence).unwrap();
+        }
+        worst.caveats.iter().for_each(|caveat| writeln!(text, "  but {}", caveat.text).unwrap());
+        lost.iter().for_each(|lost| writeln!(text, "  unknown: {lost}").unwrap());
+        let problems = &account.run().problems;
+        problems.iter().for_each(|problem| writeln!(text, "  {}", problem.text).unwrap());
+    }
+    let path = repository_path("corpus/foreign/expected.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+}
+
+/// The recording without the events of some groups, as if they had not been enabled.
+fn without(bytes: &[u8], groups: &[&str]) -> Vec<u8> {
+    let plain = trace_dat(bytes).unwrap();
+    let file = TraceFile::parse(&*plain);
+    let mut survey = Survey::of(&file);
+    let of_group = |id: &u16| file.metadata.formats.by_id(*id).is_some_and(|format| groups.contains(&&*format.system));
+    survey.recorded.retain(|id| !of_group(id));
+    let (first_ns, last_ns) = survey.span().unwrap();
+    let offsets = OffsetsAt::new(&survey, first_ns);
+    let to_ns = last_ns + offsets.ns(0).abs().max(offsets.ns(1).abs());
+    cut(&file, &survey, Stretch { from_ns: 0, to_ns }, &offsets, 0).trace
+}
+
+/// The explanation of the wake-up that was seen at an instant, if it is a spike.
+fn seen_at(account: &Account, seen_ns: i64) -> Option<Explanation> {
+    let near = |ns: i64| ns.abs_diff(seen_ns) < SAME_NS;
+    let spike = account.run().late_spikes().find(|spike| near(spike.sample.seen_ns()))?;
+    account.explanation_of(spike.number).cloned()
+}
+
+#[test]
+fn without_a_group_of_events_no_wrong_name_stands_above_a_hint() {
+    let mut checked = 0;
+    for (name, planted) in PLANTED {
+        let bytes = bytes(name);
+        let (_folder, account) = account_of(archive(&bytes).unwrap());
+        let largest = account.run().spikes.iter().max_by_key(|spike| spike.sample.latency_ns).unwrap();
+        let seen_ns = largest.sample.seen_ns();
+        for groups in GROUPS {
+            let archived = archive(&without(&bytes, groups)).unwrap_or_else(|why| panic!("{name} {groups:?}: {why}"));
+            let (_folder, account) = account_of(archived);
+            let Some(explanation) = seen_at(&account, seen_ns) else { continue };
+            let above = explanation.findings.iter().filter(|finding| finding.confidence > Confidence::Hint);
+            let wrong: Vec<&str> =
+                above.filter(|finding| named(finding) != planted).map(|finding| &*finding.sentence).collect();
+            assert!(wrong.is_empty(), "{name} without {groups:?}: {wrong:#?}");
+            checked += 1;
+        }
+    }
+    assert!(checked > PLANTED.len() * GROUPS.len() / 2, "only {checked} recordings still had the wake-up");
+}
