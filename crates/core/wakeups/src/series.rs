@@ -154,7 +154,7 @@ impl Series {
             return;
         }
         self.close_second();
-        let behind = (seen_ns - self.second_end_ns) / SECOND_NS + 1;
+        let behind = seen_ns.saturating_sub(self.second_end_ns) / SECOND_NS + 1;
         self.second.second = self.second.second.saturating_add(u32::try_from(behind).unwrap_or(u32::MAX));
         self.second_end_ns = self.second_end_ns.saturating_add(behind.saturating_mul(SECOND_NS));
     }

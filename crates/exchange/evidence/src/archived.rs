@@ -4,6 +4,7 @@ mod environment;
 mod lacks;
 
 use crate::cut::{Cut, OffsetsAt, Stretch, cut};
+use crate::file::{Recording, recording};
 use crate::find::{Found, find};
 use crate::kept::Kept;
 use crate::problem::{RecordingProblem, Refusal};
@@ -19,6 +20,10 @@ use archive::spike::{Snapshot, Spike, SpikeReason};
 use archive::watched::{WatchedKind, WatchedSeries};
 use ftrace::trace_dat::TraceFile;
 use wakeups::series::Series;
+use words::printable::printable;
+
+/// Bytes of traces after which no more spikes are kept.
+const TRACE_BYTES_MAX: usize = 256 << 20;
 
 /// A file before it is read.
 #[derive(Debug, Clone, Copy)]
@@ -42,9 +47,10 @@ pub struct Archived {
 /// # Errors
 /// [`Refusal`] if it has no late wake-up to show.
 pub fn archived(bytes: &[u8], request: &Request, origin: Origin<'_>) -> Result<Archived, Refusal> {
-    let plain = crate::file::trace_dat(bytes)?;
-    let file = TraceFile::parse(&*plain);
-    let survey = Survey::of(&file);
+    let recording = recording(bytes)?;
+    let file = TraceFile::parse(&*recording.trace);
+    let mut survey = Survey::of(&file);
+    survey.clock.coarser(recording.resolution_ns);
     check(&file, &survey)?;
     let found = find(&file, &survey, request).ok_or(Refusal::NoEvents)?;
     if found.kept.is_empty() {
@@ -52,31 +58,37 @@ pub fn archived(bytes: &[u8], request: &Request, origin: Origin<'_>) -> Result<A
         let named = request.tid.is_some() || request.comm.is_some();
         return Err(if named { Refusal::NoSuchThread { seen } } else { Refusal::NoRealTimeThread { seen } });
     }
-    Ok(archive_of(&file, &survey, found, origin))
+    Ok(archive_of(&file, &survey, found, &recording, origin))
 }
 
 fn check(file: &TraceFile<'_>, survey: &Survey) -> Result<(), Refusal> {
     if survey.cpus.is_empty() {
         let gaps: Vec<String> = file.gaps.iter().map(ToString::to_string).collect();
-        return Err(if gaps.is_empty() { Refusal::NoEvents } else { Refusal::Unreadable(gaps.join("; ")) });
+        return Err(if gaps.is_empty() { Refusal::NoEvents } else { Refusal::Unreadable(printable(&gaps.join("; "))) });
     }
     if !survey.has("sched", "sched_switch") {
         return Err(Refusal::NoSwitches);
     }
     match survey.clock {
-        crate::clock::Clock::Counts => Err(Refusal::ClockOfCounts { clock: file.metadata.clock.clone() }),
+        crate::clock::Clock::Counts => Err(Refusal::ClockOfCounts { clock: printable(&file.metadata.clock) }),
         _ => Ok(()),
     }
 }
 
-fn archive_of(file: &TraceFile<'_>, survey: &Survey, mut found: Found, origin: Origin<'_>) -> Archived {
+fn archive_of(
+    file: &TraceFile<'_>,
+    survey: &Survey,
+    mut found: Found,
+    recording: &Recording<'_>,
+    origin: Origin<'_>,
+) -> Archived {
     let environment = environment::of(file);
     let (spikes, spread_ns) = spikes(file, survey, &found);
     let mut messages = vec![Message::Environment(Box::new(environment.clone()))];
     let phase = |phase, monotonic_ns| Message::Phase { phase, monotonic_ns };
     messages.extend([phase(RunPhase::Measure, found.span.0), phase(RunPhase::Collect, found.span.1)]);
     messages.extend(losses(survey, &found).into_iter().map(Message::Loss));
-    messages.extend(problems(file, survey, spread_ns).into_iter().map(Message::Problem));
+    messages.extend(problems(file, survey, spread_ns, recording).into_iter().map(Message::Problem));
     messages.push(Message::Watched(watched(survey, &found)));
     messages.extend(found.followed.series.iter_mut().flat_map(series_messages));
     let mut traces = Vec::new();
@@ -86,11 +98,11 @@ fn archive_of(file: &TraceFile<'_>, survey: &Survey, mut found: Found, origin: O
     }
     messages.push(Message::End { ending: Ending::Complete, monotonic_ns: found.span.1 });
     let imported = ImportedFrom {
-        tool: "trace-cmd".into(),
+        tool: recording.tool.into(),
         version: file.metadata.writer.split_whitespace().next().map(str::to_owned),
         file_name: origin.file_name.into(),
-        format: "trace.dat".into(),
-        resolution_ns: 1,
+        format: recording.format.into(),
+        resolution_ns: recording.resolution_ns,
         clock_spread_ns: Some(spread_ns).filter(|ns| *ns > 0),
         imported_unix_ns: origin.imported_unix_ns,
         lost: lacks::of(file, survey, &found.choice).iter().map(Remark::new).collect(),
@@ -99,19 +111,26 @@ fn archive_of(file: &TraceFile<'_>, survey: &Survey, mut found: Found, origin: O
     Archived { hostname: environment.hostname, imported, messages, traces }
 }
 
-/// The spikes with their traces, and how uncertain their times are.
+/// The spikes with their traces, and how uncertain their times are. The largest get their trace first.
 fn spikes(file: &TraceFile<'_>, survey: &Survey, found: &Found) -> (Vec<(Spike, Vec<u8>)>, i64) {
+    let mut ranked: Vec<(u32, &(Kept, SpikeReason))> = (1..).zip(&found.kept).collect();
+    ranked.sort_by_key(|(_, (kept, _))| std::cmp::Reverse(kept.counted.sample.latency_ns));
     let mut spikes = Vec::new();
-    let mut largest_ns = 0;
-    for (number, (kept, reason)) in (1..).zip(&found.kept) {
+    let (mut largest_ns, mut bytes) = (0, 0);
+    for (number, (kept, reason)) in ranked.into_iter() {
+        if bytes > TRACE_BYTES_MAX {
+            break;
+        }
         let offsets = OffsetsAt::new(survey, kept.raw_seen_ns);
         let period_ns = period_ns(found, kept.counted.thread);
         let sample = in_cut(kept, &offsets);
         let stretch = Stretch::around(sample.due_ns, sample.seen_ns(), period_ns);
         let cut = cut(file, survey, stretch, &offsets, sample.cpu);
         largest_ns = largest_ns.max(cut.spread_ns);
+        bytes += cut.trace.len();
         spikes.push((spike(number, kept, sample, *reason, &cut), cut.trace));
     }
+    spikes.sort_by_key(|(spike, _)| spike.number);
     (spikes, largest_ns)
 }
 
@@ -169,7 +188,7 @@ fn losses(survey: &Survey, found: &Found) -> Vec<Loss> {
     events.chain([unseen].into_iter().filter(|loss| loss.count > 0)).collect()
 }
 
-fn problems(file: &TraceFile<'_>, survey: &Survey, spread_ns: i64) -> Vec<Problem> {
+fn problems(file: &TraceFile<'_>, survey: &Survey, spread_ns: i64, recording: &Recording<'_>) -> Vec<Problem> {
     let mut found: Vec<Problem> = file
         .gaps
         .iter()
@@ -178,6 +197,13 @@ fn problems(file: &TraceFile<'_>, survey: &Survey, spread_ns: i64) -> Vec<Proble
     if let crate::clock::Clock::Converted(_) = survey.clock {
         let clock = file.metadata.clock.clone();
         found.push(Problem::new(Severity::Notice, &RecordingProblem::ClockConverted { clock, spread_ns }));
+    }
+    if recording.resolution_ns > 1 {
+        found.push(Problem::new(Severity::Notice, &RecordingProblem::WholeMicroseconds));
+    }
+    if recording.unreadable > 0 {
+        let count = recording.unreadable;
+        found.push(Problem::new(Severity::Degraded, &RecordingProblem::LinesUnreadable(count)));
     }
     found.extend(lacks::advice(survey).map(|advice| Problem::new(Severity::Notice, &advice)));
     found

@@ -35,6 +35,8 @@ pub enum Clock {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offsets {
     by_bin: BTreeMap<(u32, i64), i64>,
+    /// What rounding adds to the uncertainty.
+    rounding_ns: i64,
 }
 
 /// An offset, and how much those beside it differ.
@@ -51,6 +53,13 @@ impl Clock {
             Self::Monotonic => Some(Offset { ns: 0, spread_ns: 0 }),
             Self::Converted(offsets) => offsets.near(cpu, ts_ns),
             Self::Unrelated | Self::Counts => None,
+        }
+    }
+
+    /// Times are rounded down to a multiple of this.
+    pub fn coarser(&mut self, resolution_ns: u64) {
+        if let Self::Converted(offsets) = self {
+            offsets.rounding_ns = i64::try_from(resolution_ns).unwrap_or(i64::MAX / 2).saturating_sub(1);
         }
     }
 
@@ -79,7 +88,7 @@ impl Offsets {
         beside.truncate(3);
         let ns = beside.iter().map(|(_, ns)| *ns).max()?;
         let least_ns = beside.iter().map(|(_, ns)| *ns).min()?;
-        Some(Offset { ns, spread_ns: ns.saturating_sub(least_ns).saturating_add(READING_NS) })
+        Some(Offset { ns, spread_ns: ns.saturating_sub(least_ns).saturating_add(READING_NS + self.rounding_ns) })
     }
 }
 
@@ -109,7 +118,7 @@ impl ClockPoints {
         }
         let by_bin: BTreeMap<(u32, i64), i64> =
             self.by_bin.into_iter().filter_map(|(bin, points)| Some((bin, largest(points)?))).collect();
-        if by_bin.is_empty() { Clock::Unrelated } else { Clock::Converted(Offsets { by_bin }) }
+        if by_bin.is_empty() { Clock::Unrelated } else { Clock::Converted(Offsets { by_bin, rounding_ns: 0 }) }
     }
 }
 

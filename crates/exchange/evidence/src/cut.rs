@@ -79,11 +79,11 @@ pub fn cut(file: &TraceFile<'_>, survey: &Survey, stretch: Stretch, offsets: &Of
         let offset_ns = offsets.ns(cpu);
         let (from_ns, to_ns) = (stretch.from_ns.saturating_sub(offset_ns), stretch.to_ns.saturating_sub(offset_ns));
         let mut writer = PageWriter::new(file.layout());
+        addresses.extend(kernel_addresses(&formats, items(file, cpu, from_ns, to_ns)));
         for item in items(file, cpu, from_ns, to_ns) {
             match item {
                 TraceItem::Record(record) if formats.by_id(record.id).is_some() => {
                     threads.insert(record.common_pid);
-                    addresses.extend(kernel_addresses(&formats, [item]));
                     let ts_ns = record.ts_ns.saturating_add_signed(offset_ns);
                     writer.push(RawRecord { ts_ns, payload: record.payload });
                 }

@@ -3,9 +3,12 @@
 mod gzip;
 
 use crate::problem::{Foreign, Refusal};
+use crate::text;
 use std::borrow::Cow;
 use std::io::Read;
 
+/// In which a binary file shows that it is one.
+const HEAD_BYTES: usize = 4096;
 const TRACE_DAT: &[u8] = b"\x17\x08\x44tracing";
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
@@ -23,24 +26,48 @@ const FOREIGN: [(&[u8], Foreign); 7] = [
 const UNPACKED_PER_BYTE_MAX: usize = 64;
 const UNPACKED_BYTES_MAX: usize = 1 << 30;
 
-/// The file, unpacked if it was packed.
+/// A recording as a trace.dat.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Recording<'a> {
+    pub trace: Cow<'a, [u8]>,
+    /// The tool that wrote the file.
+    pub tool: &'static str,
+    pub format: &'static str,
+    /// Times are multiples of this.
+    pub resolution_ns: u64,
+    /// Lines that cannot be read although their event is known.
+    pub unreadable: u64,
+}
+
+/// The recording in a file, packed or not.
 ///
 /// # Errors
 /// [`Refusal`] for a file that is none of the formats that are read.
-pub fn trace_dat(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
+pub fn recording(bytes: &[u8]) -> Result<Recording<'_>, Refusal> {
     let plain = unpacked(bytes)?;
-    match plain.starts_with(TRACE_DAT) {
-        true => Ok(plain),
-        false => Err(Refusal::Foreign(foreign(&plain))),
+    if plain.starts_with(TRACE_DAT) {
+        let (tool, format) = ("trace-cmd", "trace.dat");
+        return Ok(Recording { trace: plain, tool, format, resolution_ns: 1, unreadable: 0 });
     }
+    // A binary file has a zero near its beginning.
+    let is_text = !plain.is_empty() && !plain.iter().take(HEAD_BYTES).any(|byte| *byte == 0);
+    let text = is_text.then(|| String::from_utf8_lossy(&plain));
+    let Some(text) = text.filter(|text| text::is_one(text)) else { return Err(Refusal::Foreign(foreign(&plain))) };
+    let converted = text::convert::convert(&text);
+    Ok(Recording {
+        trace: Cow::Owned(converted.trace),
+        tool: if converted.is_perf { "perf" } else { "ftrace" },
+        format: "text of events",
+        resolution_ns: converted.resolution_ns,
+        unreadable: converted.unreadable,
+    })
 }
 
-/// Whether a file that begins like this is evidence, in a compression or not.
-pub fn is_recording(head: &[u8]) -> bool {
-    [TRACE_DAT, GZIP, ZSTD].iter().any(|magic| head.starts_with(magic))
-}
-
-fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
+/// The bytes of a file without the compression around them.
+///
+/// # Errors
+/// [`Refusal::Broken`] and [`Refusal::TooLarge`].
+pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
     let bytes_max = bytes.len().saturating_mul(UNPACKED_PER_BYTE_MAX).saturating_add(16 << 20).min(UNPACKED_BYTES_MAX);
     if bytes.starts_with(GZIP) {
         return gzip::unpacked(bytes, bytes_max).map(Cow::Owned);
@@ -98,7 +125,7 @@ mod tests {
             (b"\xfd7zXZ\0", Foreign::Xz),
             (b"hello", Foreign::Unknown),
         ] {
-            assert_eq!(trace_dat(bytes), Err(Refusal::Foreign(foreign)), "{bytes:?}");
+            assert_eq!(recording(bytes), Err(Refusal::Foreign(foreign)), "{bytes:?}");
         }
     }
 
@@ -108,6 +135,6 @@ mod tests {
         let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec();
         packed.extend(miniz_oxide::deflate::compress_to_vec(&zeros, 1));
         packed.extend([0; 8]);
-        assert!(matches!(trace_dat(&packed), Err(Refusal::TooLarge { .. })));
+        assert!(matches!(recording(&packed), Err(Refusal::TooLarge { .. })));
     }
 }

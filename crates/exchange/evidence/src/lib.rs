@@ -1,6 +1,6 @@
 //! Recordings that other tools made, as run archives: the late wake-ups in them, each with its part of the trace.
 //!
-//! [`file`] recognises a file by its contents and unpacks it, [`survey`] reads once through its events and notes what they can show,
+//! [`file`] recognises a file by its contents and unpacks it, [`text`] converts what is text, [`survey`] reads once through its events and notes what they can show,
 //! [`clock`] relates their times to CLOCK_MONOTONIC, [`request`] chooses the threads, [`find`] follows these, [`cut`] takes out the trace
 //! around a wake-up, and [`archived`] makes an archive of all that.
 //!
@@ -17,3 +17,4 @@ mod kept;
 pub mod problem;
 pub mod request;
 pub mod survey;
+pub mod text;

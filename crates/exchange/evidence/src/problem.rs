@@ -9,7 +9,7 @@ pub enum Foreign {
     #[error("it is empty; the recorder may have been killed before it wrote anything")]
     Empty,
     #[error(
-        "it is a perf.data file; record the same events with `trace-cmd record -C mono -e sched -e irq -e irq_vectors -e timer`"
+        "it is a perf.data file; make text of it, which is read: perf script --ns -F comm,tid,cpu,time,event,trace > FILE"
     )]
     PerfData,
     #[error(
@@ -26,7 +26,9 @@ pub enum Foreign {
     Bzip2,
     #[error("it is a program")]
     Program,
-    #[error("it is no recording that is known here: a trace.dat of trace-cmd, also in gzip or zstd")]
+    #[error(
+        "it is no recording that is known here: a trace.dat of trace-cmd, or the text of events of ftrace, trace-cmd or perf script, also in gzip or zstd"
+    )]
     Unknown,
 }
 
@@ -123,6 +125,13 @@ pub enum RecordingProblem {
         fix = "record again with the options that the message names"
     )]
     WouldShowMore(String),
+    #[error("{0} lines of known events cannot be read, and count as lost")]
+    #[problem(
+        code = "recording.lines-unreadable",
+        meaning = "The text names events whose fields are missing or in an unknown form.",
+        fix = "copy the text again without line breaks, or keep the trace itself"
+    )]
+    LinesUnreadable(u64),
     #[error("times are whole µs: each figure of a ledger is uncertain by 1 µs")]
     #[problem(
         code = "recording.whole-microseconds",

@@ -2,6 +2,7 @@
 
 use crate::survey::{Survey, ThreadFacts};
 use wakeups::pattern::Pattern;
+use words::printable::printable;
 
 /// More threads are not followed; those with most wake-ups are.
 const THREADS_MAX: usize = 2000;
@@ -69,8 +70,8 @@ pub fn busiest(survey: &Survey) -> Vec<String> {
     found.sort_by_key(|facts| std::cmp::Reverse(facts.wake_ups));
     let mut names: Vec<String> = Vec::new();
     for facts in found {
-        if !names.contains(&facts.comm) && !facts.comm.starts_with("swapper/") {
-            names.push(facts.comm.clone());
+        if !names.iter().any(|name| *name == printable(&facts.comm)) && !facts.comm.starts_with("swapper/") {
+            names.push(printable(&facts.comm));
         }
         if names.len() == NAMED {
             break;

@@ -159,7 +159,7 @@ impl Survey {
         }
     }
 
-    /// Where the recording names no functions, those of timers that woke somebody end a sleep.
+    /// Where the recording names no functions, those of timers that woke a thread end a sleep.
     fn learn_functions(&mut self, wakers: &BTreeSet<u64>) {
         if self.functions.sleep == 0 && self.functions.timer_file == 0 && self.functions.posix_timer == 0 {
             let mut wakers = wakers.iter().copied().filter(|function| *function != 0);

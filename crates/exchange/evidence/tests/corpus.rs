@@ -11,7 +11,7 @@ use archive::reader::Run;
 use archive::writer::RunWriter;
 use evidence::archived::{Archived, Origin, archived};
 use evidence::cut::{OffsetsAt, Stretch, cut};
-use evidence::file::trace_dat;
+use evidence::file::{recording, unpacked};
 use evidence::problem::Refusal;
 use evidence::request::Request;
 use evidence::survey::Survey;
@@ -21,15 +21,18 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Files with the cause that `record` planted in each.
-const PLANTED: [(&str, &str); 8] = [
-    ("hog", "other-rt-task"),
-    ("hog-local", "other-rt-task"),
-    ("hog-no-irq", "other-rt-task"),
-    ("hog-sched", "other-rt-task"),
-    ("hog-version6", "other-rt-task"),
-    ("overrun", "own-work"),
-    ("overrun-local", "own-work"),
-    ("stopped", "thread-stopped"),
+const PLANTED: [(&str, &str); 11] = [
+    ("hog.dat", "other-rt-task"),
+    ("hog-local.dat", "other-rt-task"),
+    ("hog-no-irq.dat", "other-rt-task"),
+    ("hog-sched.dat", "other-rt-task"),
+    ("hog-version6.dat", "other-rt-task"),
+    ("overrun.dat", "own-work"),
+    ("overrun-local.dat", "own-work"),
+    ("stopped.dat", "thread-stopped"),
+    ("hog-report.txt", "other-rt-task"),
+    ("stopped-report.txt", "thread-stopped"),
+    ("hog-cat.txt", "other-rt-task"),
 ];
 /// Two instants closer than this are of one wake-up.
 const SAME_NS: u64 = 500_000;
@@ -38,7 +41,11 @@ const GROUPS: [&[&str]; 6] =
     [&["irq"], &["irq_vectors"], &["timer"], &["signal"], &["irq", "irq_vectors"], &["irq", "irq_vectors", "timer"]];
 
 fn bytes(name: &str) -> Vec<u8> {
-    std::fs::read(repository_path(&format!("corpus/foreign/{name}.dat.gz"))).unwrap()
+    std::fs::read(repository_path(format!("corpus/foreign/{name}.gz"))).unwrap()
+}
+
+fn recording_text(name: &str) -> String {
+    String::from_utf8(unpacked(&bytes(name)).unwrap().into_owned()).unwrap()
 }
 
 fn archive(bytes: &[u8]) -> Result<Archived, Refusal> {
@@ -112,8 +119,8 @@ fn each_recording_names_its_planted_cause() {
 
 /// The recording without the events of some groups, as if they had not been enabled.
 fn without(bytes: &[u8], groups: &[&str]) -> Vec<u8> {
-    let plain = trace_dat(bytes).unwrap();
-    let file = TraceFile::parse(&*plain);
+    let plain = recording(bytes).unwrap();
+    let file = TraceFile::parse(&*plain.trace);
     let mut survey = Survey::of(&file);
     let of_group = |id: &u16| file.metadata.formats.by_id(*id).is_some_and(|format| groups.contains(&&*format.system));
     survey.recorded.retain(|id| !of_group(id));
@@ -121,6 +128,35 @@ fn without(bytes: &[u8], groups: &[&str]) -> Vec<u8> {
     let offsets = OffsetsAt::new(&survey, first_ns);
     let to_ns = last_ns + offsets.ns(0).abs().max(offsets.ns(1).abs());
     cut(&file, &survey, Stretch { from_ns: 0, to_ns }, &offsets, 0).trace
+}
+
+/// The largest latency in a text.
+fn latency_ns(text: &str) -> i64 {
+    let (_folder, account) = account_of(archive(text.as_bytes()).unwrap());
+    worst(&account).latency_ns
+}
+
+/// The form of `perf script`, of a line of ftrace.
+fn as_perf(line: &str) -> String {
+    let (thread, rest) = line.split_once('[').unwrap_or((line, ""));
+    let (cpu, rest) = rest.split_once("] ").unwrap_or_default();
+    let words: Vec<&str> = rest.splitn(3, ' ').collect();
+    let (Some((comm, tid)), [_flags, time, event]) = (thread.trim().rsplit_once('-'), words.as_slice()) else {
+        return String::new();
+    };
+    format!("{comm:>16} {tid:>6} [{cpu}] {time} group:{event}")
+}
+
+#[test]
+fn a_quoted_text_a_log_and_perf_script_show_the_same_wake_up() {
+    let plain = recording_text("hog-cat.txt");
+    let expected_ns = latency_ns(&plain);
+    let with = |prefix: &str| plain.lines().map(|line| format!("{prefix}{line}\n")).collect::<String>();
+    for prefix in ["> ", "> > ", "[   12.345678] board kernel: "] {
+        assert_eq!(latency_ns(&with(prefix)), expected_ns, "{prefix}");
+    }
+    let perf: String = plain.lines().filter(|line| !line.starts_with('#')).map(|line| as_perf(line) + "\n").collect();
+    assert_eq!(latency_ns(&perf), expected_ns);
 }
 
 /// The explanation of the wake-up that was seen at an instant, if it is a spike.

@@ -18,6 +18,8 @@ macro_rules! declared {
 /// Every type with problems.
 const ALL: &[(&str, &[Definition])] = declared![
     archive::damage::Damage,
+    evidence::problem::Lack,
+    evidence::problem::RecordingProblem,
     explain::caveat::Limit,
     interchange::imports::problem::Contradiction,
     interchange::imports::problem::ImportProblem,

@@ -8,7 +8,7 @@ pub fn of(file: &TraceFile<'_>) -> Environment {
     let words: Vec<&str> = file.metadata.uname.trim_end_matches('\0').split_whitespace().collect();
     let [_, hostname, release, rest @ ..] = words.as_slice() else { return Environment::default() };
     let version = rest.split_last().map(|(_, version)| version.join(" ")).unwrap_or_default();
-    // The release of a kernel without PREEMPT_RT may say anything; only its version tells.
+    // The release may say anything; the version of the kernel says what was built.
     let preempt_rt = version.contains("PREEMPT_RT").then_some(true);
     Environment {
         hostname: (*hostname).to_owned(),

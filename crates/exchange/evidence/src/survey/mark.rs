@@ -14,9 +14,9 @@ pub struct Mark {
 
 impl Mark {
     pub fn of(text: &str, record: &Record<'_>) -> Option<Self> {
-        let (_, rest) = text.split_once("hit latency threshold (")?;
-        let (latency, limit) = rest.split_once(')')?.0.split_once('>')?;
-        let number = |text: &str| text.trim().parse().ok();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [.., "hit", "latency", "threshold", latency, ">", limit] = words.as_slice() else { return None };
+        let number = |word: &str| word.trim_matches(['(', ')']).parse().ok();
         Some(Self {
             tid: record.common_pid,
             ts_ns: i64::try_from(record.ts_ns).unwrap_or(i64::MAX),

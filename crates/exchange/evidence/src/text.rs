@@ -1,0 +1,19 @@
+//! The text of events, as `cat trace`, `trace-cmd report` and `perf script` print it, as a trace.dat.
+//!
+//! [`line`] reads one line in each of these forms, with the prefix of a log or the marks of a quoted mail before it; [`event`] has the
+//! events whose fields are read; [`convert`] makes records of them.
+
+mod contexts;
+pub mod convert;
+pub mod event;
+pub mod line;
+
+use line::Line;
+
+/// Lines in which the first event stands.
+const HEAD_LINES: usize = 400;
+
+/// Whether a text has lines of events.
+pub fn is_one(text: &str) -> bool {
+    text.lines().take(HEAD_LINES).any(|line| Line::parse(line).is_some())
+}

@@ -1,0 +1,181 @@
+//! The events whose fields are read out of their text.
+
+use archive::trace_event::Vector;
+
+/// How the text of a field becomes a number or stays text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Number,
+    /// An address, hexadecimal with or without `0x`.
+    Address,
+    /// The name of a function.
+    Function,
+    Name,
+    /// Letters of a thread's state.
+    State,
+}
+
+/// A field: its key in the text, its name in the kernel's format, and its kind.
+pub type FieldOf = (&'static str, &'static str, Kind);
+
+/// An event of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    pub system: &'static str,
+    pub name: &'static str,
+    pub fields: &'static [FieldOf],
+}
+
+const fn known(system: &'static str, name: &'static str, fields: &'static [FieldOf]) -> Known {
+    Known { system, name, fields }
+}
+
+const COMM: FieldOf = ("comm", "comm", Kind::Name);
+const PID: FieldOf = ("pid", "pid", Kind::Number);
+const PRIO: FieldOf = ("prio", "prio", Kind::Number);
+const TARGET: FieldOf = ("target_cpu", "target_cpu", Kind::Number);
+const WOKEN: &[FieldOf] = &[COMM, PID, PRIO, TARGET];
+const VEC: &[FieldOf] = &[("vec", "vec", Kind::Number)];
+const IRQ: FieldOf = ("irq", "irq", Kind::Number);
+const HRTIMER: FieldOf = ("hrtimer", "hrtimer", Kind::Address);
+const TIMER: FieldOf = ("timer", "timer", Kind::Address);
+const FUNCTION: FieldOf = ("function", "function", Kind::Function);
+const ADDRESS: &[FieldOf] = &[("address", "address", Kind::Address)];
+
+/// Every event with fields that matter. Those of [`vector`] come on top.
+pub const KNOWN: [Known; 27] = [
+    known(
+        "sched",
+        "sched_switch",
+        &[
+            ("prev_comm", "prev_comm", Kind::Name),
+            ("prev_pid", "prev_pid", Kind::Number),
+            ("prev_prio", "prev_prio", Kind::Number),
+            ("prev_state", "prev_state", Kind::State),
+            ("next_comm", "next_comm", Kind::Name),
+            ("next_pid", "next_pid", Kind::Number),
+            ("next_prio", "next_prio", Kind::Number),
+        ],
+    ),
+    known("sched", "sched_waking", WOKEN),
+    known("sched", "sched_wakeup", WOKEN),
+    known("sched", "sched_wakeup_new", WOKEN),
+    known(
+        "sched",
+        "sched_migrate_task",
+        &[COMM, PID, PRIO, ("orig_cpu", "orig_cpu", Kind::Number), ("dest_cpu", "dest_cpu", Kind::Number)],
+    ),
+    known("sched", "sched_stat_runtime", &[COMM, PID, ("runtime", "runtime", Kind::Number)]),
+    known(
+        "sched",
+        "sched_pi_setprio",
+        &[COMM, PID, ("oldprio", "oldprio", Kind::Number), ("newprio", "newprio", Kind::Number)],
+    ),
+    known(
+        "sched",
+        "sched_process_fork",
+        &[("pid", "parent_pid", Kind::Number), ("child_pid", "child_pid", Kind::Number)],
+    ),
+    known("sched", "sched_process_exit", &[COMM, PID]),
+    known("task", "task_rename", &[PID, ("newcomm", "newcomm", Kind::Name)]),
+    known("signal", "signal_generate", &[("sig", "sig", Kind::Number), COMM, PID]),
+    known("irq", "irq_handler_entry", &[IRQ, ("name", "name", Kind::Name)]),
+    known("irq", "irq_handler_exit", &[IRQ]),
+    known("irq", "softirq_entry", VEC),
+    known("irq", "softirq_exit", VEC),
+    known("irq", "softirq_raise", VEC),
+    known(
+        "timer",
+        "hrtimer_start",
+        &[HRTIMER, FUNCTION, ("expires", "expires", Kind::Number), ("softexpires", "softexpires", Kind::Number)],
+    ),
+    known("timer", "hrtimer_cancel", &[HRTIMER]),
+    known("timer", "hrtimer_expire_entry", &[HRTIMER, ("now", "now", Kind::Number), FUNCTION]),
+    known("timer", "hrtimer_expire_exit", &[HRTIMER]),
+    known("timer", "timer_expire_entry", &[TIMER, FUNCTION]),
+    known("timer", "timer_expire_exit", &[TIMER]),
+    known("power", "cpu_idle", &[("state", "state", Kind::Number)]),
+    known("power", "cpu_frequency", &[("state", "state", Kind::Number), ("cpu_id", "cpu_id", Kind::Number)]),
+    known("exceptions", "page_fault_user", ADDRESS),
+    known("exceptions", "page_fault_kernel", ADDRESS),
+    known("workqueue", "workqueue_execute_end", &[]),
+];
+
+/// An interrupt of x86 or of one CPU to another, by the name of its event.
+pub fn is_vector(name: &str) -> bool {
+    let vector = name.strip_suffix("_entry").or_else(|| name.strip_suffix("_exit"));
+    vector.and_then(Vector::from_name).is_some()
+}
+
+/// The text of each field, in order; `None` if one is missing.
+pub fn values<'a>(known: &Known, text: &'a str) -> Option<Vec<&'a str>> {
+    if let Some(values) = shortened(known.name, text) {
+        return Some(values);
+    }
+    let mut places = Vec::new();
+    for (key, ..) in known.fields {
+        let at = text.match_indices(key).map(|(at, _)| at).find(|at| {
+            let starts = *at == 0 || text.as_bytes()[at - 1].is_ascii_whitespace();
+            starts && text.as_bytes().get(at + key.len()) == Some(&b'=')
+        })?;
+        places.push((at, at + key.len() + 1));
+    }
+    let ends = |start: usize| text.match_indices(" ").map(|(at, _)| at).filter(move |at| *at >= start);
+    // A name may contain spaces: it lasts to the next key, whichever that is.
+    let value = |(_, start): (usize, usize)| {
+        let is_key = |at: &usize| text[at + 1..].split_whitespace().next().is_some_and(|word| word.contains('='));
+        let end = ends(start).find(is_key).unwrap_or(text.len());
+        text[start..end].trim()
+    };
+    Some(places.into_iter().map(value).collect())
+}
+
+/// `rustc:2698 [125] R ==> cyclictest:2719 [19]` and `cyclictest:2719 [19] CPU:001`, as trace-cmd prints them.
+fn shortened<'a>(name: &str, text: &'a str) -> Option<Vec<&'a str>> {
+    match name {
+        "sched_switch" => {
+            let (prev, next) = text.split_once(" ==> ")?;
+            let (prev, state) = prev.rsplit_once(' ')?;
+            let ([prev_comm, prev_pid, prev_prio], [next_comm, next_pid, next_prio]) = (task(prev)?, task(next)?);
+            Some(vec![prev_comm, prev_pid, prev_prio, state, next_comm, next_pid, next_prio])
+        }
+        "sched_wakeup" | "sched_wakeup_new" | "sched_waking" => {
+            let (woken, cpu) = text.rsplit_once(" CPU:")?;
+            let [comm, pid, prio] = task(woken)?;
+            Some(vec![comm, pid, prio, cpu])
+        }
+        _ => None,
+    }
+}
+
+/// `cyclictest:2719 [19]`.
+fn task(text: &str) -> Option<[&str; 3]> {
+    let (thread, prio) = text.trim().strip_suffix(']')?.rsplit_once(" [")?;
+    let (comm, pid) = thread.rsplit_once(':')?;
+    Some([comm, pid, prio])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, text: &str) -> Option<Vec<String>> {
+        let known = KNOWN.iter().find(|known| known.name == name).unwrap();
+        Some(values(known, text)?.into_iter().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn names_may_hold_spaces_and_colons() {
+        let long =
+            "prev_comm=my loop prev_pid=7 prev_prio=19 prev_state=S ==> next_comm=kworker/0:1 next_pid=9 next_prio=120";
+        let short = "my loop:7 [19] S ==> kworker/0:1:9 [120]";
+        let expected = ["my loop", "7", "19", "S", "kworker/0:1", "9", "120"];
+        assert_eq!(of("sched_switch", short).unwrap(), expected);
+        let values = of("sched_switch", long).unwrap();
+        assert_eq!(values[3], "S");
+        assert_eq!((&values[..3], &values[4..]), (&expected.map(String::from)[..3], &expected.map(String::from)[4..]));
+        assert_eq!(of("sched_wakeup", "my loop:7 [19] CPU:001").unwrap(), ["my loop", "7", "19", "001"]);
+        assert_eq!(of("sched_process_fork", "comm=a b pid=1 child_comm=pid=9 child_pid=2").unwrap(), ["1", "2"]);
+        assert_eq!(of("irq_handler_entry", "irq=24"), None);
+    }
+}
