@@ -34,7 +34,7 @@ fuzz_target!(|input: Input| {
         }
     };
     within_budget(file.len(), || {
-        let origin = Origin { file_name: "fuzzed", imported_unix_ns: 1 };
+        let origin = Origin { file_name: "fuzzed", clock: "", imported_unix_ns: 1 };
         let _ = archived(&file, &Request { worst: 10, ..Request::default() }, origin);
     });
 });

@@ -29,6 +29,8 @@ const TRACE_BYTES_MAX: usize = 256 << 20;
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
     pub file_name: &'a str,
+    /// Of a text, which does not name its clock; empty if unknown.
+    pub clock: &'a str,
     pub imported_unix_ns: i64,
 }
 
@@ -47,7 +49,7 @@ pub struct Archived {
 /// # Errors
 /// [`Refusal`] if it has no late wake-up to show.
 pub fn archived(bytes: &[u8], request: &Request, origin: Origin<'_>) -> Result<Archived, Refusal> {
-    let recording = recording(bytes)?;
+    let recording = recording(bytes, origin.clock)?;
     let file = TraceFile::parse(&*recording.trace);
     let mut survey = Survey::of(&file);
     survey.clock.coarser(recording.resolution_ns);

@@ -39,11 +39,11 @@ pub struct Recording<'a> {
     pub unreadable: u64,
 }
 
-/// The recording in a file, packed or not.
+/// The recording in a file, packed or not. `clock`: that of a text, empty if unknown.
 ///
 /// # Errors
 /// [`Refusal`] for a file that is none of the formats that are read.
-pub fn recording(bytes: &[u8]) -> Result<Recording<'_>, Refusal> {
+pub fn recording<'a>(bytes: &'a [u8], clock: &str) -> Result<Recording<'a>, Refusal> {
     let plain = unpacked(bytes)?;
     if plain.starts_with(TRACE_DAT) {
         let (tool, format) = ("trace-cmd", "trace.dat");
@@ -53,7 +53,7 @@ pub fn recording(bytes: &[u8]) -> Result<Recording<'_>, Refusal> {
     let is_text = !plain.is_empty() && !plain.iter().take(HEAD_BYTES).any(|byte| *byte == 0);
     let text = is_text.then(|| String::from_utf8_lossy(&plain));
     let Some(text) = text.filter(|text| text::is_one(text)) else { return Err(Refusal::Foreign(foreign(&plain))) };
-    let converted = text::convert::convert(&text);
+    let converted = text::convert::convert(&text, clock);
     Ok(Recording {
         trace: Cow::Owned(converted.trace),
         tool: if converted.is_perf { "perf" } else { "ftrace" },
@@ -125,7 +125,7 @@ mod tests {
             (b"\xfd7zXZ\0", Foreign::Xz),
             (b"hello", Foreign::Unknown),
         ] {
-            assert_eq!(recording(bytes), Err(Refusal::Foreign(foreign)), "{bytes:?}");
+            assert_eq!(recording(bytes, ""), Err(Refusal::Foreign(foreign)), "{bytes:?}");
         }
     }
 
@@ -135,6 +135,6 @@ mod tests {
         let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec();
         packed.extend(miniz_oxide::deflate::compress_to_vec(&zeros, 1));
         packed.extend([0; 8]);
-        assert!(matches!(recording(&packed), Err(Refusal::TooLarge { .. })));
+        assert!(matches!(recording(&packed, ""), Err(Refusal::TooLarge { .. })));
     }
 }

@@ -22,7 +22,7 @@ static SOUND: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 });
 
 fn read(bytes: &[u8], request: &Request) -> Result<Archived, Refusal> {
-    archived(bytes, request, Origin { file_name: "trace.dat", imported_unix_ns: 1 })
+    archived(bytes, request, Origin { file_name: "trace.dat", clock: "", imported_unix_ns: 1 })
 }
 
 fn check(bytes: &[u8], request: &Request) {

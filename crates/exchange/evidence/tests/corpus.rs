@@ -50,7 +50,7 @@ fn recording_text(name: &str) -> String {
 
 fn archive(bytes: &[u8]) -> Result<Archived, Refusal> {
     let request = Request { worst: 10, ..Request::default() };
-    archived(bytes, &request, Origin { file_name: "trace.dat", imported_unix_ns: 1 })
+    archived(bytes, &request, Origin { file_name: "trace.dat", clock: "", imported_unix_ns: 1 })
 }
 
 /// Writes an archive and explains it, as the command line does.
@@ -119,7 +119,7 @@ fn each_recording_names_its_planted_cause() {
 
 /// The recording without the events of some groups, as if they had not been enabled.
 fn without(bytes: &[u8], groups: &[&str]) -> Vec<u8> {
-    let plain = recording(bytes).unwrap();
+    let plain = recording(bytes, "").unwrap();
     let file = TraceFile::parse(&*plain.trace);
     let mut survey = Survey::of(&file);
     let of_group = |id: &u16| file.metadata.formats.by_id(*id).is_some_and(|format| groups.contains(&&*format.system));

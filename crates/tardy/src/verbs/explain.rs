@@ -19,20 +19,21 @@ use ::account::{Account, ExplanationSource};
 use archive::reader::Run;
 use archive::spike::Spike;
 use clap::Args;
+use recording::Recorded;
 use std::path::PathBuf;
 
 /// Account for every nanosecond of a run's worst spikes
 #[derive(Debug, Args)]
 pub struct ExplainArguments {
-    /// Archive, id below runs/, `latest` [default], or a trace of another tool
+    /// Archive, id below runs/, `latest` [default], or a trace
     #[arg(value_name = "RUN|FILE")]
     run: Option<PathBuf>,
     #[command(flatten)]
     recording: recording::RecordingArguments,
-    /// Compare the causes of two runs: which appeared, vanished, grew or shrank
+    /// Compare the causes of two runs
     #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events", "timeline"])]
     diff: Option<Vec<PathBuf>>,
-    /// Show all that is known of the causes, and the ledger of the three worst spikes
+    /// Show all causes, and ledgers of the three worst spikes
     #[arg(long, conflicts_with = "json")]
     more: bool,
     /// The same of the N worst spikes
@@ -44,21 +45,20 @@ pub struct ExplainArguments {
     /// Show the events of the trace, too
     #[arg(long)]
     events: bool,
-    /// Draw each spike with letters: phases, all CPUs, instants; without this only where the terminal is wide enough
+    /// Draw each spike with letters on any terminal
     #[arg(long)]
     timeline: bool,
-    /// Show what is known of the analytical bound of the scheduling latency, and what is missing; with the delays that it needs,
-    /// in ns, calculate it
+    /// Show the analytical bound, or that of DELAYS
     #[arg(
         long,
-        value_name = "dst=NS,poid=NS,paie=NS,psd=NS",
+        value_name = "DELAYS",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = bound::NO_VALUES,
         conflicts_with_all = ["diff", "spike", "events", "timeline"]
     )]
     bound: Option<String>,
-    /// Print every spike of the run, or with --bound the bound, as one JSON document
+    /// Print one JSON document
     #[arg(long, conflicts_with_all = ["events", "spike", "worst", "timeline"])]
     json: bool,
 }
@@ -78,11 +78,8 @@ impl Verb for ExplainArguments {
     const NAME: &'static str = "explain";
     const PLACE: Place = Place::Listed(Group::Understand);
     const EXAMPLES: &'static [&'static str] = &[
-        "tardy explain",
         "tardy explain --more",
         "tardy explain latest --worst 5 --events",
-        "tardy explain before --spike 2 --timeline",
-        "tardy explain --diff before after",
     ];
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
@@ -95,8 +92,8 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
         return diff::run(a, b, diff::Shown { json: arguments.json, more: arguments.more, typed });
     }
     let delays = arguments.bound.as_deref().map(bound::delays).transpose()?;
-    let run = match recording::file_of(arguments.run.as_deref(), &arguments.recording)? {
-        Some(file) => recording::archive_of(file, &arguments.recording, arguments.worst)?,
+    let run = match Recorded::named(arguments.run.as_deref(), &arguments.recording)? {
+        Some(recorded) => recording::archive_of(&recorded, &arguments.recording, arguments.worst.unwrap_or_default())?,
         None => archives::open_or_latest(arguments.run.as_deref())?,
     };
     let explained = Account::of(run, ExplanationSource::Traces);

@@ -47,6 +47,13 @@ impl Instance {
         self.write("trace_clock", clock)
     }
 
+    /// The clock that is set.
+    pub fn clock(&self) -> Result<String, TracefsError> {
+        let clocks = file::read(&self.path.join("trace_clock"))?;
+        let chosen = clocks.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+        Ok(chosen.map_or_else(String::new, |(clock, _)| clock.to_owned()))
+    }
+
     /// Sets the size of each CPU's buffer; the kernel rounds it to whole sub-buffers.
     pub fn set_buffer_size_kb(&self, per_cpu: u32) -> Result<(), TracefsError> {
         self.write("buffer_size_kb", &per_cpu.to_string())

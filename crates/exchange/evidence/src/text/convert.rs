@@ -34,11 +34,11 @@ pub struct Converted {
     pub is_perf: bool,
 }
 
-/// The lines of a text as records.
-pub fn convert(text: &str) -> Converted {
+/// The lines of a text as records; `clock` is empty if unknown.
+pub fn convert(text: &str, clock: &str) -> Converted {
     let mut converter = Converter::default();
     text.lines().for_each(|line| converter.line(line));
-    converter.finish()
+    converter.finish(clock)
 }
 
 #[derive(Default)]
@@ -104,7 +104,7 @@ impl Converter {
         Some(payload)
     }
 
-    fn finish(self) -> Converted {
+    fn finish(self, clock: &str) -> Converted {
         let layout = PageLayout::bits64(ByteOrder::Little);
         let metadata = MetadataText {
             header_page: layout.text(),
@@ -121,7 +121,7 @@ impl Converter {
         let trace = TraceDat {
             metadata: &metadata,
             layout,
-            clock: "",
+            clock,
             uname: "",
             version: "",
             cpu_count: pages.iter().map(|(cpu, _)| cpu + 1).max().unwrap_or(1),

@@ -7,6 +7,8 @@ use archive::reader::Run;
 use clap::Args;
 use evidence::archived::{Archived, Origin, archived};
 use evidence::request::Request;
+use ftrace::tracefs::Tracefs;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -21,49 +23,89 @@ const KEPT_MIN: usize = 10;
 /// Of a recording.
 #[derive(Debug, Args)]
 pub struct RecordingArguments {
-    /// In FILE, look at the threads of this name (`*` and `?` match)
-    #[arg(long, value_name = "NAME", requires = "run")]
+    /// Explain a trace instance of this machine
+    #[arg(long, value_name = "NAME", conflicts_with = "run")]
+    instance: Option<String>,
+    /// Of a trace, threads of this name (`*`, `?` match)
+    #[arg(long, value_name = "NAME")]
     comm: Option<String>,
-    /// In FILE, look at this thread and those that it starts
-    #[arg(long, value_name = "TID", requires = "run", conflicts_with = "comm")]
+    /// Of a trace, this thread and those that it starts
+    #[arg(long, value_name = "TID", conflicts_with = "comm")]
     pid: Option<i32>,
-    /// Directory of the archive that FILE becomes [default: runs/<id>]
-    #[arg(long, value_name = "DIR", requires = "run")]
+    /// Archive of a trace [default: runs/<id>]
+    #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// The file, if one is named and not an archive.
-///
-/// # Errors
-/// Options of recordings for an archive.
-pub fn file_of<'a>(named: Option<&'a Path>, arguments: &RecordingArguments) -> Result<Option<&'a Path>, UsageError> {
-    let file = named.filter(|path| path.is_file());
-    let asked = arguments.comm.is_some() || arguments.pid.is_some() || arguments.out.is_some();
-    match (file, asked) {
-        (None, true) => Err(UsageError("--comm, --pid and --out belong to a trace file; an archive has its threads".into())),
-        _ => Ok(file),
+/// What another tool recorded, before it is read.
+#[derive(Debug)]
+pub enum Recorded<'a> {
+    File(&'a Path),
+    Instance(&'a str),
+}
+
+impl<'a> Recorded<'a> {
+    /// The recording that the command line names; `None` if it names an archive.
+    ///
+    /// # Errors
+    /// Options of recordings for an archive.
+    pub fn named(run: Option<&'a Path>, arguments: &'a RecordingArguments) -> Result<Option<Self>, UsageError> {
+        let file = run.filter(|path| path.is_file()).map(Self::File);
+        let recorded = arguments.instance.as_deref().map(Self::Instance).or(file);
+        let asked = arguments.comm.is_some() || arguments.pid.is_some() || arguments.out.is_some();
+        if recorded.is_none() && asked {
+            let text = "--comm, --pid and --out belong to a trace of another tool; name its file, or --instance";
+            return Err(UsageError(text.into()));
+        }
+        Ok(recorded)
+    }
+
+    fn name(&self) -> Cow<'a, str> {
+        match self {
+            Self::File(path) => path.file_name().unwrap_or_default().to_string_lossy(),
+            Self::Instance(name) => Cow::Borrowed(name),
+        }
+    }
+
+    /// Its bytes, and the clock of an instance.
+    fn contents(&self) -> Result<(Vec<u8>, String), String> {
+        match self {
+            Self::File(path) => Ok((bytes_of(path)?, String::new())),
+            Self::Instance(name) => {
+                let tracefs = Tracefs::find().map_err(|why| format!("failed to {why}"))?;
+                let instances = tracefs.instances();
+                if !instances.iter().any(|instance| instance == name) {
+                    let others = if instances.is_empty() { "none".into() } else { instances.join(", ") };
+                    return Err(format!("there is no trace instance of this name on this machine; it has {others}"));
+                }
+                let instance = tracefs.open_instance(name).map_err(|why| format!("failed to {why}"))?;
+                let clock = instance.clock().map_err(|why| format!("failed to {why}"))?;
+                // The text stays in the buffer when it is read; the pages would not.
+                Ok((bytes_of(&instance.path().join("trace"))?, clock))
+            }
+        }
     }
 }
 
-/// Makes an archive of a file, and says where it is.
+/// Makes an archive of a recording, and says where it is.
 ///
 /// # Errors
-/// A file that cannot be read, is of another kind, or has no wake-up of the threads.
-pub fn archive_of(file: &Path, arguments: &RecordingArguments, worst: usize) -> anyhow::Result<Run> {
-    let failed = |why: String| UsageError(format!("failed to explain {}: {why}", file.display()));
+/// A recording that cannot be read, is of another kind, or has no wake-up of the threads.
+pub fn archive_of(recorded: &Recorded<'_>, arguments: &RecordingArguments, worst: usize) -> anyhow::Result<Run> {
+    let name = recorded.name();
+    let failed = |why: String| UsageError(format!("failed to explain {name}: {why}"));
     let comm = arguments.comm.as_deref().map(Pattern::new).transpose().map_err(|why| UsageError(why.to_string()))?;
     let request = Request { tid: arguments.pid, comm, worst: worst.max(KEPT_MIN) };
-    let bytes = contents(file).map_err(failed)?;
-    let file_name = file.file_name().unwrap_or_default().to_string_lossy();
-    let origin = Origin { file_name: &file_name, imported_unix_ns: unix_ns() };
+    let (bytes, clock) = recorded.contents().map_err(failed)?;
+    let origin = Origin { file_name: &name, clock: &clock, imported_unix_ns: unix_ns() };
     let archived = archived(&bytes, &request, origin).map_err(|why| failed(why.to_string()))?;
-    let place = arguments.out.as_deref().map_or(Location::Below(Path::new(RUNS)), Location::Archive);
-    let directory = store(foreign(archived), &place)?;
-    complain!("tardy: {} is now the archive {}", printable(&file_name), printable(&directory.display().to_string()));
+    let location = arguments.out.as_deref().map_or(Location::Below(Path::new(RUNS)), Location::Archive);
+    let directory = store(foreign(archived), &location)?;
+    complain!("tardy: {} is now the archive {}", printable(&name), printable(&directory.display().to_string()));
     Ok(Run::open(directory)?)
 }
 
-fn contents(file: &Path) -> Result<Vec<u8>, String> {
+fn bytes_of(file: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = File::open(file).and_then(|opened| opened.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
     read.map_err(|error| error.to_string())?;
