@@ -648,6 +648,10 @@ format: string,
  */
 resolution_ns: number, 
 /**
+ * For a recording whose clock was converted to CLOCK_MONOTONIC: how uncertain its instants are.
+ */
+clock_spread_ns?: number, 
+/**
  * Start and end according to the source, including its set-up.
  */
 started_unix_ns: number | null, ended_unix_ns: number | null, imported_unix_ns: number, 

@@ -80,6 +80,7 @@ impl Verb for ExplainArguments {
     const EXAMPLES: &'static [&'static str] = &[
         "tardy explain --more",
         "tardy explain latest --worst 5 --events",
+        "tardy explain before --spike 2 --timeline",
     ];
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
