@@ -63,7 +63,8 @@ pub fn verdict(summary: &RunSummary) -> String {
         RunState::Complete => String::new(),
     };
     if let Some(imported) = &summary.imported {
-        text.push_str(&format!("Imported from {}: measured by {}. ", imported.file_name, measured_by(imported)));
+        let how = if watched::is_recording(summary) { "recorded" } else { "measured" };
+        text.push_str(&format!("Imported from {}: {how} by {}. ", imported.file_name, measured_by(imported)));
     }
     let Some(worst_ns) = summary.all_cpus.max.filter(|_| cycles > 0) else {
         text.push_str(if summary.spikes.is_empty() { "Nothing was measured." } else { "No totals were saved." });

@@ -9,9 +9,14 @@ use words::figures::{counted, duration, latency};
 /// Every kind of series, in display order.
 pub const KINDS: [WatchedKind; 3] = [WatchedKind::Timer, WatchedKind::Cycle, WatchedKind::Woken];
 
-/// Whether a run watched another program.
+/// Whether a run watched another program, or is the recording of one.
 pub fn is_watch(summary: &RunSummary) -> bool {
-    request(summary).is_some()
+    request(summary).is_some() || is_recording(summary)
+}
+
+/// Whether another tool recorded the wake-ups of threads.
+pub fn is_recording(summary: &RunSummary) -> bool {
+    summary.imported.is_some() && summary.cpus.iter().any(|cpu| cpu.watched.is_some())
 }
 
 fn request(summary: &RunSummary) -> Option<&WatchSettings> {
@@ -20,7 +25,8 @@ fn request(summary: &RunSummary) -> Option<&WatchSettings> {
 
 /// The watched threads, as requested.
 pub fn whom(summary: &RunSummary) -> String {
-    request(summary).map_or_else(|| "nothing".into(), WatchSettings::whom)
+    let recorded = summary.imported.as_ref().map(|imported| format!("threads in {}", imported.file_name));
+    request(summary).map(WatchSettings::whom).or(recorded).unwrap_or_else(|| "nothing".into())
 }
 
 /// `arm-high-4711`.
@@ -43,7 +49,8 @@ pub fn verdict(summary: &RunSummary) -> String {
     let of = |kind| deciding(kind).map(|(cpu, _)| cpu.cycles).fold(0, u64::saturating_add);
     let threads = tids(summary.deciding());
     let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
-    let mut text = format!("Watched {}: {}", whom(summary), counted(threads.len() as u64, "thread"));
+    let asked = request(summary).map_or_else(String::new, |request| format!("Watched {}: ", request.whom()));
+    let mut text = format!("{asked}{}", counted(threads.len() as u64, "thread"));
     if threads.is_empty() {
         text.push_str(", none of which woke up.");
         return text;

@@ -33,7 +33,7 @@ pub struct ExplainArguments {
     /// Compare the causes of two runs
     #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events", "timeline"])]
     diff: Option<Vec<PathBuf>>,
-    /// Show all causes, and ledgers of the three worst spikes
+    /// Show all causes, and ledgers of the worst spikes
     #[arg(long, conflicts_with = "json")]
     more: bool,
     /// The same of the N worst spikes
@@ -78,8 +78,6 @@ impl Verb for ExplainArguments {
     const NAME: &'static str = "explain";
     const PLACE: Place = Place::Listed(Group::Understand);
     const EXAMPLES: &'static [&'static str] = &[
-        "tardy explain --more",
-        "tardy explain latest --worst 5 --events",
         "tardy explain before --spike 2 --timeline",
     ];
 
@@ -126,7 +124,7 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
     let canvas = Canvas::for_stdout(arguments.timeline);
     for spike in &chosen {
         page.blank();
-        account::lay_out(spike, explained.explanation_of(spike.number), explained.sample_word(), canvas, &mut page);
+        account::lay_out(spike, &explained, canvas, &mut page);
         if arguments.events {
             lay_out_events(&explained, spike, &mut page);
         }

@@ -4,7 +4,7 @@ use super::super::number;
 use super::said;
 use crate::account::{measured_by, tracing};
 use crate::conditions::{are_known, conditions};
-use crate::watched::{KINDS, is_watch, meaning, verdict, whom};
+use crate::watched::{KINDS, is_recording, is_watch, meaning, verdict, whom};
 use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
 use archive::summary::{CpuSummary, ReportData, RunSummary, SpikeSummary};
@@ -103,7 +103,8 @@ fn validity(summary: &RunSummary) -> Markup {
         } @else if let Some(imported) = &summary.imported {
             p.validity {
                 strong { "Imported" }
-                " from " (said(&imported.file_name)) ", measured by " (said(measured_by(imported)))
+                " from " (said(&imported.file_name)) ", "
+                (if is_recording(summary) { "recorded" } else { "measured" }) " by " (said(measured_by(imported)))
                 ". Nothing in the file speaks against the numbers, but "
                 a href="#losses" { "what the source did not keep" }
                 " is unknown here, too."

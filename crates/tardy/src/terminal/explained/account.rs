@@ -4,8 +4,9 @@ use super::functions;
 use super::timeline::{self, Canvas};
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
+use ::account::Account;
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Owner};
-use archive::method::SampleWord;
+
 use archive::recorded::FlightRecording;
 use archive::spike::{Spike, SpikeReason};
 use report::account::culprit;
@@ -20,14 +21,11 @@ const FIGURES_COLUMNS: usize = 49;
 /// Longer names are cut: they do not help the reader.
 const NAME_COLUMNS_MAX: usize = 90;
 
-pub fn lay_out(
-    spike: &Spike,
-    explanation: Option<&Explanation>,
-    word: SampleWord,
-    canvas: Option<Canvas>,
-    page: &mut Page,
-) {
+pub fn lay_out(spike: &Spike, account: &Account, canvas: Option<Canvas>, page: &mut Page) {
+    let (explanation, word) = (account.explanation_of(spike.number), account.sample_word());
+    let imported = account.run().manifest.as_ref().is_some_and(|manifest| manifest.imported.is_some());
     let reason = match spike.reason {
+        SpikeReason::NewMaximum if imported => "among the worst",
         SpikeReason::NewMaximum if explanation.is_some_and(|known| known.recording.is_some()) => "recorded afterwards",
         SpikeReason::NewMaximum => "a new maximum",
         SpikeReason::OverLimit => "over the limit",
