@@ -4,8 +4,10 @@ mod gzip;
 
 use crate::problem::{Foreign, Refusal};
 use crate::text;
+use ftrace::latency_trace::LatencyTrace;
 use std::borrow::Cow;
 use std::io::Read;
+use words::printable::printable;
 
 /// In which a binary file shows that it is one.
 const HEAD_BYTES: usize = 4096;
@@ -52,6 +54,9 @@ pub fn recording<'a>(bytes: &'a [u8], clock: &str) -> Result<Recording<'a>, Refu
     // A binary file has a zero near its beginning.
     let is_text = !plain.is_empty() && !plain.iter().take(HEAD_BYTES).any(|byte| *byte == 0);
     let text = is_text.then(|| String::from_utf8_lossy(&plain));
+    if let Some(refusal) = text.as_deref().and_then(latency_tracer) {
+        return Err(refusal);
+    }
     let Some(text) = text.filter(|text| text::is_one(text)) else { return Err(Refusal::Foreign(foreign(&plain))) };
     let converted = text::convert::convert(&text, clock);
     Ok(Recording {
@@ -61,6 +66,14 @@ pub fn recording<'a>(bytes: &'a [u8], clock: &str) -> Result<Recording<'a>, Refu
         resolution_ns: converted.resolution_ns,
         unreadable: converted.unreadable,
     })
+}
+
+/// What the text of a latency tracer says of itself; `None` for any other text.
+fn latency_tracer(text: &str) -> Option<Refusal> {
+    let trace = LatencyTrace::parse(text);
+    let latency_us = trace.latency_us.filter(|_| !trace.tracer.is_empty())?;
+    let longest = trace.longest_function().map(|function| (printable(function.name), function.us));
+    Some(Refusal::LatencyTracer { tracer: printable(&trace.tracer), latency_us, longest })
 }
 
 /// The bytes of a file without the compression around them.
@@ -127,6 +140,14 @@ mod tests {
         ] {
             assert_eq!(recording(bytes, ""), Err(Refusal::Foreign(foreign)), "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn the_text_of_a_latency_tracer_is_named_with_its_stretch() {
+        let text = "# wakeup_rt latency trace v1.1.5 on 6.1.0-rt\n# latency: 300 us, #2/2, CPU#0 | (M:preempt_rt #P:2)\n\
+            loop-7       0d..2.    0us : first <-second\nloop-7       0d..2.  290us : last <-second\n";
+        let refusal = recording(text.as_bytes(), "").unwrap_err().to_string();
+        assert!(refusal.contains("wakeup_rt") && refusal.contains("300 µs, 290 µs of it after first"), "{refusal}");
     }
 
     #[test]

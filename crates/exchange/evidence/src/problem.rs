@@ -37,6 +37,11 @@ pub enum Foreign {
 pub enum Refusal {
     #[error("{0}")]
     Foreign(Foreign),
+    #[error(
+        "it is the text of the latency tracer {tracer}, which is not read yet: its stretch took {latency_us} µs{}; record the events \
+         beside it: `trace-cmd record -C mono -e sched -e irq -e irq_vectors -e timer`", after(.longest.as_ref())
+    )]
+    LatencyTracer { tracer: String, latency_us: u64, longest: Option<(String, i64)> },
     #[error("its {compression} data are damaged; copy the file again")]
     Broken { compression: &'static str },
     #[error("it unpacks to more than {} MiB; record a shorter time", bytes_max >> 20)]
@@ -55,6 +60,10 @@ pub enum Refusal {
     NoRealTimeThread { seen: Vec<String> },
     #[error("it shows no wake-up of the named threads; it has wake-ups of {}", .seen.join(", "))]
     NoSuchThread { seen: Vec<String> },
+}
+
+fn after(longest: Option<&(String, i64)>) -> String {
+    longest.map_or_else(String::new, |(function, us)| format!(", {us} µs of it after {function}"))
 }
 
 fn examples(seen: &[String]) -> String {

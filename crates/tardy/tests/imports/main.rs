@@ -1,6 +1,7 @@
 //! `tardy import` on the files of `corpus/imports/`: sound, cut and foreign ones.
 
 mod goldens;
+mod recordings;
 mod refusals;
 mod verbs;
 

@@ -1,0 +1,68 @@
+//! `tardy explain FILE`: a recording of another tool becomes an archive on which the other verbs work.
+
+use fixtures::fake_meter::Bench;
+use fixtures::repository::repository_path;
+
+fn recording(name: &str) -> String {
+    repository_path(format!("corpus/foreign/{name}")).display().to_string()
+}
+
+#[test]
+fn a_recording_becomes_an_archive_and_its_cause_is_named() {
+    let bench = Bench::new();
+    for file in ["hog-local.dat.gz", "hog-report.txt.gz"] {
+        let ended = bench.run(&["explain", &recording(file), "--out", file]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert!(ended.stderr.contains(&format!("{file} is now the archive {file}")), "{}", ended.stderr);
+        let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("ran at real-time priority 90; the thread has real-time priority 80"), "{text}");
+    }
+    for verb in [
+        &["explain", "hog-local.dat.gz", "--more", "--events"][..],
+        &["report", "hog-local.dat.gz"],
+        &["export", "hog-local.dat.gz", "--format", "perfetto"],
+        &["export", "hog-local.dat.gz", "--format", "trace-dat"],
+        &["compare", "hog-local.dat.gz", "hog-report.txt.gz"],
+    ] {
+        let ended = bench.run(verb);
+        assert_eq!(ended.code, Some(0), "{verb:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn threads_are_chosen_by_name_and_by_number() {
+    let bench = Bench::new();
+    let file = recording("hog-cat.txt.gz");
+    let of = |arguments: &[&str]| {
+        let document = bench.run(&[&["explain", &file, "--json"], arguments].concat()).json();
+        document["spikes"].as_array().unwrap().iter().map(|spike| spike["tid"].clone()).collect::<Vec<_>>()
+    };
+    let hogs = of(&["--comm", "ho?"]);
+    assert!(!hogs.is_empty() && hogs.iter().all(|tid| *tid == hogs[0]), "{hogs:?}");
+    assert_eq!(of(&["--pid", &hogs[0].to_string()]), hogs);
+    assert!(of(&["--comm", "cyclictest"]).iter().all(|tid| *tid != hogs[0]));
+}
+
+#[test]
+fn what_is_no_recording_is_named_and_options_of_recordings_need_one() {
+    let bench = Bench::new();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(bench.path(name), bytes).unwrap();
+    write("perf.data", b"PERFILE2\0\0\0\0");
+    write("notes", b"hello");
+    for (arguments, expected) in [
+        (&["explain", "perf.data"][..], "perf script"),
+        (&["explain", "notes"], "no recording that is known here"),
+        (
+            &["explain", &recording("hog.dat.gz"), "--comm", "nobody"],
+            "no wake-up of the named threads; it has wake-ups of",
+        ),
+        (&["explain", &recording("hog.dat.gz"), "--comm", "a_name_of_sixteen"], "1 to 15 letters"),
+        (&["explain", "latest", "--pid", "7"], "name its file, or --instance"),
+        (&["explain", "--instance", "nonesuch"], "nonesuch"),
+    ] {
+        let ended = bench.run(arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{arguments:?}: {}", ended.stderr);
+        assert!(!bench.path("runs").exists(), "{arguments:?} left an archive");
+    }
+}
