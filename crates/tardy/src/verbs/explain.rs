@@ -77,9 +77,7 @@ impl ExplainArguments {
 impl Verb for ExplainArguments {
     const NAME: &'static str = "explain";
     const PLACE: Place = Place::Listed(Group::Understand);
-    const EXAMPLES: &'static [&'static str] = &[
-        "tardy explain before --spike 2 --timeline",
-    ];
+    const EXAMPLES: &'static [&'static str] = &["tardy explain before --spike 2 --timeline"];
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         run(self, &typed)

@@ -117,13 +117,5 @@ fn bytes_of(file: &Path) -> Result<Vec<u8>, String> {
 
 fn foreign(archived: Archived) -> Foreign {
     let Archived { hostname, imported, messages, traces } = archived;
-    Foreign {
-        hostname,
-        command: Vec::new(),
-        started_unix_ns: None,
-        ended_unix_ns: None,
-        imported,
-        messages,
-        traces,
-    }
+    Foreign { hostname, command: Vec::new(), started_unix_ns: None, ended_unix_ns: None, imported, messages, traces }
 }
