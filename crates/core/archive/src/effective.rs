@@ -42,9 +42,20 @@ pub struct EffectiveSettings {
     pub tool_tids: Vec<i32>,
     /// Smallest difference between two reads of the clock, in ns.
     pub clock_step_ns: u64,
+    /// Distance of two instants that the clock can tell apart, in ns: the larger of `clock_getres` and the tick that the
+    /// steps of the clock show. `None`: neither is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub clock_resolution_ns: Option<u64>,
 }
 
 impl EffectiveSettings {
+    /// Width in ns of the interval that a reading of the clock stands for, at most: an unknown resolution is no coarser
+    /// than the smallest step seen.
+    pub fn clock_width_ns(&self) -> u64 {
+        self.clock_resolution_ns.unwrap_or(self.clock_step_ns)
+    }
+
     /// The recorders during the measurement: `off`, `events (flip)`, `events (trigger) + function tracer`. Every
     /// event costs time, so figures of different levels are not comparable.
     pub fn tracing(&self) -> String {
@@ -77,6 +88,7 @@ mod tests {
             tracer: None,
             tool_tids: Vec::new(),
             clock_step_ns: 1,
+            clock_resolution_ns: None,
         };
         assert_eq!(effective.tracing(), "off");
         effective.snapshot_mode = SnapshotMode::Flip;

@@ -6,11 +6,11 @@
 
 use crate::blocks::SECONDS_MAX;
 use crate::mean_share::Shares;
+use crate::readings::Readings;
 use crate::refusal::Refusal;
 use archive::histogram::{Histogram, bucket_high_ns, bucket_low_ns};
 use archive::lateness::{missed_later_than, missed_of_all_later_than};
 use archive::reader::{Run, ThreadRun};
-use archive::sample::Second;
 use archive::summary::RunSummary;
 
 /// Seconds for each record of one: with an interval of a minute there is a record of each minute.
@@ -57,8 +57,9 @@ impl Lateness {
     /// If the archive has no record of each second, or one that is damaged.
     pub fn of(run: &Run, summary: &RunSummary, thread: &ThreadRun, latest_ns: i64) -> Result<Self, Refusal> {
         let length = length_s(thread, summary)?;
-        let step_ns = step_ns(summary);
-        let counted = counts_over(run, latest_ns);
+        let readings = Readings::of(summary);
+        let counted_are_late = counted_are_late(run, latest_ns);
+        let counted = counted_are_late && uncounted_are_in_time(run, latest_ns, readings);
         let period_ns = run.period_ns();
         let (missed_least, missed_most) =
             missed_of_all_later_than(latest_ns, &thread.histogram, &thread.totals, period_ns);
@@ -67,14 +68,15 @@ impl Lateness {
         let (mut placed, mut placed_missed, mut missed) = (0.0, 0u64, 0u64);
         for record in &thread.seconds {
             let at = (record.second as usize).min(length - 1);
-            let late = if counted { record.over_limit } else { u32::from(record.latency_ns_max > latest_ns) };
+            let largest = u32::from(record.latency_ns_max > latest_ns);
+            let late = if counted_are_late { record.over_limit.max(largest) } else { largest };
             let of_largest =
                 period_ns.map_or(0, |period_ns| missed_later_than(latest_ns, record.latency_ns_max, period_ns));
             let late_missed = of_largest.min(u64::from(record.missed_periods));
             let second = &mut seconds[at];
             second.periods += f64::from(record.cycles) + f64::from(record.missed_periods);
             second.late += f64::from(late) + late_missed as f64;
-            second.suspect |= if counted { late > 0 } else { may_be_late(record, latest_ns, step_ns) };
+            second.suspect |= readings.latest_ns(record.latency_ns_max) > latest_ns;
             second.suspect |= record.missed_periods > 0 && missed_most > missed_least;
             known[at] = true;
             placed += f64::from(late);
@@ -87,11 +89,7 @@ impl Lateness {
             (second.periods, second.unknown) = (usual, usual);
         }
         let missed = missed.max(thread.totals.missed_periods);
-        let (least, most) = if counted {
-            (thread.totals.over_limit, thread.totals.over_limit)
-        } else {
-            late_samples(thread, latest_ns, step_ns)
-        };
+        let (least, most) = late_of_thread(run, thread, latest_ns, readings);
         let late_missed = missed_least.max(placed_missed);
         Ok(Self {
             maxima_ns: thread.seconds.iter().map(|second| second.latency_ns_max).collect(),
@@ -201,17 +199,6 @@ pub fn gaps_are_normal(summary: &RunSummary) -> bool {
     interval_ns.is_some_and(|ns| ns.saturating_mul(3) / 2 >= 1_000_000_000)
 }
 
-/// The unit in ns to whose multiples latencies are rounded down.
-pub fn step_ns(summary: &RunSummary) -> i64 {
-    let imported = summary.imported.as_ref();
-    imported.and_then(|imported| i64::try_from(imported.resolution_ns).ok()).unwrap_or(1).max(1)
-}
-
-/// Whether a second may hold a sample later than `latest_ns`.
-pub fn may_be_late(record: &Second, latest_ns: i64, step_ns: i64) -> bool {
-    record.latency_ns_max.saturating_add(step_ns - 1) > latest_ns
-}
-
 /// Whether the number of missed periods is known. Other tools do not count them; none was missed if no wake-up was
 /// later than half of the interval.
 pub fn missed_are_known(summary: &RunSummary, thread: &ThreadRun) -> bool {
@@ -219,43 +206,57 @@ pub fn missed_are_known(summary: &RunSummary, thread: &ThreadRun) -> bool {
         return true;
     }
     let spacing_ns = summary.measured_ns.map(|ns| ns as f64 / thread.totals.cycles.max(1) as f64);
-    let latest_ns = thread.totals.latency_ns_max.map(|ns| ns.saturating_add(step_ns(summary)) as f64);
+    let width_ns = Readings::of(summary).width_ns();
+    let latest_ns = thread.totals.latency_ns_max.map(|ns| ns.saturating_add(width_ns) as f64);
     matches!((spacing_ns, latest_ns), (Some(spacing), Some(latest)) if latest <= 0.5 * spacing)
 }
 
-/// Whether the run counted the samples of each second over this latency; it does so only for its own limit. `<` and
-/// `<=` differ by a nanosecond, which a run does not distinguish.
-fn counts_over(run: &Run, latest_ns: i64) -> bool {
-    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
-    let counted_ns = settings.and_then(|settings| settings.limit_ns);
-    counted_ns.is_some_and(|ns| ns == latest_ns || ns.checked_sub(1) == Some(latest_ns))
+/// The latency over which the meter counted the samples of each second: the limit of the run.
+fn counted_over_ns(run: &Run) -> Option<i64> {
+    run.manifest.as_ref()?.settings.as_ref()?.limit_ns
+}
+
+/// Whether each sample that the meter counted was certainly later than `latest_ns`.
+fn counted_are_late(run: &Run, latest_ns: i64) -> bool {
+    counted_over_ns(run).is_some_and(|ns| ns >= latest_ns)
+}
+
+/// Whether each sample that the meter did not count was certainly no later than `latest_ns`.
+fn uncounted_are_in_time(run: &Run, latest_ns: i64, readings: Readings) -> bool {
+    counted_over_ns(run).is_some_and(|ns| readings.latest_ns(ns) <= latest_ns)
 }
 
 /// Samples of the whole run that were certainly later than `latest_ns`.
-pub fn certainly_late(run: &Run, thread: &ThreadRun, latest_ns: i64, step_ns: i64) -> u64 {
+pub fn certainly_late(run: &Run, thread: &ThreadRun, latest_ns: i64, readings: Readings) -> u64 {
     let seconds = thread.seconds.iter().filter(|second| second.latency_ns_max > latest_ns).count() as u64;
-    let counted =
-        if counts_over(run, latest_ns) { thread.totals.over_limit } else { late_samples(thread, latest_ns, step_ns).0 };
-    counted.max(seconds)
+    late_of_thread(run, thread, latest_ns, readings).0.max(seconds)
+}
+
+/// Samples of the whole run later than `latest_ns`: certainly, and at most.
+fn late_of_thread(run: &Run, thread: &ThreadRun, latest_ns: i64, readings: Readings) -> (u64, u64) {
+    let (least, most) = late_samples(thread, latest_ns, readings);
+    let counted = thread.totals.over_limit;
+    let least = if counted_are_late(run, latest_ns) { least.max(counted) } else { least };
+    let most = if uncounted_are_in_time(run, latest_ns, readings) { most.min(counted) } else { most };
+    (least, most.max(least))
 }
 
 /// Samples later than `latest_ns` in the histogram: certainly, and at most. Samples outside every bucket may be.
-pub fn late_samples(thread: &ThreadRun, latest_ns: i64, step_ns: i64) -> (u64, u64) {
+pub fn late_samples(thread: &ThreadRun, latest_ns: i64, readings: Readings) -> (u64, u64) {
     let Histogram { buckets } = &thread.histogram;
     let sum = |holds: &dyn Fn(usize) -> bool| {
         let counts = buckets.iter().filter(|(bucket, _)| holds(*bucket as usize)).map(|(_, count)| *count);
         counts.fold(0u64, u64::saturating_add)
     };
-    // The largest multiple of the step in a bucket, and the largest value that rounds down to it.
-    let highest = |bucket: usize| {
-        let high = bucket_high_ns(bucket).min(thread.totals.latency_ns_max.unwrap_or(i64::MAX).max(0));
-        (high / step_ns * step_ns).max(bucket_low_ns(bucket)).saturating_add(step_ns - 1)
+    let latest_of = |bucket: usize| {
+        let high_ns = bucket_high_ns(bucket).min(thread.totals.latency_ns_max.unwrap_or(i64::MAX).max(0));
+        readings.latest_within_ns(bucket_low_ns(bucket), high_ns)
     };
     let in_buckets = thread.histogram.total().saturating_add(thread.totals.clock_anomalies);
     let elsewhere = thread.totals.cycles.saturating_sub(in_buckets);
     (
         sum(&|bucket| bucket_low_ns(bucket) > latest_ns),
-        sum(&|bucket| highest(bucket) > latest_ns).saturating_add(elsewhere),
+        sum(&|bucket| latest_of(bucket) > latest_ns).saturating_add(elsewhere),
     )
 }
 
@@ -271,7 +272,7 @@ mod tests {
     use super::*;
     use archive::histogram::bucket_of;
     use archive::manifest::{ImportedFrom, Manifest};
-    use archive::sample::Totals;
+    use archive::sample::{Second, Totals};
     use archive::settings::RunSettings;
     use std::collections::BTreeMap;
 
@@ -347,11 +348,13 @@ mod tests {
         let mut rounded = thread();
         rounded.totals.latency_ns_max = Some(99_000);
         rounded.histogram = Histogram { buckets: vec![(bucket_of(99_000).unwrap() as u32, 1000)] };
-        assert_eq!(late_samples(&rounded, 99_000, 1000), (0, 1000), "99 µs may have been 99.9");
-        assert_eq!(late_samples(&rounded, 99_999, 1000), (0, 0));
-        assert_eq!(late_samples(&rounded, 98_000, 1000), (1000, 1000));
+        let mut summary = RunSummary::of(&Run::default(), &[]);
+        summary.imported = Some(ImportedFrom { resolution_ns: 1000, ..ImportedFrom::default() });
+        let late = |thread: &ThreadRun, latest_ns| late_samples(thread, latest_ns, Readings::of(&summary));
+        assert_eq!(late(&rounded, 99_000), (0, 1000), "99 µs may have been 99.9");
+        assert_eq!((late(&rounded, 99_999), late(&rounded, 98_000)), ((0, 0), (1000, 1000)));
         rounded.totals.cycles = 1004;
-        assert_eq!(late_samples(&rounded, 99_999, 1000), (0, 4));
+        assert_eq!(late(&rounded, 99_999), (0, 4));
     }
 
     #[test]

@@ -54,6 +54,7 @@ mod optimum;
 mod power;
 pub mod proof;
 pub mod quantile;
+pub mod readings;
 pub mod refusal;
 pub mod sign_flip;
 pub mod stationarity;

@@ -24,6 +24,16 @@ pub enum Requirement {
     Missed,
 }
 
+impl Requirement {
+    /// The latest that a wake-up may be, if that is limited.
+    pub fn latest_ns(&self) -> Option<i64> {
+        match self {
+            Self::Latency { latest_ns } | Self::Quantile { latest_ns, .. } => Some(*latest_ns),
+            Self::Missed => None,
+        }
+    }
+}
+
 /// A requirement and how often it may be broken. For a quantile, the requirement itself includes that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limit {

@@ -2,9 +2,10 @@
 //! lie, and how likely the next late wake-up has a new cause.
 
 use crate::bounds::{new_maximum, time_needed};
-use crate::lateness::{Lateness, missed_are_known, step_ns};
+use crate::lateness::{Lateness, missed_are_known};
 use crate::memory;
 use crate::quantile::{Stretches, stretches, stretches_needed};
+use crate::readings::Readings;
 use archive::causes::NewCause as SeenCauses;
 use archive::histogram::{bucket_high_ns, bucket_low_ns};
 use archive::method::SampleWord;
@@ -146,13 +147,13 @@ fn interval(
     confidence: f64,
 ) -> Option<QuantileInterval> {
     let each_end = (1.0 + confidence) / 2.0;
-    let step_ns = step_ns(summary);
+    let readings = Readings::of(summary);
     let max_ns = thread.totals.latency_ns_max?;
     let periods = run.lateness(thread).known;
     let buckets = &periods.buckets;
     let edge_ns = |at: usize| {
-        let high = bucket_high_ns(buckets[at].0 as usize);
-        high.max((high / step_ns * step_ns).saturating_add(step_ns - 1))
+        let high_ns = bucket_high_ns(buckets[at].0 as usize);
+        readings.latest_within_ns(bucket_low_ns(buckets[at].0 as usize), high_ns).max(high_ns)
     };
     let maxima: Vec<i64> = thread.seconds.iter().map(|second| second.latency_ns_max).collect();
     let of_worst = memory::of_worst(&maxima);
@@ -180,7 +181,7 @@ fn interval(
     Some(QuantileInterval {
         quantile: name.into(),
         low_ns: (low > 0).then(|| bucket_low_ns(buckets[low].0 as usize)),
-        high_ns: Some(edge_ns(high).min(max_ns.saturating_add(step_ns - 1))),
+        high_ns: Some(edge_ns(high).min(readings.latest_ns(max_ns))),
         stretch_s: largest.stretch_s as u32,
     })
 }

@@ -2,7 +2,7 @@
 
 use archive::problem::Problem;
 use thiserror::Error;
-use words::amounts::{hours, percent};
+use words::amounts::{hours, percent, rough, time};
 use words::figures::counted;
 
 /// A reason against a claim, or a limitation of one.
@@ -106,6 +106,20 @@ pub enum Refusal {
         fix = "measure again on a line and a disk that keep up"
     )]
     Lost { count: u64, kind: String },
+    #[error("no figures of CPU{} are in the archive, though the run was to measure there", cpus(.0))]
+    #[problem(
+        code = "judge.cpus-absent",
+        meaning = "The run was to measure CPUs of which the archive has no figures.",
+        fix = "measure again, with the CPUs that the limit is about: `--cpus`"
+    )]
+    CpusAbsent(Vec<u32>),
+    #[error("of the periods of CPU {cpu}, {} % are recorded, and any other may have been late", rough((*.recorded * 100.0).min(98.9)))]
+    #[problem(
+        code = "judge.periods-absent",
+        meaning = "The archive has far fewer wake-ups and missed periods than fall into the time of the run.",
+        fix = "measure again; an archive of another program must have every period, or count it as missed"
+    )]
+    PeriodsAbsent { cpu: u32, recorded: f64 },
     #[error("the tool that measured does not count missed periods, and a missed period may be later than the limit")]
     #[problem(
         code = "judge.missed-unknown",
@@ -186,6 +200,13 @@ pub enum Refusal {
         fix = "measure with nanosecond resolution"
     )]
     ClockTooCoarse(f64),
+    #[error("the clock, or a rounding, resolves only {}: even a reading of 0 may be beyond the limit", time(*.0 as f64))]
+    #[problem(
+        code = "judge.clock-too-coarse-for-the-limit",
+        meaning = "The resolution of the clock, or of the tool that rounded its values, is no finer than the limit.",
+        fix = "measure with a clock of nanosecond resolution (`tardy check` names the setting), or state a longer limit"
+    )]
+    CoarserThanTheLimit(i64),
     #[error("{}", apart(*.0))]
     #[problem(
         code = "judge.outliers",
@@ -277,6 +298,11 @@ pub enum Change {
     FewerRecords,
     #[error("its level changes during the run")]
     Level,
+}
+
+fn cpus(absent: &[u32]) -> String {
+    let numbers: Vec<String> = absent.iter().map(u32::to_string).collect();
+    format!("{} {}", if absent.len() == 1 { "" } else { "s" }, numbers.join(", "))
 }
 
 fn refuted(largest: &str, missed: u64) -> String {

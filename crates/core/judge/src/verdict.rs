@@ -8,6 +8,7 @@
 //! pass.
 
 mod completeness;
+mod coverage;
 mod quantile;
 mod rate;
 mod sentence;
@@ -16,6 +17,7 @@ use crate::blocks::Blocks;
 use crate::limit::{Limit, Requirement};
 use crate::machine::{Doubt, DoubtKind, doubts};
 use crate::quantile::QuantileCounts;
+use crate::readings::Readings;
 use crate::refusal::Refusal;
 use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
@@ -187,6 +189,12 @@ fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit,
         (requirement, Some(allow)) => judge_rate(run, summary, thread, requirement, allow, levels),
         (_, None) => Err(Refusal::NoRate),
     };
+    let readings = Readings::of(summary);
+    let resolved = limit.requirement.latest_ns().is_none_or(|latest_ns| readings.resolve(latest_ns));
+    let judged = judged.and_then(|judged| match judged.verdict {
+        Verdict::Pass | Verdict::NotEnoughData if !resolved => Err(Refusal::CoarserThanTheLimit(readings.width_ns())),
+        _ => Ok(judged),
+    });
     let mut judged = judged.unwrap_or_else(|refusal| CpuJudgement {
         because: Some(Remark::new(&refusal)),
         ..CpuJudgement::empty(Verdict::NoVerdict)

@@ -280,6 +280,7 @@ mod tests {
             tracer: None,
             tool_tids: Vec::new(),
             clock_step_ns: 1,
+            clock_resolution_ns: Some(1),
         }
     }
 

@@ -20,6 +20,7 @@ fn effective(mode: SnapshotMode, tracer: Option<&str>) -> Message {
         tracer: tracer.map(str::to_owned),
         tool_tids: Vec::new(),
         clock_step_ns: 1,
+        clock_resolution_ns: Some(1),
     }))
 }
 

@@ -30,6 +30,7 @@ fn effective() -> Message {
         tracer: None,
         tool_tids: Vec::new(),
         clock_step_ns: 1,
+        clock_resolution_ns: Some(1),
     }))
 }
 

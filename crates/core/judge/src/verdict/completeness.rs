@@ -1,5 +1,6 @@
 //! Missing parts of a run that prevent PASS whatever its figures are.
 
+use super::coverage::uncovered;
 use crate::refusal::Refusal;
 use archive::damage::Damage;
 use archive::loss::LossKind;
@@ -46,6 +47,7 @@ pub fn incomplete(run: &Run, summary: &RunSummary) -> Vec<Remark> {
     // A missing end is also a gap, and already reported.
     let gaps = run.gaps.iter().filter(|gap| Damage::may_hold_wake_ups(&gap.code));
     missing.extend(gaps.filter(|_| ended).cloned());
+    missing.extend(uncovered(run, summary));
     missing.dedup();
     missing
 }

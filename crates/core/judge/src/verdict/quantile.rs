@@ -1,9 +1,10 @@
 //! Whether a quantile lies below a latency.
 
 use super::{CpuJudgement, Levels, Verdict};
-use crate::lateness::{Lateness, late_samples, missed_are_known, step_ns};
+use crate::lateness::{Lateness, late_samples, missed_are_known};
 use crate::memory;
 use crate::quantile::{QuantileCounts, Stretches, factor_needed, stretches};
+use crate::readings::Readings;
 use crate::refusal::Refusal;
 use archive::lateness::missed_of_all_later_than;
 use archive::problem::Remark;
@@ -77,7 +78,7 @@ fn without_seconds(
     (q, latest_ns): (f64, i64),
     levels: Levels,
 ) -> Option<CpuJudgement> {
-    let (over, over_most) = late_samples(thread, latest_ns, step_ns(summary));
+    let (over, over_most) = late_samples(thread, latest_ns, Readings::of(summary));
     let (missed, missed_most) = missed_of_all_later_than(latest_ns, &thread.histogram, &thread.totals, run.period_ns());
     let samples = thread.totals.cycles.saturating_add(thread.totals.missed_periods);
     let share = over.saturating_add(missed) as f64 / samples.max(1) as f64;

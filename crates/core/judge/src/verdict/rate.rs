@@ -6,10 +6,11 @@
 use super::{CpuJudgement, Levels, Occasions, Verdict};
 use crate::blocks::{BLOCK_S_DEFAULT, SecondState, Seconds};
 use crate::bounds::{expected_events, time_needed};
-use crate::lateness::{certainly_late, gaps_are_normal, length_s, may_be_late, missed_are_known, step_ns};
+use crate::lateness::{certainly_late, gaps_are_normal, length_s, missed_are_known};
 use crate::limit::{Rate, Requirement};
 use crate::memory;
 use crate::occasions::{occasion_s, occasions};
+use crate::readings::Readings;
 use crate::refusal::Refusal;
 use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
@@ -46,14 +47,15 @@ pub fn judge_rate(
     allow: &Rate,
     levels: Levels,
 ) -> Result<CpuJudgement, Refusal> {
-    let step_ns = step_ns(summary);
+    let readings = Readings::of(summary);
     // A missed period is less late than the wake-up that missed it, if there is one.
     let unexplained = *requirement != Requirement::Missed && run.lateness(thread).unknown > 0;
     let state = |record: &Second| match requirement {
         Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
             if record.latency_ns_max > *latest_ns {
                 SecondState::Bad
-            } else if may_be_late(record, *latest_ns, step_ns) || record.missed_periods > 0 && unexplained {
+            } else if readings.latest_ns(record.latency_ns_max) > *latest_ns || record.missed_periods > 0 && unexplained
+            {
                 SecondState::Unknown
             } else {
                 SecondState::Good
@@ -71,7 +73,7 @@ pub fn judge_rate(
     let late_samples = match requirement {
         Requirement::Missed => 0,
         Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
-            certainly_late(run, thread, *latest_ns, step_ns)
+            certainly_late(run, thread, *latest_ns, readings)
         }
     };
     if late == SecondState::Bad && allow.per_hour == 0.0 {

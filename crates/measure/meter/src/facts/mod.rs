@@ -10,10 +10,9 @@ mod smi;
 mod tasks;
 
 use crate::environment::{OwnPriority, collect, kernel_config, tree::Tree};
-use crate::kernel::trace_mount;
+use crate::kernel::{clock_resolution, trace_mount};
 use crate::methods;
 use archive::facts::{FACTS_VERSION, Fact, Facts};
-use rustix::time::{ClockId, clock_getres};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -41,7 +40,7 @@ pub fn gather(root: &Path, priority: u8) -> Facts {
         environment: collect(root, &OwnPriority { priority, exclude_tids: Vec::new() }),
         kernel_config: kernel_config(root),
         files,
-        clock_resolution_ns: tree.is_live().then(clock_resolution_ns).flatten(),
+        clock_resolution_ns: tree.is_live().then(clock_resolution::stated_ns).flatten(),
         smi: counted.cpus,
         smi_pause_ns: counted.pause_ns,
         smi_problem: counted.problem,
@@ -68,12 +67,6 @@ fn read_tracing(tree: &Tree, files: &mut BTreeMap<String, Fact>) -> Option<Strin
         }
         Err(error) => Some(error.to_string()),
     }
-}
-
-fn clock_resolution_ns() -> Option<u64> {
-    let resolution = clock_getres(ClockId::Monotonic);
-    let seconds = u64::try_from(resolution.tv_sec).ok()?;
-    seconds.checked_mul(1_000_000_000)?.checked_add(u64::try_from(resolution.tv_nsec).ok()?)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Clock reads and absolute sleeps in plain nanoseconds.
 
+use super::clock_resolution::smallest_step_ns;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::Timespec;
 
@@ -52,16 +53,7 @@ pub fn step_ns() -> u64 {
 
 /// The same for any clock.
 pub fn step_of_ns(clock: ClockId) -> u64 {
-    let mut smallest = u64::MAX;
-    let mut last = now_ns(clock);
-    for _ in 0..10_000 {
-        let now = now_ns(clock);
-        if now > last {
-            smallest = smallest.min((now - last) as u64);
-        }
-        last = now;
-    }
-    smallest
+    smallest_step_ns(|| now_ns(clock))
 }
 
 #[inline]

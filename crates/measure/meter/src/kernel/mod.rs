@@ -3,6 +3,7 @@
 pub mod bpf;
 pub mod capability;
 pub mod clock;
+pub mod clock_resolution;
 pub mod datagram;
 pub mod descriptors;
 pub mod dma_latency;

@@ -1,7 +1,7 @@
 //! The effective settings of a session, read back from the kernel.
 
 use super::source::SampleSource;
-use crate::kernel::{clock, memory};
+use crate::kernel::{clock, clock_resolution, memory};
 use crate::trace::capturing::Capturing;
 use archive::effective::EffectiveSettings;
 use archive::settings::{RunSettings, SnapshotMode};
@@ -26,5 +26,6 @@ pub fn effective(
         tracer: settings.trace.tracer.as_ref().map(|tracer| tracer.name.clone()),
         tool_tids,
         clock_step_ns: clock::step_ns(),
+        clock_resolution_ns: clock_resolution::resolution_ns(),
     }
 }

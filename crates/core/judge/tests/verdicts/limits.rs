@@ -1,80 +1,17 @@
-//! Synthetic runs against limits: PASS, FAIL, too short, and refusals.
+//! PASS, FAIL, too short, and refusals.
 
-use archive::environment::Environment;
-use archive::histogram::{Histogram, bucket_of};
+use crate::invented::{HOUR, judged, limit, run};
+use archive::histogram::Histogram;
 use archive::loss::{Loss, LossKind};
-use archive::manifest::{ImportedFrom, Manifest, RunState};
-use archive::message::{Ending, Problem, RunPhase, Severity};
-use archive::reader::{Run, ThreadRun};
-use archive::sample::{Second, Totals};
-use archive::settings::RunSettings;
+use archive::manifest::{ImportedFrom, RunState};
+use archive::message::{Problem, Severity};
+use archive::reader::Run;
 use archive::summary::RunSummary;
 use archive::watched::{WatchedKind, WatchedSeries};
 use judge::coin::Coin;
-use judge::limit::{Limit, Rate};
 use judge::machine::DoubtKind;
-use judge::verdict::{Judgement, Verdict, judge};
+use judge::verdict::{Verdict, judge};
 use std::collections::BTreeMap;
-
-/// The observation of a synthetic thread in a second: maximum in ns, samples over the limit of the run, missed
-/// periods.
-type Seen = (i64, u32, u32);
-
-/// A run on a real machine with a real-time kernel, 1000 wake-ups a second, `limit_ns` 100 µs.
-fn run(seconds: u32, cpus: u32, seen: impl Fn(u32, u32) -> Seen) -> Run {
-    let thread = |cpu: u32| {
-        let records: Vec<Second> = (0..seconds)
-            .map(|second| {
-                let (latency_ns_max, over_limit, missed_periods) = seen(cpu, second);
-                Second { thread: cpu, second, cycles: 1000, latency_ns_max, over_limit, missed_periods }
-            })
-            .collect();
-        let totals = Totals {
-            cycles: u64::from(seconds) * 1000,
-            over_limit: records.iter().map(|record| u64::from(record.over_limit)).sum(),
-            latency_ns_max: records.iter().map(|record| record.latency_ns_max).max(),
-            missed_periods: records.iter().map(|record| u64::from(record.missed_periods)).sum(),
-            ..Totals::default()
-        };
-        // One sample of each second is its latest, the others are 10 ns late.
-        let mut counts = BTreeMap::from([(bucket_of(10).unwrap() as u32, u64::from(seconds) * 999)]);
-        for record in &records {
-            *counts.entry(bucket_of(record.latency_ns_max.max(0)).unwrap() as u32).or_default() += 1;
-        }
-        let histogram = Histogram { buckets: counts.into_iter().collect() };
-        (cpu, ThreadRun { thread: cpu, cpu, totals, histogram, seconds: records, ..ThreadRun::default() })
-    };
-    let manifest = serde_json::json!({ "archive_version": 1, "id": "invented", "tool_version": "", "command": [],
-        "target": "local", "started_unix_ns": 0, "ended_unix_ns": null, "state": "complete", "problem": null });
-    let mut manifest: Manifest = serde_json::from_value(manifest).unwrap();
-    manifest.settings = Some(RunSettings { limit_ns: Some(100_000), ..RunSettings::default() });
-    let end_ns = i64::from(seconds) * 1_000_000_000;
-    Run {
-        manifest: Some(manifest),
-        environment: Some(Environment {
-            preempt_rt: Some(true),
-            virtualisation: Some("none".into()),
-            ..Environment::default()
-        }),
-        phases: vec![(RunPhase::Measure, 0), (RunPhase::Collect, end_ns)],
-        threads: (0..cpus).map(thread).collect::<BTreeMap<_, _>>(),
-        ending: Some((Ending::Complete, end_ns)),
-        ..Run::default()
-    }
-}
-
-fn limit(text: &str, allow: &str) -> Limit {
-    let time_ns = |text: &str| -> Result<u64, String> {
-        Ok(text.strip_suffix("us").ok_or("a unit")?.parse::<u64>().map_err(|error| error.to_string())? * 1000)
-    };
-    Limit::parse(text, &Rate::parse(allow).unwrap(), time_ns).unwrap()
-}
-
-fn judged(run: &Run, text: &str, allow: &str) -> Judgement {
-    judge(run, &RunSummary::of(run, &[]), &limit(text, allow), 0.95, &[])
-}
-
-const HOUR: u32 = 3600;
 
 #[test]
 fn three_hours_without_a_late_wake_up_pass_one_an_hour() {
@@ -176,7 +113,8 @@ fn missed_periods_that_no_wake_up_explains_leave_a_limit_undecided() {
 #[test]
 fn quantiles_are_judged_by_stretches_of_time() {
     // One sample over in every tenth second: 1e-4 of all.
-    let spread = |hours: u32| run(hours * HOUR, 1, |_, second| (200_000, u32::from(second % 10 == 0), 0));
+    let spread =
+        |hours: u32| run(hours * HOUR, 1, |_, second| if second % 10 == 0 { (200_000, 1, 0) } else { (50_000, 0, 0) });
     let passed = judged(&spread(1), "p99.9 < 100us", "1/h");
     assert_eq!(passed.verdict, Verdict::Pass, "{}", passed.sentence);
     let expected = "PASS: at most 0.0982 % of the wake-ups come later than 100.0 µs (95 % confidence); 0.1 % may (360 of \
@@ -187,7 +125,7 @@ fn quantiles_are_judged_by_stretches_of_time() {
     let close = judged(&spread(1), "p99.99 < 100us", "1/h");
     assert_eq!(close.verdict, Verdict::NotEnoughData, "{}", close.sentence);
     // The same share in four bursts.
-    let burst = run(HOUR, 1, |_, second| (200_000, if second % 900 == 450 { 90 } else { 0 }, 0));
+    let burst = run(HOUR, 1, |_, second| if second % 900 == 450 { (200_000, 90, 0) } else { (50_000, 0, 0) });
     assert_eq!(judged(&burst, "p99.98 < 100us", "1/h").verdict, Verdict::NotEnoughData);
 }
 

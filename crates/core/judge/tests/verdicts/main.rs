@@ -1,0 +1,6 @@
+//! Synthetic runs against limits.
+
+mod coverage;
+mod invented;
+mod limits;
+mod readings;
