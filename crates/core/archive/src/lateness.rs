@@ -50,6 +50,16 @@ impl PeriodLateness {
         Self { known: known.normalised(), unknown }
     }
 
+    /// All periods, the missed ones that no wake-up explains with the least lateness they can have had: the next wake-up
+    /// came when the next period was due. Where that is no more than the largest known, they were as late as that.
+    pub fn at_least(&self, interval_ns: i64, totals: &Totals) -> Histogram {
+        let least_ns = interval_ns.max(totals.latency_ns_max.unwrap_or(0));
+        let mut all = self.known.clone();
+        all.buckets
+            .extend(bucket_of(least_ns).map(|bucket| (bucket as u32, self.unknown)).filter(|(_, count)| *count > 0));
+        all.normalised()
+    }
+
     /// Adds the periods of another thread.
     pub fn merge(&mut self, other: &Self) {
         self.known.merge(&other.known);
@@ -130,6 +140,15 @@ mod tests {
         assert_eq!(missed_of_all_later_than(i64::MAX, &wake_ups, &totals, Some(MS)), (0, 3));
         assert_eq!(PeriodLateness::of(&wake_ups, &totals, None).unknown, 4);
         assert_eq!(missed_of_all_later_than(100_000, &wake_ups, &totals, None), (0, 4));
+    }
+
+    #[test]
+    fn a_missed_period_that_no_wake_up_explains_was_late_by_an_interval_at_least() {
+        let latencies = [5_000, 7_000];
+        let (wake_ups, totals) = (histogram(&latencies), totals(&latencies, 2));
+        let periods = PeriodLateness::of(&wake_ups, &totals, Some(MS));
+        assert_eq!(periods.at_least(MS, &totals), histogram(&[5_000, 7_000, MS, MS]));
+        assert_eq!(periods.at_least(0, &totals), histogram(&[5_000, 7_000, 7_000, 7_000]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Search for the first bad candidate of an ordered list: what to check next, what a step shows, and the confidence
 //! that each step needs for the whole search to reach the requested one.
 
-use crate::experiment::{ExperimentResult, Outcome, PRIMARY_PART};
+use crate::experiment::{Enough, ExperimentResult, Outcome, Stopping};
 use crate::sign_flip::PAIRS_MAX;
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -75,11 +75,11 @@ pub fn step_confidence(confidence: f64, steps: u32) -> f64 {
     1.0 - (1.0 - confidence) / f64::from(steps.max(1))
 }
 
-/// Fewest rounds for an experiment at this confidence: with fewer, no pattern of signs is rare enough.
+/// Fewest rounds for the primary figure of an experiment at this confidence: with fewer, no pattern of signs is rare
+/// enough.
 pub fn rounds_least(confidence: f64) -> u32 {
-    (1..=PAIRS_MAX as i32)
-        .find(|rounds| 2f64.powi(1 - rounds) <= PRIMARY_PART * (1.0 - confidence) + 1e-12)
-        .unwrap_or(PAIRS_MAX as i32 + 1) as u32
+    let enough = |rounds: &usize| Enough::of(*rounds, 1, confidence, Stopping::FixedRounds).primary;
+    (1..=PAIRS_MAX).find(enough).unwrap_or(PAIRS_MAX + 1) as u32
 }
 
 /// The meaning of a verdict about a limit for a step.
@@ -95,11 +95,17 @@ pub fn of_verdict(verdict: Verdict) -> StepVerdict {
 /// which the bad end is worse; a candidate shown to be less worse than that does not contain the change.
 pub fn of_experiment(result: &ExperimentResult, worse_at_least: Option<f64>) -> (StepVerdict, String) {
     let sentence = &result.sentence;
+    // A step looks for what makes the bad end worse, and that is mostly the primary figure.
+    let shows_primary = !result.not_showable.contains(&result.primary.metric.name);
+    let outcome = match result.outcome {
+        Outcome::TooFewRounds if shows_primary => Outcome::NoDifferenceFound,
+        outcome => outcome,
+    };
     let upper = result.primary.ratio.as_ref().and_then(|ratio| ratio.interval).map(|interval| interval.high);
-    match (result.outcome, worse_at_least, upper) {
+    match (outcome, worse_at_least, upper) {
         (Outcome::Worse, ..) => (StepVerdict::Bad, sentence.clone()),
         (Outcome::Better, ..) => (StepVerdict::Good, sentence.clone()),
-        (Outcome::TooFewRounds, ..) => (StepVerdict::Untestable, sentence.clone()),
+        (Outcome::TooFewRounds | Outcome::Undecided, ..) => (StepVerdict::Untestable, sentence.clone()),
         (Outcome::NoDifferenceFound, Some(worse), Some(upper)) if upper >= worse => {
             let text = format!(
                 "{sentence} It may still be worse by {}, and the bad end is by {} at least: more --rounds separate them.",

@@ -1,13 +1,21 @@
 //! Two variants in randomised rounds: which figures differ, by how much, and what change would have been found.
 
+mod carry_over;
 mod causes;
+mod enough;
+mod failures;
 mod load_metrics;
 mod metric;
+mod outcome;
 mod result;
 mod round;
 #[cfg(test)]
 mod tests;
 
+pub use carry_over::CarryOver;
+pub(crate) use enough::Enough;
+pub use enough::rounds_needed;
+pub use failures::{Failed, FailureResult};
 pub use metric::{Metric, Scale, metrics};
 pub use result::{CulpritResult, ExperimentResult, MetricResult, Outcome};
 pub use round::{PairedRound, VariantFigures, variant_figures};
@@ -15,17 +23,16 @@ pub use round::{PairedRound, VariantFigures, variant_figures};
 use crate::e_process::{self, evidence};
 use crate::multiplicity::weighted_holm;
 use crate::observer::Estimate;
+use crate::paired_test::PairedTest;
 use crate::power::detectable;
-use crate::sign_flip::{Interval, PAIRS_MAX, SignFlip};
+use crate::sign_flip::{Interval, PAIRS_MAX};
 use causes::culprits;
+use enough::Parts;
 use load_metrics::load_metrics;
+use outcome::answer;
 use result::sentence;
 use round::{differences, pairs};
 use serde::{Deserialize, Serialize};
-use words::amounts::percent;
-
-/// Share of the allowed error for the primary figure; the others share the rest.
-pub const PRIMARY_PART: f64 = 0.8;
 
 /// When an experiment ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -42,6 +49,7 @@ pub enum Stopping {
 /// first. Rounds beyond [`PAIRS_MAX`] are left out.
 pub fn experiment(
     rounds: &[PairedRound],
+    failed: Failed,
     metrics: &[Metric],
     confidence: f64,
     stopping: Stopping,
@@ -51,11 +59,10 @@ pub fn experiment(
     let (first, others) = metrics.split_first()?;
     let mut others: Vec<Metric> = others.iter().cloned().chain(load_metrics(rounds)).collect();
     others.retain(|metric| differences(rounds, metric).is_some());
-    let part = if others.is_empty() { 1.0 } else { PRIMARY_PART };
-    let other_part = (1.0 - part) / others.len().max(1) as f64;
+    let parts = Parts::of(others.len());
     let row = |metric: &Metric, part: f64| compared(rounds, metric, confidence, part * risk, stopping);
-    let mut rows = vec![(row(first, part)?, part)];
-    rows.extend(others.iter().filter_map(|metric| Some((row(metric, other_part)?, other_part))));
+    let mut rows = vec![(row(first, parts.primary)?, parts.primary)];
+    rows.extend(others.iter().filter_map(|metric| Some((row(metric, parts.other)?, parts.other))));
     let adjusted = weighted_holm(&rows.iter().map(|(row, part)| (row.p_value, *part)).collect::<Vec<_>>());
     let mut rows: Vec<MetricResult> = rows.into_iter().map(|(row, _)| row).collect();
     for (row, p) in rows.iter_mut().zip(adjusted) {
@@ -63,48 +70,26 @@ pub fn experiment(
         row.differs = p <= risk;
         row.sentence = sentence(row, rounds.len(), confidence);
     }
-    let enough = SignFlip::of(&vec![0.0; rounds.len()]).ok()?.interval(1.0 - part * risk);
-    let (outcome, decisive) = match &enough {
-        Err(_) => (Outcome::TooFewRounds, Vec::new()),
-        Ok(_) => headline(&rows),
-    };
-    let sentence = match enough {
-        Err(few) => format!(
-            "No verdict: {} at most {} confidence; {} needs {}.",
-            if rounds.len() == 1 { "1 round allows".to_owned() } else { format!("{} rounds allow", rounds.len()) },
-            percent(few.confidence_max),
-            percent(confidence),
-            few.rounds_needed
-        ),
-        Ok(_) => decisive.iter().map(|row| row.sentence.as_str()).collect::<Vec<_>>().join(" "),
-    };
+    let enough = Enough::of(rounds.len(), others.len(), confidence, stopping);
+    let failures = FailureResult::of(failed, risk, stopping);
+    let answer = answer(rounds, &rows, &enough, failures.as_ref(), confidence);
+    let not_showable = enough.not_showable(&rows).into_iter().cloned().collect();
     let mut rows = rows.into_iter();
     Some(ExperimentResult {
         rounds: rounds.len() as u32,
         confidence,
         stopping,
-        outcome,
+        outcome: answer.outcome,
         evidence: evidence(&differences(rounds, first)?),
         primary: rows.next()?,
         secondary: rows.collect(),
         culprits: culprits(rounds, risk),
-        sentence,
+        failures,
+        carry_over: CarryOver::of(rounds, first, risk),
+        not_showable,
+        rounds_needed: enough.rounds_needed,
+        sentence: answer.sentence,
     })
-}
-
-/// The outcome and the rows behind it, the deciding one first: the worst row that is shown to be worse, and the primary
-/// one.
-fn headline(rows: &[MetricResult]) -> (Outcome, Vec<&MetricResult>) {
-    let harm = |row: &&MetricResult| row.harm().unwrap_or(0.0);
-    let worst = rows.iter().filter(|row| row.harm().is_some()).max_by(|one, other| harm(one).total_cmp(&harm(other)));
-    let first = rows.iter().find(|row| row.differs);
-    match (worst, first) {
-        (Some(worst), Some(first)) if std::ptr::eq(worst, first) => (Outcome::Worse, vec![worst]),
-        (Some(worst), Some(first)) if first.harm().is_some() => (Outcome::Worse, vec![first, worst]),
-        (Some(worst), first) => (Outcome::Worse, std::iter::once(worst).chain(first).collect()),
-        (None, Some(better)) => (Outcome::Better, vec![better]),
-        (None, None) => (Outcome::NoDifferenceFound, rows.iter().take(1).collect()),
-    }
 }
 
 fn compared(
@@ -116,7 +101,7 @@ fn compared(
 ) -> Option<MetricResult> {
     let pairs = pairs(rounds, metric)?;
     let differences = differences(rounds, metric)?;
-    let test = SignFlip::of(&differences).ok()?;
+    let test = PairedTest::of(&differences).ok()?;
     let count = pairs.len() as f64;
     let mean = |side: &dyn Fn(&(f64, f64)) -> f64| match metric.scale {
         Scale::Ratio => (pairs.iter().map(|pair| side(pair).ln()).sum::<f64>() / count).exp(),
@@ -132,7 +117,8 @@ fn compared(
         interval: interval.map(|interval| Interval { low: interval.low.exp(), high: interval.high.exp(), confidence }),
     });
     // What evidence after every round would have found depends on when it stops.
-    let detectable = detectable(&differences, level).filter(|_| by_ratio && stopping == Stopping::FixedRounds);
+    let of_sums = test.level_of_each(level).and_then(|level| detectable(&differences, level));
+    let detectable = of_sums.filter(|_| by_ratio && stopping == Stopping::FixedRounds);
     Some(MetricResult {
         metric: metric.clone(),
         a: mean(&|pair| pair.0),

@@ -77,6 +77,18 @@ impl SignFlip {
         self.differences.iter().sum::<f64>() / self.differences.len() as f64
     }
 
+    pub fn differences(&self) -> &[f64] {
+        &self.differences
+    }
+
+    /// Magnitudes of the sums of all patterns that keep the last sign; the observed one is first.
+    pub fn distances(&self) -> Vec<f64> {
+        let total: f64 = self.differences.iter().sum();
+        let mut subsets = self.subset_sums();
+        subsets.truncate(1 << (self.differences.len() - 1));
+        subsets.iter().map(|subset| (total - 2.0 * subset).abs()).collect()
+    }
+
     /// Two-sided p-value of "the variants do the same".
     pub fn p_value(&self) -> f64 {
         let total: f64 = self.differences.iter().sum();

@@ -12,7 +12,6 @@ mod example;
 mod figures;
 mod identity;
 mod limit;
-mod sign_test;
 mod tracing_cost;
 
 pub use baseline::{Baseline, BaselineCause, Drift, DriftKind, Moved, drift};

@@ -9,7 +9,7 @@ use archive::sample::{Second, Totals};
 use archive::settings::RunSettings;
 use archive::summary::RunSummary;
 use judge::compare::{Side, compare};
-use judge::experiment::{PairedRound, Stopping, experiment, metrics, variant_figures};
+use judge::experiment::{Failed, PairedRound, Stopping, experiment, metrics, variant_figures};
 use judge::extremes::extrapolation::extrapolate;
 use judge::figures::RunFigures;
 use judge::history::{HistoryRun, history};
@@ -127,10 +127,10 @@ proptest! {
             Side { run: &b, summary: &summary_b, explanations: &[] },
         ))?;
         if let (Some(a), Some(b)) = (variant_figures(&a, &[]), variant_figures(&b, &[])) {
-            let mut rounds = vec![PairedRound { a: a.clone(), b: b.clone() }; count];
-            rounds[0] = PairedRound { a: b, b: a };
-            only_numbers(&experiment(&rounds, &metrics(1e6), 0.95, Stopping::FixedRounds))?;
-            only_numbers(&experiment(&rounds, &metrics(1e6), 0.95, Stopping::UntilDecided))?;
+            let mut rounds = vec![PairedRound { a: a.clone(), b: b.clone(), b_first: Some(false) }; count];
+            rounds[0] = PairedRound { a: b, b: a, b_first: Some(true) };
+            only_numbers(&experiment(&rounds, Failed { a: 0, b: 1 }, &metrics(1e6), 0.95, Stopping::FixedRounds))?;
+            only_numbers(&experiment(&rounds, Failed { a: 0, b: 3 }, &metrics(1e6), 0.95, Stopping::UntilDecided))?;
         }
         if let (Some(a), Some(b)) = (RunFigures::of(&a), RunFigures::of(&b)) {
             let rounds = vec![Round { runs: vec![(Level::Off, a), (Level::Events, b)] }; count];

@@ -2,7 +2,7 @@
 
 mod lookup;
 
-use judge::experiment::{ExperimentResult, MetricResult, Outcome};
+use judge::experiment::{ExperimentResult, FailureResult, MetricResult, Outcome};
 use serde::Serialize;
 use std::path::PathBuf;
 use utoipa::ToSchema;
@@ -67,9 +67,10 @@ impl ExperimentSeries {
     pub fn proof(&self) -> Option<&str> {
         let result = self.result.as_ref()?;
         match result.outcome {
+            Outcome::Worse if result.failures.as_ref().is_some_and(FailureResult::b_is_worse) => Some(&result.sentence),
             Outcome::Worse => self.worst().map(|worst| worst.sentence.as_str()),
             Outcome::Better => Some(&result.sentence),
-            Outcome::NoDifferenceFound | Outcome::TooFewRounds => None,
+            Outcome::NoDifferenceFound | Outcome::TooFewRounds | Outcome::Undecided => None,
         }
     }
 
@@ -80,6 +81,7 @@ impl ExperimentSeries {
             Some(Outcome::Better) => ("B is better", "good"),
             Some(Outcome::NoDifferenceFound) => ("no difference shown", "none"),
             Some(Outcome::TooFewRounds) => ("too few rounds", "none"),
+            Some(Outcome::Undecided) => ("undecided", "none"),
             None => ("no complete round", "none"),
         }
     }

@@ -110,8 +110,14 @@ mod tests {
         let run = |variant: &str| VariantRun { variant: variant.into(), archive: format!("01-{variant}") };
         let order = vec!["b".to_owned(), "a".into()];
         let runs = vec![run("b"), run("a")];
-        rounds.attempts.push(Attempt { number: 1, order: order.clone(), runs, void: None });
-        rounds.attempts.push(Attempt { number: 2, order, runs: vec![run("b")], void: Some("stopped".into()) });
+        rounds.attempts.push(Attempt { number: 1, order: order.clone(), runs, void: None, failed: None });
+        rounds.attempts.push(Attempt {
+            number: 2,
+            order,
+            runs: vec![run("b")],
+            void: Some("stopped".into()),
+            failed: None,
+        });
         Journal::new(question, rounds, 0.95, vec!["tardy".into()], Duration::from_secs(started_s))
     }
 

@@ -47,6 +47,9 @@ pub struct Attempt {
     pub runs: Vec<VariantRun>,
     /// Why the attempt does not count.
     pub void: Option<String>,
+    /// The variant whose run failed; `None` if none did, or the series was stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// A series of rounds.
@@ -111,15 +114,17 @@ fn one_round(series: &mut dyn Series) -> anyhow::Result<()> {
     let number = rounds.attempts.len() as u32 + 1;
     let mut order = rounds.variants.clone();
     Coin::of_round(rounds.seed, number).shuffle(&mut order);
-    rounds.attempts.push(Attempt { number, order: order.clone(), runs: Vec::new(), void: None });
+    rounds.attempts.push(Attempt { number, order: order.clone(), runs: Vec::new(), void: None, failed: None });
     series.save()?;
     for variant in order {
         let archive = format!("{number:02}-{variant}");
         let mut outcome = series.run(&variant, &archive, round)?;
-        if series.stopped() {
+        let stopped = series.stopped();
+        if stopped {
             outcome = Err("stopped".into());
         }
         let attempt = series.rounds().attempts.last_mut().expect("it was just pushed");
+        attempt.failed = outcome.is_err().then(|| variant.clone()).filter(|_| !stopped);
         attempt.runs.push(VariantRun { variant, archive });
         attempt.void = outcome.err();
         let void = attempt.void.is_some();
@@ -147,6 +152,11 @@ impl Rounds {
         (reasons().count(), reasons().next_back())
     }
 
+    /// Attempts that a failed run of this variant made void.
+    pub fn failures_of(&self, variant: &str) -> u32 {
+        self.attempts.iter().filter(|attempt| attempt.failed.as_deref() == Some(variant)).count() as u32
+    }
+
     /// Whether every archive is a plain name next to the file: the file may be untrusted.
     pub fn names_only_its_own(&self) -> bool {
         let plain = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('/');
@@ -170,7 +180,11 @@ impl Rounds {
         if fresh.iter().rev().take_while(|attempt| attempt.void.is_some()).count() >= VOIDS_MAX {
             let why = fresh.last().and_then(|attempt| attempt.void.clone()).unwrap_or_default();
             self.state = RoundsState::Failed;
-            self.problem = Some(format!("{VOIDS_MAX} rounds in a row failed; the last one: {why}"));
+            let last = &fresh[fresh.len() - VOIDS_MAX..];
+            let always =
+                last[0].failed.as_ref().filter(|first| last.iter().all(|one| one.failed.as_ref() == Some(first)));
+            let by = always.map_or(String::new(), |variant| format!(", each in a run of {}", variant.to_uppercase()));
+            self.problem = Some(format!("{VOIDS_MAX} rounds in a row failed{by}; the last one: {why}"));
         }
     }
 }
@@ -217,6 +231,7 @@ mod tests {
         measure(&mut series).unwrap();
         assert_eq!((series.rounds.state, series.rounds.complete().count()), (RoundsState::Complete, 3));
         assert_eq!(series.rounds.voids(), (2, Some("it broke")));
+        assert_eq!(series.rounds.failures_of("a") + series.rounds.failures_of("b"), 2);
         assert_eq!(series.runs, 9, "nothing is run in a void round");
     }
 
@@ -237,6 +252,7 @@ mod tests {
         measure(&mut cut).unwrap();
         assert_eq!((cut.rounds.state, cut.rounds.complete().count()), (RoundsState::Interrupted, 1));
         assert_eq!(cut.rounds.voids(), (1, Some("stopped")));
+        assert_eq!(cut.rounds.failures_of("a") + cut.rounds.failures_of("b"), 0, "the user stopped it");
         cut.stopping = 100;
         measure(&mut cut).unwrap();
         assert_eq!(cut.rounds.complete().count(), 4);

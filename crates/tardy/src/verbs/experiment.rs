@@ -11,7 +11,7 @@ use crate::options::quantity::positive_time_ns;
 use crate::verb::{Group, Place, Verb};
 use clap::Args;
 use judge::coin::SEED_MAX;
-use judge::experiment::{Outcome, metrics};
+use judge::experiment::{ExperimentResult, Outcome, metrics};
 use judge::sign_flip::PAIRS_MAX;
 use machines::KnownTarget;
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ impl Verb for ExperimentArguments {
     const NOTES: &'static str = "\
 Options of `tardy run` after `--` apply to both variants. The same variant twice measures the noise floor.
 Ctrl-C keeps the complete rounds; --resume continues.
-Exit codes: 0 B is not shown to be worse, 1 B is worse, 2 wrong usage, 3 could not measure, 4 too few rounds.";
+Exit codes: 0 B is not shown to be worse, 1 B is worse, 2 wrong usage, 3 could not measure, 4 cannot tell: too few rounds, or runs that change each other.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         run(self, typed)
@@ -93,11 +93,12 @@ fn run(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<
     let journal = StoredSeries::complete(&directory, journal, machines, silence, quiet)?;
     journal.show(&directory, arguments.json, arguments.quiet, page::lay_out)?;
     Ok(match (&journal.result, journal.rounds.state) {
+        (Some(ExperimentResult { outcome: Outcome::Worse, .. }), _) => Exit::LimitExceeded,
         (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,
         (Some(result), _) => match result.outcome {
             Outcome::Worse => Exit::LimitExceeded,
             Outcome::Better | Outcome::NoDifferenceFound => Exit::Measured,
-            Outcome::TooFewRounds => Exit::NotEnoughData,
+            Outcome::TooFewRounds | Outcome::Undecided => Exit::NotEnoughData,
         },
     })
 }

@@ -1,5 +1,7 @@
 //! The result of an experiment: each figure, each cause, the outcome.
 
+use super::carry_over::CarryOver;
+use super::failures::FailureResult;
 use super::{Metric, Stopping};
 use crate::figure_name::FigureName;
 use crate::observer::Estimate;
@@ -58,7 +60,10 @@ pub enum Outcome {
     /// A metric is shown to be better, and none to be worse.
     Better,
     NoDifferenceFound,
+    /// Nothing is shown to be worse, and the rounds are too few to show it of every figure.
     TooFewRounds,
+    /// Nothing is shown, and more rounds of this kind do not help: runs change each other, or B may fail more often.
+    Undecided,
 }
 
 /// The result of an experiment.
@@ -74,6 +79,18 @@ pub struct ExperimentResult {
     pub culprits: Vec<CulpritResult>,
     /// Evidence of a difference in the primary metric after each round; 1 / (1 - confidence) decides.
     pub evidence: Vec<f64>,
+    /// Void rounds by the variant that failed; `None` if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<FailureResult>,
+    /// What the run before does to the primary figure; `None` if the order is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carry_over: Option<CarryOver>,
+    /// Figures of which so few rounds show no change, whatever they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_showable: Vec<FigureName>,
+    /// Rounds from which on every figure can be shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds_needed: Option<u32>,
     pub sentence: String,
 }
 
@@ -105,7 +122,8 @@ pub fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String
         );
     }
     let seen = match result.detectable {
-        Some(size) if metric.name != FigureName::Max => {
+        // Equal runs have no scatter to find a change in.
+        Some(size) if metric.name != FigureName::Max && size >= 1.0005 => {
             format!(" A change of {:.1} % would have been found with 80 % probability.", (size - 1.0) * 100.0)
         }
         _ => String::new(),

@@ -24,12 +24,14 @@ pub struct VariantFigures {
 pub struct PairedRound {
     pub a: VariantFigures,
     pub b: VariantFigures,
+    /// Whether the coin let B run first; `None`: not known.
+    pub b_first: Option<bool>,
 }
 
 /// The figures of a run; `None` if it has no samples.
 pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<VariantFigures> {
     let mut all = Histogram::default();
-    run.threads.values().for_each(|thread| all.merge(&run.lateness(thread).known));
+    run.threads.values().for_each(|thread| all.merge(&run.lateness(thread).at_least(interval_ns(run), &thread.totals)));
     let mut values: BTreeMap<FigureName, f64> = BTreeMap::new();
     for (name, q) in FigureName::QUANTILES {
         values.insert(name, quantile_ns(&all, q)?);
@@ -50,13 +52,27 @@ pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<Varian
     Some(VariantFigures { values, loads, culprits })
 }
 
+/// The interval of the run in ns; 0 if unknown.
+fn interval_ns(run: &Run) -> i64 {
+    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
+    settings.and_then(|settings| i64::try_from(settings.interval_ns).ok()).unwrap_or(0)
+}
+
 /// One difference per round, b against a.
 pub fn differences(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<f64>> {
-    let difference = |(a, b): (f64, f64)| match metric.scale {
-        Scale::Ratio => (a > 0.0 && b > 0.0).then(|| (b / a).ln()),
-        Scale::Count => Some(b.max(0.0).sqrt() - a.max(0.0).sqrt()),
-    };
-    pairs(rounds, metric)?.into_iter().map(difference).collect()
+    match metric.scale {
+        Scale::Ratio => Some(logarithms(rounds, metric)?.into_iter().map(|(a, b)| b - a).collect()),
+        Scale::Count => {
+            let roots = pairs(rounds, metric)?.into_iter().map(|(a, b)| b.max(0.0).sqrt() - a.max(0.0).sqrt());
+            Some(roots.collect())
+        }
+    }
+}
+
+/// Logarithms of the values in each round; `None` if one is not positive.
+pub fn logarithms(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<(f64, f64)>> {
+    let of = |(a, b): (f64, f64)| (a > 0.0 && b > 0.0).then(|| (a.ln(), b.ln()));
+    pairs(rounds, metric)?.into_iter().map(of).collect()
 }
 
 /// The values of a metric in each round, if all rounds have it.

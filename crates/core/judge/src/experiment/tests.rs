@@ -1,5 +1,7 @@
 //! Experiments on simulated rounds.
 
+mod harm;
+
 use super::*;
 use crate::coin::Coin;
 use crate::figure_name::FigureName;
@@ -23,15 +25,16 @@ fn figures(p99_ns: f64, culprits: &[&str]) -> VariantFigures {
 fn rounds(count: u32, factor: f64, seed: u64) -> Vec<PairedRound> {
     let mut coin = Coin::new(seed);
     let mut scatter = || 0.9 + 0.2 * coin.unit();
-    let round = |_| PairedRound {
+    let round = |number| PairedRound {
         a: figures(50_000.0 * scatter(), &["steal"]),
         b: figures(50_000.0 * factor * scatter(), if factor > 1.2 { &["steal", "fair-server"] } else { &["steal"] }),
+        b_first: Some(Coin::of_round(seed, number).next_u64() & 1 == 0),
     };
     (0..count).map(round).collect()
 }
 
 fn result(count: u32, factor: f64) -> ExperimentResult {
-    experiment(&rounds(count, factor, 8), &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap()
+    experiment(&rounds(count, factor, 8), Failed::default(), &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap()
 }
 
 #[test]
@@ -81,8 +84,9 @@ fn the_work_of_loads_is_compared_where_all_runs_counted_it() {
             figures.values.extend(["messaging", "command"].map(|name| (FigureName::Load(name.into()), rate)));
         }
     }
-    let secondary =
-        |rounds: &[PairedRound]| experiment(rounds, &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap().secondary;
+    let secondary = |rounds: &[PairedRound]| {
+        experiment(rounds, Failed::default(), &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap().secondary
+    };
     let result = secondary(&some);
     let load = result.last().unwrap();
     assert_eq!((load.of_load(), load.differs), (Some("messaging"), true));
@@ -102,8 +106,11 @@ fn the_work_of_loads_is_compared_where_all_runs_counted_it() {
 fn few_rounds_have_no_verdict() {
     let result = result(5, 1.5);
     assert_eq!(result.outcome, Outcome::TooFewRounds);
-    assert_eq!(result.sentence, "No verdict: 5 rounds allow at most 93.75 % confidence; 95 % needs 6.");
-    assert!(experiment(&[], &metrics(1e6), 0.95, Stopping::FixedRounds).is_none());
+    assert_eq!(
+        result.sentence,
+        "5 rounds show no change of p99, p50, max or missed periods with 95 % confidence, however large it is: 10 rounds can."
+    );
+    assert!(experiment(&[], Failed::default(), &metrics(1e6), 0.95, Stopping::FixedRounds).is_none());
 }
 
 #[test]
@@ -112,7 +119,7 @@ fn the_headline_is_the_worst_row_that_is_shown() {
     for (at, round) in some.iter_mut().enumerate() {
         round.b.values.insert(FigureName::MissedPeriods, 50_000.0 + at as f64);
     }
-    let missed = experiment(&some, &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
+    let missed = experiment(&some, Failed::default(), &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
     assert_eq!(missed.outcome, Outcome::Worse);
     assert!(missed.sentence.starts_with("B raised missed periods from 3 to 50 000 a run"), "{}", missed.sentence);
     for round in &mut some {
@@ -120,13 +127,13 @@ fn the_headline_is_the_worst_row_that_is_shown() {
         let ten_times = 10.0 * round.a.values[&FigureName::Max];
         round.b.values.insert(FigureName::Max, ten_times);
     }
-    let max = experiment(&some, &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
+    let max = experiment(&some, Failed::default(), &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
     assert!(max.outcome == Outcome::Worse && max.sentence.starts_with("B raised max by"), "{}", max.sentence);
     for round in &mut some {
         let better = 0.5 * round.a.values[&FigureName::P99];
         round.b.values.insert(FigureName::P99, better);
     }
-    let both = experiment(&some, &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
+    let both = experiment(&some, Failed::default(), &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
     assert_eq!(both.outcome, Outcome::Worse, "what is better does not hide what is worse");
 }
 
@@ -137,11 +144,12 @@ fn until_decided_has_one_budget_for_all_looks() {
     let round = |difference: &f64| PairedRound {
         a: figures(50_000.0, &[]),
         b: figures(50_000.0 * (0.1 * difference).exp(), &[]),
+        b_first: None,
     };
     let some: Vec<PairedRound> = differences[..7].iter().map(round).collect();
     let primary = &metrics(10_000.0)[..1];
-    let fixed = experiment(&some, primary, 0.95, Stopping::FixedRounds).unwrap();
-    let looking = experiment(&some, primary, 0.95, Stopping::UntilDecided).unwrap();
+    let fixed = experiment(&some, Failed::default(), primary, 0.95, Stopping::FixedRounds).unwrap();
+    let looking = experiment(&some, Failed::default(), primary, 0.95, Stopping::UntilDecided).unwrap();
     assert!(fixed.primary.p_value <= 0.05 && looking.primary.p_value > 0.05, "{fixed:?}");
     assert_eq!((fixed.outcome, looking.outcome), (Outcome::Worse, Outcome::NoDifferenceFound));
     assert_eq!(looking.primary.detectable, None);
@@ -153,8 +161,14 @@ fn false_alarms_stay_below_what_is_promised() {
     let series = 400;
     let found = (0..series)
         .filter(|seed| {
-            let result =
-                experiment(&rounds(8, 1.0, 1000 + seed), &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
+            let result = experiment(
+                &rounds(10, 1.0, 1000 + seed),
+                Failed::default(),
+                &metrics(10_000.0),
+                0.95,
+                Stopping::FixedRounds,
+            )
+            .unwrap();
             result.outcome != Outcome::NoDifferenceFound
         })
         .count();

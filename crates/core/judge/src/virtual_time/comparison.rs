@@ -1,14 +1,15 @@
 //! Compares two systems over several seeds.
 
+use super::SeedRun;
 use super::causes::{self, CauseShift};
 use super::figures::SeedFigures;
 use super::identity::{FirstDifference, Relation, first_difference, relation};
-use super::{SeedRun, sign_test};
 use crate::caution::Caution;
 use crate::difference::{Difference, differences};
 use crate::difference_kind::DifferenceKind;
 use crate::figure_name::FigureName;
 use crate::multiplicity::holm;
+use crate::sign_test;
 use archive::problem::Remark;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use crate::tables::{Table, publish};
 use crate::{error_most, repeated, share};
 use judge::coin::Coin;
 use judge::experiment::{
-    ExperimentResult, Outcome, PairedRound, Stopping, VariantFigures, experiment, metrics, variant_figures,
+    ExperimentResult, Failed, Outcome, PairedRound, Stopping, VariantFigures, experiment, metrics, variant_figures,
 };
 use judge::figure_name::FigureName;
 
@@ -44,15 +44,17 @@ fn rounds(seed: u64, session: Session, b: Character, count: usize) -> Vec<Paired
         for (place, (is_b, made)) in figures.iter_mut().enumerate() {
             *made = run(if *is_b { b } else { Character::PLAIN }, 2 * number + place);
         }
+        let b_first = Some(order[0]);
         figures.sort_by_key(|(is_b, _)| *is_b);
         let [(_, a), (_, b)] = figures;
-        PairedRound { a, b }
+        PairedRound { a, b, b_first }
     };
     (0..count).map(&mut round).collect()
 }
 
 fn judged(rounds: &[PairedRound], stopping: Stopping) -> ExperimentResult {
-    experiment(rounds, &metrics((RUN_S * 1000) as f64), CONFIDENCE, stopping).expect("there are rounds")
+    experiment(rounds, Failed::default(), &metrics((RUN_S * 1000) as f64), CONFIDENCE, stopping)
+        .expect("there are rounds")
 }
 
 /// Whether an experiment that is evaluated after each round ever decides, including the last round.
@@ -67,8 +69,9 @@ fn singly(rounds: &[PairedRound]) -> Vec<(String, ExperimentResult)> {
     let mut every = metrics(1e9);
     every.retain(|metric| metric.name != FigureName::MissedPeriods);
     let one = |metric: judge::experiment::Metric| {
-        let result = experiment(rounds, std::slice::from_ref(&metric), CONFIDENCE, Stopping::FixedRounds)
-            .expect("there are rounds");
+        let result =
+            experiment(rounds, Failed::default(), std::slice::from_ref(&metric), CONFIDENCE, Stopping::FixedRounds)
+                .expect("there are rounds");
         (metric.name.to_string(), result)
     };
     every.into_iter().map(one).collect()

@@ -6,7 +6,7 @@ use crate::measuring::machine::find;
 use crate::measuring::rounds::{Attempt, Measurable, RoundsState, RunResult, StoredSeries};
 use account::{Account, ExplanationSource};
 use archive::problem::Remark;
-use judge::experiment::{ExperimentResult, Outcome, PairedRound, Stopping, VariantFigures, experiment};
+use judge::experiment::{ExperimentResult, Failed, Outcome, PairedRound, Stopping, VariantFigures, experiment};
 use machines::KnownTarget;
 use std::process::{Command, Stdio};
 
@@ -58,11 +58,15 @@ impl Measurable for Versus {
             let archive = series.directory.join(&run.archive);
             Account::open(archive, ExplanationSource::Stored).ok()?.variant_figures()
         };
-        let round = |attempt: &Attempt| Some(PairedRound { a: figures(attempt, "a")?, b: figures(attempt, "b")? });
+        let round = |attempt: &Attempt| {
+            let b_first = attempt.order.first().map(|variant| variant == "b");
+            Some(PairedRound { a: figures(attempt, "a")?, b: figures(attempt, "b")?, b_first })
+        };
         let Journal { rounds, question, confidence, .. } = &series.journal;
         let paired: Vec<PairedRound> = rounds.complete().filter_map(round).collect();
         let stopping = if question.until_decided { Stopping::UntilDecided } else { Stopping::FixedRounds };
-        experiment(&paired, &question.metrics, *confidence, stopping)
+        let failed = Failed { a: rounds.failures_of("a"), b: rounds.failures_of("b") };
+        experiment(&paired, failed, &question.metrics, *confidence, stopping)
     }
 }
 

@@ -1,11 +1,11 @@
-//! The exact sign test for any number of seeds: whether chance explains how many moved the same way.
+//! The exact sign test: whether chance explains how many of some moved the same way.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// Two-sided p-value of `longer` seeds against `shorter` ones; seeds that did not move do not count.
-pub fn p_value(longer: usize, shorter: usize) -> f64 {
-    let moved = (longer + shorter) as u64;
-    let fewer = longer.min(shorter) as u64;
+/// Two-sided p-value of so many one way against so many the other; what did not move does not count.
+pub fn p_value(one_way: usize, other_way: usize) -> f64 {
+    let moved = (one_way + other_way) as u64;
+    let fewer = one_way.min(other_way) as u64;
     match Binomial::new(0.5, moved) {
         Ok(coin) if moved > 0 => (2.0 * coin.cdf(fewer)).min(1.0),
         _ => 1.0,
