@@ -35,8 +35,6 @@ struct Stretch {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lateness {
     seconds: Vec<Stretch>,
-    /// Maximum of each second with a record.
-    pub maxima_ns: Vec<i64>,
     /// Whether each second's record counts its late samples. Otherwise it only shows that there is at least one.
     pub counted: bool,
     pub periods: u64,
@@ -92,7 +90,6 @@ impl Lateness {
         let (least, most) = late_of_thread(run, thread, latest_ns, readings);
         let late_missed = missed_least.max(placed_missed);
         Ok(Self {
-            maxima_ns: thread.seconds.iter().map(|second| second.latency_ns_max).collect(),
             counted,
             periods: thread.totals.cycles.saturating_add(missed),
             late_missed,
@@ -115,6 +112,18 @@ impl Lateness {
     /// Certainly late periods of each second.
     pub fn late_of_seconds(&self) -> Vec<f64> {
         self.seconds.iter().map(|second| second.late).collect()
+    }
+
+    /// Length in seconds of the longest row of seconds with at least this share of late periods, as far as they are
+    /// counted.
+    pub fn longest_s(&self, share: f64) -> usize {
+        let late = |second: &Stretch| self.counted && second.late > 0.0 && second.late >= share * second.periods;
+        self.seconds
+            .chunk_by(|one, other| late(one) == late(other))
+            .filter(|row| late(&row[0]))
+            .map(<[_]>::len)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Shares of late periods in stretches of `stretch_s` seconds, as large as they may be. Samples without a second

@@ -2,10 +2,10 @@
 //! The same functions judge the test afterwards.
 
 use crate::bounds::time_needed;
-use crate::limit::{Limit, Requirement};
+use crate::limit::{DISTURBANCE_S, Limit, Requirement};
 use crate::quantile::stretches_needed;
 use serde::{Deserialize, Serialize};
-use words::amounts::{hours_more, percent, rough};
+use words::amounts::{hours, hours_more, percent, rough};
 
 /// Numbers of events during the test to plan for.
 const EVENTS: [u64; 4] = [0, 1, 2, 3];
@@ -33,16 +33,14 @@ pub struct Needed {
 
 /// Above this rate the record of each second cannot resolve it.
 const PER_HOUR_MAX: f64 = 360.0;
-/// Shortest stretch of time for a quantile, in seconds: one may be late throughout.
-const STRETCH_S: f64 = 1.0;
 
 /// Length of a test that shows a limit to hold, with wake-ups every `interval_ns`.
 pub fn needed(limit: &Limit, interval_ns: u64, confidence: f64) -> Needed {
     let length = |events: u64| -> Option<Length> {
         let (hours, samples) = match (&limit.requirement, &limit.allow) {
-            (Requirement::Quantile { q, .. }, _) => {
+            (Requirement::Quantile { q, disturbance_s, .. }, _) => {
                 let stretches = stretches_needed(1.0 - q, events, confidence)?;
-                let stretch_s = STRETCH_S.max(interval_ns as f64 / 1e9);
+                let stretch_s = f64::from(*disturbance_s).max(interval_ns as f64 / 1e9);
                 let seconds = stretches * stretch_s;
                 (seconds / 3600.0, Some((seconds * 1e9 / interval_ns.max(1) as f64).ceil()))
             }
@@ -72,16 +70,20 @@ fn sentence(limit: &Limit, lengths: &[Length], confidence: f64) -> String {
         };
     };
     let (event, assumed) = match &limit.requirement {
-        Requirement::Latency { .. } => {
-            ("late wake-up", "Late wake-ups soon after another count once only if they fall into one minute.")
-        }
-        Requirement::Missed => {
-            ("missed period", "Missed periods soon after another count once only if they fall into one minute.")
-        }
-        Requirement::Quantile { .. } => (
-            "late second",
-            "Assumed: what makes wake-ups late does so for a second at most; what lasts longer makes the test longer.",
+        Requirement::Latency { .. } => (
+            "late wake-up",
+            "Late wake-ups soon after another count once only if they fall into one minute.".to_owned(),
         ),
+        Requirement::Missed => (
+            "missed period",
+            "Missed periods soon after another count once only if they fall into one minute.".to_owned(),
+        ),
+        Requirement::Quantile { disturbance_s, .. } => {
+            let length = hours(f64::from(*disturbance_s) / 3600.0);
+            let shorter = format!(" If none lasts longer than a second, state it: `{}, disturbance < 1s`.", limit.text);
+            let shorter = if *disturbance_s == DISTURBANCE_S { shorter } else { String::new() };
+            ("disturbance", format!("Assumption: a disturbance makes wake-ups late for at most {length}.{shorter}"))
+        }
     };
     let samples = first.samples.map_or(String::new(), |samples| format!(" ({} wake-ups)", rough(samples)));
     let others: Vec<String> =
@@ -119,14 +121,16 @@ mod tests {
 
     #[test]
     fn quantiles_take_stretches_of_time_and_not_samples() {
-        for (allowed, interval_ns, expected) in [
-            (1e-2, 1_000_000, 0.0884),
-            (1e-3, 1_000_000, 0.885),
-            (1e-3, 250_000, 0.885),
-            (1e-4, 1_000_000, 8.86),
-            (1e-4, 10_000_000_000, 88.6),
+        for (allowed, interval_ns, disturbance_s, expected) in [
+            (0.5, 1_000_000, 60, 0.333),
+            (1e-2, 1_000_000, 60, 5.3),
+            (1e-2, 1_000_000, 1, 0.0884),
+            (1e-3, 1_000_000, 1, 0.885),
+            (1e-3, 250_000, 1, 0.885),
+            (1e-4, 1_000_000, 1, 8.86),
+            (1e-4, 10_000_000_000, 1, 88.6),
         ] {
-            let requirement = Requirement::Quantile { q: 1.0 - allowed, latest_ns: 1 };
+            let requirement = Requirement::Quantile { q: 1.0 - allowed, latest_ns: 1, disturbance_s };
             let length = needed(&limit(requirement, ""), interval_ns, 0.95).lengths[0];
             assert!((length.hours / expected - 1.0).abs() < 0.02, "{allowed} {length:?}");
         }

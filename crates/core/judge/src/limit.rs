@@ -19,9 +19,23 @@ pub enum Requirement {
     /// No wake-up later than this, beyond the allowed rate.
     Latency { latest_ns: i64 },
     /// This share of the wake-ups is no later than this.
-    Quantile { q: f64, latest_ns: i64 },
+    Quantile {
+        q: f64,
+        latest_ns: i64,
+        /// Longest time, in seconds, for which a disturbance is assumed to make wake-ups late.
+        #[serde(default = "disturbance_default")]
+        disturbance_s: u32,
+    },
     /// No missed period, beyond the allowed rate.
     Missed,
+}
+
+/// Longest disturbance of a quantile, in seconds, unless the limit states another one. A run without a late wake-up does not
+/// show how long one would last.
+pub const DISTURBANCE_S: u32 = 60;
+
+fn disturbance_default() -> u32 {
+    DISTURBANCE_S
 }
 
 impl Requirement {
@@ -62,6 +76,10 @@ pub enum LimitError {
     Maximum,
     #[error("`{0}` is not a quantile; write one from p1 to p99.99999")]
     Quantile(String),
+    #[error("`{0}` is not the longest disturbance; write `p99.9 < 50us, disturbance < 1s`")]
+    Disturbance(String),
+    #[error("`disturbance` is for quantiles, and `{0}` counts occasions; leave it out")]
+    NoDisturbance(String),
     #[error(
         "a run counts the samples over one latency only, and `{0}` and `{1}` have two; write them with the same latency, \
          or make two plans"
@@ -122,10 +140,16 @@ impl Limit {
     ) -> Result<Self, LimitError> {
         let form = || LimitError::Form(text.trim().to_owned());
         let (what, bound) = text.split_once('<').ok_or_else(form)?;
+        let (bound, disturbance) = bound.split_once(',').map_or((bound, None), |(bound, rest)| (bound, Some(rest)));
         let (bound, inclusive) = bound.strip_prefix('=').map_or((bound, false), |bound| (bound, true));
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
         let sign = if inclusive { "<=" } else { "<" };
-        let tidy = format!("{what} {sign} {}", bound.trim());
+        let stated = disturbance.map(|rest| disturbance_s(rest, &time_ns)).transpose()?;
+        if stated.is_some() && !what.starts_with('p') {
+            return Err(LimitError::NoDisturbance(what));
+        }
+        let of_disturbance = stated.map_or(String::new(), |seconds| format!(", disturbance < {seconds}s"));
+        let tidy = format!("{what} {sign} {}{of_disturbance}", bound.trim());
         let latest_ns = || -> Result<i64, LimitError> {
             let ns = i64::try_from(time_ns(bound.trim()).map_err(|error| LimitError::Time(error.to_string()))?)
                 .map_err(|_| form())?;
@@ -149,11 +173,24 @@ impl Limit {
                 if !(1.0..100.0).contains(&percent) {
                     return Err(LimitError::Quantile(quantile.to_owned()));
                 }
-                let requirement = Requirement::Quantile { q: percent / 100.0, latest_ns: latest_ns()? };
+                let disturbance_s = stated.unwrap_or(DISTURBANCE_S);
+                let requirement = Requirement::Quantile { q: percent / 100.0, latest_ns: latest_ns()?, disturbance_s };
                 Ok(Self { text: tidy, requirement, allow: None })
             }
         }
     }
+}
+
+/// The longest disturbance of a limit, in whole seconds: `disturbance < 1s`.
+fn disturbance_s<E: Display>(text: &str, time_ns: impl Fn(&str) -> Result<u64, E>) -> Result<u32, LimitError> {
+    let form = || LimitError::Disturbance(text.trim().to_owned());
+    let (what, length) = text.split_once('<').ok_or_else(form)?;
+    if what.trim() != "disturbance" {
+        return Err(form());
+    }
+    let length = length.strip_prefix('=').unwrap_or(length).trim();
+    let ns = time_ns(length).map_err(|error| LimitError::Time(error.to_string()))?;
+    u32::try_from(ns.div_ceil(1_000_000_000)).ok().filter(|seconds| *seconds > 0).ok_or_else(form)
 }
 
 #[cfg(test)]
@@ -188,12 +225,26 @@ mod tests {
         assert_eq!(limit(" latency <= 100us").unwrap().requirement, Requirement::Latency { latest_ns: 100_000 });
         let quantile = limit("p99.9 < 50us").unwrap();
         assert!(
-            matches!(quantile.requirement, Requirement::Quantile { q, latest_ns: 49_999 } if (q - 0.999).abs() < 1e-12)
+            matches!(quantile.requirement, Requirement::Quantile { q, latest_ns: 49_999, disturbance_s: 60 } if (q - 0.999).abs() < 1e-12)
         );
         assert_eq!((quantile.text.as_str(), quantile.allow), ("p99.9 < 50us", None));
         let missed = limit("missed  periods < 2/day").unwrap();
         assert_eq!((missed.text.as_str(), missed.requirement), ("missed periods < 2/day", Requirement::Missed));
         assert_eq!(missed.allow.unwrap().text, "2/day");
+    }
+
+    #[test]
+    fn a_quantile_may_state_its_longest_disturbance() {
+        let short = limit("p99<50us,disturbance<2000000us").unwrap();
+        assert!(matches!(short.requirement, Requirement::Quantile { disturbance_s: 2, .. }), "{short:?}");
+        assert_eq!(short.text, "p99 < 50us, disturbance < 2s");
+        assert_eq!(limit("latency < 50us, disturbance < 1000000us"), Err(LimitError::NoDisturbance("latency".into())));
+        for text in ["p99 < 50us, burst < 1000000us", "p99 < 50us,", "p99 < 50us, disturbance < 0us"] {
+            assert!(matches!(limit(text), Err(LimitError::Disturbance(_))), "{text}");
+        }
+        let older = serde_json::json!({ "quantile": { "q": 0.9, "latest_ns": 5 } });
+        let older: Requirement = serde_json::from_value(older).unwrap();
+        assert_eq!(older, Requirement::Quantile { q: 0.9, latest_ns: 5, disturbance_s: DISTURBANCE_S });
     }
 
     #[test]

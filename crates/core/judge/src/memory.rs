@@ -1,22 +1,24 @@
-//! How long a stretch of a run must be to be independent of its neighbours, as far as the run shows.
+//! How long a stretch of a run must be to be independent of its neighbours, as far as its bad seconds show.
 //!
-//! If nothing exceeds a limit, the run cannot show how late wake-ups cluster. The seconds with the worst wake-ups are
-//! used instead: a disturbance that lasts longer than one of them makes the next second late as well.
+//! Seconds that keep the limit do not matter, however much they resemble their neighbours: a load that comes by day and
+//! stays far below the limit is no disturbance.
 
 use crate::blocks::autocorrelation;
 
-/// Share of the seconds that are used instead of those over the limit.
-const LATEST: f64 = 0.05;
-/// With fewer of them, clustering cannot be determined.
-const LATEST_MIN: usize = 8;
+/// With fewer bad seconds, clustering cannot be determined.
+const BAD_MIN: usize = 3;
 /// If neighbouring stretches correlate more than this, and more than chance explains, they are too short.
 const AUTOCORRELATION_MAX: f64 = 0.1;
 /// Stretches are never so long that fewer than this number remain.
-const STRETCHES_MIN: usize = 20;
+pub const STRETCHES_MIN: usize = 20;
 
-/// Length in seconds from which on stretches do not correlate with their neighbours, by the counts of each second.
-/// `None` if they correlate at every length that this run can show.
-pub fn independent_s(counts: &[f64]) -> Option<usize> {
+/// Length in seconds from which on stretches do not correlate with their neighbours, by the bad seconds. `None` if they
+/// correlate at every length that this run can show.
+pub fn independent_s(bad: impl IntoIterator<Item = bool>) -> Option<usize> {
+    let counts: Vec<f64> = bad.into_iter().map(|bad| f64::from(u8::from(bad))).collect();
+    if counts.iter().sum::<f64>() < BAD_MIN as f64 {
+        return Some(1);
+    }
     let lengths = std::iter::successors(Some(1usize), |length| Some(2 * length));
     let long_enough = |length: &usize| counts.len() / length >= STRETCHES_MIN;
     let resemble = |length: &usize| {
@@ -29,37 +31,30 @@ pub fn independent_s(counts: &[f64]) -> Option<usize> {
     (length == 1 || long_enough(&length)).then_some(length)
 }
 
-/// The same for the worst twentieth of the seconds, each given by its maximum.
-pub fn of_worst(maxima_ns: &[i64]) -> Option<usize> {
-    let mut sorted = maxima_ns.to_vec();
-    sorted.sort_unstable();
-    let number = ((sorted.len() as f64 * LATEST) as usize).max(LATEST_MIN);
-    let Some(level) = sorted.len().checked_sub(number).and_then(|at| sorted.get(at)) else { return Some(1) };
-    let latest: Vec<f64> = maxima_ns.iter().map(|ns| f64::from(u8::from(ns >= level))).collect();
-    independent_s(&latest)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::coin::Coin;
 
     #[test]
-    fn independent_values_have_no_memory() {
+    fn scattered_seconds_have_no_memory() {
         let mut coin = Coin::new(9);
-        let scattered: Vec<i64> = (0..7200).map(|_| (coin.unit() * 1e5) as i64).collect();
-        assert_eq!(of_worst(&scattered), Some(1));
-        assert_eq!((of_worst(&[]), of_worst(&[5; 100]), of_worst(&[1, 2, 3])), (Some(1), Some(1), Some(1)));
+        assert_eq!(independent_s((0..7200).map(|_| coin.unit() < 0.05)), Some(1));
+        assert_eq!(
+            (independent_s([]), independent_s([true; 100]), independent_s([true, false])),
+            (Some(1), Some(1), Some(1))
+        );
     }
 
     #[test]
     fn phases_need_stretches_as_long_as_they_are() {
         // Two minutes of load every twenty minutes.
-        let phases: Vec<i64> = (0..20 * 3600).map(|second| if second % 1200 < 120 { 200 } else { 1 }).collect();
-        let length = of_worst(&phases).unwrap();
+        let length = independent_s((0..20 * 3600).map(|second| second % 1200 < 120)).unwrap();
         assert!((64..=256).contains(&length), "{length}");
-        let once: Vec<i64> =
-            (0..3600).map(|second| if second > 2000 { 200 + second % 7 } else { second % 5 }).collect();
-        assert_eq!(of_worst(&once), None, "a change of level is no phase that comes again");
+        assert_eq!(
+            independent_s((0..3600).map(|second| second > 2000)),
+            None,
+            "a change of level is no phase that comes again"
+        );
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::bounds::{new_maximum, time_needed};
 use crate::lateness::{Lateness, missed_are_known};
-use crate::memory;
+use crate::limit::DISTURBANCE_S;
 use crate::quantile::{Stretches, stretches, stretches_needed};
 use crate::readings::Readings;
 use archive::causes::NewCause as SeenCauses;
@@ -155,11 +155,10 @@ fn interval(
         let high_ns = bucket_high_ns(buckets[at].0 as usize);
         readings.latest_within_ns(bucket_low_ns(buckets[at].0 as usize), high_ns).max(high_ns)
     };
-    let maxima: Vec<i64> = thread.seconds.iter().map(|second| second.latency_ns_max).collect();
-    let of_worst = memory::of_worst(&maxima);
-    let stretches_of = |at: usize| Some(stretches(&Lateness::of(run, summary, thread, edge_ns(at)).ok()?, of_worst));
+    let stretches_of =
+        |at: usize| Some(stretches(&Lateness::of(run, summary, thread, edge_ns(at)).ok()?, DISTURBANCE_S));
     let largest = stretches_of(buckets.len().checked_sub(1)?)?;
-    let shown = largest.independent && largest.most.show_less(1.0 - q, each_end);
+    let shown = largest.independent && largest.enough && largest.most.show_less(1.0 - q, each_end);
     if !shown || !missed_are_known(summary, thread) {
         return None;
     }
@@ -197,7 +196,7 @@ fn sentences(proof: &Proof, causes: Option<&SeenCauses>, word: SampleWord, max_n
         .map(|next| format!("{} in the next {}", share(next.probability), hours(next.next_hours)))
         .collect();
     sentences.push(format!(
-        "The maximum of {} is no bound: if one hour is like another, a new one comes with probability {}.",
+        "The maximum of {} is no bound: if one hour is like another, a new one comes with a probability of up to {}.",
         time(max_ns as f64),
         later.join(", ")
     ));
@@ -212,7 +211,7 @@ fn sentences(proof: &Proof, causes: Option<&SeenCauses>, word: SampleWord, max_n
     let missing = |name: &str| proof.cpus.iter().any(|cpu| cpu.quantiles.iter().all(|known| known.quantile != name));
     let lengths = QUANTILES.into_iter().filter(|(name, _)| missing(name)).filter_map(|(name, q)| {
         let stretches = stretches_needed(1.0 - q, 0, (1.0 + proof.confidence) / 2.0)?;
-        Some(format!("{} for {name}", hours_more(stretches / 3600.0)))
+        Some(format!("{} for {name}", hours_more(stretches * f64::from(DISTURBANCE_S) / 3600.0)))
     });
     let lengths: Vec<String> = lengths.take(LENGTHS_SHOWN).collect();
     if !lengths.is_empty() {
@@ -263,19 +262,18 @@ mod tests {
         let proof = proof(&run, &RunSummary::of(&run, &[]), None, 0.95).unwrap();
         let probabilities: Vec<f64> = proof.new_maximum.iter().map(|next| next.probability).collect();
         assert_eq!((proof.hours, probabilities[0], probabilities.len()), (24.0, 0.5, 3));
-        let expected = "The maximum of 500 ns is no bound: if one hour is like another, a new one comes with probability 50 % in the \
-                        next 24.0 h, 88 % in the next 7 days, 99.7 % in the next 365 days.";
+        let expected = "The maximum of 500 ns is no bound: if one hour is like another, a new one comes with a probability of up to \
+                        50 % in the next 24.0 h, 88 % in the next 7 days, 99.7 % in the next 365 days.";
         assert_eq!(proof.sentences[0], expected);
         assert!(proof.sentences[1].contains("3 h for 1/h, 3 days for 1/day"), "{}", proof.sentences[1]);
-        // One in 20 000 is over: p99.99 is 100 ns. For p99.999 the run shows no upper bound: a bad second may still
-        // come.
+        // One in 20 000 is over: p99 is 100 ns. For p99.9 the run shows no upper bound: a bad minute may still come.
         let quantiles = &proof.cpus[0].quantiles;
         let shown: Vec<(&str, Option<i64>, Option<i64>)> =
             quantiles.iter().map(|known| (known.quantile.as_str(), known.low_ns, known.high_ns)).collect();
-        assert_eq!(shown, [("p99", None, Some(100)), ("p99.9", None, Some(100)), ("p99.99", None, Some(100))]);
+        assert_eq!(shown, [("p99", None, Some(100))]);
         assert_eq!(
             proof.sentences[2],
-            "An upper bound of a higher quantile takes at least 4.5 days for p99.999, 45 days for p99.9999, 450 days for p99.99999."
+            "An upper bound of a higher quantile takes at least 2.7 days for p99.9, 27 days for p99.99, 270 days for p99.999."
         );
     }
 

@@ -5,14 +5,14 @@
 
 use crate::lateness::Lateness;
 use crate::mean_share::Shares;
-use crate::memory;
+use crate::memory::{self, STRETCHES_MIN};
 use serde::{Deserialize, Serialize};
 
-/// With fewer late seconds, clustering cannot be determined.
-const LATE_SECONDS_MIN: usize = 3;
-/// If late samples are counted, FAIL uses longer stretches: a disturbance may last for minutes.
+/// FAIL uses longer stretches where the run has enough of them: a disturbance may last for minutes.
 const FAIL_STRETCH_S_MAX: usize = 600;
 const FAIL_STRETCHES: usize = 6;
+/// A second with this share of late wake-ups is one of a disturbance.
+const MOSTLY: f64 = 0.5;
 
 /// Wake-ups over a latency and the stretches in which they were counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -28,21 +28,20 @@ pub struct QuantileCounts {
     /// Length in seconds of the stretches that count as independent, and their number.
     pub stretch_s: u32,
     pub stretches: u64,
+    /// The same length for FAIL; 0 if FAIL needs no such assumption.
+    pub fail_stretch_s: u32,
     /// Number of seconds, and how many of them have no record.
     pub seconds: u64,
     pub seconds_unknown: u64,
 }
 
-/// Length in seconds of independent stretches, and whether the run shows that they are independent. `of_worst` is the
-/// result of [`memory::of_worst`] for its seconds.
-fn stretch_s(lateness: &Lateness, of_worst: Option<usize>) -> (usize, bool) {
-    let late = lateness.late_of_seconds();
-    let enough = late.iter().filter(|late| **late > 0.0).count() >= LATE_SECONDS_MIN;
-    let bad: Vec<f64> = late.iter().map(|late| f64::from(u8::from(*late > 0.0))).collect();
-    let of_late = if enough { memory::independent_s(&bad) } else { Some(1) };
-    match (of_worst, of_late) {
-        (Some(one), Some(other)) => (one.max(other), true),
-        _ => ((lateness.length_s() / 20).max(1), false),
+/// Length in seconds of independent stretches, and whether the run shows that they are independent: as long as a
+/// disturbance may be, as the longest one that was seen, and as bad seconds resemble their neighbours.
+fn stretch_s(lateness: &Lateness, disturbance_s: u32) -> (usize, bool) {
+    let assumed = (disturbance_s.max(1) as usize).max(lateness.longest_s(MOSTLY));
+    match memory::independent_s(lateness.late_of_seconds().iter().map(|late| *late > 0.0)) {
+        Some(shown) => (assumed.max(shown), true),
+        None => (assumed.max(lateness.length_s() / STRETCHES_MIN), false),
     }
 }
 
@@ -52,12 +51,15 @@ pub(crate) struct Stretches {
     pub most: Shares,
     pub least: Shares,
     pub stretch_s: usize,
+    pub fail_stretch_s: usize,
     /// Whether the run shows the necessary length of a stretch.
     pub independent: bool,
+    /// Whether it has enough of them for PASS.
+    pub enough: bool,
 }
 
-pub(crate) fn stretches(lateness: &Lateness, of_worst: Option<usize>) -> Stretches {
-    let (stretch_s, independent) = stretch_s(lateness, of_worst);
+pub(crate) fn stretches(lateness: &Lateness, disturbance_s: u32) -> Stretches {
+    let (stretch_s, independent) = stretch_s(lateness, disturbance_s);
     let fail_stretch_s = if lateness.counted {
         stretch_s.max((lateness.length_s() / FAIL_STRETCHES).min(FAIL_STRETCH_S_MAX))
     } else {
@@ -68,12 +70,14 @@ pub(crate) fn stretches(lateness: &Lateness, of_worst: Option<usize>) -> Stretch
         most: lateness.shares_most(stretch_s),
         least: lateness.shares_least(fail_stretch_s),
         stretch_s,
+        fail_stretch_s,
         independent,
+        enough: lateness.length_s() >= STRETCHES_MIN * stretch_s,
     }
 }
 
 /// Number of stretches after which a share of late wake-ups below `allowed` may be claimed if `late` of them are late
-/// throughout. `None` if it is too large to measure.
+/// throughout, at least [`STRETCHES_MIN`]. `None` if it is too large to measure.
 pub fn stretches_needed(allowed: f64, late: u64, confidence: f64) -> Option<f64> {
     let shows = |stretches: f64| {
         let counts = vec![(0.0, stretches - late as f64), (1.0, late as f64)];
@@ -90,12 +94,15 @@ pub fn stretches_needed(allowed: f64, late: u64, confidence: f64) -> Option<f64>
         let middle = 0.5 * (low + high);
         if shows(middle) { high = middle } else { low = middle }
     }
-    Some(high.ceil())
+    Some(high.ceil().max(STRETCHES_MIN as f64))
 }
 
 /// How many times as long a run like this must be for PASS; infinite if no length suffices.
 pub(crate) fn factor_needed(shares: &Shares, allowed: f64, confidence: f64) -> f64 {
     let passes = |factor: f64| shares.scaled(factor).show_less(allowed, confidence);
+    if passes(1.0) {
+        return 1.0;
+    }
     let (mut low, mut high) = (1.0, 2.0);
     while !passes(high) {
         (low, high) = (high, 4.0 * high);

@@ -24,7 +24,7 @@ use archive::reader::{Run, ThreadRun};
 use archive::summary::RunSummary;
 use archive::watched::WatchedKind;
 use completeness::{cautions, incomplete};
-use quantile::judge_quantile;
+use quantile::{QuantileLimit, judge_quantile};
 use rate::judge_rate;
 use sentence::sentence;
 use serde::{Deserialize, Serialize};
@@ -185,7 +185,10 @@ fn is_cycle(run: &Run, thread: &ThreadRun) -> bool {
 
 fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit, levels: Levels) -> CpuJudgement {
     let judged = match (&limit.requirement, &limit.allow) {
-        (Requirement::Quantile { q, latest_ns }, _) => judge_quantile(run, summary, thread, (*q, *latest_ns), levels),
+        (Requirement::Quantile { q, latest_ns, disturbance_s }, _) => {
+            let limit = QuantileLimit { q: *q, latest_ns: *latest_ns, disturbance_s: *disturbance_s };
+            judge_quantile(run, summary, thread, limit, levels)
+        }
         (requirement, Some(allow)) => judge_rate(run, summary, thread, requirement, allow, levels),
         (_, None) => Err(Refusal::NoRate),
     };

@@ -23,10 +23,9 @@ use words::vocabulary::{largest, sample};
 const BAD_SHARE_MAX: f64 = 0.1;
 /// Fewest blocks of a run, if its length allows.
 const BLOCKS_WANTED: usize = 30;
-/// In a run too short for many occasions, the longest assumed occasion, in seconds.
-const DISTURBANCE_S_MAX: f64 = 30.0;
-/// Number of blocks for that purpose, none longer than a disturbance.
+/// Number of blocks for the share of a run that was bad, and the longest one in seconds.
 const SHARE_BLOCKS: usize = 20;
+const SHARE_BLOCK_S_MAX: usize = 30;
 
 /// The largest latency of a thread, and whether it is late.
 struct Known {
@@ -120,8 +119,7 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
         };
     }
     let within_s = occasion_s(allow.per_hour);
-    let maxima: Vec<i64> = thread.seconds.iter().map(|record| record.latency_ns_max).collect();
-    let independent_s = memory::of_worst(&maxima);
+    let independent_s = memory::independent_s(seconds.states.iter().map(|state| *state == SecondState::Bad));
     // If neighbouring stretches correlate for longer than an occasion, all occasions in that time may come at once.
     let at_once = independent_s.map_or(1.0, |length| (length as f64 / f64::from(within_s)).max(1.0));
     let suspect = blocks.bad + blocks.unknown + u64::from(known.unplaced);
@@ -129,7 +127,9 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
     // Two ways to show it share the error.
     let level = 1.0 - (1.0 - levels.fail) / 2.0;
     let count = occasions(seconds, within_s);
-    let low = (expected_events(count, level).0 / hours).max(low_by_share(seconds, level));
+    // An occasion that began before the run reaches into it.
+    let reached = hours + f64::from(within_s) / 3600.0;
+    let low = (expected_events(count, level).0 / reached).max(low_by_share(seconds, within_s, level));
     let verdict = if low > allow.per_hour {
         Verdict::Fail
     } else if high <= allow.per_hour && independent_s.is_some() {
@@ -173,12 +173,12 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
     }
 }
 
-/// Lower bound of occasions per hour from the share of the run that was bad. If none lasts longer than
-/// [`DISTURBANCE_S_MAX`], the mean share of bad blocks is at most the rate times the sum of that length and a block,
-/// under any dependence. The share is N times its mean with probability at most 1 / N (Markov).
-fn low_by_share(seconds: &Seconds, confidence: f64) -> f64 {
-    let block_s = (seconds.states.len() / SHARE_BLOCKS).clamp(1, DISTURBANCE_S_MAX as usize) as u32;
+/// Lower bound of occasions per hour from the share of the run that was bad. An occasion lasts `within_s` at most, so the
+/// mean share of bad blocks is at most the rate times the sum of that length and a block, under any dependence. The share
+/// is N times its mean with probability at most 1 / N (Markov).
+fn low_by_share(seconds: &Seconds, within_s: u32, confidence: f64) -> f64 {
+    let block_s = (seconds.states.len() / SHARE_BLOCKS).clamp(1, SHARE_BLOCK_S_MAX.min(within_s as usize)) as u32;
     let blocks = seconds.blocks(block_s);
     let share = blocks.bad as f64 / blocks.count.max(1) as f64;
-    share * (1.0 - confidence) * 3600.0 / (DISTURBANCE_S_MAX + f64::from(block_s))
+    share * (1.0 - confidence) * 3600.0 / f64::from(within_s + block_s)
 }

@@ -6,6 +6,9 @@ use archive::method::SampleWord;
 use words::amounts::{hours, hours_more, percent, rough, time};
 use words::figures::counted;
 
+/// Where the share of late wake-ups suffices, however they come together.
+const EVEN_AT_ONCE: &str = "This holds however the late ones come together";
+
 pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
     let Judgement { limit, confidence, verdict, cpus, .. } = judgement;
     let words = verdict.words();
@@ -102,31 +105,37 @@ fn of_pass(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: 
     let (Some(blocks), Some(occasions)) = (cpu.blocks, cpu.occasions) else { return String::new() };
     format!(
         "PASS: {where_}{} come less often than {} ({sure} confidence, conditions of this run; {} of {} stretches of {} have one). \
-         Assumptions: events within {} are one occasion; occasions are independent.",
+         {}",
         events(limit, word),
         allow.text,
         blocks.bad + blocks.unknown,
         blocks.count,
         seconds(blocks.block_s),
-        seconds(occasions.within_s)
+        assumptions(occasions)
     )
 }
 
+fn assumptions(occasions: Occasions) -> String {
+    let within = seconds(occasions.within_s);
+    format!("Assumptions: events within {within} are one occasion; one occasion does not bring the next.")
+}
+
 fn of_fail(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: &str, word: SampleWord) -> String {
-    let Some(blocks) = cpu.blocks else { return String::new() };
+    let (Some(blocks), Some(occasions)) = (cpu.blocks, cpu.occasions) else { return String::new() };
     let against = if allow.per_hour == 0.0 {
         "the limit allows none".to_owned()
     } else {
         format!("more often than {} ({sure} confidence)", allow.text)
     };
     format!(
-        "FAIL: {}{} in {}, in {} of {} stretches of {}: {against}.",
+        "FAIL: {}{} in {}, in {} of {} stretches of {}: {against}. {}",
         before_a_number(where_),
         counted_events(limit, cpu, word),
         hours(cpu.hours),
         blocks.bad,
         blocks.count,
-        seconds(blocks.block_s)
+        seconds(blocks.block_s),
+        assumptions(occasions)
     )
 }
 
@@ -167,7 +176,7 @@ fn of_quantile(
     sure: &str,
     word: SampleWord,
 ) -> String {
-    let Requirement::Quantile { q, latest_ns } = limit.requirement else { return String::new() };
+    let Requirement::Quantile { q, latest_ns, .. } = limit.requirement else { return String::new() };
     let share = |p: f64| format!("{} %", rough(p * 100.0));
     let allowed = share(1.0 - q);
     let (high, low) = (share(cpu.high), share(cpu.low));
@@ -178,23 +187,27 @@ fn of_quantile(
         0 => String::new(),
         missed => format!(", {} among them", counted(missed, "missed period")),
     };
-    let assumed = format!(
-        "Assumption: a disturbance makes {} {} for at most {}, and disturbances are independent",
-        word.many,
-        word.late,
-        seconds(counts.stretch_s)
-    );
+    let assumed = |stretch_s: u32| {
+        let length = seconds(stretch_s);
+        format!(
+            "Assumption: a disturbance makes {} {} for at most {length}, and one does not bring the next",
+            word.many, word.late
+        )
+    };
     match verdict {
         Verdict::Pass => format!(
             "PASS: {where_}at most {high} of the {many} {late} ({sure} confidence); {allowed} may ({} of {} were{missed}). \
-             {assumed}.",
+             {}.",
             counts.over,
-            rough(counts.samples as f64)
+            rough(counts.samples as f64),
+            assumed(counts.stretch_s)
         ),
         Verdict::Fail => format!(
-            "FAIL: {where_}at least {low} of the {many} {late} ({sure} confidence); only {allowed} may ({} of {} were{missed}).",
+            "FAIL: {where_}at least {low} of the {many} {late} ({sure} confidence); only {allowed} may ({} of {} were{missed}). \
+             {}.",
             counts.over,
-            rough(counts.samples as f64)
+            rough(counts.samples as f64),
+            if counts.fail_stretch_s > 0 { assumed(counts.fail_stretch_s) } else { EVEN_AT_ONCE.to_owned() }
         ),
         _ => {
             let more = cpu.hours_needed.map_or(String::new(), |more| {
@@ -203,7 +216,8 @@ fn of_quantile(
             let because = cpu.because.as_ref().map_or(String::new(), |because| format!(" ({})", because.text));
             format!(
                 "NOT ENOUGH DATA: {where_}between {low} and {high} of the {many} {late} ({sure} confidence); {allowed} \
-                 may{because}. {assumed}.{more}"
+                 may{because}. {}.{more}",
+                assumed(counts.stretch_s)
             )
         }
     }

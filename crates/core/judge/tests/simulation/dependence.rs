@@ -13,7 +13,7 @@ use archive::settings::RunSettings;
 use archive::summary::RunSummary;
 use judge::blocks::{SecondState, Seconds};
 use judge::coin::Coin;
-use judge::limit::{Limit, Rate, Requirement};
+use judge::limit::{DISTURBANCE_S, Limit, Rate, Requirement};
 use judge::occasions::{occasion_s, occasions};
 use judge::proof::proof;
 use judge::verdict::{Verdict, judge};
@@ -201,7 +201,7 @@ fn quantiles_are_seldom_wrong_however_late_wake_ups_come_together() {
     for (kind, (name, together)) in KINDS.into_iter().enumerate() {
         let mut cells = Vec::new();
         for (at, (q, seconds)) in lengths.into_iter().enumerate() {
-            let quantile = Requirement::Quantile { q, latest_ns: LIMIT_NS };
+            let quantile = Requirement::Quantile { q, latest_ns: LIMIT_NS, disturbance_s: DISTURBANCE_S };
             let verdicts = repeated(REPETITIONS, |number| {
                 let seed = ((kind * 100 + at) * 100_000 + number) as u64;
                 let of = |share: f64, seed: u64, counted: bool| {
@@ -340,7 +340,11 @@ fn quiet_machines_pass_after_the_time_that_a_plan_says() {
                 let latest_ns = LIMIT_NS;
                 (
                     name,
-                    if q > 0.0 { Requirement::Quantile { q, latest_ns } } else { Requirement::Latency { latest_ns } },
+                    if q > 0.0 {
+                        Requirement::Quantile { q, latest_ns, disturbance_s: DISTURBANCE_S }
+                    } else {
+                        Requirement::Latency { latest_ns }
+                    },
                     per_hour,
                 )
             },

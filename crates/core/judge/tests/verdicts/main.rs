@@ -3,4 +3,6 @@
 mod coverage;
 mod invented;
 mod limits;
+mod long_lateness;
 mod readings;
+mod room_to_spare;

@@ -2,7 +2,7 @@
 
 use crate::terminal::page::Page;
 use judge::length::needed;
-use judge::limit::{Limit, Requirement};
+use judge::limit::{DISTURBANCE_S, Limit, Requirement};
 use words::amounts::{hours, hours_more, percent};
 
 /// Shares of wake-ups, from the one that takes least time to show.
@@ -33,7 +33,7 @@ impl Prospect {
             Requirement::Missed => 0,
         };
         let quantile = |(name, q): (&'static str, f64)| {
-            let requirement = Requirement::Quantile { q, latest_ns };
+            let requirement = Requirement::Quantile { q, latest_ns, disturbance_s: DISTURBANCE_S };
             Some((name, hours(&Limit { text: name.to_owned(), requirement, allow: None })?))
         };
         Self {
@@ -69,8 +69,8 @@ impl Prospect {
             return format!("{} can end with NO or YES: {yes}.", hours(measured));
         }
         let shown = self.quantiles.iter().rev().find(|(_, needed)| *needed <= measured);
-        let shown = shown.map_or("no quantile".to_owned(), |(name, _)| name.to_string());
-        format!("{} can end with NO, or show {shown}: {yes}.", hours(measured))
+        let shown = shown.map_or(String::new(), |(name, _)| format!(", or show {name}"));
+        format!("{} can end with NO{shown}: {yes}.", hours(measured))
     }
 }
 
@@ -90,8 +90,10 @@ mod tests {
         let minute = prospect.sentence(Some(60_000_000_000));
         assert_eq!(
             minute,
-            "60 s can end with NO, or show p90: YES for 1/h takes 3 h without a late wake-up (95 % confidence)."
+            "60 s can end with NO: YES for 1/h takes 3 h without a late wake-up (95 % confidence)."
         );
+        let hour = prospect.sentence(Some(3_600_000_000_000));
+        assert!(hour.starts_with("60 min can end with NO, or show p90: YES"), "{hour}");
         let night = prospect.sentence(Some(4 * 3_600_000_000_000));
         assert!(night.starts_with("4.0 h can end with NO or YES:"), "{night}");
         assert!(prospect.needed_ns().unwrap() <= 3 * 3_600_000_000_000);
