@@ -1,13 +1,14 @@
-//! Two statistics of paired rounds under the same sign flips: the sum of the differences and the sum of their signed
-//! ranks.
+//! Three statistics of paired rounds under the same sign flips: the sums of the differences, of their signed ranks and of
+//! their signs.
 //!
-//! An outlier hides a difference from the sum, not from the ranks. Both see the same patterns of signs, and a pattern
-//! counts by the smaller of its two p-values, so the share of patterns that are as extreme as the observed one is a
-//! p-value itself: P(p <= a) <= a, exactly, and equal signs in n rounds still give 2 / 2^n.
+//! An outlier hides a difference from the sum, two of them from the ranks, and neither from the signs. All see the same
+//! patterns of signs, and a pattern counts by the smallest of its p-values, so the share of patterns that are as extreme
+//! as the observed one is a p-value itself: P(p <= a) <= a, exactly, and equal signs in n rounds still give 2 / 2^n.
 
 use crate::sign_flip::{Interval, SignFlip, SignFlipError, TooFewRounds};
+use crate::sign_test;
 
-/// Differences of paired rounds, one each, and the smaller p-value of each pattern of signs.
+/// Differences of paired rounds, one each, and the smallest p-value of each pattern of signs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairedTest {
     sum: SignFlip,
@@ -19,7 +20,7 @@ impl PairedTest {
     /// # Errors
     /// As [`SignFlip::of`].
     pub fn of(differences: &[f64]) -> Result<Self, SignFlipError> {
-        let smaller = smaller(&[differences.to_vec(), signed_ranks(differences)])?;
+        let smaller = smaller(&statistics(differences))?;
         Ok(Self { sum: SignFlip::of(differences)?, smaller })
     }
 
@@ -32,7 +33,7 @@ impl PairedTest {
         share_as_small(&self.smaller)
     }
 
-    /// Level of each statistic at which both together reject with at most this probability. `None`: the rounds are too
+    /// Level of each statistic at which all together reject with at most this probability. `None`: the rounds are too
     /// few to reject anything.
     pub fn level_of_each(&self, level: f64) -> Option<f64> {
         let mut sorted = self.smaller.clone();
@@ -42,7 +43,7 @@ impl PairedTest {
         sorted[..allowed.min(sorted.len())].iter().rev().copied().find(|p| *p < beyond)
     }
 
-    /// Interval of the mean difference: the shifts that neither statistic rejects.
+    /// Interval of the mean difference: the shifts that no statistic rejects.
     ///
     /// # Errors
     /// [`TooFewRounds`] if even unanimous rounds could not reject anything at this confidence.
@@ -54,8 +55,9 @@ impl PairedTest {
         };
         let within = |level: f64| {
             let sum = self.sum.interval(1.0 - level).unwrap_or(widest);
-            let (low, high) = interval_of_ranks(self.sum.differences(), level);
-            (sum.low.max(low), sum.high.min(high))
+            let others =
+                [interval_of_ranks(self.sum.differences(), level), interval_of_signs(self.sum.differences(), level)];
+            others.iter().fold((sum.low, sum.high), |(low, high), other| (low.max(other.0), high.min(other.1)))
         };
         let Some(level) = self.level_of_each(1.0 - confidence) else { return Ok(widest) };
         let (low, high) = within(level);
@@ -66,14 +68,19 @@ impl PairedTest {
     }
 }
 
-/// P-value of several linear statistics of the same coins, each given by its terms: sums and signed ranks of each share one
-/// error.
+/// P-value of several linear statistics of the same coins, each given by its terms: all share one error.
 ///
 /// # Errors
 /// As [`SignFlip::of`].
 pub fn joint_p_value(statistics: &[Vec<f64>]) -> Result<f64, SignFlipError> {
     let with_ranks: Vec<Vec<f64>> = statistics.iter().flat_map(|terms| [terms.clone(), signed_ranks(terms)]).collect();
     Ok(share_as_small(&smaller(&with_ranks)?))
+}
+
+/// Terms of the statistics of a paired test.
+fn statistics(differences: &[f64]) -> [Vec<f64>; 3] {
+    let sign = |difference: &f64| if *difference == 0.0 { 0.0 } else { difference.signum() };
+    [differences.to_vec(), signed_ranks(differences), differences.iter().map(sign).collect()]
 }
 
 /// The smallest p-value of each pattern of signs among the statistics; the observed pattern is first.
@@ -126,6 +133,17 @@ fn interval_of_ranks(differences: &[f64], level: f64) -> (f64, f64) {
     means.sort_unstable_by(f64::total_cmp);
     let rejected = rejected_sums(differences.len(), level).clamp(1, means.len());
     (means[rejected - 1], means[means.len() - rejected])
+}
+
+/// Shifts that the signs do not reject: the range of the differences without the outermost ones.
+fn interval_of_signs(differences: &[f64], level: f64) -> (f64, f64) {
+    let count = differences.len();
+    let mut sorted = differences.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let rejected =
+        (1..=count.div_ceil(2)).take_while(|fewer| sign_test::p_value(count + 1 - fewer, fewer - 1) <= level + 1e-12);
+    let rejected = rejected.count().max(1);
+    (sorted[rejected - 1], sorted[count - rejected])
 }
 
 /// Number of sums of positive ranks, from 0, that are rejected as too small at this two-sided level.
@@ -183,10 +201,10 @@ mod tests {
         assert_eq!([6, 10, 12].map(|count| rejected_sums(count, 0.05)), [1, 9, 14]);
     }
 
-    /// Either statistic may look, and yet no more than one in twenty series without a difference is called different; the
+    /// Each statistic may look, and yet no more than one in twenty series without a difference is called different; the
     /// interval misses no more.
     #[test]
-    fn both_statistics_share_one_error() {
+    fn all_statistics_share_one_error() {
         let mut coin = Coin::new(5);
         for outliers in [0.0, 0.1] {
             let (series, mut alarms, mut missed) = (1500, 0, 0);

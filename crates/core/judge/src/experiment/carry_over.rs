@@ -6,10 +6,13 @@
 //! coin, and the sign-flip test of their terms is exact.
 
 use super::round::logarithms;
-use super::{Metric, PairedRound, Scale};
-use crate::paired_test::joint_p_value;
+use super::{Metric, MetricResult, PairedRound, Scale};
+use crate::paired_test::{PairedTest, joint_p_value};
 use serde::{Deserialize, Serialize};
 use words::amounts::{change, p_value};
+
+/// An effect of the order with a larger p-value is not even a hint.
+const HINT: f64 = 0.3;
 
 /// How runs that follow a run of B differ from runs that follow a run of A.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,16 +28,9 @@ pub struct CarryOver {
 impl CarryOver {
     /// `None` for counts, and where a round lacks the figure or the order is not known.
     pub fn of(rounds: &[PairedRound], metric: &Metric, risk: f64) -> Option<Self> {
-        let sums: Vec<f64> = logarithms(rounds, metric)?.into_iter().map(|(a, b)| a + b).collect();
-        let of_round = |round: &PairedRound| Some(if round.b_first? { 1.0 } else { -1.0 });
-        let coin: Vec<f64> = rounds.iter().map(of_round).collect::<Option<_>>()?;
-        let (terms, follows) = (terms(&sums), follows(&coin));
-        let flipped: Vec<f64> = terms.iter().zip(&coin).map(|(term, coin)| term * coin).collect();
-        let mean = sums.iter().sum::<f64>() / sums.len().max(1) as f64;
-        let by_place = sums.iter().zip(&coin).map(|(sum, coin)| (sum - mean) * coin).collect();
-        let p = joint_p_value(&[flipped.clone(), by_place]).ok()?;
-        let slope = flipped.iter().sum::<f64>() / follows.iter().map(|value| value * value).sum::<f64>();
-        let ratio = slope.exp();
+        let order = Order::of(rounds, metric)?;
+        let p = order.p_value()?;
+        let ratio = order.after_b().exp();
         let sentence = format!(
             "Runs after a run of B have a {} of {} against runs after a run of A ({}): a run changes the next one, or B \
              depends on its place in the round, so no difference between A and B follows. Let the machine settle before each \
@@ -43,20 +39,84 @@ impl CarryOver {
             change(ratio),
             p_value(p)
         );
-        (metric.scale == Scale::Ratio && slope.is_finite()).then_some(Self {
-            ratio,
-            p_value: p,
-            differs: p <= risk,
-            sentence,
-        })
+        ratio.is_finite().then_some(Self { ratio, p_value: p, differs: p <= risk, sentence })
+    }
+
+    /// Whether the order may explain a difference that a row shows: it has an effect, or a hint of one, and without the
+    /// effect the row shows nothing.
+    pub fn may_explain(&self, rounds: &[PairedRound], row: &MetricResult, risk: f64) -> bool {
+        if self.differs || !row.differs || self.p_value > HINT {
+            return self.differs;
+        }
+        let correction = row.p_adjusted / row.p_value;
+        let shown =
+            |differences: &Vec<f64>| PairedTest::of(differences).is_ok_and(|test| test.p_value() * correction <= risk);
+        Order::of(rounds, &row.metric).is_some_and(|order| !order.differences_without_it().iter().all(shown))
+    }
+}
+
+/// A figure in the order of its runs, as logarithms.
+struct Order {
+    /// 1 where B is first, otherwise -1.
+    coin: Vec<f64>,
+    a_and_b: Vec<(f64, f64)>,
+    /// Of both runs of a round, less the mean.
+    sums: Vec<f64>,
+}
+
+impl Order {
+    fn of(rounds: &[PairedRound], metric: &Metric) -> Option<Self> {
+        if metric.scale != Scale::Ratio {
+            return None;
+        }
+        let of_round = |round: &PairedRound| Some(if round.b_first? { 1.0 } else { -1.0 });
+        let coin = rounds.iter().map(of_round).collect::<Option<Vec<f64>>>()?;
+        let a_and_b = logarithms(rounds, metric)?;
+        let mean = a_and_b.iter().map(|(a, b)| a + b).sum::<f64>() / a_and_b.len().max(1) as f64;
+        let sums = a_and_b.iter().map(|(a, b)| a + b - mean).collect();
+        Some(Self { coin, a_and_b, sums })
+    }
+
+    /// Of "neither the run before nor the place matters more for one variant": exact.
+    fn p_value(&self) -> Option<f64> {
+        let flipped = |terms: &[f64]| terms.iter().zip(&self.coin).map(|(term, coin)| term * coin).collect();
+        joint_p_value(&[flipped(&terms(&self.sums)), flipped(&self.sums)]).ok()
+    }
+
+    /// Logarithm of the effect of a run of B on the next run, against one of A.
+    fn after_b(&self) -> f64 {
+        let follows = follows(&self.coin);
+        let products: f64 = self.sums.iter().zip(&follows).map(|(sum, follows)| sum * follows).sum();
+        products / follows.iter().map(|value| value * value).sum::<f64>()
+    }
+
+    /// Logarithm of the effect of the second place on B, against A.
+    fn second_place(&self) -> f64 {
+        let of = |side: f64| {
+            let sums: Vec<f64> =
+                self.sums.iter().zip(&self.coin).filter(|(_, coin)| **coin == side).map(|(sum, _)| *sum).collect();
+            sums.iter().sum::<f64>() / sums.len().max(1) as f64
+        };
+        of(-1.0) - of(1.0)
+    }
+
+    /// The differences less what the run before, or else the place, explains.
+    fn differences_without_it(&self) -> [Vec<f64>; 2] {
+        let (after_b, second_place) = (self.after_b(), self.second_place());
+        let before = std::iter::once(0.0).chain(self.coin.iter().copied());
+        let after = self.coin.iter().zip(before).zip(&self.a_and_b).map(|((coin, before), (a, b))| {
+            let first_after_b = (1.0 - before) / 2.0;
+            b - a - after_b * if *coin > 0.0 { first_after_b - 1.0 } else { -first_after_b }
+        });
+        let by_place = self.a_and_b.iter().map(|(a, b)| b - a - second_place / 2.0);
+        [after.collect(), by_place.collect()]
     }
 }
 
 /// Factors of the coins in the sum of products of the sums with [`follows`].
 fn terms(sums: &[f64]) -> Vec<f64> {
-    let mean = sums.iter().sum::<f64>() / sums.len().max(1) as f64;
-    let next = sums.iter().skip(1).map(|sum| sum - mean).chain([0.0]);
-    sums.iter().zip(next).map(|(sum, next)| (sum - mean - next) / 2.0).collect()
+    let next = sums.iter().skip(1).copied().chain([0.0]);
+    sums.iter().zip(next).map(|(sum, next)| (sum - next) / 2.0).collect()
 }
 
 /// Runs of a round that follow a run of B, less one: the second run of the round, and the first after the round before.
@@ -72,8 +132,7 @@ mod tests {
     #[test]
     fn the_terms_are_the_products_of_sums_and_followers() {
         let (sums, coin) = ([3.0, 1.0, 4.0, 1.5], [1.0, -1.0, -1.0, 1.0]);
-        let mean = sums.iter().sum::<f64>() / 4.0;
-        let products: f64 = sums.iter().zip(follows(&coin)).map(|(sum, follows)| (sum - mean) * follows).sum();
+        let products: f64 = sums.iter().zip(follows(&coin)).map(|(sum, follows)| sum * follows).sum();
         let by_coin: f64 = terms(&sums).iter().zip(coin).map(|(term, coin)| term * coin).sum();
         assert!((products - by_coin).abs() < 1e-12, "{products} {by_coin}");
         assert_eq!(follows(&[1.0, 1.0, -1.0]), [0.5, 0.0, -1.0]);

@@ -21,8 +21,12 @@ pub fn answer(
 ) -> Answer {
     let hidden = enough.not_showable(rows);
     let (shown, decisive) = headline(rows);
-    let order = decisive.iter().filter_map(|row| CarryOver::of(rounds, &row.metric, 1.0 - confidence));
-    let order: Vec<CarryOver> = order.filter(|order| order.differs).collect();
+    let risk = 1.0 - confidence;
+    let order = decisive.iter().filter_map(|row| {
+        let order = CarryOver::of(rounds, &row.metric, risk)?;
+        order.may_explain(rounds, row, risk).then_some(order)
+    });
+    let order: Vec<CarryOver> = order.collect();
     let fails = failures.is_some_and(FailureResult::b_is_worse);
     let open = !order.is_empty() || failures.is_some_and(FailureResult::open);
     let outcome = match shown {

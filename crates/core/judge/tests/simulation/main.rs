@@ -4,9 +4,11 @@
 
 mod dependence;
 mod experiments;
+mod hidden_harm;
 mod histories;
 mod intervals;
 mod machine;
+mod spare;
 mod tables;
 mod tails;
 
