@@ -33,6 +33,13 @@ pub enum Caution {
     #[error("run {0} was emulated: its latencies mean nothing as real-time figures")]
     #[problem(same_as = Refusal::Emulated)]
     Emulated(RunName),
+    #[error("run {run} measured with less than was requested: {reasons}")]
+    #[problem(
+        code = "judge.reduced-run",
+        meaning = "A run could not measure as requested, for example without a real-time policy, so its latencies are others.",
+        fix = "measure it again with the missing privileges"
+    )]
+    Reduced { run: RunName, reasons: String },
     #[error("run {0} was imported: its tool may count something else as latency")]
     #[problem(
         code = "judge.imported",

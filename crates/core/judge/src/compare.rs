@@ -2,10 +2,10 @@
 //! basis for a verdict, so this module gives none.
 
 use crate::caution::{Caution, RunName};
-use crate::difference::{Difference, differences};
+use crate::difference::{Difference, differences, reductions};
 use crate::difference_kind::DifferenceKind;
 use crate::figure_name::FigureName;
-use crate::figures::{load_rates, quantile_ns};
+use crate::figures::{all_periods, load_rates, quantile_ns};
 use crate::unit::Unit;
 use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
@@ -106,7 +106,7 @@ pub fn compare(a: Side, b: Side) -> Comparison {
 }
 
 fn figures(a: Side, b: Side) -> Vec<ComparedFigure> {
-    let (all_a, all_b) = (all_cpus(a.run), all_cpus(b.run));
+    let (all_a, all_b) = (all_periods(a.run), all_periods(b.run));
     let quantile = |histogram: &Histogram, q: f64| {
         let enough = histogram.total() as f64 * (1.0 - q) >= SAMPLES_ABOVE_MIN;
         if enough { quantile_ns(histogram, q) } else { None }
@@ -141,12 +141,6 @@ fn figures(a: Side, b: Side) -> Vec<ComparedFigure> {
 fn compared(name: FigureName, unit: Unit, a: Option<f64>, b: Option<f64>) -> ComparedFigure {
     let ratio = a.zip(b).filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| b / a);
     ComparedFigure { name, unit, a, b, ratio, work: false }
-}
-
-fn all_cpus(run: &Run) -> Histogram {
-    let mut all = Histogram::default();
-    run.threads.values().for_each(|thread| all.merge(&run.lateness(thread).known));
-    all
 }
 
 fn missed_per_hour(summary: &RunSummary) -> Option<f64> {
@@ -184,6 +178,10 @@ pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference
     for (run, summary) in [(RunName::A, a), (RunName::B, b)] {
         if !summary.valid {
             cautions.push(Caution::InvalidRun { run, reasons: Remark::joined(&summary.invalid_because) });
+        }
+        let reduced = reductions(summary);
+        if !reduced.is_empty() {
+            cautions.push(Caution::Reduced { run, reasons: reduced.join("; ") });
         }
         if summary.virtual_time {
             cautions.push(Caution::VirtualTime(run));

@@ -1,7 +1,9 @@
 //! Differences between two runs other than their latencies: machine, kernel, settings.
 
 use crate::difference_kind::DifferenceKind;
+use archive::effective::{EffectiveSettings, EffectiveThread};
 use archive::environment::Environment;
+use archive::message::Severity;
 use archive::settings::{LoadRequest, RunSettings};
 use archive::summary::RunSummary;
 use archive::watched::WatchSettings;
@@ -24,6 +26,7 @@ impl Difference {
             DifferenceKind::Duration => ("duration", duration),
             DifferenceKind::Interval => ("interval", latency),
             DifferenceKind::Limit => ("limit", latency),
+            DifferenceKind::ClockResolution => ("clock resolution", latency),
             other => return (other.to_string(), self.clone()),
         };
         let time = |ns: &Option<String>| ns.as_ref().and_then(|ns| ns.parse().ok()).map(words);
@@ -42,6 +45,7 @@ pub fn differences(a: &RunSummary, b: &RunSummary) -> Vec<Difference> {
             found.push(Difference { what, a, b });
         }
     }
+    found.extend(clock_resolution(a, b));
     for (what, lines) in LISTS {
         found.extend(only_in_one(what, &lines(a), &lines(b)));
     }
@@ -93,6 +97,7 @@ fn properties(summary: &RunSummary) -> Vec<Property> {
         (DifferenceKind::RtPeriod, environment.rt_period_us.map(|us| us.to_string())),
         (DifferenceKind::Hypervisor, environment.virtualisation.clone()),
         (DifferenceKind::Container, environment.container.clone()),
+        (DifferenceKind::PolicyGranted, summary.effective.as_ref().map(granted)),
         (DifferenceKind::Recording, summary.tracing.clone()),
         (DifferenceKind::ToolVersion, said(&summary.tool_version)),
         (DifferenceKind::MeterVersion, summary.meter_version.clone()),
@@ -123,7 +128,7 @@ fn settings(settings: Option<&RunSettings>) -> Vec<Property> {
 
 /// Lists in which each entry of only one run is a difference.
 type Lines = fn(&RunSummary) -> Vec<String>;
-const LISTS: [(DifferenceKind, Lines); 9] = [
+const LISTS: [(DifferenceKind, Lines); 10] = [
     (DifferenceKind::Load, |summary| summary.settings.as_ref().map_or(Vec::new(), loads)),
     (DifferenceKind::Setting, |summary| summary.settings.as_ref().map_or(Vec::new(), changes)),
     (DifferenceKind::CommandLine, |summary| {
@@ -141,7 +146,28 @@ const LISTS: [(DifferenceKind, Lines); 9] = [
         let shown = summary.ingredients.iter().filter(|(name, _)| !SHOWN_ELSEWHERE.contains(&name.as_str()));
         shown.map(|(name, value)| format!("{name}: {}", shortened(value))).collect()
     }),
+    (DifferenceKind::Reduced, reductions),
 ];
+
+/// Policies and priorities that the kernel granted, each once.
+fn granted(effective: &EffectiveSettings) -> String {
+    let of = |thread: &EffectiveThread| format!("{:?} {}", thread.policy, thread.priority).to_uppercase();
+    let granted: BTreeSet<String> = effective.threads.iter().map(of).collect();
+    granted.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// Ways in which the run measured with less than was requested.
+pub(crate) fn reductions(summary: &RunSummary) -> Vec<String> {
+    let degraded = summary.problems.iter().filter(|problem| problem.severity == Severity::Degraded);
+    degraded.map(|problem| problem.text.clone()).collect()
+}
+
+/// The resolutions of both clocks, where both archives state it: older ones do not.
+fn clock_resolution(a: &RunSummary, b: &RunSummary) -> Option<Difference> {
+    let of = |summary: &RunSummary| summary.effective.as_ref()?.clock_resolution_ns;
+    let (a, b) = of(a).zip(of(b)).filter(|(a, b)| a != b)?;
+    Some(Difference { what: DifferenceKind::ClockResolution, a: Some(a.to_string()), b: Some(b.to_string()) })
+}
 
 /// Ingredients of a machine in virtual time that its facts already include.
 const SHOWN_ELSEWHERE: [&str; 3] = ["host name", "kernel arguments", "memory in MB"];
@@ -179,6 +205,8 @@ fn only_in_one(what: DifferenceKind, a: &[String], b: &[String]) -> Vec<Differen
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::message::Problem;
+    use archive::policy::Policy;
     use archive::reader::Run;
 
     fn summary(environment: Environment, settings: Option<RunSettings>) -> RunSummary {
@@ -209,6 +237,38 @@ mod tests {
                 "kernel option: Some(\"CONFIG_HZ=250\") Some(\"CONFIG_HZ=1000\")",
             ]
         );
+    }
+
+    #[test]
+    fn a_refused_policy_a_reduced_run_and_another_clock_are_differences() {
+        let of = |policy: Policy, resolution_ns: u64, reduced: &str| {
+            let thread = EffectiveThread { thread: 0, tid: 7, cpus: vec![0], policy, priority: 80, timer_slack_ns: 1 };
+            let mut effective: EffectiveSettings = serde_json::from_value(serde_json::json!({
+                "threads": [], "memory_locked_kb": 0, "cpu_dma_latency_us": null, "snapshot_mode": "off", "events": [],
+                "events_absent": [], "trace_clock": null, "trace_buffer_kb_per_cpu": 0, "clock_step_ns": 21
+            }))
+            .unwrap();
+            (effective.threads, effective.clock_resolution_ns) = (vec![thread], Some(resolution_ns));
+            let problem = Problem {
+                code: Default::default(),
+                severity: Severity::Degraded,
+                text: reduced.into(),
+                fix: String::new(),
+            };
+            let problems = if reduced.is_empty() { Vec::new() } else { vec![problem] };
+            RunSummary { effective: Some(effective), problems, ..summary(Environment::default(), None) }
+        };
+        let (a, b) = (of(Policy::Fifo, 1, ""), of(Policy::Other, 4_000_000, "SCHED_FIFO was not permitted"));
+        let found: Vec<_> = differences(&a, &b).into_iter().map(|found| (found.what, found.b.unwrap())).collect();
+        let expected = [
+            (DifferenceKind::PolicyGranted, "OTHER 80"),
+            (DifferenceKind::ClockResolution, "4000000"),
+            (DifferenceKind::Reduced, "SCHED_FIFO was not permitted"),
+        ];
+        assert_eq!(found, expected.map(|(what, value)| (what, value.to_owned())));
+        let mut older = a.clone();
+        older.effective.as_mut().unwrap().clock_resolution_ns = None;
+        assert_eq!(differences(&older, &a), [], "an older archive does not state it");
     }
 
     #[test]

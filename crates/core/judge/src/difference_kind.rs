@@ -34,6 +34,8 @@ pub enum DifferenceKind {
     Memory,
     #[serde(rename = "clock source")]
     ClockSource,
+    #[serde(rename = "clock resolution in ns")]
+    ClockResolution,
     #[serde(rename = "idle driver")]
     IdleDriver,
     #[serde(rename = "idle governor")]
@@ -70,6 +72,8 @@ pub enum DifferenceKind {
     Policy,
     #[serde(rename = "priority")]
     Priority,
+    #[serde(rename = "policy granted")]
+    PolicyGranted,
     #[serde(rename = "memory locked")]
     MemoryLocked,
     #[serde(rename = "cpu_dma_latency in us")]
@@ -96,6 +100,8 @@ pub enum DifferenceKind {
     DebugOption,
     #[serde(rename = "ingredient")]
     Ingredient,
+    #[serde(rename = "reduced")]
+    Reduced,
 }
 
 impl DifferenceKind {
@@ -116,6 +122,7 @@ impl DifferenceKind {
             Self::Smt => "SMT",
             Self::Memory => "memory in kB",
             Self::ClockSource => "clock source",
+            Self::ClockResolution => "clock resolution in ns",
             Self::IdleDriver => "idle driver",
             Self::IdleGovernor => "idle governor",
             Self::RtRuntime => "sched_rt_runtime_us",
@@ -134,6 +141,7 @@ impl DifferenceKind {
             Self::CpusMeasured => "CPUs measured",
             Self::Policy => "policy",
             Self::Priority => "priority",
+            Self::PolicyGranted => "policy granted",
             Self::MemoryLocked => "memory locked",
             Self::CpuDmaLatency => "cpu_dma_latency in us",
             Self::Limit => "limit in ns",
@@ -147,6 +155,7 @@ impl DifferenceKind {
             Self::Mitigation => "mitigation",
             Self::DebugOption => "debug option",
             Self::Ingredient => "ingredient",
+            Self::Reduced => "reduced",
         }
     }
 }

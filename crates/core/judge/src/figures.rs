@@ -52,6 +52,16 @@ impl RunFigures {
     }
 }
 
+/// How late the periods of all CPUs were, missed ones included: those that no wake-up explains as late as they were at
+/// least.
+pub fn all_periods(run: &Run) -> Histogram {
+    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
+    let interval_ns = settings.and_then(|settings| i64::try_from(settings.interval_ns).ok()).unwrap_or(0);
+    let mut all = Histogram::default();
+    run.threads.values().for_each(|thread| all.merge(&run.lateness(thread).at_least(interval_ns, &thread.totals)));
+    all
+}
+
 /// The `q` quantile in ns, interpolated linearly inside its bucket; `None` if the histogram is empty or `q` is not in 0
 /// ..= 1.
 pub fn quantile_ns(histogram: &Histogram, q: f64) -> Option<f64> {

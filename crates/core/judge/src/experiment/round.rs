@@ -2,10 +2,9 @@
 
 use super::{Metric, Scale};
 use crate::figure_name::FigureName;
-use crate::figures::{LoadRate, load_rates, quantile_ns};
+use crate::figures::{LoadRate, all_periods, load_rates, quantile_ns};
 use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
-use archive::histogram::Histogram;
 use archive::reader::Run;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,8 +29,7 @@ pub struct PairedRound {
 
 /// The figures of a run; `None` if it has no samples.
 pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<VariantFigures> {
-    let mut all = Histogram::default();
-    run.threads.values().for_each(|thread| all.merge(&run.lateness(thread).at_least(interval_ns(run), &thread.totals)));
+    let all = all_periods(run);
     let mut values: BTreeMap<FigureName, f64> = BTreeMap::new();
     for (name, q) in FigureName::QUANTILES {
         values.insert(name, quantile_ns(&all, q)?);
@@ -50,12 +48,6 @@ pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<Varian
     });
     let culprits = explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.clone())).collect();
     Some(VariantFigures { values, loads, culprits })
-}
-
-/// The interval of the run in ns; 0 if unknown.
-fn interval_ns(run: &Run) -> i64 {
-    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
-    settings.and_then(|settings| i64::try_from(settings.interval_ns).ok()).unwrap_or(0)
 }
 
 /// One difference per round, b against a.

@@ -265,8 +265,9 @@ fn sentence(
     };
     format!(
         "CPU {cpu}: if the same mechanisms keep acting under the same load, the largest latency in {} is below {} with \
-         probability one half ({} interval {} to {}; {} peaks over {}).{tail} This says nothing about causes that did not occur \
-         during the {} of the test.",
+         probability one half ({} interval {} to {}, from the {} largest latencies, all over {}).{tail} A cause that acted fewer \
+         than {LARGEST_IN_DOUBT} times in the test may lead beyond the interval. This says nothing about causes that did not \
+         occur during the {} of the test.",
         hours(horizon_hours),
         time(median.value),
         percent(confidence),
@@ -325,6 +326,7 @@ mod tests {
         let estimate = of_seconds(&seconds(7200), 72_000.0, 0.95).1;
         let sentence = sentence(3, 20.0, Some(7_200_000_000_000), &estimate, 0.95);
         assert!(sentence.starts_with("CPU 3: if the same mechanisms keep acting under the same load"), "{sentence}");
+        assert!(sentence.contains("fewer than 10 times in the test may lead beyond"), "{sentence}");
         assert!(sentence.ends_with("causes that did not occur during the 2.0 h of the test."), "{sentence}");
         for word in ["worst case", "WCET", "guarantee", "never"] {
             assert!(!sentence.contains(word), "{sentence}");

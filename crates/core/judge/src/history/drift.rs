@@ -1,4 +1,4 @@
-//! Drifts: several changes in one direction that one ramp explains better than steps.
+//! Drifts: changes in one direction that one ramp explains better than steps.
 //!
 //! The two are compared by Schwarz's information criterion (BIC), which counts what each may choose: steps their places and
 //! levels, a ramp its two ends and two levels. Without strong evidence (Kass and Raftery 1995: a difference of 6) the
@@ -8,6 +8,10 @@ use std::ops::Range;
 
 /// Difference of the criteria from which evidence counts as strong.
 const STRONG: f64 = 6.0;
+/// The same beside a single change: a ramp and a step differ by one parameter only, and positive evidence decides.
+const POSITIVE: f64 = 2.0;
+/// A level that changes within fewer runs than this is a step.
+const RUNS_MIN: usize = 5;
 /// Parameters of a ramp: both ends, both levels.
 const RAMP: f64 = 4.0;
 /// Places that are tried first for each end of a ramp; then every place beside the best ones.
@@ -39,10 +43,11 @@ pub fn drifts(series: &[f64], changes: &[usize]) -> Vec<Drift> {
         let group = first..first + same;
         let part = ends[group.start]..ends[group.end + 1];
         let steps: f64 = (group.start..=group.end).map(|at| scatter(&series[ends[at]..ends[at + 1]])).sum();
-        let ramp = Ramp::of(&series[part.clone()]).filter(|_| group.len() > 1);
+        let ramp = Ramp::of(&series[part.clone()]).filter(|ramp| ramp.until - ramp.from >= RUNS_MIN);
         let parameters = 2.0 * group.len() as f64 + 1.0;
+        let margin = if group.len() > 1 { STRONG } else { POSITIVE };
         if let Some(ramp) = ramp.filter(|ramp| {
-            criterion(ramp.scatter, part.len(), RAMP) + STRONG <= criterion(steps, part.len(), parameters)
+            criterion(ramp.scatter, part.len(), RAMP) + margin <= criterion(steps, part.len(), parameters)
         }) {
             let (from, until) = (part.start + ramp.from, part.start + ramp.until);
             drifts.push(Drift { changes: group.clone(), from, until, before: ramp.before, after: ramp.after });
@@ -148,6 +153,29 @@ mod tests {
             assert!(drifts[0].from.abs_diff(30) <= 6 && drifts[0].until.abs_diff(90) <= 6, "{seed}: {drifts:?}");
             assert!((drifts[0].before - 0.5).abs() < 0.3 && (drifts[0].after - 8.5).abs() < 0.3, "{seed}: {drifts:?}");
         }
+    }
+
+    #[test]
+    fn a_ramp_that_is_found_as_one_change_is_a_drift() {
+        // 40 % in 60 runs, with a scatter of 8 %.
+        let mut coin = Coin::new(5);
+        let series = 12;
+        let found: Vec<(usize, Vec<Drift>)> = (0..series)
+            .map(|seed| {
+                let scatter = |coin: &mut Coin| 0.08 * (0..12).map(|_| coin.unit() - 0.5).sum::<f64>();
+                let ramp: Vec<f64> = (0..60).map(|at| 0.336 * f64::from(at) / 60.0 + scatter(&mut coin)).collect();
+                found(&ramp, seed)
+            })
+            .collect();
+        let changed = found.iter().filter(|(changes, _)| *changes > 0).count();
+        let drifts = found.iter().filter(|(_, drifts)| drifts.len() == 1).count();
+        assert!(changed > 6 && drifts * 4 >= changed * 3, "{drifts} drifts of {changed} changes");
+        let steps = (0..series).filter(|seed| {
+            let scatter = |coin: &mut Coin| 0.08 * (0..12).map(|_| coin.unit() - 0.5).sum::<f64>();
+            let step: Vec<f64> = (0..60).map(|at| if at < 30 { 0.0 } else { 0.336 } + scatter(&mut coin)).collect();
+            !self::found(&step, *seed).1.is_empty()
+        });
+        assert!(steps.count() <= 1, "a step stays one");
     }
 
     #[test]
