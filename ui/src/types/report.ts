@@ -233,7 +233,12 @@ tool_tids: Array<number>,
 /**
  * Smallest difference between two reads of the clock, in ns.
  */
-clock_step_ns: number, };
+clock_step_ns: number, 
+/**
+ * Distance of two instants that the clock can tell apart, in ns: the larger of `clock_getres` and the tick that the
+ * steps of the clock show. `None`: neither is known.
+ */
+clock_resolution_ns?: number, };
 
 /**
  * Effective settings of one measuring thread, read back from the kernel.
