@@ -47,9 +47,9 @@ and the largest value of a single seed.
 * **voluntary**: the kernel checks at chosen points whether a task waits. The result is close to `none`, because the longest
   sections have no such point.
 * **full**: the thread waits only where preemption or interrupts are off, mostly with a spinlock held. That is rare, but freeing
-  thousands of pages under one lock takes as long as ever, so the maximum stays near that of the first two while
+  thousands of pages under one lock takes as long as ever, so the maximum stays near the maximum of the first two while
   nearly all wake-ups come earlier.
-* **PREEMPT_RT**: spinlocks sleep, and interrupts run in threads. What is left is the path from the timer to the thread, and
+* **PREEMPT_RT**: spinlocks sleep, and interrupts run in threads. There remain the path from the timer to the thread, and
   the tick for the few wake-ups that are due within about 10 µs of it.
 
 The p99 differs less between seeds than between models, except that it does not distinguish *none* from *voluntary*. A

@@ -35,7 +35,7 @@ pub fn open(name: &Path) -> anyhow::Result<Run> {
         (Err(OpenError::Foreign(_)), archives @ [.., last]) => {
             let (path, last) = (path.display(), last.display());
             let count = counted(archives.len() as u64, "archive");
-            Err(UsageError(format!("{path} is no archive and holds {count}; name one, like {last}")).into())
+            Err(UsageError(format!("{path} is not an archive and holds {count}; name one, like {last}")).into())
         }
         (opened, _) => Ok(opened?),
     }

@@ -25,7 +25,7 @@ pub enum Failure {
     #[error("{0}")]
     #[problem(
         code = "usage.refused",
-        meaning = "What the command line asks for does not exist or does not fit together.",
+        meaning = "The command line names something that does not exist, or combines options that do not fit together.",
         fix = "",
         documented_fix = "the text says what to write instead"
     )]

@@ -82,7 +82,7 @@ impl Group {
 Which one?
   judge       one run: does it show that a limit holds?
   compare     two runs that exist: what differs between them?
-  experiment  two variants, measured in turns: is B worse than A?
+  experiment  two variants, measured alternately: is B worse than A?
   lab history a series of runs: when did their figures change?"
             }
             Self::Measure | Self::Understand | Self::Machines | Self::Exchange => "",

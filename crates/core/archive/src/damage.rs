@@ -10,7 +10,7 @@ pub enum Damage {
     #[error("manifest.json: {error}")]
     #[problem(
         code = "archive.manifest-unreadable",
-        meaning = "`manifest.json` is missing or is no manifest: settings, target and end of the run are unknown.",
+        meaning = "`manifest.json` is missing or is not a manifest: settings, target and end of the run are unknown.",
         fix = COPY_AGAIN
     )]
     ManifestUnreadable { error: String },
@@ -57,7 +57,7 @@ pub enum Damage {
     )]
     BytesDamaged { bytes: usize },
     /// More of the stream is damaged than intact, so the rest is not read.
-    #[error("stream.tardy: more of it is damaged than not; what comes after {bytes} bytes is not read")]
+    #[error("stream.tardy: mostly corrupt; reading stopped at byte {bytes}")]
     #[problem(
         code = "archive.stream-abandoned",
         meaning = "More bytes of the stream are damaged than sound, so it was not read to its end.",
@@ -76,11 +76,11 @@ pub enum Damage {
         code = "archive.cut-off",
         meaning = "The run has no end: host, program or disk stopped while it was written. The last totals may be ten \
                    minutes old.",
-        fix = "`tardy target collect` fetches the rest from a board that went on by itself; otherwise run again"
+        fix = "`tardy target collect` fetches the rest from a board that kept measuring; otherwise run again"
     )]
     CutOff,
     /// Not a fault: its writer is alive.
-    #[error("stream.tardy: the run goes on, and the last totals are up to ten minutes old")]
+    #[error("stream.tardy: the run is still active; its last totals are up to ten minutes old")]
     #[problem(
         code = "archive.goes-on",
         meaning = "A program is still writing this archive.",
@@ -109,7 +109,7 @@ pub enum Damage {
     )]
     TracerTextMissing { number: u32 },
     /// The archive was made anonymous for others.
-    #[error("published: it has no raw traces, and its explanations are those of who published it")]
+    #[error("published: raw traces removed; explanations come from the publisher")]
     #[problem(
         code = "archive.published",
         meaning = "The archive was made anonymous for others with `tardy lab publish`: raw traces and texts of the target \
@@ -146,7 +146,7 @@ pub enum Damage {
     #[error("the run failed")]
     #[problem(
         code = "archive.run-failed",
-        meaning = "The run failed, and its archive does not hold how.",
+        meaning = "The run failed; the archive does not record why.",
         fix = "run again"
     )]
     RunFailed,
@@ -160,7 +160,7 @@ pub enum Damage {
     #[error("a measuring thread left no samples")]
     #[problem(
         code = "archive.no-samples",
-        meaning = "At least one measuring thread woke up not once.",
+        meaning = "At least one measuring thread never woke up.",
         fix = "measure for longer than the interval, and look for what kept the CPU"
     )]
     NoSamples,
@@ -175,7 +175,7 @@ pub enum Damage {
     #[error("a defect of tardy ended the run")]
     #[problem(
         code = "archive.writer-defect",
-        meaning = "tardy panicked while it wrote the archive. What was written before is shown.",
+        meaning = "tardy panicked while it wrote the archive. The data written before is shown.",
         fix = "",
         documented_fix = "please report the line that tardy printed, and run again"
     )]
@@ -198,5 +198,5 @@ impl Damage {
     }
 }
 
-const COPY_AGAIN: &str = "copy the archive again from where it was made; what is left of it is shown meanwhile";
+const COPY_AGAIN: &str = "copy the archive again from the machine that made it; tardy shows the readable part";
 const UPDATE: &str = "open it with the version of tardy that wrote it, or a newer one";

@@ -24,7 +24,7 @@ pub enum Refusal {
     NoDirectory,
     #[error("it has {bytes} bytes, and {bytes_max} are the most that are read")]
     TooLarge { bytes: u64, bytes_max: u64 },
-    #[error("it is no name inside an archive")]
+    #[error("it is not a name inside an archive")]
     Outside,
 }
 

@@ -50,7 +50,7 @@ pub enum PackedError {
     NoHeader(&'static str),
     #[error("{name:?} is {kind}; an archive has regular files alone")]
     Kind { name: String, kind: &'static str },
-    #[error("{0:?} is no name inside an archive")]
+    #[error("{0:?} is not a name inside an archive")]
     Name(String),
     #[error("{name:?} comes after {before:?}; names are in byte order, each once")]
     Order { before: String, name: String },

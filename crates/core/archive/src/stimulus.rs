@@ -45,9 +45,9 @@ pub struct StimulusRequest {
 /// What is wrong with the text of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StimulusWordsError {
-    #[error("`{0}` is no kind of board; write latmon:ADDRESS")]
+    #[error("`{0}` is not a kind of board; write latmon:ADDRESS")]
     Protocol(String),
-    #[error("`{0}` is no address; write latmon:HOST, latmon:HOST:PORT, or latmon:broadcast")]
+    #[error("`{0}` is not an address; write latmon:HOST, latmon:HOST:PORT, or latmon:broadcast")]
     Address(String),
 }
 

@@ -51,7 +51,7 @@ pub enum Limit {
         fix = "nothing; stretches without proof stay untraced"
     )]
     SwitchesMissing { cpu: u32, count: u64, inferred: usize },
-    #[error("the trace has nothing of CPU {0} in the window")]
+    #[error("no events from CPU {0} in the window")]
     #[problem(
         code = "explain.cpu-not-traced",
         meaning = "The trace has no event of the CPU of this sample in the window.",

@@ -205,8 +205,8 @@ fn counted_words(common: Result<i64, (&str, &str)>, causes: &[CauseDifference], 
             time(above as f64)
         ),
         Ok(above) => format!(
-            "Counted are {} with a latency above {}: every one of them has a trace, in both runs. Those of one cause within a \
-             second count once. A change is reported when chance makes one like it in less than 5 % of such pairs, all causes \
+            "Counted are {} with a latency above {}: every one of them has a trace, in both runs. Wake-ups of one cause within a \
+              second count once. A change is reported when chance makes one like it in less than 5 % of such pairs, all causes \
              together, if a cause strikes independently of when it struck before.",
             word.many,
             time(above as f64)

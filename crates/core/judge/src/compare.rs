@@ -21,12 +21,12 @@ use std::collections::BTreeMap;
 const SAMPLES_ABOVE_MIN: f64 = 25.0;
 
 /// The limits of one run each, shown wherever two runs are shown.
-pub const NO_VERDICT: &str = "One run each is no verdict: it cannot separate a change from what differs between any two \
+pub const NO_VERDICT: &str = "One run each is not a verdict: it cannot separate a change from what differs between any two \
     runs of the same (10 to 20 % of p99.99 is usual). `tardy experiment` measures in randomised rounds to find out.";
 
 /// The reason that two runs give no interval for the cost of a change.
-pub const WORK_NO_INTERVAL: &str = "What the loads got done in a second, from their start to the end of the measurement. Of one \
-    run each it is not known how much of a difference is scatter; `tardy experiment` measures that and gives an interval.";
+pub const WORK_NO_INTERVAL: &str = "Work of the loads per second, from their start to the end of the measurement. One run each does \
+     not show how much of a difference is scatter; `tardy experiment` measures the scatter and gives an interval.";
 
 /// One figure of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!((figure("p99.99").unwrap().b, figure("p99.99").unwrap().ratio), (Some(600.0), None));
         assert_eq!(figure("p99.999"), None);
         assert_eq!(figure("max").unwrap().ratio, Some(1.5));
-        assert!(comparison.sentence.starts_with("One run each is no verdict"));
+        assert!(comparison.sentence.starts_with("One run each is not a verdict"));
     }
 
     #[test]

@@ -264,7 +264,8 @@ fn sentence(runs: usize, changes: usize, risk: f64, detectable: Option<f64>, aut
             let needed = (2 * RUNS_A_SIDE..RUNS_MAX).find(|count| least_p(*count) <= risk).unwrap_or(RUNS_MAX);
             let verb = if runs == 1 { "is" } else { "are" };
             return format!(
-                "{runs_in_words} {verb} not enough to distinguish a change from chance: it takes {needed}, and more for small ones"
+                "{runs_in_words} {verb} not enough to distinguish a change from chance: at least {needed} are needed, more \
+                 for small changes"
             );
         }
         0 => format!("no change found in {runs_in_words}"),
@@ -272,11 +273,11 @@ fn sentence(runs: usize, changes: usize, risk: f64, detectable: Option<f64>, aut
         many => format!("{many} changes in {runs_in_words}"),
     };
     let power = detectable.filter(|_| changes == 0).map_or(String::new(), |ratio| {
-        format!("; one of {} half-way would have been found with 80 % probability", change(ratio.max(RATIO_MIN)))
+        format!("; a change of {} in mid-series would have been detected with 80 % power", change(ratio.max(RATIO_MIN)))
     });
     let memory = autocorrelation.map_or(String::new(), |r| {
         format!(
-            "; runs resemble their neighbours (correlation {r:.1}), as those of a drifting machine do: only an experiment \
+            "; runs resemble their neighbours (correlation {r:.1}), as on a drifting machine: only an experiment \
              separates a change from that"
         )
     });
@@ -372,7 +373,7 @@ mod tests {
         let few = history(&runs[..9], 4);
         assert_eq!(
             few[0].sentence,
-            "9 runs are not enough to distinguish a change from chance: it takes 14, and more for small ones"
+            "9 runs are not enough to distinguish a change from chance: at least 14 are needed, more for small changes"
         );
         assert!(history(&[], 4).is_empty());
     }
@@ -385,7 +386,7 @@ mod tests {
         let quiet = &history(&runs, 4)[0];
         let ratio = quiet.detectable.unwrap();
         assert!((1.05..1.2).contains(&ratio), "{ratio}");
-        let expected = format!("no change found in 30 runs; one of {} half-way would", change(ratio));
+        let expected = format!("no change found in 30 runs; a change of {} in mid-series would", change(ratio));
         assert!(quiet.sentence.starts_with(&expected), "{}", quiet.sentence);
     }
 

@@ -56,7 +56,7 @@ pub fn doubts(summary: &RunSummary) -> Vec<Doubt> {
         doubt(DoubtKind::Emulated, "the machine was emulated: its latencies mean nothing as real-time figures".into());
     }
     let Some(environment) = &summary.environment else {
-        doubt(DoubtKind::Unknown, "nothing is known of the machine and its kernel".into());
+        doubt(DoubtKind::Unknown, "the machine and its kernel are unknown".into());
         return doubts;
     };
     let named = |value: &Option<String>| value.clone().filter(|name| !name.is_empty() && name != "none");

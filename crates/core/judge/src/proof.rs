@@ -196,7 +196,7 @@ fn sentences(proof: &Proof, causes: Option<&SeenCauses>, word: SampleWord, max_n
         .map(|next| format!("{} in the next {}", share(next.probability), hours(next.next_hours)))
         .collect();
     sentences.push(format!(
-        "The maximum of {} is no bound: if one hour is like another, a new one comes with a probability of up to {}.",
+        "The maximum of {} is not a bound: if one hour is like another, a new one comes with a probability of up to {}.",
         time(max_ns as f64),
         later.join(", ")
     ));
@@ -262,7 +262,7 @@ mod tests {
         let proof = proof(&run, &RunSummary::of(&run, &[]), None, 0.95).unwrap();
         let probabilities: Vec<f64> = proof.new_maximum.iter().map(|next| next.probability).collect();
         assert_eq!((proof.hours, probabilities[0], probabilities.len()), (24.0, 0.5, 3));
-        let expected = "The maximum of 500 ns is no bound: if one hour is like another, a new one comes with a probability of up to \
+        let expected = "The maximum of 500 ns is not a bound: if one hour is like another, a new one comes with a probability of up to \
                         50 % in the next 24.0 h, 88 % in the next 7 days, 99.7 % in the next 365 days.";
         assert_eq!(proof.sentences[0], expected);
         assert!(proof.sentences[1].contains("3 h for 1/h, 3 days for 1/day"), "{}", proof.sentences[1]);

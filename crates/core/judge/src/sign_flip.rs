@@ -24,7 +24,7 @@ pub enum SignFlipError {
     Empty,
     #[error("failed to compare {0} rounds: the exact test enumerates at most {PAIRS_MAX}; use fewer and longer ones")]
     TooMany(usize),
-    #[error("failed to compare: a difference is no number; leave out the round it comes from")]
+    #[error("failed to compare: a difference is not a number; leave out the round it comes from")]
     NotFinite,
 }
 

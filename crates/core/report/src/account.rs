@@ -58,7 +58,7 @@ pub fn verdict(summary: &RunSummary) -> String {
     let mut text = match summary.state {
         RunState::Failed => "The run failed. ".to_owned(),
         RunState::Interrupted => "Stopped early. ".to_owned(),
-        RunState::Running if summary.goes_on => "The run goes on. ".to_owned(),
+        RunState::Running if summary.goes_on => "The run is still active. ".to_owned(),
         RunState::Running => "The run was cut off. ".to_owned(),
         RunState::Complete => String::new(),
     };

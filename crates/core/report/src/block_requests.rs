@@ -42,7 +42,7 @@ fn about_fio(account: &StorageAccount) -> Option<String> {
         let device_ns = i128::from(device_ns) / i128::from(account.split.max(1));
         let device_ns = i64::try_from(device_ns).unwrap_or(0);
         format!(
-            "{requests} of fio took {mean} in the mean, {} of it outside of their bios (the call, the wake-up, fio itself); with that, {} \
+            "{requests} of fio: mean {mean}, {} of it outside the block layer (the call, the wake-up, fio itself); including that, {} \
              was software",
             latency(outside_ns),
             permille(fio.latency_ns_mean.saturating_sub(device_ns), fio.latency_ns_mean)
@@ -51,8 +51,8 @@ fn about_fio(account: &StorageAccount) -> Option<String> {
     let rest = match fio.outside_ns_mean {
         Some(outside_ns) => software(outside_ns),
         None => format!(
-            "{requests} of fio took {mean} in the mean; their number differs from that of the bios, so what is outside of these (page \
-             cache, call, wake-up) is not known"
+            "{requests} of fio: mean {mean}; the number of bios differs, so the time outside the block layer (page cache, call, \
+             wake-up) is unknown"
         ),
     };
     Some(format!("{begins}; {rest}"))
@@ -134,9 +134,9 @@ mod tests {
         };
         assert!(headline(&account).contains("in 10 of 10 bios on"), "{}", headline(&account));
         let all = remarks(&account).join(" ");
-        assert!(all.contains("10 requests of fio took 10.0 µs in the mean, 3.0 µs of it outside"), "{all}");
-        assert!(all.ends_with("with that, 40.0 % was software"), "{all}");
+        assert!(all.contains("10 requests of fio: mean 10.0 µs, 3.0 µs of it outside"), "{all}");
+        assert!(all.ends_with("including that, 40.0 % was software"), "{all}");
         let fio = Some(FioRequests { outside_ns_mean: None, ..fio });
-        assert!(remarks(&StorageAccount { fio, ..account }).join(" ").contains("is not known"));
+        assert!(remarks(&StorageAccount { fio, ..account }).join(" ").contains("is unknown"));
     }
 }

@@ -109,7 +109,7 @@ fn machine(summary: &RunSummary) -> Option<String> {
 /// Number of things that were not as requested; `None` if there are none.
 pub fn reservations(summary: &RunSummary) -> Option<String> {
     let count = summary.problems.iter().filter(|problem| problem.severity == Severity::Degraded).count();
-    (count > 0).then(|| format!("{} not as asked", counted(count as u64, "condition")))
+    (count > 0).then(|| format!("{} not as requested", counted(count as u64, "condition")))
 }
 
 #[cfg(test)]

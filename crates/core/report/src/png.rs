@@ -14,7 +14,7 @@ use std::{fs, io};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    #[error("failed to draw pictures: this tardy was built without them; use that of `make build`")]
+    #[error("failed to draw pictures: this tardy was built without them; use the one that `make build` builds")]
     LeftOut,
     #[error("failed to draw {file}: {reason}; this is a defect of tardy, please report it")]
     Draw { file: String, reason: String },

@@ -28,8 +28,8 @@ pub fn clocks(other: &RoleSummary) -> String {
     match other.same_clock {
         true => "Both machines are this one, with one clock.".into(),
         false => format!(
-            "Each figure is a duration by one clock: here by that of {}, in the other tables by that of the run's own machine. The \
-             clocks are not aligned with each other, and no instant of one is compared with one of the other.",
+            "Each figure is a duration by one clock: here the clock of {}, in the other tables the clock of the run's own machine. The \
+             clocks are not aligned, and no instant of one is compared with an instant of the other.",
             other.target
         ),
     }
@@ -65,7 +65,7 @@ pub fn reservations(other: &RoleSummary) -> Vec<String> {
     if other.unanswered > 0 && other.role == RunRole::Stimulus {
         let stimuli = if other.unanswered == 1 { "stimulus" } else { "stimuli" };
         let unanswered = count(other.unanswered);
-        said.push(format!("{unanswered} {stimuli} had no answer within 1 s: no signal, which is no latency."));
+        said.push(format!("{unanswered} {stimuli} had no answer within 1 s: no signal, so no latency."));
     }
     if other.stray > 0 {
         said.push(format!("{} belonged to no stimulus.", counted(other.stray, "answer")));

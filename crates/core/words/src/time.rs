@@ -23,7 +23,7 @@ pub enum TimeError {
     NoTime,
     #[error("`{0}` has no unit, and tools disagree about what a bare number means; write {0}us, {0}ms or {0}s")]
     NoUnit(String),
-    #[error("`{0}` is no unit of time; use ns, us, ms, s, min, h or d")]
+    #[error("`{0}` is not a unit of time; use ns, us, ms, s, min, h or d")]
     Unit(String),
     #[error("`{0}` is not a whole number of nanoseconds below 292 years")]
     Inexact(String),

@@ -43,7 +43,7 @@ pub enum SettingsError {
     Toml { path: PathBuf, line: usize, because: String },
     #[error("{path}: destination {name}: {because}")]
     Destination { path: PathBuf, name: String, because: String },
-    #[error("{path}: a rule names the destination {name}, which is not there")]
+    #[error("{path}: a rule names the destination {name}, which does not exist")]
     NoDestination { path: PathBuf, name: String },
     #[error("{path}: no rule, so nothing would ever be sent; write [[rule]] with `to = [\"NAME\"]`")]
     NoRule { path: PathBuf },
@@ -180,7 +180,7 @@ mod tests {
         let rule = "[[rule]]\nto = [\"a\"]\n";
         for (text, said) in [
             ("", "no rule"),
-            (rule, "names the destination a, which is not there"),
+            (rule, "names the destination a, which does not exist"),
             ("[[rule]]\nto = []\npercent = 5\n", "percent"),
             (&format!("link = \"lab\"\n{rule}"), "link is the address"),
             (&format!("{rule}[destination.a]\nkind = \"pager\"\n"), "pager"),

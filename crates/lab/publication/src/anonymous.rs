@@ -46,7 +46,7 @@ const UNKNOWN: &str = "messages of a later version, and damaged ones";
 /// Why an archive is not published.
 #[derive(Debug, Error)]
 pub enum RunError {
-    #[error("failed to publish {}: the run goes on; wait for its end", .0.display())]
+    #[error("failed to publish {}: the run is still active; wait for its end", .0.display())]
     GoesOn(PathBuf),
     #[error("failed to publish {}: it is an audit, and no rule covers what a program asked of the kernel; publish a `tardy run` or `tardy watch` of the program instead", .0.display())]
     Audit(PathBuf),

@@ -20,19 +20,19 @@ const TEXT_BYTES_MAX: u64 = 16 << 20;
 pub enum VerificationError {
     #[error("{0}")]
     Packed(#[from] PackedError),
-    #[error("it is no publication: it has no {0}")]
+    #[error("it is not a publication: it has no {0}")]
     Foreign(&'static str),
     #[error("the signature of {SUMS}: {0}")]
     Signature(#[from] SignatureError),
-    #[error("it is signed by {0}, which is no trusted key")]
+    #[error("it is signed by {0}, which is not a trusted key")]
     Untrusted(String),
-    #[error("{SUMS} is no list of checksums, in line {0}")]
+    #[error("{SUMS} is not a list of checksums, in line {0}")]
     Sums(usize),
     #[error("{0:?} is in it and not in {SUMS}: it was added later")]
     Extra(String),
     #[error("{0:?} is in {SUMS} and not in it: it was removed")]
     Missing(String),
-    #[error("{0:?} was changed: its checksum is not that of {SUMS}")]
+    #[error("{0:?} was changed: its checksum differs from {SUMS}")]
     Changed(String),
     #[error("{DESCRIPTION} does not describe it: {0}")]
     Description(String),

@@ -96,7 +96,7 @@ pub enum Refusal {
         fix = "its report is on the page of its board; /live lists the runs in progress"
     )]
     NotRunning(String),
-    #[error("the server sends as many streams as it may at a time")]
+    #[error("too many open event streams")]
     #[problem(
         code = "server.streams-busy",
         meaning = "As many pages follow runs in progress as the server serves at a time.",
@@ -167,7 +167,7 @@ pub enum Refusal {
         fix = "check that it was copied in full; `tardy lab serve --add-token` makes another one"
     )]
     TokenUnknown,
-    #[error("another address than that of the proxy says who the user is")]
+    #[error("identity header from an address other than the proxy")]
     #[problem(
         code = "server.not-the-proxy",
         meaning = "A request carries the headers of a login, and does not come from the configured proxy.",
@@ -230,13 +230,13 @@ pub enum Refusal {
     #[problem(
         code = "server.upload-too-slow",
         meaning = "An upload sent nothing for a while, or took longer than the server waits.",
-        fix = "check the line to the server, then upload again; what is there already is not sent twice"
+        fix = "check the connection to the server, then upload again; nothing is sent twice"
     )]
     UploadTooSlow { what: &'static str, limit_s: u64 },
-    #[error("as many archives are being uploaded as this server takes at a time")]
+    #[error("too many concurrent uploads")]
     #[problem(
         code = "server.uploads-busy",
-        meaning = "As many clients upload archives as the server takes at a time.",
+        meaning = "The number of concurrent uploads has reached the server's limit.",
         fix = "wait as long as `Retry-After` says; `tardy lab store push` does"
     )]
     UploadsBusy { wait_s: u64 },

@@ -12,7 +12,7 @@ const CONFLICTS: [&str; 3] = ["40001", "40P01", "23505"];
 /// Completes "failed to ...".
 #[derive(Debug, Error)]
 pub enum StoreError {
-    #[error("`{0}` is no address of an index; write a directory, or postgres://USER@HOST/DATABASE")]
+    #[error("`{0}` is not the address of an index; write a directory, or postgres://USER@HOST/DATABASE")]
     Address(String),
     #[error("no address of an object store: {0}")]
     ObjectsAddress(String),
@@ -26,7 +26,7 @@ pub enum StoreError {
     Io { path: PathBuf, source: io::Error },
     #[error("{0}")]
     Archive(#[from] OpenError),
-    #[error("failed to add {0}: the run still goes on; add it when it has ended")]
+    #[error("failed to add {0}: the run is still active; add it when it has ended")]
     GoesOn(PathBuf),
     #[error("failed to add {0}: it is a link; move the archive itself into the directory")]
     Linked(PathBuf),

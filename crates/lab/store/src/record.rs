@@ -236,7 +236,7 @@ fn signed(count: u64) -> i64 {
 pub fn word(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
-        other => unreachable!("{other:?} is no word"),
+        other => unreachable!("{other:?} is not a word"),
     }
 }
 

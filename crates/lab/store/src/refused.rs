@@ -11,11 +11,11 @@ const NAME_BYTES_MAX: usize = 255;
 /// Why an archive that was sent is not taken.
 #[derive(Debug, Error)]
 pub enum Refused {
-    #[error("{0:?} is no address of an archive; that is a SHA-256, 64 digits from 0-9 and a-f")]
+    #[error("{0:?} is not the address of an archive; that is a SHA-256, 64 digits from 0-9 and a-f")]
     Address(String),
     #[error("failed to read it: {0}")]
     Stream(PackedError),
-    #[error("{0:?} is no recorded file of an archive; send the files that `tardy run` wrote")]
+    #[error("{0:?} is not a recorded file of an archive; send the files that `tardy run` wrote")]
     NotRecorded(String),
     #[error("its address is {found}; it was changed or damaged on the way, or sent to the address of another archive")]
     OtherContents { found: String },
@@ -27,7 +27,7 @@ pub enum Refused {
         "its target {0:?} cannot name a board; rename the target: no `/`, no `-` at the front, and neither `.` nor `..`"
     )]
     BoardName(String),
-    #[error("its raw traces were removed, so it is not what its address names; send it from where it is whole")]
+    #[error("its raw traces were removed, so its digest differs; push it from the host that has the raw traces")]
     Pruned,
 }
 

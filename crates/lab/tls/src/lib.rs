@@ -25,7 +25,7 @@ pub enum TlsError {
     NoAuthority,
     #[error("{0}")]
     Setup(String),
-    #[error("{0} is no name of a host")]
+    #[error("{0} is not a host name")]
     Name(String),
     #[error(transparent)]
     Handshake(#[from] io::Error),

@@ -3,10 +3,10 @@
 /// Why a text is not a list of usable CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
-    #[error("{0:?} is no CPU list; write it like 0-3,5 or !0 or all")]
+    #[error("{0:?} is not a CPU list; write it like 0-3,5 or !0 or all")]
     Malformed(String),
     #[error(
-        "CPU {part} is not there or not allowed; choose among {} (offline CPUs, taskset and cpusets limit them)",
+        "CPU {part} does not exist or is not allowed; choose among {} (offline CPUs, taskset and cpusets limit them)",
         listed(allowed)
     )]
     Absent { part: String, allowed: Vec<u32> },

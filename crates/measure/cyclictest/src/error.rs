@@ -125,7 +125,7 @@ pub enum SetupError {
 /// Why a thread stopped measuring; the text follows the number of the thread.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    #[error("could not go on sleeping: {0}")]
+    #[error("could not continue sleeping: {0}")]
     Sleep(io::Error),
     #[error("lost its timer")]
     NoTimer,

@@ -157,7 +157,7 @@ pub const OPTIONS: &[OptionRow] = &[
     row(Id::Debug, 0, "dbg_cyclictest", Nothing, "", RtTests, "print the settings read back from the kernel on standard error"),
     row(Id::PosixTimers, b'x', "posix_timers", Nothing, "", RtTests, "wait for the signal of a POSIX timer"),
     row(Id::Help, b'?', "help", Nothing, "", RtTests, "this list (-h is the histogram)"),
-    row(Id::Snapshot, 0, "snapshot", PerhapsNumber, "US", Own, "keep a trace of each new maximum over US (default 0) in a numbered file while the test goes on"),
+    row(Id::Snapshot, 0, "snapshot", PerhapsNumber, "US", Own, "keep a trace of each new maximum over US (default 0) in a numbered file while the test continues"),
     row(Id::SnapshotDir, 0, "snapshot-dir", Value, "DIR", Own, "where traces are kept; default the current directory"),
     row(Id::Compat, 0, "compat", Value, "VERSION", Own, "layout of rt-tests 2.4 or 2.10 (default)"),
     row(Id::Man, 0, "man", Nothing, "", Own, "print the manual page"),

@@ -102,9 +102,9 @@ pub enum RequestError {
     NotALength { option: String, text: String },
     #[error("{option} needs the name of a file")]
     NoFile { option: String },
-    #[error("-c {0} is no clock to measure by; choose 0 (monotonic) or 1 (realtime)")]
+    #[error("-c {0} is not a clock to measure by; choose 0 (monotonic) or 1 (realtime)")]
     UnknownClock(String),
-    #[error("--compat {0} is no layout; choose 2.4 or 2.10")]
+    #[error("--compat {0} is not a layout; choose 2.4 or 2.10")]
     UnknownLayout(String),
     #[error("--policy {0} is unknown; choose other, normal, batch, idle, fifo or rr")]
     UnknownPolicy(String),

@@ -75,8 +75,8 @@ pub enum Failure {
     /// Its supervisor ended, with these last lines on standard error.
     #[problem(
         code = "load.died",
-        meaning = "A load ended, or its supervisor was killed, before the run was over: the figures are not those of \
-                   the machine under this load.",
+        meaning = "A load ended, or its supervisor was killed, before the run was over: the figures do not describe \
+                    the machine under this load.",
         fix = RUN_ALONE,
         documented_fix = "run it alone with `tardy-meter load NAME` on the target to see why"
     )]

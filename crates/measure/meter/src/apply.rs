@@ -39,7 +39,7 @@ pub fn run() -> i32 {
             eprintln!("tardy-meter: {failure}");
         }
     }
-    let mut answer = serde_json::to_string(&applied).expect("what was applied has only string keys");
+    let mut answer = serde_json::to_string(&applied).expect("the applied settings have only string keys");
     answer.push('\n');
     match std::io::stdout().write_all(answer.as_bytes()) {
         Ok(()) => 0,
@@ -59,7 +59,7 @@ fn apply(change: SettingChange, journal: &mut Journal) -> Applied {
     let place = Path::new(&path);
     let inside = ROOTS.iter().any(|root| place.starts_with(root));
     if !inside || place.components().any(|part| part == Component::ParentDir) {
-        return Applied { problem: Some("it is no kernel setting".into()), path, value, before: None };
+        return Applied { problem: Some("it is not a kernel setting".into()), path, value, before: None };
     }
     let before = match journal.change_setting(place, &value) {
         Ok(before) => before,

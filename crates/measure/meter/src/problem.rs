@@ -40,7 +40,7 @@ pub enum MeterProblem {
         fix = "choose 0 to 100000; --every-sample keeps all"
     )]
     WorstKept { worst_kept: u32 },
-    #[error("CPUs {refused:?} are not there or not allowed for this process")]
+    #[error("CPUs {refused:?} do not exist or are not allowed for this process")]
     #[problem(
         code = "meter.cpus-not-allowed",
         meaning = "CPUs to measure are offline, or this process may not use them.",
@@ -65,7 +65,7 @@ pub enum MeterProblem {
         fix = "please report this"
     )]
     NoJournal,
-    #[error("{path} is no kernel setting")]
+    #[error("{path} is not a kernel setting")]
     #[problem(
         code = "meter.not-a-setting",
         meaning = "Only files below /proc/sys and /sys are changed.",
@@ -158,14 +158,14 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.untraced",
         meaning = "The kernel could not be traced. The figures stand; late wake-ups are not explained.",
-        fix = "give access to tracefs (run as root), or say --trace off to measure without it"
+        fix = "give access to tracefs (run as root), or pass --trace off to measure without it"
     )]
     Untraced(TraceError),
     #[error("another tool is tracing: {others}")]
     #[problem(
         code = "meter.other-tracing",
         meaning = "Another program traces the kernel, which would be part of the latencies.",
-        fix = "stop it (trace-cmd reset, or echo 0 > tracing_on there), or say --beside-others"
+        fix = "stop it (trace-cmd reset, or echo 0 > tracing_on there), or pass --beside-others"
     )]
     OtherTracing { others: String },
     #[error("another tool is tracing: {others}; its cost is in the latencies")]
@@ -189,7 +189,7 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.no-snapshots",
         meaning = "The kernel did not accept the triggers that take snapshots.",
-        fix = "use --trace flip, which needs nothing of the kernel"
+        fix = "use --trace flip, which needs no triggers"
     )]
     NoSnapshots(TraceError),
     #[error("the kernel's tracers cannot be read: {0}")]
@@ -357,7 +357,7 @@ pub enum MeterProblem {
         fix = "please report this"
     )]
     CapturingDied,
-    #[error("the thread that reads the kernel's tracers died; what they found later is missing")]
+    #[error("the thread that reads the kernel's tracers died; their later findings are missing")]
     #[problem(
         code = "meter.tracer-reader-died",
         meaning = "The thread that reads the kernel's tracers ended.",
@@ -450,7 +450,7 @@ pub enum MeterProblem {
         fix = "run `tardy target restore` and follow what it says"
     )]
     NotRepaired(UndoError),
-    #[error("{path} is no journal: {why}")]
+    #[error("{path} is not a journal: {why}")]
     #[problem(
         code = "meter.foreign-journal",
         meaning = "A file in the journal directory is not a journal of this version.",

@@ -28,7 +28,7 @@ usage:
   tardy-meter keep-rtc HZ    switch a clock's interrupt off once the meter has ended (the method rtc starts it)
   tardy-meter end-with-meter COMMAND
                              become a program that ends with the meter (the method storage starts fio so)
-  tardy-meter start COMMAND  become a command once the watch that waits for it lets it go on (`tardy watch` does this)
+  tardy-meter start COMMAND  become a command once the watch that waits for it releases it (`tardy watch` does this)
   tardy-meter --version
 ";
 
@@ -112,7 +112,7 @@ fn restore_machine(leftovers: Leftovers) -> i32 {
             }
             restore::Restored::Unreadable { path, why } => {
                 unfinished = true;
-                eprintln!("tardy-meter: {} is no journal: {why}; look at it and remove it", path.display());
+                eprintln!("tardy-meter: {} is not a journal: {why}; look at it and remove it", path.display());
             }
             restore::Restored::Undone { pid, done, failures, rebooted } => {
                 anything |= !done.is_empty();

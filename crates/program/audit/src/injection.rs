@@ -39,11 +39,11 @@ pub enum InjectionError {
     NoCall(String),
     #[error("{0} cannot be delayed or refused, because it starts or ends a thread; name another call")]
     Refused(String),
-    #[error("{0:?} is no effect; write `delay 2ms`, or an error, one of {names}", names = error_names())]
+    #[error("{0:?} is not an effect; write `delay 2ms`, or an error, one of {names}", names = error_names())]
     NoEffect(String),
-    #[error("{0:?} is no delay; write a number with a unit, such as 200us, 2ms or 1s, at most 60s")]
+    #[error("{0:?} is not a delay; write a number with a unit, such as 200us, 2ms or 1s, at most 60s")]
     NoDelay(String),
-    #[error("{0:?} is no condition; write `1 in 1000` or `seed 7`")]
+    #[error("{0:?} is not a condition; write `1 in 1000` or `seed 7`")]
     NoCondition(String),
 }
 

@@ -36,7 +36,7 @@ pub fn experiments() -> String {
     for experiment in EXPERIMENTS {
         let right = match experiment.parts {
             [] => experiment.culprits.iter().map(Culprit::id).collect::<Vec<_>>().join(", "),
-            _ => "that of the kind".into(),
+            _ => "by kind".into(),
         };
         text += &format!("| {} | {} | {} | {right} |\n", experiment.name, places(experiment), experiment.how);
     }

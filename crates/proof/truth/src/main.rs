@@ -21,7 +21,7 @@ use truth::verdicts::{Account, Verdict, judge};
 /// Make CPUs late in known ways, and count how often the cause is named
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Directory of the experiments; what is there already is judged and not repeated
+    /// Directory of the experiments; existing ones are judged, not repeated
     #[arg(long, value_name = "DIR", default_value = "runs/truth")]
     out: PathBuf,
     /// Only these experiments, separated by commas
@@ -45,7 +45,7 @@ struct Arguments {
     /// Write the counts into this document, between its comments
     #[arg(long, value_name = "FILE")]
     document: Option<PathBuf>,
-    /// The static injector; those of other architectures lie beside it, such as tardy-injector-arm64
+    /// The static injector; injectors for other architectures lie beside it, such as tardy-injector-arm64
     #[arg(long, value_name = "FILE", default_value = "dist/bin/tardy-injector")]
     injector: PathBuf,
     /// Directory with the kernels and their modules, from kernels/inject/build-for

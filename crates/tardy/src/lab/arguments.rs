@@ -34,7 +34,7 @@ impl StoreOption {
     /// Opens the index.
     ///
     /// # Errors
-    /// A [`UsageError`] for an address of another kind; otherwise those of the database.
+    /// A [`UsageError`] for an address of another kind; otherwise an error of the database.
     pub async fn open(&self) -> anyhow::Result<Store> {
         let address = address(&self.store, &self.archives, self.artefacts.as_deref())?;
         Ok(Store::open(&address).await?)

@@ -135,7 +135,7 @@ fn discarded(outcome: &RunOutcome, problem: Problem) -> NothingMeasured {
     let console = directory.join(CONSOLE_FILE);
     let kept = directory.with_extension("console.log");
     let kept = match fs::rename(&console, &kept) {
-        Ok(()) => format!("; what its console said is in {}", kept.display()),
+        Ok(()) => format!("; its console output is in {}", kept.display()),
         Err(_) => String::new(),
     };
     if let Err(error) = fs::remove_dir_all(directory) {

@@ -25,7 +25,7 @@ pub struct ClaimArguments {
     /// How often a latency may be exceeded on each CPU, like 1/h, 3/day or never
     #[arg(long, value_name = "RATE", default_value = ALLOW_DEFAULT, value_parser = Rate::parse)]
     allow: Rate,
-    /// Confidence of the verdict, in percent [default: that of the run's plan, or 95]
+    /// Confidence of the verdict, in percent [default: from the run's plan, or 95]
     #[arg(long, value_name = "PERCENT", value_parser = confidence)]
     confidence: Option<f64>,
     /// Let this kind of machine pass a limit [default: those that the run's plan accepts]
@@ -114,8 +114,7 @@ impl LimitArguments {
         !self.limits.is_empty() || self.claim.confidence.is_some() || !self.claim.accept.is_empty()
     }
 
-    /// The limits of the command line, or else those of the run's plan, or else the limit that the run was measured
-    /// with.
+    /// The limits of the command line, or else of the run's plan, or else the limit that the run was measured with.
     ///
     /// # Errors
     /// If a limit of the command line is invalid.
@@ -129,12 +128,12 @@ impl LimitArguments {
         self.claim.confidence()
     }
 
-    /// The confidence of the command line, or else that of the run's plan, in 0 .. 1.
+    /// The confidence of the command line, or else of the run's plan, in 0 .. 1.
     pub fn confidence_of(&self, run: &Run) -> f64 {
         self.claim.confidence.unwrap_or_else(|| run.planned.as_ref().map_or(CONFIDENCE_DEFAULT, planned::confidence_of))
     }
 
-    /// Doubts about the machine that do not prevent a pass: those of the command line, or else those of the run's plan.
+    /// Doubts about the machine that do not prevent a pass, from the command line, or else from the run's plan.
     pub fn accepted_of(&self, run: &Run) -> Vec<DoubtKind> {
         match &run.planned {
             Some(planned) if self.claim.accept.is_empty() => planned::accepted(planned),

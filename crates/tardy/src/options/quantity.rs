@@ -14,13 +14,13 @@ const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 pub enum QuantityError {
     #[error(transparent)]
     Time(#[from] TimeError),
-    #[error("it must be longer than nothing")]
+    #[error("it must be greater than zero")]
     Nothing,
     #[error("no wake-ups can be measured at such an interval; choose one from 1us to 1h")]
     Interval,
     #[error("it takes whole microseconds up to 35 min, like 0 or 20us")]
     NotMicroseconds,
-    #[error("`{0}` is no CPU or range of CPUs; write a list like 0-1,3")]
+    #[error("`{0}` is not a CPU or range of CPUs; write a list like 0-1,3")]
     Cpus(String),
     #[error("real-time priorities are 1 to 99")]
     Priority,

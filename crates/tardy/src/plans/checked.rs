@@ -70,7 +70,7 @@ impl StepTarget {
         match self {
             Self::Known(target) => Ok(target),
             Self::Missing(missing) => Err(usage(missing.clone().into())),
-            Self::OfAnotherHost => Err(UsageError("the targets of this plan are those of another host".into())),
+            Self::OfAnotherHost => Err(UsageError("this plan names targets of another host".into())),
         }
     }
 
@@ -438,7 +438,7 @@ mod tests {
         )
         .unwrap_err();
         let expected = [
-            "1: loads: `x` is no number of workers",
+            "1: loads: `x` is not a number of workers",
             "1: loads: there is no load called `messagin`",
             "2: this machine runs the kernel it was started with",
             "4: interval: `100` has no unit",

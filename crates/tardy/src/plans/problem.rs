@@ -8,7 +8,7 @@ pub enum StepProblem {
     #[error("stopped early")]
     #[problem(
         code = "plan.step-stopped",
-        meaning = "The step was stopped before its time; what it measured until then does not decide its limits.",
+        meaning = "The step was stopped early; its samples do not decide its limits.",
         fix = "`tardy run --resume DIR` repeats it"
     )]
     Stopped,

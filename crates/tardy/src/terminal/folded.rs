@@ -31,7 +31,7 @@ pub fn help_for_stdout(help: &clap::Error) -> String {
 }
 
 /// The text with every line that is wider than `columns` broken at spaces; the further lines are indented like the first,
-/// those of a usage line below its first word. An alternative in brackets is not broken if it fits on a line.
+/// or below the first word of a usage line. An alternative in brackets is not broken if it fits on a line.
 pub fn folded(text: &str, columns: usize) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| line_folded(line, columns)).collect();
     lines.join("\n")

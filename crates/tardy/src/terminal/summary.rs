@@ -45,7 +45,7 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
             true => watched::tables(summary, &mut page),
             false => cpu_table(summary, &mut page),
         }
-        page.wrapped("", &format!("Recorded meanwhile: {}.", tracing(summary)));
+        page.wrapped("", &format!("Tracing: {}.", tracing(summary)));
         page.wrapped("", NO_BOUND);
     }
     if let Some(speed) = summary.virtual_speed {
@@ -68,7 +68,7 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
     if let Some(imported) = &summary.imported {
         section(&mut page, "Not in the source, so unknown here", &texts(&imported.lost));
     }
-    section(&mut page, "Not as asked", &problems(summary));
+    section(&mut page, "Differs from the request", &problems(summary));
     section(&mut page, "Missing in the archive", &remarks(&summary.gaps));
     if let Some(line) = where_codes_are_explained(summary) {
         page.blank();

@@ -52,7 +52,7 @@ impl Verb for AuditArguments {
     ];
     const NOTES: &'static str = "\
 It records every system call, page fault and signal of the program's threads and shows what a real-time loop must not do. \
-The loop of a thread lasts from its first wait after --settle to its last wait; what comes before and after does not count.
+The loop of a thread lasts from its first wait after --settle to its last wait; calls before and after do not count.
 Exit codes: 0 no habit that --deny names, 1 such a habit, 2 wrong usage, 3 nothing could be audited.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
@@ -133,7 +133,7 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
     // A meter that was killed, or a full disk: the description comes last.
     let failure = outcome.problem.as_ref().filter(|_| outcome.state == RunState::Failed);
     if let Some(problem) = reason.or(failure) {
-        let kept = format!("; what was recorded is in {}", outcome.directory.display());
+        let kept = format!("; the recording is in {}", outcome.directory.display());
         return Err(NothingMeasured { problem: problem.clone(), kept, command: None }.into());
     }
     Ok(run)

@@ -53,7 +53,7 @@ struct WriteArguments {
     /// Directory of the archives [default: runs/<time>-baseline]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Show nothing while it goes on
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
     /// Print one JSON document instead of text
@@ -69,7 +69,7 @@ struct WriteArguments {
 struct CheckArguments {
     /// The file
     file: PathBuf,
-    /// Target in virtual time [default: that of the file]
+    /// Target in virtual time [default: the target in the file]
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
     /// Directory of the archives [default: runs/<time>-baseline]
@@ -169,7 +169,7 @@ impl Asked<'_> {
         let target = self.target;
         if !target.is_in_virtual_time() {
             let text = format!(
-                "{} is no target in virtual time; `tardy target add NAME --virtual-time` makes one",
+                "{} is not a target in virtual time; `tardy target add NAME --virtual-time` makes one",
                 target.name()
             );
             return Err(UsageError(text).into());

@@ -61,7 +61,7 @@ impl Verb for CheckPublicationArguments {
     ];
     const NOTES: &'static str = "\
 Get the public key from the publisher by another way than the file. `ssh-keygen -Y verify` and `sha256sum --check` check the same: \
-README.txt in the file has the commands. A run that was only measured is no publication; `tardy lab publish` makes one.
+README.txt in the file has the commands. A run as measured is not a publication; `tardy lab publish` makes one.
 Exit codes: 0 as signed, 2 wrong usage, 3 refused: changed, cut, signed by another key, or no publication.";
     const FORMER_NAMES: &'static [&'static str] = &["verify"];
 

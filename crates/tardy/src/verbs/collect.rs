@@ -49,7 +49,7 @@ impl Verb for CollectArguments {
     const NOTES: &'static str = "\
 A run on a board continues when the connection is lost or tardy is killed, and the board keeps its results. This fetches \
 what is missing, every byte once, follows the run to its end if it is still active, and leaves the board as it was.
-Exit codes: those of `tardy run`.";
+Exit codes: as of `tardy run`.";
     const FORMER_NAMES: &'static [&'static str] = &["collect"];
 
     fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
@@ -64,10 +64,10 @@ fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     if !inside.is_ok_and(|inside| inside.file(RECEIVED_FILE).is_ok()) {
         let why = match manifest.state {
             RunState::Running if run.goes_on => "it is still running, and another process writes it",
-            RunState::Running => "nothing of it was kept on its target when it was cut off",
-            _ => "all that can be had is there",
+            RunState::Running => "the target kept no data from this run",
+            _ => "the archive is complete",
         };
-        let why = format!("{} has no rest to fetch: {why}", run.directory.display());
+        let why = format!("{}: nothing left to fetch: {why}", run.directory.display());
         return Err(UsageError(why).into());
     }
     let settings = manifest.settings.clone().ok_or_else(|| anyhow!("failed to fetch: the archive has no settings"))?;

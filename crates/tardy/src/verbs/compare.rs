@@ -46,8 +46,8 @@ pub struct CompareArguments {
     /// Directory of the archives of both sides [default: runs/<time>-compare]
     #[arg(short, long, value_name = "DIR", requires = "options_a")]
     out: Option<PathBuf>,
-    /// In virtual time: make each run under load again, if nothing of it is recorded yet, and record this many of its worst
-    /// wake-ups, so that causes and functions are compared as well
+    /// In virtual time: repeat each run under load that has no recording yet, and record this many of its worst wake-ups,
+    /// so that causes and functions are compared as well
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     record: Option<u32>,
     /// Further runs are refused: several runs prove something only when they were measured in randomised rounds
@@ -112,8 +112,7 @@ fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit>
         return Err(UsageError("--record makes runs in virtual time again, and not all of these are".into()).into());
     }
     if virtual_runs(&a) + virtual_runs(&b) > 0 {
-        let text = "some of these runs count executed instructions (virtual time) and others time: nothing of the two can be \
-                    compared";
+        let text = "some of these runs count executed instructions (virtual time) and others time: the two do not compare";
         return Err(UsageError(text.into()).into());
     }
     let (Ok([a]), Ok([b])) = (<[Run; 1]>::try_from(a), <[Run; 1]>::try_from(b)) else {

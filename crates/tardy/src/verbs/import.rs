@@ -36,7 +36,7 @@ pub struct ImportArguments {
     /// Unit of the latencies, where the file does not say: text made with -N is in ns [default: us]
     #[arg(long, value_name = "UNIT")]
     unit: Option<UnitValue>,
-    /// Which latencies of a file that has those of the thread and of the interrupt
+    /// Which latencies of a file that has both thread and interrupt latencies
     #[arg(long, value_name = "SERIES", default_value = "thread")]
     series: SeriesValue,
     /// Print one JSON document with the summaries
@@ -53,7 +53,7 @@ impl Verb for ImportArguments {
         "tardy import output.txt --unit ns",
     ];
     const NOTES: &'static str = "\
-Several files become several archives. What a file does not contain is marked as lost, never invented.
+Several files become several archives. Figures that a file lacks are marked as lost, never invented.
 If one file cannot be read, none is imported.";
 
     fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {

@@ -185,7 +185,7 @@ fn lay_out(judged: &JudgedRun, mut page: Page) -> Page {
         judged.extrapolations.iter().for_each(|cpu| page.wrapped("  ", &cpu.sentence));
     }
     if let Some(tracing) = judged.tracing.as_deref().filter(|tracing| *tracing != "off") {
-        page.wrapped("  ", &format!("Recorded meanwhile: {tracing}; the latencies include what that costs."));
+        page.wrapped("  ", &format!("Tracing: {tracing}; the latencies include its cost."));
     }
     page
 }

@@ -72,7 +72,7 @@ fn all(page: &mut Page) {
     for load in &BUILTIN_LOADS {
         let workers = match load.parts {
             [] => format!("{}: {}", load.worker, load.workers),
-            _ => "those of its parts".into(),
+            _ => "see its parts".into(),
         };
         let text = format!("{}. Counts {}; workers ({workers})", load.what, load.unit);
         let name = if load.by_work { format!("{} *", load.name) } else { load.name.to_owned() };

@@ -60,7 +60,7 @@ struct Document {
     key: Option<String>,
     /// The line for who checks it.
     public_key: Option<String>,
-    /// Names of the runs inside the file; in a dry run without a key, those of the archives.
+    /// Names of the runs inside the file; in a dry run without a key, the names of the archives.
     runs: Vec<String>,
     /// What was replaced and removed, by kind; the names themselves only in a dry run.
     changes: Changes,
@@ -117,7 +117,7 @@ fn run(arguments: &PublishArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-/// The runs with their explanations: those of their traces, or, where these are gone, those that were kept.
+/// The runs with their explanations: from their traces, or, where these are gone, the stored ones.
 fn opened(runs: &[PathBuf]) -> anyhow::Result<Vec<Account>> {
     let explained = |run: &PathBuf| {
         let run = archives::open(run)?;

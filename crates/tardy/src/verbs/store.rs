@@ -40,7 +40,7 @@ enum StoreVerb {
     Rebuild(IndexArguments),
     /// List boards with their newest run, verdict, worst case and coverage
     List(IndexArguments),
-    /// Upload archives to a server, `tardy lab serve`; what it has is not sent again
+    /// Upload archives that a server, `tardy lab serve`, does not have yet
     Push(push::PushArguments),
     /// Remove raw traces that nothing needs; histograms, figures and verdicts stay
     Prune(PruneArguments),

@@ -75,7 +75,7 @@ struct AddArguments {
     kernel: Option<String>,
     #[command(flatten)]
     board: boards::BoardArguments,
-    /// x86_64, arm64, armhf or riscv64; that of a kernel given by its path, otherwise x86_64
+    /// x86_64, arm64, armhf or riscv64 [default: from a kernel given by its path, otherwise x86_64]
     #[arg(long = "arch", value_name = "ARCHITECTURE", help_heading = "Virtual machine", conflicts_with = "board")]
     architecture: Option<Architecture>,
     /// The kernel's modules, a directory like /lib/modules/RELEASE; only for a kernel given by its path
@@ -338,7 +338,7 @@ fn verify_target(arguments: &NamedArgument) -> anyhow::Result<Exit> {
         "notices": notices,
     });
     let seconds = booted.boot_time.as_secs_f64();
-    let how = if booted.restored { "went on from its saved state with" } else { "booted" };
+    let how = if booted.restored { "resumed from its saved state with" } else { "booted" };
     let mut lines =
         vec![format!("{} {how} {} in {seconds:.2} s and runs {said}", target.name(), booted.kernel_release)];
     lines.extend(notices);

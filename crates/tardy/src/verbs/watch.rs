@@ -42,7 +42,7 @@ A sample is one wake-up of a thread, as the kernel sees it: from the instant its
 from being woken) until it gets the CPU. Cycles are timed as well: from there until the next timer is set.
 Exit codes with a COMMAND: its own, or 128 and the number of the signal that ended it; 124 limit exceeded, 125 tardy failed: wrong \
 usage, could not measure or the numbers are invalid; 126 the command cannot be executed, 127 there is no such command. With --pid \
-and --comm those of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
+and --comm as of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         run(self, typed)
@@ -52,7 +52,7 @@ and --comm those of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 co
         arguments::own_help(derived)
     }
 
-    /// With a command the codes are its own, so those of tardy are others.
+    /// With a command the exit code is the command's, so tardy's own codes differ.
     fn exit_code(exit: Exit, words: &[OsString]) -> ExitCode {
         if words.iter().any(|word| word == "--") { exit.around_a_command() } else { exit.into() }
     }

@@ -1,5 +1,6 @@
 //! Words that a native engineer would not use, banned from every text that a user reads, from names and from comments.
 
+mod grammar;
 mod passages;
 
 use crate::repository::{assert_none, files, text};

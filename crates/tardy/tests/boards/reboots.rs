@@ -45,9 +45,9 @@ fn a_run_that_a_reboot_took_cannot_be_collected_and_one_on_a_disk_can() {
         // The archive does not wait for ever for data that will not arrive.
         let manifest = archive::reader::Run::open(bench.path("run")).unwrap().manifest.unwrap();
         assert_eq!(manifest.state, RunState::Failed);
-        assert!(manifest.problem.unwrap().text.contains(if forgets { "keeps nothing of the rest" } else { why }));
+        assert!(manifest.problem.unwrap().text.contains(if forgets { "has no data for the rest" } else { why }));
         let again = bench.tardy(&["target", "collect", "run"]);
-        assert!(again.code == Some(2) && again.stderr.contains("all that can be had is there"), "{}", again.stderr);
+        assert!(again.code == Some(2) && again.stderr.contains("the archive is complete"), "{}", again.stderr);
         let next =
             bench.tardy(&["run", "--target", "board", "-D", "300ms", "--trace", "off", "--quiet", "--out", "next"]);
         assert_eq!(next.code, Some(0), "the board is free again: {}", next.stderr);

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-const RESTORED: &str = "went on from a saved state";
+const RESTORED: &str = "resumed from a saved state";
 /// Maximum difference between the guest's reset clock and that of the host.
 const CLOCK_NS: i64 = 5_000_000_000;
 /// Age of the state before it is used; longer than the tolerated clock error.

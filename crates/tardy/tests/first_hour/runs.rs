@@ -38,7 +38,7 @@ fn every_verb_counts_the_same_spikes_beside_the_same_conditions() {
     assert!(explained.stderr.contains("latest is runs/"), "{}", explained.stderr);
     assert_eq!(desk.shell("tardy report").code, Some(0));
     let html = std::fs::read_to_string(desk.path("runs").join(&desk.runs()[0]).join("report.html")).unwrap();
-    assert!(html.find("The worst of").unwrap() < html.find("It was measured as asked").unwrap());
+    assert!(html.find("The worst of").unwrap() < html.find("Measured as requested").unwrap());
     assert!(html.contains("aria-label=\"Conditions\""));
 }
 

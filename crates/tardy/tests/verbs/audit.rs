@@ -24,7 +24,7 @@ fn a_recording_that_breaks_off_is_reported_with_its_reason() {
     let ended = bench.run(&["audit", "--pid", "1", "-D", "1s", "--out", "here"]);
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     assert!(!ended.stderr.contains("failed to read an audit"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("what was recorded is in"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the recording is in"), "{}", ended.stderr);
 }
 
 #[test]

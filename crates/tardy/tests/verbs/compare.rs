@@ -23,7 +23,7 @@ fn two_runs_stand_side_by_side_without_a_verdict() {
         "not explained 1 1",
         "priority: A 80; B 90",
         "load: only B: cpu:2",
-        "One run each is no verdict",
+        "One run each is not a verdict",
     ] {
         assert!(text.contains(expected), "{expected:?} is not in {}", ended.stdout);
     }

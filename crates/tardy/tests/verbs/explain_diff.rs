@@ -21,7 +21,7 @@ fn the_causes_of_two_runs_stand_side_by_side_and_nothing_is_claimed_of_one_spike
         "the runs differ in priority (80 in A, 90 in B), load (none in A, cpu:2 in B)",
         "how often it strikes cannot be compared",
         "Nothing is counted: ",
-        "One run each is no verdict",
+        "One run each is not a verdict",
     ] {
         assert!(text.contains(expected), "{expected:?} is not in {}", ended.stdout);
     }

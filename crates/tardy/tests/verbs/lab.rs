@@ -223,7 +223,7 @@ fn mistakes_in_settings_of_alerts_are_named_before_anything_is_sent() {
         let refused = bench.run(words);
         assert_eq!(refused.code, Some(2), "{words:?}");
         assert!(
-            refused.stderr.contains("bad.toml: a rule names the destination hok, which is not there"),
+            refused.stderr.contains("bad.toml: a rule names the destination hok, which does not exist"),
             "{}",
             refused.stderr
         );

@@ -184,7 +184,7 @@ fn what_was_changed_cut_swapped_extended_or_linked_is_refused() {
     fs::write(bench.path("bad.tar"), "a letter about latency").unwrap();
     assert!(refusal(&bench, "bad.tar").contains("ends in the middle"));
     published(&bench, &["v1", "--key", "other", "--new-key", "--out", "other.tar"]);
-    assert!(refusal(&bench, "other.tar").contains("which is no trusted key"));
+    assert!(refusal(&bench, "other.tar").contains("which is not a trusted key"));
     let into = bench.run(&["lab", "check-publication", "first.tar", "--key", "key.pub", "--into", "v1"]);
     assert_eq!(into.code, Some(2), "{}", into.stderr);
 }

@@ -63,7 +63,7 @@ fn a_run_without_an_end_is_an_error_and_listed_as_what_it_is() {
     reported("the run was cut off before its end", " cut off");
     let writer = fs::File::open(bench.path("here/stream.tardy")).unwrap();
     writer.lock().unwrap();
-    reported("the run goes on", " running");
+    reported("the run is still active", " running");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn rounds_that_cannot_be_read_are_refused_by_name() {
     let bench = round();
     for verb in ["judge", "explain", "report"] {
         let refused = bench.run(&[verb, "here"]);
-        let words = "here is no archive and holds 6 archives; name one, like here/0";
+        let words = "here is not an archive and holds 6 archives; name one, like here/0";
         assert!(refused.code == Some(2) && refused.stderr.contains(words), "{}", refused.stderr);
     }
     fs::write(bench.path("here/round.json"), "{").unwrap();

@@ -104,7 +104,7 @@ fn a_meter_that_hangs_is_given_up() {
     let bench = measuring().says(&[totals(0)]).does("exec sleep 1000");
     let ended = bench.run(&["run", "--meter-timeout", "300ms", "--settle", "0", "--out", "here"]);
     assert_eq!(ended.code, Some(3));
-    assert!(ended.stderr.contains("said nothing for 0.3 s in phase measure"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no output from the meter for 0.3 s in phase measure"), "{}", ended.stderr);
     assert_eq!(manifest_of(&bench.path("here"))["state"], "failed");
 }
 

@@ -20,7 +20,7 @@ pub enum Architecture {
 
 /// A name that is not a known architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{name}` is no architecture of ours; there are {}", Architecture::ALL.map(Architecture::name).join(", "))]
+#[error("`{name}` is not a supported architecture; there are {}", Architecture::ALL.map(Architecture::name).join(", "))]
 pub struct UnknownArchitecture {
     pub name: String,
 }

@@ -47,14 +47,14 @@ pub enum MachineEvent {
     /// The connection was lost; the command continues there.
     #[problem(
         code = "machine.line-lost",
-        meaning = "The connection to the machine was lost while the measurement goes on there.",
+        meaning = "The connection to the machine was lost; the measurement continues there.",
         fix = "",
         documented_fix = "Nothing: tardy reconnects. After it gives up, `tardy target collect` fetches the rest."
     )]
     LineLost { machine: String, last_output: Option<String> },
     #[problem(
         code = "machine.line-back",
-        meaning = "The connection to the machine was lost for a while. Nothing of the run was lost.",
+        meaning = "The connection to the machine was lost for a while. The run lost no data.",
         fix = "",
         documented_fix = "Nothing needs fixing."
     )]

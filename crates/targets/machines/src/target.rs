@@ -101,7 +101,7 @@ const NOT_FETCHED: Definition = Definition {
 };
 const NOTHING_KEPT: Definition = Definition {
     code: "machine.nothing-kept",
-    meaning: "The machine keeps nothing of the run: it was fetched or discarded before, or lost in a reboot.",
+    meaning: "The machine has no data for this run: already fetched, discarded, or lost in a reboot.",
     fix: "Nothing needs fixing.",
 };
 const NOT_COPIED: Definition = Definition {

@@ -41,7 +41,7 @@ pub enum TargetFileError {
 pub enum DescriptionError {
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    #[error("`{backend}` is no backend; there are \"ssh\", \"serial\", \"labgrid\", \"qemu\" and \"virtual\"")]
+    #[error("`{backend}` is not a backend; there are \"ssh\", \"serial\", \"labgrid\", \"qemu\" and \"virtual\"")]
     Backend { backend: String },
     #[error(transparent)]
     Board(#[from] BoardFileError),

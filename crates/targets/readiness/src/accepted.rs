@@ -8,7 +8,7 @@ use thiserror::Error;
 pub enum AcceptedError {
     #[error("a line is a fingerprint, or *, and the identifier of a rule, and `# why`")]
     Words,
-    #[error("{0} is no fingerprint of twelve hexadecimal digits, nor *")]
+    #[error("{0} is neither a fingerprint of twelve hexadecimal digits nor *")]
     Fingerprint(String),
 }
 

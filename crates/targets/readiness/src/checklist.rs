@@ -20,7 +20,7 @@ const SOURCE: &str = "the checklist";
 pub enum AssertionError {
     #[error("a line is CONFIG_X[=y|m|n] [if CONFIG_Y] [on ARCHITECTURE], or the same with ! in front")]
     Words,
-    #[error("{0:?} is no symbol like CONFIG_X")]
+    #[error("{0:?} is not a symbol like CONFIG_X")]
     Symbol(String),
     #[error("{0:?} is not one of y, m and n")]
     State(String),

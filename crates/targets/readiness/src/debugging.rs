@@ -43,7 +43,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "debugging.lock-proving",
         title: "the kernel validates its locking at run time",
-        reason: "at every lock, lockdep searches its graph with interrupts off; latencies become those of the search",
+        reason: "at every lock, lockdep searches its graph with interrupts off; the search dominates latency",
         source: "Runtime locking correctness validator",
         severity: Severity::Severe,
         look: |machine| set(machine, LOCKS),

@@ -50,7 +50,7 @@ fn management_interrupts(machine: &Machine) -> Look {
         return Ok(vec![Sign::new(what).key("now").by_hand(fix)]);
     }
     let uptime_s = machine.text("/proc/uptime")?.split('.').next().and_then(|text| text.parse::<u64>().ok());
-    let uptime_s = uptime_s.ok_or_else(|| Unknown("/proc/uptime is no number".into()))?;
+    let uptime_s = uptime_s.ok_or_else(|| Unknown("/proc/uptime is not a number".into()))?;
     // Booting alone raises some. More than one a minute on average is abnormal.
     let habit = most.after > 100 && most.after.saturating_mul(60) > uptime_s;
     sign_if(habit, || {
@@ -70,7 +70,7 @@ fn machine_check_polling(machine: &Machine) -> Look {
 
 fn virtual_machine(machine: &Machine) -> Look {
     let found = machine.facts.environment.virtualisation.as_deref();
-    let found = found.ok_or_else(|| Unknown("nothing says whether this is a virtual machine".into()))?;
+    let found = found.ok_or_else(|| Unknown("no fact shows whether this is a virtual machine".into()))?;
     sign_if(found != "none", || {
         Sign::new(format!("it is a guest of {}", quoted(found)))
             .key(found)

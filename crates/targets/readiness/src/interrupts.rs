@@ -67,7 +67,7 @@ fn default_affinity(machine: &Machine) -> Look {
         return fine();
     }
     let Some(text) = machine.optional(path)? else { return fine() };
-    let mask = CpuSet::mask(text).ok_or_else(|| Unknown(format!("{path} is no mask: {}", quoted(text))))?;
+    let mask = CpuSet::mask(text).ok_or_else(|| Unknown(format!("{path} is not a CPU mask: {}", quoted(text))))?;
     let open = mask.and(&machine.realtime).and(&machine.online);
     sign_if(!open.is_empty(), || {
         Sign::new(format!("the default has {}", open.named()))

@@ -106,7 +106,7 @@ pub(super) fn listed(machine: &Machine, file: &str) -> Result<CpuSet, Unknown> {
     if text == "(null)" {
         return Ok(CpuSet::default());
     }
-    CpuSet::list(text, 0).ok_or_else(|| Unknown(format!("{CPUS}/{file} is no list of CPUs: {}", quoted(text))))
+    CpuSet::list(text, 0).ok_or_else(|| Unknown(format!("{CPUS}/{file} is not a CPU list: {}", quoted(text))))
 }
 
 /// The value of a parameter that is not a CPU list.
@@ -132,7 +132,7 @@ fn not_in_effect(machine: &Machine) -> Look {
         let asked = match asked {
             Ok(asked) => asked,
             Err(NoList(value)) => {
-                let what = format!("{name}={} is no list of CPUs", quoted(value));
+                let what = format!("{name}={} is not a CPU list", quoted(value));
                 signs.push(Sign::new(what).key(name).by_hand(format!("write it like {name}=2-3,5")));
                 continue;
             }
@@ -212,7 +212,7 @@ fn rcu_callbacks(machine: &Machine) -> Look {
         (Some(Ok(cpus)), _) => cpus,
         (Some(Err(NoList(value))), _) => {
             return sign_if(true, || {
-                Sign::new(format!("rcu_nocbs={} is no list of CPUs", quoted(value)))
+                Sign::new(format!("rcu_nocbs={} is not a CPU list", quoted(value)))
                     .by_hand("write it like rcu_nocbs=2-3")
             });
         }
@@ -265,7 +265,7 @@ fn mask(machine: &Machine, path: &str, whose: &str) -> Look {
         return fine();
     }
     let Some(text) = machine.optional(path)? else { return fine() };
-    let mask = CpuSet::mask(text).ok_or_else(|| Unknown(format!("{path} is no mask: {}", quoted(text))))?;
+    let mask = CpuSet::mask(text).ok_or_else(|| Unknown(format!("{path} is not a CPU mask: {}", quoted(text))))?;
     let open = mask.and(&machine.realtime);
     sign_if(!open.is_empty(), || {
         Sign::new(format!("the mask of {whose} has {}", open.named()))

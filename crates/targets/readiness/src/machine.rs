@@ -89,13 +89,13 @@ impl<'a> Machine<'a> {
 
     /// Contents of a file that every such kernel has.
     pub fn text(&self, path: &str) -> Result<&'a str, Unknown> {
-        self.optional(path)?.ok_or_else(|| Unknown(format!("{path} is not there")))
+        self.optional(path)?.ok_or_else(|| Unknown(format!("{path} does not exist")))
     }
 
     /// A file that contains one number; `None` if the kernel does not have it.
     pub fn number(&self, path: &str) -> Result<Option<i64>, Unknown> {
         let Some(text) = self.optional(path)? else { return Ok(None) };
-        let number = text.parse().map_err(|_| Unknown(format!("{path} is no number: {}", quoted(text))))?;
+        let number = text.parse().map_err(|_| Unknown(format!("{path} is not a number: {}", quoted(text))))?;
         Ok(Some(number))
     }
 
@@ -133,7 +133,7 @@ impl<'a> Machine<'a> {
         let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(str::parse::<u32>);
         match (numbers.next(), numbers.next()) {
             (Some(Ok(found_major)), Some(Ok(found_minor))) => Ok((found_major, found_minor) >= (major, minor)),
-            _ => Err(Unknown(format!("the kernel's release is no version: {}", quoted(release)))),
+            _ => Err(Unknown(format!("the kernel's release is not a version: {}", quoted(release)))),
         }
     }
 

@@ -160,7 +160,7 @@ fn zone_reclaim(machine: &Machine) -> Look {
 fn statistics(machine: &Machine) -> Look {
     let path = "/proc/sys/vm/stat_interval";
     let Some(text) = machine.optional(path)? else { return fine() };
-    let seconds: u64 = text.parse().map_err(|_| Unknown(format!("{path} is no number: {}", quoted(text))))?;
+    let seconds: u64 = text.parse().map_err(|_| Unknown(format!("{path} is not a number: {}", quoted(text))))?;
     sign_if(machine.dedicated && seconds < 10, || {
         Sign::new(format!("vm.stat_interval is {seconds} s")).key(seconds.to_string()).write(path, "120")
     })

@@ -57,7 +57,8 @@ fn soft_lockups(machine: &Machine) -> Look {
     }
     let path = "/proc/sys/kernel/watchdog_cpumask";
     let text = machine.text(path)?;
-    let watched = CpuSet::list(text, 0).ok_or_else(|| Unknown(format!("{path} is no list: {}", quoted(text))))?;
+    let watched =
+        CpuSet::list(text, 0).ok_or_else(|| Unknown(format!("{path} is not a CPU list: {}", quoted(text))))?;
     let here = watched.and(&machine.realtime).and(&machine.online);
     sign_if(!here.is_empty(), || {
         let sign = Sign::new(format!("it watches {}", here.named())).key(here.to_string());
@@ -74,7 +75,7 @@ fn console_level(machine: &Machine) -> Look {
     let level: i64 = levels
         .next()
         .and_then(|level| level.parse().ok())
-        .ok_or_else(|| Unknown(format!("{PRINTK} is no level: {}", quoted(text))))?;
+        .ok_or_else(|| Unknown(format!("{PRINTK} is not a level: {}", quoted(text))))?;
     let rest: Vec<&str> = levels.collect();
     let consoles = machine.optional("/proc/consoles")?.unwrap_or_default();
     let serial = consoles.lines().any(|line| line.starts_with("tty") && !line.starts_with("tty0 "));

@@ -71,7 +71,7 @@ fn idle_states(machine: &Machine) -> Look {
         for state in 0..32 {
             let folder = format!("{CPUS}{cpu}/cpuidle/state{state}");
             let Some(latency) = optional_here(machine, &format!("{folder}/latency"))? else { break };
-            let latency_us: u64 = latency.parse().map_err(|_| Unknown(format!("{folder}/latency is no number")))?;
+            let latency_us: u64 = latency.parse().map_err(|_| Unknown(format!("{folder}/latency is not a number")))?;
             let disabled = machine.text(&format!("{folder}/disable"))? != "0";
             if latency_us > EXIT_US_MAX && !disabled && !is_kept_awake(machine, cpu, latency_us)? {
                 let name = quoted(machine.text(&format!("{folder}/name"))?);

@@ -48,7 +48,7 @@ pub const RULES: &[Rule] = &[
 fn throttling(machine: &Machine) -> Look {
     let (runtime_us, period_us) = match (machine.number(RUNTIME)?, machine.number(PERIOD)?) {
         (Some(runtime_us), Some(period_us)) => (runtime_us, period_us),
-        _ => return Err(Unknown(format!("{RUNTIME} is not there"))),
+        _ => return Err(Unknown(format!("{RUNTIME} does not exist"))),
     };
     if runtime_us < 0 || runtime_us >= period_us {
         return fine();
@@ -78,7 +78,7 @@ fn fair_server(machine: &Machine) -> Look {
     let periods = machine.of_cpus(FAIR, "/period")?;
     if runtimes.is_empty() {
         return Err(Unknown(
-            "the fair servers are not there; mount -t debugfs debugfs /sys/kernel/debug shows them".into(),
+            "the fair servers are hidden; mount -t debugfs debugfs /sys/kernel/debug shows them".into(),
         ));
     }
     let mut signs = Vec::new();

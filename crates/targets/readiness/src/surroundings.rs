@@ -53,7 +53,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "limits.container",
         title: "this is a container",
-        reason: "the kernel, its command line and most settings are those of the host, and other containers share them",
+        reason: "the kernel, its command line and most settings belong to the host, and other containers share them",
         source: "Control Group v2",
         severity: Severity::Notice,
         look: container,
@@ -68,7 +68,7 @@ fn status<'a>(machine: &Machine<'a>, key: &str) -> Result<&'a str, Unknown> {
 
 fn is_capable(machine: &Machine, bit: u32) -> Result<bool, Unknown> {
     let mask = u64::from_str_radix(status(machine, "CapEff")?, 16);
-    let mask = mask.map_err(|_| Unknown("the capabilities in /proc/self/status are no number".into()))?;
+    let mask = mask.map_err(|_| Unknown("the capabilities in /proc/self/status are not a number".into()))?;
     Ok(mask & (1 << bit) != 0)
 }
 
@@ -79,7 +79,7 @@ fn limit(machine: &Machine, name: &str) -> Result<Option<u64>, Unknown> {
     let soft = line.and_then(|rest| rest.split_whitespace().next());
     match soft {
         Some("unlimited") => Ok(None),
-        Some(number) => number.parse().map(Some).map_err(|_| Unknown(format!("{name} is no number"))),
+        Some(number) => number.parse().map(Some).map_err(|_| Unknown(format!("{name} is not a number"))),
         None => Err(Unknown(format!("/proc/self/limits has no {name}"))),
     }
 }
@@ -175,7 +175,7 @@ fn processors(machine: &Machine) -> Look {
 
 fn container(machine: &Machine) -> Look {
     let found = machine.facts.environment.container.as_deref();
-    let found = found.ok_or_else(|| Unknown("nothing says whether this is a container".into()))?;
+    let found = found.ok_or_else(|| Unknown("no fact shows whether this is a container".into()))?;
     sign_if(found != "none", || {
         Sign::new(format!("it is a container of {}", quoted(found))).key(found).by_hand("check the host as well")
     })

@@ -11,7 +11,7 @@ const BORN_URGENT: &[&str] = &["migration/", "stopper/", "posixcputmr/", "cpuhp/
 pub const RULES: &[Rule] = &[
     Rule {
         id: "tasks.as-urgent",
-        title: "a task's priority is at or above that of the real-time work",
+        title: "a task's priority is at or above the real-time work's",
         reason: "whenever it is runnable on the same CPU, the real-time work waits until it sleeps",
         source: "sched(7): Scheduling policies",
         severity: Severity::Warning,
@@ -19,8 +19,8 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "tasks.kernel-threads",
-        title: "a kernel thread's priority is at or above that of the real-time work",
-        reason: "interrupt and RCU threads with a raised priority run first, including those of devices that the work does not need",
+        title: "a kernel thread's priority is at or above the real-time work's",
+        reason: "interrupt and RCU threads with a raised priority run first, including the threads of devices that the work does not need",
         source: "Real-time preemption: Theory of operation",
         severity: Severity::Notice,
         look: kernel_threads,

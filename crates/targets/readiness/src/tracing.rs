@@ -94,7 +94,7 @@ fn features(machine: &Machine) -> Look {
         ("HIST_TRIGGERS", "the kernel cannot find new maxima itself"),
         ("FUNCTION_TRACER", "functions cannot be seen"),
         ("KPROBE_EVENTS", "no events can be added"),
-        ("TIMERLAT_TRACER", "the kernel's own measurement of latencies is not there"),
+        ("TIMERLAT_TRACER", "the kernel's own measurement of latencies is missing"),
     ];
     let mut signs = Vec::new();
     for (option, lack) in wanted {

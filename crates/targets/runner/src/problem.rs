@@ -32,8 +32,7 @@ pub enum RunProblem {
     FetchedLater { bytes: u64 },
     /// The connection was lost, and the machine does not keep the rest.
     #[error(
-        "the line was gone before the run ended, and {machine} keeps nothing of the rest: it was thrown away, or went \
-         with a reboot"
+        "the connection was lost before the run ended, and {machine} has no data for the rest: discarded, or lost in a reboot"
     )]
     #[problem(
         code = "run.nothing-kept",
@@ -79,11 +78,11 @@ pub enum RunProblem {
     ConsoleNotWritten { why: String },
     /// The connection was lost, and the run continues there.
     #[error(
-        "the line to the target was lost, and the run goes on there; `tardy target collect` with this archive fetches the rest"
+        "lost the connection to the target; the run continues there; `tardy target collect` with this archive fetches the rest"
     )]
     #[problem(
         code = "run.left-behind",
-        meaning = "The connection was lost and did not come back; the run goes on at the machine.",
+        meaning = "The connection was lost and did not come back; the run continues on the machine.",
         fix = "",
         documented_fix = "`tardy target collect` with the archive fetches the rest"
     )]
@@ -134,7 +133,7 @@ pub enum RunProblem {
     Killed,
     /// The meter was silent.
     #[error(
-        "the meter said nothing for {} s in phase {}{}",
+        "no output from the meter for {} s in phase {}{}",
         limit.as_secs_f64(),
         title(*phase),
         LastWords(last_words)
@@ -143,7 +142,7 @@ pub enum RunProblem {
         code = "run.silent",
         meaning = "The meter sent nothing for longer than it ever should.",
         fix = "",
-        documented_fix = "read its last words; a machine that is overloaded by real-time threads starves the meter"
+        documented_fix = "read its last output; a machine overloaded by real-time threads starves the meter"
     )]
     Silent { phase: Option<RunPhase>, limit: Duration, last_words: Vec<String> },
     #[error("phase {} took longer than {} s{}", title(*phase), limit.as_secs_f64(), LastWords(last_words))]
@@ -151,13 +150,13 @@ pub enum RunProblem {
         code = "run.phase-too-long",
         meaning = "One phase of the run took longer than its limit.",
         fix = "",
-        documented_fix = "read the meter's last words; a slow machine needs a longer --timeout"
+        documented_fix = "read the meter's last output; a slow machine needs a longer --timeout"
     )]
     PhaseTooLong { phase: Option<RunPhase>, limit: Duration, last_words: Vec<String> },
     #[error("stopped on request")]
     #[problem(
         code = "run.stopped",
-        meaning = "The run was stopped on request. What was measured is sound.",
+        meaning = "The run was stopped on request. Its figures are sound.",
         fix = "",
         documented_fix = "nothing needs fixing"
     )]
@@ -174,7 +173,7 @@ pub enum RunProblem {
     #[error("the meter was stopped by a signal")]
     #[problem(
         code = "run.stopped-by-signal",
-        meaning = "Another program sent the meter a signal to stop. What was measured is sound.",
+        meaning = "Another program sent the meter a signal to stop. The figures are sound.",
         fix = "",
         documented_fix = "nothing needs fixing"
     )]
@@ -193,14 +192,14 @@ pub enum RunProblem {
         code = "run.could-not-measure",
         meaning = "The meter refused to measure, or could not.",
         fix = "",
-        documented_fix = "follow the meter's last words"
+        documented_fix = "read the meter's last output"
     )]
     CouldNotMeasure { last_words: Vec<String> },
     /// Its output was closed although it was still running.
     #[error("the line to the meter was cut in phase {}, and the meter had to be killed", title(*phase))]
     #[problem(
         code = "run.line-cut",
-        meaning = "The meter's output ended although the meter went on, so it was killed.",
+        meaning = "The meter closed its output but kept running; it was killed.",
         fix = "",
         documented_fix = "measure again; the machine's console log may say why"
     )]
@@ -210,7 +209,7 @@ pub enum RunProblem {
         code = "run.meter-died",
         meaning = "The meter ended without a last message.",
         fix = "",
-        documented_fix = "read its last words and the machine's kernel log"
+        documented_fix = "read its last output and the machine's kernel log"
     )]
     MeterDied { phase: Option<RunPhase>, exit: Option<Exit>, last_words: Vec<String> },
 }
@@ -226,7 +225,7 @@ impl fmt::Display for LastWords<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<&str> = self.0.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
         let last = &words[words.len().saturating_sub(3)..];
-        if last.is_empty() { Ok(()) } else { write!(out, "; its last words: {}", last.join(" | ")) }
+        if last.is_empty() { Ok(()) } else { write!(out, "; its last output: {}", last.join(" | ")) }
     }
 }
 

@@ -164,7 +164,7 @@ impl Board {
     /// answer took.
     pub fn unanswered(&self) -> Option<Loss> {
         let StimulusBoard { answers, overruns, .. } = self.figures;
-        let detail = "to stimuli of the board: no signal came back, which is no latency".to_owned();
+        let detail = "to stimuli of the board: no signal came back, so there is no latency".to_owned();
         (self.is_over() && answers == 0 && overruns > 0).then_some(Loss {
             kind: LossKind::Answers,
             count: overruns,

@@ -292,7 +292,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         workers: Workers::Number(1),
         parts: &[],
         culprits: &[Culprit::Printk, Culprit::IrqsOff],
-        needs: "root; what the kernel's log held is pushed out of it",
+        needs: "root; the load pushes older messages out of the kernel's log",
         by_work: false,
     },
     BuiltinLoad {

@@ -49,7 +49,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
         what: "any stressor of stress-ng, in rounds of N operations or N seconds",
         subject: Some(Subject { what: "the stressor, as its option is called: matrix, switch, hdd", needed: true }),
         options: &[
-            value("ops", "operations of a round, those of all workers [default: rounds by time]"),
+            value("ops", "operations of a round, over all workers [default: rounds by time]"),
             value("time", "seconds of a round [default: 5]"),
             value("workers", "instances of the stressor; 0: one per CPU [default: 0]"),
             CPUS,

@@ -18,11 +18,11 @@ pub enum LoadWordsError {
         "there is no load called `{name}`; `tardy list loads` shows those there are, and --load-cmd takes commands"
     )]
     Unknown { name: String },
-    #[error("`{text}` is no number of workers from 1 to {WORKERS_MAX}")]
+    #[error("`{text}` is not a number of workers from 1 to {WORKERS_MAX}")]
     Workers { text: String },
     #[error("{key} of {load} is said twice")]
     Twice { load: &'static str, key: String },
-    #[error("`{text}` is no list of CPUs like 0-1,3")]
+    #[error("`{text}` is not a CPU list like 0-1,3")]
     Cpus { text: String },
     #[error("{load} needs {subject}; write it like {example}")]
     NoSubject { load: &'static str, subject: &'static str, example: &'static str },

@@ -30,7 +30,7 @@ method! {
         needs: "a kernel with IPv4; role=both: the loop-back interface; otherwise a network to another machine",
         options: {
             role: Role = ROLE,
-            address: Text = "role=answer: address and port of this machine to listen at; role=stimulus: those of the target",
+            address: Text = "role=answer: address and port of this machine to listen on; role=stimulus: the target's address and port",
             sample: Sample = "the whole round trip, or from the kernel's receive time stamp of the answer to the thread",
             hops: Hops = HOPS,
             delay_us: Delay = DELAY,

@@ -85,7 +85,7 @@ fn what_is_not_a_regular_file_with_a_name_inside_is_refused() {
             header[..100].fill(0);
             header[..name.len()].copy_from_slice(name.as_bytes());
         });
-        assert!(refused(&stream).contains("is no name inside an archive"), "{name:?}: {}", refused(&stream));
+        assert!(refused(&stream).contains("is not a name inside an archive"), "{name:?}: {}", refused(&stream));
     }
     assert!(refused(&changed(|header| header[345] = b'x')).contains("x/manifest.json"));
     assert!(refused(&changed(|header| header[0] = 0xff)).contains("not UTF-8"));

@@ -111,11 +111,11 @@ fn validity(summary: &RunSummary) -> Markup {
             }
         } @else if !summary.emulated {
             p.validity {
-                "It was measured as asked (" (vocabulary::state(summary.state)) ")"
+                "Measured as requested (" (vocabulary::state(summary.state)) ")"
                 @if degraded > 0 {
                     ", except that " a href="#losses" {
-                        @if degraded == 1 { "one condition was not as asked" }
-                        @else { (degraded) " conditions were not as asked" }
+                        @if degraded == 1 { "one condition differed" }
+                        @else { (degraded) " conditions differed" }
                     }
                 }
                 @if !summary.gaps.is_empty() { ", and " a href="#losses" { "parts of the archive are missing" } }
@@ -156,7 +156,7 @@ fn why(summary: &RunSummary, cpu: &CpuSummary, latency_ns: i64) -> Markup {
 }
 
 fn cause(spike: &SpikeSummary) -> Markup {
-    let link = html! { " " a href={ "#spike-" (spike.spike.number) } { "Its account" } "." };
+    let link = html! { " " a href={ "#spike-" (spike.spike.number) } { "Full account" } "." };
     let Some(explanation) = &spike.explanation else {
         let missing = spike.spike.snapshot_missing.as_deref();
         return html! { "not examined" @if let Some(missing) = missing { ": " (said(missing)) } "." (link) };
@@ -208,7 +208,7 @@ fn watched(summary: &RunSummary) -> Markup {
 /// Recording costs time, so the figures include its effect.
 fn recorded(summary: &RunSummary) -> Markup {
     html! {
-        p { strong { "Recorded meanwhile: " } (said(tracing(summary))) "." }
+        p { strong { "Tracing: " } (said(tracing(summary))) "." }
     }
 }
 

@@ -23,7 +23,7 @@ pub fn section(data: &ReportData) -> Markup {
             h2 #causes-title { "Causes" }
             p {
                 "The " (word.late) " " (word.many) " whose trace was kept, grouped by what explains them. A number leads to the account of the \
-                 latest one of its group."
+                  worst one in its group."
             }
             div.scroll tabindex="0" role="region" aria-labelledby="causes-caption" {
                 table {

@@ -14,8 +14,8 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
                 figure {
                     div.picture { (PreEscaped(svg)) }
                     figcaption {
-                        "What the kernel counted between two looks, about one a second, over the same seconds as above. What \
-                         stands out at the same time as a large latency is worth a look; it is no proof."
+                        "The kernel's counters, read about once a second, over the same seconds as above. A peak at the time of a \
+                         large latency is worth a look; it proves nothing."
                     }
                 }
                 (table(&summary.counters))

@@ -19,7 +19,7 @@ pub fn section(summary: &RunSummary) -> Markup {
     html! {
         section #losses aria-labelledby="losses-title" {
             h2 #losses-title { "Losses and problems" }
-            @if clean { p { "None: nothing was lost, everything went as asked, and the archive is whole." } }
+            @if clean { p { "None: no data was lost, the run met the request, and the archive is complete." } }
             @if !summary.problems.is_empty() { (problems(summary)) }
             @if !summary.losses.is_empty() { (losses(summary)) }
             @if !troubled.is_empty() {
@@ -53,7 +53,7 @@ fn problems(summary: &RunSummary) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="problems-caption" {
             table.problems {
-                caption #problems-caption { "What did not go as asked" }
+                caption #problems-caption { "Differences from the request" }
                 thead { tr { th scope="col" { "weight" } th scope="col" { "what" } th scope="col" { "fix" } } }
                 tbody {
                     @for problem in &summary.problems {

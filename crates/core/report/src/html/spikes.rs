@@ -184,7 +184,7 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots, wor
             p.recorded {
                 strong { "Virtual time. " }
                 "One instruction is one nanosecond. Recorded from outside of the machine, in a second run whose "
-                (number::grouped(recording.samples_identical)) " samples are those of the first: not one nanosecond was added."
+                (number::grouped(recording.samples_identical)) " samples equal the samples of the first: not one nanosecond was added."
             }
         }
         @if let Some(functions) = &explanation.functions { (self::functions(functions)) }

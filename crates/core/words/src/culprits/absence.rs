@@ -11,8 +11,8 @@ pub fn line(absence: &CpuAbsence) -> String {
         AbsenceSign::EmulatorStopped(span) => on_host(cpu, "was stopped", span),
         AbsenceSign::Preempted(span) => on_host(cpu, "waited for a CPU of the host", span),
         AbsenceSign::StealClockOfOthers { missing_ns } => format!(
-            "from {from} to {to} CPU {cpu} recorded nothing; the steal clock left out all that it could, {}, since another CPU last \
-             read the clock of this one",
+            "from {from} to {to} CPU {cpu} recorded nothing; {} of steal time, the most possible, was accounted since another CPU \
+             last updated its rq clock",
             latency(*missing_ns)
         ),
         AbsenceSign::StealClock { thread, start_ns, end_ns, ran_ns } => {

@@ -17,7 +17,7 @@ pub fn words(facts: &SlowReturn, share: Share) -> FindingWords {
                 "the thread had the CPU and executed instructions for {share} before it read the clock: the return from the kernel, its own page faults, other work"
             ),
             evidence: Vec::new(),
-            confirm: "`tardy virtual record` shows the functions, except those of a watched program".into(),
+            confirm: "`tardy virtual record` shows the functions, except in a watched program".into(),
             fix: "lock and touch memory beforehand; read the clock first, then do the work".into(),
         },
         SlowReturn::Unknown { clocksource } => FindingWords {

@@ -7,7 +7,7 @@ use archive::culprit::{ForeignText, Tick};
 pub const ADVICE: Advice = Advice {
     title: "the scheduler tick",
     confirm: "the event timer:tick_stop with success=0 names what keeps the tick; /sys/devices/system/cpu/nohz_full says where it may stop",
-    fix: "nohz_full= for this CPU and one runnable task on it: no second task, no perf session, no CPU-time timer; skew_tick=1, and an interval that is no multiple of the tick",
+    fix: "nohz_full= for this CPU and one runnable task on it: no second task, no perf session, no CPU-time timer; skew_tick=1, and an interval that is not a multiple of the tick",
 };
 
 pub fn words(facts: &Tick, share: Share) -> FindingWords {

@@ -26,7 +26,7 @@ pub enum ExportError {
     #[cfg(feature = "parquet")]
     #[error(transparent)]
     Parquet(#[from] ParquetExportError),
-    #[error("this tardy was built without Parquet, so it cannot export {}; use that of `make build`", .0.display())]
+    #[error("this tardy was built without Parquet, so it cannot export {}; use the one that `make build` builds", .0.display())]
     WithoutParquet(PathBuf),
     #[error(transparent)]
     Archive(#[from] OpenError),

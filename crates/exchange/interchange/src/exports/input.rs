@@ -26,7 +26,7 @@ impl ExportedRun {
         let mut summary = account.summary().clone();
         if summary.state == RunState::Running {
             let (damage, text) = match summary.goes_on {
-                true => (Damage::GoesOn, "the run goes on"),
+                true => (Damage::GoesOn, "the run is still active"),
                 false => (Damage::CutOff, "the run was cut off before its end"),
             };
             summary.invalid_because.push(Remark { code: damage.code(), text: text.into() });

@@ -27,21 +27,21 @@ pub enum Foreign {
 pub enum Value {
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    #[error("`{0}` is no JSON object")]
+    #[error("`{0}` is not a JSON object")]
     NoObject(&'static str),
-    #[error("`{0}` is no whole number")]
+    #[error("`{0}` is not a whole number")]
     NotWhole(&'static str),
-    #[error("`{0}` is no number")]
+    #[error("`{0}` is not a number")]
     NoNumber(&'static str),
     #[error("`{0}` is negative")]
     Negative(&'static str),
     #[error("`{attribute}` of an element `{element}` is missing")]
     NoAttribute { attribute: &'static str, element: String },
-    #[error("`{attribute}` of an element `{element}` is no whole number")]
+    #[error("`{attribute}` of an element `{element}` is not a whole number")]
     Attribute { attribute: &'static str, element: String },
-    #[error("histogram bucket `{0}` is no whole number")]
+    #[error("histogram bucket `{0}` is not a whole number")]
     Bucket(String),
-    #[error("the count of histogram bucket {0} is no whole number")]
+    #[error("the count of histogram bucket {0} is not a whole number")]
     Count(u64),
     #[error("neither `cycles` nor a histogram says how many wake-ups there were")]
     NoCycles,
@@ -62,7 +62,7 @@ pub enum Lack {
     Xml(XmlError),
     #[error("its root is `{0}`, not `rteval`")]
     Root(String),
-    #[error("it is no JSON object")]
+    #[error("it is not a JSON object")]
     NoObject,
     #[error(transparent)]
     Value(#[from] Value),
@@ -70,9 +70,9 @@ pub enum Lack {
     OfThread { thread: u32, value: Value },
     #[error("core {core}: {value}")]
     OfCore { core: u32, value: Value },
-    #[error("`{0}` is no number of a thread")]
+    #[error("`{0}` is not a thread number")]
     ThreadName(String),
-    #[error("thread {0} is no JSON object")]
+    #[error("thread {0} is not a JSON object")]
     ThreadObject(u32),
     #[error("`{0}` is missing: it holds no latencies")]
     Latencies(&'static str),
@@ -130,7 +130,7 @@ pub enum SamplesLack {
     TimesApart,
     #[error("its last record is cut short")]
     CutShort,
-    #[error("record {record} is no sample of these threads on a little-endian 64-bit machine")]
+    #[error("record {record} is not a sample of these threads on a little-endian 64-bit machine")]
     NoSample { record: u64 },
 }
 

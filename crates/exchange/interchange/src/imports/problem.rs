@@ -232,7 +232,7 @@ pub enum Lost {
     #[error("the tool, its command line, the machine, and when the run took place")]
     #[problem(same_as = VersionMachineAndTime)]
     ToolMachineAndTime,
-    #[error("on which CPU each thread ran; the CPUs shown are the numbers of the threads")]
+    #[error("the CPU of each thread (thread numbers are shown instead)")]
     #[problem(
         code = "import.cpu-unknown",
         meaning = "The source does not say which CPU a thread or a column stands for.",

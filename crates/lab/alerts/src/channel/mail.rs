@@ -78,7 +78,7 @@ impl Mail {
         let address =
             Address::parse(&format!("http://{}", self.server)).map_err(|_| "server is HOST or HOST:PORT".to_owned())?;
         let mailbox =
-            |text: &String| text.parse::<Mailbox>().map_err(|error| format!("{text:?} is no address of mail: {error}"));
+            |text: &String| text.parse::<Mailbox>().map_err(|error| format!("{text:?} is not a mail address: {error}"));
         let (from, to) = (mailbox(&self.from)?, self.to.iter().map(mailbox).collect::<Result<Vec<_>, _>>()?);
         if to.is_empty() {
             return Err("`to` names no one".into());

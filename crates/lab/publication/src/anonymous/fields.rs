@@ -265,7 +265,7 @@ impl SerializeMap for Members<'_, '_> {
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
         // The keys of a map are texts of the archive, as its values are.
         let key = key.serialize(Fields { anonymiser: self.anonymiser, rule: self.rule })?;
-        self.key = Some(key.as_str().ok_or_else(|| Error::custom("the key of a map is no text"))?.to_owned());
+        self.key = Some(key.as_str().ok_or_else(|| Error::custom("the key of a map is not a text"))?.to_owned());
         Ok(())
     }
 

@@ -35,7 +35,7 @@ pub enum KeyError {
     Foreign(PathBuf),
     #[error("the key {path} has a passphrase, which tardy does not ask for; make a key for publications alone with --new-key", path = .0.display())]
     Encrypted(PathBuf),
-    #[error("{} is no private key of Ed25519; `ssh-keygen -t ed25519 -N ''` makes one, or --new-key", .0.display())]
+    #[error("{} is not an Ed25519 private key; `ssh-keygen -t ed25519 -N ''` makes one, or --new-key", .0.display())]
     Kind(PathBuf),
 }
 

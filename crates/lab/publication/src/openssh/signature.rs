@@ -16,7 +16,7 @@ const HASH: &str = "sha512";
 /// Why a signature does not count.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum SignatureError {
-    #[error("it is no signature of OpenSSH with Ed25519 and SHA-512")]
+    #[error("it is not an OpenSSH signature with Ed25519 and SHA-512")]
     Format,
     #[error("it was made for another purpose ({0:?})")]
     Namespace(String),

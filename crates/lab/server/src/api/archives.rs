@@ -66,7 +66,7 @@ impl StoredArchive {
     responses(
         (status = 201, body = StoredArchive, description = "It is stored and in the index"),
         (status = 200, body = StoredArchive, description = "It was there before; the body was not read"),
-        (status = 400, body = ProblemDocument, description = "The address is no SHA-256, or the body no stream of recorded files"),
+        (status = 400, body = ProblemDocument, description = "The address is not a SHA-256, or the body is not a stream of recorded files"),
         (status = 401, body = ProblemDocument, description = "The token is missing or not known"),
         (status = 403, body = ProblemDocument, description = "The token does not have the role run"),
         (status = 408, body = ProblemDocument, description = "It stood still, or took too long"),

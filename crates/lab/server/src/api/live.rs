@@ -74,7 +74,7 @@ struct Form {
     get, path = "/api/v1/live/{run}/events", params(("run" = String, Path, description = "Name of the run"), Form),
     responses(
         (status = 200, content_type = "text/event-stream", body = String),
-        (status = 404, body = ProblemDocument), (status = 503, body = ProblemDocument, description = "As many streams as the server sends at a time")
+        (status = 404, body = ProblemDocument), (status = 503, body = ProblemDocument, description = "Too many open event streams")
     )
 )]
 async fn events(

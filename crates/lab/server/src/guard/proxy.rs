@@ -28,7 +28,7 @@ pub struct Proxy {
 
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ProxyError {
-    #[error("{0:?} is no name of a header; write it like X-Forwarded-User")]
+    #[error("{0:?} is not a header name; write it like X-Forwarded-User")]
     Header(String),
     #[error("{0:?} gives no role to a group; write GROUP=ROLE, like lab-admins=admin, or '*=read' for everyone")]
     Role(String),

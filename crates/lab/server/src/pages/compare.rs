@@ -1,4 +1,4 @@
-//! Two runs side by side: figures, causes, and what else differs. One run each is no verdict.
+//! Two runs side by side: figures, causes, and what else differs. One run each is not a verdict.
 
 use super::links::run_address;
 use judge::compare::{ComparedFigure, Comparison};

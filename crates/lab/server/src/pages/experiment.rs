@@ -49,7 +49,7 @@ async fn show_one(
 fn list(found: &[ExperimentSeries]) -> Markup {
     html! {
         h1 { "Experiments" }
-        p.lead { "Two ways to run, measured in turns in random order: is B worse than A?" }
+        p.lead { "Two ways to run, measured alternately in random order: is B worse than A?" }
         @if found.is_empty() {
             p.empty { "There is no experiment in this lab's directory. One that compares two kernels of virtual machines:" }
             pre.command tabindex="0" { code { "tardy experiment --a '--target old' --b '--target new' -- --duration 60s --load messaging" } }
@@ -141,18 +141,18 @@ fn content(series: &ExperimentSeries, rounds: &[Round]) -> Markup {
 fn cautions(series: &ExperimentSeries) -> Markup {
     html! {
         @match (series.virtual_time, series.emulated) {
-            (true, _) => p.caution { strong { "Virtual time: " } "the clock counted instructions, so latencies are not those of a real machine." },
+            (true, _) => p.caution { strong { "Virtual time: " } "the clock counted instructions, so a real machine has other latencies." },
             (false, true) => p.caution { strong { "Emulated: " } "latencies of an emulated machine mean nothing as real-time figures." },
             (false, false) => {},
         }
         @match series.state {
             SeriesState::Complete => {},
-            SeriesState::Running => p.caution { "The rounds are not complete: they go on, or were cut off." },
+            SeriesState::Running => p.caution { "The rounds are incomplete: still running, or cut off." },
             SeriesState::Interrupted => p.caution { "Stopped early; " code { "tardy experiment --resume" } " continues it." },
             SeriesState::Failed => p.caution { strong { "Failed: " } bdi { (series.problem.as_deref().unwrap_or("unknown")) } },
         }
         @if series.voids > 0 {
-            p { (counted(series.voids, "round")) " void and not counted" @if let Some(why) = &series.void_because { "; the last one: " bdi { (why) } } "." }
+            p { (counted(series.voids, "round")) " discarded" @if let Some(why) = &series.void_because { "; the last one: " bdi { (why) } } "." }
         }
     }
 }

@@ -69,7 +69,7 @@ impl Store {
         if wrong == 0 {
             return Ok(Vec::new());
         }
-        let detail = format!("the sums of {wrong} boards, loads and kernels are not those of their runs");
+        let detail = format!("the sums of {wrong} boards, loads and kernels differ from their runs");
         Ok(vec![Finding::new(
             "sums-wrong",
             detail,

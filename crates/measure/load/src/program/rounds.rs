@@ -188,7 +188,7 @@ fn last_lines(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.is_empty() {
-        true => "it said nothing".into(),
+        true => "it printed nothing".into(),
         false => lines[lines.len().saturating_sub(QUOTE_LINES)..].join("; "),
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 pub fn read(root: &Path, path: &str) -> Fact {
     let place = root.join(path.trim_start_matches('/'));
     match std::fs::metadata(&place) {
-        Ok(found) if !found.is_file() => return Fact::Refused("it is no plain file".into()),
+        Ok(found) if !found.is_file() => return Fact::Refused("it is not a plain file".into()),
         Err(error) if error.kind() == ErrorKind::NotFound => return Fact::Absent,
         Err(error) => return Fact::Refused(error.to_string()),
         Ok(_) => {}

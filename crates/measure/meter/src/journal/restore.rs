@@ -36,7 +36,7 @@ pub enum NoJournal {
     Untrusted(#[from] Untrusted),
     #[error("it is empty")]
     Empty,
-    #[error("its first line is no journal header: {0}")]
+    #[error("its first line is not a journal header: {0}")]
     Header(#[from] serde_json::Error),
     #[error("journal version {0} is not known here; use the tardy that wrote it")]
     Version(u32),

@@ -18,9 +18,9 @@ pub enum UndoError {
     NotTaken { path: PathBuf, now: String, before: String, value: String },
     #[error("{path} is held by a measurement (process {pid}) that changed it too; restore again when it has ended")]
     Held { path: PathBuf, pid: i32 },
-    #[error("{path} is no kernel setting; left alone")]
+    #[error("{path} is not a kernel setting; left alone")]
     NotASetting { path: PathBuf },
-    #[error("{name} is no trace instance or event of this program; left alone")]
+    #[error("{name} is not a trace instance or event of this program; left alone")]
     NotOurs { name: String },
     #[error("{what}: the kernel did not do this within {seconds} s")]
     Hangs { what: String, seconds: u64 },

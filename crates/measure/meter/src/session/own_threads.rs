@@ -353,7 +353,7 @@ impl SampleSource for OwnThreads<'_> {
             let cpu = thread.cpu;
             let loss = |kind, count, detail| Loss { kind, count, detail };
             let slow = format!("of CPU {cpu}, because the host or the disk was slow");
-            let silent = format!("to stimuli of CPU {cpu}: no signal came back, which is no latency");
+            let silent = format!("to stimuli of CPU {cpu}: no signal came back, so there is no latency");
             let stray = format!("on CPU {cpu}, to no stimulus or the second to one");
             let unstamped =
                 format!("of interrupts on CPU {cpu}: the kernel wrote none, so there is no latency of them");

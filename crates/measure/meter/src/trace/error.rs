@@ -25,7 +25,7 @@ pub enum TraceError {
     Thread(io::Error),
     #[error("its thread died")]
     ThreadDied,
-    #[error("the kernel kept swapping its buffers while those of CPU {cpu} were read")]
+    #[error("the kernel kept swapping the buffers of CPU {cpu} while they were read")]
     Swapping { cpu: u32 },
     #[error("the kernel has no trace instances (CONFIG_TRACING); use --trace off")]
     NoInstances,

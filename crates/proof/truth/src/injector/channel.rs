@@ -44,7 +44,7 @@ impl Channel {
                     writing: File::from(OwnedFd::from(writing)),
                 })
             }
-            _ => Err(io::Error::other(format!("`{kind}` is no way from one thread to another"))),
+            _ => Err(io::Error::other(format!("`{kind}` is not a channel between threads"))),
         }
     }
 

@@ -90,7 +90,7 @@ fn inject_mix(terms: Terms) -> io::Result<()> {
 
 /// Reads `NAME:INJECTOR:KIND:THREADS:LENGTH_US`.
 fn part(terms: &Terms, text: &str) -> io::Result<Part> {
-    let wrong = || io::Error::other(format!("`{text}` is no part of a mix"));
+    let wrong = || io::Error::other(format!("`{text}` is not a part of a mix"));
     let [name, injector, kind, threads, length_us] = text.split(':').collect::<Vec<_>>()[..] else {
         return Err(wrong());
     };

@@ -11,7 +11,7 @@ use std::fmt;
 pub enum Help {
     /// Also the short one, for the options that most people use.
     Common,
-    /// That of every option.
+    /// The long one, which has every option.
     Rare,
 }
 
@@ -31,7 +31,7 @@ pub const fn key(place: Place) -> InPlans {
     InPlans { key: Ok(place), beside: false }
 }
 
-/// An option that is no key, with what a plan has instead.
+/// An option that is not a key, with what a plan has instead.
 pub const fn no_key(instead: &'static str) -> InPlans {
     InPlans { key: Err(instead), beside: false }
 }

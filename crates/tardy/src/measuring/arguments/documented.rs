@@ -58,7 +58,7 @@ fn page() -> String {
         );
         declared().filter(|(_, in_plans)| in_plans.key == Ok(place)).for_each(|(option, _)| page += &row(option));
     }
-    page += "\n## Options that are no keys\n\n| option | in a plan |\n|---|---|\n";
+    page += "\n## Options without a key\n\n| option | in a plan |\n|---|---|\n";
     for (option, in_plans) in declared() {
         if let (Err(instead), Some(long)) = (in_plans.key, option.get_long()) {
             page += &format!("| `--{long}` | {} |\n", escaped(instead));

@@ -119,7 +119,7 @@ impl RunArguments {
                     Ok(change) => settings.push(change),
                     Err(why) => add(name, *line, why.to_string()),
                 },
-                (None, _) => add(name, *line, "it is no option of `tardy run`".into()),
+                (None, _) => add(name, *line, "it is not an option of `tardy run`".into()),
             }
         }
         for Written { text, line } in &load.builtin {

@@ -57,7 +57,7 @@ pub enum ThreadFileError {
     Toml(#[from] toml::de::Error),
     #[error("it has {0} threads; write 1 to {THREADS_MAX} [[thread]] tables")]
     Count(usize),
-    #[error("`{}` is no name of a thread: use 1 to {NAME_BYTES_MAX} letters, digits, `-`, `_` and `.`", .0.escape_debug())]
+    #[error("`{}` is not a thread name: use 1 to {NAME_BYTES_MAX} letters, digits, `-`, `_` and `.`", .0.escape_debug())]
     Name(String),
     #[error("two threads have the name {0}")]
     Twice(String),

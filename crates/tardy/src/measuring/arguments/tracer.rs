@@ -8,7 +8,7 @@ use archive::settings::RunSettings;
 use archive::tracer::{KernelSource, TracerSettings};
 use runner::plan::options::Place::Trace;
 
-const OF_ONE_BOOT: &str = "the numbers of threads are those of one boot of one machine";
+const OF_ONE_BOOT: &str = "thread numbers hold for one boot of one machine";
 
 options! {
     pub struct TracerArguments, "Kernel tracers" {

@@ -47,7 +47,7 @@ impl fmt::Display for Ended {
             None => out.write_str("could not be waited for"),
             Some(status) => match (status.code(), status.signal()) {
                 (Some(code), _) => write!(out, "ended with exit status {code}"),
-                (None, Some(signal)) => write!(out, "was ended by signal {signal}"),
+                (None, Some(signal)) => write!(out, "was killed by signal {signal}"),
                 (None, None) => write!(out, "ended: {status}"),
             },
         }

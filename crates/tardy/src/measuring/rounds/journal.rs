@@ -76,7 +76,7 @@ impl<Q: Question> Journal<Q> {
     /// A [`UsageError`] if there is no such file or its contents are not understood.
     pub fn load(directory: &Path) -> Result<Self, UsageError> {
         let path = directory.join(Self::file());
-        let why = |why: String| UsageError(format!("failed to go on with {}: {why}", path.display()));
+        let why = |why: String| UsageError(format!("failed to continue {}: {why}", path.display()));
         let bytes = read_inside(directory, Self::file(), BYTES_MAX)
             .map_err(|error| why(format!("{error}; `tardy {}` makes such a directory", Q::VERB)))?;
         let journal: Self = serde_json::from_slice(&bytes).map_err(|error| why(error.to_string()))?;

@@ -73,7 +73,7 @@ pub fn lay_out(spike: &Spike, account: &Account, canvas: Option<Canvas>, page: &
 fn recorded(recording: &FlightRecording) -> String {
     format!(
         "Virtual time: one instruction is one nanosecond. Recorded from outside of the machine, in a second run whose {} \
-         samples are those of the first: not one nanosecond was added.",
+         samples equal the samples of the first: not one nanosecond was added.",
         count(recording.samples_identical)
     )
 }

@@ -41,7 +41,7 @@ pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn
     for event in &report.events_absent {
         page.wrapped(
             "",
-            &format!("This kernel has no event {event}; what it would show is missing or counted otherwise."),
+            &format!("This kernel has no event {event}; its findings are missing or counted otherwise."),
         );
     }
     if let Some(interception) = &report.interception {

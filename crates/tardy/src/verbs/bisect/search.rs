@@ -24,7 +24,7 @@ pub fn run(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<
     let virtual_time = parsed[0].in_virtual_time();
     if parsed.iter().any(|candidate| candidate.in_virtual_time() != virtual_time) {
         return Err(UsageError(
-            "some candidates are in virtual time and others are not: nothing of the two compares".into(),
+            "some candidates are in virtual time and others are not: the two do not compare".into(),
         )
         .into());
     }
@@ -104,7 +104,7 @@ impl Search<'_> {
             let step = if at == 0 && self.is_reference() {
                 Step {
                     verdict: StepVerdict::Good,
-                    sentence: "what the others are compared with".into(),
+                    sentence: "reference for the others".into(),
                     worse_at_least: None,
                 }
             } else {
@@ -152,7 +152,7 @@ impl Search<'_> {
                 self.journal.suspects = suspects.iter().map(|at| self.journal.plan.candidates[*at].clone()).collect();
                 Exit::NotEnoughData
             }
-            Some(Next::Check(_)) => unreachable!("the search goes on while there is something to check"),
+            Some(Next::Check(_)) => unreachable!("the search continues while there is something to check"),
         };
         self.journal.save(&self.directory)?;
         if self.arguments.json {

@@ -83,7 +83,7 @@ fn count(readiness: &Readiness) -> String {
 fn lay_out_change(change: &Change, page: &mut Page) {
     page.blank();
     if change.applied.is_empty() {
-        page.wrapped("", "Nothing of it can be changed at run time.");
+        page.wrapped("", "None of these can be changed at run time.");
         return;
     }
     page.heading("Changed");

@@ -80,7 +80,7 @@ pub fn of_options(arguments: &CompareArguments, options: [&str; 2], command: &[S
     for (_, target) in &variants {
         if !target.is_in_virtual_time() {
             let text = format!(
-                "{} is no target in virtual time; `tardy target add NAME --virtual-time` makes one, and \
+                "{} is not a target in virtual time; `tardy target add NAME --virtual-time` makes one, and \
                  `tardy experiment` compares machines of other kinds",
                 target.name()
             );

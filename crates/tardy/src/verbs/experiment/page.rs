@@ -33,7 +33,7 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
         None => page.wrapped("", "No round is complete: nothing can be said."),
     }
     if let (voids @ 1.., Some(last)) = journal.rounds.voids() {
-        page.wrapped("", &format!("{} void and not counted; the last one: {last}.", counted(voids as u64, "round")));
+        page.wrapped("", &format!("{} discarded; the last one: {last}.", counted(voids as u64, "round")));
     }
     page.blank();
     let directory = quoted(&directory.display().to_string());

@@ -121,7 +121,7 @@ const MISSING: &str = "No bound: the four delays are not in this run. They need 
     --bound=dst=NS,poid=NS,paie=NS,psd=NS";
 
 const SOUND: &str = "It is a bound for the thread of the highest priority only, and only as far as the longest delays and the \
-    busiest interrupts were seen. Interrupts are those of the snapshots, by the paper's sliding window. The way from the timer \
+    busiest interrupts were seen. Interrupts come from the snapshots, by the paper's sliding window. The way from the timer \
     to the wake-up, sleep states, firmware and the return to user space are not in it.";
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ fn lines_of(options: &[PlanOption]) -> String {
 
 fn lay_out_limits(plan: &CheckedPlan, page: &mut Page) {
     if plan.plan.limits.is_empty() {
-        page.wrapped("", "Nothing says what must hold, so no step can pass: [[limits]] does.");
+        page.wrapped("", "The plan has no [[limits]], so no step can pass.");
         return;
     }
     page.heading("Limits");

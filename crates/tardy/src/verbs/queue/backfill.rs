@@ -17,10 +17,10 @@ use store::queue::{JobRequest, Trigger};
 pub struct BackfillArguments {
     /// Board to measure
     board: String,
-    /// Kernels from old to new, as boards report them [default: those of the trigger]
+    /// Kernels from old to new, as boards report them [default: the trigger's kernels]
     #[arg(value_name = "KERNEL")]
     kernels: Vec<String>,
-    /// A plan file with {kernel} where the name of a kernel stands [default: that of the trigger]
+    /// A plan file with {kernel} where the name of a kernel stands [default: the trigger's plan]
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
     /// One load of the board, by the key that `tardy lab store list --json` prints [default: each that is bad]
@@ -37,7 +37,7 @@ pub struct BackfillArguments {
 
 pub async fn backfill(arguments: &BackfillArguments) -> anyhow::Result<Exit> {
     if let Some(wrong) = arguments.kernels.iter().find(|kernel| !is_kernel_name(kernel)) {
-        return Err(UsageError(format!("`{wrong}` is no name of a kernel: {KERNEL_HINT}")).into());
+        return Err(UsageError(format!("`{wrong}` is not a kernel name: {KERNEL_HINT}")).into());
     }
     let store = arguments.common.store.open().await?;
     let triggers = store.triggers().await?;

@@ -145,7 +145,7 @@ fn refuse_mistakes(arguments: &AddArguments, needs_kernel: bool) -> Result<(), U
         return Err(UsageError(text));
     }
     if let Some(wrong) = arguments.kernels.iter().find(|kernel| !is_kernel_name(kernel)) {
-        return Err(UsageError(format!("`{wrong}` is no name of a kernel: {KERNEL_HINT}")));
+        return Err(UsageError(format!("`{wrong}` is not a kernel name: {KERNEL_HINT}")));
     }
     if arguments.every.is_some_and(|every| every < MINUTE_NS) {
         return Err(UsageError("--every is at least 1min".into()));

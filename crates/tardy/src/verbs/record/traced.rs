@@ -94,8 +94,8 @@ pub fn instead(error: &anyhow::Error) -> Option<String> {
     let none = matches!(error.downcast_ref(), Some(LibraryError::Missing { .. }));
     (none || why.contains("-plugin") || why.contains("plugin requires API version")).then(|| {
         format!(
-            "{why}.\nThe run is made again with the kernel's function tracer instead. Tracing is time of the guest's, so \
-             this is not the same run: what it adds is shown below."
+            "{why}.\nThe run is made again with the kernel's function tracer instead. Tracing takes guest time, so \
+             this is not the same run; its cost is shown below."
         )
     })
 }

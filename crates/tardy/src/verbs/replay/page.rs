@@ -65,7 +65,7 @@ impl Page {
         let interrupts = if self.takes_interrupts { "lets interrupts in" } else { "has interrupts masked" };
         let mut text = format!(
             "Wake-up {} (spike {}) comes {} ns late. The machine is stopped {when} it was due, in {within}, and {interrupts}.\n\
-             Virtual time: not one nanosecond was added. The {} samples until then are those of the run.\n",
+             Virtual time: not one nanosecond was added. The {} samples until then equal the samples of the run.\n",
             self.cycle, self.spike, self.latency_ns, self.samples_identical
         );
         if self.later_than_asked {
@@ -87,7 +87,7 @@ impl Page {
         if self.functions.is_empty() {
             text.push_str("  a program\n");
         }
-        write!(text, "\nregisters\n{}\nA debugger goes on from here: --gdb, or --listen.\n", self.lines)
+        write!(text, "\nregisters\n{}\nTo continue in a debugger from here: --gdb, or --listen.\n", self.lines)
             .expect("memory");
         text
     }

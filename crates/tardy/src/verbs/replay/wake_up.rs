@@ -45,7 +45,7 @@ pub fn recorded(
     let recording = Recording { wanted: wanted_record, target, silent: false };
     let run = Run::open(record::record(&run, &recording, command, signals)?)?;
     let spike = known(&run, wanted)?
-        .ok_or_else(|| UsageError("failed to replay: the wake-up was recorded and is not there".into()))?;
+        .ok_or_else(|| UsageError("failed to replay: the recorded wake-up is missing".into()))?;
     Ok(Recorded { run, spike })
 }
 

@@ -31,7 +31,7 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
         page.wrapped(&format!("{}: ", absent.level.name()), &absent.why);
     }
     if let (voids @ 1.., Some(last)) = journal.rounds.voids() {
-        page.wrapped("", &format!("{} void and not counted; the last one: {last}.", counted(voids as u64, "round")));
+        page.wrapped("", &format!("{} discarded; the last one: {last}.", counted(voids as u64, "round")));
     }
     page.blank();
     let directory = quoted(&directory.display().to_string());

@@ -9,6 +9,21 @@ pub struct Passage {
     of_code: bool,
 }
 
+/// The text of a passage as patterns read it.
+pub struct Plain {
+    pub text: String,
+    first_line: usize,
+    /// Where the file has line breaks, as bytes of the text.
+    breaks: Vec<usize>,
+}
+
+impl Plain {
+    /// The line of the file on which the letter at a byte stands.
+    pub fn line_at(&self, byte: usize) -> usize {
+        self.first_line + self.breaks.iter().filter(|line_break| **line_break < byte).count()
+    }
+}
+
 pub struct Word {
     pub line: usize,
     pub text: String,
@@ -21,9 +36,36 @@ impl Passage {
         Passage { line, text: String::new(), of_code: false }
     }
 
+    /// One sentence.
+    pub fn of(sentence: &str) -> Self {
+        Passage { text: sentence.to_owned(), ..Passage::at(1) }
+    }
+
     /// Whether it is a source with its names and comments.
     pub fn is_code(&self) -> bool {
         self.of_code
+    }
+
+    /// The text in lower case on one line. Text in braces is code and stands as `x`.
+    pub fn plain(&self) -> Plain {
+        let (mut plain, mut braces) = (Plain { text: String::new(), first_line: self.line, breaks: Vec::new() }, 0_u32);
+        for letter in self.text.chars() {
+            if letter == '\n' {
+                plain.breaks.push(plain.text.len());
+            }
+            match letter {
+                '{' => braces += 1,
+                '}' => {
+                    braces = braces.saturating_sub(1);
+                    plain.text.push('x');
+                }
+                _ if braces > 0 => {}
+                letter if letter.is_whitespace() && plain.text.ends_with(' ') => {}
+                letter if letter.is_whitespace() => plain.text.push(' '),
+                letter => plain.text.extend(letter.to_lowercase()),
+            }
+        }
+        plain
     }
 
     /// Its words in lower case. Text in braces is code and left out.

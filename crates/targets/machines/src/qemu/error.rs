@@ -142,7 +142,7 @@ const NO_QEMU: Definition = Definition {
 };
 const NO_KERNEL: Definition = Definition {
     code: "machine.no-kernel",
-    meaning: "The kernel of the virtual machine, or a module it needs, is not there or cannot be used.",
+    meaning: "The kernel of the virtual machine, or a module it needs, is missing or cannot be used.",
     fix: "`tardy target add --force` with the same words downloads the kernel; the message names the file at fault.",
 };
 const METER_UNFIT: Definition = Definition {

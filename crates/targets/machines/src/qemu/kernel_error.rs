@@ -40,7 +40,7 @@ pub enum KernelError {
     Series { text: String },
     #[error("the target file names no package; `tardy target add` records one")]
     NoPackage,
-    #[error("{} is not there; `tardy target add` downloads the kernel", directory.display())]
+    #[error("{} does not exist; `tardy target add` downloads the kernel", directory.display())]
     NotDownloaded { directory: PathBuf },
     #[error("the kernel of the package contains no release")]
     NoRelease,
@@ -78,7 +78,7 @@ pub enum KernelError {
     NoChecksum { pin: String },
     #[error("apt-get download left no package of {pin}")]
     NothingDownloaded { pin: String },
-    #[error("{pin} has the checksum {found} and should have {wanted}; nothing of it is used")]
+    #[error("{pin} has the checksum {found} and should have {wanted}; the package is not used")]
     Checksum { pin: String, found: String, wanted: String },
     #[error("the package has no {part} in it")]
     Incomplete { part: &'static str },

@@ -8,12 +8,12 @@ use thiserror::Error;
 pub enum StateProblem {
     /// The machine was restored from it.
     #[error(
-        "the machine went on from a saved state instead of booting: every run from this state has the same random \
+        "the machine resumed from a saved state instead of booting: every run from this state has the same random \
          numbers, addresses and boot ID"
     )]
     #[problem(
         code = "machine.restored",
-        meaning = "The virtual machine went on from a saved state. All runs from it share that boot's randomness.",
+        meaning = "The virtual machine resumed from a saved state. All runs from it share that boot's randomness.",
         fix = "where boots must differ, set `saved_state = false` in the target file"
     )]
     Restored,

@@ -178,7 +178,7 @@ fn a_machine_goes_on_from_where_it_was_saved_and_says_so() {
     assert_eq!(restored(&stage), (false, String::new()));
     assert_eq!(fs::read(only_state(&stage)).unwrap(), FAKE_STATE);
     let (was, notices) = restored(&stage);
-    assert!(was && notices.contains("went on from a saved state"), "{notices}");
+    assert!(was && notices.contains("resumed from a saved state"), "{notices}");
     // Another meter means another machine.
     fs::write(stage.path("meter"), "a newer one").unwrap();
     assert_eq!(restored(&stage), (false, String::new()));

@@ -21,13 +21,13 @@ const SIZE_BYTES: usize = 4;
 /// Why no kernel was extracted from an image.
 #[derive(Debug, Error)]
 pub enum ExtractError {
-    #[error("it is no bzImage with a payload")]
+    #[error("it is not a bzImage with a payload")]
     NoPayload,
     #[error(transparent)]
     Unpack(#[from] UnpackError),
     #[error("it holds {found} bytes and says {declared:?}")]
     Size { found: usize, declared: Option<usize> },
-    #[error("what is in it is no ELF file")]
+    #[error("its payload is not an ELF file")]
     NoElf,
 }
 

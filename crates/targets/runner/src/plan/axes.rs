@@ -87,7 +87,7 @@ fn kernel(entry: &Spanned<DeValue>, problems: &mut Problems) -> Option<KernelCho
             Some(KernelChoice { name, kernel: kernel.text, modules, arguments, line })
         }
         other => {
-            problems.add_at(line, format!("{} is no kernel; write a text or a table", kind(other)));
+            problems.add_at(line, format!("{} is not a kernel; write a text or a table", kind(other)));
             None
         }
     }

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// A problem that one run has because of another.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Problem)]
 pub enum RoleProblem {
-    #[error("the run did not start, because that of the {role} machine ({target}) failed{}", because(.why.as_deref()))]
+    #[error("the run did not start, because the run on the {role} machine ({target}) failed{}", because(.why.as_deref()))]
     #[problem(
         code = "role.not-started",
         meaning = "In a measurement with a machine for each role, another machine failed before this one started.",

@@ -208,7 +208,7 @@ mod tests {
         };
         let (state, why) = state_of(&facts);
         assert_eq!(state, RunState::Failed);
-        let expected = "the meter died in phase measure (killed by signal 11); its last words: two | three | four";
+        let expected = "the meter died in phase measure (killed by signal 11); its last output: two | three | four";
         assert_eq!(why.map(|why| why.text).as_deref(), Some(expected));
         assert!(facts.left_unrestored());
         assert!(!ended(Ending::Failed).left_unrestored());

@@ -185,7 +185,7 @@ fn a_silent_meter_is_asked_then_killed() {
     let mut stream = Stream::new();
     let ran = ran(vec![stream.say(&[phase(RunPhase::Measure, 2), totals()]), Step::Hang], Exit::Code(0));
     assert_eq!(ran.outcome.state, RunState::Failed);
-    assert!(ran.problem().contains("said nothing"), "{}", ran.problem());
+    assert!(ran.problem().contains("no output from the meter"), "{}", ran.problem());
     let log = ran.log.borrow();
     assert!(log.input.ends_with(b"stop\n"));
     assert_eq!(log.kills, 1);
@@ -251,7 +251,7 @@ fn endless_garbage_counts_as_silence() {
     }
     steps.push(Step::Hang);
     let ran = ran(steps, Exit::Code(0));
-    assert!(ran.problem().contains("said nothing"), "{}", ran.problem());
+    assert!(ran.problem().contains("no output from the meter"), "{}", ran.problem());
 }
 
 #[test]

@@ -10,10 +10,7 @@ use words::new_cause;
 pub fn rhythm(rhythm: &Rhythm) -> String {
     match rhythm {
         Rhythm::Period(period) => every(period),
-        Rhythm::OfTheRecorder => {
-            "not reported: more latencies were as large as these than snapshots could be taken, so their instants are those of the recorder"
-                .into()
-        }
+        Rhythm::OfTheRecorder => "not reported: more spikes than snapshots, so the times reflect the recorder".into(),
         Rhythm::TooFew => "too few to show a rhythm".into(),
         Rhythm::None => String::new(),
     }
@@ -70,8 +67,8 @@ pub fn sentences(causes: &RunCauses, word: SampleWord) -> Vec<String> {
             .map(|part| format!("{} {} of spike {}", latency(part.ns), part.phase.title(), part.spike))
             .collect();
         sentences.push(format!(
-            "composed latency: {} if the worst phases of different {} met in one ({}); nothing says they cannot, and \
-             nothing says that they are the worst",
+            "hypothetical worst case: {} if the worst phases of different {} met in one ({}); whether they can meet, or \
+             worse ones occur, is unknown",
             latency(composed.ns),
             word.many,
             parts.join(", ")

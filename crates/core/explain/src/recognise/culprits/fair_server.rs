@@ -7,7 +7,7 @@ use archive::culprit::{FairShare, ForeignText};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "the scheduler switches to an ordinary task, or lets one go on, while the real-time thread could run, on a kernel with a fair server (6.12 and later)",
+    recognised: "the scheduler switches to an ordinary task, or lets one keep running, while the real-time thread could run, on a kernel with a fair server (6.12 and later)",
     events: SWITCHED,
     shows: "a less urgent task was chosen; that the server chose it has no event",
     at_most: Confidence::Likely,

@@ -8,7 +8,7 @@ use archive::explanation::Confidence;
 pub const ABOUT: About = About {
     recognised: "the interrupt that brought the wake-up takes more than 20 µs outside the functions of other timers",
     events: &["local_timer_entry|hrtimer_expire_entry"],
-    shows: "the wake-up's own interrupt was long; what it did has no event",
+    shows: "the wake-up's own interrupt was long, and no event shows its work",
     at_most: Confidence::Likely,
     reading: &["Timerlat tracer"],
     proof: Proof::Real,

@@ -82,7 +82,7 @@ impl TraceFile<'_> {
             id::VERSION => self.metadata.writer = lossy(data),
             // Timestamps are left in the trace clock; the user must know that.
             id::OFFSET => self.unapplied("an offset to add to the timestamps"),
-            id::TIME_SHIFT => self.unapplied("a mapping from the clock of a guest to that of its host"),
+            id::TIME_SHIFT => self.unapplied("a mapping from a guest's clock to its host's clock"),
             id::TSC_TO_NS => self.unapplied("a mapping from counter values to ns"),
             _ => {}
         }

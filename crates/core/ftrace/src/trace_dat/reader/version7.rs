@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
                 return;
             }
             if number == id::BUFFER && self.buffers.is_empty() {
-                trace.gaps.push(Gap::Corrupt { part: "pages".to_owned(), why: "nothing says which CPU they are of" });
+                trace.gaps.push(Gap::Corrupt { part: "pages".to_owned(), why: "their CPU is unknown" });
             }
             if (id::HEADER_INFO..=id::COMMAND_LINES).contains(&number) {
                 self.text_section(trace, offset);

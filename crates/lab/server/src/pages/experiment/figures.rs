@@ -20,7 +20,7 @@ pub fn content(result: &ExperimentResult, worst: Option<&MetricResult>) -> Marku
         h2 { "Figures" }
         p.beside {
             "Means over the rounds. The first figure was chosen beforehand and has four fifths of the error that is allowed; the others \
-             share the rest. Bars are intervals at " (percent(result.confidence)) " confidence; the line is no change."
+             share the rest. Bars are intervals at " (percent(result.confidence)) " confidence; the line marks no change."
         }
         div.scroll {
             table.figures.experiment {

@@ -242,7 +242,7 @@ fn opened(name: &str, wanted: Shape) -> Result<Stream, MethodError> {
         Some(libc::EINVAL) => impossible(
             ObstacleKind::Device,
             format!("{name} has no two channels of 16 bits at {} frames per second", wanted.rate),
-            "set rate= to one that the card has; `cat /proc/asound/card0/stream0` lists those of a USB card",
+            "set rate= to one that the card has; `cat /proc/asound/card0/stream0` lists the rates of a USB card",
         ),
         _ => MethodError::Refused { method: Method::Audio, action: "set the sound card up", source },
     })?;

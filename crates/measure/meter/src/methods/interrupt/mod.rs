@@ -199,7 +199,7 @@ fn device_obstacles(what: &str, root: &Path, device: &Path) -> Vec<Obstacle> {
         Ok(file) if file.metadata().is_ok_and(|of_file| of_file.file_type().is_char_device()) => Vec::new(),
         Ok(_) => vec![Obstacle {
             kind: ObstacleKind::Device,
-            text: format!("{} is no device", device.display()),
+            text: format!("{} is not a device", device.display()),
             fix: format!("name a {what} with device="),
         }],
     }

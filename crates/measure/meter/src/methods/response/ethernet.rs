@@ -187,7 +187,7 @@ impl MeasuringMethod for Ethernet {
         if self.role() != Role::Both && self.sample() == Sample::OneWay {
             obstacles.push(Obstacle {
                 kind: ObstacleKind::Wiring,
-                text: "one way has two ends, and only those of one machine have one clock".into(),
+                text: "one way has two ends, and only two ends on one machine share a clock".into(),
                 fix: "use role=both with interface= and far=, or sample=round-trip".into(),
             });
         }

@@ -130,7 +130,7 @@ fn obstacle(root: &Path, requests: &Requests, options: &Storage) -> Option<Obsta
     match &requests.place {
         Place::FileIn(directory) if !below(directory).is_dir() => missing(
             ObstacleKind::Device,
-            format!("{} is no directory", directory.display()),
+            format!("{} is not a directory", directory.display()),
             "set directory= to one on the file system to measure",
         ),
         Place::FileIn(_) if options.overwrite() => {
@@ -148,7 +148,7 @@ fn obstacle(root: &Path, requests: &Requests, options: &Storage) -> Option<Obsta
             )
         }),
         Place::Device(device) if !below(device).metadata().is_ok_and(|found| found.file_type().is_block_device()) => {
-            missing(ObstacleKind::Device, format!("{} is no block device", device.display()), "`lsblk` lists them")
+            missing(ObstacleKind::Device, format!("{} is not a block device", device.display()), "`lsblk` lists them")
         }
         Place::Device(device) if requests.writes && !options.overwrite() => missing(
             ObstacleKind::Right,
@@ -176,7 +176,7 @@ fn engine_obstacle(root: &Path, options: &Storage) -> Option<Obstacle> {
             "install fio there, or measure with engine=builtin, which needs no program",
         ),
         Engine::Fio if !options.ioengine().is_none_or(is_name) => {
-            missing(ObstacleKind::Device, "ioengine is no name of an engine of fio", "`fio --enghelp` lists them")
+            missing(ObstacleKind::Device, "ioengine is not the name of a fio engine", "`fio --enghelp` lists them")
         }
         Engine::Fio => None,
     }

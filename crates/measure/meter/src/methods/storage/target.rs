@@ -77,7 +77,7 @@ pub fn open(requests: &Requests, path: &Path) -> io::Result<File> {
     let file =
         OpenOptions::new().read(true).write(requests.writes).custom_flags(flags | libc::O_NOFOLLOW).open(path)?;
     if file.metadata()?.file_type().is_block_device() != device {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no block device"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a block device"));
     }
     if requests.random {
         let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);

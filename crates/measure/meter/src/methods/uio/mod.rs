@@ -95,9 +95,9 @@ fn address_of(sys: &Path, options: &Uio) -> Result<String, Obstacle> {
     if let Some(address) = options.device() {
         return match pci_driver::device_directory(sys, address) {
             Some(device) if fits(kind, &device) => Ok(address.to_owned()),
-            Some(device) if device.exists() => Err(absent(format!("{address} is no {}", words(kind)))),
+            Some(device) if device.exists() => Err(absent(format!("{address} is not a {}", words(kind)))),
             Some(_) => Err(absent(format!("there is no PCI device {address}"))),
-            None => Err(absent(format!("{address} is no address of a PCI device, such as 0000:00:04.0"))),
+            None => Err(absent(format!("{address} is not the address of a PCI device, such as 0000:00:04.0"))),
         };
     }
     let entries = fs::read_dir(sys.join("bus/pci/devices")).into_iter().flatten().filter_map(Result::ok);

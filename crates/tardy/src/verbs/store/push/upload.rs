@@ -202,7 +202,7 @@ impl<'a> Watch<'a> {
         }
         let still = now - self.moved;
         if still > if sent < bytes { STALLED } else { ANSWER } {
-            let text = format!("the server took nothing and said nothing for {} s", still.as_secs());
+            let text = format!("no progress from the server for {} s", still.as_secs());
             return Err(Broken::Line(text));
         }
         if now - self.reported >= PROGRESS {

@@ -32,7 +32,7 @@ pub type Halves = (Box<End>, Box<End>);
 /// The address in the options of a method.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let known = text.parse::<SocketAddr>().ok().filter(|address| address.port() != 0);
-    known.ok_or_else(|| format!("`{text}` is no address with a port"))
+    known.ok_or_else(|| format!("`{text}` is not an address with a port"))
 }
 
 /// The end that answers, at an address of this machine.
