@@ -39,10 +39,7 @@ pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn
         page.alarm("There was more than an audit keeps: the end is missing. Audit for a shorter time.");
     }
     for event in &report.events_absent {
-        page.wrapped(
-            "",
-            &format!("This kernel has no event {event}; its findings are missing or counted otherwise."),
-        );
+        page.wrapped("", &format!("This kernel has no event {event}; its findings are missing or counted otherwise."));
     }
     if let Some(interception) = &report.interception {
         of_interception(interception, &mut page);

@@ -10,7 +10,7 @@ const INTRODUCTION: &str = "\
 <!-- Written from crates/targets/readiness/src by UPDATE_GOLDEN=1 cargo test -p readiness --test readiness; do not edit. -->
 
 Every rule of `tardy check`, with its reason. [Readiness](../how-to/readiness.md) shows how to use it. The identifier of a rule never
-changes. The severity is that of most of its findings; a finding can be milder or worse, depending on the machine.
+changes. The severity holds for most of its findings; a finding can be milder or worse, depending on the machine.
 ";
 
 fn kept(path: &str, text: &str) {
