@@ -328,7 +328,7 @@ fn unix_ns() -> i64 {
 /// A path of the guest as a string.
 fn in_guest(path: &Path) -> io::Result<&str> {
     let text = path.to_str().filter(|text| parts_of_path(text).is_some());
-    text.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no absolute path without dots"))
+    text.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not an absolute path without dots"))
 }
 
 /// An emulated processor needs most of a minute to patch every function of its kernel, and is silent meanwhile.

@@ -184,7 +184,7 @@ mod tests {
         let mut source = source();
         let bytes = [record(0, 10, 3_000, 3), record(0, 11, 500_001_500_000, 0)].concat();
         add(&mut source, &mut Cursor::new(bytes)).unwrap();
-        assert!(source.problems.last().unwrap().text.contains("record 1 is no sample"));
+        assert!(source.problems.last().unwrap().text.contains("record 1 is not a sample"));
         let bytes = [record(0, 10, 3_000, 3), record(0, 10, 900_000_000, 3), record(0, 11, 1_501_000, 1500)].concat();
         let mut source = self::source();
         add(&mut source, &mut Cursor::new(bytes)).unwrap();

@@ -188,7 +188,7 @@ mod tests {
             ("nice = 3", "unknown field `nice`"),
             ("policy = \"deadline\"", "unknown variant"),
             ("[[thread]]\nname = \"a\"\ncpu = 1", "two threads have the name a"),
-            ("[[thread]]\nname = \"a\\u001bb\"\ncpu = 1", "`a\\u{1b}b` is no name"),
+            ("[[thread]]\nname = \"a\\u001bb\"\ncpu = 1", "`a\\u{1b}b` is not a thread name"),
         ] {
             let refused = with(lines);
             assert!(refused.contains(expected), "{lines}: {refused}");

@@ -137,7 +137,7 @@ fn without_link_targets(text: &str) -> String {
 
 /// String literals of a Rust source, and its `///` comments where they are help texts of clap. Tests are left out.
 pub fn rust_text(source: &str) -> Vec<Passage> {
-    let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let has_help = source.contains("clap");
     let mut passages = Vec::new();
     let mut reader = Reader::new(source);

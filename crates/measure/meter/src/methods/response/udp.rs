@@ -186,7 +186,7 @@ mod tests {
         let said = |text: &str| obstacles_of(text, Path::new("/")).into_iter().map(|one| one.text).collect::<String>();
         for role in ["answer", "stimulus"] {
             assert!(said(&format!("udp:role={role}")).contains("no address is named"));
-            assert!(said(&format!("udp:role={role},address=board")).contains("no address with a port"));
+            assert!(said(&format!("udp:role={role},address=board")).contains("not an address with a port"));
         }
         let taken = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let at = taken.local_addr().unwrap();
