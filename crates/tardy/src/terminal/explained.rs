@@ -44,7 +44,7 @@ pub fn show_recorded(recorded: &Account, json: bool, quiet: bool) -> anyhow::Res
         if at > 0 {
             page.blank();
         }
-        account::lay_out(spike, &recorded, canvas, &mut page);
+        account::lay_out(spike, recorded, canvas, &mut page);
     }
     page.blank();
     let path = quoted(&run.directory.display().to_string());

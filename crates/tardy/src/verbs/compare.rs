@@ -112,7 +112,8 @@ fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit>
         return Err(UsageError("--record makes runs in virtual time again, and not all of these are".into()).into());
     }
     if virtual_runs(&a) + virtual_runs(&b) > 0 {
-        let text = "some of these runs count executed instructions (virtual time) and others time: the two do not compare";
+        let text =
+            "some of these runs count executed instructions (virtual time) and others time: the two do not compare";
         return Err(UsageError(text.into()).into());
     }
     let (Ok([a]), Ok([b])) = (<[Run; 1]>::try_from(a), <[Run; 1]>::try_from(b)) else {

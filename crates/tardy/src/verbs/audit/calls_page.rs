@@ -28,6 +28,7 @@ fn line(description: &AuditDescription, machine: &str, thread: &Activity, call: 
         Some(answer) => write!(text, " = {answer} in {}", latency(call.duration_ns())),
         None => write!(text, " = ?"),
     };
-    let joined = if call.joined > 0 { format!(", and {} like it", counted(call.joined, "call")) } else { String::new() };
+    let joined =
+        if call.joined > 0 { format!(", and {} like it", counted(call.joined, "call")) } else { String::new() };
     let _ = writeln!(text, "{joined}");
 }

@@ -102,11 +102,7 @@ impl Search<'_> {
             let good = (at > 0).then(|| &self.candidates[0]);
             // Without a limit, the other candidates are compared with the good end.
             let step = if at == 0 && self.is_reference() {
-                Step {
-                    verdict: StepVerdict::Good,
-                    sentence: "reference for the others".into(),
-                    worse_at_least: None,
-                }
+                Step { verdict: StepVerdict::Good, sentence: "reference for the others".into(), worse_at_least: None }
             } else {
                 self.steps.measure(means, &self.candidates[at], good, worse_at_least, &place)?
             };

@@ -88,10 +88,7 @@ mod tests {
         };
         let prospect = Prospect::of(&limit("1/h"), 1_000_000, 0.95);
         let minute = prospect.sentence(Some(60_000_000_000));
-        assert_eq!(
-            minute,
-            "60 s can end with NO: YES for 1/h takes 3 h without a late wake-up (95 % confidence)."
-        );
+        assert_eq!(minute, "60 s can end with NO: YES for 1/h takes 3 h without a late wake-up (95 % confidence).");
         let hour = prospect.sentence(Some(3_600_000_000_000));
         assert!(hour.starts_with("60 min can end with NO, or show p90: YES"), "{hour}");
         let night = prospect.sentence(Some(4 * 3_600_000_000_000));

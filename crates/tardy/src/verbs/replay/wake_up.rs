@@ -44,8 +44,8 @@ pub fn recorded(
     complain!("The wake-up was not recorded yet, so it is recorded first: the run is made once more.");
     let recording = Recording { wanted: wanted_record, target, silent: false };
     let run = Run::open(record::record(&run, &recording, command, signals)?)?;
-    let spike = known(&run, wanted)?
-        .ok_or_else(|| UsageError("failed to replay: the recorded wake-up is missing".into()))?;
+    let spike =
+        known(&run, wanted)?.ok_or_else(|| UsageError("failed to replay: the recorded wake-up is missing".into()))?;
     Ok(Recorded { run, spike })
 }
 

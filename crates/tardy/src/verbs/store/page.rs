@@ -26,7 +26,9 @@ pub fn left_out(archives: &[LeftOut], page: &mut Page) {
 
 pub fn fleet(fleet: &Fleet, page: &mut Page) {
     if fleet.rows.is_empty() {
-        page.line("no runs; `tardy lab store ingest RUN` adds one, `tardy lab store rebuild` adds every run of the directory");
+        page.line(
+            "no runs; `tardy lab store ingest RUN` adds one, `tardy lab store rebuild` adds every run of the directory",
+        );
         return;
     }
     let [left, right] = [Align::Left, Align::Right];
