@@ -42,7 +42,7 @@ pub struct EffectiveSettings {
     pub tool_tids: Vec<i32>,
     /// Smallest difference between two reads of the clock, in ns.
     pub clock_step_ns: u64,
-    /// Distance of two instants that the clock can tell apart, in ns: the larger of `clock_getres` and the tick that the
+    /// Distance of two instants that the clock distinguishes, in ns: the larger of `clock_getres` and the tick that the
     /// steps of the clock show. `None`: neither is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// Two-sided p-value of so many one way against so many the other; what did not move does not count.
+/// Two-sided p-value of two counts that a fair coin makes equal on average.
 pub fn p_value(one_way: usize, other_way: usize) -> f64 {
     let moved = (one_way + other_way) as u64;
     let fewer = one_way.min(other_way) as u64;

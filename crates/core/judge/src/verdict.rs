@@ -194,9 +194,11 @@ fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit,
     };
     let readings = Readings::of(summary);
     let resolved = limit.requirement.latest_ns().is_none_or(|latest_ns| readings.resolve(latest_ns));
-    let judged = judged.and_then(|judged| match judged.verdict {
-        Verdict::Pass | Verdict::NotEnoughData if !resolved => Err(Refusal::CoarserThanTheLimit(readings.width_ns())),
-        _ => Ok(judged),
+    let judged = judged.and_then(|judged| {
+        if resolved || judged.verdict == Verdict::Fail {
+            return Ok(judged);
+        }
+        Err(Refusal::CoarserThanTheLimit(readings.width_ns()))
     });
     let mut judged = judged.unwrap_or_else(|refusal| CpuJudgement {
         because: Some(Remark::new(&refusal)),

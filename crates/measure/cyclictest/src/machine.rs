@@ -6,7 +6,7 @@ use super::request::{Affinity, Request};
 use super::thread::Job;
 use super::{cpu_list, tracing};
 use meter::journal::{Header, Journal, journal_directory, restore};
-use meter::kernel::clock;
+use meter::kernel::clock_resolution;
 use meter::kernel::dma_latency::DmaLatencyRequest;
 use meter::trace::arming::Armed;
 use std::fmt::Write;
@@ -81,7 +81,7 @@ pub fn hold_power(request: &Request, changes: &mut Changes, head: &mut String) {
 pub fn print_resolution(job: &Job) {
     let reported = rustix::time::clock_getres(job.clock);
     warn(&format!("reported clock resolution: {} nsec", reported.tv_sec * 1_000_000_000 + reported.tv_nsec));
-    warn(&format!("measured clock resolution approximately: {} nsec", clock::step_of_ns(job.clock)));
+    warn(&format!("measured clock resolution approximately: {} nsec", clock_resolution::step_of_ns(job.clock)));
 }
 
 /// Marker and switch of the user's own trace, for `--tracemark`.

@@ -76,7 +76,7 @@ impl Verb for ExperimentArguments {
     const NOTES: &'static str = "\
 Options of `tardy run` after `--` apply to both variants. The same variant twice measures the noise floor.
 Ctrl-C keeps the complete rounds; --resume continues.
-Exit codes: 0 B is not shown to be worse, 1 B is worse, 2 wrong usage, 3 could not measure, 4 cannot tell: too few rounds, or runs that change each other.";
+Exit codes: 0 B is not shown to be worse, 1 B is worse, 2 wrong usage, 3 could not measure, 4 undecided: too few rounds, or runs that change each other.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         run(self, typed)

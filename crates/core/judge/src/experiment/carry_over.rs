@@ -6,7 +6,7 @@
 //! coin, and the sign-flip test of their terms is exact.
 
 use super::round::logarithms;
-use super::{Metric, MetricResult, PairedRound, Scale};
+use super::{Metric, PairedRound, Scale};
 use crate::paired_test::{PairedTest, joint_p_value};
 use serde::{Deserialize, Serialize};
 use words::amounts::{change, p_value};
@@ -42,16 +42,16 @@ impl CarryOver {
         ratio.is_finite().then_some(Self { ratio, p_value: p, differs: p <= risk, sentence })
     }
 
-    /// Whether the order may explain a difference that a row shows: it has an effect, or a hint of one, and without the
-    /// effect the row shows nothing.
-    pub fn may_explain(&self, rounds: &[PairedRound], row: &MetricResult, risk: f64) -> bool {
-        if self.differs || !row.differs || self.p_value > HINT {
+    /// Whether the order may explain a difference that a figure shows: it has an effect, or a hint of one, and without the
+    /// effect the figure shows nothing.
+    /// `correction` is the factor of its p-value for the other figures.
+    pub fn may_explain(&self, rounds: &[PairedRound], metric: &Metric, correction: f64, risk: f64) -> bool {
+        if self.differs || self.p_value > HINT {
             return self.differs;
         }
-        let correction = row.p_adjusted / row.p_value;
         let shown =
             |differences: &Vec<f64>| PairedTest::of(differences).is_ok_and(|test| test.p_value() * correction <= risk);
-        Order::of(rounds, &row.metric).is_some_and(|order| !order.differences_without_it().iter().all(shown))
+        Order::of(rounds, metric).is_some_and(|order| !order.differences_without_it().iter().all(shown))
     }
 }
 

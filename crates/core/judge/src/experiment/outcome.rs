@@ -24,7 +24,10 @@ pub fn answer(
     let risk = 1.0 - confidence;
     let order = decisive.iter().filter_map(|row| {
         let order = CarryOver::of(rounds, &row.metric, risk)?;
-        order.may_explain(rounds, row, risk).then_some(order)
+        let correction = row.p_adjusted / row.p_value;
+        let explains =
+            if row.differs { order.may_explain(rounds, &row.metric, correction, risk) } else { order.differs };
+        explains.then_some(order)
     });
     let order: Vec<CarryOver> = order.collect();
     let fails = failures.is_some_and(FailureResult::b_is_worse);

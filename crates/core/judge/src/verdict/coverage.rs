@@ -11,7 +11,7 @@ use archive::summary::RunSummary;
 const RECORDED_MIN: f64 = 0.99;
 /// A machine under load notes the end of the measurement late, but not later than this.
 const END_NOTED_NS_MAX: u64 = 10_000_000_000;
-/// Periods at the begin and the end that may be outside the measurement.
+/// Periods at the start and the end that may be outside the measurement.
 const AT_THE_ENDS: f64 = 2.0;
 
 /// What was measured without a record, or should have been.

@@ -33,7 +33,7 @@ enum Together {
     Burst(usize),
     /// This number of bursts of this number each, one to three minutes apart.
     Group(usize, usize),
-    /// Rows of so many on average, their lengths exponential.
+    /// Rows of this number on average, their lengths exponential.
     Regime(usize),
     /// The share follows a level that is correlated this much with the second before.
     Memory(f64),

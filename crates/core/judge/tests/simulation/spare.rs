@@ -92,7 +92,7 @@ fn planned_s(text: &str, allow: &str) -> u32 {
 #[test]
 #[ignore = "minutes; make simulate-judge"]
 fn a_machine_with_a_factor_of_ten_to_spare_passes_at_the_length_that_a_plan_says() {
-    // A level of 0 before the begin: the time counts from the begin of the run.
+    // A level of 0 before the start: the time counts from the start of the run.
     let levels: [(&str, Level); 6] = [
         ("the same all day", |_| 1.0),
         ("day and night, 30 %", |second| 1.0 + 0.3 * (TAU * second / 86_400.0).sin()),

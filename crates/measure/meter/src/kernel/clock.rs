@@ -1,6 +1,5 @@
 //! Clock reads and absolute sleeps in plain nanoseconds.
 
-use super::clock_resolution::smallest_step_ns;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::Timespec;
 
@@ -44,16 +43,6 @@ pub fn sleep_until_ns(instant_ns: i64) {
 #[inline]
 pub fn timespec(ns: i64) -> Timespec {
     Timespec { tv_sec: ns.div_euclid(1_000_000_000), tv_nsec: ns.rem_euclid(1_000_000_000) }
-}
-
-/// Smallest non-zero difference between two reads of CLOCK_MONOTONIC, in ns.
-pub fn step_ns() -> u64 {
-    step_of_ns(ClockId::Monotonic)
-}
-
-/// The same for any clock.
-pub fn step_of_ns(clock: ClockId) -> u64 {
-    smallest_step_ns(|| now_ns(clock))
 }
 
 #[inline]

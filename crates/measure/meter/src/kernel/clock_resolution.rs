@@ -1,6 +1,6 @@
-//! The distance of two instants that CLOCK_MONOTONIC can tell apart.
+//! The distance of two instants that CLOCK_MONOTONIC distinguishes.
 
-use super::clock::monotonic_ns;
+use super::clock::{monotonic_ns, now_ns};
 use rustix::time::{ClockId, clock_getres};
 use std::collections::BTreeSet;
 
@@ -25,8 +25,12 @@ pub fn stated_ns() -> Option<u64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(u64::try_from(stated.tv_nsec).ok()?)
 }
 
-/// Smallest non-zero difference between two reads, in ns.
-pub fn smallest_step_ns(clock_ns: impl FnMut() -> i64) -> u64 {
+/// Smallest non-zero difference between two reads of a clock, in ns.
+pub fn step_of_ns(clock: ClockId) -> u64 {
+    smallest_step_ns(|| now_ns(clock))
+}
+
+fn smallest_step_ns(clock_ns: impl FnMut() -> i64) -> u64 {
     steps(clock_ns).into_iter().find(|step| *step > 0).unwrap_or(u64::MAX)
 }
 

@@ -1,10 +1,11 @@
 //! The effective settings of a session, read back from the kernel.
 
 use super::source::SampleSource;
-use crate::kernel::{clock, clock_resolution, memory};
+use crate::kernel::{clock_resolution, memory};
 use crate::trace::capturing::Capturing;
 use archive::effective::EffectiveSettings;
 use archive::settings::{RunSettings, SnapshotMode};
+use rustix::time::ClockId;
 
 /// `tool_tids` are threads of the tool that do not measure.
 pub fn effective(
@@ -25,7 +26,7 @@ pub fn effective(
         trace_buffer_kb_per_cpu: capturing.map_or(0, |capturing| capturing.buffer_kb_per_cpu),
         tracer: settings.trace.tracer.as_ref().map(|tracer| tracer.name.clone()),
         tool_tids,
-        clock_step_ns: clock::step_ns(),
+        clock_step_ns: clock_resolution::step_of_ns(ClockId::Monotonic),
         clock_resolution_ns: clock_resolution::resolution_ns(),
     }
 }
