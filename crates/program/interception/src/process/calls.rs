@@ -70,10 +70,8 @@ pub extern "C" fn unusual(registers: &mut Registers) -> u64 {
         return without;
     }
     let child = started(number, registers.rdi);
-    if special == MAY_FORBID && forbids_the_counter(number, registers) {
-        FORBIDDEN.store(true, Relaxed);
-        block.base.store(0, Relaxed);
-        block.no_ring.store(1, Relaxed);
+    if special == MAY_FORBID {
+        before_forbidding(number, registers.arguments());
     }
     if FORBIDDEN.load(Relaxed) && block.base.load(Relaxed) == 0 {
         block.no_ring.store(1, Relaxed);
@@ -174,9 +172,18 @@ fn shares_block(number: u32, first: u64) -> bool {
     matches!(number, CLONE | CLONE3) && has(libc::CLONE_VM) && !has(libc::CLONE_SETTLS) && !has(libc::CLONE_VFORK)
 }
 
+/// Ends the recording of this thread, and of those that it starts, before a call after which it could not read the counter.
+pub fn before_forbidding(number: u32, arguments: [u64; 6]) {
+    if forbids_the_counter(number, arguments) {
+        let block = current();
+        FORBIDDEN.store(true, Relaxed);
+        block.base.store(0, Relaxed);
+        block.no_ring.store(1, Relaxed);
+    }
+}
+
 /// Whether reading the counter would kill the thread after the call: the kernel forbids it beside seccomp's strict mode, too.
-fn forbids_the_counter(number: u32, registers: &Registers) -> bool {
-    let (first, second) = (registers.rdi, registers.arguments()[1]);
+fn forbids_the_counter(number: u32, [first, second, ..]: [u64; 6]) -> bool {
     match number {
         SECCOMP => first == SECCOMP_STRICT,
         _ => {

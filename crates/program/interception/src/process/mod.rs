@@ -9,6 +9,8 @@ mod action;
 mod calls;
 #[cfg(target_arch = "x86_64")]
 mod entry;
+#[cfg(target_arch = "x86_64")]
+mod interposed;
 mod memory;
 #[cfg(target_arch = "x86_64")]
 mod modules;
