@@ -7,6 +7,7 @@ use crate::terminal::table::{Align, Table};
 use ::account::Account;
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Owner};
 
+use archive::method::SampleWord;
 use archive::recorded::FlightRecording;
 use archive::spike::{Spike, SpikeReason};
 use report::account::culprit;
@@ -22,10 +23,22 @@ const FIGURES_COLUMNS: usize = 49;
 const NAME_COLUMNS_MAX: usize = 90;
 
 pub fn lay_out(spike: &Spike, account: &Account, canvas: Option<Canvas>, page: &mut Page) {
-    let (explanation, word) = (account.explanation_of(spike.number), account.sample_word());
-    let imported = account.run().manifest.as_ref().is_some_and(|manifest| manifest.imported.is_some());
+    let is_imported = account.run().manifest.as_ref().is_some_and(|manifest| manifest.imported.is_some());
+    let explanation = account.explanation_of(spike.number);
+    lay_out_explained(spike, explanation, is_imported, account.sample_word(), canvas, page);
+}
+
+/// The same of a spike without its archive.
+pub fn lay_out_explained(
+    spike: &Spike,
+    explanation: Option<&Explanation>,
+    is_imported: bool,
+    word: SampleWord,
+    canvas: Option<Canvas>,
+    page: &mut Page,
+) {
     let reason = match spike.reason {
-        SpikeReason::NewMaximum if imported => "among the worst",
+        SpikeReason::NewMaximum if is_imported => "among the worst",
         SpikeReason::NewMaximum if explanation.is_some_and(|known| known.recording.is_some()) => "recorded afterwards",
         SpikeReason::NewMaximum => "a new maximum",
         SpikeReason::OverLimit => "over the limit",
