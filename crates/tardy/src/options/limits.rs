@@ -23,7 +23,7 @@ pub struct LimitArguments {
 #[derive(Debug, Clone, Args)]
 pub struct ClaimArguments {
     /// How often a latency may be exceeded on each CPU, like 1/h, 3/day or never
-    #[arg(long, value_name = "RATE", default_value = ALLOW_DEFAULT, value_parser = Rate::parse)]
+    #[arg(long, value_name = "RATE", default_value = ALLOW_DEFAULT, value_parser = Rate::parse, allow_hyphen_values = true)]
     allow: Rate,
     /// Confidence of the verdict, in percent [default: from the run's plan, or 95]
     #[arg(long, value_name = "PERCENT", value_parser = confidence)]

@@ -150,6 +150,9 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
     } else {
         None
     };
+    // A machine that is late in most stretches passes at no length, and a run within one occasion does not know how long
+    // that lasts.
+    let mostly_bad = 2 * blocks.bad > blocks.count || count > 0 && seconds.states.len() < within_s as usize;
     let needed = time_needed(allow.per_hour, suspect, levels.pass).map(|needed| (at_once * needed - hours).max(0.0));
     CpuJudgement {
         hours,
@@ -167,7 +170,8 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
         }),
         latest_ns: None,
         hours_needed: needed
-            .filter(|needed| verdict == Verdict::NotEnoughData && *needed > 0.0 && independent_s.is_some()),
+            .filter(|needed| verdict == Verdict::NotEnoughData && *needed > 0.0 && independent_s.is_some())
+            .filter(|_| !mostly_bad),
         because: because.as_ref().map(Remark::new),
         ..CpuJudgement::empty(verdict)
     }
