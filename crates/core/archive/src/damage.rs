@@ -126,7 +126,7 @@ pub enum Damage {
         fix = "keep fewer: `--snapshots` of `tardy run`"
     )]
     SpikesLeftOut { count: u64 },
-    /// More records beside the figures than a reader keeps.
+    /// Records beside the figures, of which a reader keeps a limited number.
     #[error("stream.tardy: {count} more {part}, which are left out")]
     #[problem(
         code = "archive.records-left-out",
@@ -134,7 +134,7 @@ pub enum Damage {
         fix = "look for what made the target repeat itself; the first ones are shown"
     )]
     RecordsLeftOut { part: String, count: u64 },
-    /// More figures than a reader keeps.
+    /// Figures of which a reader keeps a limited number.
     #[error("stream.tardy: {count} more {part}, which are left out")]
     #[problem(
         code = "archive.figures-left-out",

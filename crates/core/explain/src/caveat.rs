@@ -72,7 +72,7 @@ pub enum Limit {
         fix = "record them; `tardy run` does by itself"
     )]
     EventsAbsent(String),
-    #[error("the trace lacks events of interrupts: the time of one counts as that of the thread below it")]
+    #[error("the trace lacks events of interrupts: the time of one counts as the time of the thread below it")]
     #[problem(
         code = "explain.interrupts-not-recorded",
         meaning = "Another tool recorded the trace without all events of interrupts, so nothing is blamed on one, and a thread may \
@@ -80,7 +80,7 @@ pub enum Limit {
         fix = "record the groups `irq` and `irq_vectors` as well"
     )]
     InterruptsNotRecorded,
-    #[error("the trace lacks events of softirqs: the time of one counts as that of the thread or interrupt below it")]
+    #[error("the trace lacks events of softirqs: the time of one counts as the time of the thread or interrupt below it")]
     #[problem(
         code = "explain.softirqs-not-recorded",
         meaning = "Another tool recorded the trace without events of softirqs, so nothing is blamed on one.",

@@ -27,7 +27,7 @@ pub enum Foreign {
     #[error("it is a program")]
     Program,
     #[error(
-        "it is no recording that is known here: a trace.dat of trace-cmd, or the text of events of ftrace, trace-cmd or perf script, also in gzip or zstd"
+        "it is not a known kind of recording: a trace.dat of trace-cmd, or the text of events of ftrace, trace-cmd or perf script, also in gzip or zstd"
     )]
     Unknown,
 }
@@ -83,14 +83,14 @@ pub enum Lack {
     #[error("hard interrupts, so nothing is blamed on one")]
     #[problem(
         code = "recording.interrupts-not-recorded",
-        meaning = "The recording has no events of interrupts; the time of an interrupt counts as that of the thread below it.",
+        meaning = "The recording has no events of interrupts; the time of an interrupt counts as the time of the thread below it.",
         fix = "record with `trace-cmd record -e irq -e irq_vectors` as well"
     )]
     Interrupts,
     #[error("softirqs, so nothing is blamed on one")]
     #[problem(
         code = "recording.softirqs-not-recorded",
-        meaning = "The recording has no events of softirqs; their time counts as that of the thread or interrupt below.",
+        meaning = "The recording has no events of softirqs; their time counts for the thread or interrupt below.",
         fix = "record with `trace-cmd record -e irq` as well"
     )]
     Softirqs,

@@ -48,7 +48,7 @@ pub struct ExplainArguments {
     /// Draw each spike with letters on any terminal
     #[arg(long)]
     timeline: bool,
-    /// Show the analytical bound, or that of DELAYS
+    /// Show the analytical bound, or the bound of DELAYS
     #[arg(
         long,
         value_name = "DELAYS",
