@@ -80,7 +80,9 @@ pub enum Limit {
         fix = "record the groups `irq` and `irq_vectors` as well"
     )]
     InterruptsNotRecorded,
-    #[error("the trace lacks events of softirqs: the time of one counts as the time of the thread or interrupt below it")]
+    #[error(
+        "the trace lacks events of softirqs: the time of one counts as the time of the thread or interrupt below it"
+    )]
     #[problem(
         code = "explain.softirqs-not-recorded",
         meaning = "Another tool recorded the trace without events of softirqs, so nothing is blamed on one.",

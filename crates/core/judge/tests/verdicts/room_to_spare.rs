@@ -13,7 +13,7 @@ type Level = fn(f64) -> f64;
 const LEVELS: [(&str, Level); 5] = [
     ("day and night", |second| 1.0 + 0.3 * (TAU * second / 86_400.0).sin()),
     ("warm-up of ten minutes", |second| if second < 600.0 { 1.2 } else { 1.0 }),
-    ("phases of ten minutes", |second| if (second / 600.0) as u32 % 2 == 0 { 1.0 } else { 2.0 }),
+    ("phases of ten minutes", |second| if ((second / 600.0) as u32).is_multiple_of(2) { 1.0 } else { 2.0 }),
     ("a job every hour", |second| if second % 3600.0 < 30.0 { 3.0 } else { 1.0 }),
     ("one step", |second| if second < 7000.0 { 1.0 } else { 1.2 }),
 ];
