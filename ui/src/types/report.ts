@@ -235,7 +235,7 @@ tool_tids: Array<number>,
  */
 clock_step_ns: number, 
 /**
- * Distance of two instants that the clock can tell apart, in ns: the larger of `clock_getres` and the tick that the
+ * Distance of two instants that the clock distinguishes, in ns: the larger of `clock_getres` and the tick that the
  * steps of the clock show. `None`: neither is known.
  */
 clock_resolution_ns?: number, };
