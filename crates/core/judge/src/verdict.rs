@@ -69,6 +69,9 @@ pub struct Occasions {
     /// Number of such wake-ups.
     #[serde(default)]
     pub late_samples: u64,
+    /// The longest disturbance that FAIL assumes, in seconds, where it rests on the share of bad seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance_s: Option<u32>,
 }
 
 /// The counts and bounds of one CPU.

@@ -111,7 +111,7 @@ mod tests {
         assert!(whose(&other).starts_with("pc gave the stimuli and saw the answers"), "{}", whose(&other));
         assert!(whose(&other).contains("when a thread is about to write a byte"), "{}", whose(&other));
         assert!(
-            clocks(&other).contains("by that of pc") && clocks(&other).contains("not aligned"),
+            clocks(&other).contains("the clock of pc") && clocks(&other).contains("not aligned"),
             "{}",
             clocks(&other)
         );

@@ -330,7 +330,7 @@ async fn shows_experiments(lab: &Lab) {
     let worse = page(lab, &of("kernels/6.6-6.12")).await;
     let headline = worse.split("class=\"headline\"").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(headline.contains("B is worse") && headline.contains("p99 "), "{headline}");
-    assert!(worse.contains("The figure chosen beforehand") && worse.contains("1 round void"), "{worse}");
+    assert!(worse.contains("The figure chosen beforehand") && worse.contains("1 round discarded"), "{worse}");
     assert!(worse.contains("6.6.30-rt30, ") && worse.contains("6.12.8-rt5, "), "kernels of the rounds");
     assert_eq!(worse.matches("href=\"/compare?a=").count(), 11, "each round whose runs are in the index");
     let hostile = page(lab, &of("&lt;img")).await;

@@ -83,7 +83,8 @@ impl SyntheticRun {
 
     fn manifest(&self) -> Manifest {
         let loads = self.load.iter().map(|name| LoadRequest::Builtin { name: name.clone(), workers: 0 }).collect();
-        let wake_ups = (self.latencies.count() + self.spikes.len() as u64).max(1);
+        // Spikes come on top, so that runs of one scenario have one interval.
+        let wake_ups = self.latencies.count().max(1);
         let settings = RunSettings {
             interval_ns: u64::from(self.seconds) * 1_000_000_000 / wake_ups,
             limit_ns: self.limit_ns,

@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_what_to_write() {
         assert!(refused(&["--interval", "100"]).contains("100us"));
-        assert!(refused(&["--interval", "0"]).contains("longer"));
+        assert!(refused(&["--interval", "0"]).contains("greater than zero"));
         assert!(refused(&["--priority", "100"]).contains("99"));
         assert!(refused(&["-D", "-5s"]).contains("a time is a number with its unit"));
         assert!(refused(&["--interval", "100h"]).contains("1us to 1h"));

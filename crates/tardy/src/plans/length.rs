@@ -75,14 +75,14 @@ mod tests {
     #[test]
     fn limits_that_take_longer_than_the_step_are_named_once() {
         let plan = "loads = ['none', 'messaging']\n[measurement]\nduration = '60s'\ninterval = '1ms'\n\
-                    [[limits]]\nlimit = 'p99 < 10ms'\n[[limits]]\nlimit = 'p90 < 10ms'\n\
+                    [[limits]]\nlimit = 'p99 < 10ms, disturbance < 1s'\n[[limits]]\nlimit = 'p90 < 10ms, disturbance < 1s'\n\
                     [[limits]]\nlimit = 'latency < 1ms'\nallow = 'never'\n";
         let found: Vec<String> = too_short(&checked(plan)).iter().map(TooShort::to_string).collect();
         assert_eq!(
             found,
             [
                 "`latency < 1ms` cannot pass: no measurement is long enough to show it",
-                "`p99 < 10ms` cannot pass: it takes 6 min without a late wake-up at 95 % confidence, and a step measures 60.0 s",
+                "`p99 < 10ms, disturbance < 1s` cannot pass: it takes 6 min without a late wake-up at 95 % confidence, and a step measures 60.0 s",
             ]
         );
     }

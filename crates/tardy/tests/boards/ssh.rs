@@ -65,7 +65,7 @@ fn a_run_outlives_its_host_and_is_collected_later() {
     assert!(run.problems.iter().any(|problem| problem.text.contains("fetched later")), "{:?}", run.problems);
     assert_eq!(bench.server.listing(), before);
     let again = bench.tardy(&["target", "collect", "run"]);
-    assert!(again.code == Some(2) && again.stderr.contains("no rest to fetch"), "{}", again.stderr);
+    assert!(again.code == Some(2) && again.stderr.contains("nothing left to fetch"), "{}", again.stderr);
 }
 
 #[test]

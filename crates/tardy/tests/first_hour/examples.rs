@@ -24,7 +24,7 @@ fn prepare(desk: &Desk) {
          tardy run -q -D 1s --method map:file=threads.toml --every-sample --beside-others --out runs/map; \
          tardy lab publish before --key lab-key --new-key --out first.tar; mkdir nightly; cp -r runs/before runs/after nightly/; cp -r {}/plans . ; \
          cp {corpus}/cyclictest-2.10/histogram.json cyclictest.json; cp {corpus}/cyclictest-2.4/nanoseconds.txt . ; \
-         tardy lab plan new lathe.toml; tardy check --format accepted > known.txt; \
+         gunzip -c {corpus}/../foreign/hog.dat.gz > trace.dat; tardy lab plan new lathe.toml; tardy check --format accepted > known.txt; \
          cp \"$(command -v bash)\" sleeping; mkfifo never; \
          (./sleeping -c 'exec 9<>never; while :; do read -r -t 0.05 -u 9; done' >sleep.log 2>&1 & echo $! > sleeper); \
          printf '#!/bin/bash\nexec 9<>never; for ((n = 0; n < 10; n++)); do read -r -t 0.05 -u 9; done; true\n' > robot; \

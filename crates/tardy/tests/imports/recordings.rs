@@ -11,7 +11,7 @@ fn recording(name: &str) -> String {
 fn a_recording_becomes_an_archive_and_its_cause_is_named() {
     let bench = Bench::new();
     for file in ["hog-local.dat.gz", "hog-report.txt.gz"] {
-        let ended = bench.run(&["explain", &recording(file), "--out", file]);
+        let ended = bench.run(&["explain", &recording(file), "--more", "--out", file]);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         assert!(ended.stderr.contains(&format!("{file} is now the archive {file}")), "{}", ended.stderr);
         let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -54,7 +54,7 @@ fn what_is_no_recording_is_named_and_options_of_recordings_need_one() {
     write("notes", b"hello");
     for (arguments, expected) in [
         (&["explain", "perf.data"][..], "perf script"),
-        (&["explain", "notes"], "no recording that is known here"),
+        (&["explain", "notes"], "not a known kind of recording"),
         (
             &["explain", &recording("hog.dat.gz"), "--comm", "nobody"],
             "no wake-up of the named threads; it has wake-ups of",

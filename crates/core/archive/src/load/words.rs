@@ -202,7 +202,7 @@ mod tests {
             ("stress-ng:matrix,opps=4", "no `opps`; it has ops, time"),
             ("stress-ng:matrix,ops=x", "number"),
             ("stress-ng:--help", "no `--help`"),
-            ("stress-ng:matrix,cpus=3-1", "list of CPUs"),
+            ("stress-ng:matrix,cpus=3-1", "CPU list"),
             ("fio:read,direct=1", "takes no value"),
             ("fio:read,bs=--x", "cannot be"),
             ("fio:read,bs", "bs=..."),

@@ -26,6 +26,11 @@ const BLOCKS_WANTED: usize = 30;
 /// Number of blocks for the share of a run that was bad, and the longest one in seconds.
 const SHARE_BLOCKS: usize = 20;
 const SHARE_BLOCK_S_MAX: usize = 30;
+/// Bursts of bad seconds that a short run must see begin and end, before it takes none to last longer than
+/// [`DISTURBANCE_S`].
+const BURSTS_MIN: usize = 3;
+/// Seconds that each such burst may last.
+const DISTURBANCE_S: u32 = 30;
 
 /// The largest latency of a thread, and whether it is late.
 struct Known {
@@ -129,7 +134,9 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
     let count = occasions(seconds, within_s);
     // An occasion that began before the run reaches into it.
     let reached = hours + f64::from(within_s) / 3600.0;
-    let low = (expected_events(count, level).0 / reached).max(low_by_share(seconds, within_s, level));
+    let by_events = expected_events(count, level).0 / reached;
+    let disturbance_s = if comes_in_bursts(seconds) { DISTURBANCE_S.min(within_s) } else { within_s };
+    let low = by_events.max(low_by_share(seconds, disturbance_s, level));
     let verdict = if low > allow.per_hour {
         Verdict::Fail
     } else if high <= allow.per_hour && independent_s.is_some() {
@@ -167,6 +174,7 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
             missed: thread.totals.missed_periods,
             late: known.late_samples > 0,
             late_samples: known.late_samples,
+            disturbance_s: (by_events <= allow.per_hour && disturbance_s < within_s).then_some(disturbance_s),
         }),
         latest_ns: None,
         hours_needed: needed
@@ -175,6 +183,13 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
         because: because.as_ref().map(Remark::new),
         ..CpuJudgement::empty(verdict)
     }
+}
+
+/// Whether the run saw several bursts of bad seconds begin and end, all of them short: then their lengths are known.
+fn comes_in_bursts(seconds: &Seconds) -> bool {
+    let is_bad = |state: &SecondState| *state == SecondState::Bad;
+    let mut bursts = seconds.states.chunk_by(|one, next| is_bad(one) == is_bad(next)).filter(|burst| is_bad(&burst[0]));
+    bursts.clone().count() >= BURSTS_MIN && bursts.all(|burst| burst.len() <= DISTURBANCE_S as usize)
 }
 
 /// Lower bound of occasions per hour from the share of the run that was bad. An occasion lasts `within_s` at most, so the

@@ -135,7 +135,13 @@ fn of_fail(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: 
         blocks.bad,
         blocks.count,
         seconds(blocks.block_s),
-        assumptions(occasions)
+        match occasions.disturbance_s {
+            Some(length) => format!(
+                "Assumption: a disturbance lasts at most {}, as the disturbances of this run did.",
+                seconds(length)
+            ),
+            None => assumptions(occasions),
+        }
     )
 }
 

@@ -84,6 +84,16 @@ fn a_short_run_within_one_occasion_does_not_fail() {
 }
 
 #[test]
+fn a_short_run_fails_where_it_sees_many_disturbances_begin_and_end() {
+    let scattered = |seconds| run(seconds, 1, |_, second| (if second % 5 == 0 { 1 } else { 200_000 }, 0, 0));
+    let late = judged(&scattered(60), "latency < 100us", "1/h");
+    assert_eq!(late.verdict, Verdict::Fail, "{}", late.sentence);
+    let assumed = "Assumption: a disturbance lasts at most 30 s, as the disturbances of this run did.";
+    assert!(late.sentence.ends_with(assumed), "{}", late.sentence);
+    assert_eq!(judged(&scattered(2), "latency < 100us", "1/h").verdict, Verdict::NotEnoughData);
+}
+
+#[test]
 fn an_occasion_of_five_minutes_an_hour_seldom_fails_one_an_hour() {
     let mut coin = Coin::new(3);
     for seconds in [2, 60, 600] {

@@ -29,6 +29,8 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("export night", "a night"),
     ("export study", "the runs of a study; storage_live.rs draws one"),
     ("--horizon", "a day's run"),
+    ("--pid 2719", "a recording of this process"),
+    ("--instance black-box", "a trace instance of the user"),
     ("-vm", "two virtual machines"),
     ("vm-", "two virtual machines"),
     ("verify vm", "a virtual machine"),
@@ -89,9 +91,8 @@ pub const PROMISES: &[(&str, Promise)] = &[
     ("tardy experiment", Promise::Code(4)),
     ("tardy experiment tracing-cost", Promise::Code(4)),
     ("tardy lab history", Promise::Code(4)),
-    // Each wake-up takes more than 1 us, which stands for the limit of the example.
     ("tardy judge --plan-test", Promise::Code(0)),
-    ("tardy judge", Promise::Code(1)),
+    ("tardy judge", Promise::Plan),
     // A shell has not locked its memory, and one that waits for a single command has no loop.
     ("tardy audit --settle 0 --duration 1s --deny", Promise::Code(1)),
     ("tardy audit", Promise::Code(0)),
@@ -128,6 +129,7 @@ pub const PROMISES: &[(&str, Promise)] = &[
 /// Times, names and limits of the examples, and what stands for them in a test.
 pub const SHORTER: &[(&str, &str)] = &[
     ("judge latest", "judge runs/before"),
+    ("'my-loop*'", "'cyclictest*'"),
     ("export latest", "export runs/before"),
     ("target add vm --kernel debian:6.1-rt --accel", "target add emulated --kernel debian:6.1-rt --accel"),
     ("latency < 100us", "latency < 1us"),
