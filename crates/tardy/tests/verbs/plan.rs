@@ -41,6 +41,10 @@ fn real_time() -> Environment {
 
 /// A meter that measured for hours on a real machine, with a wake-up this late every `often` seconds.
 fn hours(late_ns: i64, often: u32) -> Bench {
+    hours_on(real_time(), late_ns, often)
+}
+
+fn hours_on(machine: Environment, late_ns: i64, often: u32) -> Bench {
     let seconds: u32 = 4 * 3600;
     let is_late = |second: u32| often > 0 && second % often == 7;
     let second = |second: u32| Second {
@@ -54,7 +58,7 @@ fn hours(late_ns: i64, often: u32) -> Bench {
     let reported: Vec<Message> =
         (0..seconds).map(second).collect::<Vec<_>>().chunks(3600).map(|part| Message::Seconds(part.into())).collect();
     Bench::new()
-        .says(&[hello(), Message::Environment(Box::new(real_time())), phase(RunPhase::Measure, 0)])
+        .says(&[hello(), Message::Environment(Box::new(machine)), phase(RunPhase::Measure, 0)])
         .says(&reported)
         .says(&[
             phase(RunPhase::Collect, end_ns),
@@ -243,7 +247,7 @@ fn verdicts_come_from_the_limits_and_the_archive_repeats_them() {
 fn a_machine_in_doubt_passes_only_when_the_plan_says_so() {
     let guest = Environment { virtualisation: Some("kvm".into()), preempt_rt: Some(true), ..Environment::default() };
     let plan = "[[limits]]\nlimit = \"latency < 100us\"\n";
-    let bench = with_plan(hours(50_000, 0).says(&[Message::Environment(Box::new(guest))]), plan);
+    let bench = with_plan(hours_on(guest, 50_000, 0), plan);
     let refused = bench.run(&["run", "x.toml", "--out", "here"]);
     assert_eq!(refused.code, Some(3), "{}", refused.stdout);
     assert!(flowing(&refused.stdout).contains("NO VERDICT: the numbers would pass"), "{}", refused.stdout);

@@ -296,7 +296,7 @@ fn openssh_and_sha256sum_check_a_publication_and_sign_one() {
     let bytes = fs::read(bench.path("second.tar")).unwrap();
     assert!(!String::from_utf8_lossy(&bytes).contains("zqalice"));
     shell("ssh-keygen -q -t ed25519 -N secret -f locked; ssh-keygen -q -t rsa -N '' -f rsa");
-    for (key, why) in [("locked", "has a passphrase"), ("rsa", "no private key of Ed25519")] {
+    for (key, why) in [("locked", "has a passphrase"), ("rsa", "not an Ed25519 private key")] {
         let ended = bench.run(&["lab", "publish", "v1", "--key", key]);
         assert!(ended.code == Some(2) && ended.stderr.contains(why), "{}", ended.stderr);
     }

@@ -60,7 +60,7 @@ fn what_cannot_be_paired_is_refused() {
     make(&bench, "old", 1, "a", &LOADED);
     make(&bench, "new", 2, "b", &LOADED);
     fs::write(bench.path("kernel"), "old").unwrap();
-    let hardware = bench.run(&["run", "--seed", "1", "--out", "c", "--quiet"]);
+    let hardware = bench.run(&["run", "--seed", "1", "--every-sample", "--out", "c", "--quiet"]);
     assert_eq!(hardware.code, Some(0), "{}", hardware.stderr);
     for (line, expected) in [
         (&["compare", "a", "b"][..], "no seed in common"),
