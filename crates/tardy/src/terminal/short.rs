@@ -64,7 +64,11 @@ impl Short {
     /// Lays the answer out.
     pub fn lay_out(self) -> Page {
         let mut page = self.page;
-        shortened(self.parts, page.columns()).iter().flat_map(|part| &part.lines).for_each(|line| page.line(line));
+        let parts = shortened(self.parts, page.columns());
+        let mut parts = parts.iter().filter(|part| !part.lines.is_empty());
+        // The first part is the answer in one sentence.
+        parts.next().iter().flat_map(|part| &part.lines).for_each(|line| page.heading(line));
+        parts.flat_map(|part| &part.lines).for_each(|line| page.line(line));
         page
     }
 }

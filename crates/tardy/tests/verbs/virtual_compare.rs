@@ -66,11 +66,11 @@ fn what_cannot_be_paired_is_refused() {
         (&["compare", "a", "b"][..], "no seed in common"),
         (&["compare", "a", "c"], "executed instructions"),
         (&["compare", "c", "c", "--record", "1"], "--record makes runs in virtual time again"),
-        (&["compare", "--a", "", "--b", ""], "no target in virtual time"),
+        (&["compare", "--a", "", "--b", ""], "not a target in virtual time"),
         (&["compare", "--a", ""], "--b"),
         (&["judge", "a", "b"], "only with --baseline"),
         (&["judge", "--baseline", "none.toml", "a"], "none.toml"),
-        (&["virtual", "baseline", "write", "x.toml", "--target", "local"], "no target in virtual time"),
+        (&["virtual", "baseline", "write", "x.toml", "--target", "local"], "not a target in virtual time"),
     ] {
         let ended = bench.run(line);
         assert_eq!(ended.code, Some(2), "{line:?}: {}", ended.stderr);

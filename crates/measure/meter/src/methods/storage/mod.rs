@@ -267,7 +267,7 @@ mod tests {
     fn a_device_is_only_written_to_with_an_explicit_word() {
         assert!(obstacles("storage:op=write,directory=/").is_empty());
         assert!(obstacles("storage:device=/dev/null")[0].text.contains("not a block device"));
-        assert!(obstacles("storage:directory=/nowhere")[0].text.contains("no directory"));
+        assert!(obstacles("storage:directory=/nowhere")[0].text.contains("not a directory"));
         if Path::new("/dev/loop0").exists() {
             assert!(obstacles("storage:device=/dev/loop0").is_empty());
             assert!(obstacles("storage:op=write,device=/dev/loop0")[0].text.contains("destroy"));
