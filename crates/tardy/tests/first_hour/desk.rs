@@ -70,10 +70,11 @@ impl Desk {
     }
 }
 
-/// Whether the summary counts anything beyond the limits of the command.
-pub fn exceeds_a_limit(ended: &Ended, command: &str) -> bool {
-    let shown = ended.shown();
-    let has = |option: &str| command.contains(option);
-    let late = (has(" --limit ") || has(" -b ")) && !shown.contains("None came later than");
-    late || (has(" --cycle-limit ") && !shown.contains("No cycle took longer than"))
+/// Whether the newest run counts anything beyond the limits of the command.
+pub fn exceeds_a_limit(desk: &Desk, command: &str) -> bool {
+    let is_limited = [" --limit ", " -b ", " --cycle-limit "].iter().any(|option| command.contains(option));
+    let listed = desk.shell("tardy list --json").json();
+    let runs = listed["runs"].as_array().unwrap();
+    let newest = runs.iter().max_by_key(|run| run["started_unix_ns"].as_i64());
+    is_limited && newest.is_some_and(|run| run["over_limit"] != 0)
 }

@@ -50,14 +50,14 @@ pub fn beside_others(line: &str) -> String {
     starts.iter().fold(line.to_owned(), |line, start| line.replace(start, &format!("{start}--beside-others ")))
 }
 
-/// The code that a line promises, known before it or from what it showed; `None` for a plan.
-fn promised(desk: &Desk, line: &str, ended: &Ended) -> Option<i32> {
+/// The code that a line promises, known before it or from the run that it made; `None` for a plan.
+fn promised(desk: &Desk, line: &str) -> Option<i32> {
     let command = line.rsplit("; ").find(|part| part.starts_with("tardy")).unwrap_or(line);
     let (_, promise) = PROMISES.iter().find(|(start, _)| command.starts_with(start)).expect("every line starts so");
     Some(match promise {
         Promise::Code(code) => *code,
         Promise::Limit(code) => {
-            if exceeds_a_limit(ended, command) {
+            if exceeds_a_limit(desk, command) {
                 *code
             } else {
                 0
@@ -74,7 +74,7 @@ fn promised(desk: &Desk, line: &str, ended: &Ended) -> Option<i32> {
 /// How a line ended, the code that it promises, and whether it kept that.
 fn tried(desk: &Desk, line: &str) -> (Ended, Option<i32>, bool) {
     let ended = desk.shell(&beside_others(line));
-    let promised = promised(desk, line, &ended);
+    let promised = promised(desk, line);
     let kept = match promised {
         Some(code) => ended.code == Some(code),
         None => matches!(ended.code, Some(0 | 1 | 3 | 4)),

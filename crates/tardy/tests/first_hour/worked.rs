@@ -21,7 +21,7 @@ fn worked(desk: &Desk, words: &str) -> Ended {
         "export XDG_RUNTIME_DIR=$PWD; {}",
         beside_others(&command.replace("tardy watch ", "tardy watch --more "))
     ));
-    let code = if exceeds_a_limit(&ended, command) { 124 } else { 0 };
+    let code = if exceeds_a_limit(desk, command) { 124 } else { 0 };
     assert_eq!(ended.code, Some(code), "{command}: {}", ended.shown());
     ended
 }
