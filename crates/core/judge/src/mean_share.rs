@@ -19,6 +19,11 @@ pub struct Shares {
 }
 
 impl Shares {
+    /// Number of shares.
+    pub fn count(&self) -> f64 {
+        self.counts.iter().map(|(_, count)| count).sum()
+    }
+
     /// The same shares in a run `factor` times as long.
     pub fn scaled(&self, factor: f64) -> Self {
         Self { counts: self.counts.iter().map(|(share, count)| (*share, count * factor)).collect() }

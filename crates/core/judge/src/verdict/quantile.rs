@@ -85,13 +85,14 @@ pub fn judge_quantile(
     })
 }
 
-/// Seconds like those of the run that are missing for PASS. Where not even the length of a disturbance shows, at least as
-/// many again.
+/// The run lacks this many seconds for PASS, if the rest is like it. Where not even the length of a disturbance shows, at
+/// least as many again.
 fn seconds_needed(stretches: &Stretches, length_s: usize, allowed: f64, confidence: f64) -> f64 {
-    let measured = length_s as f64;
-    let few = (STRETCHES_MIN * stretches.stretch_s) as f64;
+    let (measured, stretch_s) = (length_s as f64, stretches.stretch_s as f64);
     let again = if stretches.independent { 0.0 } else { 2.0 * measured };
-    (measured * factor_needed(&stretches.most, allowed, confidence)).max(few).max(again) - measured
+    // A run that is shorter than a stretch counts as one, and a remainder joins the last one.
+    let needed = stretches.most.count() * factor_needed(&stretches.most, allowed, confidence);
+    (needed.max(STRETCHES_MIN as f64) * stretch_s).max(again) - measured
 }
 
 /// A histogram without times can only show that a quantile is broken by far: how late samples cluster is unknown.

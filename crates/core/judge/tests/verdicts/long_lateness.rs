@@ -1,8 +1,9 @@
 //! Lateness that lasts longer than a second, and runs that are short beside it.
 
-use crate::invented::{HOUR, judged, run};
+use crate::invented::{HOUR, judged, limit, run};
 use archive::reader::Run;
 use judge::coin::Coin;
+use judge::length::needed;
 use judge::verdict::Verdict;
 
 /// A run whose regimes of `mean_s` seconds (exponential) make every wake-up late, with this share of the time.
@@ -67,6 +68,17 @@ fn fewer_than_twenty_stretches_are_not_enough_for_any_quantile() {
     assert_eq!(judged(&quiet(20), "p50 <= 100us, disturbance < 1000000us", "1/h").verdict, Verdict::Pass);
     assert_eq!(judged(&quiet(1199), "p50 <= 100us", "1/h").verdict, Verdict::NotEnoughData);
     assert_eq!(judged(&quiet(1200), "p50 <= 100us", "1/h").verdict, Verdict::Pass);
+}
+
+#[test]
+fn the_judge_and_the_plan_of_a_test_name_the_same_length() {
+    let quiet = |seconds| run(seconds, 1, |_, _| (1, 0, 0));
+    let planned = needed(&limit("p99.9 <= 100us", "1/h"), 1_000_000, 0.95).lengths[0].hours;
+    for seconds in [10, 60, 110, 3600] {
+        let judgement = judged(&quiet(seconds), "p99.9 <= 100us", "1/h");
+        let total = judgement.cpus[0].hours_needed.unwrap() + f64::from(seconds) / 3600.0;
+        assert!((total / planned - 1.0).abs() < 0.002, "{seconds} s: {total} h and {planned} h");
+    }
 }
 
 #[test]
