@@ -50,6 +50,24 @@ pub struct EffectiveSettings {
 }
 
 impl EffectiveSettings {
+    /// The settings of a run without threads and recorders, whose clock counts nanoseconds.
+    pub fn untraced() -> Self {
+        Self {
+            threads: Vec::new(),
+            memory_locked_kb: 0,
+            cpu_dma_latency_us: None,
+            snapshot_mode: SnapshotMode::Off,
+            events: Vec::new(),
+            events_absent: Vec::new(),
+            trace_clock: None,
+            trace_buffer_kb_per_cpu: 0,
+            tracer: None,
+            tool_tids: Vec::new(),
+            clock_step_ns: 1,
+            clock_resolution_ns: Some(1),
+        }
+    }
+
     /// Width in ns of the interval that a reading of the clock stands for, at most: an unknown resolution is no coarser
     /// than the smallest step seen.
     pub fn clock_width_ns(&self) -> u64 {
@@ -76,20 +94,7 @@ mod tests {
 
     #[test]
     fn the_level_of_tracing_is_said_in_words() {
-        let mut effective = EffectiveSettings {
-            threads: Vec::new(),
-            memory_locked_kb: 0,
-            cpu_dma_latency_us: None,
-            snapshot_mode: SnapshotMode::Off,
-            events: Vec::new(),
-            events_absent: Vec::new(),
-            trace_clock: None,
-            trace_buffer_kb_per_cpu: 0,
-            tracer: None,
-            tool_tids: Vec::new(),
-            clock_step_ns: 1,
-            clock_resolution_ns: None,
-        };
+        let mut effective = EffectiveSettings::untraced();
         assert_eq!(effective.tracing(), "off");
         effective.snapshot_mode = SnapshotMode::Flip;
         assert_eq!(effective.tracing(), "events (flip)");

@@ -270,17 +270,8 @@ mod tests {
                 priority: 80,
                 timer_slack_ns: 1,
             }],
-            memory_locked_kb: 0,
-            cpu_dma_latency_us: None,
             snapshot_mode: SnapshotMode::Auto,
-            events: Vec::new(),
-            events_absent: Vec::new(),
-            trace_clock: None,
-            trace_buffer_kb_per_cpu: 0,
-            tracer: None,
-            tool_tids: Vec::new(),
-            clock_step_ns: 1,
-            clock_resolution_ns: Some(1),
+            ..EffectiveSettings::untraced()
         }
     }
 

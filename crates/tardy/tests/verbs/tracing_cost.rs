@@ -9,18 +9,10 @@ use std::fs;
 
 fn effective(mode: SnapshotMode, tracer: Option<&str>) -> Message {
     Message::Effective(Box::new(EffectiveSettings {
-        threads: Vec::new(),
-        memory_locked_kb: 0,
-        cpu_dma_latency_us: None,
         snapshot_mode: mode,
         events: vec!["sched:sched_switch".into()],
-        events_absent: Vec::new(),
-        trace_clock: None,
-        trace_buffer_kb_per_cpu: 0,
         tracer: tracer.map(str::to_owned),
-        tool_tids: Vec::new(),
-        clock_step_ns: 1,
-        clock_resolution_ns: Some(1),
+        ..EffectiveSettings::untraced()
     }))
 }
 

@@ -4,7 +4,7 @@
 use archive::effective::{EffectiveSettings, EffectiveThread};
 use archive::message::{Ending, FileKind, RunPhase};
 use archive::sample::{Sample, Totals};
-use archive::settings::{Policy, SnapshotMode};
+use archive::settings::Policy;
 use archive::{frame::Encoder, histogram::Histogram, message::Message};
 use fixtures::fake_meter::*;
 use std::fs;
@@ -18,20 +18,7 @@ pub const SEEDS: std::ops::RangeInclusive<i64> = 1..=9;
 fn effective() -> Message {
     let thread =
         EffectiveThread { thread: 0, tid: 83, cpus: vec![0], policy: Policy::Fifo, priority: 80, timer_slack_ns: 0 };
-    Message::Effective(Box::new(EffectiveSettings {
-        threads: vec![thread],
-        memory_locked_kb: 0,
-        cpu_dma_latency_us: None,
-        snapshot_mode: SnapshotMode::Off,
-        events: Vec::new(),
-        events_absent: Vec::new(),
-        trace_clock: None,
-        trace_buffer_kb_per_cpu: 0,
-        tracer: None,
-        tool_tids: Vec::new(),
-        clock_step_ns: 1,
-        clock_resolution_ns: Some(1),
-    }))
+    Message::Effective(Box::new(EffectiveSettings { threads: vec![thread], ..EffectiveSettings::untraced() }))
 }
 
 /// Frames of a run with the samples of a seed, each later by `longer_ns`.

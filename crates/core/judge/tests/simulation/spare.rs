@@ -11,7 +11,7 @@ use archive::manifest::Manifest;
 use archive::message::{Ending, RunPhase};
 use archive::reader::{Run, ThreadRun};
 use archive::sample::{Second, Totals};
-use archive::settings::{RunSettings, SnapshotMode};
+use archive::settings::RunSettings;
 use archive::summary::RunSummary;
 use judge::coin::Coin;
 use judge::length::needed;
@@ -66,18 +66,9 @@ fn machine(seed: u64, seconds: u32, level: Level, cpus: Vec<u32>, resolution_ns:
 
 fn effective(resolution_ns: u64) -> EffectiveSettings {
     EffectiveSettings {
-        threads: Vec::new(),
-        memory_locked_kb: 0,
-        cpu_dma_latency_us: None,
-        snapshot_mode: SnapshotMode::Off,
-        events: Vec::new(),
-        events_absent: Vec::new(),
-        trace_clock: None,
-        trace_buffer_kb_per_cpu: 0,
-        tracer: None,
-        tool_tids: Vec::new(),
         clock_step_ns: resolution_ns.max(20),
         clock_resolution_ns: Some(resolution_ns),
+        ..EffectiveSettings::untraced()
     }
 }
 

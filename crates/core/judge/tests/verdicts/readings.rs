@@ -4,7 +4,6 @@ use crate::invented::{HOUR, judged, run};
 use archive::effective::EffectiveSettings;
 use archive::histogram::bucket_of;
 use archive::reader::Run;
-use archive::settings::SnapshotMode;
 use judge::verdict::Verdict;
 
 /// Three of ten samples exactly at the limit of the run, 100 µs, the others before it.
@@ -34,18 +33,9 @@ fn less_and_at_most_differ_on_a_tick_of_the_clock() {
 
 fn with_clock(mut run: Run, step_ns: u64, resolution_ns: Option<u64>) -> Run {
     run.effective = Some(EffectiveSettings {
-        threads: Vec::new(),
-        memory_locked_kb: 0,
-        cpu_dma_latency_us: None,
-        snapshot_mode: SnapshotMode::Off,
-        events: Vec::new(),
-        events_absent: Vec::new(),
-        trace_clock: None,
-        trace_buffer_kb_per_cpu: 0,
-        tracer: None,
-        tool_tids: Vec::new(),
         clock_step_ns: step_ns,
         clock_resolution_ns: resolution_ns,
+        ..EffectiveSettings::untraced()
     });
     run
 }

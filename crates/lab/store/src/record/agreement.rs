@@ -11,6 +11,7 @@ use archive::message::{Ending, RunPhase};
 use archive::reader::{Run, ThreadRun};
 use archive::sample::{Second, Totals};
 use archive::settings::RunSettings;
+use judge::coin::Coin;
 use judge::limit::{Limit, Rate};
 use judge::machine::DoubtKind;
 use judge::verdict::{Judgement, Verdict};
@@ -23,26 +24,6 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// A bucket is at most this much wider than its lower bound.
 const RESOLUTION: f64 = 0.002;
 
-/// SplitMix64 (Steele, Lea and Flood 2014): a run is the function of its number.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: i64) -> i64 {
-        (self.next() % bound as u64) as i64
-    }
-
-    fn one_in(&mut self, number: i64) -> bool {
-        self.below(number) == 0
-    }
-}
-
 /// A run and the truth about it.
 struct Case {
     run: Run,
@@ -52,17 +33,19 @@ struct Case {
 }
 
 fn case(number: u64) -> Case {
-    let mut random = Random(number);
-    let interval_ns = [1_000_000, 10_000_000][random.below(2) as usize];
-    let seconds = 1 + random.below(3);
-    let limit_ns = interval_ns / 20 + random.below(interval_ns * 3);
-    let late_one_in = 1 + random.below(400);
-    let worst_ns = 1 + random.below(interval_ns * 5);
-    let mut made = Made::new(limit_ns, random.one_in(5));
+    // A run is the function of its number.
+    let mut coin = Coin::new(number);
+    let mut below = |bound: i64| coin.below(bound as usize) as i64;
+    let interval_ns = [1_000_000, 10_000_000][below(2) as usize];
+    let seconds = 1 + below(3);
+    let limit_ns = interval_ns / 20 + below(interval_ns * 3);
+    let late_one_in = 1 + below(400);
+    let worst_ns = 1 + below(interval_ns * 5);
+    let mut made = Made::new(limit_ns, below(5) == 0);
     let mut due_ns = 0;
     while due_ns < seconds * SECOND_NS {
-        let late = random.one_in(late_one_in);
-        let wake_up_ns = if late { random.below(worst_ns) } else { 1_000 + random.below(interval_ns / 25) };
+        let late = below(late_one_in) == 0;
+        let wake_up_ns = if late { below(worst_ns) } else { 1_000 + below(interval_ns / 25) };
         made.wake_up(due_ns, wake_up_ns);
         let missed = wake_up_ns / interval_ns;
         // A wake-up at the instant of the next period serves that one too late, but serves it.
@@ -70,7 +53,7 @@ fn case(number: u64) -> Case {
         (1..=missed).for_each(|later| made.miss(due_ns + later * interval_ns, wake_up_ns - later * interval_ns));
         due_ns += (1 + missed) * interval_ns;
     }
-    let state = match random.below(8) {
+    let state = match below(8) {
         0 => RunState::Interrupted,
         1 => RunState::Failed,
         _ => RunState::Complete,
