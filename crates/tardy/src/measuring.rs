@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod command;
 pub mod ending;
+pub mod experiment_command;
 pub mod live_causes;
 pub mod machine;
 pub mod request;

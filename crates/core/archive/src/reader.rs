@@ -3,7 +3,9 @@
 //! Opening never fails because of the contents: it returns what is readable plus [`Run::gaps`], each a sentence that
 //! names the file and the missing part. The archive is untrusted input; sizes are bounded.
 
+mod beside;
 mod deciding;
+mod late;
 mod role_figures;
 mod room;
 
@@ -14,15 +16,12 @@ use crate::budget::{Budget, Share};
 use crate::counted::{LINES_KEPT_MAX, OutputCounts};
 use crate::counters::{CounterSecond, joined};
 use crate::damage::Damage;
-use crate::directory::{ArchiveDirectory, replace_inside};
+use crate::directory::ArchiveDirectory;
 use crate::effective::EffectiveSettings;
 use crate::environment::Environment;
-use crate::explanation::Explanation;
 use crate::frame::{Decoder, Item};
 use crate::histogram::Histogram;
-use crate::lateness::PeriodLateness;
-use crate::layout::FileKind;
-use crate::layout::{FLIGHT_BYTES_MAX, MANIFEST, MANIFEST_BYTES_MAX, STREAM, TRACE_BYTES_MAX, file_path};
+use crate::layout::{FileKind, MANIFEST, MANIFEST_BYTES_MAX, STREAM, file_path};
 use crate::manifest::Manifest;
 use crate::message::{Ending, LoadReport, Loss, Message, Problem, RunPhase};
 use crate::planned::PlannedStep;
@@ -30,11 +29,10 @@ use crate::problem::Remark;
 use crate::recorded::{FlightRecording, RECORDED_FILE, RECORDED_VERSION, Recorded};
 use crate::roles::{RoleFigures, RunRole};
 use crate::sample::{Sample, Second, Totals};
-use crate::spike::{SPIKES_MAX, Spike, SpikeReason};
+use crate::spike::{SPIKES_MAX, Spike};
 use crate::stimulus::StimulusBoard;
 use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
-use crate::write_error::WriteError;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,23 +42,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
-const EXPLANATIONS: &str = "explanations.json";
-/// Larger files are not read. Real ones have a hundredth of these sizes.
-const EXPLANATIONS_BYTES_MAX: u64 = 128 << 20;
+/// A larger file is not read. Real ones have a hundredth of this size.
 const RECORDED_BYTES_MAX: u64 = 64 << 20;
 /// Bytes outside frames that a stream may have in addition to the bytes in frames; beyond that the rest is not read.
 const DAMAGED_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of counters in memory; with more, neighbours are joined.
 const COUNTERS_BYTES_MAX: u64 = 32 << 20;
 
-/// An ordinary wake-up takes at most this many medians of its thread.
-const ORDINARY_MEDIANS: i64 = 4;
 /// Most threads of a run; a watched program has a thousand.
 const THREADS_MAX: usize = 16_384;
-/// With fewer samples of a thread, all its maxima are spikes.
-const ORDINARY_SAMPLES_MIN: u64 = 1000;
-/// With fewer samples of a thread, one late sample can be the median.
-const MEDIAN_SAMPLES_MIN: u64 = 20;
 
 /// Why there is no archive to open.
 #[derive(Debug, Error)]
@@ -455,137 +445,6 @@ impl Run {
         if self.room.admits(Part::Gaps, room::text_bytes(&remark.text)) {
             self.gaps.push(remark);
         }
-    }
-
-    /// The bytes of a spike's trace; a part of them if the file was truncated.
-    ///
-    /// # Errors
-    /// [`OpenError::Io`] if there is no such file or it is too large.
-    pub fn spike_trace(&self, number: u32) -> Result<Vec<u8>, OpenError> {
-        let (path, file) = self.spike_trace_file(number)?;
-        let mut bytes = Vec::new();
-        let read = file.take(TRACE_BYTES_MAX).read_to_end(&mut bytes);
-        read.map(|_| bytes).map_err(|source| OpenError::Io { path, source })
-    }
-
-    /// The file of a spike's trace and its path, to read only a part of it; it may be truncated.
-    ///
-    /// # Errors
-    /// [`OpenError::Io`] if there is no such file.
-    pub fn spike_trace_file(&self, number: u32) -> Result<(PathBuf, File), OpenError> {
-        let name = file_path(FileKind::SpikeTrace { spike: number });
-        let partial = name.with_extension("partial");
-        let opened = ArchiveDirectory::open(&self.directory).and_then(|inside| match inside.file(&name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && inside.has(&partial) => {
-                Ok((partial.clone(), inside.file(&partial)?))
-            }
-            opened => Ok((name.clone(), opened?)),
-        });
-        match opened {
-            Ok((name, file)) => Ok((self.directory.join(name), file)),
-            Err(source) => Err(OpenError::Io { path: self.directory.join(name), source }),
-        }
-    }
-
-    /// The bytes of a spike's flight record; a part of them if the file was truncated.
-    ///
-    /// # Errors
-    /// [`OpenError::Io`] if there is no such file.
-    pub fn flight_record(&self, number: u32) -> Result<Vec<u8>, OpenError> {
-        let name = file_path(FileKind::FlightRecord { spike: number });
-        let read = ArchiveDirectory::open(&self.directory).and_then(|inside| inside.read(&name, FLIGHT_BYTES_MAX));
-        read.map_err(|source| OpenError::Io { path: self.directory.join(name), source })
-    }
-
-    /// Adds flight records of spikes, replacing existing ones, with the proof that the second run was identical.
-    ///
-    /// # Errors
-    /// [`WriteError::Io`].
-    pub fn save_recorded(&self, recording: FlightRecording, records: &[(Spike, Vec<u8>)]) -> Result<(), WriteError> {
-        let spikes = records.iter().map(|(spike, _)| spike.clone()).collect();
-        let recorded = Recorded { recorded_version: RECORDED_VERSION, recording, spikes };
-        for (spike, bytes) in records {
-            replace_inside(&self.directory, file_path(FileKind::FlightRecord { spike: spike.number }), bytes)?;
-        }
-        let text = serde_json::to_vec(&recorded).expect("a spike has only string keys");
-        replace_inside(&self.directory, RECORDED_FILE, &text)
-    }
-
-    /// The saved explanations, if the run was explained; damaged ones count as absent.
-    pub fn explanations(&self) -> Option<Vec<Explanation>> {
-        let bytes = ArchiveDirectory::open(&self.directory).ok()?.read(EXPLANATIONS, EXPLANATIONS_BYTES_MAX).ok()?;
-        let mut explanations: Vec<Explanation> = serde_json::from_slice(&bytes).ok()?;
-        explanations.truncate(SPIKES_MAX);
-        Some(explanations)
-    }
-
-    /// Saves explanations beside the run; they can be regenerated at any time.
-    ///
-    /// # Errors
-    /// [`WriteError::Io`].
-    pub fn save_explanations(&self, explanations: &[Explanation]) -> Result<(), WriteError> {
-        let text = serde_json::to_vec(explanations).expect("an explanation has only string keys");
-        replace_inside(&self.directory, EXPLANATIONS, &text)
-    }
-
-    /// Whether a captured wake-up is a spike, for every verb and page: over the limit, or later than
-    /// [`Self::ordinary_ns`]. Control samples are not, and neither are the first maxima of a thread, which are often
-    /// close to its median.
-    pub fn is_late(&self, spike: &Spike) -> bool {
-        self.decides(spike.thread) && self.is_outstanding(spike)
-    }
-
-    fn is_outstanding(&self, spike: &Spike) -> bool {
-        match spike.reason {
-            SpikeReason::Control => false,
-            SpikeReason::OverLimit => true,
-            SpikeReason::NewMaximum => {
-                self.recordings.contains_key(&spike.number)
-                    || self.ordinary_ns(spike.thread).is_none_or(|ordinary_ns| spike.sample.latency_ns > ordinary_ns)
-            }
-        }
-    }
-
-    /// The captured wake-ups that are spikes, in chronological order.
-    pub fn late_spikes(&self) -> impl Iterator<Item = &Spike> {
-        self.spikes.iter().filter(|spike| self.is_late(spike))
-    }
-
-    /// Whether this is the number of a captured wake-up that is not a spike.
-    pub fn is_ordinary(&self, number: u32) -> bool {
-        self.spikes.iter().any(|spike| spike.number == number && !self.is_late(spike))
-    }
-
-    /// The latency of a thread's ordinary wake-ups: the p99, but never more than [`ORDINARY_MEDIANS`] medians, so that
-    /// a disturbance of every tenth wake-up does not count as ordinary. `None` if there are too few samples.
-    fn ordinary_ns(&self, thread: u32) -> Option<i64> {
-        let histogram = &self.threads.get(&thread)?.histogram;
-        if histogram.total() < ORDINARY_SAMPLES_MIN {
-            return None;
-        }
-        let median_ns = histogram.quantile_ns(0.5)?;
-        Some(histogram.quantile_ns(0.99)?.min(median_ns.saturating_mul(ORDINARY_MEDIANS)))
-    }
-
-    /// The fixed interval between periods of every measuring thread in ns; `None` if a thread is watched, intervals are
-    /// random, or another tool measured, which does not count missed periods.
-    pub fn period_ns(&self) -> Option<i64> {
-        let manifest = self.manifest.as_ref().filter(|manifest| manifest.imported.is_none())?;
-        let settings = manifest.settings.as_ref()?;
-        let fixed = settings.watch.is_none() && settings.dither_seed.is_none();
-        i64::try_from(settings.interval_ns).ok().filter(|ns| fixed && *ns > 0)
-    }
-
-    /// How late each period of a thread was, those that it missed included.
-    pub fn lateness(&self, thread: &ThreadRun) -> PeriodLateness {
-        PeriodLateness::of(&thread.histogram, &thread.totals, self.period_ns())
-    }
-
-    /// Median latency of a thread over the run, in ns. `None` if there are too few samples: the only one is its own median,
-    /// and yet may be late.
-    pub fn latency_ns_median(&self, thread: u32) -> Option<i64> {
-        let histogram = &self.threads.get(&thread)?.histogram;
-        (histogram.total() >= MEDIAN_SAMPLES_MIN).then(|| histogram.quantile_ns(0.5))?
     }
 }
 

@@ -31,16 +31,21 @@ pub fn with_causes(text: &CountedText, summary: &RunSummary) -> String {
     format!("{}{of}.", headline(text))
 }
 
-/// The cause of the late wake-up before a line, as a phrase.
-pub fn cause(line: &PrintedLine, summary: &RunSummary) -> String {
-    let Some(beside) = &line.beside else {
-        return if line.at_ns.is_some() { "after no captured spike" } else { "at an unknown instant" }.into();
-    };
-    let entry = summary.spikes.iter().find(|entry| entry.spike.number == beside.spike);
-    match entry.and_then(|entry| explained(entry.explanation.as_ref()?)) {
-        Some(phrase) => format!("after {phrase}"),
-        None => "after a wake-up that is not explained".into(),
+/// The cause of the late wake-up before a line, as a phrase behind the number of such lines.
+fn cause(line: &PrintedLine, summary: &RunSummary) -> String {
+    match (cause_before(line, summary), &line.beside, line.at_ns) {
+        (Some(cause), ..) => format!("after {cause}"),
+        (None, Some(_), _) => "after a wake-up that is not explained".into(),
+        (None, None, Some(_)) => "after no captured spike".into(),
+        (None, None, None) => "at an unknown instant".into(),
     }
+}
+
+/// The cause of the late wake-up before a line: `other-rt-task (hog-71)`; `None` where nothing is explained.
+fn cause_before(line: &PrintedLine, summary: &RunSummary) -> Option<String> {
+    let number = line.beside.as_ref()?.spike;
+    let entry = summary.spikes.iter().find(|entry| entry.spike.number == number)?;
+    explained(entry.explanation.as_ref()?)
 }
 
 /// The first finding with the thread or interrupt that had the CPU longest.
@@ -58,15 +63,16 @@ pub fn when(line: &PrintedLine) -> String {
     line.at_ns.map_or_else(|| "at an unknown instant".into(), |at| format!("at {}", duration(at)))
 }
 
-/// The late wake-up before a line.
-pub fn beside(line: &PrintedLine) -> String {
+/// The late wake-up before a line, with its cause.
+pub fn beside(line: &PrintedLine, summary: &RunSummary) -> String {
     match (line.at_ns, &line.beside) {
         (None, _) => "the command ran on another machine".into(),
         (Some(_), None) => format!("no captured spike in the {} before", duration(BESIDE_NS)),
         (Some(_), Some(beside)) => {
             let whose = if beside.name.is_empty() { String::new() } else { format!(" of {}", beside.name) };
             let (before, late) = (latency(beside.before_ns), latency(beside.latency_ns));
-            format!("{before} after spike {}{whose} ({late})", beside.spike)
+            let cause = cause_before(line, summary).map(|cause| format!(", by {cause}")).unwrap_or_default();
+            format!("{before} after spike {}{whose} ({late}{cause})", beside.spike)
         }
     }
 }

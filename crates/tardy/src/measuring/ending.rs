@@ -165,7 +165,7 @@ fn show(showing: Showing, account: &Account, shown: Option<&Problem>) -> anyhow:
             true => Next::Nothing(format!("The archive is {}.", quoted(&summary.archive))),
             false => Next::Commands(commands),
         };
-        Answer { account, shown, next }.lay_out(Page::for_stdout()).print()?;
+        Answer { account, summary, shown, next }.lay_out(Page::for_stdout()).print()?;
     }
     for complaint in complaints {
         complain!("tardy: {}", printable(&complaint));

@@ -2,6 +2,7 @@
 
 use crate::terminal::page::Page;
 use crate::terminal::short::Short;
+use crate::terminal::summary::clock_alarm;
 use account::Account;
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
 use archive::message::Problem;
@@ -19,38 +20,39 @@ pub const NO_BOUND: &str = "A maximum is an observation, not a bound: a longer r
 /// The answer about one run.
 pub struct Answer<'a> {
     pub account: &'a Account,
+    /// With the explanations beside the spikes.
+    pub summary: &'a RunSummary,
     /// How the run failed, if that is shown elsewhere.
     pub shown: Option<&'a Problem>,
     pub next: Next,
 }
 
-/// What the answer leads to.
+/// The last lines of an answer.
 pub enum Next {
     Commands(Vec<String>),
-    /// Why there is no more to see.
+    /// The reason why nothing shows more.
     Nothing(String),
 }
 
 impl Answer<'_> {
     /// Lays the answer out.
     pub fn lay_out(&self, page: Page) -> Page {
-        let summary = &self.account.explained_summary();
+        let summary = self.summary;
         let judgements = self.account.limit_judgements();
         let mut short = Short::on(page);
         // A judgement says it of such a clock.
-        let alarm = clock(summary.virtual_time, summary.emulated).filter(|_| judgements.is_empty());
-        short.optional("", alarm.map(Into::into));
+        short.optional("", clock_alarm(summary.virtual_time, summary.emulated).filter(|_| judgements.is_empty()));
         judgements.iter().for_each(|judgement| short.text(1, "", &judgement.sentence));
         short.text(2, "", &verdict(summary));
-        short.optional("  because ", self.reason(summary));
+        short.optional("  because ", self.reason());
         short.optional("", figures(summary));
-        let measured = summary.all_cpus.max.is_some() && are_known(summary);
-        short.optional("", measured.then(|| conditions_line(summary)));
+        let has_samples = summary.all_cpus.max.is_some();
+        short.optional("", (has_samples && are_known(summary)).then(|| conditions_line(summary)));
         others(summary).iter().for_each(|sentence| short.text(1, "", sentence));
         summary.counted.iter().for_each(|text| short.text(1, "", &counted::with_causes(text, summary)));
-        let unjudged =
-            judgements.is_empty() && summary.all_cpus.max.is_some() && !summary.virtual_time && summary.valid;
-        short.optional("", Some(NO_BOUND.to_owned()).filter(|_| unjudged));
+        // A judgement says how sure its claim is.
+        let is_unbounded = judgements.is_empty() && has_samples && !summary.virtual_time && summary.valid;
+        short.optional("", is_unbounded.then_some(NO_BOUND));
         // The causes of figures that must not be used are of no interest before the reason.
         if summary.valid {
             short.optional("Causes: ", words::run_causes::counted(self.account.sample_word(), self.account.causes()));
@@ -66,14 +68,14 @@ impl Answer<'_> {
     }
 
     /// Why the figures are invalid, unless that is shown elsewhere or the verdict has said it.
-    fn reason(&self, summary: &RunSummary) -> Option<String> {
+    fn reason(&self) -> Option<&str> {
         let shown = |reason: &&Remark| self.shown.is_some_and(|problem| Remark::from(problem) == **reason);
-        let reason = summary.invalid_because.iter().find(|reason| !shown(reason))?;
-        (!summary.cpus.is_empty()).then(|| reason.text.clone())
+        let reason = self.summary.invalid_because.iter().find(|reason| !shown(reason))?;
+        (!self.summary.cpus.is_empty()).then_some(&reason.text)
     }
 }
 
-/// What another machine or a stimulus board measured.
+/// The figures of another machine or a stimulus board, and their reservations.
 fn others(summary: &RunSummary) -> Vec<String> {
     let measured = |whose: String, max: Option<i64>| match max {
         Some(ns) => format!("{whose} Its max: {}.", latency(ns)),
@@ -88,15 +90,6 @@ fn others(summary: &RunSummary) -> Vec<String> {
         [measured(roles::whose(other), other.latency_ns.max)].into_iter().chain(reservations)
     });
     board.chain(roles).collect()
-}
-
-/// The alarm about a clock that is none of hardware.
-pub fn clock(virtual_time: bool, emulated: bool) -> Option<&'static str> {
-    match (virtual_time, emulated) {
-        (true, _) => Some("VIRTUAL TIME: executed instructions, not a time of hardware."),
-        (false, true) => Some("EMULATED MACHINE: its latencies mean nothing as real-time figures."),
-        (false, false) => None,
-    }
 }
 
 /// The most severe remark, and the number of the others. Of an invalid run the reason is shown, and of figures that are no

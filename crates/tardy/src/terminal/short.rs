@@ -31,9 +31,9 @@ impl Short {
     }
 
     /// Text that may be cut to one line, if there is any.
-    pub fn optional(&mut self, first: &str, text: Option<String>) {
+    pub fn optional(&mut self, first: &str, text: Option<impl AsRef<str>>) {
         if let Some(text) = text {
-            self.text(1, first, &text);
+            self.text(1, first, text.as_ref());
         }
     }
 
@@ -50,10 +50,9 @@ impl Short {
         self.parts.push(Part { least: lines.len(), lines });
     }
 
-    /// The command line as typed, with the option that shows the rest.
+    /// The command that shows the rest.
     pub fn more(&mut self, typed: &[String]) {
-        let words: Vec<String> = typed.iter().skip(1).chain([&"--more".to_owned()]).cloned().collect();
-        self.commands(&[format!("tardy {}", archive::shell::line(&words))]);
+        self.commands(&[more(typed)]);
     }
 
     pub fn table(&mut self, table: &Table) {
@@ -71,6 +70,12 @@ impl Short {
         parts.flat_map(|part| &part.lines).for_each(|line| page.line(line));
         page
     }
+}
+
+/// The command line as typed, with the option that shows the rest.
+pub fn more(typed: &[String]) -> String {
+    let words: Vec<String> = typed.iter().skip(1).chain([&"--more".to_owned()]).cloned().collect();
+    format!("tardy {}", archive::shell::line(&words))
 }
 
 /// Takes lines from the longest part until all fit.

@@ -101,7 +101,7 @@ pub fn output_counts(summary: &RunSummary, page: &mut Page) {
     for text in &summary.counted {
         page.wrapped("  ", &report::counted::headline(text));
         for line in text.lines.iter().take(LINES_SHOWN) {
-            page.wrapped("    ", &format!("{}, {}: {}", when(line), beside(line), line.line));
+            page.wrapped("    ", &format!("{}, {}: {}", when(line), beside(line, summary), line.line));
         }
         let unshown = text.count.saturating_sub(text.lines.len().min(LINES_SHOWN) as u64);
         if unshown > 0 {

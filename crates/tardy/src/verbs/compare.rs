@@ -3,10 +3,11 @@
 mod seeds;
 
 use crate::exit::{Exit, UsageError};
+use crate::measuring::experiment_command::experiment_command;
 use crate::terminal::historical_results;
 use crate::terminal::json;
 use crate::terminal::page::Page;
-use crate::terminal::short::Short;
+use crate::terminal::short::{Short, more};
 use crate::terminal::table::{Align, Table};
 use crate::verb::{Group, Place, Verb};
 use crate::virtual_time::seed_runs::{archives_of, is_virtual};
@@ -130,7 +131,7 @@ fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit>
     } else {
         let mut page = match arguments.more {
             true => lay_out(&compared, Page::for_stdout()),
-            false => short(&compared, command, Page::for_stdout()),
+            false => short(&compared, next([&a, &b], command), Page::for_stdout()),
         };
         if arguments.historical {
             lay_out_historical(&mut page);
@@ -152,7 +153,7 @@ fn lay_out_historical(page: &mut Page) {
 }
 
 /// The figures, the causes that only one run has, and the number of other differences.
-fn short(compared: &ComparedRuns, typed: &[String], page: Page) -> Page {
+fn short(compared: &ComparedRuns, next: Vec<String>, page: Page) -> Page {
     let comparison = &compared.comparison;
     let mut short = Short::on(page);
     short.whole("A  ", &compared.a);
@@ -164,8 +165,15 @@ fn short(compared: &ComparedRuns, typed: &[String], page: Page) -> Page {
     let differing = kinds.into_iter().collect::<Vec<_>>().join(", ");
     short.optional("Other differences: ", Some(differing).filter(|kinds| !kinds.is_empty()));
     short.text(1, "", &comparison.sentence);
-    short.more(typed);
+    short.commands(&next);
     short.lay_out()
+}
+
+/// The experiment that decides whether B differs, if the runs can be measured again, and the whole comparison.
+fn next(sides: [&Account; 2], typed: &[String]) -> Vec<String> {
+    let [a, b] = sides.map(Account::summary);
+    let again = a.imported.is_none() && b.imported.is_none();
+    again.then(|| experiment_command(a, b)).into_iter().chain([more(typed)]).collect()
 }
 
 /// The causes of captured wake-ups that only one run has; `None` without a captured one.

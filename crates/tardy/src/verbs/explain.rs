@@ -102,7 +102,8 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
         return print_document(&explained);
     }
     if !arguments.is_detailed() {
-        Answer { next: next(&explained), account: &explained, shown: None }.lay_out(Page::for_stdout()).print()?;
+        let (summary, next) = (&explained.explained_summary(), next(&explained));
+        Answer { account: &explained, summary, shown: None, next }.lay_out(Page::for_stdout()).print()?;
         return Ok(Exit::Measured);
     }
     let run = explained.run();

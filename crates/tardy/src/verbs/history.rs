@@ -1,20 +1,18 @@
 //! `tardy lab history`: where the figures of a series of runs changed.
 
-mod confirm;
 mod sparkline;
 
 use crate::archives::{RUNS, below, is_archive};
 use crate::exit::Exit;
-use crate::terminal::answer::clock;
+use crate::measuring::experiment_command::experiment_command;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::short::Short;
-use crate::terminal::summary::alarm_of_clock;
+use crate::terminal::summary::{alarm_of_clock, clock_alarm};
 use crate::verb::{Parent, Place, Verb};
 use account::{Account, ExplanationSource};
 use anyhow::Context;
 use clap::Args;
-use confirm::experiment_command;
 use judge::difference::Difference;
 use judge::history::{ChangePoint, HistoryRun, Series, history};
 use report::write_history_pngs;
@@ -120,8 +118,8 @@ fn short(all: &[Series], runs: &[HistoryRun], typed: &[String], page: Page) -> P
         return short.lay_out();
     }
     let of_any = |holds: fn(&HistoryRun) -> bool| runs.iter().any(holds);
-    let alarm = clock(of_any(|run| run.summary.virtual_time), of_any(|run| run.summary.emulated));
-    short.optional("", alarm.map(Into::into));
+    let alarm = clock_alarm(of_any(|run| run.summary.virtual_time), of_any(|run| run.summary.emulated));
+    short.optional("", alarm);
     let mut changes: Vec<(&Series, &ChangePoint)> =
         all.iter().flat_map(|series| series.changes.iter().map(move |change| (series, change))).collect();
     changes.sort_by_key(|(series, change)| std::cmp::Reverse(series.points[change.at].started_unix_ns));

@@ -4,11 +4,10 @@ use crate::archives;
 use crate::exit::{Exit, UsageError};
 use crate::options::limits::{LimitArguments, described};
 use crate::options::quantity::positive_time_ns;
-use crate::terminal::answer::clock;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::short::Short;
-use crate::terminal::summary::alarm_of_clock;
+use crate::terminal::summary::{alarm_of_clock, clock_alarm};
 use crate::terminal::table::{Align, Table};
 use crate::verb::{Group, Place, Verb};
 use crate::virtual_time::baseline;
@@ -138,8 +137,8 @@ fn exit_of(judged: &JudgedRun) -> Exit {
 /// The verdicts with their evidence; without a limit, what the length of the run proves.
 fn short(judged: &JudgedRun, typed: &[String], page: Page) -> Page {
     let mut short = Short::on(page);
-    let alarm = clock(judged.virtual_time, judged.emulated).filter(|_| judged.judgements.is_empty());
-    short.optional("", alarm.map(Into::into));
+    let alarm = clock_alarm(judged.virtual_time, judged.emulated).filter(|_| judged.judgements.is_empty());
+    short.optional("", alarm);
     for judgement in &judged.judgements {
         short.whole("", &described(&judgement.limit));
         short.text(2, "  ", &judgement.sentence);

@@ -28,6 +28,7 @@ use machines::meter_places::MeterPlaces;
 use prospect::Prospect;
 use report::render_html;
 use std::path::PathBuf;
+use words::figures::latency;
 use words::printable::printable;
 
 /// Decide whether a machine keeps a limit
@@ -128,9 +129,8 @@ fn run(arguments: &QualifyArguments, command: Vec<String>) -> anyhow::Result<Exi
 /// The limit for 99 of 100 wake-ups.
 fn most_of(limit: &Limit) -> Option<Limit> {
     let Requirement::Latency { latest_ns } = limit.requirement else { return None };
-    let bound = limit.text.split_once(' ').map_or("", |(_, bound)| bound);
     let requirement = Requirement::Quantile { q: 0.99, latest_ns, disturbance_s: DISTURBANCE_S };
-    Some(Limit { text: format!("p99 {bound}"), requirement, allow: None })
+    Some(Limit { text: format!("p99 <= {}", latency(latest_ns)), requirement, allow: None })
 }
 
 /// The answer, with the report page that it names.

@@ -27,10 +27,10 @@ const BLOCKS_WANTED: usize = 30;
 const SHARE_BLOCKS: usize = 20;
 const SHARE_BLOCK_S_MAX: usize = 30;
 /// Bursts of bad seconds that a short run must see begin and end, before it takes none to last longer than
-/// [`DISTURBANCE_S`].
+/// [`BURST_S_MAX`].
 const BURSTS_MIN: usize = 3;
 /// Seconds that each such burst may last.
-const DISTURBANCE_S: u32 = 30;
+const BURST_S_MAX: u32 = 30;
 
 /// The largest latency of a thread, and whether it is late.
 struct Known {
@@ -135,7 +135,7 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
     // An occasion that began before the run reaches into it.
     let reached = hours + f64::from(within_s) / 3600.0;
     let by_events = expected_events(count, level).0 / reached;
-    let disturbance_s = if comes_in_bursts(seconds) { DISTURBANCE_S.min(within_s) } else { within_s };
+    let disturbance_s = if comes_in_bursts(seconds) { BURST_S_MAX.min(within_s) } else { within_s };
     let low = by_events.max(low_by_share(seconds, disturbance_s, level));
     let verdict = if low > allow.per_hour {
         Verdict::Fail
@@ -189,7 +189,7 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
 fn comes_in_bursts(seconds: &Seconds) -> bool {
     let is_bad = |state: &SecondState| *state == SecondState::Bad;
     let mut bursts = seconds.states.chunk_by(|one, next| is_bad(one) == is_bad(next)).filter(|burst| is_bad(&burst[0]));
-    bursts.clone().count() >= BURSTS_MIN && bursts.all(|burst| burst.len() <= DISTURBANCE_S as usize)
+    bursts.clone().count() >= BURSTS_MIN && bursts.all(|burst| burst.len() <= BURST_S_MAX as usize)
 }
 
 /// Lower bound of occasions per hour from the share of the run that was bad. An occasion lasts `within_s` at most, so the

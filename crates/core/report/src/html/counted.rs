@@ -19,7 +19,7 @@ pub fn section(summary: &RunSummary) -> Markup {
                 @for text in &summary.counted {
                     h3 { (said(headline(text))) }
                     @if !text.lines.is_empty() {
-                        ul { @for line in text.lines.iter().take(LINES_SHOWN) { (item(line)) } }
+                        ul { @for line in text.lines.iter().take(LINES_SHOWN) { (item(line, summary)) } }
                     }
                     @let unshown = text.count.saturating_sub(text.lines.len().min(LINES_SHOWN) as u64);
                     @if unshown > 0 { p { "and " (super::number::grouped(unshown)) " more" } }
@@ -29,13 +29,13 @@ pub fn section(summary: &RunSummary) -> Markup {
     }
 }
 
-fn item(line: &PrintedLine) -> Markup {
+fn item(line: &PrintedLine, summary: &RunSummary) -> Markup {
     html! {
         li {
             (when(line)) ", "
             @match &line.beside {
-                Some(near) => a href={ "#spike-" (near.spike) } { (beside(line)) },
-                None => (beside(line)),
+                Some(near) => a href={ "#spike-" (near.spike) } { (said(beside(line, summary))) },
+                None => (said(beside(line, summary))),
             }
             ": " code { (said(&line.line)) }
         }

@@ -14,9 +14,13 @@ pub const ADVICE: Advice = Advice {
 pub fn words(facts: &MoreUrgent, share: Share) -> FindingWords {
     let MoreUrgent { who, tid, priority: theirs, thread_priority } = facts;
     let (who, theirs, ours) = (holders(who), priority(*theirs), priority(*thread_priority));
+    let raise = match share.voice.watched {
+        None => "raise ours (--priority)",
+        Some(_) => "raise the watched thread (chrt -f -p PRIORITY TID)",
+    };
     FindingWords {
         confirm: format!("chrt -p {tid}; {}", ADVICE.confirm),
-        fix: format!("lower it (chrt -p -f 1 {tid}), raise ours (--priority), or move it off this CPU (taskset -p)"),
+        fix: format!("lower it (chrt -p -f 1 {tid}), {raise}, or move it off this CPU (taskset -p)"),
         ..ADVICE.with(format!("{who} ran at {theirs}; the thread has {ours} ({share})"))
     }
 }

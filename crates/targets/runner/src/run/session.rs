@@ -1,12 +1,14 @@
 //! Follows one meter from its first frame to its end: stores and reports data, handles stop requests, and gives up on a
 //! stuck meter.
 
+mod others;
+
 use super::counted_output::CountedOutput;
 use super::ending::{Facts, Stuck};
 use super::limits::TimeLimits;
 use super::received::Received;
 use crate::event::{Event, StopReason};
-use crate::roles::{Others, Part};
+use crate::roles::Part;
 use crate::stimulus::Board;
 use archive::STREAM_VERSION;
 use archive::absence::SpikeAbsences;
@@ -174,7 +176,7 @@ impl<'a> Session<'a> {
             self.report_lines_and_events();
             self.keep_what_was_counted();
             self.follow_board();
-            self.heed_others();
+            self.end_with_others();
             self.report_what_the_host_saw(false);
             if self.facts.excess.is_some() || !self.handle_requests() || !self.check_limits() {
                 self.command.kill();
@@ -240,72 +242,6 @@ impl<'a> Session<'a> {
         while let Some(counts) = self.counted.and_then(CountedOutput::take) {
             // If the archive cannot be written, the next frame shows it.
             let _ = self.writer.append(&Message::OutputCounts(counts));
-        }
-    }
-
-    fn follow_board(&mut self) {
-        let now = self.listened;
-        let Some(board) = &mut self.board else { return };
-        board.advance(now);
-        let is_over = board.is_over();
-        self.keep_what_the_board_measured();
-        if is_over && std::mem::take(&mut self.holds_request) {
-            self.ask_to_stop(StopReason::Requested);
-        }
-    }
-
-    fn finish_board(&mut self) {
-        if let Some(board) = &mut self.board {
-            board.finish(self.listened);
-            self.keep_what_the_board_measured();
-        }
-    }
-
-    fn keep_what_the_board_measured(&mut self) {
-        let Some(board) = &mut self.board else { return };
-        if let Some(figures) = board.figures(self.listened) {
-            // If the archive cannot be written, the next frame shows it.
-            let _ = self.writer.append(&Message::StimulusBoard(Box::new(figures)));
-        }
-        if let Some(problem) = board.problem() {
-            if let Some(loss) = board.unanswered() {
-                let _ = self.writer.append(&Message::Loss(loss));
-            }
-            let _ = self.writer.append(&Message::Problem(problem.clone()));
-            (self.watch)(Event::Problem(problem));
-        }
-    }
-
-    /// The board measures as long as the target does.
-    fn conduct_board(&mut self, phase: RunPhase) {
-        let Some(board) = &mut self.board else { return };
-        match phase {
-            RunPhase::Measure => board.start(self.listened, self.measured),
-            RunPhase::Collect | RunPhase::Restore => board.stop(self.listened),
-            _ => {}
-        }
-    }
-
-    /// Other machines wait for this one.
-    fn show_others(&self, phase: RunPhase) {
-        match (self.part, phase) {
-            (Some(part), RunPhase::Measure) => part.measures(),
-            (Some(part), RunPhase::Collect | RunPhase::Restore) => part.has_measured(),
-            _ => {}
-        }
-    }
-
-    /// Ends the run when those of other machines do.
-    fn heed_others(&mut self) {
-        let Some(part) = self.part.filter(|_| self.stopping_since.is_none()) else { return };
-        // What has measured ends by itself.
-        if matches!(self.phase, Some(RunPhase::Collect | RunPhase::Restore)) || self.facts.ending.is_some() {
-            return;
-        }
-        let others = part.others();
-        if others != Others::Measure {
-            self.facts.for_others = Some(others);
-            self.ask_to_stop(StopReason::OthersEnded);
         }
     }
 
@@ -395,8 +331,8 @@ impl<'a> Session<'a> {
             Item::Message(Message::Phase { phase, .. }) => {
                 self.phase = Some(*phase);
                 self.phase_since = self.listened;
-                self.conduct_board(*phase);
-                self.show_others(*phase);
+                self.start_or_stop_board(*phase);
+                self.report_to_others(*phase);
             }
             Item::Message(Message::Problem(problem)) if problem.severity == Severity::Invalid => {
                 self.facts.invalid = Some(problem.clone());

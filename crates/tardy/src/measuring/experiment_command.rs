@@ -1,4 +1,4 @@
-//! The command that confirms or refutes a change that a history flagged.
+//! The command that confirms or refutes a difference between two runs.
 
 use crate::terminal::summary::quoted;
 use archive::settings::LoadRequest;
@@ -21,7 +21,7 @@ pub fn experiment_command(before: &RunSummary, after: &RunSummary) -> String {
         command.push(format!("--a-before 'START {}' --b-before 'START {}'", word(&old), word(&new)));
     }
     command.push(format!("--rounds {ROUNDS} --"));
-    if before.target == after.target && !["", "local"].contains(&after.target.as_str()) {
+    if before.target == after.target && after.other_machine().is_some() {
         command.push(format!("--target {}", quoted(&after.target)));
     }
     if let Some(settings) = &after.settings {
