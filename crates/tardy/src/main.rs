@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::thread::Builder;
 
-/// Stack of the thread that runs a verb: a shell may limit that of the first thread to less than one needs.
+/// Stack of the thread that runs a verb: a shell may give the first thread less than a verb needs.
 const STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {

@@ -33,7 +33,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// What another tool measured or recorded, as an archive before it has a place.
+/// A measurement or recording of another tool, as an archive before it has a place.
 #[derive(Debug)]
 pub struct Foreign {
     /// Empty if unknown.

@@ -224,7 +224,7 @@ fn own_prio(run: &Run, spike: &Spike) -> Option<i32> {
     matches!(thread.policy, Policy::Fifo | Policy::Rr).then(|| 99 - i32::from(thread.priority))
 }
 
-/// Traces of an imported run are those of another tool.
+/// Another tool recorded the traces of an imported run.
 fn recorder(run: &Run) -> Recorder {
     let imported = run.manifest.as_ref().and_then(|manifest| manifest.imported.as_ref());
     imported.map_or(Recorder::Own, |imported| {

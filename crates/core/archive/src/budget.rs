@@ -1,4 +1,4 @@
-//! What a run may send, which follows from its settings: messages, bytes, files and open files, counted in one place.
+//! The most that a run may send by its settings: messages, bytes, files and open files, counted in one place.
 //!
 //! A target is untrusted. More than its run can produce is a defect of the target, and its host ends the run.
 

@@ -51,7 +51,7 @@ impl PeriodLateness {
     }
 
     /// All periods, the missed ones that no wake-up explains with the least lateness they can have had: the next wake-up
-    /// came when the next period was due. Where that is no more than the largest known, they were as late as that.
+    /// came when the next period was due. Where the largest known is at least that, they were as late as the largest known.
     pub fn at_least(&self, interval_ns: i64, totals: &Totals) -> Histogram {
         let least_ns = interval_ns.max(totals.latency_ns_max.unwrap_or(0));
         let mut all = self.known.clone();

@@ -142,7 +142,7 @@ pub struct Run {
     pub ending: Option<(Ending, i64)>,
     /// Missing and damaged parts.
     pub gaps: Vec<Remark>,
-    /// What is kept of the parts above, and what had no room.
+    /// Bytes of the parts above that are kept, and the number of records without room.
     pub room: Room,
 }
 

@@ -46,7 +46,7 @@ impl Shown {
         if recorder == Recorder::Own {
             return Self::ALL;
         }
-        // Only x86 has interrupts beside those of `irq_handler_entry` and of `ipi`.
+        // Only x86 has interrupts beside `irq_handler_entry` and `ipi`.
         let architecture = environment.map_or("", |environment| environment.architecture.as_str());
         let has_vectors = architecture.is_empty() || architecture.starts_with("x86") || architecture == "i686";
         let vectors = !has_vectors || formats.find("irq_vectors", "local_timer_entry").is_some();

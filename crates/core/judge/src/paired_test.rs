@@ -94,7 +94,7 @@ fn smaller(statistics: &[Vec<f64>]) -> Result<Vec<f64>, SignFlipError> {
     Ok(smaller)
 }
 
-/// Share of the patterns whose p-value is no larger than that of the observed one.
+/// Share of the patterns whose p-value is at most the observed one.
 fn share_as_small(smaller: &[f64]) -> f64 {
     smaller.iter().filter(|p| **p <= smaller[0]).count() as f64 / smaller.len() as f64
 }

@@ -203,7 +203,7 @@ pub enum Refusal {
     #[error("the clock, or a rounding, resolves only {}: even a reading of 0 may be beyond the limit", time(*.0 as f64))]
     #[problem(
         code = "judge.clock-too-coarse-for-the-limit",
-        meaning = "The resolution of the clock, or of the tool that rounded its values, is no finer than the limit.",
+        meaning = "The limit is below the resolution of the clock, or of the tool that rounded its values.",
         fix = "measure with a clock of nanosecond resolution (`tardy check` names the setting), or state a longer limit"
     )]
     CoarserThanTheLimit(i64),

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Longer than any uptime: an expiry that far ahead belongs to a clock that counts from 1970.
 const UPTIME_NS_MAX: i64 = 1 << 59;
-/// Timers remembered per thread; more are those of old timer file descriptors.
+/// Timers remembered per thread; old timer file descriptors leave more.
 const TIMERS_MAX: usize = 64;
 
 /// A finished sample.

@@ -12,7 +12,7 @@ pub const BIN_NS: i64 = 20_000_000;
 /// The next offset that still says something.
 const NEAR_BINS: i64 = 50;
 const BIN_POINTS_MAX: usize = 32;
-/// Timers of other clocks differ by far more from those of CLOCK_MONOTONIC.
+/// Timers of other clocks differ from CLOCK_MONOTONIC by far more.
 const SAME_CLOCK_NS: i64 = 1_000_000;
 /// Time from reading `now` to recording the event.
 const READING_NS: i64 = 1_000;
@@ -35,7 +35,7 @@ pub enum Clock {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offsets {
     by_bin: BTreeMap<(u32, i64), i64>,
-    /// What rounding adds to the uncertainty.
+    /// Uncertainty by rounding.
     rounding_ns: i64,
 }
 
@@ -122,7 +122,7 @@ impl ClockPoints {
     }
 }
 
-/// The largest of the offsets of one clock; timers of most clocks are rare beside those of CLOCK_MONOTONIC.
+/// The largest of the offsets of one clock; most timers use CLOCK_MONOTONIC.
 fn largest(mut points: Vec<i64>) -> Option<i64> {
     points.sort_unstable();
     let median = *points.get(points.len() / 2)?;

@@ -26,7 +26,7 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// What explains a wake-up of a thread that wakes once a period.
+    /// Margin that holds the cause of a late wake-up of a periodic thread.
     pub fn around(due_ns: i64, seen_ns: i64, period_ns: i64) -> Self {
         let margin_ns = (seen_ns.saturating_sub(due_ns) / 4).clamp(0, MARGIN_NS_MAX);
         let before_ns = period_ns.saturating_mul(3).clamp(BEFORE_NS_MIN, BEFORE_NS_MAX);
@@ -117,7 +117,7 @@ fn covered(cpu: u32, (first_ns, last_ns): (i64, i64), stretch: Stretch, offset_n
     }
 }
 
-/// Formats of the events that were recorded: absence of any other shows nothing. A timer in a clock that is not related to that of the trace says nothing, either.
+/// Formats of the events that were recorded: absence of any other shows nothing. A timer whose clock is unrelated to the clock of the trace shows nothing, either.
 fn formats(file: &TraceFile<'_>, survey: &Survey) -> EventFormats {
     let mut formats = EventFormats::default();
     let unrelated = matches!(survey.clock, Clock::Unrelated);

@@ -1,4 +1,4 @@
-//! What a file is, by its contents alone, and its bytes without the compression around them.
+//! Recognises a file by its contents alone, and unpacks it.
 
 mod gzip;
 
@@ -41,7 +41,7 @@ pub struct Recording<'a> {
     pub unreadable: u64,
 }
 
-/// The recording in a file, packed or not. `clock`: that of a text, empty if unknown.
+/// The recording in a file, packed or not. `clock`: the clock of a text, empty if unknown.
 ///
 /// # Errors
 /// [`Refusal`] for a file that is none of the formats that are read.
@@ -68,7 +68,7 @@ pub fn recording<'a>(bytes: &'a [u8], clock: &str) -> Result<Recording<'a>, Refu
     })
 }
 
-/// What the text of a latency tracer says of itself; `None` for any other text.
+/// The latency tracer of a text and its stretch; `None` for any other text.
 fn latency_tracer(text: &str) -> Option<Refusal> {
     let trace = LatencyTrace::parse(text);
     let latency_us = trace.latency_us.filter(|_| !trace.tracer.is_empty())?;

@@ -70,7 +70,7 @@ fn examples(seen: &[String]) -> String {
     if seen.is_empty() { String::new() } else { format!(", such as {}", seen.join(", ")) }
 }
 
-/// What a recording of another tool does not show; it is unknown, not absent.
+/// Events and facts that a recording of another tool lacks: they are unknown, not absent.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Problem)]
 pub enum Lack {
     #[error("threads outside of {0}")]

@@ -11,7 +11,7 @@ const NAMED: usize = 4;
 /// The kernel's own threads that stop a CPU for others: they are woken in order to be waited for.
 const STOPPERS: &str = "migration/";
 
-/// What the user asks.
+/// The threads and the number of wake-ups that the user asks for.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// A thread, with the threads that it starts.

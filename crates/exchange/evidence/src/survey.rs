@@ -15,7 +15,7 @@ use wakeups::timer_functions::TimerFunctions;
 /// More systems are not chosen by hand: a file that describes all that the kernel has.
 const SYSTEMS_MAX: usize = 12;
 
-/// What a recording shows of a thread.
+/// A thread, as far as a recording shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadFacts {
     /// Its last name.
@@ -40,7 +40,7 @@ pub struct CpuSpan {
     pub lost: u64,
 }
 
-/// What a recording has.
+/// The contents of a recording.
 #[derive(Debug, Default)]
 pub struct Survey {
     pub threads: BTreeMap<i32, ThreadFacts>,
@@ -159,7 +159,7 @@ impl Survey {
         }
     }
 
-    /// Where the recording names no functions, those of timers that woke a thread end a sleep.
+    /// Where the recording names no functions, each timer that woke a thread ends a sleep.
     fn learn_functions(&mut self, wakers: &BTreeSet<u64>) {
         if self.functions.sleep == 0 && self.functions.timer_file == 0 && self.functions.posix_timer == 0 {
             let mut wakers = wakers.iter().copied().filter(|function| *function != 0);

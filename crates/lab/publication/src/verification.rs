@@ -87,7 +87,7 @@ pub fn verify(
             }
             name => {
                 let run = name.strip_prefix(RUNS).and_then(|name| name.strip_prefix('/'));
-                // Names are in byte order: those of the runs come after the signature.
+                // Names are in byte order: the runs come after the signature.
                 match &listed {
                     Some(listed) if !listed.contains_key(name) => return Err(VerificationError::Extra(name.into())),
                     None if run.is_some() => return Err(VerificationError::Foreign(SIGNATURE)),

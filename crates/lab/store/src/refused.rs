@@ -47,7 +47,7 @@ pub fn check_finished(archive: &ArchiveState) -> Result<(), Refused> {
     }
 }
 
-/// Whether a name can stand in the address of a page. An empty one is that of the machine itself.
+/// Whether a name can stand in the address of a page. An empty one stands for the machine itself.
 fn can_name_a_board(name: &str) -> bool {
     let leads_elsewhere = matches!(name, "." | "..") || name.contains('/') || name.starts_with('-');
     !leads_elsewhere && name.len() <= NAME_BYTES_MAX && !name.chars().any(char::is_control)

@@ -156,7 +156,7 @@ fn calls_that_find_no_room_are_made_and_counted() {
     assert!(lost >= 20_000 - recorded, "{lost}");
 }
 
-/// What these programs do from then on is counted as lost: the library cannot say when it was.
+/// Calls of these programs from then on count as lost: the library has no time for them.
 #[test]
 fn a_program_that_forbids_itself_the_counter_or_all_calls_runs_to_its_end() {
     if !met(&[Program("cc")]) {

@@ -10,7 +10,7 @@ const DOCUMENTS: [&str; 4] = [
     include_str!("../../../../docs/reference/readiness-rules.md"),
 ];
 
-/// What the reference says of a code: of a culprit `timer-slack`, of a problem `archive.cut-off`, or of a rule. `None` for
+/// The entry of a code: of a culprit `timer-slack`, of a problem `archive.cut-off`, or of a rule. `None` for
 /// another word.
 pub fn page_of(code: &str) -> Option<Page> {
     let sections: Vec<Vec<String>> =
@@ -24,7 +24,7 @@ pub fn page_of(code: &str) -> Option<Page> {
     (!sections.is_empty()).then_some(page)
 }
 
-/// The text of a heading below that of the document.
+/// The text of a heading below the title.
 fn heading(line: &str) -> Option<String> {
     line.strip_prefix("## ").or_else(|| line.strip_prefix("### ")).map(code_of)
 }

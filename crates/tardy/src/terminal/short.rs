@@ -50,9 +50,10 @@ impl Short {
         self.parts.push(Part { least: lines.len(), lines });
     }
 
-    /// The command that shows the rest.
+    /// The command line as typed, with the option that shows the rest.
     pub fn more(&mut self, typed: &[String]) {
-        self.commands(&[more(typed)]);
+        let words: Vec<String> = typed.iter().skip(1).chain([&"--more".to_owned()]).cloned().collect();
+        self.commands(&[format!("tardy {}", archive::shell::line(&words))]);
     }
 
     pub fn table(&mut self, table: &Table) {
@@ -70,12 +71,6 @@ impl Short {
         parts.flat_map(|part| &part.lines).for_each(|line| page.line(line));
         page
     }
-}
-
-/// The command line as typed, with the option that shows the rest.
-pub fn more(typed: &[String]) -> String {
-    let words: Vec<String> = typed.iter().skip(1).chain([&"--more".to_owned()]).cloned().collect();
-    format!("tardy {}", archive::shell::line(&words))
 }
 
 /// Takes lines from the longest part until all fit.

@@ -7,7 +7,7 @@ use crate::measuring::experiment_command::experiment_command;
 use crate::terminal::historical_results;
 use crate::terminal::json;
 use crate::terminal::page::Page;
-use crate::terminal::short::{Short, more};
+use crate::terminal::short::Short;
 use crate::terminal::table::{Align, Table};
 use crate::verb::{Group, Place, Verb};
 use crate::virtual_time::seed_runs::{archives_of, is_virtual};
@@ -130,8 +130,8 @@ fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit>
         json::print(&compared)?;
     } else {
         let mut page = match arguments.more {
-            true => lay_out(&compared, Page::for_stdout()),
-            false => short(&compared, next([&a, &b], command), Page::for_stdout()),
+            true => lay_out(&compared, again(&a, &b), Page::for_stdout()),
+            false => short(&compared, command, Page::for_stdout()),
         };
         if arguments.historical {
             lay_out_historical(&mut page);
@@ -153,7 +153,7 @@ fn lay_out_historical(page: &mut Page) {
 }
 
 /// The figures, the causes that only one run has, and the number of other differences.
-fn short(compared: &ComparedRuns, next: Vec<String>, page: Page) -> Page {
+fn short(compared: &ComparedRuns, typed: &[String], page: Page) -> Page {
     let comparison = &compared.comparison;
     let mut short = Short::on(page);
     short.whole("A  ", &compared.a);
@@ -165,15 +165,14 @@ fn short(compared: &ComparedRuns, next: Vec<String>, page: Page) -> Page {
     let differing = kinds.into_iter().collect::<Vec<_>>().join(", ");
     short.optional("Other differences: ", Some(differing).filter(|kinds| !kinds.is_empty()));
     short.text(1, "", &comparison.sentence);
-    short.commands(&next);
+    short.more(typed);
     short.lay_out()
 }
 
-/// The experiment that decides whether B differs, if the runs can be measured again, and the whole comparison.
-fn next(sides: [&Account; 2], typed: &[String]) -> Vec<String> {
-    let [a, b] = sides.map(Account::summary);
-    let again = a.imported.is_none() && b.imported.is_none();
-    again.then(|| experiment_command(a, b)).into_iter().chain([more(typed)]).collect()
+/// The experiment that decides whether B differs, if both can be measured again.
+fn again(a: &Account, b: &Account) -> Option<String> {
+    let [a, b] = [a, b].map(Account::summary);
+    (a.imported.is_none() && b.imported.is_none()).then(|| experiment_command(a, b))
 }
 
 /// The causes of captured wake-ups that only one run has; `None` without a captured one.
@@ -195,7 +194,7 @@ fn one_sided_causes(comparison: &Comparison) -> Option<String> {
     }
 }
 
-fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
+fn lay_out(compared: &ComparedRuns, again: Option<String>, mut page: Page) -> Page {
     let comparison = &compared.comparison;
     page.wrapped("A  ", &compared.a);
     page.wrapped("B  ", &compared.b);
@@ -209,6 +208,9 @@ fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
     lay_out_differences(&comparison.differences, &mut page);
     page.blank();
     page.wrapped("", &comparison.sentence);
+    if let Some(command) = again {
+        page.wrapped("Next:   ", &command);
+    }
     page
 }
 

@@ -4,7 +4,7 @@ use crate::frame::Item;
 use crate::message::Message;
 use std::fmt;
 
-/// What is counted.
+/// The unit of a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Share {
     Descriptions,
@@ -43,7 +43,7 @@ pub struct Excess {
 }
 
 impl Share {
-    /// What an item takes.
+    /// Messages and bytes of an item.
     pub(super) fn of(item: &Item) -> Vec<(Self, u64)> {
         match item {
             Item::Message(message) => Self::of_message(message),

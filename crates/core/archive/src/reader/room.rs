@@ -120,7 +120,7 @@ impl Room {
         }
     }
 
-    /// What had no room.
+    /// Records without room.
     pub(super) fn left_out(&self) -> impl Iterator<Item = (Part, u64)> {
         self.left_out.iter().map(|(part, count)| (*part, *count))
     }

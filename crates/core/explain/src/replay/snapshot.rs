@@ -192,7 +192,7 @@ impl<'a> TraceSnapshot<'a> {
     }
 }
 
-/// What another tool did not record, and how exactly it did.
+/// Events that another tool did not record, and the precision of the others.
 fn limits_of_recorder(recorder: Recorder, shown: Shown) -> Vec<Limit> {
     let mut limits = Vec::new();
     if !shown.interrupts {

@@ -64,12 +64,6 @@ impl Instance {
         self.write("buffer_subbuf_size_kb", &size.to_string())
     }
 
-    /// Sets how full a CPU's buffer must be before `poll` on its raw pages returns; reading earlier returns nearly
-    /// empty pages.
-    pub fn set_buffer_percent(&self, percent: u8) -> Result<(), TracefsError> {
-        self.write("buffer_percent", &percent.to_string())
-    }
-
     /// Starts or stops recording; events stay enabled.
     pub fn set_tracing_on(&self, on: bool) -> Result<(), TracefsError> {
         self.write("tracing_on", switch(on))
@@ -160,10 +154,6 @@ impl Instance {
     /// Empties the buffers of all CPUs.
     pub fn clear(&self) -> Result<(), TracefsError> {
         self.write("trace", "")
-    }
-
-    pub fn clear_cpu(&self, cpu: u32) -> Result<(), TracefsError> {
-        file::write(&self.cpu(cpu, "trace"), "")
     }
 
     /// Every CPU that has a buffer, sorted.

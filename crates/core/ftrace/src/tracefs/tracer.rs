@@ -52,11 +52,6 @@ impl Instance {
         file::write(&self.path().join("tracing_cpumask"), &hexadecimal_mask(cpus))
     }
 
-    /// The longest latency of the tracer, in µs; `None` without such a tracer.
-    pub fn max_latency_us(&self) -> Option<u64> {
-        file::read_trimmed(&self.max_latency_path())?.parse().ok()
-    }
-
     /// Resets the maximum of a latency tracer.
     pub fn reset_max_latency(&self) -> Result<(), TracefsError> {
         file::write(&self.max_latency_path(), "0")

@@ -1,4 +1,4 @@
-//! What an experiment answers, and the sentence that says it.
+//! The outcome of an experiment, and its sentence.
 
 use super::enough::Enough;
 use super::{CarryOver, FailureResult, MetricResult, Outcome, PairedRound};
@@ -47,7 +47,7 @@ pub fn answer(
     Answer { outcome, sentence: parts.chain(few).collect::<Vec<_>>().join(" ") }
 }
 
-/// What the figures show, and the rows behind it, the deciding one first: the worst row that is shown to be worse, and
+/// The outcome by the figures, and the rows behind it, the deciding one first: the worst row that is shown to be worse, and
 /// the primary one.
 fn headline(rows: &[MetricResult]) -> (Outcome, Vec<&MetricResult>) {
     let harm = |row: &&MetricResult| row.harm().unwrap_or(0.0);

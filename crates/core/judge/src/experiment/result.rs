@@ -82,7 +82,7 @@ pub struct ExperimentResult {
     /// Void rounds by the variant that failed; `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<FailureResult>,
-    /// What the run before does to the primary figure; `None` if the order is not known.
+    /// The effect of the run before on the primary figure; `None` if the order is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carry_over: Option<CarryOver>,
     /// Figures of which so few rounds show no change, whatever they are.

@@ -14,7 +14,7 @@ const END_NOTED_NS_MAX: u64 = 10_000_000_000;
 /// Periods at the start and the end that may be outside the measurement.
 const AT_THE_ENDS: f64 = 2.0;
 
-/// What was measured without a record, or should have been.
+/// CPUs and periods without a record.
 pub fn uncovered(run: &Run, summary: &RunSummary) -> Vec<Remark> {
     let Some(settings) = measured_by_timers(summary) else { return Vec::new() };
     let absent = absent_cpus(run, summary, settings);

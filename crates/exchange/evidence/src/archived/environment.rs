@@ -1,4 +1,4 @@
-//! What a recording says of its machine.
+//! The machine, as far as a recording describes it.
 
 use archive::environment::Environment;
 use ftrace::trace_dat::TraceFile;

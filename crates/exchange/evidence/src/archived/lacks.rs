@@ -1,4 +1,4 @@
-//! What a recording cannot show, and what would show more.
+//! The events that a recording lacks, and the options that would record them.
 
 use crate::clock::Clock;
 use crate::problem::{Lack, RecordingProblem};

@@ -22,7 +22,7 @@ pub fn unpacked(bytes: &[u8], bytes_max: usize) -> Result<Vec<u8>, Refusal> {
     })
 }
 
-/// What follows the head.
+/// The bytes behind the head.
 fn data(bytes: &[u8]) -> Option<&[u8]> {
     let flags = *bytes.get(3)?;
     let mut rest = bytes.get(HEAD_BYTES..)?;

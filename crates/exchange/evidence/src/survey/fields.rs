@@ -4,7 +4,7 @@ use ftrace::format::{EventFormat, Field};
 use ftrace::trace_dat::{Record, TraceFile};
 use std::borrow::Cow;
 
-/// What an event is to a survey.
+/// The role of an event in a survey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Switch,

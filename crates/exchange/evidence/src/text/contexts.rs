@@ -4,7 +4,7 @@ use super::event::is_vector;
 use archive::trace_event::flag;
 use std::collections::BTreeMap;
 
-/// What is open on one CPU.
+/// The open contexts of one CPU.
 #[derive(Debug, Default)]
 struct Open {
     interrupts: u32,
@@ -17,7 +17,7 @@ pub struct Contexts {
 }
 
 impl Contexts {
-    /// The flags of the next event: those of the contexts that it is in. Events of scheduler and timers are recorded with interrupts off.
+    /// The flags of the next event, by the contexts that it is in. Events of scheduler and timers are recorded with interrupts off.
     pub fn flags(&mut self, cpu: u32, name: &str) -> u8 {
         let open = self.by_cpu.entry(cpu).or_default();
         let was = (open.interrupts > 0, open.softirq);

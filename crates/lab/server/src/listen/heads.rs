@@ -45,7 +45,7 @@ impl Heads {
 }
 
 impl Head {
-    /// The head is complete: the connection is that of a client.
+    /// The head is complete: a client has the connection.
     pub fn finish(&self) {
         self.heads.0.lock().unwrap_or_else(PoisonError::into_inner).closing.remove(&self.number);
     }

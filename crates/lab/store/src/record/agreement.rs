@@ -74,7 +74,7 @@ fn case(number: u64) -> Case {
     Case { run, lateness_ns, limit_ns }
 }
 
-/// What a meter would write of a run.
+/// The totals and records that a meter would write of a run.
 struct Made {
     limit_ns: i64,
     /// Records of some seconds are lost.

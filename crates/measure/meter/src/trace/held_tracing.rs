@@ -4,7 +4,7 @@ use ftrace::tracefs::Instance;
 use std::fs;
 use std::path::PathBuf;
 
-/// What another program did to the trace of a run.
+/// An interference of another program with the trace of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     /// It was switched off, and is on again.
@@ -27,7 +27,7 @@ impl HeldTracing {
         Self { switches, last_on: 0, said: Vec::new() }
     }
 
-    /// What was taken since the last look; each kind is reported once. Switches the trace on again.
+    /// The interferences since the last look; each kind is reported once. Switches the trace on again.
     pub fn look(&mut self) -> Option<Taken> {
         // Between two looks at two switches, recording may go from the second to the first.
         let taken = self.taken().and_then(|_| self.taken())?;

@@ -6,7 +6,7 @@ use super::system;
 /// prctl(2), which may forbid the thread to read the processor's counter.
 ///
 /// # Safety
-/// As that of the C library.
+/// As in the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prctl(option: libc::c_int, first: u64, second: u64, third: u64, fourth: u64) -> libc::c_int {
     let number = libc::SYS_prctl as u64;
@@ -15,7 +15,7 @@ pub unsafe extern "C" fn prctl(option: libc::c_int, first: u64, second: u64, thi
     // SAFETY: the program's own call.
     let result = unsafe { system::call(number, arguments) };
     if result < 0 {
-        // SAFETY: the word is that of this thread.
+        // SAFETY: the word belongs to this thread.
         unsafe { *libc::__errno_location() = -result as libc::c_int };
         return -1;
     }

@@ -37,7 +37,7 @@ pub struct RecordingArguments {
     out: Option<PathBuf>,
 }
 
-/// What another tool recorded, before it is read.
+/// A recording of another tool, before it is read.
 #[derive(Debug)]
 pub enum Recorded<'a> {
     File(&'a Path),

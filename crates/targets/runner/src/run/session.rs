@@ -127,7 +127,7 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// What the run may send grows with this clock where its settings name no end.
+    /// The allowance of the run grows with this clock where its settings name no end.
     pub fn timed_by(mut self, clock: RunClock) -> Self {
         self.clock = clock;
         self

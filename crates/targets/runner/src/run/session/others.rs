@@ -58,7 +58,7 @@ impl Session<'_> {
         }
     }
 
-    /// Ends the run when those of other machines do.
+    /// Ends the run when other machines end theirs.
     pub(super) fn end_with_others(&mut self) {
         let Some(part) = self.part.filter(|_| self.stopping_since.is_none()) else { return };
         // What has measured ends by itself.
