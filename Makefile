@@ -179,6 +179,8 @@ lint: $(UI) $(TOOLS) ## formatting, clippy, licences and duplicates of packages,
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
 	packaging/meta-tardy/update-crates --check
+	# Fuzz targets are built by a nightly job alone, and would go stale.
+	cd fuzz && RUSTFLAGS='--cfg fuzzing' cargo check --quiet
 	# With the features of `make test-rust`, so that nothing is compiled twice.
 	cargo test --quiet --workspace --all-features --test architecture words::
 	cd ui && npm run --silent check

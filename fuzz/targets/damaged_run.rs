@@ -117,7 +117,7 @@ fuzz_target!(|damages: Vec<Damage>| {
             let judgement = judge(&run, &summary, &limit, 0.95, &DoubtKind::ALL);
             assert!(judgement.sentence.starts_with(judgement.verdict.words()), "{}", judgement.sentence);
         }
-        proof(&run, &summary, &[], 0.95);
+        proof(&run, &summary, None, 0.95);
         RunFigures::of(&run);
         HistoryRun::of(&run, summary);
     });

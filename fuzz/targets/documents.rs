@@ -82,7 +82,7 @@ fuzz_target!(|input: Input| {
         samples_file::records(input.samples).for_each(drop);
         let Ok(mut run) = Run::open(&*DIRECTORY) else { return };
         let explanations = run.explanations().unwrap_or_default();
-        report::render_html(&ReportData::of(&run, &explanations));
+        report::render_html(&archive::summary::ReportData::of(&run, &explanations), &[]);
         write_all(run.clone());
         if let Some(settings) = run.manifest.as_mut().and_then(|manifest| manifest.settings.as_mut()) {
             settings.method = Method::Map.into();

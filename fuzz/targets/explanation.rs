@@ -1,9 +1,10 @@
 //! A real late wake-up with a damaged trace and changed numbers: the account still adds up.
 #![no_main]
 
-use archive::method::Stimulus;
+use archive::method::{SampleWord, Stimulus};
 use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
+use explain::recorder::{Precision, Recorder};
 use explain::{SpikeInput, evidence_window, explain_spike};
 use libfuzzer_sys::{arbitrary, fuzz_target};
 use tardy_fuzz::{Damage, spoilt, within_budget};
@@ -29,6 +30,8 @@ struct Case {
     in_turns: bool,
     own_prio: Option<i8>,
     stimulus: u8,
+    /// Resolution and spread of the clock of another tool.
+    foreign: Option<(u16, u16)>,
 }
 
 fuzz_target!(|case: Case| {
@@ -47,6 +50,10 @@ fuzz_target!(|case: Case| {
         absences: &[],
         in_turns: case.in_turns,
         stimulus: STIMULI[usize::from(case.stimulus) % STIMULI.len()],
+        sample: SampleWord::default(),
+        recorder: case.foreign.map_or(Recorder::Own, |(resolution, spread)| {
+            Recorder::Foreign(Precision { resolution_ns: i64::from(resolution), clock_spread_ns: i64::from(spread) })
+        }),
         controls: &[],
     };
     within_budget(trace.len(), || {

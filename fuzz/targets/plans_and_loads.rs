@@ -9,7 +9,7 @@ use tardy_fuzz::within_budget;
 fuzz_target!(|text: &str| {
     within_budget(text.len(), || {
         let lines = text.matches('\n').count() + 1;
-        let (plan, problems) = Plan::read("fuzzed", text);
+        let (plan, problems) = Plan::read("fuzzed", text, tardy::fuzzing::keys());
         assert!(plan.is_some() || !problems.is_empty(), "what is no plan has a reason");
         assert!(
             problems.iter().all(|problem| problem.line.is_none_or(|line| line <= lines)),

@@ -12,6 +12,7 @@ macro_rules! complain {
 
 pub mod answer;
 pub mod block_requests;
+pub mod clock_alarm;
 pub mod explained;
 pub mod folded;
 pub mod historical_results;

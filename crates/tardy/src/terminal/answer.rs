@@ -1,8 +1,8 @@
 //! The short answer of a run: by which limit, how late, why, how sure, and what to do.
 
+use crate::terminal::clock_alarm::clock_alarm;
 use crate::terminal::page::Page;
 use crate::terminal::short::Short;
-use crate::terminal::summary::clock_alarm;
 use account::Account;
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
 use archive::message::Problem;

@@ -10,8 +10,9 @@ pub mod timeline;
 
 use super::json;
 use super::page::Page;
-use super::summary::{alarm_of_clock, quoted};
+use super::summary::quoted;
 use crate::exit::Exit;
+use crate::terminal::clock_alarm::alarm_of_clock;
 use ::account::Account;
 use archive::reader::Run;
 use archive::spike::Spike;

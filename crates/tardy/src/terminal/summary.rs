@@ -2,6 +2,7 @@
 
 use crate::terminal::answer::NO_BOUND;
 use crate::terminal::block_requests;
+use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::kernel_tracers::{lay_out_latencies, lay_out_series};
 use crate::terminal::page::Page;
 use crate::terminal::roles;
@@ -80,24 +81,6 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
     page.record(0, &format!("The archive is {}.{next}", quoted(&summary.archive)));
     commands.iter().for_each(|command| page.record(2, command));
     page
-}
-
-/// The alarm about figures that are not times of hardware.
-pub fn clock_alarm(virtual_time: bool, emulated: bool) -> Option<&'static str> {
-    match (virtual_time, emulated) {
-        (true, _) => {
-            Some("VIRTUAL TIME: these figures count executed instructions; they prove no deadline of hardware.")
-        }
-        (false, true) => Some("EMULATED MACHINE: these latencies mean nothing as real-time figures."),
-        (false, false) => None,
-    }
-}
-
-/// The same above figures.
-pub fn alarm_of_clock(virtual_time: bool, emulated: bool, page: &mut Page) {
-    if let Some(alarm) = clock_alarm(virtual_time, emulated) {
-        page.alarm(alarm);
-    }
 }
 
 fn cpu_table(summary: &RunSummary, page: &mut Page) {

@@ -3,8 +3,9 @@
 use crate::measuring::rounds::RoundsState;
 use crate::measuring::rounds::versus::Journal;
 use crate::measuring::variant::Variant;
+use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::page::Page;
-use crate::terminal::summary::{alarm_of_clock, quoted};
+use crate::terminal::summary::quoted;
 use crate::terminal::table::{Align, Table};
 use judge::experiment::{ExperimentResult, MetricResult};
 use judge::sign_flip::Interval;

@@ -3,9 +3,9 @@
 mod answer;
 
 use crate::exit::UsageError;
+use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::json;
 use crate::terminal::page::Page;
-use crate::terminal::summary::alarm_of_clock;
 use crate::terminal::table::{Align, Table};
 use account::{Account, Delays};
 use answer::{Answer, OfCpu};

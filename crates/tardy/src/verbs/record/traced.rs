@@ -3,9 +3,10 @@
 
 use crate::exit::{Exit, in_words};
 use crate::measuring::signals::Signals;
+use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::json;
 use crate::terminal::page::Page;
-use crate::terminal::summary::{alarm_of_clock, quoted};
+use crate::terminal::summary::quoted;
 use crate::virtual_time::laboratory::{Laboratory, Trajectory};
 use crate::virtual_time::recording::again::Again;
 use crate::virtual_time::recording::{Recording, choice};

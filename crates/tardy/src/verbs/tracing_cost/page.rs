@@ -2,8 +2,9 @@
 
 use super::question::Journal;
 use crate::measuring::rounds::RoundsState;
+use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::page::Page;
-use crate::terminal::summary::{alarm_of_clock, quoted};
+use crate::terminal::summary::quoted;
 use crate::terminal::table::{Align, Table};
 use judge::observer::{Estimate, FigureCost, LevelCost, ObserverEffect};
 use judge::unit::Unit;

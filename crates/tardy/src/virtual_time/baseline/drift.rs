@@ -2,9 +2,9 @@
 
 use crate::exit::Exit;
 use crate::measuring::variant::settings_in_virtual_time;
+use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::json;
 use crate::terminal::page::Page;
-use crate::terminal::summary::alarm_of_clock;
 use judge::virtual_time::{Baseline, Drift, SeedRun, drift};
 use std::path::Path;
 
