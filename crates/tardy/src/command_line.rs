@@ -19,10 +19,10 @@ use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::verbs::VERBS;
 use anyhow::Context;
+use archive::nearest::nearest;
 use clap::ArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use runner::plan::nearest::nearest;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -143,6 +143,13 @@ fn with_tip(mut refusal: clap::Error, typed: &[OsString]) -> clap::Error {
             let near = typed.get(1).and_then(|word| nearest_verb(&word.to_string_lossy()));
             Some(near.unwrap_or_else(|| "`tardy list verbs` lists all verbs".into()))
         }
+        ErrorKind::InvalidSubcommand if typed.get(1).is_some_and(|word| word == "help") => {
+            let near = typed.get(2).and_then(|code| reference::nearest_code(&code.to_string_lossy()));
+            Some(near.map_or_else(
+                || "`tardy help CODE` explains the code in brackets behind a message".into(),
+                |code| format!("did you mean `tardy help {code}`?"),
+            ))
+        }
         _ => None,
     };
     if let Some(tip) = tip {
@@ -217,6 +224,32 @@ mod tests {
         ] {
             assert!(refused(&["tardy", word]).contains(near), "{}", refused(&["tardy", word]));
         }
+    }
+
+    #[test]
+    fn an_unknown_code_gets_the_nearest_one() {
+        assert!(refused(&["tardy", "help", "archive.cut-of"]).contains("`tardy help archive.cut-off`"));
+        assert!(refused(&["tardy", "help", "zzzzzz"]).contains("`tardy help CODE`"));
+    }
+
+    #[test]
+    fn a_value_that_an_option_does_not_take_is_refused_in_words() {
+        let raw = |line: &str, option: &str| {
+            let typed: Vec<&str> = line.split(' ').chain([option, "abc"]).collect();
+            let refusal = definition().try_get_matches_from(typed).err()?.to_string();
+            ["invalid digit", "invalid float", "invalid socket", "out of range", "cannot parse"]
+                .into_iter()
+                .find(|words| refusal.contains(words))
+                .map(|words| format!("{line} {option}: {words}"))
+        };
+        let options = |verb: &clap::Command| -> Vec<String> {
+            verb.get_arguments().filter_map(|option| option.get_long().map(|long| format!("--{long}"))).collect()
+        };
+        let found: Vec<String> = verbs()
+            .iter()
+            .flat_map(|(line, verb)| options(verb).into_iter().filter_map(move |option| raw(line, &option)))
+            .collect();
+        assert_eq!(found, Vec::<String>::new());
     }
 
     /// The last verbs of a command, each with its line.

@@ -27,8 +27,7 @@ pub fn load(path: &Path, overrides: &Overrides) -> anyhow::Result<CheckedPlan> {
     for problem in &found {
         complain!("{}", printable(&described(path, problem)));
     }
-    Err(UsageError(format!("{} cannot be run; docs/how-to/plans.md describes every key of a plan", path.display()))
-        .into())
+    Err(UsageError(format!("{} cannot be run; `tardy help KEY` describes a key of a plan", path.display())).into())
 }
 
 /// # Errors

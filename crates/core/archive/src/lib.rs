@@ -38,6 +38,7 @@ pub mod loss;
 pub mod manifest;
 pub mod message;
 pub mod method;
+pub mod nearest;
 pub mod owner;
 pub mod packed;
 pub mod planned;

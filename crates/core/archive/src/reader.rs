@@ -55,7 +55,7 @@ const THREADS_MAX: usize = 16_384;
 /// Why there is no archive to open.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    #[error("failed to open {0}: no such archive; `tardy run` prints the path of the one it made")]
+    #[error("failed to open {0}: no such archive; `tardy list` shows the runs")]
     Missing(PathBuf),
     #[error("failed to open {0}: not a run archive (neither manifest.json nor stream.tardy in it)")]
     Foreign(PathBuf),

@@ -57,6 +57,9 @@ pub struct Limit {
     pub allow: Option<Rate>,
 }
 
+/// What users call the lateness of a wake-up. Jitter of a cycle is how late it begins.
+const LATENCY_WORDS: [&str; 3] = ["latency", "jitter", "lateness"];
+
 /// Why a text is not a limit, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LimitError {
@@ -129,7 +132,7 @@ impl Rate {
 }
 
 impl Limit {
-    /// Parses a limit. `time_ns` parses a time with its unit; `allow` is the rate at which a latency may be exceeded.
+    /// Parses a limit; a time alone is the latest that a wake-up may be, as for `run --limit`. `time_ns` parses a time with its unit; `allow` is the rate at which a latency may be exceeded.
     ///
     /// # Errors
     /// [`LimitError`], which states what to write.
@@ -139,10 +142,16 @@ impl Limit {
         time_ns: impl Fn(&str) -> Result<u64, E>,
     ) -> Result<Self, LimitError> {
         let form = || LimitError::Form(text.trim().to_owned());
+        if !text.contains('<') && time_ns(text.trim()).is_ok() {
+            return Self::parse(&format!("latency <= {}", text.trim()), allow, time_ns);
+        }
         let (what, bound) = text.split_once('<').ok_or_else(form)?;
         let (bound, disturbance) = bound.split_once(',').map_or((bound, None), |(bound, rest)| (bound, Some(rest)));
         let (bound, inclusive) = bound.strip_prefix('=').map_or((bound, false), |bound| (bound, true));
-        let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+        let what = match what.split_whitespace().collect::<Vec<_>>().join(" ") {
+            word if LATENCY_WORDS.contains(&word.as_str()) => "latency".to_owned(),
+            what => what,
+        };
         let sign = if inclusive { "<=" } else { "<" };
         let stated = disturbance.map(|rest| disturbance_s(rest, &time_ns)).transpose()?;
         if stated.is_some() && !what.starts_with('p') {
@@ -234,6 +243,14 @@ mod tests {
     }
 
     #[test]
+    fn a_time_alone_and_jitter_limit_the_latency() {
+        let latency = limit("latency < 100us").unwrap();
+        assert_eq!(limit("jitter < 100us").unwrap(), latency);
+        assert_eq!(limit("lateness < 100us").unwrap(), latency);
+        assert_eq!(limit(" 100us").unwrap(), limit("latency <= 100us").unwrap(), "as for run --limit");
+    }
+
+    #[test]
     fn a_quantile_may_state_its_longest_disturbance() {
         let short = limit("p99<50us,disturbance<2000000us").unwrap();
         assert!(matches!(short.requirement, Requirement::Quantile { disturbance_s: 2, .. }), "{short:?}");
@@ -251,7 +268,7 @@ mod tests {
     fn a_wrong_limit_is_refused_with_the_correct_form() {
         assert_eq!(limit("max < 100us"), Err(LimitError::Maximum));
         for text in
-            ["", "latency", "latency < 100", "latency < 0us", "p < 1us", "p100 < 1us", "p0 < 1us", "jitter < 1us"]
+            ["", "latency", "latency < 100", "latency < 0us", "0us", "p < 1us", "p100 < 1us", "p0 < 1us", "drift < 1us"]
         {
             assert!(limit(text).is_err(), "{text}");
         }

@@ -5,6 +5,7 @@ use super::getopt::OptionError;
 use super::output_file::OutputError;
 use super::request::RequestError;
 use super::smi::SmiError;
+use archive::nearest::nearest_or;
 use ftrace::tracefs::ForeignTracing;
 use std::io;
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub enum Error {
     Priorities { count: u32, highest: i64, lowest: i64 },
     #[error("traces are kept on CLOCK_MONOTONIC; leave out -c 1")]
     RealtimeTrace,
-    #[error("there is no tracer {tracer:?}; this kernel has {}", there.join(", "))]
+    #[error("there is no tracer {tracer:?}; {}", nearest_or(tracer, there.iter().map(String::as_str), &format!("this kernel has {}", there.join(", "))))]
     UnknownTracer { tracer: String, there: Vec<String> },
 
     #[error("SMI counter is not supported on this processor; leave out --smi")]

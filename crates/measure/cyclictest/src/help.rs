@@ -34,7 +34,7 @@ pub fn man() -> String {
     let mut text = format!(
         ".TH CYCLICTEST 8 \"\" \"tardy {}\"\n.SH NAME\ncyclictest \\- measure how late a task wakes up\n.SH SYNOPSIS\n.B \
          cyclictest\n[\\fIoptions\\fR]\n.br\n.B tardy\\-meter cyclictest\n[\\fIoptions\\fR]\n.SH DESCRIPTION\nOptions and \
-         output follow cyclictest of rt\\-tests; docs/reference/cyclictest.md lists the intended differences.\n.SH OPTIONS\n",
+         output follow cyclictest of rt\\-tests.\n.SH OPTIONS\n",
         env!("CARGO_PKG_VERSION")
     );
     for (title, origin) in SECTIONS {

@@ -111,7 +111,7 @@ fn words(text: &str, outer: Option<char>) -> Vec<String> {
 fn is_placeholder(word: &str) -> bool {
     let value = word.rsplit('=').next().unwrap_or(word).trim_matches(['[', ']', '.', ',']);
     let capitals = value.chars().all(|letter| letter.is_ascii_uppercase() || "_-@:/".contains(letter));
-    word.contains('$') || word.contains("...") || word.contains('<') || (capitals && !value.is_empty())
+    word.contains(['$', '{']) || word.contains("...") || word.contains('<') || (capitals && !value.is_empty())
 }
 
 /// Why a command is rejected, unless the rejection is expected.
@@ -121,6 +121,10 @@ fn refusal(printed: &Printed) -> Option<String> {
     let typed = typed.map(|word| word.trim_start_matches('[').trim_end_matches(']').to_owned());
     let Err(error) = definition().try_get_matches_from(typed) else { return None };
     let filled_in = printed.words.iter().any(|word| is_placeholder(word));
+    let [_, rest @ ..] = printed.words.as_slice() else { return None };
+    if matches!(rest, [help, code] if help == "help" && is_placeholder(code)) {
+        return None;
+    }
     let expected = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => true,
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => !printed.whole,
@@ -159,6 +163,96 @@ fn every_example_of_the_help_is_understood() {
     assert!(examples.len() > 20, "only {} examples were found", examples.len());
     let refused: Vec<String> = examples.iter().filter_map(refusal).collect();
     assert!(refused.is_empty(), "these are not understood:\n  {}", refused.join("\n  "));
+}
+
+/// The sources of the programs, without the tests at their ends.
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut folders = vec![repository_path("crates")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            match path.extension().and_then(|ending| ending.to_str()) {
+                _ if path.is_dir() && !["tests", "target", "benches"].contains(&name.as_str()) => folders.push(path),
+                Some("rs") if !name.contains("test") && name != "documented.rs" => {
+                    let text = fs::read_to_string(&path).unwrap();
+                    let product = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+                    found.push((path, continued(product)));
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// String literals that continue on the next line, on one line.
+fn continued(source: &str) -> String {
+    let mut joined = String::new();
+    for part in source.split_inclusive("\\\n") {
+        match part.strip_suffix("\\\n") {
+            Some(begun) => joined.push_str(begun),
+            None => joined.push_str(part),
+        }
+    }
+    let lines: Vec<String> = joined
+        .lines()
+        .map(|line| line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
+        .collect();
+    lines.join("\n")
+}
+
+/// The commands in code spans of messages, and those that messages consist of.
+fn printed_by(path: &Path, source: &str) -> Vec<Printed> {
+    let messages = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    messages
+        .flat_map(|line| {
+            let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("tardy "));
+            let alone = line.split('"').skip(1).step_by(2).filter(|literal| begins_with_a_verb(literal));
+            let filled = |text: &str| text.replace("{}", "X").replace("\\\"", "\"");
+            let place = format!("{}: {line}", path.display());
+            let spans: Vec<Printed> = spans
+                .chain(alone)
+                .flat_map(|text| commands_of(&filled(text)))
+                .map(|words| Printed { place: place.clone(), words, whole: false })
+                .collect();
+            spans
+        })
+        .collect()
+}
+
+/// Whether a message begins as a command does.
+fn begins_with_a_verb(literal: &str) -> bool {
+    let verb = literal.strip_prefix("tardy ").and_then(|rest| rest.split(' ').next());
+    verb.is_some_and(|verb| definition().find_subcommand(verb).is_some())
+}
+
+#[test]
+fn every_command_of_a_message_is_understood() {
+    let printed: Vec<Printed> = sources().iter().flat_map(|(path, text)| printed_by(path, text)).collect();
+    assert!(printed.len() > 100, "only {} commands were found", printed.len());
+    let refused: Vec<String> = printed.iter().filter_map(refusal).collect();
+    assert!(refused.is_empty(), "these are not understood:\n  {}", refused.join("\n  "));
+}
+
+/// A reader who has the program alone does not have the documents.
+#[test]
+fn no_message_names_a_document_of_the_repository() {
+    let named: Vec<String> = sources()
+        .iter()
+        .flat_map(|(path, text)| {
+            let messages = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let documents = |line: &&str| {
+                line.contains("docs/")
+                    && line.contains(".md")
+                    && !line.contains("include_str!")
+                    && !line.contains("repository_path(")
+                    && !line.contains("\"../")
+            };
+            messages.filter(documents).map(|line| format!("{}: {line}", path.display())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(named, Vec::<String>::new());
 }
 
 #[test]

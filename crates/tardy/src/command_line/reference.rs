@@ -1,16 +1,18 @@
-//! `tardy help CODE`: the reference of problems, culprits and rules, for readers who have only the program.
+//! `tardy help CODE`: the reference of problems, culprits, rules and keys of a plan, for readers who have only the program.
 
 use crate::terminal::page::Page;
+use archive::nearest::nearest;
 
 /// Documents whose headings or first cells of tables are codes.
-const DOCUMENTS: [&str; 4] = [
+const DOCUMENTS: [&str; 5] = [
     include_str!("../../../../docs/reference/problems.md"),
     include_str!("../../../../docs/reference/culprits.md"),
     include_str!("../../../../docs/reference/audit-rules.md"),
     include_str!("../../../../docs/reference/readiness-rules.md"),
+    include_str!("../../../../docs/reference/plan-keys.md"),
 ];
 
-/// The entry of a code: of a culprit `timer-slack`, of a problem `archive.cut-off`, or of a rule. `None` for
+/// The entry of a code: of a culprit `timer-slack`, of a problem `archive.cut-off`, of a rule, or of a key of a plan. `None` for
 /// another word.
 pub fn page_of(code: &str) -> Option<Page> {
     let sections: Vec<Vec<String>> =
@@ -22,6 +24,25 @@ pub fn page_of(code: &str) -> Option<Page> {
         section.iter().for_each(|paragraph| page.wrapped("", paragraph));
     }
     (!sections.is_empty()).then_some(page)
+}
+
+/// The nearest code to a mistyped one.
+pub fn nearest_code(typed: &str) -> Option<String> {
+    let codes: Vec<String> = codes().collect();
+    nearest(typed, codes.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// Every code of the reference.
+fn codes() -> impl Iterator<Item = String> {
+    let lines = DOCUMENTS.into_iter().flat_map(str::lines);
+    lines
+        .filter_map(|line| heading(line).or_else(|| cells(line).map(|cells| code_of(&cells[0]))))
+        .filter(|code| is_code(code))
+}
+
+fn is_code(word: &str) -> bool {
+    !word.is_empty()
+        && word.bytes().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || b".-_".contains(&letter))
 }
 
 /// The text of a heading below the title.
@@ -98,21 +119,6 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Every code of the reference.
-    fn codes() -> impl Iterator<Item = String> {
-        let lines = DOCUMENTS.into_iter().flat_map(str::lines);
-        lines
-            .filter_map(|line| heading(line).or_else(|| cells(line).map(|cells| code_of(&cells[0]))))
-            .filter(|code| is_code(code))
-    }
-
-    fn is_code(word: &str) -> bool {
-        !word.is_empty()
-            && word
-                .bytes()
-                .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || b".-".contains(&letter))
-    }
 
     fn text(code: &str) -> String {
         page_of(code).map_or_else(String::new, |page| page.text().to_owned())

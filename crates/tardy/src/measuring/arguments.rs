@@ -250,7 +250,7 @@ mod tests {
         assert!(refused(&["--priority", "100"]).contains("99"));
         assert!(refused(&["-D", "-5s"]).contains("a time is a number with its unit"));
         assert!(refused(&["--interval", "100h"]).contains("1us to 1h"));
-        assert!(refused(&["--method", "semafore"]).contains("choose among timer"));
+        assert!(refused(&["--method", "semafore"]).contains("did you mean `semaphore`?"));
         assert!(refused(&["--stop-at-limit"]).contains("--limit"));
         assert!(refused(&["--load", "make -j4"]).contains("--load-cmd"));
         assert!(refused(&["--load", "cpu:x"]).contains("workers"));

@@ -11,7 +11,7 @@ use judge::machine::DoubtKind;
 /// Limits that must hold, and how they are claimed.
 #[derive(Debug, Clone, Args)]
 pub struct LimitArguments {
-    /// Limit that must hold: 'latency < 100us', 'p99.9 < 50us', 'missed < 1/h'; may be repeated [default: the limits of the
+    /// Limit that must hold: 100us, 'latency < 100us', 'p99.9 < 50us', 'missed < 1/h'; may be repeated [default: the limits of the
     /// run's plan, or its --limit]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<String>,

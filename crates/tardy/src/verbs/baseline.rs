@@ -6,7 +6,7 @@ use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::find;
 use crate::measuring::signals::Signals;
 use crate::measuring::variant::settings_in_virtual_time;
-use crate::options::quantity::time_ns;
+use crate::options::quantity::{percentage, time_ns, whole};
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::verb::{Parent, Place, Verb};
@@ -42,10 +42,10 @@ struct WriteArguments {
     #[arg(long, value_name = "NAME")]
     target: String,
     /// Seeds to run
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole::<u32>(1..=10_000))]
     seeds: u32,
     /// By how much a figure may move before a check fails, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percentage)]
     tolerance: f64,
     /// By how much the idle guest's median may move before a check fails
     #[arg(long, value_name = "TIME", default_value = "20ns", value_parser = time_ns)]

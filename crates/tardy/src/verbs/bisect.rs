@@ -11,7 +11,7 @@ use crate::exit::{Exit, UsageError};
 use crate::measuring::rounds::Measuring;
 use crate::measuring::signals::Signals;
 use crate::options::limits::LimitArguments;
-use crate::options::quantity::positive_time_ns;
+use crate::options::quantity::{positive_time_ns, whole};
 use crate::verb::{Parent, Place, Verb};
 use clap::Args;
 use judge::sign_flip::PAIRS_MAX;
@@ -45,13 +45,13 @@ pub struct BisectArguments {
     #[command(flatten)]
     limits: LimitArguments,
     /// In virtual time: seeds of each step; the first that exceeds the limit ends the step
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole::<u32>(1..=10_000))]
     seeds: u32,
     /// Elsewhere, without a limit: rounds of each experiment
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=PAIRS_MAX as i64))]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = whole::<u32>(1..=PAIRS_MAX as u64))]
     rounds: u32,
     /// With --step, not in virtual time: steps that share the error, one for each halving and two for the ends
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000), requires = "step")]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = whole::<u32>(1..=1000), requires = "step")]
     steps: u32,
     /// Directory of the search [default: runs/<time>-bisect]
     #[arg(short, long, value_name = "DIR")]

@@ -4,6 +4,7 @@ mod seeds;
 
 use crate::exit::{Exit, UsageError};
 use crate::measuring::experiment_command::experiment_command;
+use crate::options::quantity::whole;
 use crate::terminal::historical_results;
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -42,14 +43,14 @@ pub struct CompareArguments {
     #[arg(long = "b", value_name = "OPTIONS", allow_hyphen_values = true, requires = "options_a")]
     options_b: Option<String>,
     /// Seeds of each side
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "options_a")]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = whole::<u32>(1..=10_000), requires = "options_a")]
     seeds: u32,
     /// Directory of the archives of both sides [default: runs/<time>-compare]
     #[arg(short, long, value_name = "DIR", requires = "options_a")]
     out: Option<PathBuf>,
     /// In virtual time: repeat each run under load that has no recording yet, and record this many of its worst wake-ups,
     /// so that causes and functions are compared as well
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=1000))]
     record: Option<u32>,
     /// Further runs are refused: several runs prove something only when they were measured in randomised rounds
     #[arg(hide = true)]

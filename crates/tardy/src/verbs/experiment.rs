@@ -1,5 +1,6 @@
 //! `tardy experiment`: whether one way to run differs from another, in rounds of runs in a random order.
 
+mod announcement;
 mod page;
 
 use crate::exit::{Exit, UsageError};
@@ -7,7 +8,7 @@ use crate::measuring::rounds::versus::{Journal, Versus};
 use crate::measuring::rounds::{Question, Rounds, RoundsState, StoredSeries, new_directory, now, system_seed};
 use crate::measuring::variant::Variant;
 use crate::options::limits::confidence;
-use crate::options::quantity::positive_time_ns;
+use crate::options::quantity::{positive_time_ns, whole};
 use crate::verb::{Group, Place, Verb};
 use clap::Args;
 use judge::coin::SEED_MAX;
@@ -16,6 +17,7 @@ use judge::sign_flip::PAIRS_MAX;
 use machines::KnownTarget;
 use std::path::PathBuf;
 use std::time::Duration;
+use words::printable::printable;
 
 /// Find out whether B is worse than A, in randomised rounds
 #[derive(Debug, Args)]
@@ -33,7 +35,7 @@ pub struct ExperimentArguments {
     #[arg(long, value_name = "COMMAND")]
     b_before: Option<String>,
     /// Rounds, each with one run of A and one of B
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=PAIRS_MAX as i64))]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = whole::<u32>(1..=PAIRS_MAX as u64))]
     rounds: u32,
     /// Stop as soon as the evidence decides, after any round
     #[arg(long)]
@@ -42,7 +44,7 @@ pub struct ExperimentArguments {
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
     confidence: f64,
     /// Seed of the coin that decides the order [default: from the system]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=SEED_MAX))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=SEED_MAX))]
     coin_seed: Option<u64>,
     /// Directory of the series [default: runs/<time>-experiment]
     #[arg(short, long, value_name = "DIR")]
@@ -90,6 +92,9 @@ fn run(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<
     };
     let silence = Duration::from_nanos(arguments.silence);
     let quiet = arguments.quiet || arguments.json;
+    if !quiet && journal.rounds.state != RoundsState::Complete {
+        announcement::lines(&journal, now()).iter().for_each(|line| complain!("{}", printable(line)));
+    }
     let journal = StoredSeries::complete(&directory, journal, machines, silence, quiet)?;
     journal.show(&directory, arguments.json, arguments.quiet, page::lay_out)?;
     Ok(match (&journal.result, journal.rounds.state) {

@@ -37,10 +37,10 @@ pub struct ExplainArguments {
     #[arg(long, conflicts_with = "json")]
     more: bool,
     /// The same of the N worst spikes
-    #[arg(long, value_name = "N", conflicts_with = "spike", value_parser = whole::<usize>(1..=u64::MAX))]
+    #[arg(long, value_name = "N", conflicts_with = "spike", value_parser = whole::<usize>(1..))]
     worst: Option<usize>,
     /// Show the ledger of spike N
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(0..))]
     spike: Option<u32>,
     /// Show the events of the trace, too
     #[arg(long)]

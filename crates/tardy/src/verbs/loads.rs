@@ -5,7 +5,7 @@ use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::verb::{Parent, Place, Verb};
 use archive::culprit::Culprit;
-use archive::load::{BUILTIN_LOADS, BuiltinLoad, PROGRAM_LOADS, ProgramLoad, builtin, program};
+use archive::load::{BUILTIN_LOADS, BuiltinLoad, LoadWordsError, PROGRAM_LOADS, ProgramLoad, builtin, program};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -57,9 +57,7 @@ fn run(arguments: &LoadsArguments) -> anyhow::Result<Exit> {
             (Some(load), _) => one_builtin(load, &mut page),
             (None, Some(load)) => one_program(load, &mut page),
             (None, None) => {
-                return Err(
-                    UsageError(format!("there is no load called `{name}`; `tardy list loads` shows all")).into()
-                );
+                return Err(UsageError(LoadWordsError::Unknown { name: name.into() }.to_string()).into());
             }
         },
     }

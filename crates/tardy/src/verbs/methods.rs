@@ -9,7 +9,7 @@ use crate::terminal::table::{Align, Table};
 use crate::verb::{Parent, Place, Verb};
 use archive::facts::Facts;
 use archive::method::state::{MethodState, Obstacle};
-use archive::method::{METHODS, MethodDefinition, MethodOption, OtherPath, Values};
+use archive::method::{METHODS, MethodDefinition, MethodOption, MethodWordsError, OtherPath, Values};
 use clap::Args;
 use machines::meter_places::MeterPlaces;
 use serde::Serialize;
@@ -102,7 +102,7 @@ fn chosen(name: Option<&str>) -> Result<Vec<&'static MethodDefinition>, UsageErr
     let Some(typed) = name else { return Ok(METHODS.iter().collect()) };
     let name = typed.split(':').next().unwrap_or(typed);
     let found = METHODS.iter().find(|definition| definition.name == name);
-    let unknown = || UsageError(format!("there is no method {}; `tardy list methods` lists them", printable(name)));
+    let unknown = || UsageError(MethodWordsError::Unknown { name: name.into() }.to_string());
     Ok(vec![found.ok_or_else(unknown)?])
 }
 
@@ -223,6 +223,6 @@ mod tests {
     fn a_method_is_found_with_and_without_its_options() {
         assert_eq!(chosen(None).unwrap().len(), METHODS.len());
         assert_eq!(chosen(Some("semaphore:kind=sysv")).unwrap()[0].name, "semaphore");
-        assert!(chosen(Some("semafore")).unwrap_err().to_string().contains("`tardy list methods` lists them"));
+        assert!(chosen(Some("semafore")).unwrap_err().to_string().contains("`semaphore`"));
     }
 }

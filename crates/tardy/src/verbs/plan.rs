@@ -77,7 +77,7 @@ impl Verb for PlanArguments {
         "tardy run plans/smoke.toml",
     ];
     const NOTES: &'static str = "\
-docs/how-to/plans.md describes every key of a plan.";
+`tardy help KEY` describes a key of a plan.";
     const FORMER_NAMES: &'static [&'static str] = &["plan"];
 
     fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {

@@ -7,6 +7,7 @@ use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::IndexArguments;
 use crate::lab::finish;
 use crate::lab::user::this_user;
+use crate::options::quantity::{integer, whole};
 use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::length::warn;
 use crate::plans::{described, text_of};
@@ -61,10 +62,10 @@ struct PlanArguments {
 #[derive(Debug, Args)]
 struct PlanOptions {
     /// Jobs with a higher one run first
-    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, value_parser = integer)]
     priority: i64,
     /// Start a job at most N times
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(i64).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<i64>(1..=100))]
     attempts: i64,
 }
 
@@ -177,8 +178,7 @@ fn check(path: &Path, text: &str) -> anyhow::Result<()> {
         Err(problems) => problems,
     };
     problems.iter().for_each(|problem| complain!("{}", printable(&described(path, problem))));
-    Err(UsageError(format!("{} cannot be run; docs/how-to/plans.md describes every key of a plan", path.display()))
-        .into())
+    Err(UsageError(format!("{} cannot be run; `tardy help KEY` describes a key of a plan", path.display())).into())
 }
 
 fn show(jobs: &[Job], as_json: bool) -> anyhow::Result<Exit> {

@@ -6,6 +6,7 @@ mod traced;
 use crate::archives;
 use crate::exit::Exit;
 use crate::measuring::signals::Signals;
+use crate::options::quantity::whole;
 use crate::terminal::explained::show_recorded;
 use crate::verb::{Parent, Place, Verb};
 use crate::virtual_time::recording::choice::{self, Wanted};
@@ -23,13 +24,13 @@ pub struct RecordArguments {
     #[arg(value_name = "RUN")]
     run: PathBuf,
     /// Record the N largest samples
-    #[arg(long, value_name = "N", default_value_t = choice::WORST_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = choice::WORST_DEFAULT, value_parser = whole::<u32>(1..=1000))]
     worst: u32,
     /// Record wake-up N, counted from 0; may be repeated, and replaces --worst
-    #[arg(long = "cycle", value_name = "NUMBER", conflicts_with = "worst")]
+    #[arg(long = "cycle", value_name = "NUMBER", conflicts_with = "worst", value_parser = whole::<u64>(0..))]
     cycles: Vec<u64>,
     /// On-time samples to record for comparison
-    #[arg(long, value_name = "N", default_value_t = choice::CONTROLS_DEFAULT, value_parser = clap::value_parser!(u32).range(..=100))]
+    #[arg(long, value_name = "N", default_value_t = choice::CONTROLS_DEFAULT, value_parser = whole::<u32>(0..=100))]
     controls: u32,
     /// Target to repeat the run on [default: the one in the archive]
     #[arg(long, value_name = "NAME")]

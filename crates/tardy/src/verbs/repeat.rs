@@ -3,7 +3,7 @@
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::{find, usage};
 use crate::measuring::signals::Signals;
-use crate::options::quantity::positive_time_ns;
+use crate::options::quantity::{positive_time_ns, whole};
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::verb::{Parent, Place, Verb};
@@ -34,7 +34,7 @@ pub struct RepeatArguments {
     /// Name of the target
     name: String,
     /// Identical runs, each with an idle and with a loaded guest
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(2..))]
     runs: u32,
     /// Length of each run
     #[arg(short = 'D', long, value_name = "TIME", default_value = "2s", value_parser = positive_time_ns)]

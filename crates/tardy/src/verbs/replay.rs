@@ -9,7 +9,7 @@ mod wake_up;
 use crate::archives;
 use crate::exit::Exit;
 use crate::measuring::signals::Signals;
-use crate::options::quantity::{TimeError, time_ns};
+use crate::options::quantity::{TimeError, time_ns, whole};
 use crate::terminal::json;
 use crate::terminal::page::write_stdout;
 use crate::verb::{Parent, Place, Verb};
@@ -36,10 +36,10 @@ pub struct ReplayArguments {
     #[arg(value_name = "RUN")]
     run: PathBuf,
     /// Stop at this spike [default: the worst]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(0..))]
     spike: Option<u32>,
     /// Stop at wake-up N, counted from 0; records it first if needed
-    #[arg(long, value_name = "NUMBER", conflicts_with = "spike")]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "spike", value_parser = whole::<u64>(0..))]
     cycle: Option<u64>,
     /// Stop when the wake-up was `due`, when it was `seen`, or at a time after it was due, like 300us
     #[arg(long, value_name = "INSTANT", default_value = "due", value_parser = instant)]

@@ -10,7 +10,7 @@ use crate::measuring::arguments::declared::InPlans;
 use crate::measuring::machine::AccessArguments;
 use crate::measuring::rounds::Measuring;
 use crate::measuring::signals::Signals;
-use crate::options::quantity::positive_time_ns;
+use crate::options::quantity::{positive_time_ns, whole};
 use crate::plans::checked::Overrides;
 use crate::plans::length::warn;
 use crate::plans::load;
@@ -39,7 +39,7 @@ pub struct RunVerb {
     #[arg(long, value_name = "TIME", value_parser = positive_time_ns, requires = "plan", help_heading = "Plan", hide_short_help = true)]
     every: Option<u64>,
     /// Stop after N rounds [default: never]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "every", help_heading = "Plan", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..), requires = "every", help_heading = "Plan", hide_short_help = true)]
     rounds: Option<u32>,
     #[command(flatten)]
     access: AccessArguments,

@@ -4,6 +4,7 @@ use crate::archives::{RUNS, all_below};
 use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::address;
 use crate::lab::experiments::experiments_below;
+use crate::options::quantity::socket_address;
 use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::described;
 use crate::verb::{Parent, Place, Verb};
@@ -37,7 +38,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "URL")]
     artefacts: Option<String>,
     /// Address to listen on; port 0 takes any free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8700", value_parser = socket_address)]
     listen: SocketAddr,
     /// Answer for this name, too, beside addresses and localhost
     #[arg(long = "host", value_name = "NAME")]

@@ -5,6 +5,7 @@ mod boards;
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::{find, reporting, usage};
 use crate::measuring::signals::Signals;
+use crate::options::quantity::whole;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
@@ -89,10 +90,10 @@ struct AddArguments {
     #[arg(long, help_heading = "Virtual machine", conflicts_with = "board")]
     virtual_time: bool,
     /// Processors of the machine [default: 2, in virtual time 1]
-    #[arg(long, value_name = "N", help_heading = "Virtual machine", conflicts_with = "board")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..), help_heading = "Virtual machine", conflicts_with = "board")]
     cpus: Option<u32>,
     /// Memory of the machine, in MB
-    #[arg(long, value_name = "MB", default_value_t = 1024, help_heading = "Virtual machine")]
+    #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = whole::<u32>(1..), help_heading = "Virtual machine")]
     memory: u32,
     /// What executes the guest
     #[arg(long, value_enum, default_value = "auto", help_heading = "Virtual machine")]

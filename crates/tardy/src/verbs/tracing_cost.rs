@@ -9,6 +9,7 @@ use crate::measuring::arguments::RunArguments;
 use crate::measuring::machine::find;
 use crate::measuring::rounds::{Question, Rounds, RoundsState, StoredSeries, new_directory, now, system_seed};
 use crate::options::limits::confidence;
+use crate::options::quantity::whole;
 use crate::verb::{Parent, Place, Verb};
 use archive::settings::{RunSettings, SnapshotMode};
 use clap::{Args, ValueEnum};
@@ -23,7 +24,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct TracingCostArguments {
     /// Rounds, each with one run at every level
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=PAIRS_MAX as i64), help_heading = "Rounds")]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(1..=PAIRS_MAX as u64), help_heading = "Rounds")]
     rounds: u32,
     /// Levels to compare; `off` is always one of them
     #[arg(long, value_enum, value_delimiter = ',', default_value = "off,events,functions", help_heading = "Rounds")]
@@ -32,7 +33,7 @@ pub struct TracingCostArguments {
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence, help_heading = "Rounds")]
     confidence: f64,
     /// Seed of the coin that decides the order, to repeat a series [default: from the system]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=SEED_MAX), help_heading = "Rounds")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=SEED_MAX), help_heading = "Rounds")]
     coin_seed: Option<u64>,
     /// Continue an interrupted series with its own settings; show a complete one again
     #[arg(long, value_name = "DIR", conflicts_with_all = ["rounds", "levels", "confidence", "coin_seed", "out", "target", "duration", "cycles", "interval", "loads"], help_heading = "Rounds")]

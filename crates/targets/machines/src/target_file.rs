@@ -4,6 +4,7 @@ use super::board::board_file::{Board, BoardFileError};
 use super::labgrid::place_file::{LabgridPlace, PlaceFileError};
 use super::qemu::machine_file::{MachineFileError, VirtualMachine};
 use super::target_syntax::{SyntaxError, read_checked};
+use archive::nearest::nearest_or;
 use serde::Deserialize;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,10 +14,16 @@ use thiserror::Error;
 
 /// No file describes the target.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("failed to find target {name}: there is no {}; `tardy target add {name}` makes one", wanted.display())]
+#[error(
+    "failed to find target {name}: there is no {}; {}",
+    wanted.display(),
+    nearest_or(name, known.iter().map(String::as_str), &format!("`tardy target add {name}` makes one"))
+)]
 pub struct MissingTarget {
     pub name: String,
     pub wanted: PathBuf,
+    /// Names of the targets that exist.
+    pub known: Vec<String>,
 }
 
 /// Why a target is not available.
@@ -117,7 +124,14 @@ impl TargetFiles {
         let file = file_name(name)?;
         let places = [Some(self.here.join(&file)), self.own.as_ref().map(|own| own.join(&file))];
         let found = places.into_iter().flatten().find(|path| path.is_file());
-        found.ok_or_else(|| MissingTarget { name: name.into(), wanted: self.home(false).join(file) }.into())
+        found.ok_or_else(|| {
+            MissingTarget {
+                name: name.into(),
+                wanted: self.home(false).join(file),
+                known: self.list().into_iter().map(|(name, _)| name).collect(),
+            }
+            .into()
+        })
     }
 
     /// Reads a target of any kind.

@@ -7,7 +7,6 @@
 mod axes;
 pub mod document;
 mod limits;
-pub mod nearest;
 pub mod options;
 pub mod schedule;
 pub mod step;

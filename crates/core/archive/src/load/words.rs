@@ -1,6 +1,7 @@
 //! Parses loads as typed, `messaging`, `cpu:2` or `stress-ng:matrix,ops=1000,cpus=0-1`, and formats them.
 
-use super::{ProgramLoad, builtin, program};
+use super::{BUILTIN_LOADS, PROGRAM_LOADS, ProgramLoad, builtin, program};
+use crate::nearest::nearest_or;
 use crate::settings::{LoadRequest, LoadWord};
 use thiserror::Error;
 
@@ -15,7 +16,8 @@ pub enum LoadWordsError {
     )]
     NoName,
     #[error(
-        "there is no load called `{name}`; `tardy list loads` shows those there are, and --load-cmd takes commands"
+        "there is no load called `{name}`; {}",
+        nearest_or(name, names(), "`tardy list loads` shows those there are, and --load-cmd takes commands")
     )]
     Unknown { name: String },
     #[error("`{text}` is not a number of workers from 1 to {WORKERS_MAX}")]
@@ -36,6 +38,11 @@ pub enum LoadWordsError {
     NoValue { load: &'static str, key: String },
     #[error("{load} has no `{key}`; it has {}", known.join(", "))]
     Key { load: &'static str, key: String, known: Vec<&'static str> },
+}
+
+/// Names of the loads that are built in, and of the programs that are loads.
+fn names() -> impl Iterator<Item = &'static str> {
+    BUILTIN_LOADS.iter().map(|load| load.name).chain(PROGRAM_LOADS.iter().map(|load| load.name))
 }
 
 impl LoadRequest {

@@ -1,12 +1,13 @@
 //! Converts methods between their text form, `semaphore` or `semaphore:kind=sysv,partner=other`, and requests.
 
 use super::{METHODS, Method, MethodRequest, Values};
+use crate::nearest::nearest_or;
 use thiserror::Error;
 
 /// What is wrong with the text of a method, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MethodWordsError {
-    #[error("there is no method `{name}`; choose among {}", names())]
+    #[error("there is no method `{name}`; {}", nearest_or(name, METHODS.iter().map(|definition| definition.name), &format!("choose among {}", names())))]
     Unknown { name: String },
     #[error("{method} has no option `{key}`; it has {}", keys(*method))]
     Key { method: Method, key: String },

@@ -7,7 +7,7 @@ use archive::culprit::{AskedToYield, BlockingTask, ForeignText, WhyBlocking};
 
 pub const ADVICE: Advice = Advice {
     title: "a task that cannot be preempted",
-    confirm: "tardy run --stack shows the function that the wake-up interrupted; the preemptoff tracer, where the kernel has it, the longest section",
+    confirm: "`tardy run --stack` shows the function that the wake-up interrupted; the preemptoff tracer, where the kernel has it, the longest section",
     fix: "PREEMPT_RT or preempt=full; keep the task off the CPU (cpuset, taskset, isolcpus)",
 };
 
@@ -19,10 +19,10 @@ pub fn words(facts: &BlockingTask, share: Share) -> FindingWords {
     });
     let confirm = match facts.without_wake_up {
         true => {
-            "tardy run --stack shows in which function the task was; or the preemptoff tracer, where the kernel has it"
+            "`tardy run --stack` shows in which function the task was; or the preemptoff tracer, where the kernel has it"
         }
         false => {
-            "tardy run --stack shows the function that the wake-up interrupted; or the preemptoff tracer, where the kernel has it"
+            "`tardy run --stack` shows the function that the wake-up interrupted; or the preemptoff tracer, where the kernel has it"
         }
     };
     let (who, thread) = (holders(&facts.who), share.voice.thread());

@@ -23,7 +23,7 @@ pub fn words(facts: &LateInTask, share: Share) -> FindingWords {
     let confirm = match section {
         Some(MaskedSection::EnabledAgain) => TRACER.into(),
         _ if facts.is_recorded => TRACER.into(),
-        _ => format!("tardy run --stack shows where the interrupt came in; {TRACER}"),
+        _ => format!("`tardy run --stack` shows where the interrupt came in; {TRACER}"),
     };
     let remedy = match section {
         Some(MaskedSection::WokeInARow(_)) => {

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "usage: tardy-meter console DIR
-`tardy run` on a board behind a serial line does this; docs/how-to/serial-boards.md says what for.";
+`tardy run` on a board behind a serial line starts this on the board.";
 /// After this silence the host counts as gone; a serial line is never hung up.
 const IDLE_LIMIT: Duration = Duration::from_secs(120);
 /// How long to wait for new data if the host has everything.

@@ -17,7 +17,7 @@ pub(crate) mod stretch;
 use error::SpoolError;
 
 const USAGE: &str = "usage: tardy-meter spool start DIR RUN LIMIT_BYTES KEEP_SECONDS ALONE_SECONDS | attach DIR OFFSET
-`tardy run` on a board does this; docs/how-to/boards.md says what for.";
+`tardy run` on a board starts this on the board.";
 
 /// Runs the subcommand with these arguments; returns the exit code.
 pub fn run(words: &[String]) -> i32 {

@@ -2,6 +2,7 @@
 
 use super::declared::{Contradiction, key, no_key, options};
 use crate::options::choice::one_of;
+use crate::options::quantity::whole;
 use crate::options::quantity::whole_microseconds_ns;
 use archive::choice::Choice;
 use archive::settings::RunSettings;
@@ -27,7 +28,7 @@ options! {
         #[arg(long, value_name = "GLOB,...", value_delimiter = ',', requires = "tracer")]
         functions_not: Vec<String> => Rare, key(Trace);
         /// Record the functions of this thread only; may be repeated. Events are recorded for all threads
-        #[arg(long = "trace-pid", value_name = "TID", requires = "tracer", value_parser = clap::value_parser!(i32).range(1..))]
+        #[arg(long = "trace-pid", value_name = "TID", requires = "tracer", value_parser = whole::<i32>(1..))]
         pids: Vec<i32> => Rare, no_key(OF_ONE_BOOT);
         /// Record the functions of their children as well
         #[arg(long, requires = "pids")]

@@ -4,7 +4,7 @@ use crate::exit::UsageError;
 use crate::measuring::arguments::{LoadArguments, OutputArguments};
 use crate::measuring::command;
 use crate::options::choice::{Entry, entry_of};
-use crate::options::quantity::{positive_time_ns, time_ns};
+use crate::options::quantity::{positive_time_ns, time_ns, whole};
 use archive::audit::AuditSettings;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
@@ -30,7 +30,7 @@ pub struct AuditArguments {
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub target: String,
     /// Audit this process, its threads, and its children
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<i32>(1..))]
     pid: Option<i32>,
     /// Audit the threads with this name, in any process; * and ? are wildcards
     #[arg(long, value_name = "NAME")]

@@ -1,7 +1,7 @@
 //! The options of `tardy check`.
 
 use crate::exit::UsageError;
-use crate::options::quantity::CpuList;
+use crate::options::quantity::{CpuList, whole};
 use clap::{Args, ValueEnum};
 use readiness::{Accepted, Checklist, Profile, Subject};
 use std::fmt::Display;
@@ -18,7 +18,7 @@ pub struct CheckArguments {
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Priority of its highest-priority thread
-    #[arg(short, long, value_name = "N", default_value_t = 80, value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(short, long, value_name = "N", default_value_t = 80, value_parser = whole::<u8>(1..=99))]
     pub priority: u8,
     /// Whether the real-time work has its CPUs to itself
     #[arg(long, value_enum, default_value = "auto")]

@@ -45,8 +45,8 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     page
 }
 
-fn described(variant: &Variant) -> String {
-    let options = if variant.options.is_empty() { "as both" } else { &variant.options };
+pub fn described(variant: &Variant) -> String {
+    let options = if variant.options.is_empty() { "shared options only" } else { &variant.options };
     match &variant.before {
         Some(before) => format!("{options}, after `{before}`"),
         None => options.to_owned(),
@@ -57,7 +57,7 @@ fn p_value(p: f64) -> String {
     if p < 0.0005 { "<0.001".into() } else { format!("{p:.3}") }
 }
 
-fn alike(a: &Variant, b: &Variant) -> bool {
+pub fn alike(a: &Variant, b: &Variant) -> bool {
     (&a.target, &a.settings, &a.before) == (&b.target, &b.settings, &b.before)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::archives::RUNS;
 use crate::exit::UsageError;
+use crate::options::quantity::whole;
 use crate::storing::{Foreign, Location, store, unix_ns};
 use archive::reader::Run;
 use clap::Args;
@@ -30,7 +31,7 @@ pub struct RecordingArguments {
     #[arg(long, value_name = "NAME")]
     comm: Option<String>,
     /// Of a trace, this thread and those that it starts
-    #[arg(long, value_name = "TID", conflicts_with = "comm")]
+    #[arg(long, value_name = "TID", conflicts_with = "comm", value_parser = whole::<i32>(1..))]
     pid: Option<i32>,
     /// Archive of a trace [default: runs/<id>]
     #[arg(long, value_name = "DIR")]

@@ -2,6 +2,7 @@
 
 use super::{Exit, report, version_there};
 use crate::exit::UsageError;
+use crate::options::quantity::whole;
 use clap::{ArgGroup, Args, ValueEnum};
 use machines::Target;
 use machines::board::board_file::Board;
@@ -22,7 +23,7 @@ pub struct BoardArguments {
     #[arg(long, value_name = "LINE", help_heading = "Board")]
     serial: Option<String>,
     /// Speed of the serial line [default: 115200]
-    #[arg(long, value_name = "N", requires = "serial", help_heading = "Board")]
+    #[arg(long, value_name = "N", requires = "serial", value_parser = whole::<u32>(1..), help_heading = "Board")]
     baud: Option<u32>,
     /// Who logs in on the serial line [default: root]
     #[arg(long, value_name = "NAME", requires = "serial", help_heading = "Board")]
@@ -37,7 +38,7 @@ pub struct BoardArguments {
     #[arg(long, value_name = "TEXT", requires = "serial", help_heading = "Board")]
     login_prompt: Option<String>,
     /// Port of its ssh server
-    #[arg(long, value_name = "N", requires = "board", help_heading = "Board")]
+    #[arg(long, value_name = "N", requires = "board", value_parser = whole::<u16>(1..), help_heading = "Board")]
     port: Option<u16>,
     /// Private key to log in with
     #[arg(long, value_name = "FILE", requires = "board", help_heading = "Board")]

@@ -4,7 +4,7 @@ use crate::measuring::arguments::{
     ExtentArguments, LoadArguments, OutputArguments, SampleArguments, TraceArguments, megabytes,
 };
 use crate::measuring::command;
-use crate::options::quantity::latency_ns;
+use crate::options::quantity::{latency_ns, whole};
 use archive::settings::{RunSettings, TraceSettings};
 use archive::watched::WatchSettings;
 use clap::builder::{NonEmptyStringValueParser, Resettable};
@@ -40,7 +40,7 @@ pub struct WatchArguments {
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub target: String,
     /// Watch this process, its threads, and its children
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<i32>(1..))]
     pid: Option<i32>,
     /// Watch the threads with this name, in any process; * and ? are wildcards
     #[arg(long, value_name = "NAME")]

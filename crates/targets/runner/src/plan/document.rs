@@ -1,6 +1,6 @@
 //! Parses a TOML document key by key: every problem is reported with its line, and no key is silently ignored.
 
-use super::nearest::nearest;
+use archive::nearest::nearest;
 use std::borrow::Cow;
 use std::ops::Range;
 use toml::Spanned;

@@ -2,7 +2,7 @@
 
 use super::Plan;
 use super::document::{Problems, Section, Written};
-use super::nearest::nearest;
+use archive::nearest::nearest;
 use archive::roles::RunRole;
 use toml::de::DeValue;
 
