@@ -59,7 +59,8 @@ impl Allowance {
             spikes_first,
             spikes_a_second: a_second.clamp(1, SPIKES_A_SECOND_MAX),
             latency_traces,
-            series: cpus * SERIES_PER_SOURCE * settings.sources.len() as u64,
+            // An empty list beside a latency tracer counts as one.
+            series: (cpus * SERIES_PER_SOURCE * settings.sources.len() as u64).max(latency_traces.min(1)),
             loads: settings.loads.len() as u64 + 1,
             worst_kept: u64::from(settings.worst_kept),
             files: threads + page_files(settings) + latency_traces + 16,

@@ -175,6 +175,18 @@ fn a_run_without_an_end_may_send_more_as_it_lasts() {
 }
 
 #[test]
+fn a_latency_tracer_alone_may_send_an_empty_list_of_series() {
+    let mut settings = settings(2, 5);
+    settings.sources.clear();
+    let charge = |settings: &RunSettings| {
+        Budget::of(settings).charge(&Item::Message(Message::KernelSeries(Vec::new())), Duration::from_secs(1))
+    };
+    assert_eq!(charge(&settings), Ok(()));
+    settings.trace.tracer = None;
+    assert!(charge(&settings).is_err(), "no tracer runs");
+}
+
+#[test]
 fn nothing_comes_after_the_end() {
     let mut budget = Budget::of(&settings(1, 1));
     let end = Item::Message(Message::End { ending: Ending::Complete, monotonic_ns: 1 });

@@ -102,7 +102,9 @@ impl Reading {
             self.look();
             if checkpoints.is_due(clock::monotonic_ns()) || stopping {
                 let series: Vec<KernelSeries> = self.sources.iter().flat_map(SourceReader::so_far).collect();
-                let _ = self.output.send(TracerOutput::Series(series));
+                if !series.is_empty() {
+                    let _ = self.output.send(TracerOutput::Series(series));
+                }
             }
             if stopping {
                 let not_kept = self.latency.as_ref().map_or(0, |latency| latency.not_kept);
