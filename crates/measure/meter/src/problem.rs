@@ -129,7 +129,7 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.audit-needs-tracing",
         meaning = "An audit reads the kernel's trace, and the kernel could not be traced.",
-        fix = "run as root; mount -t tracefs nodev /sys/kernel/tracing"
+        fix = ""
     )]
     AuditNeedsTracing(TraceError),
     #[error("the way of block requests is not recorded, so they are not divided into phases: {0}")]
@@ -527,7 +527,7 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.watch-needs-tracing",
         meaning = "Threads of another program are measured by tracing the kernel.",
-        fix = "run as root on a kernel with CONFIG_FTRACE and CONFIG_EVENT_TRACING"
+        fix = ""
     )]
     WatchNeedsTracing(TraceError),
     #[error("the kernel does not find maxima by itself, so spikes are copied some ms later: {0}")]

@@ -10,10 +10,11 @@ use std::fs;
 use std::path::Path;
 
 const NAME_COLUMNS: usize = 15;
-const COMMANDS: [(&str, &str); 3] = [
+const COMMANDS: [(&str, &str); 4] = [
     ("tardy check", "settings that hurt real-time work"),
     ("tardy run --duration 60s --load messaging", "a minute under load"),
     ("tardy explain", "why its worst wake-ups came late"),
+    ("tardy watch -- ./program", "why your own program wakes late"),
 ];
 
 /// Prints the page.
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_page_is_short_and_its_commands_are_understood() {
-        assert!(abilities().len() + COMMANDS.len() <= 10);
+        assert!(abilities().len() + COMMANDS.len() <= 11);
         for (command, _) in COMMANDS {
             let parsed = definition().try_get_matches_from(command.split_whitespace());
             assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());

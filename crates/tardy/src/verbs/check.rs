@@ -15,6 +15,7 @@ use crate::verb::{Group, Place, Verb};
 use applying::Change;
 use archive::facts::Facts;
 use arguments::Format;
+use layout::Shown;
 use machines::Target;
 use machines::meter_places::MeterPlaces;
 use readiness::{Readiness, acceptance_lines, check, kernel_arguments, sysctl_text};
@@ -132,7 +133,10 @@ fn show(
     }
     let mut page = Page::for_stdout();
     match arguments.format {
-        Format::Text => layout::lay_out(readiness, change, arguments.notices, &mut page),
+        Format::Text => {
+            let shown = Shown { notices: arguments.notices, fingerprints: arguments.accepted.is_some() };
+            layout::lay_out(readiness, change, &shown, &mut page);
+        }
         Format::Cmdline => {
             let words = kernel_arguments(to_fix());
             page.line(&words.add.join(" "));

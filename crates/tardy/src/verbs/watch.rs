@@ -80,7 +80,7 @@ fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
         (Some(_), _) => View::Nothing,
         (None, view) => view,
     };
-    let mut progress = Progress::new(view, request.settings.duration_ns);
+    let mut progress = Progress::new(view, &request.settings);
     let mut failed_there = false;
     let outcome = runner::run::run_counting(target.as_mut(), &request, &counted, signals.requests(), &mut |event| {
         match &event {
@@ -100,7 +100,7 @@ fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
     let own_failure =
         started.as_ref().and_then(|command| command.own_failure(command::asked_to_end(&signals, &outcome)));
     let exit = conclude(outcome, &signals, &mut progress, output.showing());
-    if let Some(how) = ended.filter(|how| !how.is_success()) {
+    if let Some(how) = ended.filter(|how| !how.is_success() && own_failure.is_some()) {
         complain!("tardy: the command {how}");
     }
     let exit = exit.map_err(|error| match error.downcast::<NothingMeasured>() {

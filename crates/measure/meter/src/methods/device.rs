@@ -28,7 +28,7 @@ pub fn obstacle(what: &str, device: &Path, error: &io::Error) -> Obstacle {
             format!("`fuser -v {name}` shows the program that uses it"),
         ),
         Some(libc::EACCES | libc::EPERM) => {
-            (ObstacleKind::Right, format!("the right to open {name}"), "run as root".to_owned())
+            (ObstacleKind::Right, format!("no right to open {name}"), "run as root".to_owned())
         }
         _ => (ObstacleKind::Device, format!("{name}: {error}"), String::new()),
     };

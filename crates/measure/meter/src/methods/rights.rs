@@ -8,8 +8,14 @@ use archive::method::state::{Obstacle, ObstacleKind};
 use archive::settings::{Policy, RunSettings};
 use std::io;
 
-const FIX: &str = "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r` and `ulimit -l`; in a \
-                   container add --cap-add SYS_NICE --cap-add IPC_LOCK; `tardy run --degrade` measures without these rights";
+/// How to get the rights. Names the meter by its path, which a host may have chosen.
+pub fn fix() -> String {
+    let meter = std::env::current_exe().map_or_else(|_| "tardy-meter".into(), |path| path.display().to_string());
+    format!(
+        "run as root, or `sudo setcap cap_sys_nice,cap_ipc_lock+ep {meter}`, or raise `ulimit -r` and `ulimit -l`; in a container \
+         add --cap-add SYS_NICE --cap-add IPC_LOCK; `tardy run --degrade` measures without these rights"
+    )
+}
 
 /// The rights that this process lacks for a run. `own` is the scheduling of the method's threads, if it is not that of the run;
 /// `memory` is the answer of [`of_locked_memory`].
@@ -23,8 +29,8 @@ pub fn missing(settings: &RunSettings, own: Option<(Policy, u8)>, memory: Option
 pub fn of_locked_memory() -> Option<Obstacle> {
     memory::try_to_lock_all().err().map(|error| Obstacle {
         kind: ObstacleKind::Right,
-        text: format!("the right to lock memory (mlockall: {error})"),
-        fix: FIX.into(),
+        text: format!("no right to lock memory (mlockall: {error})"),
+        fix: fix(),
     })
 }
 
@@ -43,16 +49,17 @@ fn of_refusal(policy: Policy, priority: u8, error: &io::Error) -> Obstacle {
         (Policy::Deadline, Some(libc::EBUSY)) => (
             ObstacleKind::InUse,
             format!("the kernel has no time left for a thread with {wanted} ({error})"),
-            "raise sched_rt_runtime_us, or end other deadline tasks",
+            "raise sched_rt_runtime_us, or end other deadline tasks".to_owned(),
         ),
         (Policy::Deadline, _) => (
             ObstacleKind::Right,
-            format!("the right to {wanted} ({error})"),
-            "run as root, on every CPU: the kernel admits no deadline task in a process that is bound to some of them",
+            format!("no right to {wanted} ({error})"),
+            "run as root, on every CPU: the kernel admits no deadline task in a process that is bound to some of them"
+                .to_owned(),
         ),
-        _ => (ObstacleKind::Right, format!("the right to real-time priorities ({wanted}: {error})"), FIX),
+        _ => (ObstacleKind::Right, format!("no right to real-time priorities ({wanted}: {error})"), fix()),
     };
-    Obstacle { kind, text, fix: fix.into() }
+    Obstacle { kind, text, fix }
 }
 
 #[cfg(test)]

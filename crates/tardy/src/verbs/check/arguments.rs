@@ -25,7 +25,7 @@ pub struct CheckArguments {
     profile: ProfileName,
     /// File of accepted findings, as `--format accepted` writes it
     #[arg(long, value_name = "FILE")]
-    accepted: Option<PathBuf>,
+    pub accepted: Option<PathBuf>,
     /// Also check the kernel's configuration against this list, in the format of Xenomai's chkkconf; may be repeated
     #[arg(long = "checklist", value_name = "FILE")]
     checklists: Vec<PathBuf>,

@@ -7,19 +7,27 @@ use readiness::{Finding, Fix, NotKnown, Readiness, Severity, kernel_arguments};
 /// Maximum number of findings of one rule that are shown one by one; `--json` has all.
 const SHOWN_MAX: usize = 5;
 
-pub fn lay_out(readiness: &Readiness, change: Option<&Change>, notices: bool, page: &mut Page) {
+/// How much the text has.
+pub struct Shown {
+    /// Reason and fix of notices.
+    pub notices: bool,
+    /// The fingerprint of each finding, for a file of accepted ones.
+    pub fingerprints: bool,
+}
+
+pub fn lay_out(readiness: &Readiness, change: Option<&Change>, shown: &Shown, page: &mut Page) {
     page.wrapped("", &subject(readiness));
     page.wrapped("", &count(readiness));
     if let Some(change) = change {
         lay_out_change(change, page);
     }
-    let shown = |finding: &Finding| finding.severity > Severity::Notice || notices;
+    let at_length = |finding: &Finding| finding.severity > Severity::Notice || shown.notices;
     let open: Vec<&Finding> = readiness.open().collect();
-    for group in grouped(open.iter().copied().filter(|finding| shown(finding)).collect()) {
+    for group in grouped(open.iter().copied().filter(|finding| at_length(finding)).collect()) {
         page.blank();
-        lay_out_group(&group, page);
+        lay_out_group(&group, shown.fingerprints, page);
     }
-    let briefly: Vec<&Finding> = open.iter().copied().filter(|finding| !shown(finding)).collect();
+    let briefly: Vec<&Finding> = open.iter().copied().filter(|finding| !at_length(finding)).collect();
     if !briefly.is_empty() {
         page.blank();
         page.heading("Notices (--notices shows reason and fix)");
@@ -38,7 +46,7 @@ pub fn lay_out(readiness: &Readiness, change: Option<&Change>, notices: bool, pa
         page.wrapped("note: ", &format!("the accepted finding `{line}` was not made"));
     }
     lay_out_not_known(&readiness.not_known, page);
-    lay_out_ways(readiness, change, notices, page);
+    lay_out_ways(readiness, change, shown.notices, page);
 }
 
 fn subject(readiness: &Readiness) -> String {
@@ -86,7 +94,11 @@ fn lay_out_change(change: &Change, page: &mut Page) {
         page.wrapped("", "None of these can be changed at run time.");
         return;
     }
-    page.heading("Changed");
+    if change.applied.iter().all(|one| one.problem.is_some()) {
+        page.heading("Nothing was changed");
+    } else {
+        page.heading("Changed");
+    }
     for one in change.applied.iter().filter(|one| one.problem.is_none()) {
         let before = one.before.as_deref().unwrap_or("?").trim();
         page.wrapped("  ", &format!("{}: {before} -> {}", one.path, one.value));
@@ -95,6 +107,9 @@ fn lay_out_change(change: &Change, page: &mut Page) {
         if let Some(problem) = &one.problem {
             page.wrapped("  not changed: ", &format!("{}: {problem}", one.path));
         }
+    }
+    if change.applied.iter().all(|one| one.problem.is_some()) {
+        return;
     }
     page.wrapped(
         "  ",
@@ -117,7 +132,7 @@ fn grouped(findings: Vec<&Finding>) -> Vec<Vec<&Finding>> {
     groups
 }
 
-fn lay_out_group(group: &[&Finding], page: &mut Page) {
+fn lay_out_group(group: &[&Finding], fingerprints: bool, page: &mut Page) {
     let first = group[0];
     page.heading(&format!("{}: {} [{}]", first.severity.words(), first.title, first.id));
     for finding in group.iter().take(SHOWN_MAX) {
@@ -141,8 +156,10 @@ fn lay_out_group(group: &[&Finding], page: &mut Page) {
         page.line(&format!("          and {} more; --json has all", shown.len() - 2 * SHOWN_MAX));
     }
     page.wrapped("  source  ", &first.source);
-    let fingerprints: Vec<&str> = group.iter().take(SHOWN_MAX).map(|finding| finding.fingerprint.as_str()).collect();
-    page.wrapped("  accept  ", &fingerprints.join(" "));
+    if fingerprints {
+        let all: Vec<&str> = group.iter().take(SHOWN_MAX).map(|finding| finding.fingerprint.as_str()).collect();
+        page.wrapped("  accept  ", &all.join(" "));
+    }
 }
 
 fn described(fix: &Fix) -> (&'static str, String) {

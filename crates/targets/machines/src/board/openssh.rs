@@ -94,7 +94,7 @@ impl Complaint {
     }
 
     fn fix(self, login: &Login) -> String {
-        let Login { address, port, known } = login;
+        let Login { address, options, known } = login;
         match self {
             Self::HostKeyChanged => format!(
                 "its host key has changed. If the board was reinstalled, remove the old key with \
@@ -105,7 +105,7 @@ impl Complaint {
             }
             Self::PermissionDenied => format!(
                 "the board accepts none of your keys, or has no such user; tardy never types a password. Give the board your \
-                 key with `ssh-copy-id {port}{address}`, or name the right one with --identity"
+                 key with `ssh-copy-id {options}{address}`, or name the right one with --identity"
             ),
             Self::UnknownHost => "its name has no address here. Correct it, or write the address".into(),
             Self::ConnectionRefused => {
@@ -128,8 +128,8 @@ impl Complaint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     address: String,
-    /// `-p PORT `, or nothing.
-    port: String,
+    /// `-p PORT -i KEY `, as far as the board has them.
+    options: String,
     /// The board's name in the list of known hosts.
     known: String,
 }
@@ -137,9 +137,11 @@ pub struct Login {
 impl Login {
     pub fn of(board: &Board) -> Self {
         let host = board.address.rsplit('@').next().unwrap_or_default();
+        let port = board.port.map(|port| format!("-p {port} ")).into_iter();
+        let identity = board.identity.as_ref().map(|key| format!("-i {} ", key.display()));
         Self {
             address: board.address.clone(),
-            port: board.port.map_or(String::new(), |port| format!("-p {port} ")),
+            options: port.chain(identity).collect(),
             known: board.port.map_or_else(|| host.to_owned(), |port| format!("[{host}]:{port}")),
         }
     }
@@ -147,7 +149,7 @@ impl Login {
 
 impl fmt::Display for Login {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "`ssh {}{}`", self.port, self.address)
+        write!(out, "`ssh {}{}`", self.options, self.address)
     }
 }
 

@@ -300,7 +300,7 @@ fn obstacle(root: &Path, name: &str) -> Option<Obstacle> {
     let (kind, text, fix) = match opened.err()?.raw_os_error() {
         Some(libc::EBUSY | libc::EAGAIN) => in_use(name),
         Some(libc::EACCES | libc::EPERM) => {
-            (ObstacleKind::Right, format!("the right to open {name}"), "run as root, or in the group audio")
+            (ObstacleKind::Right, format!("no right to open {name}"), "run as root, or in the group audio")
         }
         _ => (
             ObstacleKind::Device,

@@ -210,7 +210,7 @@ fn rate_obstacle(root: &Path, limit: &Path, hz: u64) -> Option<Obstacle> {
     let most_hz: u64 = std::fs::read_to_string(root.join(limit)).ok()?.trim().parse().ok()?;
     (hz > most_hz && capability::is_missing(root, CAP_SYS_RESOURCE)).then(|| Obstacle {
         kind: ObstacleKind::Right,
-        text: format!("the right to more than {most_hz} interrupts per second (CAP_SYS_RESOURCE)"),
+        text: format!("no right to more than {most_hz} interrupts per second (CAP_SYS_RESOURCE)"),
         fix: format!("add hz={most_hz}, or as root: echo {hz} > /{}", limit.display()),
     })
 }

@@ -173,7 +173,7 @@ impl MeasuringMethod for Ethernet {
         if capability::is_missing(root, CAP_NET_RAW) {
             obstacles.push(Obstacle {
                 kind: ObstacleKind::Right,
-                text: "the right to raw frames (CAP_NET_RAW)".into(),
+                text: "no right to raw frames (CAP_NET_RAW)".into(),
                 fix: "run as root, or `setcap cap_net_raw,cap_sys_nice,cap_ipc_lock+ep tardy-meter`".into(),
             });
         }
