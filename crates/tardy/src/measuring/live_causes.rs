@@ -121,7 +121,7 @@ impl LiveCauses {
                 self.known.effective = Some((**effective).clone());
             }
             Event::Progress { threads, .. } => threads.iter().for_each(|thread| self.at(thread)),
-            Event::Totals { thread, histogram } => self.known_thread(*thread).histogram = histogram.clone(),
+            Event::Totals { thread, histogram, .. } => self.known_thread(*thread).histogram = histogram.clone(),
             Event::FileBegun { file, kind: FileKind::SpikeTrace { spike } } if self.explains() => {
                 self.arriving = Some(Trace { file: *file, spike: *spike, bytes: Vec::new() });
             }

@@ -5,7 +5,7 @@ mod status;
 
 use crate::terminal::page::may_colour;
 use crate::terminal::screen;
-use archive::method::SampleWord;
+use archive::settings::RunSettings;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use runner::event::{Event, StopReason};
 use status::Status;
@@ -59,7 +59,7 @@ pub struct Progress {
 
 impl Progress {
     /// A view suited to standard error. Problems are left to the summary, which has all of them.
-    pub fn new(view: View, duration_ns: Option<u64>) -> Self {
+    pub fn new(view: View, settings: &RunSettings) -> Self {
         let quiet = view == View::Nothing;
         let terminal = io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let bar = (terminal && view == View::Live).then(|| {
@@ -71,13 +71,7 @@ impl Progress {
             bar
         });
         let now = Instant::now();
-        Self { bar, status: Status::new(duration_ns), phase_since: now, logged: now, quiet }
-    }
-
-    /// The same for samples that are no wake-ups.
-    pub fn of_samples(mut self, word: SampleWord) -> Self {
-        self.status.call_samples(word);
-        self
+        Self { bar, status: Status::new(settings), phase_since: now, logged: now, quiet }
     }
 
     /// Processes an event and redraws.

@@ -112,7 +112,7 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
         (Some(_), _) => View::Nothing,
         (None, view) => view,
     };
-    let mut progress = Progress::new(view, request.settings.duration_ns);
+    let mut progress = Progress::new(view, &request.settings);
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
         match &event {
             Event::Said { line } => progress.aside(|| _ = writeln!(io::stderr(), "{}", printable(line))),

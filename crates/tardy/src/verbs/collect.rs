@@ -76,8 +76,7 @@ fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     let signals = Signals::watch()?;
     let access = arguments.access.options(Purpose::Collect { run: manifest.id.clone() });
     let mut target = known.open(&meter, access, signals.requests().clone())?;
-    let mut progress =
-        Progress::new(View::unless(arguments.quiet), settings.duration_ns).of_samples(settings.method.sample());
+    let mut progress = Progress::new(View::unless(arguments.quiet), &settings);
     let request = RunRequest {
         id: manifest.id.clone(),
         directory: run.directory.clone(),

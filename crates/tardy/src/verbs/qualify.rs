@@ -96,8 +96,7 @@ fn run(arguments: &QualifyArguments, command: Vec<String>) -> anyhow::Result<Exi
     let mut target = known.open(&meter, access, signals.requests().clone())?;
     let request = new_request(&known, &arguments.run.output, command, meter, settings)?;
     let settings = settings::checked(target.as_mut(), &request);
-    let mut progress = Progress::new(arguments.run.output.view(), request.settings.duration_ns)
-        .of_samples(request.settings.method.sample());
+    let mut progress = Progress::new(arguments.run.output.view(), &request.settings);
     let mut decided = arguments.until_decided.then(|| Decided::of(&request.directory, &limit, &arguments.claim));
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
         progress.event(&event);

@@ -55,6 +55,8 @@ pub enum Event {
     Totals {
         thread: u32,
         histogram: Histogram,
+        /// Samples later than the limit.
+        over_limit: u64,
     },
     Spike(Box<Spike>),
     /// A file of the archive starts, grows, or is complete.
@@ -112,7 +114,9 @@ impl Event {
             Message::Environment(environment) => Self::Environment(environment),
             Message::Effective(effective) => Self::Effective(effective),
             Message::Progress { threads, snapshots } => Self::Progress { threads, snapshots },
-            Message::Thread { thread, histogram, .. } => Self::Totals { thread, histogram },
+            Message::Thread { thread, histogram, totals, .. } => {
+                Self::Totals { thread, histogram, over_limit: totals.over_limit }
+            }
             Message::Spike(spike) => Self::Spike(spike),
             Message::Loads(loads) => Self::Loads(loads),
             Message::Problem(problem) => Self::Problem(problem),

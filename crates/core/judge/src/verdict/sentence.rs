@@ -166,7 +166,7 @@ fn of_not_enough(
     }
     let because = cpus.iter().filter(|cpu| cpu.verdict == Verdict::NotEnoughData).find_map(|cpu| cpu.because.as_ref());
     let because = because.map_or(String::new(), |because| format!(" ({})", because.text));
-    let undecided = format!("{begin}: too little to show whether the rate is above or below {}{because}.", allow.text);
+    let undecided = format!("{begin}: too short to decide {}{because}.", allow.text);
     if cpus.iter().any(|cpu| cpu.verdict == Verdict::NotEnoughData && cpu.hours_needed.is_none()) {
         return undecided;
     }

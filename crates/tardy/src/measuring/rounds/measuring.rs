@@ -62,8 +62,7 @@ impl Measuring {
         directory: &Path,
     ) -> anyhow::Result<Run> {
         let request = self.request(settings, silence, directory);
-        let mut progress = Progress::new(View::unless(self.quiet), request.settings.duration_ns)
-            .of_samples(request.settings.method.sample());
+        let mut progress = Progress::new(View::unless(self.quiet), &request.settings);
         let requests = self.signals.requests();
         let outcome = runner::run::run_step(target, &request, planned, requests, &mut |event| progress.event(&event));
         progress.clear();

@@ -21,8 +21,7 @@ impl Round<'_> {
     ) -> anyhow::Result<Run> {
         let request = self.measuring.request(step.settings.clone(), step.silence, directory);
         let other = roles::stimulus_request(&request, stimulus.settings.clone());
-        let mut progress = Progress::new(View::unless(self.measuring.quiet), other.settings.duration_ns)
-            .of_samples(other.settings.method.sample());
+        let mut progress = Progress::new(View::unless(self.measuring.quiet), &other.settings);
         let answering = RoleRun { request, planned: Some(&step.planned) };
         let stimulating = RoleRun { request: other, planned: Some(&stimulus.planned) };
         let (meter, signals) = (self.measuring.meter.as_path(), &self.measuring.signals);

@@ -6,6 +6,7 @@ use crate::terminal::screen::{self, Size};
 use crate::terminal::table::{Align, Table};
 use archive::message::{LoadReport, RunPhase, ThreadProgress};
 use archive::method::SampleWord;
+use archive::settings::RunSettings;
 use archive::spike::SpikeReason;
 use runner::event::Event;
 use runner::run::phase_title;
@@ -32,6 +33,7 @@ const ROWS: usize = 24;
 #[derive(Debug, Default)]
 pub struct Status {
     duration_ns: Option<u64>,
+    limit_ns: Option<i64>,
     phase: Option<RunPhase>,
     threads: Vec<ThreadProgress>,
     snapshots: u32,
@@ -49,19 +51,21 @@ pub struct Status {
     /// Histograms by thread, and how long the measurement had lasted when the last one arrived.
     histograms: BTreeMap<u32, Octaves>,
     histograms_at: Duration,
+    /// Samples over the limit by thread, as of the same instants.
+    over_limit: BTreeMap<u32, u64>,
     size: Size,
 }
 
 impl Status {
-    pub fn new(duration_ns: Option<u64>) -> Self {
-        let mut status = Self { duration_ns, ..Self::default() };
+    pub fn new(settings: &RunSettings) -> Self {
+        let mut status = Self {
+            duration_ns: settings.duration_ns,
+            limit_ns: settings.limit_ns,
+            word: settings.method.sample(),
+            ..Self::default()
+        };
         status.fit(screen::size_of_stderr());
         status
-    }
-
-    /// What a sample is called, unless it is a wake-up.
-    pub fn call_samples(&mut self, word: SampleWord) {
-        self.word = word;
     }
 
     /// Fits the block to a terminal of this size.
@@ -77,7 +81,8 @@ impl Status {
                 self.threads.clone_from(threads);
                 self.snapshots = *snapshots;
             }
-            Event::Totals { thread, histogram } => {
+            Event::Totals { thread, histogram, over_limit } => {
+                self.over_limit.insert(*thread, *over_limit);
                 self.histograms.insert(*thread, histogram::octaves(histogram));
                 self.histograms_at = in_phase;
             }
@@ -135,6 +140,7 @@ impl Status {
         if !self.threads.is_empty() {
             lines.extend(self.thread_lines());
         }
+        lines.extend(self.limit_line());
         lines.extend(self.spike_lines());
         for load in &self.loads {
             let dead = if load.alive { "" } else { " (dead)" };
@@ -188,6 +194,18 @@ impl Status {
         line
     }
 
+    /// The samples over the limit so far.
+    fn limit_line(&self) -> Option<String> {
+        let limit = latency(self.limit_ns?);
+        let over = self.over_limit.values().fold(0, |sum: u64, over| sum.saturating_add(*over));
+        let known = !self.over_limit.is_empty() && self.phase == Some(RunPhase::Measure);
+        known.then(|| format!("over the limit of {limit}: {} after {}", count(over), self.age_of_totals()))
+    }
+
+    fn age_of_totals(&self) -> String {
+        duration(i64::try_from(self.histograms_at.as_nanos()).unwrap_or(i64::MAX))
+    }
+
     /// All samples so far by their latency.
     fn histogram_lines(&self, rows: usize) -> Vec<String> {
         if self.phase != Some(RunPhase::Measure) || rows < HISTOGRAM_ROWS_MIN {
@@ -197,8 +215,7 @@ impl Status {
         let full = if screen::is_utf8() { '█' } else { '#' };
         let mut lines = histogram::lines(&all, self.size.columns.saturating_sub(MARGIN), rows, full);
         if !lines.is_empty() {
-            let after = duration(i64::try_from(self.histograms_at.as_nanos()).unwrap_or(i64::MAX));
-            lines.insert(0, format!("samples by latency after {after}, log scales"));
+            lines.insert(0, format!("samples by latency after {}, log scales", self.age_of_totals()));
         }
         lines
     }
@@ -259,9 +276,25 @@ mod tests {
         }
     }
 
+    fn status_of_20_s() -> Status {
+        Status::new(&RunSettings { duration_ns: Some(20_000_000_000), ..RunSettings::default() })
+    }
+
+    #[test]
+    fn the_samples_over_the_limit_are_counted() {
+        let mut status = Status { limit_ns: Some(100_000), ..status_of_20_s() };
+        status.take(&Event::Phase(RunPhase::Measure), Duration::ZERO);
+        assert_eq!(status.limit_line(), None, "no thread has sent its totals");
+        for (thread, over_limit) in [(0, 3), (1, 4), (0, 5)] {
+            let totals = Event::Totals { thread, histogram: Histogram::default(), over_limit };
+            status.take(&totals, Duration::from_secs(4));
+        }
+        assert_eq!(status.limit_line().unwrap(), "over the limit of 100.0 µs: 9 after 4.0 s");
+    }
+
     #[test]
     fn a_run_at_a_glance() {
-        let mut status = Status::new(Some(20_000_000_000));
+        let mut status = status_of_20_s();
         status.take(&Event::Phase(RunPhase::Measure), Duration::ZERO);
         status.take(&Event::Progress { threads: vec![thread(0), thread(1)], snapshots: 2 }, Duration::ZERO);
         let headline = format!("measure   5.0 s of 20.0 s  {}  15.0 s left  2 snapshots", bar(5, 20));
@@ -276,11 +309,11 @@ mod tests {
 
     #[test]
     fn the_histogram_fits_the_terminal_as_it_is_now() {
-        let mut status = Status::new(Some(20_000_000_000));
+        let mut status = status_of_20_s();
         status.take(&Event::Phase(RunPhase::Measure), Duration::ZERO);
         let histogram = Histogram { buckets: (0..20_000).step_by(50).map(|bucket| (bucket, 7)).collect() };
-        status.take(&Event::Totals { thread: 0, histogram: histogram.clone() }, Duration::from_secs(3));
-        status.take(&Event::Totals { thread: 1, histogram }, Duration::from_secs(3));
+        status.take(&Event::Totals { thread: 0, histogram: histogram.clone(), over_limit: 3 }, Duration::from_secs(3));
+        status.take(&Event::Totals { thread: 1, histogram, over_limit: 4 }, Duration::from_secs(3));
         for (columns, rows) in [(50, 30), (80, 24), (180, 50), (80, 10)] {
             status.fit(Some(Size { columns, rows }));
             let lines = status.lines(Duration::from_secs(5));
@@ -295,7 +328,7 @@ mod tests {
 
     #[test]
     fn the_newest_known_cause_stands_below_the_last_spike() {
-        let mut status = Status::new(None);
+        let mut status = Status::new(&RunSettings { duration_ns: None, ..RunSettings::default() });
         status.cause(2, "kworker/0:1 kept the CPU (certain)");
         status.last_spike = Some((2, "last spike #2: CPU 0, 1.0 ms late".into()));
         assert_eq!(status.spike_lines(), ["last spike #2: CPU 0, 1.0 ms late", "  kworker/0:1 kept the CPU (certain)"]);
@@ -313,7 +346,7 @@ mod tests {
             });
             Event::Spike(Box::new(serde_json::from_value(spike).unwrap()))
         };
-        let mut status = Status::new(None);
+        let mut status = Status::new(&RunSettings { duration_ns: None, ..RunSettings::default() });
         status.take(&event(1, "new_maximum"), Duration::ZERO);
         status.take(&event(2, "control"), Duration::ZERO);
         assert_eq!(status.spike_lines(), ["last spike #1: CPU 0, 23.0 µs late"]);
@@ -321,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_log_gets_one_line_without_a_picture() {
-        let mut status = Status::new(Some(20_000_000_000));
+        let mut status = status_of_20_s();
         status.take(&Event::Phase(RunPhase::Measure), Duration::ZERO);
         status.take(&Event::Progress { threads: vec![thread(0), thread(1)], snapshots: 2 }, Duration::ZERO);
         assert_eq!(
@@ -332,14 +365,14 @@ mod tests {
 
     #[test]
     fn virtual_time_is_named_from_the_first_line_on() {
-        let mut status = Status::new(Some(20_000_000_000));
+        let mut status = status_of_20_s();
         status.take(&Event::Begun { directory: "runs/one".into(), virtual_time: true }, Duration::ZERO);
         assert_eq!(status.lines(Duration::from_secs(5)), ["start     20.0 s of virtual time"]);
     }
 
     #[test]
     fn the_block_fits_80_columns_and_escapes_names() {
-        let mut status = Status::new(None);
+        let mut status = Status::new(&RunSettings { duration_ns: None, ..RunSettings::default() });
         let load = LoadReport {
             name: "\x1b[2J".repeat(40),
             unit: "messages".into(),

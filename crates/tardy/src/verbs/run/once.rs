@@ -40,8 +40,7 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
     let output = &arguments.output;
     if let Some((machine, settings)) = &stimulus {
         let other = roles::stimulus_request(&request, settings.clone());
-        let mut progress =
-            Progress::new(output.view(), other.settings.duration_ns).of_samples(other.settings.method.sample());
+        let mut progress = Progress::new(output.view(), &other.settings);
         let meter = request.meter.clone();
         let machine = StimulusMachine { known: machine, meter: &meter, signals: &signals, access: access_of_stimulus };
         let (answering, stimulating) = (RoleRun { request, planned: None }, RoleRun { request: other, planned: None });
@@ -49,8 +48,7 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
             roles::run(target.as_mut(), &answering, &machine, &stimulating, &mut |event| progress.event(&event));
         return conclude_roles(ended, &signals, &mut progress, output.showing());
     }
-    let mut progress =
-        Progress::new(output.view(), request.settings.duration_ns).of_samples(request.settings.method.sample());
+    let mut progress = Progress::new(output.view(), &request.settings);
     let mut causes = progress.is_live().then(|| LiveCauses::of(&known, request.settings.clone()));
     let mut stops_at_ns = arguments.stops_at_ns();
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
