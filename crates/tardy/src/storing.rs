@@ -43,8 +43,8 @@ pub struct Foreign {
     pub ended_unix_ns: Option<i64>,
     pub imported: ImportedFrom,
     pub messages: Vec<Message>,
-    /// The trace of each spike, by its number.
-    pub traces: Vec<(u32, Vec<u8>)>,
+    /// Traces and texts that belong to the messages.
+    pub files: Vec<(FileKind, Vec<u8>)>,
 }
 
 /// Stores an archive and returns its directory.
@@ -83,8 +83,8 @@ pub fn store(foreign: Foreign, place: &Location) -> anyhow::Result<PathBuf> {
     for message in foreign.messages {
         writer.append(&message)?;
     }
-    for (file, (spike, trace)) in (1..).zip(foreign.traces) {
-        store_trace(&mut writer, file, spike, trace)?;
+    for (number, (kind, bytes)) in (1..).zip(foreign.files) {
+        store_file(&mut writer, number, kind, bytes)?;
     }
     writer.finish(RunState::Complete, None, ended_unix_ns)?;
     // An existing empty directory is replaced in the same step.
@@ -94,12 +94,11 @@ pub fn store(foreign: Foreign, place: &Location) -> anyhow::Result<PathBuf> {
     Ok(directory)
 }
 
-fn store_trace(writer: &mut RunWriter, file: u32, spike: u32, trace: Vec<u8>) -> anyhow::Result<()> {
-    let bytes = trace.len() as u64;
-    let kind = FileKind::SpikeTrace { spike };
+fn store_file(writer: &mut RunWriter, file: u32, kind: FileKind, data: Vec<u8>) -> anyhow::Result<()> {
+    let bytes = data.len() as u64;
     let begin = Item::Message(Message::FileBegin { file, kind });
     let end = Item::Message(Message::FileEnd { file, bytes });
-    for item in [begin, Item::Chunk { file, offset: 0, data: trace }, end] {
+    for item in [begin, Item::Chunk { file, offset: 0, data }, end] {
         writer.store(&item)?;
     }
     Ok(())

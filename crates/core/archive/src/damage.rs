@@ -157,6 +157,13 @@ pub enum Damage {
         fix = "run again; if it repeats, report it with the archive"
     )]
     MeterFailed,
+    #[error("a latency tracer keeps the longest stretch, and no samples")]
+    #[problem(
+        code = "archive.one-stretch",
+        meaning = "The text of a latency tracer has one stretch: it shows no distribution, and judges no limit.",
+        fix = ""
+    )]
+    OneStretch,
     #[error("a measuring thread left no samples")]
     #[problem(
         code = "archive.no-samples",

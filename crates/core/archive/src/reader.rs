@@ -403,11 +403,17 @@ impl Run {
         self.kernel_series.insert((series.name.clone(), series.cpu), series);
     }
 
+    /// Whether it holds what a latency tracer of another tool's user found, and no samples.
+    pub fn is_stretch(&self) -> bool {
+        let imported = self.manifest.as_ref().is_some_and(|manifest| manifest.imported.is_some());
+        imported && self.threads.is_empty() && !self.latency_traces.is_empty()
+    }
+
     fn note_missing_parts(&mut self, inside: &ArchiveDirectory) {
         if self.ending.is_none() {
             self.note(if self.goes_on { &Damage::GoesOn } else { &Damage::CutOff });
         }
-        if self.threads.values().all(|thread| thread.totals.cycles == 0) {
+        if !self.is_stretch() && self.threads.values().all(|thread| thread.totals.cycles == 0) {
             self.note(&Damage::NoTotals);
         }
         let left_out: Vec<(Part, u64)> = self.room.left_out().filter(|(part, _)| *part != Part::Spikes).collect();

@@ -382,7 +382,11 @@ fn invalidities(run: &Run, state: RunState) -> Vec<Remark> {
     }
     if run.threads.is_empty() || run.threads.values().any(|thread| thread.totals.cycles == 0) {
         let watched = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()?.watch.as_ref()).is_some();
-        reasons.push(Remark::new(if watched { &Damage::NothingWatched } else { &Damage::NoSamples }));
+        reasons.push(Remark::new(match watched {
+            true => &Damage::NothingWatched,
+            false if run.is_stretch() => &Damage::OneStretch,
+            false => &Damage::NoSamples,
+        }));
     }
     reasons
 }

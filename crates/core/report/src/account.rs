@@ -1,6 +1,6 @@
 //! The sentences about a run, the same on the terminal and on the page.
 
-use crate::kernel_tracers::uncovered;
+use crate::kernel_tracers::{latency_trace, uncovered};
 use crate::watched;
 use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus, OwnerKind};
@@ -63,10 +63,15 @@ pub fn verdict(summary: &RunSummary) -> String {
         RunState::Complete => String::new(),
     };
     if let Some(imported) = &summary.imported {
-        let how = if watched::is_recording(summary) { "recorded" } else { "measured" };
+        let how =
+            if watched::is_recording(summary) || !summary.latency_traces.is_empty() { "recorded" } else { "measured" };
         text.push_str(&format!("Imported from {}: {how} by {}. ", imported.file_name, measured_by(imported)));
     }
     let Some(worst_ns) = summary.all_cpus.max.filter(|_| cycles > 0) else {
+        if let (Some(_), Some(stretch)) = (&summary.imported, summary.latency_traces.first()) {
+            text.push_str(&format!("The longest stretch of {}: {}.", stretch.tracer, latency_trace(stretch)));
+            return text;
+        }
         text.push_str(if summary.spikes.is_empty() { "Nothing was measured." } else { "No totals were saved." });
         return text;
     };

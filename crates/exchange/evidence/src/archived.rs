@@ -4,13 +4,15 @@ mod environment;
 mod figures;
 mod lacks;
 mod spikes;
+mod tracer;
 
 use crate::clock::Clock;
-use crate::file::{Recording, recording};
+use crate::file::{Contents, Recording, contents};
 use crate::find::{Found, find};
 use crate::problem::Refusal;
 use crate::request::{Request, busiest};
 use crate::survey::Survey;
+use archive::layout::FileKind;
 use archive::manifest::ImportedFrom;
 use archive::message::{Ending, Message, RunPhase};
 use archive::problem::Remark;
@@ -32,8 +34,8 @@ pub struct Archived {
     pub hostname: String,
     pub imported: ImportedFrom,
     pub messages: Vec<Message>,
-    /// The trace of each spike, by its number.
-    pub traces: Vec<(u32, Vec<u8>)>,
+    /// The trace of each spike, or the text of a latency tracer.
+    pub files: Vec<(FileKind, Vec<u8>)>,
 }
 
 /// Makes an archive of the bytes of a file.
@@ -41,7 +43,10 @@ pub struct Archived {
 /// # Errors
 /// [`Refusal`] if it has no late wake-up to show.
 pub fn archived(bytes: &[u8], request: &Request, origin: Origin<'_>) -> Result<Archived, Refusal> {
-    let recording = recording(bytes, origin.clock)?;
+    let recording = match contents(bytes, origin.clock)? {
+        Contents::Events(recording) => recording,
+        Contents::Stretch(text) => return Ok(tracer::archived(&text, origin)),
+    };
     let file = TraceFile::parse(&*recording.trace);
     let mut survey = Survey::of(&file);
     survey.clock.coarser(recording.resolution_ns);
@@ -85,9 +90,9 @@ fn archive_of(
     messages.extend(figures::problems(file, survey, spread_ns, recording).into_iter().map(Message::Problem));
     messages.push(Message::Watched(figures::watched(survey, &found)));
     messages.extend(found.followed.series.iter_mut().flat_map(figures::series_messages));
-    let mut traces = Vec::new();
+    let mut files = Vec::new();
     for (spike, trace) in spikes {
-        traces.push((spike.number, trace));
+        files.push((FileKind::SpikeTrace { spike: spike.number }, trace));
         messages.push(Message::Spike(Box::new(spike)));
     }
     messages.push(Message::End { ending: Ending::Complete, monotonic_ns: found.span.1 });
@@ -102,5 +107,5 @@ fn archive_of(
         lost: lacks::of(file, survey, &found.choice).iter().map(Remark::new).collect(),
         ..ImportedFrom::default()
     };
-    Archived { hostname: environment.hostname, imported, messages, traces }
+    Archived { hostname: environment.hostname, imported, messages, files }
 }

@@ -4,10 +4,8 @@ mod gzip;
 
 use crate::problem::{Foreign, Refusal};
 use crate::text;
-use ftrace::latency_trace::LatencyTrace;
 use std::borrow::Cow;
 use std::io::Read;
-use words::printable::printable;
 
 /// In which a binary file shows that it is one.
 const HEAD_BYTES: usize = 4096;
@@ -41,39 +39,39 @@ pub struct Recording<'a> {
     pub unreadable: u64,
 }
 
-/// The recording in a file, packed or not. `clock`: the clock of a text, empty if unknown.
+/// What a file holds.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Contents<'a> {
+    Events(Recording<'a>),
+    /// The text of a latency tracer.
+    Stretch(String),
+}
+
+/// What a file holds, packed or not. `clock`: the clock of a text, empty if unknown.
 ///
 /// # Errors
 /// [`Refusal`] for a file that is none of the formats that are read.
-pub fn recording<'a>(bytes: &'a [u8], clock: &str) -> Result<Recording<'a>, Refusal> {
+pub fn contents<'a>(bytes: &'a [u8], clock: &str) -> Result<Contents<'a>, Refusal> {
     let plain = unpacked(bytes)?;
     if plain.starts_with(TRACE_DAT) {
         let (tool, format) = ("trace-cmd", "trace.dat");
-        return Ok(Recording { trace: plain, tool, format, resolution_ns: 1, unreadable: 0 });
+        return Ok(Contents::Events(Recording { trace: plain, tool, format, resolution_ns: 1, unreadable: 0 }));
     }
     // A binary file has a zero near its beginning.
     let is_text = !plain.is_empty() && !plain.iter().take(HEAD_BYTES).any(|byte| *byte == 0);
     let text = is_text.then(|| String::from_utf8_lossy(&plain));
-    if let Some(refusal) = text.as_deref().and_then(latency_tracer) {
-        return Err(refusal);
+    if let Some(stretch) = text.as_deref().and_then(text::stretch::stretch_in) {
+        return Ok(Contents::Stretch(stretch));
     }
     let Some(text) = text.filter(|text| text::is_one(text)) else { return Err(Refusal::Foreign(foreign(&plain))) };
     let converted = text::convert::convert(&text, clock);
-    Ok(Recording {
+    Ok(Contents::Events(Recording {
         trace: Cow::Owned(converted.trace),
         tool: if converted.is_perf { "perf" } else { "ftrace" },
         format: "text of events",
         resolution_ns: converted.resolution_ns,
         unreadable: converted.unreadable,
-    })
-}
-
-/// The latency tracer of a text and its stretch; `None` for any other text.
-fn latency_tracer(text: &str) -> Option<Refusal> {
-    let trace = LatencyTrace::parse(text);
-    let latency_us = trace.latency_us.filter(|_| !trace.tracer.is_empty())?;
-    let longest = trace.longest_function().map(|function| (printable(function.name), function.us));
-    Some(Refusal::LatencyTracer { tracer: printable(&trace.tracer), latency_us, longest })
+    }))
 }
 
 /// The bytes of a file without the compression around them.
@@ -138,16 +136,8 @@ mod tests {
             (b"\xfd7zXZ\0", Foreign::Xz),
             (b"hello", Foreign::Unknown),
         ] {
-            assert_eq!(recording(bytes, ""), Err(Refusal::Foreign(foreign)), "{bytes:?}");
+            assert_eq!(contents(bytes, ""), Err(Refusal::Foreign(foreign)), "{bytes:?}");
         }
-    }
-
-    #[test]
-    fn the_text_of_a_latency_tracer_is_named_with_its_stretch() {
-        let text = "# wakeup_rt latency trace v1.1.5 on 6.1.0-rt\n# latency: 300 us, #2/2, CPU#0 | (M:preempt_rt #P:2)\n\
-            loop-7       0d..2.    0us : first <-second\nloop-7       0d..2.  290us : last <-second\n";
-        let refusal = recording(text.as_bytes(), "").unwrap_err().to_string();
-        assert!(refusal.contains("wakeup_rt") && refusal.contains("300 µs, 290 µs of it after first"), "{refusal}");
     }
 
     #[test]
@@ -156,6 +146,6 @@ mod tests {
         let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec();
         packed.extend(miniz_oxide::deflate::compress_to_vec(&zeros, 1));
         packed.extend([0; 8]);
-        assert!(matches!(recording(&packed, ""), Err(Refusal::TooLarge { .. })));
+        assert!(matches!(contents(&packed, ""), Err(Refusal::TooLarge { .. })));
     }
 }

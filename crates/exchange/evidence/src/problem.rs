@@ -37,11 +37,6 @@ pub enum Foreign {
 pub enum Refusal {
     #[error("{0}")]
     Foreign(Foreign),
-    #[error(
-        "it is the text of the latency tracer {tracer}, which is not read yet: its stretch took {latency_us} µs{}; record the events \
-         beside it: `trace-cmd record -C mono -e sched -e irq -e irq_vectors -e timer`", after(.longest.as_ref())
-    )]
-    LatencyTracer { tracer: String, latency_us: u64, longest: Option<(String, i64)> },
     #[error("its {compression} data are damaged; copy the file again")]
     Broken { compression: &'static str },
     #[error("it unpacks to more than {} MiB; record a shorter time", bytes_max >> 20)]
@@ -62,10 +57,6 @@ pub enum Refusal {
     NoSuchThread { seen: Vec<String> },
 }
 
-fn after(longest: Option<&(String, i64)>) -> String {
-    longest.map_or_else(String::new, |(function, us)| format!(", {us} µs of it after {function}"))
-}
-
 fn examples(seen: &[String]) -> String {
     if seen.is_empty() { String::new() } else { format!(", such as {}", seen.join(", ")) }
 }
@@ -80,6 +71,13 @@ pub enum Lack {
         fix = "name others with --comm or --pid"
     )]
     OtherThreads(String),
+    #[error("all but the longest stretch, which is all that {tracer} keeps")]
+    #[problem(
+        code = "recording.one-stretch",
+        meaning = "A latency tracer of the kernel keeps the longest stretch alone: no distribution, and no other late wake-up.",
+        fix = "record the events with `trace-cmd record -C mono -e sched -e irq -e irq_vectors -e timer`"
+    )]
+    OtherStretches { tracer: String },
     #[error("hard interrupts, so nothing is blamed on one")]
     #[problem(
         code = "recording.interrupts-not-recorded",

@@ -4,14 +4,13 @@
 use account::{Account, ExplanationSource};
 use archive::explanation::{Confidence, Explanation, Finding};
 use archive::frame::Item;
-use archive::layout::FileKind;
 use archive::manifest::{Manifest, RunState};
 use archive::message::Message;
 use archive::reader::Run;
 use archive::writer::RunWriter;
 use evidence::archived::{Archived, Origin, archived};
 use evidence::cut::{OffsetsAt, Stretch, cut};
-use evidence::file::{recording, unpacked};
+use evidence::file::{Contents, contents, unpacked};
 use evidence::problem::Refusal;
 use evidence::request::Request;
 use evidence::survey::Survey;
@@ -58,11 +57,10 @@ fn explained(archived: Archived, directory: &Path) -> Account {
     let manifest = Manifest { imported: Some(archived.imported), ..Manifest::new("foreign", "test", "board") };
     let mut writer = RunWriter::create(directory, manifest).unwrap();
     archived.messages.iter().for_each(|message| writer.append(message).unwrap());
-    for (spike, trace) in archived.traces {
-        let (file, bytes) = (spike, trace.len() as u64);
-        let begin = Message::FileBegin { file, kind: FileKind::SpikeTrace { spike } };
-        writer.store(&Item::Message(begin)).unwrap();
-        writer.store(&Item::Chunk { file, offset: 0, data: trace }).unwrap();
+    for (file, (kind, data)) in (1..).zip(archived.files) {
+        let bytes = data.len() as u64;
+        writer.store(&Item::Message(Message::FileBegin { file, kind })).unwrap();
+        writer.store(&Item::Chunk { file, offset: 0, data }).unwrap();
         writer.store(&Item::Message(Message::FileEnd { file, bytes })).unwrap();
     }
     writer.finish(RunState::Complete, None, 2).unwrap();
@@ -119,7 +117,7 @@ fn each_recording_names_its_planted_cause() {
 
 /// The recording without the events of some groups, as if they had not been enabled.
 fn without(bytes: &[u8], groups: &[&str]) -> Vec<u8> {
-    let plain = recording(bytes, "").unwrap();
+    let Ok(Contents::Events(plain)) = contents(bytes, "") else { panic!("it holds events") };
     let file = TraceFile::parse(&*plain.trace);
     let mut survey = Survey::of(&file);
     let of_group = |id: &u16| file.metadata.formats.by_id(*id).is_some_and(|format| groups.contains(&&*format.system));

@@ -162,6 +162,13 @@ fn advice(run: &Run) -> Option<String> {
              shows its findings."
         ));
     }
+    if run.is_stretch() {
+        return Some(
+            "A latency tracer keeps one stretch and no cause. To see the cause, record the events: `trace-cmd record -C mono \
+             -e sched -e irq -e irq_vectors -e timer`, and `tardy explain trace.dat`."
+                .into(),
+        );
+    }
     if manifest.imported.is_some() {
         return Some(
             "An imported result holds no traces, so its causes are unknown; `tardy run` measures with traces.".into(),

@@ -102,7 +102,7 @@ fn foreign(source: &Source, file: &Path) -> Foreign {
         ended_unix_ns: source.ended_unix_ns,
         imported: imported_from(source, &file_name, unix_ns()),
         messages: messages(source),
-        traces: Vec::new(),
+        files: Vec::new(),
     }
 }
 

@@ -30,6 +30,22 @@ fn a_recording_becomes_an_archive_and_its_cause_is_named() {
 }
 
 #[test]
+fn the_text_of_a_latency_tracer_becomes_an_archive_with_its_stretch() {
+    let bench = Bench::new();
+    let ended = bench.run(&["explain", &recording("wakeup_rt.txt.gz"), "--out", "stretch"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let document = bench.run(&["explain", "stretch", "--json"]).json();
+    let stretch = &document["latency_traces"][0];
+    assert_eq!((stretch["tracer"].as_str(), stretch["latency_ns"].as_i64()), (Some("wakeup_rt"), Some(2_009_000)));
+    assert_eq!(stretch["longest_function"]["name"], "lapic_next_event");
+    assert!(bench.path("stretch/tracer/0001.txt").is_file());
+    for verb in [&["report", "stretch"][..], &["compare", "stretch", "stretch"], &["list", "."]] {
+        assert_eq!(bench.run(verb).code, Some(0), "{verb:?}");
+    }
+    assert_eq!(bench.run(&["judge", "stretch", "--limit", "100us"]).code, Some(3), "one stretch proves no limit");
+}
+
+#[test]
 fn threads_are_chosen_by_name_and_by_number() {
     let bench = Bench::new();
     let file = recording("hog-cat.txt.gz");

@@ -8,9 +8,7 @@ use super::refusal::{self, Refusal};
 use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::trace::error::TraceError;
-use archive::tracer::{
-    LATENCY_TRACES_MAX, LatencyTrace, TRACE_TEXT_BYTES_MAX, TracedFunction, TracedTask, TracerSettings,
-};
+use archive::tracer::{LATENCY_TRACES_MAX, LatencyTrace, TRACE_TEXT_BYTES_MAX, TracerSettings};
 use ftrace::latency_trace;
 use ftrace::tracefs::{Instance, Tracefs};
 use rustix::fs::inotify;
@@ -18,6 +16,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use wakeups::stretch::stretch;
 
 /// Enough for tens of thousands of functions; the text of a full buffer is three times as large.
 const BUFFER_KB: u32 = 512;
@@ -105,7 +104,8 @@ impl LatencyTracer {
         self.others_kept += u32::from(!is_longest);
         self.longest_us = self.longest_us.max(latency_us);
         self.kept += 1;
-        let trace = condensed(&parsed, self.kept, self.tracer.name, cut);
+        let stretch = stretch(&parsed, self.kept, clock::monotonic_ns(), cut);
+        let trace = LatencyTrace { tracer: self.tracer.name.to_owned(), ..stretch };
         Ok(Some(CopiedLatency { trace, text }))
     }
 
@@ -149,31 +149,4 @@ fn set_threshold(root: &Path, threshold_ns: u64, journal: &mut Journal) -> Resul
         return Ok(());
     }
     journal.change_setting(&path, &wanted).map(|_| ()).map_err(Refusal::Threshold)
-}
-
-fn condensed(parsed: &latency_trace::LatencyTrace, number: u32, tracer: &str, cut: bool) -> LatencyTrace {
-    let nanoseconds = |us: i64| us.saturating_mul(1000);
-    LatencyTrace {
-        number,
-        tracer: tracer.to_owned(),
-        latency_ns: nanoseconds(parsed.latency_us.unwrap_or(0).min(i64::MAX as u64) as i64),
-        cpu: parsed.cpu,
-        task: parsed.task.as_ref().map(|task| TracedTask {
-            name: task.comm.clone(),
-            tid: task.pid,
-            policy: task.policy,
-            priority: task.rt_priority,
-        }),
-        started_at: parsed.started_at.clone(),
-        ended_at: parsed.ended_at.clone(),
-        entries: parsed.entries,
-        entries_written: parsed.entries_written,
-        longest_function: parsed.longest_function().map(|longest| TracedFunction {
-            name: longest.name.to_owned(),
-            caller: longest.caller.to_owned(),
-            ns: nanoseconds(longest.us),
-        }),
-        copied_ns: clock::monotonic_ns(),
-        cut,
-    }
 }

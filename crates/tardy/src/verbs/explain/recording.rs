@@ -117,6 +117,6 @@ fn bytes_of(file: &Path) -> Result<Vec<u8>, String> {
 }
 
 fn foreign(archived: Archived) -> Foreign {
-    let Archived { hostname, imported, messages, traces } = archived;
-    Foreign { hostname, command: Vec::new(), started_unix_ns: None, ended_unix_ns: None, imported, messages, traces }
+    let Archived { hostname, imported, messages, files } = archived;
+    Foreign { hostname, command: Vec::new(), started_unix_ns: None, ended_unix_ns: None, imported, messages, files }
 }
