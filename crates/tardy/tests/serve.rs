@@ -1,13 +1,16 @@
 //! `tardy lab serve` as a program: it indexes a directory, answers, ends on a signal, and listens for others with tokens only.
 
 use fixtures::repository::{copy, repository_path};
+use fixtures::year;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -194,5 +197,76 @@ fn archives_are_pushed_to_a_server_once_with_a_token_that_may() {
     assert_eq!(server.get("/api/v1/runs", &authorized).matches("\"digest\":\"").count(), 1);
     let report = server.get(&format!("/runs/{digest}"), &format!("accept: text/html\r\n{authorized}"));
     assert!(report.starts_with("HTTP/1.1 200") && report.contains("How late does Linux wake tasks"));
+    assert_eq!(server.end(), Some(0));
+}
+
+/// A lab with good, bad and undecided loads, and what the command line lists of it.
+fn lab_of_a_year() -> (tempfile::TempDir, Vec<Value>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+    year::write(&folder.path().join("runs"), now, 30.0);
+    let tardy = |words: &[&str]| {
+        let mut tardy = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        let ended = tardy.args(["lab", "store"]).args(words).current_dir(folder.path()).output().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+        String::from_utf8(ended.stdout).unwrap()
+    };
+    tardy(&["ingest", "runs"]);
+    let document: Value = serde_json::from_str(&tardy(&["list", "--json"])).unwrap();
+    let text = tardy(&["list"]);
+    let rows = document["rows"].as_array().unwrap().clone();
+    (folder, rows, text)
+}
+
+/// The state in each chip of a page or a part of one.
+fn chips(page: &str) -> Vec<String> {
+    let chips = page.split("class=\"state\" data-state=\"").skip(1);
+    chips.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_load_has_one_state_in_one_word_on_every_surface() {
+    let (folder, listed, text) = lab_of_a_year();
+    let words: BTreeSet<&str> = listed.iter().map(|row| row["standing"].as_str().unwrap()).collect();
+    assert_eq!(words.into_iter().collect::<Vec<_>>(), ["bad", "good", "undecided"], "every state is compared");
+    for word in ["PASS", "FAIL", "measured", "over limit", "no verdict"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+    let server = Serving::of(&folder.path().join("runs"), &[]);
+    let body = |path: &str, headers: &str| server.get(path, headers).split_once("\r\n\r\n").unwrap().1.to_owned();
+    let served = body("/api/v1/fleet", "");
+    let served: Value = serde_json::from_str(&served[served.find('{').unwrap()..=served.rfind('}').unwrap()]).unwrap();
+    let served = served["rows"].as_array().unwrap();
+    let metrics = body("/metrics", "");
+    let fleet = body("/", "accept: text/html\r\n");
+    assert_eq!(listed.len(), served.len());
+    for (row, served) in listed.iter().zip(served) {
+        let scenario = row["scenario"].as_str().unwrap();
+        let (state, run) = (row["standing"].as_str().unwrap(), row["newest"]["standing"].as_str().unwrap());
+        let board = row["newest"]["board"].as_str().unwrap();
+        assert_eq!(served["standing"], state, "API: {row}");
+        let metric = format!("tardy_load_state{{state=\"{state}\",");
+        let metric = metrics.lines().find(|line| line.starts_with(&metric) && line.contains(scenario)).unwrap();
+        assert!(metric.ends_with(" 1.0"), "{metric}");
+        // Names of hostile boards are escaped on pages; the others find their lines by name.
+        if !year::BOARDS.iter().any(|known| known.name == board) {
+            continue;
+        }
+        let load = row["newest"]["load"].as_str().unwrap();
+        let of_load = |line: &&str| line.starts_with(board) && line.split_whitespace().nth(1) == Some(load);
+        let line = text.lines().find(of_load).unwrap_or_else(|| panic!("{board} {load}: {text}"));
+        assert_eq!(line.split_whitespace().nth(3), Some(state), "{line}");
+        let of_board =
+            fleet.split(&format!("data-board=\"{board}\"")).nth(1).unwrap().split("</tbody>").next().unwrap();
+        let of_row = of_board.split(scenario).nth(1).unwrap().split("</tr>").next().unwrap();
+        assert_eq!(chips(of_row)[0], run, "Fleet: {of_row}");
+        let worst = listed.iter().filter(|other| other["newest"]["board"] == board).map(|other| &other["standing"]);
+        let worst = ["bad", "good", "undecided"].into_iter().find(|state| worst.clone().any(|of| of == state));
+        assert_eq!(Some(chips(of_board)[0].as_str()), worst, "the board: {of_board}");
+        let page = body(&format!("/boards/{board}?scenario={scenario}"), "accept: text/html\r\n");
+        assert_eq!(chips(&page)[0], run, "board page of {board}");
+        let detail = body(&format!("/api/v1/runs/{}", row["newest"]["digest"].as_str().unwrap()), "");
+        assert!(detail.contains(&format!("\"standing\":\"{run}\"")), "{detail}");
+    }
     assert_eq!(server.end(), Some(0));
 }

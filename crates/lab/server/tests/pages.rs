@@ -33,7 +33,7 @@ async fn the_pages_of_a_year_show_boards_states_and_what_they_rest_on() {
     }
     let bad = fleet.split("data-board=\"imx8mp-evk\"").nth(1).unwrap().split("</tbody>").next().unwrap();
     assert!(
-        bad.contains("over limit")
+        bad.contains("data-state=\"bad\">bad</span>")
             && bad.contains("last good")
             && bad.contains("first bad")
             && bad.contains("6.12.19-rt11")

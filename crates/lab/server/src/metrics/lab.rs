@@ -10,7 +10,7 @@ use store::changes::Triage;
 use store::queries::counts::Counts;
 use store::queries::fleet::FleetRow;
 use store::queue::{JobState, WorkerRow};
-use store::{Store, StoreError};
+use store::{Standing, Store, StoreError};
 
 type Number = Gauge<f64, AtomicU64>;
 
@@ -37,6 +37,14 @@ struct OfRun {
     kernel: String,
     preemption: String,
     worst_cause: String,
+}
+
+/// A state of a load on a board.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfStanding {
+    state: &'static str,
+    board: String,
+    scenario: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -74,6 +82,7 @@ fn seconds(ns: i64) -> f64 {
 
 fn of_scenarios(registry: &mut Registry, rows: &[FleetRow]) {
     let newest: Family<OfRun, Number> = Family::default();
+    let states: Family<OfStanding, Number> = Family::default();
     let [started, latency_max, limit, over_limit, valid, covered_max, bad] =
         std::array::from_fn(|_| Family::<OfScenario, Number>::default());
     let [samples, covered_runs] = std::array::from_fn(|_| Family::<OfScenario, Number>::default());
@@ -98,7 +107,12 @@ fn of_scenarios(registry: &mut Registry, rows: &[FleetRow]) {
         set(&over_limit, run.over_limit as f64);
         set(&covered_runs, row.coverage.runs as f64);
         set(&samples, row.coverage.samples as f64);
-        set(&bad, f64::from(u8::from(row.state.first_bad.is_some())));
+        set(&bad, f64::from(u8::from(row.standing == Standing::Bad)));
+        for standing in Standing::ALL {
+            let of_standing =
+                OfStanding { state: standing.word(), board: run.board.clone(), scenario: run.scenario.clone() };
+            states.get_or_create(&of_standing).set(f64::from(u8::from(row.standing == standing)));
+        }
         // What is unknown has no sample: a zero would be read as "never late".
         let known =
             [(&latency_max, run.latency_max_ns), (&limit, run.limit_ns), (&covered_max, row.coverage.latency_max_ns)];
@@ -121,6 +135,7 @@ fn of_scenarios(registry: &mut Registry, rows: &[FleetRow]) {
     registry.register("newest_run_valid", "1 if the newest run is valid, 0 if not", valid);
     registry.register("covered_runs", "Valid runs on the kernel of the newest run", covered_runs);
     registry.register("covered_samples", "Samples of all valid runs on the kernel of the newest run", samples);
+    registry.register("load_state", "1 for the state of the load on the board, 0 for the others", states);
     registry.register("board_bad", "1 if a run after the last good one was bad, 0 if not", bad);
 }
 

@@ -5,7 +5,7 @@ use super::links::{backfill_address, board_address, decision_address, run_addres
 use super::picture::heat;
 use super::picture::ridge::{self, Ridge};
 use super::picture::time::Events;
-use super::state::verdict;
+use super::state;
 use crate::changes::Found;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub fn content(view: &BoardView<'_>) -> Markup {
         p.trail { a href="/" { "Fleet" } }
         h1 { bdi { (scenario.board) } }
         @if let Some(run) = newest {
-            p.lead { "Linux " bdi { (run.kernel) } ", " (run.preemption) ", last run " (utc(run.started_unix_ns)) " " (verdict(run)) }
+            p.lead { "Linux " bdi { (run.kernel) } ", " (run.preemption) ", last run " (utc(run.started_unix_ns)) " " (state::of_run(run)) }
         }
         (choices(view))
         section aria-labelledby="time-title" {
@@ -273,7 +273,7 @@ fn runs_table(view: &BoardView<'_>) -> Markup {
                         tr {
                             th scope="col" { "Start" }
                             th.text scope="col" { "Kernel" }
-                            th.text scope="col" { "Verdict" }
+                            th.text scope="col" { "State" }
                             th scope="col" { "p50" }
                             th scope="col" { "p99" }
                             th scope="col" { "p99.99" }
@@ -294,7 +294,7 @@ fn run_row(run: &RunRow) -> Markup {
         tr {
             th scope="row" { a href=(run_address(&run.digest)) { (utc(run.started_unix_ns)) } }
             td.text { bdi { (run.kernel) } }
-            td.text { (verdict(run)) }
+            td.text { (state::of_run(run)) }
             td { (figure(run.latency_ns.p50)) }
             td { (figure(run.latency_ns.p99)) }
             td { (figure(run.latency_ns.p99_99)) }

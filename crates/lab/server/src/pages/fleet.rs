@@ -4,19 +4,20 @@ use super::amounts::{ago, coverage, figure};
 use super::empty::unfinished;
 use super::links::{board_address, run_address};
 use super::picture::sparkline;
-use super::state::{self, State};
+use super::state;
 use crate::known_archives::Progress;
 use maud::{Markup, html};
 use std::cmp::Reverse;
-use store::queries::fleet::{Fleet, FleetRow, KernelRun};
+use store::Standing;
+use store::queries::fleet::{Fleet, FleetRow, KernelRun, board_standing};
 use words::calendar::utc;
 use words::figures::{count, counted, latency};
 
 /// Everything below the head of the page. `now_unix_ns` dates the heartbeats.
 pub fn content(fleet: &Fleet, progress: &Progress, now_unix_ns: i64) -> Markup {
-    let mut boards: Vec<&[FleetRow]> = fleet.rows.chunk_by(|a, b| a.newest.board == b.newest.board).collect();
+    let mut boards: Vec<&[FleetRow]> = fleet.boards().collect();
     // Bad news first; boards of a state stay in the order of their names.
-    boards.sort_by_key(|rows| Reverse(state::of_board(rows) == State::Bad));
+    boards.sort_by_key(|rows| Reverse(board_standing(rows) == Standing::Bad));
     html! {
         h1 { "Fleet" }
         (overview(&boards, now_unix_ns))
@@ -28,7 +29,7 @@ pub fn content(fleet: &Fleet, progress: &Progress, now_unix_ns: i64) -> Markup {
                 thead {
                     tr {
                         th scope="col" { "Load and method" }
-                        th scope="col" { "Verdict" }
+                        th scope="col" { "State" }
                         th scope="col" { "Largest latency" }
                         th scope="col" { "Over the limit" }
                         th scope="col" { "On this kernel" }
@@ -43,14 +44,13 @@ pub fn content(fleet: &Fleet, progress: &Progress, now_unix_ns: i64) -> Markup {
 }
 
 fn overview(boards: &[&[FleetRow]], now_unix_ns: i64) -> Markup {
-    let states: Vec<State> = boards.iter().map(|rows| state::of_board(rows)).collect();
-    let number = |state: State| states.iter().filter(|of| **of == state).count() as u64;
+    let number = |standing: Standing| boards.iter().filter(|rows| board_standing(rows) == standing).count() as u64;
     let silent = boards.iter().filter(|rows| rows.iter().all(|row| state::is_silent(&row.recent, now_unix_ns))).count();
     html! {
         p.lead.overview {
             (counted(boards.len() as u64, "board"))
-            @for (state, name) in [(State::Bad, "bad"), (State::Good, "good"), (State::Undecided, "without a verdict")] {
-                @if number(state) > 0 { " · " span.state data-state=(state.key()) { (count(number(state))) " " (name) } }
+            @for standing in Standing::ALL {
+                @if number(standing) > 0 { " · " span.state data-state=(standing.word()) { (count(number(standing))) " " (standing.word()) } }
             }
             @if silent > 0 { " · " span.state data-state="silent" { (count(silent as u64)) " silent" } }
         }
@@ -60,13 +60,13 @@ fn overview(boards: &[&[FleetRow]], now_unix_ns: i64) -> Markup {
 fn board(rows: &[FleetRow], now_unix_ns: i64) -> Markup {
     let Some(first) = rows.first() else { return html! {} };
     let newest = rows.iter().map(|row| &row.newest).max_by_key(|run| run.started_unix_ns).unwrap_or(&first.newest);
-    let state = state::of_board(rows);
-    let worst = rows.iter().find(|row| state::of(row) == state).unwrap_or(first);
+    let standing = board_standing(rows);
+    let worst = rows.iter().find(|row| row.standing == standing).unwrap_or(first);
     html! {
-        tbody.board data-state=(state.key()) data-board=(first.newest.board) {
+        tbody.board data-state=(standing.word()) data-board=(first.newest.board) {
             tr.board-head {
                 th colspan="7" scope="rowgroup" {
-                    span.state data-state=(state.key()) { (state.words()) }
+                    (state::chip(standing))
                     a.board-name href=(board_address(&first.newest.board)) { bdi { (first.newest.board) } }
                     span.kernel { "Linux " bdi { (newest.kernel) } ", " (newest.preemption) }
                     @if newest.virtual_time { span.mark { "virtual time" } } @else if newest.emulated { span.mark { "emulated" } }
@@ -101,7 +101,7 @@ fn scenario(row: &FleetRow, now_unix_ns: i64) -> Markup {
     html! {
         tr.scenario title=(row.words) {
             th scope="row" { a href=(history) { bdi { (run.load) } } span.method { bdi { (run.method) } } }
-            td data-name="Verdict" { (state::verdict(run)) }
+            td data-name="State" { (state::of_run(run)) }
             td.number data-name="Largest latency" { a href=(run_address(&run.digest)) { (figure(run.latency_max_ns)) } }
             td.number data-name="Over the limit" {
                 @match run.limit_ns {

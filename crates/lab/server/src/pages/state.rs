@@ -1,9 +1,8 @@
-//! States and verdicts as the pages show them, and when a board is silent.
+//! States as the pages show them, and when a board is silent.
 
-use judge::step::StepVerdict;
 use maud::{Markup, html};
 use store::Standing;
-use store::queries::fleet::{FleetRow, RecentRun};
+use store::queries::fleet::RecentRun;
 use store::queries::run::RunRow;
 
 /// Intervals between runs after which a board without one counts as silent.
@@ -12,67 +11,16 @@ const INTERVALS: i64 = 3;
 const RUNS_MIN: usize = 4;
 const HOUR_NS: i64 = 3_600_000_000_000;
 
-/// The state of a board, by severity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
-    Undecided,
-    Good,
-    Bad,
+/// A state as every page shows it.
+pub fn chip(standing: Standing) -> Markup {
+    html! { span.state data-state=(standing.word()) { (standing.word()) } }
 }
 
-impl State {
-    /// As in the style sheet.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Undecided => "undecided",
-            Self::Good => "good",
-            Self::Bad => "bad",
-        }
-    }
-
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Undecided => "no verdict",
-            Self::Good => "good",
-            Self::Bad => "bad",
-        }
-    }
-}
-
-pub fn of(row: &FleetRow) -> State {
-    match (&row.state.first_bad, &row.state.last_good) {
-        (Some(_), _) => State::Bad,
-        (None, Some(_)) => State::Good,
-        (None, None) => State::Undecided,
-    }
-}
-
-/// A board is as bad as the worst of its loads.
-pub fn of_board(rows: &[FleetRow]) -> State {
-    rows.iter().map(of).max().unwrap_or(State::Undecided)
-}
-
-pub fn standing_key(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Good => "good",
-        Standing::Bad => "bad",
-        Standing::Undecided => "undecided",
-    }
-}
-
-/// A run outside of a plan has no verdict, but a limit over which its wake-ups were counted.
-fn verdict_words(run: &RunRow) -> &'static str {
-    match (run.verdict, run.standing) {
-        (StepVerdict::Measured, Standing::Good) => "within limit",
-        (StepVerdict::Measured, Standing::Bad) => "over limit",
-        (verdict, _) => verdict.words(),
-    }
-}
-
-/// The verdict of a run, with what makes its figures doubtful.
-pub fn verdict(run: &RunRow) -> Markup {
+/// The state of a run, why it is undecided, and what makes its figures doubtful.
+pub fn of_run(run: &RunRow) -> Markup {
     html! {
-        span.state data-state=(standing_key(run.standing)) { (verdict_words(run)) }
+        (chip(run.standing))
+        @if let Some(because) = run.standing.undecided_because(run.verdict) { " " span.beside { (because) } }
         @if !run.valid { span.mark { "invalid" } } @else if run.degraded { span.mark { "degraded" } }
     }
 }

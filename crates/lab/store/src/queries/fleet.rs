@@ -32,6 +32,9 @@ pub struct FleetRow {
     /// The last 30 runs, oldest first.
     pub recent: Vec<RecentRun>,
     pub state: BoardState,
+    /// The state in one word.
+    #[serde(default)]
+    pub standing: Standing,
 }
 
 /// How much the figures rest on.
@@ -63,6 +66,29 @@ pub struct BoardState {
     pub last_good: Option<KernelRun>,
     /// The oldest bad run after that; `None` while the board is good.
     pub first_bad: Option<KernelRun>,
+}
+
+impl BoardState {
+    /// Bad from the first bad run until the next good one.
+    pub fn standing(&self) -> Standing {
+        match (&self.first_bad, &self.last_good) {
+            (Some(_), _) => Standing::Bad,
+            (None, Some(_)) => Standing::Good,
+            (None, None) => Standing::Undecided,
+        }
+    }
+}
+
+impl Fleet {
+    /// The rows of each board.
+    pub fn boards(&self) -> impl Iterator<Item = &[FleetRow]> {
+        self.rows.chunk_by(|a, b| a.newest.board == b.newest.board)
+    }
+}
+
+/// A board is as bad as the worst of its loads.
+pub fn board_standing(rows: &[FleetRow]) -> Standing {
+    rows.iter().map(|row| row.standing).max().unwrap_or_default()
 }
 
 /// A run on its kernel.
@@ -100,12 +126,14 @@ impl Store {
         let (mut recent, mut states) = (self.recent().await?, self.states().await?);
         let fleet_row = |row: &AnyRow| {
             let newest = RunRow::of(row)?;
+            let state = states.remove(&newest.scenario).unwrap_or_default();
             Ok(FleetRow {
                 scenario: newest.scenario.clone(),
                 words: get(row, "words")?,
                 coverage: coverage(row)?,
                 recent: recent.remove(&newest.scenario).unwrap_or_default(),
-                state: states.remove(&newest.scenario).unwrap_or_default(),
+                standing: state.standing(),
+                state,
                 newest,
             })
         };

@@ -35,15 +35,15 @@ pub fn fleet(fleet: &Fleet, page: &mut Page) {
     let mut table = Table::new(&[left, left, left, left, left, left, right, right, left, left]);
     table.row([
         "board",
-        "kernel",
-        "preemption",
         "load",
         "method",
-        "verdict",
+        "state",
+        "kernel",
+        "preemption",
         "worst case",
         "samples",
         "last run",
-        "state",
+        "since",
     ]);
     fleet.rows.iter().for_each(|row| table.row(cells(row)));
     let lines = table.lines();
@@ -58,20 +58,23 @@ fn cells(row: &FleetRow) -> [String; 10] {
     let newest = &row.newest;
     [
         newest.board.clone(),
-        newest.kernel.clone(),
-        newest.preemption.clone(),
         newest.load.clone(),
         newest.method.clone(),
-        newest.verdict.words().into(),
+        row.standing.word().into(),
+        newest.kernel.clone(),
+        newest.preemption.clone(),
         row.coverage.latency_max_ns.map_or("-".into(), latency),
         count(row.coverage.samples),
         utc(newest.started_unix_ns),
-        state(row),
+        since(row),
     ]
 }
 
-fn state(row: &FleetRow) -> String {
-    let Some(bad) = &row.state.first_bad else { return "-".into() };
+/// Where the load went from good to bad, and why an undecided one is.
+fn since(row: &FleetRow) -> String {
+    let Some(bad) = &row.state.first_bad else {
+        return row.standing.undecided_because(row.newest.verdict).unwrap_or("-").into();
+    };
     let good = row.state.last_good.as_ref().map_or("never good".into(), |good| format!("last good {}", good.kernel));
     let why = bad.worst_cause.as_ref().map_or(String::new(), |cause| format!(", {cause}"));
     format!("{good}, first bad {}{why}", bad.kernel)

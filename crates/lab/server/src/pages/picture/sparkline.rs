@@ -1,6 +1,5 @@
 //! The largest latencies of the last runs of a load, as a line of a hundred pixels.
 
-use crate::pages::state::standing_key;
 use maud::{Markup, html};
 use report::picture::Axis;
 use store::Standing;
@@ -60,7 +59,7 @@ fn body(runs: &[RecentRun]) -> Markup {
         path.spark-line d={ "M" (path.join("L")) } {}
         @for point in known.iter().enumerate().filter(|(at, (_, standing))| *at == last || *standing == Standing::Bad) {
             @let (x, y) = place(point);
-            circle.spark-dot data-state=(standing_key(point.1.1)) cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="2.6" {}
+            circle.spark-dot data-state=(point.1.1.word()) cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="2.6" {}
         }
     }
 }
