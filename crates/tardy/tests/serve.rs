@@ -53,6 +53,7 @@ fn archives_of_a_directory_become_pages_and_the_server_ends_on_a_signal() {
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("runs");
     let archives = repository_path("corpus/archives/v1");
+    fs::create_dir(&runs).unwrap();
     let server = Serving::of(&runs, &[]);
     assert!(server.get("/", "accept: text/html\r\n").contains("No run yet"), "an empty directory");
     // It is found while the server runs.
@@ -69,7 +70,8 @@ fn archives_of_a_directory_become_pages_and_the_server_ends_on_a_signal() {
     let digest = listed.split("\"digest\":\"").nth(1).unwrap().split('"').next().unwrap();
     let report = server.get(&format!("/runs/{digest}"), "accept: text/html\r\n");
     assert!(report.starts_with("HTTP/1.1 200") && report.contains("How late does Linux wake tasks"));
-    assert!(server.get("/", "accept: text/html\r\n").contains("<table class=\"fleet\""));
+    assert!(server.get("/", "accept: text/html\r\n").contains("<table class=\"matrix\""));
+    assert!(server.get("/fleet", "accept: text/html\r\n").contains("<table class=\"fleet\""));
     assert_eq!(server.end(), Some(0));
 }
 
@@ -238,7 +240,7 @@ fn a_load_has_one_state_in_one_word_on_every_surface() {
     let served: Value = serde_json::from_str(&served[served.find('{').unwrap()..=served.rfind('}').unwrap()]).unwrap();
     let served = served["rows"].as_array().unwrap();
     let metrics = body("/metrics", "");
-    let fleet = body("/", "accept: text/html\r\n");
+    let fleet = body("/fleet", "accept: text/html\r\n");
     assert_eq!(listed.len(), served.len());
     for (row, served) in listed.iter().zip(served) {
         let scenario = row["scenario"].as_str().unwrap();

@@ -96,7 +96,7 @@ after(async () => {
   }
 });
 
-const places = async () => ({ live: await inProgress(), runs: "/live", fleet: "/", board: "/boards/pi-4", second: "/boards/beagleplay", culprits: "/culprits", experiments: "/experiments", experiment: await worseExperiment(), queue: "/queue", error: "/boards/nowhere", run: `/runs/${(await run()).digest}` });
+const places = async () => ({ live: await inProgress(), runs: "/live", today: "/", kernels: "/?by=kernel&days=7", fleet: "/fleet", board: "/boards/pi-4", second: "/boards/beagleplay", culprits: "/culprits", experiments: "/experiments", experiment: await worseExperiment(), queue: "/queue", error: "/boards/nowhere", run: `/runs/${(await run()).digest}` });
 
 test("every page opens without an error and requests nothing from elsewhere", async () => {
   for (const [name, path] of Object.entries(await places())) {
@@ -125,8 +125,21 @@ for (const dark of [false, true]) {
   }
 }
 
+test("the first page shows 30 boards on one screen, and every number without a script", async () => {
+  for (const dark of [false, true]) {
+    const page = await open("/", { width: 1280, height: 900, dark });
+    const line = await page.run("Math.max(...[...document.querySelectorAll('.matrix tbody tr')].map((row) => row.getBoundingClientRect().height))");
+    const head = await page.run("document.querySelector('.matrix thead').getBoundingClientRect().height");
+    assert.ok(line > 0 && head + 30 * (line + 1) <= 900, `a line of ${line} px below a head of ${head} px`);
+  }
+  const page = await open("/", { script: false });
+  const { root } = await page.send("DOM.getDocument", { depth: 0 });
+  const { outerHTML } = await page.send("DOM.getOuterHTML", { nodeId: root.nodeId });
+  for (const text of ["Since yesterday", "imx8mp-evk", "irqs-off", "silent"]) assert.ok(outerHTML.includes(text), text);
+});
+
 test("the fleet is filtered by words and by state, and the link keeps the filter", async () => {
-  const page = await open("/");
+  const page = await open("/fleet");
   const visible = () => page.run("[...document.querySelectorAll('tbody.board')].filter((board) => !board.hidden).map((board) => board.dataset.board)");
   const all = await visible();
   await page.run("(() => { const field = document.querySelector('.filters input'); field.value = 'pi-4 6.12'; field.dispatchEvent(new Event('input')); })()");
@@ -134,7 +147,7 @@ test("the fleet is filtered by words and by state, and the link keeps the filter
   assert.match(await page.run("location.search"), /show=pi-4/);
   const again = await open(await page.run("location.pathname + location.search"));
   assert.deepEqual(await again.run("[...document.querySelectorAll('tbody.board')].filter((board) => !board.hidden).length"), 1);
-  const bad = await open("/?bad=1");
+  const bad = await open("/fleet?bad=1");
   const shown = await bad.run("[...document.querySelectorAll('tbody.board')].filter((board) => !board.hidden).map((board) => board.dataset.state)");
   assert.ok(shown.length > 0 && shown.length < all.length && shown.every((state) => state === "bad"));
 });
@@ -211,7 +224,7 @@ test("two runs are compared from a change", async () => {
 
 test("a run leads back to its board", async () => {
   const page = await open(`/runs/${(await run()).digest}`);
-  assert.deepEqual(await page.run("[...document.querySelectorAll('.brand a')].map((link) => link.getAttribute('href'))"), ["/", "/boards/imx8mp-evk"]);
+  assert.deepEqual(await page.run("[...document.querySelectorAll('.brand a')].map((link) => link.getAttribute('href'))"), ["/fleet", "/boards/imx8mp-evk"]);
   assert.equal(await page.run("document.querySelectorAll('[data-picture=distribution] path[data-series]').length"), 1, "its script runs");
 });
 
@@ -226,7 +239,11 @@ test("without a script every number is there", async () => {
 });
 
 test("names that a target chose neither run nor pile up", async () => {
-  const page = await open("/", { width: 390, height: 900 });
+  const first = await open("/", { width: 390, height: 900 });
+  assert.doesNotMatch(await first.run("document.title"), /owned/);
+  assert.equal(await first.run("document.querySelectorAll('img, iframe, [onerror]').length"), 0);
+  assert.ok((await first.run("Math.max(...[...document.querySelectorAll('.matrix tbody tr')].map((row) => row.getBoundingClientRect().height))")) < 60);
+  const page = await open("/fleet", { width: 390, height: 900 });
   assert.doesNotMatch(await page.run("document.title"), /owned/);
   assert.equal(await page.run("document.querySelectorAll('img, iframe, [onerror]').length"), 0);
   assert.ok(await page.run("[...document.querySelectorAll('.board-name')].some((name) => name.textContent.includes('<img src=x'))"), "it is there to be read");
@@ -344,7 +361,7 @@ test("a plan that waits is on the page of the queue until its button cancels it"
 });
 
 test("headings descend in steps, tables and pictures are named, ids are unique", async () => {
-  for (const path of ["/", "/boards/pi-4", "/culprits", "/experiments", await worseExperiment(), "/queue"]) {
+  for (const path of ["/", "/?by=kernel", "/fleet", "/boards/pi-4", "/culprits", "/experiments", await worseExperiment(), "/queue"]) {
     const page = await open(path);
     const levels = await page.run("[...document.querySelectorAll('h1, h2, h3, h4')].map((heading) => Number(heading.tagName[1]))");
     assert.equal(levels.filter((level) => level === 1).length, 1, path);

@@ -14,6 +14,11 @@ pub fn utc(unix_ns: i64) -> String {
     format!("{day} {time} UTC")
 }
 
+/// The day of an instant in ns since 1970, `2026-01-02`, in UTC.
+pub fn date(unix_ns: i64) -> String {
+    day_and_time(unix_ns.div_euclid(1_000_000_000)).0.to_string()
+}
+
 /// An instant beyond the calendar's years is its last or first one.
 fn day_and_time(unix_s: i64) -> (jiff::fmt::strtime::Display<'static>, jiff::fmt::strtime::Display<'static>) {
     let beyond = if unix_s < 0 { Timestamp::MIN } else { Timestamp::MAX };
@@ -37,5 +42,6 @@ mod tests {
         assert_eq!(utc(0), "1970-01-01 00:00:00 UTC");
         assert_eq!(utc(1_767_323_045_999_999_999), "2026-01-02 03:04:05 UTC");
         assert_eq!(utc(-1), "1969-12-31 23:59:59 UTC");
+        assert_eq!((date(0).as_str(), date(-1).as_str()), ("1970-01-01", "1969-12-31"));
     }
 }

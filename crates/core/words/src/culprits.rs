@@ -62,6 +62,11 @@ macro_rules! modules {
 
 archive::culprits!(modules);
 
+/// A culprit by its identifier, in words: `interrupts masked by a task (irqs-off)`. A text that names none stays as it is.
+pub fn named(id: &str) -> String {
+    advice(&Culprit::from(id)).map_or_else(|| id.to_owned(), |advice| format!("{} ({id})", advice.title))
+}
+
 /// Writes the words of every finding that has facts; the others keep theirs.
 pub fn fill_in(explanation: &mut Explanation, voice: Voice) {
     for finding in &mut explanation.findings {
@@ -153,5 +158,7 @@ mod tests {
     fn every_culprit_has_advice_and_one_of_another_version_has_none() {
         assert!(Culprit::ALL.iter().all(|culprit| advice(culprit).is_some()));
         assert!(advice(&Culprit::Other("moon-phase".into())).is_none());
+        assert_eq!(named("silence"), "hypervisor or firmware (silence)");
+        assert_eq!(named("not explained"), "not explained");
     }
 }

@@ -30,6 +30,13 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
+/// A duration that somebody set, without a zero at its end: `24 h`, `10 min`, `90 s`.
+pub fn set_duration(ns: i64) -> String {
+    let shown = duration(ns);
+    let without = [" 0 h", " 0 min", " 0 s"].iter().find_map(|zero| shown.strip_suffix(zero));
+    without.map_or_else(|| shown.replace(".0 s", " s"), str::to_owned)
+}
+
 /// A count with grouped digits: `12 345`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -73,6 +80,8 @@ mod tests {
     fn durations_and_counts() {
         let shown = [350_000_000, 20_000_000_000, 303_000_000_000, 7_500_000_000_000].map(duration);
         assert_eq!(shown, ["350 ms", "20.0 s", "5 min 3 s", "2 h 5 min"]);
+        let set = [86_400_000_000_000, 600_000_000_000, 90_000_000_000, 7_500_000_000_000].map(set_duration);
+        assert_eq!(set, ["24 h", "10 min", "90 s", "2 h 5 min"]);
         assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1 000", "1 234 567"]);
         assert_eq!([counted(1, "spike"), counted(2, "stretch")], ["1 spike", "2 stretches"]);
     }

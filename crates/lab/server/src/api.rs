@@ -7,6 +7,7 @@ pub mod hooks;
 pub mod jobs;
 pub mod lab;
 pub mod live;
+pub mod news;
 
 use crate::guard;
 use crate::metrics;
@@ -61,6 +62,7 @@ fn documented() -> OpenApiRouter<Arc<Site>> {
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(health))
         .merge(lab::routes())
+        .merge(news::routes())
         .merge(changes::routes())
         .merge(experiments::routes())
         .merge(jobs::routes())

@@ -24,6 +24,18 @@ pub struct Window {
 }
 
 impl Window {
+    /// The days of all runs, from the first to the last of them.
+    pub fn of_span((first_unix_ns, last_unix_ns): (i64, i64)) -> Self {
+        let until_unix_ns = last_unix_ns.div_euclid(DAY_NS).saturating_add(1).saturating_mul(DAY_NS);
+        let longest_from = until_unix_ns.saturating_sub(i64::from(DAYS_MAX) * DAY_NS);
+        let from_unix_ns = first_unix_ns.div_euclid(DAY_NS).saturating_mul(DAY_NS).max(longest_from);
+        Self { from_unix_ns, until_unix_ns }
+    }
+
+    fn days(self) -> usize {
+        usize::try_from(self.until_unix_ns.saturating_sub(self.from_unix_ns) / DAY_NS).unwrap_or(0)
+    }
+
     /// The last days, until the end of today: stretches keep their edges from one look to the next.
     pub fn of_days(days: u32, now_unix_ns: i64) -> Self {
         let until_unix_ns = now_unix_ns.div_euclid(DAY_NS).saturating_add(1).saturating_mul(DAY_NS);
@@ -48,8 +60,8 @@ pub struct Board {
     pub sentences: Option<Arc<Sentences>>,
 }
 
-/// A board; of the scenarios the wanted one, or the one measured last.
-pub async fn board(site: &Arc<Site>, board: &str, wanted: Option<&str>, days: u32) -> Result<Board, Refusal> {
+/// A board over the last days, or over all its runs; of the scenarios the wanted one, or the one measured last.
+pub async fn board(site: &Arc<Site>, board: &str, wanted: Option<&str>, days: Option<u32>) -> Result<Board, Refusal> {
     let store = site.store();
     let scenarios = store.scenarios(board).await.map_err(Refusal::of_store)?;
     let newest = match wanted {
@@ -59,12 +71,14 @@ pub async fn board(site: &Arc<Site>, board: &str, wanted: Option<&str>, days: u3
     let key = wanted.or(newest.as_deref());
     let chosen = scenarios.iter().find(|scenario| Some(scenario.scenario.as_str()) == key);
     let Some(chosen) = chosen else { return Err(Refusal::NoSuchBoard(board.to_owned())) };
-    let window = Window::of_days(days, now_unix_ns());
-    let Window { from_unix_ns, until_unix_ns } = window;
     let key = chosen.scenario.clone();
+    let span =
+        store.span(&key).await.map_err(Refusal::of_store)?.ok_or_else(|| Refusal::NoSuchBoard(board.to_owned()))?;
+    let window = days.map_or_else(|| Window::of_span(span), |days| Window::of_days(days, now_unix_ns()));
+    let Window { from_unix_ns, until_unix_ns } = window;
     let history = store.history(&key, from_unix_ns, until_unix_ns).await.map_err(Refusal::of_store)?;
     let history = history.ok_or_else(|| Refusal::NoSuchBoard(board.to_owned()))?;
-    let parts = (days as usize).clamp(7, PARTS);
+    let parts = window.days().clamp(7, PARTS);
     let parts = store.history_parts(&key, from_unix_ns, until_unix_ns, parts).await.map_err(Refusal::of_store)?;
     let sentences = tokio::time::timeout(SEARCH_PATIENCE, search_changes(site, &key)).await.ok().transpose()?;
     let changes = store.changes(Some(&key)).await.map_err(Refusal::of_store)?;
@@ -115,6 +129,7 @@ mod tests {
         let morning = Window::of_days(7, 100 * DAY_NS + 1);
         assert_eq!(morning, Window::of_days(7, 101 * DAY_NS - 1));
         assert_eq!((morning.from_unix_ns, morning.until_unix_ns), (94 * DAY_NS, 101 * DAY_NS));
+        assert_eq!(Window::of_span((93 * DAY_NS + 5, 100 * DAY_NS)), Window::of_days(8, 100 * DAY_NS));
         assert!(
             Window::of_days(DAYS_MAX, i64::MAX).until_unix_ns > 0
                 && Window::of_days(DAYS_MAX, i64::MIN).from_unix_ns < 0

@@ -33,6 +33,8 @@ pub struct LiveRun {
     /// False once it has ended; then the lab has its report.
     pub goes_on: bool,
     pub started_unix_ns: Option<i64>,
+    /// When measuring began; `None` before.
+    pub measuring_since_unix_ns: Option<i64>,
     /// The length that was requested, in ns.
     pub requested_ns: Option<u64>,
     pub samples: u64,
@@ -99,6 +101,7 @@ impl LiveRun {
             phase: run.phases.last().map(|(phase, _)| *phase),
             goes_on: summary.goes_on,
             started_unix_ns: summary.started_unix_ns,
+            measuring_since_unix_ns: measuring_since(run, summary.started_unix_ns),
             requested_ns: settings.and_then(|settings| settings.duration_ns),
             samples: sum(|totals| totals.cycles),
             latency_ns_max: run.threads.values().filter_map(|thread| thread.totals.latency_ns_max).max(),
@@ -111,4 +114,11 @@ impl LiveRun {
             spikes: run.late_spikes().collect::<Vec<_>>().into_iter().rev().take(SPIKES_SHOWN).map(spike).collect(),
         }
     }
+}
+
+/// Phases are dated by the monotonic clock of the target, and the first of them is near the start of the run.
+fn measuring_since(run: &Run, started_unix_ns: Option<i64>) -> Option<i64> {
+    let (_, first_ns) = run.phases.first()?;
+    let (_, measure_ns) = run.phases.iter().find(|(phase, _)| *phase == RunPhase::Measure)?;
+    Some(started_unix_ns?.saturating_add(measure_ns.saturating_sub(*first_ns)))
 }

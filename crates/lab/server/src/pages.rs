@@ -17,10 +17,13 @@ mod layout;
 mod links;
 mod live;
 mod login;
+mod matrix;
 pub mod picture;
 mod queue;
 mod run;
 mod state;
+mod today;
+mod turn;
 
 use crate::guard::{Asked, Identity};
 use crate::problem::Refusal;

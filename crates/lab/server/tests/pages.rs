@@ -27,7 +27,7 @@ async fn page(lab: &Lab, path: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_pages_of_a_year_show_boards_states_and_what_they_rest_on() {
     let lab = Lab::of_a_year().await;
-    let fleet = page(&lab, "/").await;
+    let fleet = page(&lab, "/fleet").await;
     for board in BOARDS {
         assert!(fleet.contains(&format!("<bdi>{}</bdi>", board.name)), "{} is in the fleet", board.name);
     }
@@ -80,7 +80,8 @@ async fn hostile_names_do_no_harm(lab: &Lab, fleet: &str) {
     let names: Vec<&String> = names.iter().filter(|name| !known.contains(&name.as_str())).collect();
     assert_eq!(names.len(), year::hostile().len());
     let culprits = page(lab, "/culprits").await;
-    let mut pages = vec![fleet.to_owned(), culprits];
+    let today = page(lab, "/?days=7").await;
+    let mut pages = vec![fleet.to_owned(), culprits, today, page(lab, "/?by=kernel").await];
     for name in names {
         let address: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
         pages.push(page(lab, &format!("/boards/{address}")).await);
@@ -213,6 +214,9 @@ async fn an_administrator_decides_on_the_page_or_by_the_api_and_the_log_has_who_
 async fn wrong_parameters_and_names_are_refused_with_what_to_write() {
     let lab = Lab::new().await;
     for (path, status, code) in [
+        ("/?days=0", StatusCode::BAD_REQUEST, "server.parameter"),
+        ("/?by=moon", StatusCode::BAD_REQUEST, "server.parameter"),
+        ("/api/v1/news?days=x", StatusCode::BAD_REQUEST, "server.parameter"),
         ("/culprits?days=0", StatusCode::BAD_REQUEST, "server.parameter"),
         ("/culprits?days=x", StatusCode::BAD_REQUEST, "server.parameter"),
         ("/api/v1/culprits?days=99999999999", StatusCode::BAD_REQUEST, "server.parameter"),

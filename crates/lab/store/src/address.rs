@@ -45,6 +45,14 @@ impl Address {
         Self { index: Index::File, archives: archives.to_owned(), objects: None }
     }
 
+    /// Whether the index can be there: a file is, a server is asked when it is opened.
+    pub fn is_there(&self) -> bool {
+        match &self.index {
+            Index::File => self.archives.join(INDEX_FILE).is_file(),
+            Index::Server(_) => true,
+        }
+    }
+
     /// The URL of the index, if `root` is the absolute path of the directory of archives, without `..`.
     pub fn url(&self, root: &Path) -> String {
         match &self.index {

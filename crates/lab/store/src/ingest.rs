@@ -284,6 +284,7 @@ async fn write_causes(writing: &mut Writing<'_>, Prepared { kept, record }: &Pre
             .set("culprit", culprit)
             .set("spikes", count.spikes)
             .set("latency_max_ns", count.latency_max_ns)
+            .set("lost_ns", count.lost_ns)
     });
     rows.insert(writing, "").await.map(drop)
 }

@@ -1,9 +1,13 @@
 //! What pages ask of the index. None of it opens an archive; sizes of answers are bounded.
 
 pub mod board;
+pub mod board_state;
 pub mod compared;
 pub mod counts;
 pub mod culprits;
 pub mod fleet;
+pub mod kernels;
+pub mod news;
 pub mod run;
 pub mod series;
+pub mod silence;

@@ -24,8 +24,29 @@ use crate::database::Writing;
 use crate::error::StoreError;
 use crate::label::label;
 use crate::record::word;
+use crate::row::{get, worded};
+use crate::standing::Standing;
 use crate::unique_name::unique_name;
-use job::job_columns;
+pub(crate) use job::job_columns;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Directory of the rounds of jobs, below the archives.
+const JOBS: &str = "jobs";
+
+/// Where the archives of a job are, below a directory of archives.
+pub fn job_directory(archives: &Path, job: &str) -> PathBuf {
+    archives.join(JOBS).join(job)
+}
+
+/// A run of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRun {
+    pub digest: String,
+    pub standing: Standing,
+    /// Why it is undecided.
+    pub because: Option<&'static str>,
+}
 
 /// Jobs that a list has at most.
 pub const JOBS_MAX: i64 = 1000;
@@ -96,6 +117,34 @@ impl Store {
         let sql = concat!("SELECT ", job_columns!(), " FROM jobs ORDER BY queued_unix_ns DESC, job DESC LIMIT $1");
         let query = sqlx::query(sql).bind(count.clamp(0, JOBS_MAX));
         query.fetch_all(self.database.pool()).await?.iter().map(Job::of).collect()
+    }
+
+    /// The runs of each of the newest jobs, as far as the index has them.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub async fn runs_of_jobs(&self, count: i64) -> Result<BTreeMap<String, Vec<JobRun>>, StoreError> {
+        let sql = "SELECT j.job, r.digest, r.standing, r.verdict FROM job_runs j JOIN runs r ON r.digest = j.digest \
+                   WHERE j.job IN (SELECT job FROM jobs ORDER BY queued_unix_ns DESC, job DESC LIMIT $1) \
+                   ORDER BY r.started_unix_ns, r.digest";
+        let query = sqlx::query(sql).bind(count.clamp(0, JOBS_MAX));
+        let mut runs: BTreeMap<String, Vec<JobRun>> = BTreeMap::new();
+        for row in query.fetch_all(self.database.pool()).await? {
+            let standing: Standing = worded(&row, "standing")?;
+            let because = standing.undecided_because(worded(&row, "verdict")?);
+            runs.entry(get(&row, "job")?).or_default().push(JobRun { digest: get(&row, "digest")?, standing, because });
+        }
+        Ok(runs)
+    }
+
+    /// Whether a worker reaches a board, or the index has a run of it.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub async fn knows_board(&self, board: &str) -> Result<bool, StoreError> {
+        let board = label(board);
+        let reached = self.workers().await?.iter().any(|worker| worker.boards.contains(&board));
+        Ok(reached || !self.scenarios(&board).await?.is_empty())
     }
 
     /// Cancels a job that no worker runs, and records who did. Returns whether it did.

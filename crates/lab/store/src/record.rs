@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod agreement;
 
+use crate::ingest::SUMMABLE_MAX;
 use crate::kernel_line::kernel_line;
 use crate::label::{hex, hex_of, label};
 use crate::outline::Outline;
@@ -25,8 +26,8 @@ const DOCUMENT_BYTES_MAX: usize = 256 << 10;
 /// Causes of a run that are counted, the most frequent first.
 const CAUSES_MAX: usize = 100;
 /// Names of the spikes that nothing explains.
-const NOT_EXPLAINED: &str = "not explained";
-const NO_TRACE: &str = "no trace";
+pub(crate) const NOT_EXPLAINED: &str = "not explained";
+pub(crate) const NO_TRACE: &str = "no trace";
 
 /// The figures of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,8 @@ pub struct StoredFigures {
 pub struct CauseCount {
     pub spikes: i64,
     pub latency_max_ns: i64,
+    /// Time that the cause took of the latencies; of a spike without a cause its whole latency.
+    pub lost_ns: i64,
 }
 
 /// A document that many runs share.
@@ -181,13 +184,22 @@ fn cause(explanation: &Explanation) -> Option<String> {
     }
 }
 
+/// What the named cause took of the latency.
+fn lost_ns(explanation: &Explanation) -> Option<i64> {
+    let explained = explanation.status == ExplanationStatus::Explained;
+    explanation.findings.first().filter(|_| explained).map(|finding| finding.ns)
+}
+
 fn causes(account: &Account) -> BTreeMap<String, CauseCount> {
     let mut causes: BTreeMap<String, CauseCount> = BTreeMap::new();
     for spike in account.summary().late_spikes() {
-        let cause = account.explanation_of(spike.spike.number).and_then(cause).unwrap_or_else(|| NO_TRACE.into());
+        let explanation = account.explanation_of(spike.spike.number);
+        let cause = explanation.and_then(cause).unwrap_or_else(|| NO_TRACE.into());
+        let lost_ns = explanation.and_then(lost_ns).unwrap_or(spike.latency_ns);
         let counted = causes.entry(cause).or_default();
         counted.spikes += 1;
         counted.latency_max_ns = counted.latency_max_ns.max(spike.latency_ns);
+        counted.lost_ns = counted.lost_ns.saturating_add(lost_ns.clamp(0, SUMMABLE_MAX));
     }
     let mut ranked: Vec<(String, CauseCount)> = causes.into_iter().collect();
     ranked.sort_by_key(|(_, count)| std::cmp::Reverse(count.spikes));

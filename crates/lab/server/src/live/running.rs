@@ -36,6 +36,12 @@ impl RunningRuns {
         locked(&self.running).keys().cloned().collect()
     }
 
+    /// The name of a run in progress below a directory.
+    pub fn name_below(&self, directory: &Path) -> Option<String> {
+        let running = locked(&self.running);
+        running.iter().find(|(_, path)| path.starts_with(directory)).map(|(name, _)| name.clone())
+    }
+
     /// The archive of a run in progress.
     pub fn archive(&self, name: &str) -> Option<PathBuf> {
         locked(&self.running).get(name).cloned()

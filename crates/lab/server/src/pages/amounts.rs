@@ -28,11 +28,12 @@ pub fn coverage(of: &Coverage) -> Markup {
     }
 }
 
-/// A large count to two digits: `3.1 million`.
+/// A large count to two digits or more: `0.11 million`, `3.1 million`.
 pub fn rounded(number: u64) -> String {
     match number {
         0..100_000 => count(number),
-        100_000..1_000_000_000 => format!("{:.1} million", number as f64 / 1e6),
+        100_000..1_000_000 => format!("{:.2} million", number as f64 / 1e6),
+        1_000_000..1_000_000_000 => format!("{:.1} million", number as f64 / 1e6),
         _ => format!("{:.1} billion", number as f64 / 1e9),
     }
 }
@@ -62,6 +63,12 @@ mod tests {
             [ago(-5), ago(5), ago(600), ago(7200), ago(3 * 86_400), ago(70 * 86_400)],
             ["in the future", "just now", "10 minutes ago", "2 hours ago", "3 days ago", "2 months ago"]
         );
+    }
+
+    #[test]
+    fn counts_near_each_other_stay_apart() {
+        let shown = [99_999, 114_712, 119_848, 3_100_000, 2_000_000_000].map(rounded);
+        assert_eq!(shown, ["99 999", "0.11 million", "0.12 million", "3.1 million", "2.0 billion"]);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use super::amounts::{figure, rounded};
 use super::links::{backfill_address, board_address, decision_address, run_address};
+use super::matrix::load;
 use super::picture::heat;
 use super::picture::ridge::{self, Ridge};
 use super::picture::time::Events;
-use super::state;
+use super::{state, turn};
 use crate::changes::Found;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -20,8 +21,9 @@ pub const WIDTH: f64 = 1080.0;
 /// Runs in the table; older ones are in the API.
 const RUNS_SHOWN: usize = 100;
 const DIFFERENCES_SHOWN: usize = 6;
-/// Times to choose from, in days.
-const TIMES: [(u32, &str); 4] = [(7, "week"), (31, "month"), (92, "quarter"), (366, "year")];
+/// Times to choose from, in days; the first is that of all runs.
+const TIMES: [(Option<u32>, &str); 5] =
+    [(None, "all runs"), (Some(7), "week"), (Some(31), "month"), (Some(92), "quarter"), (Some(366), "year")];
 
 /// Everything that the page shows.
 pub struct BoardView<'a> {
@@ -32,7 +34,8 @@ pub struct BoardView<'a> {
     pub found: &'a [Found],
     /// What the runs show about changes of each figure; `None` while the index looks for them.
     pub sentences: Option<&'a [(String, String)]>,
-    pub days: u32,
+    /// `None`: from the first run to the last.
+    pub days: Option<u32>,
     /// Kernels that the reader may have measured, around each change.
     pub between: &'a BTreeMap<String, usize>,
     /// The reader may record what a change is.
@@ -43,10 +46,10 @@ pub fn content(view: &BoardView<'_>) -> Markup {
     let scenario = &view.history.scenario;
     let newest = view.history.runs.last().map(|point| &point.run);
     html! {
-        p.trail { a href="/" { "Fleet" } }
+        p.trail { a href="/fleet" { "Fleet" } }
         h1 { bdi { (scenario.board) } }
         @if let Some(run) = newest {
-            p.lead { "Linux " bdi { (run.kernel) } ", " (run.preemption) ", last run " (utc(run.started_unix_ns)) " " (state::of_run(run)) }
+            p.lead { "Linux " bdi { (run.kernel) } ", preemption " (run.preemption) ", last run " (utc(run.started_unix_ns)) " " (state::of_run(run)) }
         }
         (choices(view))
         section aria-labelledby="time-title" {
@@ -90,8 +93,9 @@ fn picture(height: f64, label: &str, body: &Markup) -> Markup {
     html! { svg.plot viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(label) tabindex="0" { (body) } }
 }
 
-fn address(view: &BoardView<'_>, scenario: &str, days: u32) -> String {
-    format!("{}?scenario={scenario}&days={days}", board_address(&view.history.scenario.board))
+fn address(view: &BoardView<'_>, scenario: &str, days: Option<u32>) -> String {
+    let days = days.map_or_else(String::new, |days| format!("&days={days}"));
+    format!("{}?scenario={scenario}{days}", board_address(&view.history.scenario.board))
 }
 
 /// Loads and times, as links that stay.
@@ -104,7 +108,7 @@ fn choices(view: &BoardView<'_>) -> Markup {
                     @for scenario in view.scenarios {
                         li {
                             a href=(address(view, &scenario.scenario, view.days)) title=(scenario.words) aria-current=[(scenario.scenario == *chosen).then_some("true")] {
-                                bdi { (scenario.load) } ", " bdi { (scenario.method) }
+                                bdi { (load(&scenario.load)) } ", " bdi { (scenario.method) }
                             }
                         }
                     }
@@ -204,10 +208,10 @@ fn triage(change: &Change) -> Markup {
 }
 
 /// A button for each other decision.
-fn decision(change: &Change, days: u32) -> Markup {
+fn decision(change: &Change, days: Option<u32>) -> Markup {
     html! {
         form.decision method="post" action=(decision_address(&change.change)) {
-            input type="hidden" name="days" value=(days);
+            @if let Some(days) = days { input type="hidden" name="days" value=(days); }
             span { "Mark as" }
             @for triage in Triage::ALL.into_iter().filter(|triage| *triage != change.triage) {
                 " " button name="triage" value=(triage.word()) aria-label={ "Mark the change of " (change.figure) " as " (triage.word()) } { (triage.word()) }
@@ -267,7 +271,7 @@ fn runs_table(view: &BoardView<'_>) -> Markup {
                 p.note { "The newest " (RUNS_SHOWN) " of " (count(runs.len() as u64)) @if view.history.cut { " or more" } "." }
             }
             div.scroll {
-                table.figures.runs {
+                table.figures.cards.runs {
                     caption.unseen { "Runs, the newest first" }
                     thead {
                         tr {
@@ -293,18 +297,18 @@ fn run_row(run: &RunRow) -> Markup {
     html! {
         tr {
             th scope="row" { a href=(run_address(&run.digest)) { (utc(run.started_unix_ns)) } }
-            td.text { bdi { (run.kernel) } }
-            td.text { (state::of_run(run)) }
-            td { (figure(run.latency_ns.p50)) }
-            td { (figure(run.latency_ns.p99)) }
-            td { (figure(run.latency_ns.p99_99)) }
-            td.worst { (figure(run.latency_max_ns)) }
-            td {
+            td.text data-name="Kernel" { bdi { (run.kernel) } }
+            td.text data-name="State" { (state::of_run(run)) }
+            td data-name="p50" { (figure(run.latency_ns.p50)) }
+            td data-name="p99" { (figure(run.latency_ns.p99)) }
+            td data-name="p99.99" { (figure(run.latency_ns.p99_99)) }
+            td.worst data-name="Largest" { (figure(run.latency_max_ns)) }
+            td data-name="Over the limit" {
                 @if run.limit_ns.is_none() { span.beside { "no limit" } }
                 @else if run.over_limit > 0 { strong.nonzero { (count(run.over_limit)) } }
                 @else { "0" span.beside { "of " (rounded(run.samples)) } }
             }
-            td.text { @if let Some(cause) = &run.worst_cause { (cause) } @else { span.beside { "–" } } }
+            td.text data-name="Cause of the largest" { @if let Some(cause) = &run.worst_cause { (turn::cause(cause)) } @else { span.beside { "–" } } }
         }
     }
 }

@@ -10,7 +10,7 @@ use words::figures::count;
 
 pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
     html! {
-        p.trail { a href="/" { "Fleet" } }
+        p.trail { a href="/fleet" { "Fleet" } }
         h1 { "Two runs" }
         div.scroll {
             table.sides {

@@ -34,7 +34,8 @@ async fn decide(
     let Form(decision) = form.map_err(|rejection| {
         Refusal::of_body(site.limits().body_bytes_max, rejection.status(), rejection.body_text())
     })?;
-    let days = Days::checked(decision.days)?;
+    let days = decision.days.map(|days| Days::checked(Some(days))).transpose()?;
     let (change, board) = decided(&site, &identity, &change, decision.triage).await?;
-    Ok(Redirect::to(&format!("{}?scenario={}&days={days}#changes", board_address(&board), change.scenario)))
+    let days = days.map_or_else(String::new, |days| format!("&days={days}"));
+    Ok(Redirect::to(&format!("{}?scenario={}{days}#changes", board_address(&board), change.scenario)))
 }

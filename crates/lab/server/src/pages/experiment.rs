@@ -55,7 +55,7 @@ fn list(found: &[ExperimentSeries]) -> Markup {
             pre.command tabindex="0" { code { "tardy experiment --a '--target old' --b '--target new' -- --duration 60s --load messaging" } }
         } @else {
             div.scroll {
-                table.figures.experiments {
+                table.figures.cards.experiments {
                     caption.unseen { "Experiments, newest first" }
                     thead {
                         tr {
@@ -82,13 +82,13 @@ fn listed(series: &ExperimentSeries) -> Markup {
                 a href=(experiment_address(&series.key)) { bdi { (series.name) } }
                 span.beside { (utc(series.started_unix_ns)) }
             }
-            td.text {
+            td.text data-name="Verdict" {
                 span.state data-state=(state) { (words) }
                 @if let Some(sentence) = series.proof() { span.beside { bdi { (sentence) } } }
             }
-            td.text { (options(&series.a)) }
-            td.text { (options(&series.b)) }
-            td { (complete) " of " (series.rounds_asked) }
+            td.text data-name="A" { (options(&series.a)) }
+            td.text data-name="B" { (options(&series.b)) }
+            td data-name="Rounds" { (complete) " of " (series.rounds_asked) }
         }
     }
 }

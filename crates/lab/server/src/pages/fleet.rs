@@ -1,15 +1,18 @@
-//! The first page: every board with its state, its worst cases, and what they rest on.
+//! The fleet: every board with its state, its worst cases, and what they rest on.
 
 use super::amounts::{ago, coverage, figure};
 use super::empty::unfinished;
 use super::links::{board_address, run_address};
+use super::matrix::load;
 use super::picture::sparkline;
 use super::state;
+use super::turn;
 use crate::known_archives::Progress;
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use store::Standing;
-use store::queries::fleet::{Fleet, FleetRow, KernelRun, board_standing};
+use store::queries::fleet::{Fleet, FleetRow, board_standing};
+use store::queries::silence::silent_since;
 use words::calendar::utc;
 use words::figures::{count, counted, latency};
 
@@ -45,7 +48,8 @@ pub fn content(fleet: &Fleet, progress: &Progress, now_unix_ns: i64) -> Markup {
 
 fn overview(boards: &[&[FleetRow]], now_unix_ns: i64) -> Markup {
     let number = |standing: Standing| boards.iter().filter(|rows| board_standing(rows) == standing).count() as u64;
-    let silent = boards.iter().filter(|rows| rows.iter().all(|row| state::is_silent(&row.recent, now_unix_ns))).count();
+    let silent =
+        boards.iter().filter(|rows| rows.iter().all(|row| silent_since(&row.recent, now_unix_ns).is_some())).count();
     html! {
         p.lead.overview {
             (counted(boards.len() as u64, "board"))
@@ -68,9 +72,9 @@ fn board(rows: &[FleetRow], now_unix_ns: i64) -> Markup {
                 th colspan="7" scope="rowgroup" {
                     (state::chip(standing))
                     a.board-name href=(board_address(&first.newest.board)) { bdi { (first.newest.board) } }
-                    span.kernel { "Linux " bdi { (newest.kernel) } ", " (newest.preemption) }
+                    span.kernel { "Linux " bdi { (newest.kernel) } ", preemption " (newest.preemption) }
                     @if newest.virtual_time { span.mark { "virtual time" } } @else if newest.emulated { span.mark { "emulated" } }
-                    (turn(worst))
+                    (since(worst))
                 }
             }
             @for row in rows { (scenario(row, now_unix_ns)) }
@@ -78,17 +82,17 @@ fn board(rows: &[FleetRow], now_unix_ns: i64) -> Markup {
     }
 }
 
-/// Last good, first bad, reason.
-fn turn(row: &FleetRow) -> Markup {
-    let several = |run: &KernelRun| html! { a href=(run_address(&run.digest)) { bdi { (run.kernel) } } " (" (day(run.started_unix_ns)) ")" };
+/// Last good, first bad, what differs between them, reason.
+fn since(row: &FleetRow) -> Markup {
     html! {
         @if let Some(bad) = &row.state.first_bad {
             span.turn {
-                @if let Some(good) = &row.state.last_good { "last good " (several(good)) } @else { "no good run" }
-                ", first bad " (several(bad))
+                @if let Some(good) = &row.state.last_good { "last good " (turn::run(good)) } @else { "no good run" }
+                ", first bad " (turn::run(bad))
                 @if let Some(max) = bad.latency_max_ns { ": " strong { (latency(max)) } }
-                @if let Some(cause) = &bad.worst_cause { ", " a href="/culprits" { (cause) } }
-                ", load " bdi { (row.newest.load) }
+                @if let Some(cause) = &bad.worst_cause { ", " (turn::cause(cause)) }
+                " under " bdi { (load(&row.newest.load)) }
+                @if let Some(good) = &row.state.last_good { " · " (turn::differs(good, bad)) }
             }
         }
     }
@@ -97,10 +101,10 @@ fn turn(row: &FleetRow) -> Markup {
 fn scenario(row: &FleetRow, now_unix_ns: i64) -> Markup {
     let run = &row.newest;
     let history = format!("{}?scenario={}", board_address(&run.board), row.scenario);
-    let silent = state::is_silent(&row.recent, now_unix_ns);
+    let silent = silent_since(&row.recent, now_unix_ns).is_some();
     html! {
         tr.scenario title=(row.words) {
-            th scope="row" { a href=(history) { bdi { (run.load) } } span.method { bdi { (run.method) } } }
+            th scope="row" { a href=(history) { bdi { (load(&run.load)) } } span.method { bdi { (run.method) } } }
             td data-name="State" { (state::of_run(run)) }
             td.number data-name="Largest latency" { a href=(run_address(&run.digest)) { (figure(run.latency_max_ns)) } }
             td.number data-name="Over the limit" {
@@ -120,8 +124,4 @@ fn scenario(row: &FleetRow, now_unix_ns: i64) -> Markup {
             }
         }
     }
-}
-
-fn day(unix_ns: i64) -> String {
-    utc(unix_ns).split(' ').next().unwrap_or_default().to_owned()
 }

@@ -3,10 +3,13 @@
 use super::as_html;
 use super::board::{self, BoardView};
 use super::layout::{Page, Refresh};
+use super::matrix::By;
 use super::picture::time::Events;
 use super::picture::{document, heat, ridge, sparkline};
+use super::today::{self, TodayView};
 use super::{compare, culprits, empty, fleet, queue, run};
 use crate::api::lab::{Days, parameters};
+use crate::api::news::{NEWS_DAYS, news_since};
 use crate::changes::{Found, among, events};
 use crate::data::{self, Window, now_unix_ns};
 use crate::guard::Identity;
@@ -26,11 +29,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::queries::run::RunRow;
 
-type Shown = Result<Response, Refusal>;
+type Answer = Result<Response, Refusal>;
 
 pub fn router() -> Router<Arc<Site>> {
     Router::new()
-        .route("/", get(show_fleet))
+        .route("/", get(show_today))
+        .route("/fleet", get(show_fleet))
         .route("/boards/{board}", get(show_board))
         .route("/boards/{board}/heat.svg", get(heat_picture))
         .route("/boards/{board}/ridge.svg", get(ridge_picture))
@@ -40,7 +44,39 @@ pub fn router() -> Router<Arc<Site>> {
         .route("/culprits", get(show_culprits))
 }
 
-async fn show_fleet(State(site): State<Arc<Site>>, Extension(identity): Extension<Identity>) -> Shown {
+/// The time whose news are shown, and the columns of the boards.
+#[derive(Debug, Default, Deserialize)]
+struct Shown {
+    days: Option<u32>,
+    by: Option<By>,
+}
+
+async fn show_today(
+    State(site): State<Arc<Site>>,
+    Extension(identity): Extension<Identity>,
+    asked: Result<Query<Shown>, QueryRejection>,
+) -> Answer {
+    let Shown { days, by } = parameters(asked, "days=NUMBER and by=load or by=kernel")?;
+    let (days, by) = (Days::checked(Some(days.unwrap_or(NEWS_DAYS)))?, by.unwrap_or_default());
+    let store = site.store();
+    let now_unix_ns = now_unix_ns();
+    let fleet = store.fleet().await.map_err(Refusal::of_store)?;
+    let news = store.news(&fleet, news_since(days, now_unix_ns), now_unix_ns).await.map_err(Refusal::of_store)?;
+    let kernels = match by {
+        By::Load => Vec::new(),
+        By::Kernel => store.on_kernels().await.map_err(Refusal::of_store)?,
+    };
+    let progress = site.known_archives().progress();
+    let view = TodayView { fleet: &fleet, news: &news, kernels: &kernels, by, days, progress: &progress, now_unix_ns };
+    let content = match fleet.rows.is_empty() {
+        true => empty::content(site.directory(), &progress),
+        false => today::content(&view),
+    };
+    let refresh = Refresh::while_making(progress.waiting > 0);
+    Ok(as_html(&Page { title: "Today", here: "/", identity: &identity, refresh }.around(content)))
+}
+
+async fn show_fleet(State(site): State<Arc<Site>>, Extension(identity): Extension<Identity>) -> Answer {
     let found = site.store().fleet().await.map_err(Refusal::of_store)?;
     let progress = site.known_archives().progress();
     let content = match found.rows.is_empty() {
@@ -48,12 +84,17 @@ async fn show_fleet(State(site): State<Arc<Site>>, Extension(identity): Extensio
         false => fleet::content(&found, &progress, now_unix_ns()),
     };
     Ok(as_html(
-        &Page { title: "Fleet", here: "/", identity: &identity, refresh: Refresh::while_making(progress.waiting > 0) }
-            .around(content),
+        &Page {
+            title: "Fleet",
+            here: "/fleet",
+            identity: &identity,
+            refresh: Refresh::while_making(progress.waiting > 0),
+        }
+        .around(content),
     ))
 }
 
-/// The load, and the time until today.
+/// The load, and the time until today; without one, the time of all runs.
 #[derive(Debug, Default, Deserialize)]
 struct Choice {
     scenario: Option<String>,
@@ -64,9 +105,9 @@ async fn read(
     site: &Arc<Site>,
     name: &str,
     asked: Result<Query<Choice>, QueryRejection>,
-) -> Result<(data::Board, u32), Refusal> {
+) -> Result<(data::Board, Option<u32>), Refusal> {
     let Choice { scenario, days } = parameters(asked, "scenario=KEY and days=NUMBER")?;
-    let days = Days::checked(days)?;
+    let days = days.map(|days| Days::checked(Some(days))).transpose()?;
     Ok((data::board(site, name, scenario.as_deref(), days).await?, days))
 }
 
@@ -75,7 +116,7 @@ async fn show_board(
     Extension(identity): Extension<Identity>,
     Path(name): Path<String>,
     asked: Result<Query<Choice>, QueryRejection>,
-) -> Shown {
+) -> Answer {
     let (board, days) = read(&site, &name, asked).await?;
     let found = found(&board);
     let between = match identity.may_run() {
@@ -118,7 +159,7 @@ async fn heat_picture(
     State(site): State<Arc<Site>>,
     Path(name): Path<String>,
     asked: Result<Query<Choice>, QueryRejection>,
-) -> Shown {
+) -> Answer {
     let (board, _) = read(&site, &name, asked).await?;
     let body = heat::body(&board.parts, &happened(&board, &found(&board)), board::WIDTH);
     let body = body.ok_or_else(|| Refusal::NoSuchBoard(name.clone()))?;
@@ -130,7 +171,7 @@ async fn ridge_picture(
     State(site): State<Arc<Site>>,
     Path(name): Path<String>,
     asked: Result<Query<Choice>, QueryRejection>,
-) -> Shown {
+) -> Answer {
     let (board, _) = read(&site, &name, asked).await?;
     let events = happened(&board, &found(&board));
     let drawn = ridge::body(&board::ridges(&board.parts, &events), board::WIDTH);
@@ -142,7 +183,7 @@ async fn sparkline_picture(
     State(site): State<Arc<Site>>,
     Path(name): Path<String>,
     asked: Result<Query<Choice>, QueryRejection>,
-) -> Shown {
+) -> Answer {
     let wanted = parameters(asked, "scenario=KEY")?.scenario;
     let fleet = site.store().fleet().await.map_err(Refusal::of_store)?;
     let row = fleet
@@ -157,7 +198,7 @@ fn svg(picture: String) -> Response {
         .into_response()
 }
 
-async fn show_run(State(site): State<Arc<Site>>, Path(digest): Path<String>) -> Shown {
+async fn show_run(State(site): State<Arc<Site>>, Path(digest): Path<String>) -> Answer {
     let detail = site.store().run(&digest).await.map_err(Refusal::of_store)?;
     run::report(&site, &detail.ok_or(Refusal::NoSuchRun(digest))?.run).await
 }
@@ -173,7 +214,7 @@ async fn show_comparison(
     State(site): State<Arc<Site>>,
     Extension(identity): Extension<Identity>,
     asked: Result<Query<Pair>, QueryRejection>,
-) -> Shown {
+) -> Answer {
     let Pair { a, b } = parameters(asked, "a=DIGEST and b=DIGEST, of two runs")?;
     let mut sides = Vec::new();
     for digest in [a, b] {
@@ -195,10 +236,11 @@ async fn show_culprits(
     State(site): State<Arc<Site>>,
     Extension(identity): Extension<Identity>,
     asked: Result<Query<Days>, QueryRejection>,
-) -> Shown {
+) -> Answer {
     let days = Days::of(asked)?;
     let Window { from_unix_ns, until_unix_ns } = Window::of_days(days, now_unix_ns());
     let rows = site.store().culprits(from_unix_ns, until_unix_ns).await.map_err(Refusal::of_store)?;
+    let trends = site.store().culprit_trends(from_unix_ns, until_unix_ns).await.map_err(Refusal::of_store)?;
     let page = Page { title: "Culprits", here: "/culprits", identity: &identity, refresh: Refresh::Never };
-    Ok(as_html(&page.around(culprits::content(&rows, days))))
+    Ok(as_html(&page.around(culprits::content(&rows, &trends, days))))
 }

@@ -5,8 +5,9 @@ use crate::guard::Identity;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Pages in the navigation.
-const PLACES: [(&str, &str); 5] = [
-    ("/", "Fleet"),
+const PLACES: [(&str, &str); 6] = [
+    ("/", "Today"),
+    ("/fleet", "Fleet"),
     ("/live", "Live"),
     ("/culprits", "Culprits"),
     ("/experiments", "Experiments"),

@@ -12,6 +12,11 @@ pub fn run_address(digest: &str) -> String {
     format!("/runs/{}", path_segment(digest))
 }
 
+/// The page that compares two runs.
+pub fn compare_address(a: &str, b: &str) -> String {
+    format!("/compare?a={}&b={}", path_segment(a), path_segment(b))
+}
+
 /// The page of an experiment.
 pub fn experiment_address(key: &str) -> String {
     format!("/experiments/{}", path_segment(key))

@@ -19,7 +19,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use report::picture::{Axis, axis_time};
 use std::sync::Arc;
-use words::figures::{count, counted, duration, latency};
+use words::figures::{count, counted, duration, latency, set_duration};
 use words::printable::printable;
 
 const WIDTH: f64 = 1080.0;
@@ -55,6 +55,22 @@ fn line(run: &LiveRun) -> Markup {
         a href=(live_address(&run.run)) { bdi { (run.board) } } " "
         span.beside { "Linux " bdi { (run.kernel) } ", " @for load in &run.loads { bdi { (load) } ", " } (rounded(run.samples)) " samples, largest " }
         (figure(run.latency_ns_max))
+        (progress(run, now_unix_ns()))
+    }
+}
+
+/// How far a run of a known length is, and the time left.
+fn progress(run: &LiveRun, now_unix_ns: i64) -> Markup {
+    let length = run.requested_ns.and_then(|ns| i64::try_from(ns).ok()).filter(|ns| *ns > 0);
+    let known = run.measuring_since_unix_ns.zip(length).filter(|_| run.goes_on);
+    html! {
+        @if let Some((since, length)) = known {
+            @let done = now_unix_ns.saturating_sub(since).clamp(0, length);
+            span.progress {
+                progress max=(length) value=(done) aria-label="Progress" {}
+                " " (duration(length - done)) " left of " (set_duration(length))
+            }
+        }
     }
 }
 
@@ -77,6 +93,7 @@ async fn one(
 pub fn fragment(run: &LiveRun) -> Markup {
     html! {
         p.lead { "Linux " bdi { (run.kernel) } ", " (phase(run)) }
+        (progress(run, now_unix_ns()))
         @if !run.goes_on { p.note { "It has ended; its report follows on the page of " a href=(board_address(&run.board)) { bdi { (run.board) } } "." } }
         dl.live-figures {
             div { dt { "Samples" } dd { (rounded(run.samples)) } }
@@ -143,7 +160,7 @@ fn phase(run: &LiveRun) -> String {
         Some(RunPhase::Measure) => "measuring",
         Some(RunPhase::Collect | RunPhase::Restore) => "collecting its results",
     };
-    let length = run.requested_ns.and_then(|ns| i64::try_from(ns).ok()).map(|ns| format!(" for {}", duration(ns)));
+    let length = run.requested_ns.and_then(|ns| i64::try_from(ns).ok()).map(|ns| format!(" for {}", set_duration(ns)));
     format!("{doing}{}{started}", length.filter(|_| run.phase == Some(RunPhase::Measure)).unwrap_or_default())
 }
 

@@ -3,7 +3,7 @@
 use super::amounts::ago;
 use super::as_html;
 use super::layout::{Page, Refresh};
-use super::links::{board_address, cancel_address, run_address};
+use super::links::{board_address, cancel_address, live_address, run_address};
 use crate::api::jobs::{backfilled, cancelled};
 use crate::changes::Found;
 use crate::guard::Identity;
@@ -16,9 +16,10 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use store::queue::{Job, JobState, Trigger, WorkerRow};
+use store::Standing;
+use store::queue::{Job, JobRun, JobState, Trigger, WorkerRow, job_directory};
 use words::calendar::utc;
-use words::figures::{counted, duration};
+use words::figures::{counted, duration, set_duration};
 
 /// Jobs on the page; older ones are in the API.
 const JOBS_SHOWN: i64 = 200;
@@ -69,8 +70,11 @@ async fn cancel(
 async fn show(State(site): State<Arc<Site>>, Extension(identity): Extension<Identity>) -> Result<Response, Refusal> {
     let store = site.store();
     let now = store.now_unix_ns().await.map_err(Refusal::of_store)?;
+    let jobs = store.jobs(JOBS_SHOWN).await.map_err(Refusal::of_store)?;
     let view = View {
-        jobs: &store.jobs(JOBS_SHOWN).await.map_err(Refusal::of_store)?,
+        jobs: &jobs,
+        runs: &store.runs_of_jobs(JOBS_SHOWN).await.map_err(Refusal::of_store)?,
+        live: &live(&site, &jobs),
         workers: &store.workers().await.map_err(Refusal::of_store)?,
         triggers: &store.triggers().await.map_err(Refusal::of_store)?,
         may_run: identity.may_run(),
@@ -80,8 +84,21 @@ async fn show(State(site): State<Arc<Site>>, Extension(identity): Extension<Iden
     Ok(as_html(&page.around(view.content())))
 }
 
+/// The run in progress of each running job whose archive is in this lab's directory.
+fn live(site: &Site, jobs: &[Job]) -> BTreeMap<String, String> {
+    let running = jobs.iter().filter(|job| job.state == JobState::Running);
+    let named = |job: &Job| {
+        let name = site.running_runs().name_below(&job_directory(site.directory(), &job.job))?;
+        Some((job.job.clone(), name))
+    };
+    running.filter_map(named).collect()
+}
+
 struct View<'a> {
     jobs: &'a [Job],
+    runs: &'a BTreeMap<String, Vec<JobRun>>,
+    /// Names of runs in progress, by job.
+    live: &'a BTreeMap<String, String>,
     workers: &'a [WorkerRow],
     triggers: &'a [Trigger],
     may_run: bool,
@@ -109,7 +126,7 @@ impl View<'_> {
                     pre.command tabindex="0" { code { "tardy lab worker --board BOARD" } }
                 } @else {
                     div.scroll {
-                        table.figures {
+                        table.figures.cards {
                             caption.unseen { "Workers" }
                             thead { tr { th.text scope="col" { "Worker" } th.text scope="col" { "Boards" } th.text scope="col" { "Last report" } th.text scope="col" { "Since" } th.text scope="col" { "Version" } } }
                             tbody { @for worker in self.workers { (self.worker(worker)) } }
@@ -125,10 +142,10 @@ impl View<'_> {
         html! {
             tr {
                 th.text scope="row" { bdi { (worker.worker) } }
-                td.text { @for (at, board) in worker.boards.iter().enumerate() { @if at > 0 { ", " } bdi { (board) } } }
-                td.text { (ago(worker.heartbeat_unix_ns, self.now_unix_ns)) @if silent { " " span.mark { "silent" } } }
-                td.text { (utc(worker.started_unix_ns)) }
-                td.text { bdi { (worker.version) } }
+                td.text data-name="Boards" { @for (at, board) in worker.boards.iter().enumerate() { @if at > 0 { ", " } bdi { (board) } } }
+                td.text data-name="Last report" { (ago(worker.heartbeat_unix_ns, self.now_unix_ns)) @if silent { " " span.mark { "silent" } } }
+                td.text data-name="Since" { (utc(worker.started_unix_ns)) }
+                td.text data-name="Version" { bdi { (worker.version) } }
             }
         }
     }
@@ -143,7 +160,7 @@ impl View<'_> {
                 } @else {
                     @if self.jobs.len() as i64 == JOBS_SHOWN { p.note { "The newest " (JOBS_SHOWN) "." } }
                     div.scroll {
-                        table.figures.jobs {
+                        table.figures.cards.jobs {
                             caption.unseen { "Jobs, the newest first" }
                             thead {
                                 tr {
@@ -169,36 +186,43 @@ impl View<'_> {
         html! {
             tr #{ "job-" (job.job) } {
                 th.text scope="row" { bdi { (job.plan_name) } }
-                td.text { a href=(board_address(&job.board)) { bdi { (job.board) } } }
-                td.text { (self.state(job)) }
-                td.text { @if let Some(kernel) = &job.kernel { bdi { (kernel) } } @else { span.beside { "the board’s" } } }
-                td.text { (ago(job.queued_unix_ns, self.now_unix_ns)) }
-                td.text { bdi { (job.because) } }
-                td { (job.attempts) " of " (job.attempts_max) }
-                td.text { @if let Some(worker) = &job.worker { bdi { (worker) } } @else { span.beside { "–" } } }
+                td.text data-name="Board" { a href=(board_address(&job.board)) { bdi { (job.board) } } }
+                td.text data-name="State" { (self.state(job)) }
+                td.text data-name="Kernel" { @if let Some(kernel) = &job.kernel { bdi { (kernel) } } @else { span.beside { "the board’s" } } }
+                td.text data-name="Queued" { (ago(job.queued_unix_ns, self.now_unix_ns)) }
+                td.text data-name="By" { bdi { (job.because) } }
+                td data-name="Tries" { (job.attempts) " of " (job.attempts_max) }
+                td.text data-name="Worker" { @if let Some(worker) = &job.worker { bdi { (worker) } } @else { span.beside { "–" } } }
             }
         }
     }
 
     /// The state, with what a reader wants to know or do next.
     fn state(&self, job: &Job) -> Markup {
-        let key = match job.state {
-            JobState::Done => "good",
-            JobState::Failed => "bad",
-            _ => "undecided",
-        };
+        // A job that is done may have shown nothing, or a board that is bad: its runs have the colour.
+        let key = if job.state == JobState::Failed { Standing::Bad } else { Standing::Undecided }.word();
         html! {
             span.state data-state=(key) { (job.state.word()) }
             @match job.state {
-                JobState::Running => span.beside { (self.lease(job)) },
+                JobState::Running => {
+                    @if let Some(run) = self.live.get(&job.job) { " " a href=(live_address(run)) { "live" } }
+                    span.beside { (self.lease(job)) }
+                },
                 JobState::Queued if self.may_run => form.decision method="post" action=(cancel_address(&job.job)) {
                     button aria-label={ "Cancel " (job.plan_name) " on " (job.board) } { "Cancel" }
                 },
                 _ if !job.message.is_empty() => span.beside { bdi { (job.message) } },
                 _ => {}
             }
-            @for run in &job.runs { " " a href=(run_address(run)) { "run" } }
+            @for run in self.runs.get(&job.job).into_iter().flatten() { " " (run_chip(run)) }
+            @if job.state == JobState::Queued && !self.is_reached(&job.board) { span.mark { "no worker reaches it" } }
         }
+    }
+
+    /// A worker that is not silent reaches the board.
+    fn is_reached(&self, board: &String) -> bool {
+        let reports = |worker: &&WorkerRow| self.now_unix_ns.saturating_sub(worker.heartbeat_unix_ns) <= SILENT_NS;
+        self.workers.iter().filter(reports).any(|worker| worker.boards.contains(board))
     }
 
     fn lease(&self, job: &Job) -> String {
@@ -211,11 +235,11 @@ impl View<'_> {
             section aria-labelledby="triggers-title" {
                 h2 #triggers-title { "Triggers" }
                 @if self.triggers.is_empty() {
-                    p.empty { "No plan is queued by itself. Every night:" }
+                    p.empty { "No triggers yet. A plan for every night:" }
                     pre.command tabindex="0" { code { "tardy lab queue trigger add nightly plans/smoke.toml --board BOARD --every 24h" } }
                 } @else {
                     div.scroll {
-                        table.figures {
+                        table.figures.cards {
                             caption.unseen { "Triggers" }
                             thead { tr { th.text scope="col" { "Trigger" } th.text scope="col" { "Boards" } th.text scope="col" { "When" } th scope="col" { "Kernels" } th.text scope="col" { "Set up by" } } }
                             tbody { @for trigger in self.triggers { (trigger_row(trigger)) } }
@@ -227,21 +251,28 @@ impl View<'_> {
     }
 }
 
+/// A run with its state, as a link to it.
+fn run_chip(run: &JobRun) -> Markup {
+    html! {
+        a.state data-state=(run.standing.word()) href=(run_address(&run.digest)) title=[run.because] { "run: " (run.standing.word()) }
+    }
+}
+
 fn trigger_row(trigger: &Trigger) -> Markup {
     html! {
         tr {
             th.text scope="row" { bdi { (trigger.name) } }
-            td.text { @for (at, board) in trigger.boards.iter().enumerate() { @if at > 0 { ", " } bdi { (board) } } }
-            td.text {
+            td.text data-name="Boards" { @for (at, board) in trigger.boards.iter().enumerate() { @if at > 0 { ", " } bdi { (board) } } }
+            td.text data-name="When" {
                 @if let Some((every, next)) = trigger.every_ns.zip(trigger.next_unix_ns) {
-                    "every " (duration(every)) ", next " (utc(next))
+                    "every " (set_duration(every)) ", next " (utc(next))
                 }
                 @if trigger.every_ns.is_some() && trigger.webhook { "; " }
                 @if trigger.webhook { "webhook" @if let Some(branch) = &trigger.branch { " for the branch " bdi { (branch) } } }
                 @if trigger.every_ns.is_none() && !trigger.webhook { span.beside { "backfill alone" } }
             }
-            td { (trigger.kernels.len()) }
-            td.text { bdi { (trigger.created_by) } }
+            td data-name="Kernels" { (trigger.kernels.len()) }
+            td.text data-name="Set up by" { bdi { (trigger.created_by) } }
         }
     }
 }

@@ -19,7 +19,7 @@ pub async fn report(site: &Arc<Site>, run: &RunRow) -> Result<Response, Refusal>
             let archive = site.store().archive_of(&run.digest).await.map_err(Refusal::of_store)?;
             let archive = archive.ok_or_else(|| Refusal::NoSuchRun(run.digest.clone()))?;
             let places = [
-                Place { address: "/".into(), name: "Fleet".into() },
+                Place { address: "/fleet".into(), name: "Fleet".into() },
                 Place { address: board_address(&run.board), name: run.board.clone() },
             ];
             let rendered = site.at_work(move || {

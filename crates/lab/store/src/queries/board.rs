@@ -89,6 +89,17 @@ impl Store {
         Ok(RunsOf { runs, ingested_unix_ns })
     }
 
+    /// Starts of the first and of the last run of a scenario; `None` without a run.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub async fn span(&self, key: &str) -> Result<Option<(i64, i64)>, StoreError> {
+        let sql = "SELECT MIN(started_unix_ns), MAX(started_unix_ns) FROM runs WHERE scenario = $1";
+        let query = sqlx::query_as(sql).bind(key);
+        let (first, last): (Option<i64>, Option<i64>) = query.fetch_one(self.database.pool()).await?;
+        Ok(first.zip(last))
+    }
+
     /// The runs of a scenario that started in a time, from its first ns to before its last; `None` if there is no such
     /// scenario.
     ///

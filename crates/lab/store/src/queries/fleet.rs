@@ -1,5 +1,6 @@
 //! Every board with what is known of it: the first page.
 
+use super::board_state::BoardState;
 use super::run::{RunRow, run_columns};
 use crate::Store;
 use crate::error::StoreError;
@@ -58,27 +59,6 @@ pub struct RecentRun {
     pub standing: Standing,
 }
 
-/// Where a board went from good to bad.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct BoardState {
-    /// The newest good run.
-    pub last_good: Option<KernelRun>,
-    /// The oldest bad run after that; `None` while the board is good.
-    pub first_bad: Option<KernelRun>,
-}
-
-impl BoardState {
-    /// Bad from the first bad run until the next good one.
-    pub fn standing(&self) -> Standing {
-        match (&self.first_bad, &self.last_good) {
-            (Some(_), _) => Standing::Bad,
-            (None, Some(_)) => Standing::Good,
-            (None, None) => Standing::Undecided,
-        }
-    }
-}
-
 impl Fleet {
     /// The rows of each board.
     pub fn boards(&self) -> impl Iterator<Item = &[FleetRow]> {
@@ -89,18 +69,6 @@ impl Fleet {
 /// A board is as bad as the worst of its loads.
 pub fn board_standing(rows: &[FleetRow]) -> Standing {
     rows.iter().map(|row| row.standing).max().unwrap_or_default()
-}
-
-/// A run on its kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct KernelRun {
-    pub digest: String,
-    pub kernel: String,
-    pub started_unix_ns: i64,
-    pub latency_max_ns: Option<i64>,
-    /// Culprit of its largest spike.
-    pub worst_cause: Option<String>,
 }
 
 const ROWS_MAX: usize = 10_000;
@@ -165,35 +133,6 @@ impl Store {
         }
         Ok(recent)
     }
-
-    async fn states(&self) -> Result<BTreeMap<String, BoardState>, StoreError> {
-        let good = "SELECT s.scenario, r.digest, r.kernel, r.started_unix_ns, r.latency_max_ns, r.worst_cause \
-                    FROM scenarios s JOIN runs r ON r.digest = (SELECT n.digest FROM runs n WHERE n.scenario = s.scenario \
-                    AND n.standing = 'good' ORDER BY n.started_unix_ns DESC, n.digest DESC LIMIT 1)";
-        let bad = "SELECT s.scenario, r.digest, r.kernel, r.started_unix_ns, r.latency_max_ns, r.worst_cause \
-                   FROM scenarios s JOIN runs r ON r.digest = (SELECT n.digest FROM runs n WHERE n.scenario = s.scenario \
-                   AND n.standing = 'bad' AND n.started_unix_ns > COALESCE((SELECT MAX(g.started_unix_ns) FROM runs g \
-                   WHERE g.scenario = s.scenario AND g.standing = 'good'), $1) \
-                   ORDER BY n.started_unix_ns, n.digest LIMIT 1)";
-        let mut states: BTreeMap<String, BoardState> = BTreeMap::new();
-        for row in sqlx::query(good).fetch_all(self.database.pool()).await? {
-            states.entry(get(&row, "scenario")?).or_default().last_good = Some(kernel_run(&row)?);
-        }
-        for row in sqlx::query(bad).bind(i64::MIN).fetch_all(self.database.pool()).await? {
-            states.entry(get(&row, "scenario")?).or_default().first_bad = Some(kernel_run(&row)?);
-        }
-        Ok(states)
-    }
-}
-
-fn kernel_run(row: &AnyRow) -> Result<KernelRun, StoreError> {
-    Ok(KernelRun {
-        digest: get(row, "digest")?,
-        kernel: get(row, "kernel")?,
-        started_unix_ns: get(row, "started_unix_ns")?,
-        latency_max_ns: get(row, "latency_max_ns")?,
-        worst_cause: get(row, "worst_cause")?,
-    })
 }
 
 /// Absent for a scenario without a valid run on the kernel of its newest one.

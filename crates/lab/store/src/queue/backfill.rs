@@ -4,7 +4,7 @@ use super::plan_kernel::KERNEL;
 use super::{JobRequest, Trigger};
 use crate::Store;
 use crate::error::StoreError;
-use crate::queries::fleet::KernelRun;
+use crate::queries::board_state::KernelRun;
 use crate::queries::run::RunRow;
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,7 @@ impl Store {
 
 fn of_run(run: RunRow) -> KernelRun {
     KernelRun {
+        settings: run.settings,
         digest: run.digest,
         kernel: run.kernel,
         started_unix_ns: run.started_unix_ns,

@@ -13,8 +13,9 @@ const BELOW: f64 = 40.0;
 /// Height of the highest histogram, and distance between two, in pixels.
 const PEAK: f64 = 58.0;
 const STEP: f64 = 9.0;
-/// Histograms with a date beside them.
+/// Histograms with a date beside them, and the least distance of two dates, in pixels.
 const DATED: usize = 12;
+const DATE_HEIGHT: f64 = 14.0;
 
 /// A histogram with the number of the kernel that it was measured on, which determines its colour.
 pub struct Ridge<'a> {
@@ -32,7 +33,7 @@ pub fn body(ridges: &[Ridge<'_>], width: f64) -> Option<(Markup, f64)> {
     let x = Axis::logarithmic(low * 0.9, (high * 1.1).max(low * 4.0), LEFT, width - RIGHT);
     let rise = Axis::logarithmic(0.7, most, 0.0, PEAK);
     let bottom = TOP + STEP * ridges.len().saturating_sub(1) as f64;
-    let stride = ridges.len().div_ceil(DATED).max(1);
+    let stride = ridges.len().div_ceil(DATED).max((DATE_HEIGHT / STEP).ceil() as usize);
     let drawn = html! {
         @for value in x.ticks(((width - LEFT - RIGHT) / 95.0).max(2.0) as usize) {
             path.grid d={ "M" (px(x.at(value))) " " (px(TOP - PEAK)) "V" (px(bottom)) } {}
@@ -69,6 +70,23 @@ fn outline(part: &HistoryPart, x: &Axis, rise: &Axis, base: f64) -> String {
 mod tests {
     use super::*;
     use store::{Bar, Outline};
+
+    #[test]
+    fn dates_beside_histograms_do_not_overprint_each_other() {
+        let bars = vec![Bar { low_ns: 1000, high_ns: 1100, count: 5 }];
+        let part = HistoryPart { samples: 5, outline: Outline { bars }, ..HistoryPart::default() };
+        for number in [1, 7, 12, 13, 61] {
+            let ridges: Vec<Ridge<'_>> = (0..number).map(|_| Ridge { part: &part, kernel: 0 }).collect();
+            let drawn = body(&ridges, 800.0).unwrap().0.into_string();
+            let dated = drawn.split("<text class=\"tick\"").filter(|text| text.contains(">1970-01-01<"));
+            let heights = dated.map(|text| text.split("y=\"").nth(1).unwrap().split('"').next().unwrap());
+            let heights: Vec<f64> = heights.map(|height| height.parse().unwrap()).collect();
+            assert!(
+                !heights.is_empty() && heights.windows(2).all(|pair| pair[1] - pair[0] >= DATE_HEIGHT),
+                "{heights:?}"
+            );
+        }
+    }
 
     #[test]
     fn gaps_between_modes_reach_the_base_line() {

@@ -1,0 +1,224 @@
+//! Every board in one line: a cell for each load, or for each kernel line.
+
+use super::links::board_address;
+use super::today::TodayView;
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use store::Standing;
+use store::queries::fleet::{Fleet, board_standing};
+use store::queries::kernels::OnKernel;
+use words::culprits::named;
+use words::figures::{counted, latency};
+
+/// Columns of a screen; the page of a board has the rest.
+const COLUMNS_MAX: usize = 10;
+
+/// What the columns are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    #[default]
+    Load,
+    Kernel,
+}
+
+/// A board under a load or on a kernel line: the worst of what it stands for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Cell {
+    standing: Standing,
+    latency_max_ns: Option<i64>,
+    worst_cause: Option<String>,
+    scenario: String,
+}
+
+/// A line of cells.
+struct Line<'a> {
+    board: &'a str,
+    standing: Standing,
+    silent: bool,
+    cells: BTreeMap<&'a str, Cell>,
+}
+
+/// The page with these choices.
+pub fn address(days: u32, by: By) -> String {
+    let by = if by == By::Kernel { "&by=kernel" } else { "" };
+    format!("/?days={days}{by}")
+}
+
+/// A load in words.
+pub fn load(load: &str) -> &str {
+    if load == "none" { "no load" } else { load }
+}
+
+pub fn section(view: &TodayView<'_>) -> Markup {
+    let columns = match view.by {
+        By::Load => loads(view.fleet),
+        By::Kernel => kernel_lines(view.kernels),
+    };
+    let shown = &columns[..columns.len().min(COLUMNS_MAX)];
+    html! {
+        section.boards aria-labelledby="boards-title" {
+            h2 #boards-title { "Boards" }
+            nav.choices aria-label="Columns" {
+                ul { @for (by, name) in [(By::Load, "by load"), (By::Kernel, "by kernel")] {
+                    li { a href={ (address(view.days, by)) "#boards-title" } aria-current=[(by == view.by).then_some("true")] { (name) } }
+                } }
+            }
+            div.scroll {
+                table.matrix {
+                    caption.unseen { "Boards, bad ones first, with state and largest latency of each " @if view.by == By::Load { "load" } @else { "kernel line" } }
+                    thead { tr { th scope="col" { "Board" } @for column in shown { th scope="col" { bdi { (load(column)) } } } } }
+                    tbody { @for line in lines(view) { (row(&line, shown)) } }
+                }
+            }
+            @if columns.len() > shown.len() {
+                p.note { (counted((columns.len() - shown.len()) as u64, "more column")) ": " a href="/fleet" { "Fleet" } " has every load, the page of a board every kernel." }
+            }
+        }
+    }
+}
+
+fn row(line: &Line<'_>, columns: &[&str]) -> Markup {
+    html! {
+        tr data-board=(line.board) data-state=(line.standing.word()) {
+            th scope="row" {
+                a href=(board_address(line.board)) { bdi { (line.board) } }
+                @if line.silent { span.state data-state="silent" { "silent" } }
+            }
+            @for column in columns { @match line.cells.get(column) { Some(of) => (cell(of, line.board)), None => td {} } }
+        }
+    }
+}
+
+/// The state is in the mark before the figure, too: not in the colour alone.
+fn cell(of: &Cell, board: &str) -> Markup {
+    let cause = of.worst_cause.as_deref().filter(|_| of.standing == Standing::Bad);
+    html! {
+        td {
+            a.state data-state=(of.standing.word()) href={ (board_address(board)) "?scenario=" (of.scenario) } title=[cause.map(named)] {
+                span.unseen { (of.standing.word()) ", " }
+                @match of.latency_max_ns { Some(ns) => (latency(ns)), None => "no sample" }
+                @if let Some(cause) = cause { " " bdi { (cause) } }
+            }
+        }
+    }
+}
+
+fn lines<'a>(view: &'a TodayView<'_>) -> Vec<Line<'a>> {
+    let silent: BTreeSet<&str> = view.news.silent.iter().map(|one| one.board.as_str()).collect();
+    let mut cells = match view.by {
+        By::Load => by_load(view.fleet),
+        By::Kernel => by_kernel(view.kernels),
+    };
+    let line = |rows: &'a [store::queries::fleet::FleetRow]| {
+        let board = rows.first().map_or("", |row| row.newest.board.as_str());
+        let cells = cells.remove(board).unwrap_or_default();
+        Line { board, standing: board_standing(rows), silent: silent.contains(board), cells }
+    };
+    let mut lines: Vec<Line<'a>> = view.fleet.boards().map(line).collect();
+    lines.sort_by_key(|line| Reverse(line.standing == Standing::Bad));
+    lines
+}
+
+/// Cells by board and column.
+type Cells<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Cell>>;
+
+fn by_load(fleet: &Fleet) -> Cells<'_> {
+    let mut cells = Cells::new();
+    for row in &fleet.rows {
+        let of = Cell {
+            standing: row.standing,
+            latency_max_ns: row.coverage.latency_max_ns,
+            worst_cause: row.state.first_bad.as_ref().and_then(|bad| bad.worst_cause.clone()),
+            scenario: row.scenario.clone(),
+        };
+        cells.entry(&row.newest.board).or_default().entry(&row.newest.load).or_default().add(of);
+    }
+    cells
+}
+
+/// The newest kernel of each line decides.
+fn by_kernel(kernels: &[OnKernel]) -> Cells<'_> {
+    let mut newest: BTreeMap<(&str, &str), &OnKernel> = BTreeMap::new();
+    kernels.iter().for_each(|of| {
+        newest.insert((&of.scenario, &of.kernel_line), of);
+    });
+    let mut cells = Cells::new();
+    for of in newest.into_values() {
+        let cell = Cell {
+            standing: of.standing,
+            latency_max_ns: of.latency_max_ns,
+            worst_cause: of.worst_cause.clone(),
+            scenario: of.scenario.clone(),
+        };
+        cells.entry(&of.board).or_default().entry(&of.kernel_line).or_default().add(cell);
+    }
+    cells
+}
+
+impl Cell {
+    /// Shows the worse of both, with the larger latency of the two.
+    fn add(&mut self, other: Self) {
+        let max = self.latency_max_ns.max(other.latency_max_ns);
+        if self.scenario.is_empty() || other.standing > self.standing {
+            *self = other;
+        }
+        self.latency_max_ns = max;
+    }
+}
+
+/// Loads, those of most boards first.
+fn loads(fleet: &Fleet) -> Vec<&str> {
+    let mut boards: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for row in &fleet.rows {
+        boards.entry(&row.newest.load).or_default().insert(&row.newest.board);
+    }
+    let mut loads: Vec<(&str, usize)> = boards.into_iter().map(|(load, boards)| (load, boards.len())).collect();
+    loads.sort_by_key(|(_, boards)| Reverse(*boards));
+    loads.into_iter().map(|(load, _)| load).collect()
+}
+
+/// Kernel lines, the one that was measured last first.
+fn kernel_lines(kernels: &[OnKernel]) -> Vec<&str> {
+    let mut seen = BTreeSet::new();
+    kernels.iter().rev().map(|of| of.kernel_line.as_str()).filter(|line| seen.insert(*line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_shows_the_worse_state_and_the_larger_latency() {
+        let cell = |standing, ns: i64, scenario: &str| Cell {
+            standing,
+            latency_max_ns: Some(ns),
+            scenario: scenario.into(),
+            ..Cell::default()
+        };
+        let mut shown = Cell::default();
+        shown.add(cell(Standing::Good, 90, "a"));
+        shown.add(cell(Standing::Bad, 70, "b"));
+        shown.add(cell(Standing::Undecided, 10, "c"));
+        assert_eq!((shown.standing, shown.latency_max_ns, shown.scenario.as_str()), (Standing::Bad, Some(90), "b"));
+    }
+
+    #[test]
+    fn the_newest_kernel_of_a_line_decides() {
+        let on = |kernel: &str, standing| OnKernel {
+            board: "pi".into(),
+            load: "none".into(),
+            scenario: "s".into(),
+            kernel: kernel.into(),
+            kernel_line: "6.12".into(),
+            standing,
+            latency_max_ns: Some(1),
+            worst_cause: None,
+            started_unix_ns: 0,
+        };
+        let kernels = [on("6.12.1", Standing::Bad), on("6.12.2", Standing::Good)];
+        assert_eq!(by_kernel(&kernels)["pi"]["6.12"].standing, Standing::Good);
+    }
+}
