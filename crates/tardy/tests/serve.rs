@@ -272,3 +272,27 @@ fn a_load_has_one_state_in_one_word_on_every_surface() {
     }
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn a_mistyped_directory_is_an_error_and_reading_makes_no_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |words: &[&str], fix: &str| {
+        let mut tardy = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        let ended = tardy.arg("lab").args(words).current_dir(folder.path()).output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.code() == Some(2) && said.contains(fix), "{words:?}: {said}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{words:?} made something");
+    };
+    refused(&["serve", "typo", "--listen", "127.0.0.1:0"], "mkdir -p typo");
+    for words in [
+        &["store", "list"][..],
+        &["store", "doctor"],
+        &["store", "alerts"],
+        &["store", "prune", "--dry-run"],
+        &["queue", "list"],
+        &["queue", "trigger", "list"],
+        &["queue", "list", "--store", "typo"],
+    ] {
+        refused(words, "tardy lab store ingest RUN");
+    }
+}

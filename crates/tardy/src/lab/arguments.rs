@@ -31,7 +31,21 @@ pub struct IndexArguments {
 }
 
 impl StoreOption {
-    /// Opens the index.
+    /// Opens an index to read it: makes none.
+    ///
+    /// # Errors
+    /// A [`UsageError`] for an address of another kind and for an index that is missing; otherwise an error of the database.
+    pub async fn open_existing(&self) -> anyhow::Result<Store> {
+        let address = address(&self.store, &self.archives, self.artefacts.as_deref())?;
+        if !address.is_there() {
+            let directory = address.archives.display();
+            let fix = format!("`tardy lab store ingest RUN --store {directory}` makes it, --store names another");
+            return Err(UsageError(format!("no index in {directory}; {fix}")).into());
+        }
+        Ok(Store::open(&address).await?)
+    }
+
+    /// Opens the index, and makes it if it is missing.
     ///
     /// # Errors
     /// A [`UsageError`] for an address of another kind; otherwise an error of the database.

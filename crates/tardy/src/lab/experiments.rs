@@ -59,7 +59,11 @@ fn series(lab: &Path, directory: &Path) -> Option<ExperimentSeries> {
     let rounds = journal.rounds.complete().filter_map(|attempt| archives(directory, attempt)).collect();
     Some(ExperimentSeries {
         key: Sha256::digest(place.as_bytes())[..8].iter().map(|byte| format!("{byte:02x}")).collect(),
-        name: store::label(if place.is_empty() { "experiment" } else { &place }),
+        name: store::label(journal.question.name.as_deref().unwrap_or(if place.is_empty() {
+            "experiment"
+        } else {
+            &place
+        })),
         started_unix_ns: journal.started_unix_ns,
         state: match journal.rounds.state {
             RoundsState::Running => SeriesState::Running,
@@ -101,6 +105,7 @@ mod tests {
         let variant = |options: &str| Variant::parse(options, &["--duration".into(), "5s".into()], None).unwrap().0;
         let question = Versus {
             experiment_version: 1,
+            name: (started_s == 9).then(|| "psi off".to_owned()),
             a: variant(""),
             b: variant("--priority 90"),
             until_decided: false,
@@ -134,7 +139,7 @@ mod tests {
         fs::create_dir_all(lab.join("damaged")).unwrap();
         fs::write(lab.join("damaged/experiment.json"), "{").unwrap();
         let found = experiments_below(&lab);
-        assert_eq!(found.iter().map(|series| series.name.as_str()).collect::<Vec<_>>(), ["second", "kernels/first"]);
+        assert_eq!(found.iter().map(|series| series.name.as_str()).collect::<Vec<_>>(), ["psi off", "kernels/first"]);
         assert!(found[0].key != found[1].key && found[0].key.len() == 16);
         let first = lab.join("kernels/first");
         assert_eq!(found[1].rounds, [[first.join("01-a"), first.join("01-b")]]);

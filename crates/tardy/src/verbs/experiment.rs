@@ -11,6 +11,7 @@ use crate::options::limits::confidence;
 use crate::options::quantity::{positive_time_ns, whole};
 use crate::verb::{Group, Place, Verb};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use judge::coin::SEED_MAX;
 use judge::experiment::{ExperimentResult, Outcome, metrics};
 use judge::sign_flip::PAIRS_MAX;
@@ -46,11 +47,14 @@ pub struct ExperimentArguments {
     /// Seed of the coin that decides the order [default: from the system]
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=SEED_MAX))]
     coin_seed: Option<u64>,
+    /// Name of the experiment in lists and on pages, such as 'psi off'
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    name: Option<String>,
     /// Directory of the series [default: runs/<time>-experiment]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Continue an interrupted series with its own settings; show a complete one again
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "a_before", "b_before", "rounds", "until_decided", "confidence", "coin_seed", "out", "both"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "a_before", "b_before", "rounds", "until_decided", "confidence", "coin_seed", "name", "out", "both"])]
     resume: Option<PathBuf>,
     /// Print one JSON document instead of text
     #[arg(long)]
@@ -129,6 +133,7 @@ fn begin(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Resul
     );
     let question = Versus {
         experiment_version: Versus::VERSION,
+        name: arguments.name.clone(),
         a,
         b,
         until_decided: arguments.until_decided,

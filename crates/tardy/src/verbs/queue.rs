@@ -128,6 +128,10 @@ async fn add(arguments: &AddArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open().await?;
     let mut jobs = Vec::new();
     for board in &arguments.boards {
+        if !store.knows_board(board).await? {
+            let board = printable(board);
+            complain!("tardy: no worker reaches {board} and the index has no run of it: the job waits until `tardy lab worker --board {board}` runs");
+        }
         let request = request(&arguments.plan, board, text.clone());
         jobs.push(queue(&store, &request).await?);
     }
@@ -135,13 +139,13 @@ async fn add(arguments: &AddArguments) -> anyhow::Result<Exit> {
 }
 
 async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
-    let store = arguments.store.open().await?;
+    let store = arguments.store.open_existing().await?;
     store.expire(store.now_unix_ns().await?).await?;
     show(&store.jobs(SHOWN).await?, arguments.json)
 }
 
 async fn cancel(arguments: &CancelArguments) -> anyhow::Result<Exit> {
-    let store = arguments.common.store.open().await?;
+    let store = arguments.common.store.open_existing().await?;
     let cancelled = store.cancel(&arguments.job, &this_user(), store.now_unix_ns().await?).await?;
     let Some(job) = store.job(&arguments.job).await? else {
         return Err(

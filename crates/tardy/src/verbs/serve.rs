@@ -97,8 +97,7 @@ Ctrl-C ends it; requests in progress are answered.";
 
 fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     let directory = &arguments.directory;
-    fs::create_dir_all(directory)
-        .with_context(|| format!("failed to make {}; choose another directory", directory.display()))?;
+    make_default(directory)?;
     let file = arguments.tokens.clone().unwrap_or_else(|| directory.join(TOKENS_FILE));
     if let Some(wanted) = &arguments.add_token {
         return add_token(&file, wanted);
@@ -129,6 +128,16 @@ fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     complain!("tardy: serving {} at http://{address}/; Ctrl-C ends it", directory.display());
     listener.serve(std::future::pending())?;
     Ok(Exit::Measured)
+}
+
+/// Makes the directory of runs. One that the user named exists: a mistyped name would be an empty lab.
+fn make_default(directory: &Path) -> anyhow::Result<()> {
+    if directory != Path::new(RUNS) && !directory.is_dir() {
+        let name = directory.display();
+        return Err(UsageError(format!("no directory {name}; check its name, or make it: mkdir -p {name}")).into());
+    }
+    fs::create_dir_all(directory)
+        .with_context(|| format!("failed to make {}; choose another directory", directory.display()))
 }
 
 fn proxy(address: IpAddr, arguments: &ServeArguments) -> Result<Proxy, UsageError> {

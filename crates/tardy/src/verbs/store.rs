@@ -195,7 +195,7 @@ async fn rebuild(arguments: &IndexArguments) -> anyhow::Result<Exit> {
 }
 
 async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
-    let store = arguments.store.open().await?;
+    let store = arguments.store.open_existing().await?;
     let fleet = store.fleet().await?;
     if arguments.json {
         json::print(&serde_json::json!({ "store_version": STORE_VERSION, "rows": fleet.rows, "cut": fleet.cut }))?;
@@ -208,7 +208,7 @@ async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
 }
 
 async fn prune(arguments: &PruneArguments) -> anyhow::Result<Exit> {
-    let store = arguments.common.store.open().await?;
+    let store = arguments.common.store.open_existing().await?;
     let age_ns = i64::try_from(arguments.older_than).unwrap_or(i64::MAX);
     let everything_since_unix_ns = store.now_unix_ns().await?.saturating_sub(age_ns);
     let (runs, kept) = store.prunable(Retention { everything_since_unix_ns }).await?;
@@ -241,7 +241,7 @@ async fn prune(arguments: &PruneArguments) -> anyhow::Result<Exit> {
 }
 
 async fn pin(arguments: &PinArguments, keep: bool) -> anyhow::Result<Exit> {
-    let store: Store = arguments.common.store.open().await?;
+    let store: Store = arguments.common.store.open_existing().await?;
     let (digest, reason) = (arguments.digest.as_str(), arguments.reason.as_str());
     let changed = if keep { store.pin(digest, reason).await? } else { store.unpin(digest, reason).await? };
     let Some(there) = changed else {

@@ -137,7 +137,7 @@ impl Steps<'_> {
         fs::create_dir_all(directory).map_err(|error| anyhow!("failed to create {}: {error}", directory.display()))?;
         let (a, b) = (good.variant.clone(), candidate.variant.clone());
         let metrics = metrics(a.samples().min(b.samples()));
-        let versus = Versus { experiment_version: Versus::VERSION, a, b, until_decided: false, metrics };
+        let versus = Versus { experiment_version: Versus::VERSION, name: None, a, b, until_decided: false, metrics };
         let rounds = Rounds::new(system_seed(started), self.rounds, vec!["a".into(), "b".into()]);
         let journal = Journal::new(versus, rounds, self.confidence, measuring.command.clone(), started);
         let machines = [good.target.clone(), candidate.target.clone()];

@@ -12,6 +12,7 @@ use judge::sign_flip::Interval;
 use judge::unit::Unit;
 use std::path::Path;
 use words::figures::{count, counted, latency};
+use words::printable::printable;
 
 pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     alarm_of_clock(journal.virtual_time, journal.emulated, &mut page);
@@ -22,6 +23,9 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
         }
         RoundsState::Interrupted | RoundsState::Running => page.wrapped("", "Stopped early."),
         RoundsState::Complete => {}
+    }
+    if let Some(name) = &journal.question.name {
+        page.heading(&printable(name));
     }
     page.wrapped("A  ", &described(&journal.question.a));
     page.wrapped("B  ", &described(&journal.question.b));

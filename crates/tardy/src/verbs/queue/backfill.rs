@@ -39,7 +39,7 @@ pub async fn backfill(arguments: &BackfillArguments) -> anyhow::Result<Exit> {
     if let Some(wrong) = arguments.kernels.iter().find(|kernel| !is_kernel_name(kernel)) {
         return Err(UsageError(format!("`{wrong}` is not a kernel name: {KERNEL_HINT}")).into());
     }
-    let store = arguments.common.store.open().await?;
+    let store = arguments.common.store.open_existing().await?;
     let triggers = store.triggers().await?;
     let trigger = triggers.into_iter().find(|trigger| trigger.can_backfill(&arguments.board));
     let (plan, text) = plan(arguments, trigger.as_ref())?;

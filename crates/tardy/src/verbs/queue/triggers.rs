@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use store::queue::plan_kernel::{KERNEL, is_kernel_name, with_kernel};
 use store::queue::{Trigger, TriggerRequest};
 use words::calendar::utc;
-use words::figures::duration;
+use words::figures::set_duration;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 const MINUTE_NS: u64 = 60_000_000_000;
@@ -178,7 +178,7 @@ fn secret() -> anyhow::Result<String> {
 }
 
 async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
-    let triggers = arguments.store.open().await?.triggers().await?;
+    let triggers = arguments.store.open_existing().await?.triggers().await?;
     if arguments.json {
         json::print(&serde_json::json!({ "queue_version": QUEUE_VERSION, "triggers": triggers }))?;
         return Ok(Exit::Measured);
@@ -199,7 +199,7 @@ async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
 }
 
 async fn remove(arguments: &RemoveArguments) -> anyhow::Result<Exit> {
-    let store = arguments.common.store.open().await?;
+    let store = arguments.common.store.open_existing().await?;
     if !store.remove_trigger(&arguments.name, &this_user()).await? {
         let text = format!("no trigger {}; `tardy lab queue trigger list` lists them", arguments.name);
         return Err(UsageError(text).into());
@@ -216,7 +216,7 @@ async fn remove(arguments: &RemoveArguments) -> anyhow::Result<Exit> {
 
 fn when(trigger: &Trigger) -> String {
     let schedule = trigger.every_ns.zip(trigger.next_unix_ns);
-    let schedule = schedule.map(|(every, next)| format!("every {}, next {}", duration(every), utc(next)));
+    let schedule = schedule.map(|(every, next)| format!("every {}, next {}", set_duration(every), utc(next)));
     let webhook = trigger.webhook.then(|| match &trigger.branch {
         Some(branch) => format!("webhook for pushes to {branch}"),
         None => "webhook".to_owned(),

@@ -40,7 +40,7 @@ pub async fn alerts(arguments: &AlertsArguments) -> anyhow::Result<Exit> {
     if let Some(file) = &arguments.check {
         return check(file, arguments.common.json);
     }
-    let store = arguments.common.store.open().await?;
+    let store = arguments.common.store.open_existing().await?;
     let mut all = store.alerts(SHOWN).await?;
     if let Some(name) = &arguments.retry {
         if !store.retry_alert(name, &this_user(), store.now_unix_ns().await?).await? {

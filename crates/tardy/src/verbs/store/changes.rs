@@ -56,7 +56,7 @@ fn triage_words() -> impl TypedValueParser<Value = Triage> {
 
 pub async fn changes(arguments: &ChangesArguments) -> anyhow::Result<Exit> {
     let settings = arguments.alerts.as_deref().map(settings_of).transpose()?;
-    let store = arguments.common.store.open().await?;
+    let store = arguments.common.store.open_existing().await?;
     let now = store.now_unix_ns().await?;
     for scenario in store.scenario_keys().await? {
         store.find_changes(&scenario, now).await?;
@@ -95,7 +95,7 @@ pub async fn changes(arguments: &ChangesArguments) -> anyhow::Result<Exit> {
 }
 
 pub async fn triage(arguments: &TriageArguments) -> anyhow::Result<Exit> {
-    let store = arguments.common.store.open().await?;
+    let store = arguments.common.store.open_existing().await?;
     if !store.triage(&arguments.change, arguments.triage, &this_user()).await? {
         let text = format!("no change {}; `tardy lab store changes` lists them", arguments.change);
         return Err(UsageError(text).into());

@@ -11,7 +11,7 @@ use words::figures::counted;
 use words::printable::printable;
 
 pub async fn doctor(arguments: &IndexArguments) -> anyhow::Result<Exit> {
-    let store = arguments.store.open().await?;
+    let store = arguments.store.open_existing().await?;
     let health = store.health(&all_below(store.archives())).await?;
     if arguments.json {
         json::print(&serde_json::json!({ "store_version": STORE_VERSION, "health": health }))?;

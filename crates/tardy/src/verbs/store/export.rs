@@ -20,7 +20,7 @@ pub struct ExportArguments {
 }
 
 pub async fn export(arguments: &ExportArguments) -> anyhow::Result<Exit> {
-    let store = arguments.index.store.open().await?;
+    let store = arguments.index.store.open_existing().await?;
     let exported = store.export(&arguments.parquet).await.map_err(|error| match error {
         ExportError::NotEmpty(_) => UsageError(error.to_string()).into(),
         other => anyhow::Error::from(other),

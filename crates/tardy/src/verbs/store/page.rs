@@ -3,9 +3,11 @@
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use std::collections::BTreeMap;
+use store::queries::board_state::Differs;
 use store::queries::fleet::{Fleet, FleetRow};
 use store::{Ingested, KeptBecause, LeftOut, Outcome, Prunable};
 use words::calendar::utc;
+use words::culprits::named;
 use words::figures::{count, counted, latency};
 use words::printable::printable;
 
@@ -15,7 +17,7 @@ pub fn ingested(run: &Ingested) -> String {
         Outcome::Known => "known",
         Outcome::Replaced => "replaced",
     };
-    format!("{}  {outcome}  {} of {}", run.digest, printable(&run.id), printable(&run.board))
+    format!("{}  {outcome}  {} of {}  in {}", run.digest, printable(&run.id), printable(&run.board), printable(&run.location))
 }
 
 pub fn left_out(archives: &[LeftOut], page: &mut Page) {
@@ -76,8 +78,9 @@ fn since(row: &FleetRow) -> String {
         return row.standing.undecided_because(row.newest.verdict).unwrap_or("-").into();
     };
     let good = row.state.last_good.as_ref().map_or("never good".into(), |good| format!("last good {}", good.kernel));
-    let why = bad.worst_cause.as_ref().map_or(String::new(), |cause| format!(", {cause}"));
-    format!("{good}, first bad {}{why}", bad.kernel)
+    let why = bad.worst_cause.as_ref().map_or(String::new(), |cause| format!(", {}", named(cause)));
+    let differs = row.state.last_good.as_ref().map_or(String::new(), |good| format!(" ({})", Differs::between(good, bad).words()));
+    format!("{good}, first bad {}{differs}{why}", bad.kernel)
 }
 
 pub fn prunable(runs: &[Prunable], kept: &BTreeMap<KeptBecause, u64>, page: &mut Page) {

@@ -10,12 +10,10 @@ use machines::stop::StopRequests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use store::queue::{Claim, Ended};
+use store::queue::{Claim, Ended, job_directory};
 use store::{Store, StoreError};
 use words::printable::printable;
 
-/// Directory of the plans and rounds of jobs, below the archives.
-const JOBS: &str = "jobs";
 const POLL: Duration = Duration::from_millis(100);
 /// Interval between attempts to reach a database that is away.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -90,7 +88,7 @@ async fn unless_stopped<T>(stop: &StopRequests, farewell: Duration, answer: impl
 pub async fn run_job(working: &Working, mut claim: Claim) {
     let title = printable(&format!("job {}: {} on {}", claim.job.job, claim.job.plan_name, claim.job.board));
     complain!("tardy: {title}");
-    let directory = working.store.archives().join(JOBS).join(&claim.job.job);
+    let directory = job_directory(working.store.archives(), &claim.job.job);
     let measured = measure(working, &mut claim, &directory).await;
     let start = Instant::now();
     // While the database is away it tries again, until the lease is lost: then the next worker ends the job.
