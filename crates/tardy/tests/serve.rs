@@ -266,7 +266,8 @@ fn a_load_has_one_state_in_one_word_on_every_surface() {
         let worst = ["bad", "good", "undecided"].into_iter().find(|state| worst.clone().any(|of| of == state));
         assert_eq!(Some(chips(of_board)[0].as_str()), worst, "the board: {of_board}");
         let page = body(&format!("/boards/{board}?scenario={scenario}"), "accept: text/html\r\n");
-        assert_eq!(chips(&page)[0], run, "board page of {board}");
+        let shown = chips(&page);
+        assert_eq!((Some(shown[0].as_str()), shown[1].as_str()), (worst, run), "board page of {board}");
         let detail = body(&format!("/api/v1/runs/{}", row["newest"]["digest"].as_str().unwrap()), "");
         assert!(detail.contains(&format!("\"standing\":\"{run}\"")), "{detail}");
     }

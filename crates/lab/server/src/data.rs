@@ -5,8 +5,10 @@ use crate::problem::Refusal;
 use crate::site::Site;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use store::Standing;
 use store::changes::{Change, Sentences};
 use store::queries::board::{History, HistoryPart, Scenario};
+use store::queries::fleet::FleetRow;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 /// Longest time that a page covers.
@@ -50,6 +52,8 @@ pub fn now_unix_ns() -> i64 {
 
 /// One scenario over a time.
 pub struct Board {
+    /// The newest state of each scenario.
+    pub loads: Vec<FleetRow>,
     pub scenarios: Vec<Scenario>,
     pub history: History,
     pub parts: Vec<HistoryPart>,
@@ -60,15 +64,13 @@ pub struct Board {
     pub sentences: Option<Arc<Sentences>>,
 }
 
-/// A board over the last days, or over all its runs; of the scenarios the wanted one, or the one measured last.
+/// A board over the last days, or over all its runs; of the scenarios the wanted one, or a bad one, or the one measured last.
 pub async fn board(site: &Arc<Site>, board: &str, wanted: Option<&str>, days: Option<u32>) -> Result<Board, Refusal> {
     let store = site.store();
+    let fleet = store.fleet().await.map_err(Refusal::of_store)?;
+    let loads: Vec<FleetRow> = fleet.rows.into_iter().filter(|row| row.newest.board == board).collect();
     let scenarios = store.scenarios(board).await.map_err(Refusal::of_store)?;
-    let newest = match wanted {
-        Some(_) => None,
-        None => newest(site, board).await?,
-    };
-    let key = wanted.or(newest.as_deref());
+    let key = wanted.or(worst(&loads));
     let chosen = scenarios.iter().find(|scenario| Some(scenario.scenario.as_str()) == key);
     let Some(chosen) = chosen else { return Err(Refusal::NoSuchBoard(board.to_owned())) };
     let key = chosen.scenario.clone();
@@ -82,14 +84,13 @@ pub async fn board(site: &Arc<Site>, board: &str, wanted: Option<&str>, days: Op
     let parts = store.history_parts(&key, from_unix_ns, until_unix_ns, parts).await.map_err(Refusal::of_store)?;
     let sentences = tokio::time::timeout(SEARCH_PATIENCE, search_changes(site, &key)).await.ok().transpose()?;
     let changes = store.changes(Some(&key)).await.map_err(Refusal::of_store)?;
-    Ok(Board { scenarios, history, parts, window, changes, sentences })
+    Ok(Board { loads, scenarios, history, parts, window, changes, sentences })
 }
 
-/// The scenario that a board was measured with last.
-async fn newest(site: &Arc<Site>, board: &str) -> Result<Option<String>, Refusal> {
-    let fleet = site.store().fleet().await.map_err(Refusal::of_store)?;
-    let rows = fleet.rows.into_iter().filter(|row| row.newest.board == board);
-    Ok(rows.max_by_key(|row| row.newest.started_unix_ns).map(|row| row.scenario))
+/// The scenario to open a board with: a bad one, otherwise the one measured last.
+fn worst(loads: &[FleetRow]) -> Option<&str> {
+    let worst = loads.iter().max_by_key(|row| (row.standing == Standing::Bad, row.newest.started_unix_ns));
+    worst.map(|row| row.scenario.as_str())
 }
 
 /// Searches the runs of a scenario for changes: once for the same runs, also while several pages wait for it.

@@ -24,10 +24,11 @@ struct At {
     hours: i64,
     max_ns: i64,
     cause: Option<&'static str>,
+    load: Option<&'static str>,
 }
 
 fn at(board: &'static str, kernel: &'static str, hours: i64, max_ns: i64, cause: Option<&'static str>) -> At {
-    At { board, kernel, hours, max_ns, cause }
+    At { board, kernel, hours, max_ns, cause, load: None }
 }
 
 async fn with(runs: &[At]) -> Lab {
@@ -41,6 +42,7 @@ async fn with(runs: &[At]) -> Lab {
             limit_ns: Some(LIMIT_NS),
             latencies,
             spikes,
+            load: of.load.map(str::to_owned),
             ..SyntheticRun::of(of.board, of.kernel, now() - of.hours * HOUR_NS)
         };
         run.write(&lab.directory.path().join(format!("run-{number:03}")));
@@ -82,12 +84,13 @@ async fn a_board_that_became_bad_stands_first_with_last_good_first_bad_cause_and
     assert!(bad.contains("pi no load: 162.0 µs, interrupts masked by a task (irqs-off)"), "{bad}");
     assert!(bad.contains("first bad 6.12.2 (") && bad.contains("last good 6.12.1 ("), "{bad}");
     assert!(bad.contains("the kernel differs") && today.contains("href=\"/compare?a="), "{bad}");
-    assert!(!bad.contains("amd") && today.contains("Nothing under: newly good, silent, failed jobs."), "{today}");
     assert!(
-        group(&today, "New culprit").contains("pi: interrupts masked by a task (irqs-off)2 spikes, largest 162.0 µs")
+        !bad.contains("amd")
+            && today.contains("Nothing under: newly good, new culprit, new maximum, silent, failed jobs."),
+        "{today}"
     );
-    let maximum = group(&today, "New maximum");
-    assert!(maximum.contains("pi no load: 162.0 µs") && maximum.contains("before 21.0 µs on 6.12"), "{maximum}");
+    assert!(bad.contains("new culprit") && bad.contains("new maximum"), "its entry has them: {bad}");
+    assert!(today.contains("title=\"before 21.0 µs on 6.12\""), "{today}");
     let first = today.split("<tr data-board=\"").nth(1).unwrap();
     assert!(first.starts_with("pi\" data-state=\"bad\""), "bad boards come first: {first}");
     // The same as JSON.
@@ -99,6 +102,40 @@ async fn a_board_that_became_bad_stands_first_with_last_good_first_bad_cause_and
         (&"irqs-off".into(), &2.into())
     );
     assert_eq!(found["new_maxima"].as_array().unwrap().len(), 1, "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_culprit_and_a_new_maximum_of_a_good_board_are_news_of_their_own() {
+    let runs = [at("pi", "6.12.1", 30, 20_000, Some("softirq")), at("pi", "6.12.2", 5, 90_000, Some("irqs-off"))];
+    let lab = with(&runs).await;
+    let today = page(&lab, "/").await;
+    let culprit = group(&today, "New culprit");
+    assert!(culprit.contains("pi: interrupts masked by a task (irqs-off)1 spike, largest 90.0 µs"), "{culprit}");
+    let maximum = group(&today, "New maximum");
+    assert!(maximum.contains("pi no load: 90.0 µs") && maximum.contains("before 20.0 µs on 6.12"), "{maximum}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_board_page_opens_with_its_worst_load_at_the_span_of_its_runs() {
+    let runs = [
+        at("pi", "6.12.1", 60, 20_000, None),
+        at("pi", "6.12.2", 50, 162_000, Some("irqs-off")),
+        At { load: Some("messaging"), ..at("pi", "6.12.2", 1, 20_000, None) },
+    ];
+    let lab = with(&runs).await;
+    let shown = page(&lab, "/boards/pi").await;
+    let head = shown.split("<h1>").nth(1).unwrap().split("</h1>").next().unwrap();
+    assert!(head.contains("data-state=\"bad\""), "a bad load makes a bad board: {head}");
+    let columns = shown.matches("<rect class=\"part\"").count();
+    assert_eq!(columns, 7, "{shown}");
+    let last = shown.split("<tr data-part=\"6\">").nth(1).unwrap().split("</tr>").next().unwrap();
+    let first = shown.split("<tr data-part=\"0\">").nth(1).unwrap().split("</tr>").next().unwrap();
+    let days = ["1970", "2025"];
+    assert!(days.iter().all(|year| !first.contains(year) && !last.contains(year)), "{first} {last}");
+    let chosen = shown.split("aria-current=\"true\"").nth(1).unwrap().split("</a>").next().unwrap();
+    assert!(chosen.contains("no load") && chosen.contains("bad"), "{chosen}");
+    let year = page(&lab, "/boards/pi?days=366").await;
+    assert!(year.matches("<rect class=\"part\"").count() > columns, "a year is there to choose");
 }
 
 #[tokio::test(flavor = "multi_thread")]

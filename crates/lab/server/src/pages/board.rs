@@ -12,6 +12,7 @@ use maud::{Markup, html};
 use std::collections::BTreeMap;
 use store::changes::{Change, Triage};
 use store::queries::board::{History, HistoryPart, Scenario};
+use store::queries::fleet::{FleetRow, board_standing};
 use store::queries::run::RunRow;
 use words::calendar::utc;
 use words::figures::{count, counted, latency};
@@ -27,6 +28,8 @@ const TIMES: [(Option<u32>, &str); 5] =
 
 /// Everything that the page shows.
 pub struct BoardView<'a> {
+    /// The newest state of each scenario.
+    pub loads: &'a [FleetRow],
     pub scenarios: &'a [Scenario],
     pub history: &'a History,
     pub parts: &'a [HistoryPart],
@@ -47,7 +50,7 @@ pub fn content(view: &BoardView<'_>) -> Markup {
     let newest = view.history.runs.last().map(|point| &point.run);
     html! {
         p.trail { a href="/fleet" { "Fleet" } }
-        h1 { bdi { (scenario.board) } }
+        h1 { bdi { (scenario.board) } " " (state::chip(board_standing(view.loads))) }
         @if let Some(run) = newest {
             p.lead { "Linux " bdi { (run.kernel) } ", preemption " (run.preemption) ", last run " (utc(run.started_unix_ns)) " " (state::of_run(run)) }
         }
@@ -109,6 +112,7 @@ fn choices(view: &BoardView<'_>) -> Markup {
                         li {
                             a href=(address(view, &scenario.scenario, view.days)) title=(scenario.words) aria-current=[(scenario.scenario == *chosen).then_some("true")] {
                                 bdi { (load(&scenario.load)) } ", " bdi { (scenario.method) }
+                                @if let Some(row) = view.loads.iter().find(|row| row.scenario == scenario.scenario) { (state::chip(row.standing)) }
                             }
                         }
                     }

@@ -84,8 +84,8 @@ fn row(name: &str, cause: &Cause<'_>, trends: &Trends, most: i64) -> Markup {
             td.text data-name="Spikes an hour" { @if let Some(spikes) = trends.spikes.get(name) { (trend(spikes, &trends.measured_ns)) } }
             td.worst data-name="Largest" { (figure(Some(cause.latency_max_ns))) }
             td.text data-name="Where" { (places(cause)) }
-            td.text data-name="Since" { (date(cause.first_unix_ns)) }
-            td.text data-name="Last" { (date(cause.last_unix_ns)) }
+            td.text.date data-name="Since" { (date(cause.first_unix_ns)) }
+            td.text.date data-name="Last" { (date(cause.last_unix_ns)) }
         }
     }
 }
@@ -95,7 +95,7 @@ fn words(name: &str) -> Markup {
     html! {
         @match advice(&Culprit::from(name)) {
             Some(advice) => {
-                bdi { (advice.title) } " " span.method { "(" bdi { (name) } ")" }
+                bdi { (advice.title) } " " span.beside { "(" bdi { (name) } ")" }
                 details.fix { summary { "Fix" } p { (advice.fix) } p { "Confirm: " (advice.confirm) } }
             },
             None => bdi { (name) },

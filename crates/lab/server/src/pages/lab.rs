@@ -125,6 +125,7 @@ async fn show_board(
     };
     let view = BoardView {
         between: &between,
+        loads: &board.loads,
         scenarios: &board.scenarios,
         history: &board.history,
         parts: &board.parts,
@@ -136,7 +137,7 @@ async fn show_board(
     };
     let page = Page {
         title: &name,
-        here: "/",
+        here: "/fleet",
         identity: &identity,
         refresh: Refresh::while_making(board.sentences.is_none()),
     };
@@ -228,7 +229,7 @@ async fn show_comparison(
         Ok(compared(&open(archive_of_a)?, &open(archive_of_b)?).comparison)
     });
     let comparison = compared.await?.map_err(|error| Refusal::Unreadable(error.to_string()))?;
-    let page = Page { title: "Two runs", here: "/", identity: &identity, refresh: Refresh::Never };
+    let page = Page { title: "Two runs", here: "/fleet", identity: &identity, refresh: Refresh::Never };
     Ok(as_html(&page.around(compare::content(&a, &b, &comparison))))
 }
 
@@ -240,7 +241,10 @@ async fn show_culprits(
     let days = Days::of(asked)?;
     let Window { from_unix_ns, until_unix_ns } = Window::of_days(days, now_unix_ns());
     let rows = site.store().culprits(from_unix_ns, until_unix_ns).await.map_err(Refusal::of_store)?;
-    let trends = site.store().culprit_trends(from_unix_ns, until_unix_ns).await.map_err(Refusal::of_store)?;
+    // A trend is over the time that has these causes: a year with twelve days of data would be one bar.
+    let first = rows.iter().map(|row| row.first_unix_ns).min().unwrap_or(from_unix_ns);
+    let last = rows.iter().map(|row| row.last_unix_ns).max().unwrap_or(until_unix_ns);
+    let trends = site.store().culprit_trends(first, last.saturating_add(1)).await.map_err(Refusal::of_store)?;
     let page = Page { title: "Culprits", here: "/culprits", identity: &identity, refresh: Refresh::Never };
     Ok(as_html(&page.around(culprits::content(&rows, &trends, days))))
 }

@@ -68,7 +68,7 @@ pub fn section(view: &TodayView<'_>) -> Markup {
             }
             div.scroll {
                 table.matrix {
-                    caption.unseen { "Boards, bad ones first, with state and largest latency of each " @if view.by == By::Load { "load" } @else { "kernel line" } }
+                    caption.unseen { "Boards, bad ones first, with state and largest latency of the newest run of each " @if view.by == By::Load { "load" } @else { "kernel line" } }
                     thead { tr { th scope="col" { "Board" } @for column in shown { th scope="col" { bdi { (load(column)) } } } } }
                     tbody { @for line in lines(view) { (row(&line, shown)) } }
                 }
@@ -130,8 +130,8 @@ fn by_load(fleet: &Fleet) -> Cells<'_> {
     for row in &fleet.rows {
         let of = Cell {
             standing: row.standing,
-            latency_max_ns: row.coverage.latency_max_ns,
-            worst_cause: row.state.first_bad.as_ref().and_then(|bad| bad.worst_cause.clone()),
+            latency_max_ns: row.newest.latency_max_ns,
+            worst_cause: row.newest.worst_cause.clone(),
             scenario: row.scenario.clone(),
         };
         cells.entry(&row.newest.board).or_default().entry(&row.newest.load).or_default().add(of);
@@ -159,13 +159,12 @@ fn by_kernel(kernels: &[OnKernel]) -> Cells<'_> {
 }
 
 impl Cell {
-    /// Shows the worse of both, with the larger latency of the two.
+    /// Shows the worse of both, and of two alike the later one. Its cause is that of its latency.
     fn add(&mut self, other: Self) {
-        let max = self.latency_max_ns.max(other.latency_max_ns);
-        if self.scenario.is_empty() || other.standing > self.standing {
+        let badness = |cell: &Self| (cell.standing, cell.latency_max_ns);
+        if self.scenario.is_empty() || badness(&other) > badness(self) {
             *self = other;
         }
-        self.latency_max_ns = max;
     }
 }
 
@@ -191,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_shows_the_worse_state_and_the_larger_latency() {
+    fn a_cell_shows_the_worst_load_with_its_own_latency() {
         let cell = |standing, ns: i64, scenario: &str| Cell {
             standing,
             latency_max_ns: Some(ns),
@@ -202,7 +201,7 @@ mod tests {
         shown.add(cell(Standing::Good, 90, "a"));
         shown.add(cell(Standing::Bad, 70, "b"));
         shown.add(cell(Standing::Undecided, 10, "c"));
-        assert_eq!((shown.standing, shown.latency_max_ns, shown.scenario.as_str()), (Standing::Bad, Some(90), "b"));
+        assert_eq!((shown.standing, shown.latency_max_ns, shown.scenario.as_str()), (Standing::Bad, Some(70), "b"));
     }
 
     #[test]

@@ -80,10 +80,10 @@ fn overview(view: &TodayView<'_>) -> Markup {
 fn news(view: &TodayView<'_>) -> Markup {
     let news = view.news;
     let groups = [
-        ("Newly bad", entries(&news.newly_bad, |turn| bad(turn))),
-        ("Newly good", entries(&news.newly_good, |turn| good(turn))),
-        ("New culprit", entries(&news.new_culprits, |one| culprit(one))),
-        ("New maximum", entries(&news.new_maxima, |one| maximum(one))),
+        ("Newly bad", entries(&news.newly_bad, |turn| bad(turn, news))),
+        ("Newly good", entries(&news.newly_good, good)),
+        ("New culprit", entries(news.new_culprits.iter().filter(|one| !is_of_a_bad_load(one, news)), culprit)),
+        ("New maximum", entries(news.new_maxima.iter().filter(|one| !is_maximum_of_a_bad_load(one, news)), maximum)),
         ("Silent", entries(&news.silent, |one| silent(one, view))),
         ("Failed jobs", entries(&news.failed_jobs, |job| failed(job, view.now_unix_ns))),
     ];
@@ -96,8 +96,21 @@ fn news(view: &TodayView<'_>) -> Markup {
     }
 }
 
-fn entries<T>(of: &[T], entry: impl Fn(&T) -> Markup) -> Vec<Markup> {
-    of.iter().map(entry).collect()
+fn entries<'a, T: 'a>(of: impl IntoIterator<Item = &'a T>, entry: impl Fn(&T) -> Markup) -> Vec<Markup> {
+    of.into_iter().map(entry).collect()
+}
+
+/// A load that became bad is one entry, which has its new culprit and its new maximum as marks.
+fn has_culprit(turn: &Turn, one: &NewCulprit) -> bool {
+    turn.board == one.board && turn.first.worst_cause.as_ref() == Some(&one.culprit)
+}
+
+fn is_of_a_bad_load(one: &NewCulprit, news: &News) -> bool {
+    news.newly_bad.iter().any(|turn| has_culprit(turn, one))
+}
+
+fn is_maximum_of_a_bad_load(one: &NewMaximum, news: &News) -> bool {
+    news.newly_bad.iter().any(|turn| turn.scenario == one.scenario)
 }
 
 fn group(name: &str, entries: &[Markup]) -> Markup {
@@ -117,10 +130,13 @@ fn load(board: &str, load: &str, scenario: &str) -> Markup {
     html! { a.board-name href={ (board_address(board)) "?scenario=" (scenario) } { bdi { (board) } } " " bdi { (matrix::load(load)) } }
 }
 
-fn bad(turn: &Turn) -> Markup {
+fn bad(turn: &Turn, news: &News) -> Markup {
+    let maximum = news.new_maxima.iter().find(|one| one.scenario == turn.scenario);
     html! {
         (load(&turn.board, &turn.load, &turn.scenario)) ": " strong { (figure(turn.first.latency_max_ns)) }
         @if let Some(cause) = &turn.first.worst_cause { ", " (turn::cause(cause)) } @else { ", cause unknown" }
+        @if news.new_culprits.iter().any(|one| has_culprit(turn, one)) { span.mark { "new culprit" } }
+        @if let Some(one) = maximum { span.mark title={ "before " (latency(one.before_max_ns)) " on " (one.kernel_line) } { "new maximum" } }
         span.beside {
             "first bad " (turn::run(&turn.first)) ", "
             @match &turn.before {

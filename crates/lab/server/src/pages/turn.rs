@@ -12,12 +12,9 @@ pub fn run(run: &KernelRun) -> Markup {
     html! { a href=(run_address(&run.digest)) { bdi { (run.kernel) } } " (" (date(run.started_unix_ns)) ")" }
 }
 
-/// What differs between the runs, with the page that compares them.
+/// What differs between the runs, as a link to the page that compares them.
 pub fn differs(before: &KernelRun, first: &KernelRun) -> Markup {
-    html! {
-        (Differs::between(before, first).words()) " · "
-        a href=(compare_address(&before.digest, &first.digest)) { "compare" }
-    }
+    html! { a href=(compare_address(&before.digest, &first.digest)) { (Differs::between(before, first).words()) } }
 }
 
 /// A cause in words, with its fix on the page of the culprits; one of another version has none there.

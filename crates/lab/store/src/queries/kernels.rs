@@ -17,7 +17,6 @@ pub struct OnKernel {
     pub kernel: String,
     pub kernel_line: String,
     pub standing: Standing,
-    /// The largest latency of all valid runs of the load on this kernel.
     pub latency_max_ns: Option<i64>,
     pub worst_cause: Option<String>,
     pub started_unix_ns: i64,
@@ -30,7 +29,7 @@ impl Store {
     /// Errors of the database.
     pub async fn on_kernels(&self) -> Result<Vec<OnKernel>, StoreError> {
         let sql = "SELECT s.board, s.load, r.scenario, r.kernel, r.kernel_line, r.standing, r.digest, \
-                   c.latency_max_ns AS covered_max_ns, r.worst_cause, r.started_unix_ns FROM coverage c \
+                   r.latency_max_ns, r.worst_cause, r.started_unix_ns FROM coverage c \
                    JOIN scenarios s ON s.scenario = c.scenario \
                    JOIN runs r ON r.digest = (SELECT n.digest FROM runs n WHERE n.scenario = c.scenario AND n.kernel = c.kernel \
                    ORDER BY n.started_unix_ns DESC, n.digest DESC LIMIT 1) \
@@ -48,7 +47,7 @@ fn on_kernel(row: &AnyRow) -> Result<OnKernel, StoreError> {
         kernel: get(row, "kernel")?,
         kernel_line: get(row, "kernel_line")?,
         standing: worded(row, "standing")?,
-        latency_max_ns: get(row, "covered_max_ns")?,
+        latency_max_ns: get(row, "latency_max_ns")?,
         worst_cause: get(row, "worst_cause")?,
         started_unix_ns: get(row, "started_unix_ns")?,
     })

@@ -69,6 +69,8 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("CHANGE", "a change of a figure"),
     ("DIGEST", "a run in an index"),
     ("trigger remove", "a trigger"),
+    ("queue list", "an index; verbs/lab.rs runs it"),
+    ("trigger list", "an index; verbs/lab.rs runs it"),
     ("target show vm", "a virtual machine"),
     ("target remove vm", "a virtual machine"),
     ("...", "words of the user"),
