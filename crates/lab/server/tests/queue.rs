@@ -5,11 +5,13 @@ mod lab;
 use axum::body::Body;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
+use fixtures::growing::Growing;
 use lab::{Lab, text};
 use serde_json::{Value, json};
 use server::access::Role;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::hmac::signature;
-use store::queue::TriggerRequest;
+use store::queue::{Ended, JobRequest, TriggerRequest, job_directory};
 
 async fn send(lab: &Lab, method: Method, path: &str, role: Option<Role>, body: Option<Value>) -> Response {
     let mut request = lab.request(method, path).header("content-type", "application/json");
@@ -212,4 +214,66 @@ async fn a_reader_sees_the_queue_and_no_buttons() {
     );
     assert!(page.contains("silent") && !page.contains("/cancel"), "{page}");
     assert!(text(lab.send(as_role(Role::Run)).await).await.contains("/cancel"));
+}
+
+/// The row of a job on the page of the queue.
+async fn row(lab: &Lab, job: &str) -> String {
+    let page = text(lab.page("/queue").await).await;
+    page.split(&format!("id=\"job-{job}\"")).nth(1).unwrap().split("</tr>").next().unwrap().to_owned()
+}
+
+fn request(board: &str) -> JobRequest {
+    JobRequest {
+        board: board.into(),
+        plan_name: "nightly".into(),
+        plan: String::new(),
+        kernel: None,
+        because: "test".into(),
+        priority: 0,
+        attempts_max: 1,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_done_leads_to_its_runs_with_their_states_and_is_not_good_itself() {
+    let lab = Lab::of_a_year().await;
+    let store = lab.site.store();
+    let fleet = store.fleet().await.unwrap();
+    let of = |board: &str| fleet.rows.iter().find(|row| row.newest.board == board).unwrap().newest.clone();
+    let (bad, undecided) = (of("imx8mp-evk"), of("old-atom"));
+    store.queue(&request("pi"), 1).await.unwrap();
+    let claim = store.claim("bench", &["pi".to_owned()], Duration::from_secs(60), 2).await.unwrap().unwrap();
+    let runs = vec![bad.digest.clone(), undecided.digest.clone()];
+    assert!(store.end(&claim, &Ended::Done { runs, message: "not enough data".into() }, 3).await.unwrap());
+    let shown = row(&lab, &claim.job.job).await;
+    assert!(
+        shown.contains("data-state=\"undecided\">done</span>") && !shown.contains("data-state=\"good\""),
+        "{shown}"
+    );
+    for run in [&bad, &undecided] {
+        let link = format!("data-state=\"{0}\" href=\"/runs/{1}\"", run.standing.word(), run.digest);
+        assert!(shown.contains(&link), "{link}: {shown}");
+    }
+    assert!(shown.contains("title=\"no limit\""), "why it is undecided: {shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_job_leads_to_its_live_page_with_the_time_left_and_a_board_without_a_worker_is_marked() {
+    let lab = Lab::new().await;
+    let store = lab.site.store();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+    store.queue(&request("pi"), now).await.unwrap();
+    let waiting = store.queue(&request("nosuchboard"), now).await.unwrap();
+    let claim = store.claim("bench", &["pi".to_owned()], Duration::from_secs(60), now).await.unwrap().unwrap();
+    let directory = job_directory(lab.directory.path(), &claim.job.job).join("01");
+    let mut run = Growing::start(&directory, "pi", now);
+    run.grow(1000, None);
+    server::add_new_archives(&lab.site).await;
+    let shown = row(&lab, &claim.job.job).await;
+    let address = shown.split("href=\"/live/").nth(1).unwrap_or_else(|| panic!("{shown}")).split('"').next().unwrap();
+    for path in [format!("/live/{address}"), "/live".to_owned()] {
+        let live = text(lab.page(&path).await).await;
+        assert!(live.contains("<progress max=") && live.contains(" left of "), "{path}: {live}");
+    }
+    assert!(row(&lab, &waiting.job).await.contains("no worker reaches it"));
 }

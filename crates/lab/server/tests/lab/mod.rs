@@ -35,8 +35,13 @@ pub struct AsStored;
 
 impl Archives for AsStored {
     fn below(&self, directory: &Path) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).filter(|path| path.join("manifest.json").is_file()).collect()
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+        let found = |path: PathBuf| match path.join("manifest.json").is_file() {
+            true => vec![path],
+            false if path.is_dir() && !path.is_symlink() => self.below(&path),
+            false => Vec::new(),
+        };
+        entries.flat_map(found).collect()
     }
 
     fn experiments(&self, directory: &Path) -> Vec<server::ExperimentSeries> {
