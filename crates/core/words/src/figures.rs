@@ -30,7 +30,7 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
-/// A duration that somebody set, without a zero at its end: `24 h`, `10 min`, `90 s`.
+/// A duration that a user set, without a zero at its end: `24 h`, `10 min`, `90 s`.
 pub fn set_duration(ns: i64) -> String {
     let shown = duration(ns);
     let without = [" 0 h", " 0 min", " 0 s"].iter().find_map(|zero| shown.strip_suffix(zero));

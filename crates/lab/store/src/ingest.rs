@@ -13,6 +13,7 @@ use crate::pins::Pins;
 use crate::pruning::PrunedContents;
 use crate::record::{RunRecord, word};
 use crate::stored_histogram::encode;
+use crate::summable::{SUMMABLE_MAX, summable};
 use account::{Account, ExplanationSource};
 use archive::directory::ArchiveDirectory;
 use archive::reader::ArchiveState;
@@ -331,11 +332,4 @@ pub(crate) async fn remove(writing: &mut Writing<'_>, digest: &str) -> Result<bo
     query.execute(&mut *writing.transaction).await?;
     write_recent(writing, &scenario).await?;
     Ok(true)
-}
-
-/// A run with more samples, or a longer one, is counted as this much, so that sums of a million runs do not overflow.
-pub(crate) const SUMMABLE_MAX: i64 = 1 << 42;
-
-fn summable(count: i64) -> i64 {
-    count.clamp(0, SUMMABLE_MAX)
 }

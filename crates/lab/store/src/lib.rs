@@ -50,6 +50,7 @@ mod retention;
 mod row;
 mod standing;
 mod stored_histogram;
+mod summable;
 mod unique_name;
 
 pub use address::Address;

@@ -3,11 +3,11 @@
 #[cfg(test)]
 mod agreement;
 
-use crate::ingest::SUMMABLE_MAX;
 use crate::kernel_line::kernel_line;
 use crate::label::{hex, hex_of, label};
 use crate::outline::Outline;
 use crate::standing::Standing;
+use crate::summable::summable;
 use account::Account;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
@@ -199,7 +199,7 @@ fn causes(account: &Account) -> BTreeMap<String, CauseCount> {
         let counted = causes.entry(cause).or_default();
         counted.spikes += 1;
         counted.latency_max_ns = counted.latency_max_ns.max(spike.latency_ns);
-        counted.lost_ns = counted.lost_ns.saturating_add(lost_ns.clamp(0, SUMMABLE_MAX));
+        counted.lost_ns = counted.lost_ns.saturating_add(summable(lost_ns));
     }
     let mut ranked: Vec<(String, CauseCount)> = causes.into_iter().collect();
     ranked.sort_by_key(|(_, count)| std::cmp::Reverse(count.spikes));

@@ -97,11 +97,6 @@ Ctrl-C ends it; requests in progress are answered.";
 
 fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     let directory = &arguments.directory;
-    make_default(directory)?;
-    let file = arguments.tokens.clone().unwrap_or_else(|| directory.join(TOKENS_FILE));
-    if let Some(wanted) = &arguments.add_token {
-        return add_token(&file, wanted);
-    }
     let mut lab = Lab::of(directory.clone(), Arc::new(OfThisHost));
     // Without --store the index is in the directory.
     let store = arguments.store.clone().unwrap_or_else(|| directory.display().to_string());
@@ -110,6 +105,11 @@ fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     }
     if lab.index.archives != *directory {
         return Err(UsageError(format!("--store {store} is a directory; write tardy lab serve {store}")).into());
+    }
+    make_default(directory)?;
+    let file = arguments.tokens.clone().unwrap_or_else(|| directory.join(TOKENS_FILE));
+    if let Some(wanted) = &arguments.add_token {
+        return add_token(&file, wanted);
     }
     lab.tokens = match &arguments.tokens {
         Some(named) => Tokens::read_named(named),

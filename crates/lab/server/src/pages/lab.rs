@@ -3,7 +3,7 @@
 use super::as_html;
 use super::board::{self, BoardView};
 use super::layout::{Page, Refresh};
-use super::matrix::By;
+use super::matrix::{Boards, By};
 use super::picture::time::Events;
 use super::picture::{document, heat, ridge, sparkline};
 use super::today::{self, TodayView};
@@ -67,7 +67,8 @@ async fn show_today(
         By::Kernel => store.on_kernels().await.map_err(Refusal::of_store)?,
     };
     let progress = site.known_archives().progress();
-    let view = TodayView { fleet: &fleet, news: &news, kernels: &kernels, by, days, progress: &progress, now_unix_ns };
+    let boards = Boards { fleet: &fleet, silent: &news.silent, kernels: &kernels, by, days };
+    let view = TodayView { boards: &boards, news: &news, progress: &progress, now_unix_ns };
     let content = match fleet.rows.is_empty() {
         true => empty::content(site.directory(), &progress),
         false => today::content(&view),

@@ -1,7 +1,6 @@
 //! Every board in one line: a cell for each load, or for each kernel line.
 
 use super::links::board_address;
-use super::today::TodayView;
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::cmp::Reverse;
@@ -9,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::Standing;
 use store::queries::fleet::{Fleet, board_standing};
 use store::queries::kernels::OnKernel;
+use store::queries::silence::SilentBoard;
 use words::culprits::named;
 use words::figures::{counted, latency};
 
@@ -22,6 +22,16 @@ pub enum By {
     #[default]
     Load,
     Kernel,
+}
+
+/// What the lines and cells are made of.
+pub struct Boards<'a> {
+    pub fleet: &'a Fleet,
+    pub silent: &'a [SilentBoard],
+    /// Empty unless boards are shown beside kernels.
+    pub kernels: &'a [OnKernel],
+    pub by: By,
+    pub days: u32,
 }
 
 /// A board under a load or on a kernel line: the worst of what it stands for.
@@ -52,7 +62,7 @@ pub fn load(load: &str) -> &str {
     if load == "none" { "no load" } else { load }
 }
 
-pub fn section(view: &TodayView<'_>) -> Markup {
+pub fn section(view: &Boards<'_>) -> Markup {
     let columns = match view.by {
         By::Load => loads(view.fleet),
         By::Kernel => kernel_lines(view.kernels),
@@ -106,8 +116,8 @@ fn cell(of: &Cell, board: &str) -> Markup {
     }
 }
 
-fn lines<'a>(view: &'a TodayView<'_>) -> Vec<Line<'a>> {
-    let silent: BTreeSet<&str> = view.news.silent.iter().map(|one| one.board.as_str()).collect();
+fn lines<'a>(view: &'a Boards<'_>) -> Vec<Line<'a>> {
+    let silent: BTreeSet<&str> = view.silent.iter().map(|one| one.board.as_str()).collect();
     let mut cells = match view.by {
         By::Load => by_load(view.fleet),
         By::Kernel => by_kernel(view.kernels),

@@ -3,13 +3,12 @@
 use super::amounts::{ago, figure};
 use super::empty::unfinished;
 use super::links::{board_address, run_address};
-use super::matrix::{self, By};
+use super::matrix::{self, Boards};
 use super::turn;
 use crate::known_archives::Progress;
 use maud::{Markup, html};
 use store::Standing;
-use store::queries::fleet::{Fleet, board_standing};
-use store::queries::kernels::OnKernel;
+use store::queries::fleet::board_standing;
 use store::queries::news::{NewCulprit, NewMaximum, News, Turn};
 use store::queries::silence::SilentBoard;
 use store::queue::Job;
@@ -23,12 +22,8 @@ const OPEN: usize = 6;
 
 /// Everything that the page shows.
 pub struct TodayView<'a> {
-    pub fleet: &'a Fleet,
+    pub boards: &'a Boards<'a>,
     pub news: &'a News,
-    /// Empty unless boards are shown beside kernels.
-    pub kernels: &'a [OnKernel],
-    pub by: By,
-    pub days: u32,
     pub progress: &'a Progress,
     pub now_unix_ns: i64,
 }
@@ -36,14 +31,14 @@ pub struct TodayView<'a> {
 pub fn content(view: &TodayView<'_>) -> Markup {
     html! {
         div.lab-title {
-            h1 { (since(view.days)) }
+            h1 { (since(view.boards.days)) }
             (choices(view))
         }
         (overview(view))
         (unfinished(view.progress))
-        @if view.fleet.cut { p.caution { strong { "Not all boards are shown." } " An answer holds 10 000 loads of boards." } }
+        @if view.boards.fleet.cut { p.caution { strong { "Not all boards are shown." } " An answer holds 10 000 loads of boards." } }
         (news(view))
-        (matrix::section(view))
+        (matrix::section(view.boards))
     }
 }
 
@@ -55,14 +50,14 @@ fn choices(view: &TodayView<'_>) -> Markup {
     html! {
         nav.choices aria-label="Time" {
             ul { @for (days, name) in TIMES {
-                li { a href=(matrix::address(days, view.by)) aria-current=[(days == view.days).then_some("true")] { (name) } }
+                li { a href=(matrix::address(days, view.boards.by)) aria-current=[(days == view.boards.days).then_some("true")] { (name) } }
             } }
         }
     }
 }
 
 fn overview(view: &TodayView<'_>) -> Markup {
-    let boards: Vec<Standing> = view.fleet.boards().map(board_standing).collect();
+    let boards: Vec<Standing> = view.boards.fleet.boards().map(board_standing).collect();
     let number = |standing: Standing| boards.iter().filter(|of| **of == standing).count() as u64;
     let silent = view.news.silent.len() as u64;
     html! {

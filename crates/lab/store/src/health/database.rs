@@ -4,7 +4,7 @@ use super::Finding;
 use crate::Store;
 use crate::database::{Engine, now_unix_ns};
 use crate::error::StoreError;
-use crate::ingest::SUMMABLE_MAX;
+use crate::summable::SUMMABLE_MAX;
 
 /// The oldest PostgreSQL that is tested.
 const POSTGRES_MIN: i64 = 150_000;

@@ -2,8 +2,8 @@
 
 use crate::Store;
 use crate::error::StoreError;
-use crate::ingest::SUMMABLE_MAX;
 use crate::row::{count, get};
+use crate::summable::SUMMABLE_MAX;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
