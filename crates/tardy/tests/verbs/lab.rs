@@ -78,8 +78,10 @@ fn serve_takes_an_index_in_a_database_and_no_second_directory() {
     let other = bench.run(&["lab", "serve", "lab", "--store", "mysql://lab", "--listen", "127.0.0.1:0"]);
     assert_eq!(other.code, Some(2), "{}", other.stderr);
     // No server listens on this port: the index is looked for there, and not in the directory.
+    fs::create_dir(bench.path("lab")).unwrap();
     let gone =
         bench.run(&["lab", "serve", "lab", "--store", "postgres://127.0.0.1:1/tardy", "--listen", "127.0.0.1:0"]);
+    assert!(!gone.stderr.contains("no directory"), "{}", gone.stderr);
     assert!(gone.code != Some(0) && !bench.path("lab/index.sqlite").exists(), "{:?}: {}", gone.code, gone.stderr);
 }
 

@@ -201,8 +201,7 @@ mod tests {
 
     #[test]
     fn a_culprit_has_its_words_its_fix_and_a_trend_by_measured_time() {
-        let mut trends = Trends::default();
-        trends.measured_ns = [HOUR_NS as i64; TREND_PARTS];
+        let mut trends = Trends { measured_ns: [HOUR_NS as i64; TREND_PARTS], ..Trends::default() };
         trends.measured_ns[0] = 0;
         let spikes = std::array::from_fn(|part| if part < TREND_PARTS / 2 { 1 } else { 4 });
         trends.spikes.insert("irqs-off".into(), spikes);
