@@ -54,7 +54,7 @@ impl Laboratory<'_> {
             limits: TimeLimits::of(settings, SILENCE),
             settings: settings.clone(),
         };
-        let mut progress = Progress::new(View::unless(self.quiet), &settings);
+        let mut progress = Progress::new(View::unless(self.quiet), settings);
         let requests = self.signals.requests();
         let outcome = runner::run::run(target, &request, requests, &mut |event| progress.event(&event));
         progress.clear();
