@@ -27,7 +27,7 @@ pub struct ImportArguments {
     /// Result files; the format is detected from their contents
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Directory of the archive; with several files, the parent directory of the archives [default: runs]
+    /// Directory of the archive; with several runs, the parent directory of the archives [default: runs]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Read the files in this format instead of detecting it
@@ -53,7 +53,7 @@ impl Verb for ImportArguments {
         "tardy import output.txt --unit ns",
     ];
     const NOTES: &'static str = "\
-Several files become several archives. Figures that a file lacks are marked as lost, never invented.
+Several files, and several runs in a file, become several archives. Figures that a file lacks are marked as lost, never invented.
 If one file cannot be read, none is imported.";
 
     fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
@@ -64,11 +64,11 @@ If one file cannot be read, none is imported.";
 fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     let hints =
         Hints { format: arguments.format, unit: arguments.unit.map(|value| value.0), series: arguments.series.0 };
-    let mut sources = Vec::new();
+    let mut sources: Vec<(&PathBuf, Source)> = Vec::new();
     let mut refusals = Vec::new();
     for file in &arguments.files {
-        match source_of(file, &hints) {
-            Ok(source) => sources.push((file, source)),
+        match sources_of(file, &hints) {
+            Ok(runs) => sources.extend(runs.into_iter().map(|source| (file, source))),
             Err(why) => refusals.push(format!("failed to import {}: {why}", file.display())),
         }
     }
@@ -80,8 +80,9 @@ fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
         return Err(UsageError(format!("{last}{none}")).into());
     }
     let mut imported = Vec::new();
+    let count = sources.len();
     for (file, source) in sources {
-        let place = match (&arguments.out, arguments.files.len()) {
+        let place = match (&arguments.out, count) {
             (Some(directory), 1) => Location::Archive(directory),
             (Some(directory), _) => Location::Below(directory),
             (None, _) => Location::Below(Path::new(crate::archives::RUNS)),
@@ -106,8 +107,8 @@ fn foreign(source: &Source, file: &Path) -> Foreign {
     }
 }
 
-/// Reads a file and its companion files; the error completes "failed to import FILE: ".
-fn source_of(path: &Path, hints: &Hints) -> Result<Source, String> {
+/// Reads the runs of a file and its companion files; the error completes "failed to import FILE: ".
+fn sources_of(path: &Path, hints: &Hints) -> Result<Vec<Source>, String> {
     let named = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
         _ => error.to_string(),
@@ -120,15 +121,16 @@ fn source_of(path: &Path, hints: &Hints) -> Result<Source, String> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(format!("it is larger than {} MiB, as no result of these tools is", FILE_BYTES_MAX >> 20));
     }
-    let mut source = read(&bytes, hints).map_err(|error| error.to_string())?;
-    if let Some(companion) = source.format.companion() {
+    let mut sources = read(&bytes, hints).map_err(|error| error.to_string())?;
+    for source in &mut sources {
+        let Some(companion) = source.format.companion() else { continue };
         let beside = path.with_file_name(companion.file_name);
         if fs::metadata(&beside).is_ok_and(|file| file.is_file()) {
-            let added = File::open(&beside).and_then(|mut file| (companion.add)(&mut source, &mut file));
+            let added = File::open(&beside).and_then(|mut file| (companion.add)(source, &mut file));
             added.map_err(|error| format!("{} beside it cannot be read: {error}", companion.file_name))?;
         }
     }
-    Ok(source)
+    Ok(sources)
 }
 
 fn show(arguments: &ImportArguments, imported: &[(&PathBuf, RunSummary)]) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! `results.json` of jitterdebugger. Its histogram ends at 999 and drops larger values without counting them;
 //! `samples.raw`, if it was kept, has every value ([`super::samples_raw`]).
 
+use super::kernel_banner::preemption;
 use super::lack::{self, Lack};
 use super::problem::Lost;
 use super::source::{Mean, Source, SourceThread, Unit};
@@ -32,8 +33,8 @@ impl ImportFormat for Jitterdebugger {
         head.has_key("cpu") && (head.has_key("count") || head.has_key("histogram"))
     }
 
-    fn read(&self, text: &str, _: &Hints) -> Result<Source, Lack> {
-        read(text)
+    fn read(&self, text: &str, _: &Hints) -> Result<Vec<Source>, Lack> {
+        Ok(vec![read(text)?])
     }
 
     fn companion(&self) -> Option<Companion> {
@@ -81,6 +82,7 @@ fn environment(info: &Map<String, Value>) -> Environment {
         architecture: text("machine"),
         kernel_release: text("release"),
         kernel_version: text("version"),
+        preemption: preemption(&text("version")),
         ..Environment::default()
     }
 }
