@@ -75,12 +75,26 @@ fn names_in(names: &str, virtual_time: bool) -> String {
     names.split(',').map(name).collect::<Vec<_>>().join(",") + "\n"
 }
 
+/// Latencies of an import lie in buckets of the source, which are wider than those of the archive.
+fn bucket_ends_ns(bucket: usize, step_ns: i64) -> (i64, i64) {
+    let (low, high) = (bucket_low_ns(bucket), bucket_high_ns(bucket));
+    // The source's bucket begins at a multiple of the step within the bucket of the archive.
+    let begin = high - high.rem_euclid(step_ns);
+    if step_ns > 1 && begin >= low { (begin, begin.saturating_add(step_ns - 1)) } else { (low, high) }
+}
+
+fn step_ns(run: &Run) -> i64 {
+    let imported = run.manifest.as_ref().and_then(|manifest| manifest.imported.as_ref());
+    imported.and_then(|imported| i64::try_from(imported.resolution_ns).ok()).unwrap_or(1).max(1)
+}
+
 /// `thread,cpu,low_ns,high_ns,count`: every non-empty bucket of every thread, both ends inclusive.
 fn histogram(run: &Run) -> String {
+    let step_ns = step_ns(run);
     let mut table = names("thread,cpu,low_ns,high_ns,count", run);
     for thread in run.threads.values() {
         for &(bucket, count) in &thread.histogram.buckets {
-            let (low, high) = (bucket_low_ns(bucket as usize), bucket_high_ns(bucket as usize));
+            let (low, high) = bucket_ends_ns(bucket as usize, step_ns);
             let _ = writeln!(table, "{},{},{low},{high},{count}", thread.thread, thread.cpu);
         }
     }
@@ -132,6 +146,16 @@ fn counters(run: &Run) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn buckets_of_an_import_are_as_wide_as_those_of_its_source() {
+        let bucket = |ns| archive::histogram::bucket_of(ns).unwrap();
+        assert_eq!(super::bucket_ends_ns(bucket(5000), 1000), (5000, 5999));
+        assert_eq!(super::bucket_ends_ns(bucket(399_000), 1000), (399_000, 399_999));
+        assert_eq!(super::bucket_ends_ns(bucket(500), 1), (500, 500));
+        let wide = bucket(8_000_000);
+        assert!(super::bucket_ends_ns(wide, 1000).1 >= 8_000_999);
+    }
+
     #[test]
     fn only_times_are_named_after_the_clock() {
         assert_eq!(super::names_in("cpu,low_ns,count", false), "cpu,low_ns,count\n");

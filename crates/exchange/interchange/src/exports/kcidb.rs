@@ -133,18 +133,20 @@ fn test(run: &RunResults, build_id: &str, origin: &str, name: &str) -> Map<Strin
     let mut misc: Map<String, Value> =
         run.circumstances().into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
     misc.extend(run.warning.map(|warning| ("warning".to_owned(), warning.into())));
-    let (day, time) = civil(run.started_unix_s());
-    let Value::Object(test) = json!({
+    let Value::Object(mut test) = json!({
         "id": format!("{origin}:{}.{}.{name}", run.id, run.name),
         "origin": origin,
         "build_id": build_id,
         "path": format!("tardy.{}.{name}", run.name),
-        "start_time": format!("{day}T{time}+00:00"),
-        "duration": run.measured_s(),
         "environment": { "comment": format!("target {}", word(&run.summary.target)), "misc": misc },
     }) else {
         return Map::new();
     };
+    test.extend(run.started_unix_s().map(|started| {
+        let (day, time) = civil(started);
+        ("start_time".to_owned(), format!("{day}T{time}+00:00").into())
+    }));
+    test.extend(run.measured_s().map(|duration| ("duration".to_owned(), duration.into())));
     test
 }
 
