@@ -56,6 +56,13 @@ pub enum Refusal {
         fix = "import the `--json` of the same run, or measure with `tardy run`"
     )]
     ImportWithoutLength { format: String },
+    #[error("start and end of its tool, in whole seconds and with its set-up, leave less than a second to judge")]
+    #[problem(
+        code = "judge.import-too-short",
+        meaning = "An import measured for about two seconds or less, which its tool notes too coarsely to judge.",
+        fix = "measure for longer"
+    )]
+    ImportTooShort,
     #[error("it has more seconds than its records can be of, or than a year: the archive is damaged")]
     #[problem(
         code = "judge.seconds-damaged",

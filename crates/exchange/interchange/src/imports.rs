@@ -13,6 +13,7 @@ mod jitterdebugger;
 mod kernel_banner;
 pub mod lack;
 mod log_runs;
+mod number_row;
 pub mod problem;
 mod rt_dataset;
 mod rt_tests_json;
@@ -51,6 +52,11 @@ pub trait ImportFormat: Debug + Sync {
     /// # Errors
     /// The parts that the file lacks.
     fn read(&self, text: &str, hints: &Hints) -> Result<Vec<Source>, Lack>;
+
+    /// Whether files of this format may hold latencies of the timer interrupt beside the thread's.
+    fn separates_interrupts(&self) -> bool {
+        false
+    }
 
     /// A file that the tool writes beside its result.
     fn companion(&self) -> Option<Companion> {
@@ -108,12 +114,19 @@ pub fn read(bytes: &[u8], hints: &Hints) -> Result<Vec<Source>, FormatError> {
         Some(format) => format,
         None => detect::format_of(bytes).map_err(|looks_like| FormatError::Foreign { looks_like })?,
     };
+    let unusable = |lacks| match hints.format {
+        Some(format) => FormatError::Asked { format, lacks },
+        None => FormatError::Unusable { format, lacks },
+    };
+    if hints.series == Series::Irq && !format.separates_interrupts() {
+        return Err(unusable(Lack::InterruptLatencies));
+    }
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
-    let mut sources = format.read(text, hints).map_err(|lacks| FormatError::Unusable { format, lacks })?;
+    let mut sources = format.read(text, hints).map_err(unusable)?;
     let count = sources.len();
     if count == 0 || sources.iter().flat_map(|source| &source.threads).all(SourceThread::is_empty) {
-        return Err(FormatError::Unusable { format, lacks: Lack::NothingMeasured });
+        return Err(unusable(Lack::NothingMeasured));
     }
     for (number, source) in (1..).zip(&mut sources).filter(|_| count > 1) {
         source.stated(format!("run {number} of {count} in the file"));

@@ -1,6 +1,8 @@
 //! `tardy import` on the files of `corpus/imports/`: sound, cut and foreign ones.
 
+mod exported;
 mod goldens;
+mod judged;
 mod recordings;
 mod refusals;
 mod verbs;
@@ -8,7 +10,7 @@ mod verbs;
 use fixtures::repository::repository_path;
 
 /// The fixtures that can be imported, as paths below `corpus/imports/`.
-const SOUND: [&str; 32] = [
+const SOUND: [&str; 34] = [
     "columns/osadl.txt",
     "cyclictest-2.10/histofall-one-thread.txt",
     "cyclictest-2.10/histogram.json",
@@ -28,8 +30,10 @@ const SOUND: [&str; 32] = [
     "logs/histogram-twice.txt",
     "logs/live-twice.txt",
     "logs/quiet-twice.txt",
+    "logs/quiet-twice.txt.xz",
     "logs/verbose-nanoseconds.txt",
     "logs/verbose.txt",
+    "logs/verbose.txt.gz",
     "osadl/rack9slot9.json",
     "rt-tests-2.4/oslat.json",
     "rt-tests-2.4/pmqtest.json",

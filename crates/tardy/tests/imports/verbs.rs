@@ -33,6 +33,25 @@ fn several_runs_in_a_log_become_several_archives() {
     assert_eq!(bench.run(&["list", "--json"]).json()["runs"].as_array().unwrap().len(), 2);
 }
 
+#[test]
+fn tools_that_wake_no_thread_have_gaps() {
+    let bench = Bench::new();
+    let ended = bench.run(&["import", &fixture("rt-tests-2.4/oslat.json"), "--out", "run"]);
+    let page = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("the longest took") && !page.contains("woke up") && !page.contains("wake-up was"), "{page}");
+}
+
+#[test]
+fn a_truncated_maximum_is_the_least() {
+    let bench = Bench::new();
+    let ended = bench.run(&["import", &fixture("columns/osadl.txt"), "--out", "run"]);
+    let page = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("at least ") && page.contains('≥'), "{page}");
+    assert_eq!(bench.run(&["report", "run"]).code, Some(0));
+    let html = fs::read_to_string(bench.path("run/report.html")).unwrap();
+    assert!(html.contains(" was at least <strong"), "the verdict of the page");
+}
+
 /// The remains of a killed import are hidden, and neither listed nor the latest run.
 #[test]
 fn an_unfinished_import_is_no_run() {

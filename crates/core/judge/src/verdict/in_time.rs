@@ -32,7 +32,10 @@ pub fn refusal(summary: &RunSummary, thread: &ThreadRun, limit: &Limit, refusal:
     let max_ns = thread.totals.latency_ns_max.map(|ns| Readings::of(summary).latest_ns(ns));
     let format = imported.format.clone();
     match max_ns {
-        Some(max_ns) if max_ns <= latest_ns && !imported.maximum_truncated => Refusal::ImportWithoutLength { format },
+        Some(max_ns) if max_ns <= latest_ns && !imported.maximum_truncated => match summary.measured_ns {
+            Some(_) => Refusal::ImportTooShort,
+            None => Refusal::ImportWithoutLength { format },
+        },
         _ => Refusal::ImportWithoutTimes { format },
     }
 }

@@ -13,6 +13,8 @@ pub struct CommaSeparated {
     name: &'static str,
     about: &'static str,
     file_name: &'static str,
+    /// What a run without a row did not keep.
+    lacks: &'static str,
     table: fn(&Run) -> String,
 }
 
@@ -20,6 +22,7 @@ pub const HISTOGRAM: CommaSeparated = CommaSeparated {
     name: "histogram-csv",
     about: "Every histogram bucket of every thread",
     file_name: "histogram.csv",
+    lacks: "histogram",
     table: histogram,
 };
 
@@ -27,6 +30,7 @@ pub const WORST: CommaSeparated = CommaSeparated {
     name: "worst-csv",
     about: "The worst samples that were kept",
     file_name: "worst.csv",
+    lacks: "time of any sample",
     table: worst,
 };
 
@@ -34,6 +38,7 @@ pub const SECONDS: CommaSeparated = CommaSeparated {
     name: "seconds-csv",
     about: "Maximum and counts of every second",
     file_name: "seconds.csv",
+    lacks: "record of each second",
     table: seconds,
 };
 
@@ -41,6 +46,7 @@ pub const COUNTERS: CommaSeparated = CommaSeparated {
     name: "counters-csv",
     about: "What the kernel counted in every second: switches, interrupts, softirqs, faults, pressure",
     file_name: "counters.csv",
+    lacks: "counts of the kernel",
     table: counters,
 };
 
@@ -58,7 +64,11 @@ impl ExportFormat for CommaSeparated {
     }
 
     fn write(&self, input: &ExportInput<'_>, out: &mut (dyn io::Write + Send)) -> Result<(), ExportError> {
-        Ok(out.write_all((self.table)(input.run()).as_bytes())?)
+        let table = (self.table)(input.run());
+        if table.lines().nth(1).is_none() && is_import(input.run()) {
+            return Err(ExportError::NotInImport { format: self.name, lacks: self.lacks });
+        }
+        Ok(out.write_all(table.as_bytes())?)
     }
 }
 
@@ -73,6 +83,10 @@ fn names_in(names: &str, virtual_time: bool) -> String {
         false => name.to_owned(),
     };
     names.split(',').map(name).collect::<Vec<_>>().join(",") + "\n"
+}
+
+fn is_import(run: &Run) -> bool {
+    run.manifest.as_ref().is_some_and(|manifest| manifest.imported.is_some())
 }
 
 /// Latencies of an import lie in buckets of the source, which are wider than those of the archive.

@@ -31,9 +31,7 @@ pub const FUEGO: JudgedResults = JudgedResults {
 fn criteria(input: &ExportInput<'_>) -> Result<Option<Criteria>, ExportError> {
     let Some(file) = input.options.file(&CRITERIA) else { return Ok(None) };
     let criteria = Criteria::parse(&file.text);
-    let refused =
-        |why: judge::criteria::CriteriaError| ExportError::File { path: file.path.clone(), why: why.to_string() };
-    criteria.map(Some).map_err(refused)
+    criteria.map(Some).map_err(|why| ExportError::Criteria { path: file.path.clone(), why })
 }
 
 /// Names of figures here, with Fuego's names.

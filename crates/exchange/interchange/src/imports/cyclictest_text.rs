@@ -8,7 +8,7 @@ use super::cyclictest_lines::{ThreadLine, thread_line};
 use super::lack::Lack;
 use super::problem::Lost;
 use super::source::{Mean, Source, SourceThread, Unit};
-use super::{Head, Hints, ImportFormat, histogram_columns, log_runs, verbose_samples};
+use super::{Head, Hints, ImportFormat, log_runs, number_row, verbose_samples};
 use std::collections::BTreeMap;
 
 /// Most overflow cycles listed in a loss; the rest is counted.
@@ -55,6 +55,9 @@ fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
     if block.headed || !block.rows.is_empty() || block.statistics.contains_key(MIN) {
         source.threads = block.threads(&mut source.stated)?;
         source.histogram_end = block.end();
+        if block.rows.is_empty() {
+            source.lost(Lost::Distribution);
+        }
         source.stated.push(block.layout().into());
     } else if !samples.is_empty() {
         source.threads = samples;
@@ -91,7 +94,7 @@ impl<'a> Block<'a> {
         let mut block = Self::default();
         for line in text.lines().map(str::trim_end) {
             let Some(comment) = line.strip_prefix('#') else {
-                block.rows.extend(histogram_columns::row(line));
+                block.rows.extend(number_row::row(line));
                 continue;
             };
             let comment = comment.trim_start();
@@ -126,7 +129,10 @@ impl<'a> Block<'a> {
             let column = |row: &Vec<u64>| (row[1 + thread] > 0).then_some((row[0], row[1 + thread]));
             let beyond = u64::try_from(beyond[thread]).map_err(|_| Lack::NegativeOverflows)?;
             let buckets: BTreeMap<u64, u64> = self.rows.iter().filter_map(column).collect();
-            let cycles = buckets.values().fold(beyond, |sum, count| sum.saturating_add(*count));
+            let cycles = self.held(thread, &buckets)?.saturating_add(beyond);
+            if cycles == 0 && max[thread] > 0 {
+                return Err(Lack::CountMissing);
+            }
             threads.push(SourceThread {
                 buckets,
                 cycles: Some(cycles),
@@ -142,6 +148,15 @@ impl<'a> Block<'a> {
         Ok(threads)
     }
 
+    /// Wake-ups in the histogram: of the rows, or of their total where only the lines with `#` were kept.
+    fn held(&self, thread: usize, buckets: &BTreeMap<u64, u64>) -> Result<u64, Lack> {
+        if let (true, Some(total)) = (self.rows.is_empty(), &self.total) {
+            let total = total.get(thread).and_then(|total| u64::try_from(*total).ok());
+            return total.ok_or(Lack::RowsMissing { thread });
+        }
+        Ok(buckets.values().fold(0, |sum, count| sum.saturating_add(*count)))
+    }
+
     /// Every row must have a column for each thread, and no row may be missing if there is a total to check.
     fn check_rows(&self, count: usize) -> Result<(), Lack> {
         for row in &self.rows {
@@ -154,7 +169,7 @@ impl<'a> Block<'a> {
         if !self.rows.windows(2).all(|pair| pair[0][0] < pair[1][0]) {
             return Err(Lack::RowOrder);
         }
-        let Some(total) = &self.total else { return Ok(()) };
+        let Some(total) = self.total.as_ref().filter(|_| !self.rows.is_empty()) else { return Ok(()) };
         for thread in 0..count {
             let sum = self.rows.iter().fold(0i128, |sum, row| sum + i128::from(row[1 + thread]));
             if total.get(thread).is_none_or(|total| *total != sum) {
@@ -265,6 +280,17 @@ mod tests {
         assert_eq!(source.threads[1].cycles, Some(5));
         assert_eq!(source.threads[1].beyond_detail, "in cycles 3 and 1 more");
         assert_eq!(source.histogram_end, Some(2));
+    }
+
+    #[test]
+    fn lines_below_a_histogram_are_enough_with_their_total() {
+        let summary: String =
+            OLD.lines().filter(|line| !line.starts_with('0')).map(|line| format!("{line}\n")).collect();
+        let source = read(&summary, &Hints::default()).unwrap();
+        assert_eq!((source.threads[1].cycles, source.threads[1].max), (Some(5), Some(9)));
+        let without =
+            summary.replace("# Total: 000000002 000000003 000000005\n", "").replace("00000 00002 00002", "0 0");
+        assert_eq!(read(&without, &Hints::default()), Err(Lack::CountMissing));
     }
 
     #[test]

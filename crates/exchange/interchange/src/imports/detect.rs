@@ -1,7 +1,7 @@
 //! Detects the format of a file by its contents alone, and what a file in an unknown format looks like.
 
-use super::histogram_columns::row;
 use super::lack::Foreign;
+use super::number_row::row;
 use super::{FORMATS, ImportFormat};
 
 /// Bytes examined; every format can be recognised earlier.

@@ -2,6 +2,7 @@
 //! cyclictest's output. Everything but the histogram was removed, including the overflows.
 
 use super::lack::Lack;
+use super::number_row::row;
 use super::problem::Lost;
 use super::source::{Source, SourceThread, Unit};
 use super::{Head, Hints, ImportFormat};
@@ -37,19 +38,8 @@ impl ImportFormat for HistogramColumns {
     }
 }
 
-/// Numbers of a row, a latency and at least one count; `None` if the line is not a row.
-pub fn row(line: &str) -> Option<Vec<u64>> {
-    let numbers: Vec<u64> = line.split_whitespace().map(|word| digits(word)?.parse().ok()).collect::<Option<_>>()?;
-    (numbers.len() >= 2).then_some(numbers)
-}
-
 fn is_padded(line: &str) -> bool {
     row(line).is_some() && line.split_whitespace().all(|word| word.len() >= WIDTH)
-}
-
-/// Digits only: `parse` would accept a sign.
-fn digits(word: &str) -> Option<&str> {
-    word.bytes().all(|byte| byte.is_ascii_digit()).then_some(word)
 }
 
 /// Parses the text.

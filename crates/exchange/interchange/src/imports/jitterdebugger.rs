@@ -66,7 +66,10 @@ fn read(text: &str) -> Result<Source, Lack> {
         let number: u32 = name.parse().map_err(|_| Lack::ThreadName(name.clone()))?;
         numbered.insert(number, read_thread(thread).map_err(|value| Lack::OfThread { thread: number, value })?);
     }
-    if numbered.is_empty() || numbered.keys().copied().ne(0..numbered.len() as u32) {
+    if numbered.is_empty() {
+        return Err(Lack::NoThreads);
+    }
+    if numbered.keys().copied().ne(0..numbered.len() as u32) {
         return Err(Lack::ThreadNumbers);
     }
     source.threads = numbered.into_values().collect();

@@ -3,10 +3,10 @@
 /// The model, in the words of the archive; `None` if the version has none.
 pub fn preemption(version: &str) -> Option<String> {
     let mut words = version.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-    if version.contains("PREEMPT RT") {
-        return Some("preempt_rt".into());
-    }
-    words.find(|word| word.starts_with("PREEMPT")).map(str::to_ascii_lowercase)
+    let model = words.find(|word| word.starts_with("PREEMPT"))?;
+    // Kernels before 5.15 write two words.
+    let is_split = model == "PREEMPT" && words.next() == Some("RT");
+    Some(if is_split { "preempt_rt".into() } else { model.to_ascii_lowercase() })
 }
 
 #[cfg(test)]

@@ -111,6 +111,8 @@ pub enum Lack {
     RowOrder,
     #[error("the rows of thread {thread} do not add up to its `# Total:`: rows are missing")]
     RowsMissing { thread: usize },
+    #[error("its rows and its line `# Total:` are missing: the number of wake-ups is unknown")]
+    CountMissing,
     #[error("it has neither a histogram block nor whole `T:` lines: the results are missing")]
     NoResults,
     #[error("it has `T:` lines of {held} threads, but not from 0 on: some are missing")]
@@ -151,6 +153,9 @@ pub enum FormatError {
     Foreign { looks_like: Foreign },
     #[error("it looks like {}, but {lacks}", .format.title())]
     Unusable { format: &'static dyn ImportFormat, lacks: Lack },
+    /// The user named the format: what the file looks like was not examined.
+    #[error("it cannot be read as {}: {lacks}", .format.title())]
+    Asked { format: &'static dyn ImportFormat, lacks: Lack },
 }
 
 /// What can be imported instead, unless the sentence already has the next step.

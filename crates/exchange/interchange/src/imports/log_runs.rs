@@ -1,10 +1,10 @@
-//! Splits a log into its runs: cyclictest marks neither their end nor their begin.
+//! Splits a log into its runs: cyclictest marks neither end nor start of a run.
 //!
 //! A run ends where the next one prints what a run prints once, where a thread has another id, and where a count falls.
 
 use super::cyclictest_lines::thread_line;
-use super::histogram_columns::row;
 use super::lack::Lack;
+use super::number_row::row;
 use super::verbose_samples::sample;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ struct SeenRun<'a> {
 /// The texts of the runs in order; one, if the log shows no other.
 ///
 /// # Errors
-/// If runs were written at once: their lines cannot be told apart by place.
+/// If runs wrote at once: the place of a line does not show its run.
 pub fn runs(text: &str) -> Result<Vec<&str>, Lack> {
     let mut runs = Vec::new();
     let mut ended: BTreeMap<(u32, u32), u64> = BTreeMap::new();
@@ -58,7 +58,8 @@ fn continues(ended: &BTreeMap<(u32, u32), u64>, line: &str) -> bool {
 /// The name of a line that a run prints once.
 fn statistic(line: &str) -> Option<&str> {
     let name = line.strip_prefix('#')?.trim_start().split(':').next()?;
-    (name.ends_with(" Latencies") || name == "Histogram Overflows" || name == "Total").then_some(name)
+    let kind = name.rsplit(' ').next()?;
+    ["Latencies", "Overflows", "Total"].contains(&kind).then_some(name)
 }
 
 impl<'a> SeenRun<'a> {

@@ -37,6 +37,10 @@ impl ImportFormat for RtTestsJson {
         ["rt_test_version:", "file_version", "num_threads", "thread"].iter().any(|key| head.has_key(key))
     }
 
+    fn separates_interrupts(&self) -> bool {
+        true
+    }
+
     fn read(&self, text: &str, hints: &Hints) -> Result<Vec<Source>, Lack> {
         Ok(vec![read(text, hints)?])
     }

@@ -44,6 +44,10 @@ impl ImportFormat for RtlaText {
         head.text.lines().any(|line| tool_of(line).is_some())
     }
 
+    fn separates_interrupts(&self) -> bool {
+        true
+    }
+
     fn read(&self, text: &str, hints: &Hints) -> Result<Vec<Source>, Lack> {
         let begins: Vec<usize> = begins(text);
         let ends = begins.iter().skip(1).copied().chain([text.len()]);
