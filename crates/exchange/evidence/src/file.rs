@@ -146,14 +146,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_text_of_a_latency_tracer_is_named_with_its_stretch() {
-        let text = "# wakeup_rt latency trace v1.1.5 on 6.1.0-rt\n# latency: 300 us, #2/2, CPU#0 | (M:preempt_rt #P:2)\n\
-            loop-7       0d..2.    0us : first <-second\nloop-7       0d..2.  290us : last <-second\n";
-        let refusal = recording(text.as_bytes(), "").unwrap_err().to_string();
-        assert!(refusal.contains("wakeup_rt") && refusal.contains("300 µs, 290 µs of it after first"), "{refusal}");
-    }
-
     /// What xz makes of `a trace`.
     const PACKED: &[u8] =
         b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\x02\0!\x01\x16\0\0\0t/\xe5\xa3\x01\0\x06a trace\0\0\x18\x80L5*\xc8\
