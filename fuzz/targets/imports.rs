@@ -6,13 +6,17 @@ use libfuzzer_sys::{arbitrary, fuzz_target};
 use std::io::Cursor;
 use tardy_fuzz::{Damage, spoilt, within_budget};
 
-const SOUND: [&[u8]; 8] = [
+const SOUND: [&[u8]; 12] = [
     include_bytes!("../../corpus/imports/cyclictest-2.4/histofall.txt"),
     include_bytes!("../../corpus/imports/cyclictest-2.4/histogram.json"),
     include_bytes!("../../corpus/imports/cyclictest-2.4/live.txt"),
     include_bytes!("../../corpus/imports/columns/osadl.txt"),
     include_bytes!("../../corpus/imports/rteval/timerlat.xml"),
     include_bytes!("../../corpus/imports/rtla/timerlat.json"),
+    include_bytes!("../../corpus/imports/rtla/timerlat.txt"),
+    include_bytes!("../../corpus/imports/osadl/rack9slot9.json"),
+    include_bytes!("../../corpus/imports/logs/histogram-twice.txt"),
+    include_bytes!("../../corpus/imports/logs/verbose.txt"),
     include_bytes!("../../corpus/imports/rt-tests-2.4/oslat.json"),
     include_bytes!("../../corpus/imports/jitterdebugger-samples/results.json"),
 ];
@@ -34,11 +38,13 @@ fuzz_target!(|input: Input| {
     within_budget(file.len() + samples.len(), || {
         let formats = FORMATS.iter().copied().map(Some).chain([None]);
         for format in formats {
-            let Ok(mut source) = read(&file, &Hints { format, ..Hints::default() }) else { continue };
-            if let Some(companion) = source.format.companion() {
-                (companion.add)(&mut source, &mut Cursor::new(&samples)).expect("memory can be read");
+            let Ok(sources) = read(&file, &Hints { format, ..Hints::default() }) else { continue };
+            for mut source in sources {
+                if let Some(companion) = source.format.companion() {
+                    (companion.add)(&mut source, &mut Cursor::new(&samples)).expect("memory can be read");
+                }
+                archived::messages(&source);
             }
-            archived::messages(&source);
         }
     });
 });

@@ -36,6 +36,7 @@ pub mod layout;
 pub mod load;
 pub mod loss;
 pub mod manifest;
+pub mod measured;
 pub mod message;
 pub mod method;
 pub mod nearest;

@@ -1,6 +1,7 @@
 //! `manifest.json`: describes a run archive, readable without any tool.
 
 use crate::ARCHIVE_VERSION;
+use crate::measured::Measured;
 use crate::problem::{Code, Problem, Remark, Severity};
 use crate::settings::RunSettings;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -48,6 +49,13 @@ pub struct ImportedFrom {
     pub started_unix_ns: Option<i64>,
     pub ended_unix_ns: Option<i64>,
     pub imported_unix_ns: i64,
+    #[serde(skip_serializing_if = "Measured::is_default")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub measures: Measured,
+    /// Values beyond the maximum may have been cut off: it is the least that the true one can be.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub maximum_truncated: bool,
     /// What the source did not record. Everything listed here is unknown, not zero.
     pub lost: Vec<Remark>,
     /// Statements of the source for which this archive has no other field, a phrase each.

@@ -41,7 +41,7 @@ pub mod uio;
 pub use busy_thread::{BusyThread, PeriodicWork};
 use declaration::{Declared, Sampled, methods};
 pub use definition::{MethodDefinition, MethodOption, OtherPath, Stimulus};
-pub use hand_over::{Caches, Partner, Protocol, Rounds};
+pub use hand_over::{Caches, Partner, Protocol, Rounds, SAMPLE as HAND_OVER};
 pub use request::MethodRequest;
 pub use role::{Role, Undivided, WiredRole};
 pub use sample_word::SampleWord;

@@ -105,15 +105,39 @@ pub fn compare(a: Side, b: Side) -> Comparison {
     }
 }
 
+/// Largest share of a figure that rounding by its source may make up, for a ratio to be shown.
+const ROUNDING_MAX: f64 = 0.1;
+
+/// Latencies of an import are multiples of this; 1 without rounding.
+fn step_ns(summary: &RunSummary) -> f64 {
+    summary.imported.as_ref().map_or(1, |imported| imported.resolution_ns.max(1)) as f64
+}
+
+/// Whether both figures are known well enough for their ratio.
+fn is_resolved(figure: &ComparedFigure, step_ns: f64) -> bool {
+    let is_exact = step_ns <= 1.0 || figure.unit != Unit::Nanoseconds;
+    is_exact || [figure.a, figure.b].into_iter().flatten().all(|ns| step_ns <= ROUNDING_MAX * ns)
+}
+
+/// A quantile with enough samples above it; of an import, a multiple of what its source rounds to, and `None` among the
+/// values that its source did not keep.
+fn quantile(side: Side, known: &Histogram, q: f64) -> Option<f64> {
+    let samples: u64 = side.summary.deciding().map(|cpu| cpu.cycles).fold(0, u64::saturating_add);
+    let lost = if side.summary.imported.is_some() { samples.saturating_sub(known.total()) } else { 0 };
+    let total = known.total() as f64 + lost as f64;
+    if total * (1.0 - q) < SAMPLES_ABOVE_MIN {
+        return None;
+    }
+    let ns = quantile_ns(known, q * total / known.total() as f64)?;
+    let step_ns = step_ns(side.summary);
+    Some(if step_ns > 1.0 { (ns / step_ns).floor() * step_ns } else { ns })
+}
+
 fn figures(a: Side, b: Side) -> Vec<ComparedFigure> {
     let (all_a, all_b) = (all_periods(a.run), all_periods(b.run));
-    let quantile = |histogram: &Histogram, q: f64| {
-        let enough = histogram.total() as f64 * (1.0 - q) >= SAMPLES_ABOVE_MIN;
-        if enough { quantile_ns(histogram, q) } else { None }
-    };
     let mut figures: Vec<ComparedFigure> = FigureName::QUANTILES
         .into_iter()
-        .map(|(name, q)| compared(name, Unit::Nanoseconds, quantile(&all_a, q), quantile(&all_b, q)))
+        .map(|(name, q)| compared(name, Unit::Nanoseconds, quantile(a, &all_a, q), quantile(b, &all_b, q)))
         .filter(|figure| figure.a.is_some() || figure.b.is_some())
         .collect();
     let max = |side: Side| side.summary.all_cpus.max.map(|ns| ns as f64);
@@ -127,6 +151,8 @@ fn figures(a: Side, b: Side) -> Vec<ComparedFigure> {
     if methods_differ(a.summary, b.summary).is_some() {
         figures.iter_mut().for_each(|figure| figure.ratio = None);
     }
+    let step_ns = step_ns(a.summary).max(step_ns(b.summary));
+    figures.iter_mut().filter(|figure| !is_resolved(figure, step_ns)).for_each(|figure| figure.ratio = None);
     let (loads_a, loads_b) = (load_rates(a.run), load_rates(b.run));
     for load in &loads_a {
         if let Some(other) = loads_b.iter().find(|other| other.name == load.name && other.unit == load.unit) {

@@ -36,6 +36,33 @@ pub enum Refusal {
         fix = "measure with this program; imported results often lack it"
     )]
     NoSeconds,
+    #[error(
+        "{format} keeps no time of any wake-up: it can show that a limit is broken, and pass only if no wake-up was later; \
+         jitterdebugger's samples.raw and `tardy run` keep times"
+    )]
+    #[problem(
+        code = "judge.import-without-times",
+        meaning = "The format of the import has no time of any wake-up, so how late ones cluster is unknown.",
+        fix = "import jitterdebugger's samples.raw, or measure with `tardy run`"
+    )]
+    ImportWithoutTimes { format: String },
+    #[error(
+        "no wake-up was later, but {format} does not say how long it measured; rt-tests' --json, rtla's text, rteval and \
+         OSADL's dataset do"
+    )]
+    #[problem(
+        code = "judge.import-without-length",
+        meaning = "No wake-up of the import was later than the limit, but its format has no length of the run.",
+        fix = "import the `--json` of the same run, or measure with `tardy run`"
+    )]
+    ImportWithoutLength { format: String },
+    #[error("start and end of its tool, in whole seconds and with its set-up, leave less than a second to judge")]
+    #[problem(
+        code = "judge.import-too-short",
+        meaning = "An import measured for about two seconds or less, which its tool notes too coarsely to judge.",
+        fix = "measure for longer"
+    )]
+    ImportTooShort,
     #[error("it has more seconds than its records can be of, or than a year: the archive is damaged")]
     #[problem(
         code = "judge.seconds-damaged",

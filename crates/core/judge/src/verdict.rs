@@ -9,6 +9,7 @@
 
 mod completeness;
 mod coverage;
+mod in_time;
 mod quantile;
 mod rate;
 mod sentence;
@@ -187,6 +188,9 @@ fn is_cycle(run: &Run, thread: &ThreadRun) -> bool {
 }
 
 fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit, levels: Levels) -> CpuJudgement {
+    let seconds = limit.requirement.latest_ns().and_then(|latest_ns| in_time::seconds(summary, thread, latest_ns));
+    let placed = seconds.map(|seconds| ThreadRun { seconds, ..thread.clone() });
+    let thread = placed.as_ref().unwrap_or(thread);
     let judged = match (&limit.requirement, &limit.allow) {
         (Requirement::Quantile { q, latest_ns, disturbance_s }, _) => {
             let limit = QuantileLimit { q: *q, latest_ns: *latest_ns, disturbance_s: *disturbance_s };
@@ -195,6 +199,7 @@ fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit,
         (requirement, Some(allow)) => judge_rate(run, summary, thread, requirement, allow, levels),
         (_, None) => Err(Refusal::NoRate),
     };
+    let judged = judged.map_err(|refusal| in_time::refusal(summary, thread, limit, refusal));
     let readings = Readings::of(summary);
     let resolved = limit.requirement.latest_ns().is_none_or(|latest_ns| readings.resolve(latest_ns));
     let judged = judged.and_then(|judged| {

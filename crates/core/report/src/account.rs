@@ -82,11 +82,18 @@ pub fn verdict(summary: &RunSummary) -> String {
     }
     let worst_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
     let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
-    let (threads, samples, worst) = (summary.cpus.len() as u64, count(cycles), latency(worst_ns));
+    let (threads, samples, worst) = (summary.cpus.len() as u64, count(cycles), vocabulary::maximum(summary, worst_ns));
     let of_machine = summary.other_machine().map(|machine| format!(" of {machine}")).unwrap_or_default();
     let method = summary.settings.as_ref().map(|settings| settings.method.clone()).unwrap_or_default();
     let ((from, to), word) = (method.path(), method.sample());
+    let measured = vocabulary::sample(summary);
     text.push_str(&match &method.options {
+        MethodOptions::Timer(_) if !measured.is_wake_up() => format!(
+            "{samples} {} on {}{of_machine}{within}; the {} took {worst}, on CPU {worst_cpu}.",
+            measured.for_count(cycles),
+            counted(threads, "CPU"),
+            measured.worst,
+        ),
         MethodOptions::Timer(_) => format!(
             "{}{of_machine} woke up {samples} times{within}; the worst wake-up was {worst} late, on CPU {worst_cpu}.",
             counted(threads, "CPU")

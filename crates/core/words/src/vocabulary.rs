@@ -1,5 +1,6 @@
 //! The archive's terms in words: owners, phases, confidence, states.
 
+use crate::figures::latency;
 use archive::explanation::{Confidence, ExplanationStatus, OwnerKind, PhaseName};
 use archive::manifest::RunState;
 use archive::message::Severity;
@@ -29,12 +30,20 @@ pub fn series_of_thread(summary: &RunSummary, thread: u32) -> String {
 
 /// The word for a sample of the run.
 pub fn sample(summary: &RunSummary) -> SampleWord {
-    summary.settings.as_ref().map(|settings| settings.method.sample()).unwrap_or_default()
+    let measured = summary.imported.as_ref().map(|imported| imported.measures.sample());
+    let own = || summary.settings.as_ref().map(|settings| settings.method.sample());
+    measured.or_else(own).unwrap_or_default()
 }
 
 /// A latency with what it makes of its sample: `1.0 ms late`, or `1.0 ms long` for a stretch of time.
 pub fn by(word: SampleWord, latency: &str) -> String {
     format!("{latency} {}", word.late)
+}
+
+/// The largest latency; a source may have cut off larger ones.
+pub fn maximum(summary: &RunSummary, latency_ns: i64) -> String {
+    let least = summary.imported.as_ref().is_some_and(|imported| imported.maximum_truncated);
+    format!("{}{}", if least { "at least " } else { "" }, latency(latency_ns))
 }
 
 /// The largest latency as a clause.

@@ -12,11 +12,13 @@ const HEAD_BYTES: usize = 4096;
 const TRACE_DAT: &[u8] = b"\x17\x08\x44tracing";
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+const XZ: &[u8] = b"\xfd7zXZ\0";
+/// A larger dictionary than `xz -9` needs is hostile.
+const XZ_MEMORY_KB: u32 = 80 << 10;
 /// Beginnings of files of other kinds.
-const FOREIGN: [(&[u8], Foreign); 7] = [
+const FOREIGN: [(&[u8], Foreign); 6] = [
     (b"PERFILE2", Foreign::PerfData),
     (b"2ELIFREP", Foreign::PerfData),
-    (b"\xfd7zXZ\0", Foreign::Xz),
     (b"BZh", Foreign::Bzip2),
     (b"\xc1\x1f\xfc\xc1", Foreign::CommonTraceFormat),
     (b"\xc1\xfc\x1f\xc1", Foreign::CommonTraceFormat),
@@ -84,16 +86,21 @@ pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
         return gzip::unpacked(bytes, bytes_max).map(Cow::Owned);
     }
     if bytes.starts_with(ZSTD) {
-        return zstd(bytes, bytes_max).map(Cow::Owned);
+        let broken = |_| Refusal::Broken { compression: "zstd" };
+        let decoder = ruzstd::decoding::StreamingDecoder::new(bytes).map_err(broken)?;
+        return decoded(decoder, "zstd", bytes_max).map(Cow::Owned);
+    }
+    if bytes.starts_with(XZ) {
+        let decoder = lzma_rust2::XzReader::new_mem_limit(bytes, true, XZ_MEMORY_KB);
+        return decoded(decoder, "xz", bytes_max).map(Cow::Owned);
     }
     Ok(Cow::Borrowed(bytes))
 }
 
-fn zstd(bytes: &[u8], bytes_max: usize) -> Result<Vec<u8>, Refusal> {
-    let broken = || Refusal::Broken { compression: "zstd" };
-    let decoder = ruzstd::decoding::StreamingDecoder::new(bytes).map_err(|_| broken())?;
+fn decoded(decoder: impl Read, compression: &'static str, bytes_max: usize) -> Result<Vec<u8>, Refusal> {
     let mut plain = Vec::new();
-    decoder.take(bytes_max as u64 + 1).read_to_end(&mut plain).map_err(|_| broken())?;
+    let read = decoder.take(bytes_max as u64 + 1).read_to_end(&mut plain);
+    read.map_err(|_| Refusal::Broken { compression })?;
     if plain.len() > bytes_max { Err(Refusal::TooLarge { bytes_max: bytes_max as u64 }) } else { Ok(plain) }
 }
 
@@ -133,10 +140,22 @@ mod tests {
             (b"PERFILE2\0\0", Foreign::PerfData),
             (b"\x0a\x04\x50\x01\x18\x02\x0a\x01", Foreign::Perfetto),
             (b"\xc1\x1f\xfc\xc1", Foreign::CommonTraceFormat),
-            (b"\xfd7zXZ\0", Foreign::Xz),
             (b"hello", Foreign::Unknown),
         ] {
             assert_eq!(contents(bytes, ""), Err(Refusal::Foreign(foreign)), "{bytes:?}");
+        }
+    }
+
+    /// What xz makes of `a trace`.
+    const PACKED: &[u8] =
+        b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\x02\0!\x01\x16\0\0\0t/\xe5\xa3\x01\0\x06a trace\0\0\x18\x80L5*\xc8\
+        8\xc6\0\x01\x1f\x07\x16.\xb8s\x1f\xb6\xf3}\x01\0\0\0\0\x04YZ";
+
+    #[test]
+    fn xz_is_unpacked_and_damage_is_named() {
+        assert_eq!(unpacked(PACKED).as_deref(), Ok(&b"a trace"[..]));
+        for cut in [6, 20, PACKED.len() - 1] {
+            assert_eq!(unpacked(&PACKED[..cut]), Err(Refusal::Broken { compression: "xz" }), "{cut}");
         }
     }
 

@@ -20,14 +20,12 @@ pub enum Foreign {
         "it is a CTF trace, as LTTng writes it; record with `trace-cmd record -C mono -e sched -e irq -e irq_vectors -e timer`"
     )]
     CommonTraceFormat,
-    #[error("it is packed with xz; unpack it first: xz -dk FILE")]
-    Xz,
     #[error("it is packed with bzip2; unpack it first: bzip2 -dk FILE")]
     Bzip2,
     #[error("it is a program")]
     Program,
     #[error(
-        "it is not a known kind of recording: a trace.dat of trace-cmd, or the text of events of ftrace, trace-cmd or perf script, also in gzip or zstd"
+        "it is not a known kind of recording: a trace.dat of trace-cmd, or the text of events of ftrace, trace-cmd or perf script, also in gzip, zstd or xz"
     )]
     Unknown,
 }

@@ -26,7 +26,7 @@ mod trace_dat;
 pub use error::ExportError;
 pub use input::{ExportInput, ExportedRun, Judge};
 pub(crate) use junit::escaped;
-pub use option::{ExportOption, FileText, OptionValue, Options, options};
+pub use option::{ExportOption, FileText, OptionForm, OptionValue, Options, options};
 use std::fmt::Debug;
 use std::io::Write;
 

@@ -10,12 +10,18 @@ mod cyclictest_text;
 mod detect;
 mod histogram_columns;
 mod jitterdebugger;
+mod kernel_banner;
 pub mod lack;
+mod log_runs;
+mod number_row;
 pub mod problem;
+mod rt_dataset;
 mod rt_tests_json;
 mod rteval;
+mod rtla_text;
 mod samples_raw;
 pub mod source;
+mod verbose_samples;
 mod wall_clock;
 
 pub use detect::Head;
@@ -41,11 +47,16 @@ pub trait ImportFormat: Debug + Sync {
     /// Whether a file that begins like this has the format.
     fn detects(&self, head: &Head<'_>) -> bool;
 
-    /// Parses the text of a file.
+    /// Parses the text of a file; several runs in their order.
     ///
     /// # Errors
     /// The parts that the file lacks.
-    fn read(&self, text: &str, hints: &Hints) -> Result<Source, Lack>;
+    fn read(&self, text: &str, hints: &Hints) -> Result<Vec<Source>, Lack>;
+
+    /// Whether files of this format may hold latencies of the timer interrupt beside the thread's.
+    fn separates_interrupts(&self) -> bool {
+        false
+    }
 
     /// A file that the tool writes beside its result.
     fn companion(&self) -> Option<Companion> {
@@ -70,6 +81,8 @@ impl<T: Read + Seek> ReadSeek for T {}
 pub const FORMATS: &[&dyn ImportFormat] = &[
     &rt_tests_json::RtTestsJson,
     &cyclictest_text::CyclictestText,
+    &rtla_text::RtlaText,
+    &rt_dataset::RtDataset,
     &jitterdebugger::Jitterdebugger,
     &rteval::Rteval,
     &histogram_columns::HistogramColumns,
@@ -92,20 +105,31 @@ pub struct Hints {
     pub series: Series,
 }
 
-/// Parses the contents of one file.
+/// Parses the contents of one file: its runs in order, at least one.
 ///
 /// # Errors
 /// [`FormatError`], one line with what the file looks like and what is missing.
-pub fn read(bytes: &[u8], hints: &Hints) -> Result<Source, FormatError> {
+pub fn read(bytes: &[u8], hints: &Hints) -> Result<Vec<Source>, FormatError> {
     let format = match hints.format {
         Some(format) => format,
         None => detect::format_of(bytes).map_err(|looks_like| FormatError::Foreign { looks_like })?,
     };
+    let unusable = |lacks| match hints.format {
+        Some(format) => FormatError::Asked { format, lacks },
+        None => FormatError::Unusable { format, lacks },
+    };
+    if hints.series == Series::Irq && !format.separates_interrupts() {
+        return Err(unusable(Lack::InterruptLatencies));
+    }
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
-    let source = format.read(text, hints).map_err(|lacks| FormatError::Unusable { format, lacks })?;
-    if source.threads.iter().all(SourceThread::is_empty) {
-        return Err(FormatError::Unusable { format, lacks: Lack::NothingMeasured });
+    let mut sources = format.read(text, hints).map_err(unusable)?;
+    let count = sources.len();
+    if count == 0 || sources.iter().flat_map(|source| &source.threads).all(SourceThread::is_empty) {
+        return Err(unusable(Lack::NothingMeasured));
     }
-    Ok(source)
+    for (number, source) in (1..).zip(&mut sources).filter(|_| count > 1) {
+        source.stated(format!("run {number} of {count} in the file"));
+    }
+    Ok(sources)
 }

@@ -12,7 +12,7 @@ use archive::problem::Remark;
 use archive::summary::{LatencyFigures, RunSummary, SpikeSummary};
 use judge::verdict::{Judgement, Verdict};
 use naming::{distinct_names, run_identifier, run_name, word};
-use words::figures::{counted, latency};
+use words::figures::counted;
 use words::printable::printable;
 use words::vocabulary;
 
@@ -125,7 +125,7 @@ impl RunResults {
         Self {
             suite: name.clone(),
             name,
-            id: run_identifier(&summary, started_unix_s(&summary)),
+            id: run_identifier(&summary, started_unix_s(&summary).unwrap_or(0)),
             warning: warning(&summary),
             cases: cases(&summary, &judgements),
             figures: figures(&summary),
@@ -141,12 +141,15 @@ impl RunResults {
         self.name.split_once('.').map(|(_, rest)| rest).filter(|_| self.suite != self.name)
     }
 
-    pub fn started_unix_s(&self) -> u64 {
+    /// `None` if another tool measured and did not note it.
+    pub fn started_unix_s(&self) -> Option<u64> {
         started_unix_s(&self.summary)
     }
 
-    pub fn measured_s(&self) -> f64 {
-        self.summary.measured_ns.map_or(0.0, |ns| ns as f64 / 1e9)
+    /// See [`Self::started_unix_s`].
+    pub fn measured_s(&self) -> Option<f64> {
+        let nothing = self.summary.imported.is_none().then_some(0.0);
+        self.summary.measured_ns.map(|ns| ns as f64 / 1e9).or(nothing)
     }
 
     /// What the user must know about the machine to interpret the figures, as names and values.
@@ -195,8 +198,9 @@ pub fn gather(steps: &mut [RunResults], plan: &str, taken: &[String]) {
     steps.iter_mut().for_each(|step| step.suite.clone_from(&suite));
 }
 
-fn started_unix_s(summary: &RunSummary) -> u64 {
-    summary.started_unix_ns.and_then(|ns| u64::try_from(ns / 1_000_000_000).ok()).unwrap_or(0)
+fn started_unix_s(summary: &RunSummary) -> Option<u64> {
+    let started = summary.started_unix_ns.and_then(|ns| u64::try_from(ns / 1_000_000_000).ok());
+    started.or(summary.imported.is_none().then_some(0))
 }
 
 pub fn warning(summary: &RunSummary) -> Option<&'static str> {
@@ -212,8 +216,8 @@ fn cases(summary: &RunSummary, judgements: &[Judgement]) -> Vec<Case> {
         |outcome, sentence| Case { question: Question::Measurement, name: "measurement".into(), outcome, sentence };
     let measurement = if summary.valid {
         let word = vocabulary::sample(summary);
-        let latest =
-            summary.all_cpus.max.map_or(String::new(), |ns| format!("; {}", vocabulary::largest(word, &latency(ns))));
+        let maximum = |ns| vocabulary::largest(word, &vocabulary::maximum(summary, ns));
+        let latest = summary.all_cpus.max.map_or(String::new(), |ns| format!("; {}", maximum(ns)));
         let sentence = format!("measured on {}{latest}", counted(summary.cpus.len() as u64, "CPU"));
         measurement(Outcome::Measured, sentence)
     } else {

@@ -38,7 +38,7 @@ fn check(source: &Source) {
 
 fn any_read(bytes: &[u8], hints: &Hints) {
     match read(bytes, hints) {
-        Ok(source) => check(&source),
+        Ok(sources) => sources.iter().for_each(check),
         Err(error) => assert!(!error.to_string().contains('\n'), "one line: {error}"),
     }
 }
@@ -116,7 +116,7 @@ proptest! {
     fn damaged_samples_never_panic(damages in proptest::collection::vec(damage(), 0..6)) {
         let results = fs::read(corpus().join("jitterdebugger-samples/results.json")).unwrap();
         let samples = fs::read(corpus().join("jitterdebugger-samples/samples.raw")).unwrap();
-        let mut source = read(&results, &Hints::default()).unwrap();
+        let mut source = read(&results, &Hints::default()).unwrap().remove(0);
         let companion = source.format.companion().unwrap();
         (companion.add)(&mut source, &mut Cursor::new(damaged(samples, &damages))).unwrap();
         check(&source);

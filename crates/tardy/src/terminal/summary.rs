@@ -88,14 +88,16 @@ fn cpu_table(summary: &RunSummary, page: &mut Page) {
     let mut table = Table::new(&[Align::Right; 10]);
     let heads = ["CPU", "cycles", "missed", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max µs"];
     table.row(shown.iter().map(|column| heads[*column]));
+    let least = summary.imported.as_ref().is_some_and(|imported| imported.maximum_truncated);
     for cpu in &summary.cpus {
-        let row = cpu_row(cpu);
+        let row = cpu_row(cpu, least);
         table.row(shown.iter().map(|column| &row[*column]));
     }
     page.headed_table(&table);
 }
 
-fn cpu_row(cpu: &CpuSummary) -> [String; 10] {
+/// `least`: the maximum is the least that the true one can be.
+fn cpu_row(cpu: &CpuSummary, least: bool) -> [String; 10] {
     let figures = &cpu.latency_ns;
     [
         cpu.cpu.to_string(),
@@ -107,7 +109,7 @@ fn cpu_row(cpu: &CpuSummary) -> [String; 10] {
         microseconds_rough(figures.p99),
         microseconds_rough(figures.p99_9),
         microseconds_rough(figures.p99_99),
-        microseconds_rough(figures.max),
+        format!("{}{}", if least { "≥ " } else { "" }, microseconds_rough(figures.max)),
     ]
 }
 

@@ -11,15 +11,19 @@ use crate::verb::{Group, Place, Verb};
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use clap::Args;
+use evidence::file::unpacked;
+use evidence::problem::Refusal;
 use interchange::imports::archived::{imported_from, messages};
 use interchange::imports::source::Source;
-use interchange::imports::{FILE_BYTES_MAX, Hints, ImportFormat, read};
+use interchange::imports::{FILE_BYTES_MAX, FormatError, Hints, ImportFormat, read};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 use values::{SeriesValue, UnitValue};
-use words::figures::{count, latency};
+use words::figures::count;
 use words::printable::printable;
+use words::vocabulary;
 
 /// Import results of cyclictest, rteval, rtla and others
 #[derive(Debug, Args)]
@@ -27,7 +31,7 @@ pub struct ImportArguments {
     /// Result files; the format is detected from their contents
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Directory of the archive; with several files, the parent directory of the archives [default: runs]
+    /// Directory of the archive; with several runs, the parent directory of the archives [default: runs]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Read the files in this format instead of detecting it
@@ -53,7 +57,7 @@ impl Verb for ImportArguments {
         "tardy import output.txt --unit ns",
     ];
     const NOTES: &'static str = "\
-Several files become several archives. Figures that a file lacks are marked as lost, never invented.
+Several files, and several runs in a file, become several archives. Figures that a file lacks are marked as lost, never invented.
 If one file cannot be read, none is imported.";
 
     fn run(&self, _typed: Vec<String>) -> anyhow::Result<Exit> {
@@ -64,11 +68,11 @@ If one file cannot be read, none is imported.";
 fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     let hints =
         Hints { format: arguments.format, unit: arguments.unit.map(|value| value.0), series: arguments.series.0 };
-    let mut sources = Vec::new();
+    let mut sources: Vec<(&PathBuf, Source)> = Vec::new();
     let mut refusals = Vec::new();
     for file in &arguments.files {
-        match source_of(file, &hints) {
-            Ok(source) => sources.push((file, source)),
+        match sources_of(file, &hints) {
+            Ok(runs) => sources.extend(runs.into_iter().map(|source| (file, source))),
             Err(why) => refusals.push(format!("failed to import {}: {why}", file.display())),
         }
     }
@@ -80,8 +84,9 @@ fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
         return Err(UsageError(format!("{last}{none}")).into());
     }
     let mut imported = Vec::new();
+    let count = sources.len();
     for (file, source) in sources {
-        let place = match (&arguments.out, arguments.files.len()) {
+        let place = match (&arguments.out, count) {
             (Some(directory), 1) => Location::Archive(directory),
             (Some(directory), _) => Location::Below(directory),
             (None, _) => Location::Below(Path::new(crate::archives::RUNS)),
@@ -106,29 +111,48 @@ fn foreign(source: &Source, file: &Path) -> Foreign {
     }
 }
 
-/// Reads a file and its companion files; the error completes "failed to import FILE: ".
-fn source_of(path: &Path, hints: &Hints) -> Result<Source, String> {
-    let named = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        _ => error.to_string(),
-    };
-    if path.is_dir() {
-        return Err("it is a directory; name the files in it".into());
-    }
-    let mut bytes = Vec::new();
-    File::open(path).map_err(named)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(named)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("it is larger than {} MiB, as no result of these tools is", FILE_BYTES_MAX >> 20));
-    }
-    let mut source = read(&bytes, hints).map_err(|error| error.to_string())?;
-    if let Some(companion) = source.format.companion() {
+/// Reads the runs of a file and its companion files; the error completes "failed to import FILE: ".
+fn sources_of(path: &Path, hints: &Hints) -> Result<Vec<Source>, Unread> {
+    let bytes = bytes_of(path)?;
+    let mut sources = read(&unpacked(&bytes)?, hints)?;
+    for source in &mut sources {
+        let Some(companion) = source.format.companion() else { continue };
         let beside = path.with_file_name(companion.file_name);
         if fs::metadata(&beside).is_ok_and(|file| file.is_file()) {
-            let added = File::open(&beside).and_then(|mut file| (companion.add)(&mut source, &mut file));
-            added.map_err(|error| format!("{} beside it cannot be read: {error}", companion.file_name))?;
+            let added = File::open(&beside).and_then(|mut file| (companion.add)(source, &mut file));
+            added.map_err(|error| Unread::Companion { file_name: companion.file_name, error })?;
         }
     }
-    Ok(source)
+    Ok(sources)
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, Unread> {
+    if path.is_dir() {
+        return Err(Unread::Directory);
+    }
+    let named = |error: io::Error| if error.kind() == io::ErrorKind::NotFound { Unread::Absent } else { error.into() };
+    let mut bytes = Vec::new();
+    File::open(path).map_err(named)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX { Err(Unread::TooLarge) } else { Ok(bytes) }
+}
+
+/// Why a file is not imported. The texts complete "failed to import FILE: ".
+#[derive(Debug, Error)]
+enum Unread {
+    #[error("there is no such file")]
+    Absent,
+    #[error("it is a directory; name the files in it")]
+    Directory,
+    #[error("it is larger than {} MiB, as no result of these tools is", FILE_BYTES_MAX >> 20)]
+    TooLarge,
+    #[error(transparent)]
+    Packed(#[from] Refusal),
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    #[error("{file_name} beside it cannot be read: {error}")]
+    Companion { file_name: &'static str, error: io::Error },
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 fn show(arguments: &ImportArguments, imported: &[(&PathBuf, RunSummary)]) -> anyhow::Result<()> {
@@ -145,8 +169,9 @@ fn show(arguments: &ImportArguments, imported: &[(&PathBuf, RunSummary)]) -> any
     }
     for (file, summary) in imported {
         let cycles = summary.cpus.iter().map(|cpu| cpu.cycles).fold(0, u64::saturating_add);
-        let max = summary.all_cpus.max.map_or("unknown".into(), latency);
-        page.record(0, &format!("{}: {} wake-ups, max {max}, in {}", file.display(), count(cycles), summary.archive));
+        let max = summary.all_cpus.max.map_or("unknown".into(), |ns| vocabulary::maximum(summary, ns));
+        let samples = vocabulary::sample(summary).for_count(cycles);
+        page.record(0, &format!("{}: {} {samples}, max {max}, in {}", file.display(), count(cycles), summary.archive));
     }
     page.wrapped("", "`tardy report ARCHIVE` shows one, with what its source did not keep.");
     page.print()?;

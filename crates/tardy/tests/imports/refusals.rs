@@ -28,13 +28,18 @@ fn files_without_latencies_are_refused_by_name() {
 
 #[test]
 fn foreign_files_are_refused_for_what_they_look_like() {
-    let files: [(&[u8], &str); 8] = [
+    let files: [(&[u8], &str); 10] = [
         (b"", "an empty file"),
         (b"\x7fELF\x02\x01\x01\0\0\0", "binary data"),
         (b"<html><body>404</body></html>", "a web page"),
         (b"<testsuite tests=\"1\"/>", "XML of another program"),
         (b"{\"name\": \"x\"}", "JSON of another program"),
         (b"policy: fifo: loadavg: 1.0\n", "text that begins with `policy: fifo: loadavg: 1.0`"),
+        (
+            b"21 30000\n22 1\n",
+            "rows of numbers; if a row is a latency and the count of each CPU, import it with --format",
+        ),
+        (b"{\"cpu\": {}, \"count\": 0}", "it holds no threads"),
         (b"# /dev/cpu_dma_latency set to 0us\n", "neither a histogram block nor whole `T:` lines"),
         (b"\x1b[31mred\x07\n", "\\u{1b}[31mred\\u{7}"),
     ];
@@ -56,9 +61,14 @@ fn paths_that_are_no_files_are_refused() {
 #[test]
 fn a_format_that_is_asked_for_is_not_guessed() {
     let file = fixture("rteval/cyclictest.xml");
-    assert_refused(&Bench::new(), &["import", &file, "--format", "rt-tests-json"], "it is not valid JSON");
-    let file = fixture("cyclictest-2.4/histogram.json");
-    assert_refused(&Bench::new(), &["import", &file, "--series", "irq"], "without --series irq");
+    assert_refused(
+        &Bench::new(),
+        &["import", &file, "--format", "rt-tests-json"],
+        "it cannot be read as JSON of rt-tests: it is not valid JSON",
+    );
+    for name in ["cyclictest-2.4/histogram.json", "cyclictest-2.4/plain.txt", "rteval/cyclictest.xml"] {
+        assert_refused(&Bench::new(), &["import", &fixture(name), "--series", "irq"], "without --series irq");
+    }
 }
 
 #[test]
@@ -107,7 +117,7 @@ fn a_file_cut_anywhere_is_refused_or_whole() {
                 code => panic!("{name} cut to {part}/12 ended with {code:?}: {}", ended.stderr),
             }
         }
-        let lines = name.ends_with("live.txt") || name.starts_with("columns");
+        let lines = name.ends_with("live.txt") || ["columns", "logs"].iter().any(|folder| name.starts_with(folder));
         assert!(lines || refused >= 6, "{name}: only {refused} of 12 cuts were refused");
     }
 }

@@ -14,12 +14,42 @@ fn several_files_become_several_archives_that_are_listed() {
     let listed = bench.run(&["list", "--json"]).json();
     let runs = listed["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 4);
-    assert!(runs.iter().all(|run| run["state"] == "complete" && run["valid"] == true && run["measured_ns"].is_null()));
+    assert!(runs.iter().all(|run| run["state"] == "complete" && run["valid"] == true));
     assert_eq!(runs.iter().filter(|run| run["started_unix_ns"].is_null()).count(), 1, "rteval's dates have no zone");
     assert!(runs.iter().filter(|run| run["imported"] == "cyclictest").count() == 3, "{listed}");
     assert!(bench.run(&["list"]).stdout.contains("imported from rteval (cyclictest)"));
     let hidden = fs::read_dir(bench.path("runs")).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(hidden.filter(|name| name.to_string_lossy().starts_with('.')).count() == 0);
+}
+
+#[test]
+fn several_runs_in_a_log_become_several_archives() {
+    let bench = Bench::new();
+    let ended = bench.run(&["import", &fixture("logs/quiet-twice.txt"), "--out", "runs", "--json"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let imports = ended.json()["imports"].take();
+    let max = |run: usize| imports[run]["summary"]["all_cpus"]["max"].as_i64();
+    assert_eq!([max(0), max(1)], [Some(4_027_000), Some(7_851_000)]);
+    assert_eq!(bench.run(&["list", "--json"]).json()["runs"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn tools_that_wake_no_thread_have_gaps() {
+    let bench = Bench::new();
+    let ended = bench.run(&["import", &fixture("rt-tests-2.4/oslat.json"), "--out", "run"]);
+    let page = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("the longest took") && !page.contains("woke up") && !page.contains("wake-up was"), "{page}");
+}
+
+#[test]
+fn a_truncated_maximum_is_the_least() {
+    let bench = Bench::new();
+    let ended = bench.run(&["import", &fixture("columns/osadl.txt"), "--out", "run"]);
+    let page = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("at least ") && page.contains('≥'), "{page}");
+    assert_eq!(bench.run(&["report", "run"]).code, Some(0));
+    let html = fs::read_to_string(bench.path("run/report.html")).unwrap();
+    assert!(html.contains(" was at least <strong"), "the verdict of the page");
 }
 
 /// The remains of a killed import are hidden, and neither listed nor the latest run.

@@ -90,8 +90,25 @@ const NOBODY: u64 = 1 << 22;
 /// Whether the kernel recorded an event, or the export marked the start of unrecorded time.
 fn is_recorded(event: &KernelEvent) -> bool {
     let content = fields(&event.content);
+    if is_inferred_mark(event) {
+        return false;
+    }
     event.message != 4
         || [2, 6].iter().all(|&field| value(&content, field).is_none_or(|tid| tid as i32 as u64 <= NOBODY))
+}
+
+fn is_inferred_mark(event: &KernelEvent) -> bool {
+    event.generic.as_deref() == Some("tardy_inferred_switch")
+}
+
+#[test]
+fn every_inferred_switch_is_marked() {
+    for case in ["slow-return--real", "softirq", "not-explained--missing-switch"] {
+        let events = perfetto(&archived(&[case]), &[]).events;
+        let marks = events.iter().filter(|event| is_inferred_mark(event)).count();
+        let inferred = events.iter().filter(|event| event.message == 4 && !is_recorded(event)).count();
+        assert!(marks >= 2 && marks == inferred, "{case}: {marks} marks of {inferred} switches");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
     let Judgement { limit, confidence, verdict, cpus, .. } = judgement;
     let words = verdict.words();
     let sure = percent(*confidence);
-    let decisive: Vec<&CpuJudgement> = cpus.iter().filter(|cpu| cpu.verdict == *verdict).collect();
+    let mut decisive: Vec<&CpuJudgement> = cpus.iter().filter(|cpu| cpu.verdict == *verdict).collect();
     let by = |figure: fn(&CpuJudgement) -> f64| {
         let worse = |one: &&CpuJudgement, other: &&CpuJudgement| {
             figure(one).total_cmp(&figure(other)).then(one.latest_ns.cmp(&other.latest_ns))
@@ -28,17 +28,20 @@ pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
         let of_worst = place(&[worst], cpus.len());
         where_ = format!("{}; {of_worst}", where_.trim_end_matches([' ', ':']));
     }
-    let plain = || match &worst.because {
+    let plain = |where_: &str| match &worst.because {
         Some(because) => format!("{words}: {where_}{}.", because.text),
         None => format!("{words}: nothing was measured."),
     };
     if *verdict == Verdict::NoVerdict {
-        return plain();
+        // Other CPUs may have other reasons.
+        decisive.retain(|cpu| cpu.because == worst.because);
+        where_ = place(&decisive, cpus.len());
+        return plain(&where_);
     }
     if worst.samples.is_some() {
         return of_quantile(limit, worst, &where_, *verdict, &sure, word);
     }
-    let (Some(allow), Some(_)) = (&limit.allow, &worst.blocks) else { return plain() };
+    let (Some(allow), Some(_)) = (&limit.allow, &worst.blocks) else { return plain(&where_) };
     match verdict {
         Verdict::Pass => of_pass(limit, allow, worst, &where_, &sure, word),
         Verdict::Fail => of_fail(limit, allow, worst, &where_, &sure, word),

@@ -32,6 +32,7 @@ pub fn answer(data: &ReportData) -> Markup {
                 p.verdict {
                     "The " (word.worst) " of " (number::grouped(cycles(summary))) " " (word.for_count(cycles(summary)))
                     @if word.is_wake_up() { " was " } @else { " took " }
+                    @if is_least(summary) { "at least " }
                     strong.worst { (number::micros_unit(latency_ns)) }
                     @if word.is_wake_up() { " late" }
                     ", on CPU " (cpu.cpu)
@@ -50,6 +51,11 @@ pub fn answer(data: &ReportData) -> Markup {
         }
         @if !summary.emulated && !summary.virtual_time && summary.valid { (validity(summary)) }
     }
+}
+
+/// Whether the source may have cut off larger values than the maximum.
+fn is_least(summary: &RunSummary) -> bool {
+    summary.imported.as_ref().is_some_and(|imported| imported.maximum_truncated)
 }
 
 fn is_audit(summary: &RunSummary) -> bool {

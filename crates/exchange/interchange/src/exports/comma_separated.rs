@@ -13,6 +13,8 @@ pub struct CommaSeparated {
     name: &'static str,
     about: &'static str,
     file_name: &'static str,
+    /// What a run without a row did not keep.
+    lacks: &'static str,
     table: fn(&Run) -> String,
 }
 
@@ -20,6 +22,7 @@ pub const HISTOGRAM: CommaSeparated = CommaSeparated {
     name: "histogram-csv",
     about: "Every histogram bucket of every thread",
     file_name: "histogram.csv",
+    lacks: "histogram",
     table: histogram,
 };
 
@@ -27,6 +30,7 @@ pub const WORST: CommaSeparated = CommaSeparated {
     name: "worst-csv",
     about: "The worst samples that were kept",
     file_name: "worst.csv",
+    lacks: "time of any sample",
     table: worst,
 };
 
@@ -34,6 +38,7 @@ pub const SECONDS: CommaSeparated = CommaSeparated {
     name: "seconds-csv",
     about: "Maximum and counts of every second",
     file_name: "seconds.csv",
+    lacks: "record of each second",
     table: seconds,
 };
 
@@ -41,6 +46,7 @@ pub const COUNTERS: CommaSeparated = CommaSeparated {
     name: "counters-csv",
     about: "What the kernel counted in every second: switches, interrupts, softirqs, faults, pressure",
     file_name: "counters.csv",
+    lacks: "counts of the kernel",
     table: counters,
 };
 
@@ -58,7 +64,11 @@ impl ExportFormat for CommaSeparated {
     }
 
     fn write(&self, input: &ExportInput<'_>, out: &mut (dyn io::Write + Send)) -> Result<(), ExportError> {
-        Ok(out.write_all((self.table)(input.run()).as_bytes())?)
+        let table = (self.table)(input.run());
+        if table.lines().nth(1).is_none() && is_import(input.run()) {
+            return Err(ExportError::NotInImport { format: self.name, lacks: self.lacks });
+        }
+        Ok(out.write_all(table.as_bytes())?)
     }
 }
 
@@ -75,12 +85,30 @@ fn names_in(names: &str, virtual_time: bool) -> String {
     names.split(',').map(name).collect::<Vec<_>>().join(",") + "\n"
 }
 
+fn is_import(run: &Run) -> bool {
+    run.manifest.as_ref().is_some_and(|manifest| manifest.imported.is_some())
+}
+
+/// Latencies of an import lie in buckets of the source, which are wider than those of the archive.
+fn bucket_ends_ns(bucket: usize, step_ns: i64) -> (i64, i64) {
+    let (low, high) = (bucket_low_ns(bucket), bucket_high_ns(bucket));
+    // The source's bucket begins at a multiple of the step within the bucket of the archive.
+    let begin = high - high.rem_euclid(step_ns);
+    if step_ns > 1 && begin >= low { (begin, begin.saturating_add(step_ns - 1)) } else { (low, high) }
+}
+
+fn step_ns(run: &Run) -> i64 {
+    let imported = run.manifest.as_ref().and_then(|manifest| manifest.imported.as_ref());
+    imported.and_then(|imported| i64::try_from(imported.resolution_ns).ok()).unwrap_or(1).max(1)
+}
+
 /// `thread,cpu,low_ns,high_ns,count`: every non-empty bucket of every thread, both ends inclusive.
 fn histogram(run: &Run) -> String {
+    let step_ns = step_ns(run);
     let mut table = names("thread,cpu,low_ns,high_ns,count", run);
     for thread in run.threads.values() {
         for &(bucket, count) in &thread.histogram.buckets {
-            let (low, high) = (bucket_low_ns(bucket as usize), bucket_high_ns(bucket as usize));
+            let (low, high) = bucket_ends_ns(bucket as usize, step_ns);
             let _ = writeln!(table, "{},{},{low},{high},{count}", thread.thread, thread.cpu);
         }
     }
@@ -132,6 +160,16 @@ fn counters(run: &Run) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn buckets_of_an_import_are_as_wide_as_those_of_its_source() {
+        let bucket = |ns| archive::histogram::bucket_of(ns).unwrap();
+        assert_eq!(super::bucket_ends_ns(bucket(5000), 1000), (5000, 5999));
+        assert_eq!(super::bucket_ends_ns(bucket(399_000), 1000), (399_000, 399_999));
+        assert_eq!(super::bucket_ends_ns(bucket(500), 1), (500, 500));
+        let wide = bucket(8_000_000);
+        assert!(super::bucket_ends_ns(wide, 1000).1 >= 8_000_999);
+    }
+
     #[test]
     fn only_times_are_named_after_the_clock() {
         assert_eq!(super::names_in("cpu,low_ns,count", false), "cpu,low_ns,count\n");

@@ -3,6 +3,7 @@
 #[cfg(feature = "parquet")]
 use super::parquet_samples::ParquetExportError;
 use archive::reader::OpenError;
+use judge::criteria::CriteriaError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -16,9 +17,11 @@ pub enum ExportError {
     #[error("a trace.dat holds one spike; name it by its number")]
     OneSpike,
     #[error("failed to use {}: {why}", path.display())]
-    File { path: PathBuf, why: String },
+    Criteria { path: PathBuf, why: CriteriaError },
     #[error("{0}")]
     Limit(String),
+    #[error("failed to export {format}: the run was imported, and its source kept no {lacks}")]
+    NotInImport { format: &'static str, lacks: &'static str },
     #[error("failed to draw storage latency: no block requests are recorded; measure with --method storage")]
     NoBlockRequests,
     #[error(transparent)]
@@ -40,10 +43,11 @@ impl ExportError {
     /// Whether other options avoid the error.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::NoSpike { .. } | Self::NoSnapshot | Self::OneSpike | Self::File { .. } | Self::Limit(_) => true,
+            Self::NoSpike { .. } | Self::NoSnapshot | Self::OneSpike | Self::Criteria { .. } | Self::Limit(_) => true,
             #[cfg(feature = "parquet")]
             Self::Parquet(_) => false,
             Self::NoBlockRequests
+            | Self::NotInImport { .. }
             | Self::WithoutParquet(_)
             | Self::ExecutionMap(_)
             | Self::Archive(_)

@@ -32,7 +32,13 @@ impl ExportFormat for MapSvg {
     }
 
     fn write(&self, input: &ExportInput<'_>, out: &mut (dyn io::Write + Send)) -> Result<(), ExportError> {
-        Ok(out.write_all(svg(input.run())?.as_bytes())?)
+        let imported = input.run().manifest.as_ref().is_some_and(|manifest| manifest.imported.is_some());
+        match svg(input.run()) {
+            Err(ExecutionMapError::OtherMethod) if imported => {
+                Err(ExportError::NotInImport { format: self.name(), lacks: "time of each gap" })
+            }
+            drawn => Ok(out.write_all(drawn?.as_bytes())?),
+        }
     }
 }
 

@@ -31,9 +31,7 @@ pub const FUEGO: JudgedResults = JudgedResults {
 fn criteria(input: &ExportInput<'_>) -> Result<Option<Criteria>, ExportError> {
     let Some(file) = input.options.file(&CRITERIA) else { return Ok(None) };
     let criteria = Criteria::parse(&file.text);
-    let refused =
-        |why: judge::criteria::CriteriaError| ExportError::File { path: file.path.clone(), why: why.to_string() };
-    criteria.map(Some).map_err(refused)
+    criteria.map(Some).map_err(|why| ExportError::Criteria { path: file.path.clone(), why })
 }
 
 /// Names of figures here, with Fuego's names.
@@ -81,14 +79,17 @@ fn document(run: &RunResults, criteria: Option<&Criteria>) -> Value {
     }
     let whole = criteria.map_or(Ruling::Unruled, |criteria| criteria.group("default", &rulings));
     let end = if run.summary.valid { status(whole) } else { "ERROR" };
-    json!({
+    let mut document = json!({
         "schema_version": "1.0",
         "name": format!("Benchmark.tardy.{}", run.name),
-        "duration_ms": (run.measured_s() * 1e3).round(),
         "status": end,
         "metadata": metadata(run),
         "test_sets": [{ "name": "default", "status": status(whole), "test_cases": documents }],
-    })
+    });
+    if let Some(seconds) = run.measured_s() {
+        document["duration_ms"] = (seconds * 1e3).round().into();
+    }
+    document
 }
 
 fn status(ruling: Ruling) -> &'static str {
@@ -115,11 +116,14 @@ fn place(figure: &str, unit: Unit) -> (String, String) {
 }
 
 fn metadata(run: &RunResults) -> Value {
-    let started_ms = run.summary.started_unix_ns.unwrap_or(0) / 1_000_000;
+    let started_ms = run.summary.started_unix_ns.map(|ns| (ns / 1_000_000).to_string());
     let of = |wanted: &str| {
         run.circumstances().into_iter().find(|(name, _)| *name == wanted).map_or(String::new(), |(_, value)| value)
     };
-    let (day, time) = words::calendar::civil(run.started_unix_s());
+    let stamp = run.started_unix_s().map(|started| {
+        let (day, time) = words::calendar::civil(started);
+        format!("{day}T{time}+0000")
+    });
     // Fuego's own files contain the time as a string of milliseconds, contrary to its documentation.
     json!({
         "attachments": [],
@@ -130,10 +134,10 @@ fn metadata(run: &RunResults) -> Value {
         "host_name": run.summary.environment.as_ref().map_or(String::new(), |environment| environment.hostname.clone()),
         "job_name": format!("{}.default.Benchmark.tardy", of("target")),
         "kernel_version": of("kernel"),
-        "start_time": started_ms.to_string(),
+        "start_time": started_ms.unwrap_or_default(),
         "test_spec": "default",
         "testsuite_version": run.summary.tool_version,
-        "timestamp": format!("{day}T{time}+0000"),
+        "timestamp": stamp.unwrap_or_default(),
         "toolchain": of("architecture"),
     })
 }

@@ -40,23 +40,42 @@ fn document(runs: &[RunResults]) -> String {
 fn suite(runs: &[RunResults], xml: &mut String) {
     let cases = || runs.iter().flat_map(|run| &run.cases);
     let count = |wanted: &[Outcome]| cases().filter(|case| wanted.contains(&case.outcome)).count();
-    let started = runs.iter().map(RunResults::started_unix_s).filter(|started| *started > 0).min();
-    let (day, time) = words::calendar::civil(started.unwrap_or(0));
     let _ = writeln!(
         xml,
-        "  <testsuite name=\"tardy.{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\" \
-         timestamp=\"{day}T{time}\">\n    <properties>",
+        "  <testsuite name=\"tardy.{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"{}{}>\n    <properties>",
         escaped(&runs[0].suite),
         cases().count(),
         count(&[Outcome::Fail]),
         count(&[Outcome::Error]),
         count(&[Outcome::Undecided, Outcome::Measured]),
-        runs.iter().map(RunResults::measured_s).sum::<f64>(),
+        time_attribute(runs),
+        timestamp_attribute(runs),
     );
     runs.iter().for_each(|run| properties(run, xml));
     xml.push_str("    </properties>\n");
     runs.iter().for_each(|run| test_cases(run, xml));
     xml.push_str("  </testsuite>\n");
+}
+
+/// The measured time, as far as it is known.
+fn time_attribute(runs: &[RunResults]) -> String {
+    let known: Vec<f64> = runs.iter().filter_map(RunResults::measured_s).collect();
+    if known.is_empty() { String::new() } else { format!(" time=\"{:.3}\"", known.iter().sum::<f64>()) }
+}
+
+/// Judging takes no time; empty if another tool did not note its time.
+fn case_time(run: &RunResults, question: Question) -> String {
+    let seconds = run.measured_s().map(|seconds| if question == Question::Measurement { seconds } else { 0.0 });
+    seconds.map_or(String::new(), |seconds| format!(" time=\"{seconds:.3}\""))
+}
+
+/// The first start of the runs; empty if no tool noted it.
+fn timestamp_attribute(runs: &[RunResults]) -> String {
+    let starts: Vec<u64> = runs.iter().filter_map(RunResults::started_unix_s).collect();
+    let known = starts.iter().copied().filter(|started| *started > 0);
+    let Some(first) = known.min().or(starts.first().copied()) else { return String::new() };
+    let (day, time) = words::calendar::civil(first);
+    format!(" timestamp=\"{day}T{time}\"")
 }
 
 /// JUnit only has properties of suites, so those of a step start with its name.
@@ -80,10 +99,10 @@ fn test_cases(run: &RunResults, xml: &mut String) {
         let sentence = escaped(&case.sentence);
         let _ = writeln!(
             xml,
-            "    <testcase classname=\"tardy.{}\" name=\"{}\" time=\"{:.3}\">",
+            "    <testcase classname=\"tardy.{}\" name=\"{}\"{}>",
             escaped(&run.name),
             escaped(&case.name),
-            if case.question == Question::Measurement { run.measured_s() } else { 0.0 }
+            case_time(run, case.question)
         );
         let _ = match case.outcome {
             Outcome::Pass => writeln!(xml, "      <system-out>{sentence}</system-out>"),

@@ -3,7 +3,7 @@
 //! A figure is a test with the status DONE, which is KCIDB's word for a number without a verdict.
 
 use super::judged_results::JudgedResults;
-use super::{ExportOption, OptionValue};
+use super::{ExportOption, OptionForm, OptionValue};
 use crate::json;
 use crate::results::naming::word;
 use crate::results::{Outcome, RunResults, Unit};
@@ -40,13 +40,13 @@ fn is_origin(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_')
 }
 
-fn origin_form(text: &str) -> Result<(), String> {
-    if is_origin(text) { Ok(()) } else { Err("an origin has lower-case letters, digits and _ only".into()) }
+fn origin_form(text: &str) -> Result<(), OptionForm> {
+    if is_origin(text) { Ok(()) } else { Err(OptionForm::Origin) }
 }
 
-fn build_id_form(text: &str) -> Result<(), String> {
+fn build_id_form(text: &str) -> Result<(), OptionForm> {
     let is_id = text.split_once(':').is_some_and(|(origin, id)| is_origin(origin) && !id.is_empty());
-    if is_id { Ok(()) } else { Err("the id of a build looks like origin:number".into()) }
+    if is_id { Ok(()) } else { Err(OptionForm::BuildId) }
 }
 
 /// The document.
@@ -133,18 +133,20 @@ fn test(run: &RunResults, build_id: &str, origin: &str, name: &str) -> Map<Strin
     let mut misc: Map<String, Value> =
         run.circumstances().into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
     misc.extend(run.warning.map(|warning| ("warning".to_owned(), warning.into())));
-    let (day, time) = civil(run.started_unix_s());
-    let Value::Object(test) = json!({
+    let Value::Object(mut test) = json!({
         "id": format!("{origin}:{}.{}.{name}", run.id, run.name),
         "origin": origin,
         "build_id": build_id,
         "path": format!("tardy.{}.{name}", run.name),
-        "start_time": format!("{day}T{time}+00:00"),
-        "duration": run.measured_s(),
         "environment": { "comment": format!("target {}", word(&run.summary.target)), "misc": misc },
     }) else {
         return Map::new();
     };
+    test.extend(run.started_unix_s().map(|started| {
+        let (day, time) = civil(started);
+        ("start_time".to_owned(), format!("{day}T{time}+00:00").into())
+    }));
+    test.extend(run.measured_s().map(|duration| ("duration".to_owned(), duration.into())));
     test
 }
 

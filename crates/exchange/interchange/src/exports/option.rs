@@ -3,6 +3,7 @@
 use super::FORMATS;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use thiserror::Error;
 
 /// An option of some formats.
 #[derive(Debug)]
@@ -24,10 +25,21 @@ pub enum OptionValue {
         placeholder: &'static str,
         default: Option<&'static str>,
         /// The expected form, if the text does not have it.
-        check: fn(&str) -> Result<(), String>,
+        check: fn(&str) -> Result<(), OptionForm>,
     },
     /// A file that the user names; formats see its text.
     File { placeholder: &'static str },
+}
+
+/// The form that the text of an option must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum OptionForm {
+    #[error("an origin has lower-case letters, digits and _ only")]
+    Origin,
+    #[error("the id of a build looks like origin:number")]
+    BuildId,
+    #[error("neither the number of a spike nor `all`")]
+    Spike,
 }
 
 /// A file that the user named.

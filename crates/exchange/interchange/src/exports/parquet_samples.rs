@@ -31,7 +31,12 @@ impl ExportFormat for Parquet {
 
         let run = input.run();
         let results = RunResults::of(RunSummary::of(run, &[]), run.planned.as_ref(), Vec::new());
-        Ok(rows::write(run, &results.circumstances(), out)?)
+        match rows::write(run, &results.circumstances(), out) {
+            Err(ParquetExportError::NoSamples) if results.summary.imported.is_some() => {
+                Err(ExportError::NotInImport { format: self.name(), lacks: "time of each sample" })
+            }
+            written => Ok(written?),
+        }
     }
 
     #[cfg(not(feature = "parquet"))]

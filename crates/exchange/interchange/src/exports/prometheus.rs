@@ -41,6 +41,8 @@ fn document(runs: &[Measured]) -> String {
         run.threads.iter().for_each(|thread| histogram(run.results, thread, &mut text));
     }
     type Value = fn(&ThreadRun) -> Option<f64>;
+    // Other tools count neither.
+    const OF_OWN_RUNS: [&str; 2] = ["tardy_missed_periods", "tardy_over_limit"];
     let gauges: [(&str, &str, Value); 4] = [
         ("tardy_wakeup_latency_max_seconds", "The largest latency; no bound", |thread| {
             thread.totals.latency_ns_max.map(|ns| ns as f64 / 1e9)
@@ -51,7 +53,8 @@ fn document(runs: &[Measured]) -> String {
     ];
     for (name, help, value) in gauges {
         head(&mut text, name, "gauge", help);
-        for run in runs {
+        let is_counted = |run: &&Measured| run.results.summary.imported.is_none() || !OF_OWN_RUNS.contains(&name);
+        for run in runs.iter().filter(is_counted) {
             for thread in &run.threads {
                 if let Some(value) = value(thread) {
                     let _ = writeln!(text, "{name}{{{}}} {value}", labels(run.results, thread));
@@ -76,7 +79,7 @@ fn document(runs: &[Measured]) -> String {
     }
     head(&mut text, "tardy_run_start_time_seconds", "gauge", "When the run began, since 1970");
     for run in runs {
-        let started = run.results.started_unix_s();
+        let Some(started) = run.results.started_unix_s() else { continue };
         let _ = writeln!(text, "tardy_run_start_time_seconds{{{}}} {started}", common(run.results));
     }
     text

@@ -89,6 +89,9 @@ const NS_PER_US: f64 = 1000.0;
 pub struct PublishedResult {
     /// Another tool measured it long ago: its figures compare with nothing measured today.
     pub historical: bool,
+    /// Another program that measured it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     /// The document or the archive that it is from.
     pub source: String,
     pub platform: String,
@@ -129,14 +132,17 @@ impl PublishedResult {
         let environment = summary.environment.as_ref();
         let settings = summary.settings.as_ref();
         let us = |ns: Option<f64>| ns.map(|ns| ns / NS_PER_US);
-        let loads: Vec<String> = summary.loads.iter().map(|load| load.name.clone()).collect();
         let mut remarks = Vec::new();
         remarks.extend(warning(summary).map(str::to_owned));
+        if summary.imported.as_ref().is_some_and(|imported| imported.maximum_truncated) {
+            remarks.push("the maximum is at least the figure shown".to_owned());
+        }
         if !summary.valid {
             remarks.push("the run is not valid".to_owned());
         }
         Self {
             historical: false,
+            tool: summary.imported.as_ref().map(|imported| imported.tool.clone()),
             source: summary.id.clone(),
             platform: environment.map_or_else(|| summary.target.clone(), |machine| machine.hostname.clone()),
             processor: environment.and_then(|machine| machine.cpu_model.clone()),
@@ -144,7 +150,7 @@ impl PublishedResult {
             kernel: environment.map(|machine| machine.kernel_release.clone()),
             preemption: environment.and_then(|machine| machine.preemption.clone()),
             method: settings.map(|settings| settings.method_text()),
-            load: Some(if loads.is_empty() { "none".to_owned() } else { loads.join(", ") }),
+            load: load(summary),
             duration: summary.measured_ns.map(|ns| format!("{} s", ns / 1_000_000_000)),
             min_us: us(summary.all_cpus.min.map(|ns| ns as f64)),
             mean_us: us(summary.all_cpus.mean),
@@ -159,7 +165,7 @@ impl PublishedResult {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
         let us = |value: Option<f64>| value.map_or_else(|| "-".into(), |us| format!("{us:.1}"));
         let clock = self.clock_mhz.map(|mhz| format!(", {mhz} MHz")).unwrap_or_default();
-        let kind = if self.historical { "historical" } else { "tardy" };
+        let kind = if self.historical { "historical" } else { self.tool.as_deref().unwrap_or("tardy") };
         let processor = format!("{}{clock}", text(&self.processor));
         [
             kind.into(),
@@ -176,6 +182,14 @@ impl PublishedResult {
             [self.remark.clone(), self.contact.clone()].into_iter().flatten().collect::<Vec<_>>().join("; "),
         ]
     }
+}
+
+/// The loads of a run; another tool does not say what ran beside it.
+fn load(summary: &RunSummary) -> Option<String> {
+    if summary.loads.is_empty() {
+        return summary.imported.is_none().then(|| "none".to_owned());
+    }
+    Some(summary.loads.iter().map(|load| load.name.as_str()).collect::<Vec<_>>().join(", "))
 }
 
 /// Columns of the table.

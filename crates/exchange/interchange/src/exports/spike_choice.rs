@@ -1,6 +1,6 @@
 //! The option that selects spikes of a run.
 
-use super::{ExportError, ExportInput, ExportOption, OptionValue};
+use super::{ExportError, ExportInput, ExportOption, OptionForm, OptionValue};
 use archive::reader::Run;
 use archive::spike::Spike;
 
@@ -10,9 +10,7 @@ pub const SPIKE: ExportOption = ExportOption {
     value: OptionValue::Text {
         placeholder: "N|all",
         default: None,
-        check: |text| {
-            SpikeChoice::parse(text).map(drop).ok_or_else(|| "neither the number of a spike nor `all`".into())
-        },
+        check: |text| SpikeChoice::parse(text).map(drop).ok_or(OptionForm::Spike),
     },
 };
 

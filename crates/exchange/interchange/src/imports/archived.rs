@@ -20,11 +20,13 @@ pub fn imported_from(source: &Source, file_name: &str, imported_unix_ns: i64) ->
         version: source.version.clone(),
         file_name: file_name.into(),
         format: source.format.name().into(),
-        resolution_ns: source.unit.ns() as u64,
+        resolution_ns: source.bucket_units.max(1).saturating_mul(source.unit.ns() as u64),
         clock_spread_ns: None,
         started_unix_ns: source.started_unix_ns,
         ended_unix_ns: source.ended_unix_ns,
         imported_unix_ns,
+        measures: source.measures,
+        maximum_truncated: source.maximum_truncated,
         lost,
         stated: source.stated.clone(),
     }
@@ -36,8 +38,9 @@ pub fn messages(source: &Source) -> Vec<Message> {
     let mut messages = Vec::new();
     messages.extend(source.environment.clone().map(|environment| Message::Environment(Box::new(environment))));
     let phase = |phase, monotonic_ns| Message::Phase { phase, monotonic_ns };
-    messages.extend(source.measured.map(|(start, _)| phase(RunPhase::Measure, start)));
-    messages.extend(source.measured.map(|(_, end)| phase(RunPhase::Collect, end)));
+    let measured = source.measured.or(source.length_ns.map(|length| (0, length)));
+    messages.extend(measured.map(|(start, _)| phase(RunPhase::Measure, start)));
+    messages.extend(measured.map(|(_, end)| phase(RunPhase::Collect, end)));
     let losses = source.losses.iter().chain(accounted.iter().flat_map(|thread| &thread.losses));
     messages.extend(losses.cloned().map(Message::Loss));
     let problems = source.problems.iter().chain(accounted.iter().flat_map(|thread| &thread.problems));
@@ -55,7 +58,7 @@ pub fn messages(source: &Source) -> Vec<Message> {
             worst: thread.worst.clone(),
         });
     }
-    messages.push(Message::End { ending: Ending::Complete, monotonic_ns: source.measured.map_or(0, |(_, end)| end) });
+    messages.push(Message::End { ending: Ending::Complete, monotonic_ns: measured.map_or(0, |(_, end)| end) });
     messages
 }
 

@@ -1,4 +1,5 @@
-//! Text output of cyclictest: the histogram of -h, -H and --histfile, in both of its layouts, or `T:` lines alone.
+//! Text output of cyclictest: the histogram of -h, -H and --histfile, in both of its layouts, the samples of -v, or `T:`
+//! lines alone; a log may hold several runs.
 //!
 //! Up to 2.6 every bucket has a row and a `# Total:` line follows; from 2.7 on rows without counts are left out. -H
 //! adds a column with the sum of all threads. Neither the version nor the unit is in the text.
@@ -7,7 +8,7 @@ use super::cyclictest_lines::{ThreadLine, thread_line};
 use super::lack::Lack;
 use super::problem::Lost;
 use super::source::{Mean, Source, SourceThread, Unit};
-use super::{Head, Hints, ImportFormat, histogram_columns};
+use super::{Head, Hints, ImportFormat, log_runs, number_row, verbose_samples};
 use std::collections::BTreeMap;
 
 /// Most overflow cycles listed in a loss; the rest is counted.
@@ -22,7 +23,7 @@ impl ImportFormat for CyclictestText {
     }
 
     fn about(&self) -> &'static str {
-        "What cyclictest prints: histogram blocks of -h, -H, --histfile, or `T:` lines"
+        "What cyclictest prints: histograms of -h, -H, --histfile, samples of -v, or `T:` lines"
     }
 
     fn title(&self) -> &'static str {
@@ -31,26 +32,39 @@ impl ImportFormat for CyclictestText {
 
     fn detects(&self, head: &Head<'_>) -> bool {
         const SIGNS: [&str; 4] = ["# Histogram", "# /dev/cpu_dma_latency", "# Min Latencies:", "# Max Latencies:"];
-        let is_sign = |line: &str| SIGNS.iter().any(|sign| line.starts_with(sign)) || thread_line(line).is_some();
+        let is_sign = |line: &str| {
+            SIGNS.iter().any(|sign| line.starts_with(sign))
+                || thread_line(line).is_some()
+                || verbose_samples::sample(line).is_some()
+        };
         !head.is_json() && !head.is_xml() && head.text.lines().any(is_sign)
     }
 
-    fn read(&self, text: &str, hints: &Hints) -> Result<Source, Lack> {
-        read(text, hints)
+    fn read(&self, text: &str, hints: &Hints) -> Result<Vec<Source>, Lack> {
+        log_runs::runs(text)?.into_iter().map(|run| read(run, hints)).collect()
     }
 }
 
-/// Parses the text.
+/// Parses the text of one run.
 fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
     let mut source = Source::new(&CyclictestText, "cyclictest", Unit::Us);
-    source.assume_unit(hints.unit);
+    let lines = last_lines(text);
+    set_unit(&mut source, &lines, hints.unit);
+    let samples = verbose_samples::threads(text, &lines).map_err(|held| Lack::ThreadLines { held })?;
     let block = Block::of(text);
     if block.headed || !block.rows.is_empty() || block.statistics.contains_key(MIN) {
         source.threads = block.threads(&mut source.stated)?;
         source.histogram_end = block.end();
+        if block.rows.is_empty() {
+            source.lost(Lost::Distribution);
+        }
         source.stated.push(block.layout().into());
+    } else if !samples.is_empty() {
+        source.threads = samples;
+        state_lines(&lines, &mut source.stated);
     } else {
-        source.threads = threads_of_lines(text, &mut source.stated)?;
+        source.threads = threads_of_lines(&lines)?;
+        state_lines(&lines, &mut source.stated);
         source.lost(Lost::Distribution);
     }
     source.lost(Lost::VersionMachineAndTime);
@@ -72,8 +86,6 @@ struct Block<'a> {
     total: Option<Vec<i128>>,
     /// Values of each `# name:` line.
     statistics: BTreeMap<&'a str, Vec<i128>>,
-    /// A statistics line that occurs twice: two histograms in one file.
-    repeated: bool,
     overflow_cycles: BTreeMap<usize, &'a str>,
 }
 
@@ -82,7 +94,7 @@ impl<'a> Block<'a> {
         let mut block = Self::default();
         for line in text.lines().map(str::trim_end) {
             let Some(comment) = line.strip_prefix('#') else {
-                block.rows.extend(histogram_columns::row(line));
+                block.rows.extend(number_row::row(line));
                 continue;
             };
             let comment = comment.trim_start();
@@ -91,7 +103,7 @@ impl<'a> Block<'a> {
             let numbers = || values.split_whitespace().map(|word| word.parse().ok()).collect::<Option<Vec<i128>>>();
             if let Some(name) = [MIN, AVG, MAX, OVERFLOWS].into_iter().find(|known| *known == name) {
                 let Some(numbers) = numbers() else { continue };
-                block.repeated |= block.statistics.insert(name, numbers).is_some();
+                block.statistics.insert(name, numbers);
             } else if name == "Total" {
                 block.total = numbers();
             } else if let Some(thread) = name.strip_prefix("Thread ").and_then(|number| number.parse().ok()) {
@@ -102,9 +114,6 @@ impl<'a> Block<'a> {
     }
 
     fn threads(&self, stated: &mut Vec<String>) -> Result<Vec<SourceThread>, Lack> {
-        if self.repeated {
-            return Err(Lack::SeveralHistograms);
-        }
         let line =
             |name: &'static str| self.statistics.get(name).filter(|values| !values.is_empty()).ok_or(Lack::Line(name));
         let (min, mean, max, beyond) = (line(MIN)?, line(AVG)?, line(MAX)?, line(OVERFLOWS)?);
@@ -120,7 +129,10 @@ impl<'a> Block<'a> {
             let column = |row: &Vec<u64>| (row[1 + thread] > 0).then_some((row[0], row[1 + thread]));
             let beyond = u64::try_from(beyond[thread]).map_err(|_| Lack::NegativeOverflows)?;
             let buckets: BTreeMap<u64, u64> = self.rows.iter().filter_map(column).collect();
-            let cycles = buckets.values().fold(beyond, |sum, count| sum.saturating_add(*count));
+            let cycles = self.held(thread, &buckets)?.saturating_add(beyond);
+            if cycles == 0 && max[thread] > 0 {
+                return Err(Lack::CountMissing);
+            }
             threads.push(SourceThread {
                 buckets,
                 cycles: Some(cycles),
@@ -136,6 +148,15 @@ impl<'a> Block<'a> {
         Ok(threads)
     }
 
+    /// Wake-ups in the histogram: of the rows, or of their total where only the lines with `#` were kept.
+    fn held(&self, thread: usize, buckets: &BTreeMap<u64, u64>) -> Result<u64, Lack> {
+        if let (true, Some(total)) = (self.rows.is_empty(), &self.total) {
+            let total = total.get(thread).and_then(|total| u64::try_from(*total).ok());
+            return total.ok_or(Lack::RowsMissing { thread });
+        }
+        Ok(buckets.values().fold(0, |sum, count| sum.saturating_add(*count)))
+    }
+
     /// Every row must have a column for each thread, and no row may be missing if there is a total to check.
     fn check_rows(&self, count: usize) -> Result<(), Lack> {
         for row in &self.rows {
@@ -148,7 +169,7 @@ impl<'a> Block<'a> {
         if !self.rows.windows(2).all(|pair| pair[0][0] < pair[1][0]) {
             return Err(Lack::RowOrder);
         }
-        let Some(total) = &self.total else { return Ok(()) };
+        let Some(total) = self.total.as_ref().filter(|_| !self.rows.is_empty()) else { return Ok(()) };
         for thread in 0..count {
             let sum = self.rows.iter().fold(0i128, |sum, row| sum + i128::from(row[1 + thread]));
             if total.get(thread).is_none_or(|total| *total != sum) {
@@ -184,19 +205,35 @@ fn cycles_named(list: &str) -> String {
 }
 
 /// The last line of each thread: live output repeats them.
-fn threads_of_lines(text: &str, stated: &mut Vec<String>) -> Result<Vec<SourceThread>, Lack> {
-    let lines: BTreeMap<u32, ThreadLine> =
-        text.lines().filter_map(thread_line).map(|line| (line.thread, line)).collect();
+fn last_lines(text: &str) -> BTreeMap<u32, ThreadLine> {
+    text.lines().filter_map(thread_line).map(|line| (line.thread, line)).collect()
+}
+
+/// The unit that the user gives, that a line shows, or µs. No thread is late by more than its interval on average.
+fn set_unit(source: &mut Source, lines: &BTreeMap<u32, ThreadLine>, asked: Option<Unit>) {
+    let shown = lines.values().find_map(|line| line.unit);
+    let late =
+        |line: &&ThreadLine| line.interval_us.is_some_and(|interval| interval > 0 && line.mean > interval.into());
+    match (asked, shown, lines.values().find(late)) {
+        (None, Some(unit), _) => {
+            source.unit = unit;
+            source.stated(format!("the width of `Act:` shows the unit {}", unit.symbol()));
+        }
+        (None, None, Some(line)) => {
+            source.unit = Unit::Ns;
+            let (mean, interval) = (line.mean, line.interval_us.unwrap_or_default());
+            source.stated(format!("the unit is ns: no mean of {mean} µs fits an interval of {interval} µs"));
+        }
+        _ => source.assume_unit(asked),
+    }
+}
+
+fn threads_of_lines(lines: &BTreeMap<u32, ThreadLine>) -> Result<Vec<SourceThread>, Lack> {
     if lines.is_empty() {
         return Err(Lack::NoResults);
     }
     if lines.keys().copied().ne(0..lines.len() as u32) {
         return Err(Lack::ThreadLines { held: lines.len() });
-    }
-    for line in lines.values() {
-        let priority = line.priority.map_or(String::new(), |priority| format!(", priority {priority}"));
-        let interval = line.interval_us.map_or(String::new(), |interval| format!(", interval {interval} µs"));
-        stated.push(format!("thread {}{priority}{interval}", line.thread));
     }
     let thread = |line: &ThreadLine| SourceThread {
         cycles: Some(line.cycles),
@@ -206,6 +243,14 @@ fn threads_of_lines(text: &str, stated: &mut Vec<String>) -> Result<Vec<SourceTh
         ..SourceThread::default()
     };
     Ok(lines.values().map(thread).collect())
+}
+
+fn state_lines(lines: &BTreeMap<u32, ThreadLine>, stated: &mut Vec<String>) {
+    for line in lines.values() {
+        let priority = line.priority.map_or(String::new(), |priority| format!(", priority {priority}"));
+        let interval = line.interval_us.map_or(String::new(), |interval| format!(", interval {interval} µs"));
+        stated.push(format!("thread {}{priority}{interval}", line.thread));
+    }
 }
 
 fn remarks(text: &str, source: &mut Source) {
@@ -238,12 +283,43 @@ mod tests {
     }
 
     #[test]
+    fn lines_below_a_histogram_are_enough_with_their_total() {
+        let summary: String =
+            OLD.lines().filter(|line| !line.starts_with('0')).map(|line| format!("{line}\n")).collect();
+        let source = read(&summary, &Hints::default()).unwrap();
+        assert_eq!((source.threads[1].cycles, source.threads[1].max), (Some(5), Some(9)));
+        let without =
+            summary.replace("# Total: 000000002 000000003 000000005\n", "").replace("00000 00002 00002", "0 0");
+        assert_eq!(read(&without, &Hints::default()), Err(Lack::CountMissing));
+    }
+
+    #[test]
+    fn several_runs_of_a_log_stay_apart() {
+        let line = |tid: u32, cycles: u32, max: u32| {
+            format!("T: 0 ({tid}) P:80 I:1000 C:{cycles:7} Min:      4 Act:   11 Avg:   11 Max:{max:8}\n")
+        };
+        let log = [line(70, 500, 9070), line(71, 300, 399)].concat();
+        let sources = CyclictestText.read(&log, &Hints::default()).unwrap();
+        assert_eq!(sources.iter().map(|source| source.threads[0].max).collect::<Vec<_>>(), [Some(9070), Some(399)]);
+        let log = format!("{OLD}{OLD}");
+        assert_eq!(CyclictestText.read(&log, &Hints::default()).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_mean_above_the_interval_is_in_ns() {
+        let text = "T: 0 (70) P:80 I:1000 C: 500 Min: 4000 Act: 11 Avg: 11000 Max: 900000";
+        assert_eq!(read(text, &Hints::default()).unwrap().unit, Unit::Ns);
+        let hints = Hints { unit: Some(Unit::Us), ..Hints::default() };
+        assert_eq!(read(text, &hints).unwrap().unit, Unit::Us);
+        assert_eq!(read(&text.replace("11000", "110"), &Hints::default()).unwrap().unit, Unit::Us);
+    }
+
+    #[test]
     fn a_block_without_its_end_or_with_holes_is_refused() {
         let lacks = |text: &str| read(text, &Hints::default()).unwrap_err();
         assert!(lacks(&OLD[..OLD.find("# Min").unwrap()]) == Lack::Line(MIN));
         assert!(lacks(&OLD.replace("000001 000002\t000003\t000005\n", "")) == Lack::RowsMissing { thread: 0 });
         assert!(lacks(&OLD.replace("000003\t000005", "000003\t000006")) == Lack::Row { row: 1, threads: 2 });
-        assert!(lacks(&format!("{OLD}{OLD}")) == Lack::SeveralHistograms);
         assert!(lacks("# /dev/cpu_dma_latency set to 0us\n") == Lack::NoResults);
     }
 }

@@ -1,6 +1,7 @@
 //! Detects the format of a file by its contents alone, and what a file in an unknown format looks like.
 
 use super::lack::Foreign;
+use super::number_row::row;
 use super::{FORMATS, ImportFormat};
 
 /// Bytes examined; every format can be recognised earlier.
@@ -44,6 +45,9 @@ impl Head<'_> {
             return Foreign::Binary;
         }
         let first = self.text.lines().next().unwrap_or_default();
+        if row(first).is_some() {
+            return Foreign::Numbers;
+        }
         Foreign::Text { start: first.chars().take(40).collect() }
     }
 }
@@ -69,6 +73,13 @@ mod tests {
         assert_eq!(seen("<junit/>"), Foreign::OtherXml);
         assert_eq!(seen("\0\u{1}ELF"), Foreign::Binary);
         assert_eq!(seen("hello there\nmore"), Foreign::Text { start: "hello there".into() });
+    }
+
+    #[test]
+    fn numbers_in_columns_are_not_taken_for_a_histogram() {
+        for text in ["21 30000\n22 1\n", "0 276489 0\n1 318327 35487\n", "1733000000 21\n1733000001 22\n"] {
+            assert_eq!(format_of(text.as_bytes()), Err(Foreign::Numbers), "{text}");
+        }
     }
 
     #[test]

@@ -2,10 +2,13 @@
 //! cyclictest's output. Everything but the histogram was removed, including the overflows.
 
 use super::lack::Lack;
-use super::problem::{ImportProblem, Lost};
+use super::number_row::row;
+use super::problem::Lost;
 use super::source::{Source, SourceThread, Unit};
 use super::{Head, Hints, ImportFormat};
-use archive::message::Severity;
+
+/// Digits of a latency and of a count in a row of cyclictest.
+const WIDTH: usize = 6;
 
 #[derive(Debug)]
 pub struct HistogramColumns;
@@ -23,26 +26,20 @@ impl ImportFormat for HistogramColumns {
         "columns of a histogram"
     }
 
+    /// Two columns of numbers may be anything; cyclictest pads its own to [`WIDTH`] digits.
     fn detects(&self, head: &Head<'_>) -> bool {
         // The last row of the head may be truncated.
         let mut rows = head.text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        !head.has_nul && rows.next().is_some_and(|line| row(line).is_some())
+        !head.has_nul && rows.next().is_some_and(is_padded)
     }
 
-    fn read(&self, text: &str, hints: &Hints) -> Result<Source, Lack> {
-        read(text, hints)
+    fn read(&self, text: &str, hints: &Hints) -> Result<Vec<Source>, Lack> {
+        Ok(vec![read(text, hints)?])
     }
 }
 
-/// Numbers of a row, a latency and at least one count; `None` if the line is not a row.
-pub fn row(line: &str) -> Option<Vec<u64>> {
-    let numbers: Vec<u64> = line.split_whitespace().map(|word| digits(word)?.parse().ok()).collect::<Option<_>>()?;
-    (numbers.len() >= 2).then_some(numbers)
-}
-
-/// Digits only: `parse` would accept a sign.
-fn digits(word: &str) -> Option<&str> {
-    word.bytes().all(|byte| byte.is_ascii_digit()).then_some(word)
+fn is_padded(line: &str) -> bool {
+    row(line).is_some() && line.split_whitespace().all(|word| word.len() >= WIDTH)
 }
 
 /// Parses the text.
@@ -71,11 +68,11 @@ fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
         columns -= 1;
         source.stated("the last column is the sum of the others, as -H prints it, and was left out");
     }
+    source.stated(format!("each row was read as a latency and the counts of {columns} threads"));
     source.threads = (1..=columns).map(|column| thread(&rows, column)).collect();
-    source.lost(Lost::BeyondLastRow);
     source.lost(Lost::ToolMachineAndTime);
     source.lost(Lost::CpuOfColumns);
-    source.problem(Severity::Degraded, &ImportProblem::MaximumTruncated);
+    source.maximum_is_truncated();
     Ok(source)
 }
 

@@ -1,6 +1,7 @@
 //! `results.json` of jitterdebugger. Its histogram ends at 999 and drops larger values without counting them;
 //! `samples.raw`, if it was kept, has every value ([`super::samples_raw`]).
 
+use super::kernel_banner::preemption;
 use super::lack::{self, Lack};
 use super::problem::Lost;
 use super::source::{Mean, Source, SourceThread, Unit};
@@ -32,8 +33,8 @@ impl ImportFormat for Jitterdebugger {
         head.has_key("cpu") && (head.has_key("count") || head.has_key("histogram"))
     }
 
-    fn read(&self, text: &str, _: &Hints) -> Result<Source, Lack> {
-        read(text)
+    fn read(&self, text: &str, _: &Hints) -> Result<Vec<Source>, Lack> {
+        Ok(vec![read(text)?])
     }
 
     fn companion(&self) -> Option<Companion> {
@@ -65,7 +66,10 @@ fn read(text: &str) -> Result<Source, Lack> {
         let number: u32 = name.parse().map_err(|_| Lack::ThreadName(name.clone()))?;
         numbered.insert(number, read_thread(thread).map_err(|value| Lack::OfThread { thread: number, value })?);
     }
-    if numbered.is_empty() || numbered.keys().copied().ne(0..numbered.len() as u32) {
+    if numbered.is_empty() {
+        return Err(Lack::NoThreads);
+    }
+    if numbered.keys().copied().ne(0..numbered.len() as u32) {
         return Err(Lack::ThreadNumbers);
     }
     source.threads = numbered.into_values().collect();
@@ -81,6 +85,7 @@ fn environment(info: &Map<String, Value>) -> Environment {
         architecture: text("machine"),
         kernel_release: text("release"),
         kernel_version: text("version"),
+        preemption: preemption(&text("version")),
         ..Environment::default()
     }
 }

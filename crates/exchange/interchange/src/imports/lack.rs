@@ -18,6 +18,10 @@ pub enum Foreign {
     OtherJson,
     #[error("binary data")]
     Binary,
+    #[error(
+        "rows of numbers; if a row is a latency and the count of each CPU, import it with --format histogram-columns"
+    )]
+    Numbers,
     #[error("text that begins with `{start}`")]
     Text { start: String },
 }
@@ -93,8 +97,8 @@ pub enum Lack {
          trace stopped the run"
     )]
     NoCores { tool: String },
-    #[error("it holds more than one histogram: split it, one run a file")]
-    SeveralHistograms,
+    #[error("it mixes the lines of runs that wrote at once: the lines of a run must follow one another")]
+    RunsInterleaved,
     #[error("the line `# {0}:` is missing or damaged: the end of the file is lost")]
     Line(&'static str),
     #[error("its lines `# Min`, `# Avg`, `# Max` and `# Histogram Overflows` differ in their columns")]
@@ -107,6 +111,8 @@ pub enum Lack {
     RowOrder,
     #[error("the rows of thread {thread} do not add up to its `# Total:`: rows are missing")]
     RowsMissing { thread: usize },
+    #[error("its rows and its line `# Total:` are missing: the number of wake-ups is unknown")]
+    CountMissing,
     #[error("it has neither a histogram block nor whole `T:` lines: the results are missing")]
     NoResults,
     #[error("it has `T:` lines of {held} threads, but not from 0 on: some are missing")]
@@ -119,6 +125,12 @@ pub enum Lack {
     RowsDescend { line: usize },
     #[error("it has no rows")]
     NoRows,
+    #[error("the lines `count:` and `max:` below its rows are missing: the end of the file is lost")]
+    FiguresMissing,
+    #[error("its granularity is `{}`, neither microseconds nor nanoseconds", printable(.0))]
+    Granularity(String),
+    #[error("it has {cores} cores and {maxima} maxima")]
+    Maxima { cores: usize, maxima: usize },
 }
 
 /// Why `samples.raw` does not match the file next to it.
@@ -137,12 +149,20 @@ pub enum SamplesLack {
 /// Why a file is not imported. The texts complete "failed to import FILE: ".
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FormatError {
-    #[error("it looks like {looks_like}; what can be imported is {}", titles())]
+    #[error("it looks like {looks_like}{}", other(looks_like))]
     Foreign { looks_like: Foreign },
     #[error("it looks like {}, but {lacks}", .format.title())]
     Unusable { format: &'static dyn ImportFormat, lacks: Lack },
+    /// The user named the format: what the file looks like was not examined.
+    #[error("it cannot be read as {}: {lacks}", .format.title())]
+    Asked { format: &'static dyn ImportFormat, lacks: Lack },
 }
 
-fn titles() -> String {
-    FORMATS.iter().map(|format| format.title()).collect::<Vec<_>>().join(", ")
+/// What can be imported instead, unless the sentence already has the next step.
+fn other(looks_like: &Foreign) -> String {
+    if *looks_like == Foreign::Numbers {
+        return String::new();
+    }
+    let titles: Vec<&str> = FORMATS.iter().map(|format| format.title()).collect();
+    format!("; what can be imported is {}", titles.join(", "))
 }

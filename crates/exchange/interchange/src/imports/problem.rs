@@ -47,7 +47,7 @@ pub enum ImportProblem {
         documented_fix = "measure with the default width of 1 µs"
     )]
     BucketWidthAssumed,
-    #[error("{tool} measures how long a busy loop was interrupted; where it says wake-up, read interruption")]
+    #[error("{tool} measures how long a busy loop was interrupted, not wake-ups")]
     #[problem(
         code = "import.measures-interruptions",
         meaning = "The tool measures interruptions of a busy loop and no wake-ups.",
@@ -55,7 +55,7 @@ pub enum ImportProblem {
         documented_fix = "compare it with runs of the same tool only"
     )]
     MeasuresInterruptions { tool: String },
-    #[error("{tool} measures the way from one task to another; where it says wake-up, read that way")]
+    #[error("{tool} measures the way from one task to another, not timer wake-ups")]
     #[problem(
         code = "import.measures-relays",
         meaning = "The tool measures the time from one task to another and no timer wake-ups.",
@@ -212,6 +212,13 @@ pub enum Lost {
         fix = "nothing to do; measure with `tardy run` to have it"
     )]
     CommandAndTime,
+    #[error("the command line of the tool")]
+    #[problem(
+        code = "import.command-line-unknown",
+        meaning = "The source does not keep the command line of its tool.",
+        fix = "nothing to do; measure with `tardy run` to have it"
+    )]
+    Command,
     #[error("the command line of the tool and when the run took place")]
     #[problem(same_as = CommandAndTime)]
     CommandOfToolAndTime,

@@ -5,12 +5,14 @@
 //! wake-ups beyond the histogram nor their values; the number is the difference between `cycles` and the buckets. Two
 //! known defects make them invalid JSON, a quote in the command line and a mean of no samples; both are tolerated.
 
+use super::kernel_banner::preemption;
 use super::lack::{self, Lack};
 use super::problem::{ImportProblem, Lost};
 use super::source::{Mean, Series, Source, SourceThread, Unit};
 use super::wall_clock::unix_ns_of_rfc2822;
 use super::{Head, Hints, ImportFormat};
 use archive::environment::Environment;
+use archive::measured::Measured;
 use archive::message::Severity;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -35,8 +37,12 @@ impl ImportFormat for RtTestsJson {
         ["rt_test_version:", "file_version", "num_threads", "thread"].iter().any(|key| head.has_key(key))
     }
 
-    fn read(&self, text: &str, hints: &Hints) -> Result<Source, Lack> {
-        read(text, hints)
+    fn separates_interrupts(&self) -> bool {
+        true
+    }
+
+    fn read(&self, text: &str, hints: &Hints) -> Result<Vec<Source>, Lack> {
+        Ok(vec![read(text, hints)?])
     }
 }
 
@@ -53,6 +59,7 @@ fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
     source.started_unix_ns = string(file, "start_time").and_then(|text| unix_ns_of_rfc2822(&text));
     source.ended_unix_ns = string(file, "end_time").and_then(|text| unix_ns_of_rfc2822(&text));
     source.environment = file.get("sysinfo").and_then(Value::as_object).map(environment);
+    source.lasted_from_start_to_end();
     source.command = command;
     if repaired {
         source.problem(Severity::Notice, &ImportProblem::JsonRepaired);
@@ -125,12 +132,14 @@ fn histogram_end(command: &str) -> Option<u64> {
 
 fn environment(info: &Map<String, Value>) -> Environment {
     let text = |key| string(info, key).unwrap_or_default();
+    let realtime = info.get("realtime").and_then(Value::as_i64).map(|realtime| realtime == 1);
     Environment {
         hostname: text("nodename"),
         architecture: text("machine"),
         kernel_release: text("release"),
         kernel_version: text("version"),
-        preempt_rt: info.get("realtime").and_then(Value::as_i64).map(|realtime| realtime == 1),
+        preemption: realtime.filter(|is| *is).map(|_| "preempt_rt".into()).or_else(|| preemption(&text("version"))),
+        preempt_rt: realtime,
         ..Environment::default()
     }
 }
@@ -250,17 +259,17 @@ fn remark(file: &Map<String, Value>, source: &mut Source) {
         source.problem(Severity::Notice, &ImportProblem::BucketWidthAssumed);
         source.lost(Lost::CommandAndTime);
     }
-    let tool = source.tool.clone();
-    let gaps = ["oslat", "rtla osnoise"].contains(&tool.as_str());
-    let relay = ["signaltest", "ptsematest", "svsematest", "pmqtest", "sigwaittest"].contains(&tool.as_str());
-    if gaps {
-        source.problem(Severity::Degraded, &ImportProblem::MeasuresInterruptions { tool: tool.clone() });
-    }
-    if relay {
-        source.problem(Severity::Degraded, &ImportProblem::MeasuresRelays { tool });
-    }
+    source.measures(measured_by(&source.tool));
     if source.threads.iter().all(|thread| thread.buckets.is_empty()) {
         source.lost(Lost::Distribution);
+    }
+}
+
+fn measured_by(tool: &str) -> Measured {
+    match tool {
+        "oslat" | "hwlatdetect" | "rtla osnoise" => Measured::Interruptions,
+        "signaltest" | "ptsematest" | "svsematest" | "pmqtest" | "sigwaittest" => Measured::HandOvers,
+        _ => Measured::WakeUps,
     }
 }
 

@@ -35,8 +35,8 @@ impl ImportFormat for Rteval {
         head.is_xml() && head.text.contains("<rteval")
     }
 
-    fn read(&self, text: &str, _: &Hints) -> Result<Source, Lack> {
-        read(text)
+    fn read(&self, text: &str, _: &Hints) -> Result<Vec<Source>, Lack> {
+        Ok(vec![read(text)?])
     }
 }
 
@@ -131,11 +131,20 @@ fn environment(info: Node) -> Environment {
         architecture: said(&["uname", "arch"]).unwrap_or_default(),
         kernel_release: said(&["uname", "kernel"]).unwrap_or_default(),
         command_line: said(&["cmdlineInfo", "cmdline"]),
+        preemption: kernel.filter(|kernel| kernel.attribute("is_RT") == Some("1")).map(|_| "preempt_rt".into()),
         preempt_rt: kernel.and_then(|kernel| kernel.attribute("is_RT")).map(|is| is == "1"),
         clocksource: info.descendants().find(current).and_then(|node| node.text()).map(|text| text.trim().to_owned()),
         load_average: None,
         ..Environment::default()
     }
+}
+
+/// The time that rteval measured for.
+fn run_time_ns(info: Node) -> Option<i64> {
+    const UNITS: [(&str, i64); 4] = [("days", 86_400), ("hours", 3600), ("minutes", 60), ("seconds", 1)];
+    let part = |(name, seconds): (&str, i64)| info.attribute(name)?.parse::<i64>().ok()?.checked_mul(seconds);
+    let seconds = UNITS.into_iter().map(part).try_fold(0i64, |sum, part| sum.checked_add(part?))?;
+    seconds.checked_mul(1_000_000_000)
 }
 
 fn state(root: Node, measurement: Node, source: &mut Source) {
@@ -144,6 +153,7 @@ fn state(root: Node, measurement: Node, source: &mut Source) {
     }
     if let Some(info) = child(root, "run_info") {
         let part = |name: &str| info.attribute(name).unwrap_or("0").to_owned();
+        source.lasted_ns(run_time_ns(info));
         source.stated(format!(
             "run time {}d {}h {}m {}s",
             part("days"),

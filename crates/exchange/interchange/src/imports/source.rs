@@ -3,6 +3,7 @@
 use super::ImportFormat;
 use super::problem::{ImportProblem, Lost};
 use archive::environment::Environment;
+use archive::measured::Measured;
 use archive::message::{Loss, Problem, Severity};
 use archive::problem::Remark;
 use archive::sample::{Sample, Second};
@@ -89,8 +90,15 @@ pub struct Source {
     pub ended_unix_ns: Option<i64>,
     /// First and last instant of the samples, CLOCK_MONOTONIC in ns, if samples have times.
     pub measured: Option<(i64, i64)>,
+    /// How long the run took, if the file says so and its samples have no times.
+    pub length_ns: Option<i64>,
     pub environment: Option<Environment>,
     pub unit: Unit,
+    /// Width of a bucket in units.
+    pub bucket_units: u64,
+    pub measures: Measured,
+    /// Whether larger values may have been cut off.
+    pub maximum_truncated: bool,
     pub threads: Vec<SourceThread>,
     /// Upper bound of the histogram's latencies, exclusive, if the file states it.
     pub histogram_end: Option<u64>,
@@ -111,8 +119,12 @@ impl Source {
             started_unix_ns: None,
             ended_unix_ns: None,
             measured: None,
+            length_ns: None,
             environment: None,
             unit,
+            bucket_units: 1,
+            measures: Measured::default(),
+            maximum_truncated: false,
             threads: Vec::new(),
             histogram_end: None,
             lost: Vec::new(),
@@ -132,6 +144,38 @@ impl Source {
 
     pub fn problem(&mut self, severity: Severity, problem: &ImportProblem) {
         self.problems.push(Problem::new(severity, problem));
+    }
+
+    pub fn lasted_ns(&mut self, ns: Option<i64>) {
+        self.length_ns = ns.filter(|ns| *ns > 0);
+    }
+
+    /// The length from start to end of the tool, which notes both in whole seconds.
+    pub fn lasted_from_start_to_end(&mut self) {
+        let length = |(start, end): (i64, i64)| end.checked_sub(start);
+        self.lasted_ns(self.started_unix_ns.zip(self.ended_unix_ns).and_then(length));
+        if self.length_ns.is_some() {
+            self.stated("the length is the time from start to end, to 1 s, set-up included");
+        }
+    }
+
+    pub fn maximum_is_truncated(&mut self) {
+        self.maximum_truncated = true;
+        self.lost(Lost::BeyondLastRow);
+        self.problem(Severity::Degraded, &ImportProblem::MaximumTruncated);
+    }
+
+    /// Sets what the figures are latencies of, by the tool.
+    pub fn measures(&mut self, what: Measured) {
+        self.measures = what;
+        let tool = self.tool.clone();
+        match what {
+            Measured::WakeUps => {}
+            Measured::Interruptions => {
+                self.problem(Severity::Degraded, &ImportProblem::MeasuresInterruptions { tool });
+            }
+            Measured::HandOvers => self.problem(Severity::Degraded, &ImportProblem::MeasuresRelays { tool }),
+        }
     }
 
     /// Sets the unit from the user's choice if the file has none, and records that.

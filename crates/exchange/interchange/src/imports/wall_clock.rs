@@ -1,4 +1,4 @@
-//! Parses time stamps of RFC 2822, as in rt-tests files.
+//! Parses time stamps with a time zone: of RFC 2822, as in rt-tests files, and of ISO 8601.
 
 use jiff::fmt::rfc2822::DateTimeParser;
 
@@ -8,6 +8,12 @@ static PARSER: DateTimeParser = DateTimeParser::new().relaxed_weekday(true);
 /// `Sat, 21 Nov 2026 19:11:31 +0000` in ns since 1970; `None` if the text is not such a time stamp.
 pub fn unix_ns_of_rfc2822(text: &str) -> Option<i64> {
     let instant = PARSER.parse_timestamp(text.trim()).ok()?;
+    i64::try_from(instant.as_nanosecond()).ok().filter(|ns| *ns >= 0)
+}
+
+/// `2026-11-21T19:11:31+00:00` in ns since 1970.
+pub fn unix_ns_of_iso_8601(text: &str) -> Option<i64> {
+    let instant: jiff::Timestamp = text.trim().parse().ok()?;
     i64::try_from(instant.as_nanosecond()).ok().filter(|ns| *ns >= 0)
 }
 

@@ -30,6 +30,10 @@ pub fn run_name(summary: &RunSummary, planned: Option<&PlannedStep>) -> String {
     };
     let Some(step) = planned else {
         let loads = summary.loads.iter().map(|load| word(&load.name)).collect::<Vec<_>>();
+        // What ran beside the measurement of another tool is unknown.
+        if loads.is_empty() && summary.imported.is_some() {
+            return target;
+        }
         return format!("{target}.{}", if loads.is_empty() { "idle".to_owned() } else { loads.join("-") });
     };
     let mut parts = vec![word(&step.plan), target];
@@ -63,6 +67,7 @@ pub fn distinct_names(names: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::manifest::ImportedFrom;
     use archive::reader::Run;
 
     #[test]
@@ -93,6 +98,8 @@ mod tests {
         step.variant = Some("no idle".into());
         assert_eq!(run_name(&summary, Some(&step)), "three_kernels.vm.debian_6_1-rt.no_idle.dentry_8-3");
         assert_eq!(run_name(&summary, None), "unknown.idle");
+        let imported = RunSummary { imported: Some(ImportedFrom::default()), target: "bench".into(), ..summary };
+        assert_eq!(run_name(&imported, None), "bench");
     }
 
     #[test]

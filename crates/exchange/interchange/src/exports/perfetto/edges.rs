@@ -6,6 +6,7 @@
 //! starts.
 
 use super::super::protobuf::Message;
+use super::ftrace_event::{GENERIC, GENERIC_EVENT_NAME};
 use super::kernel_packets::KernelPackets;
 use crate::recorded::{RecordedEvent, RecordedItem, Recording};
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ const OPEN_MAX: usize = 4096;
 const TIMESTAMP: u32 = 1;
 const PID: u32 = 2;
 const SCHED_SWITCH: u32 = 4;
+const INFERRED: &str = "tardy_inferred_switch";
 
 /// An event that opens something, the event that closes it, and the closing event's message with its fields: (the
 /// kernel's name in the opening event, number in the closing message).
@@ -142,6 +144,7 @@ impl Edges {
         if self.running.is_none() {
             let thread = left.unwrap_or_else(|| threads.get(tid, self.cpu, recording));
             packets.event(|message| switch(event.ts_ns, &self.nobody(), &thread, message));
+            packets.event(|message| inferred(event.ts_ns, thread.tid, message));
             self.running = Some(thread);
         }
         self.last_ns = event.ts_ns;
@@ -166,6 +169,7 @@ impl Edges {
             });
         }
         packets.event(|message| switch(self.last_ns, &running, &self.nobody(), message));
+        packets.event(|message| inferred(self.last_ns, running.tid, message));
     }
 
     fn nobody(&self) -> Thread {
@@ -184,6 +188,14 @@ impl Edges {
             self.open.remove(index);
         }
     }
+}
+
+/// Marks the switch before it as inferred: the kernel recorded none.
+fn inferred(at_ns: u64, tid: i64, event: &mut Message) {
+    event.unsigned(TIMESTAMP, at_ns).signed(PID, tid);
+    event.message(GENERIC, |message| {
+        message.text(GENERIC_EVENT_NAME, INFERRED);
+    });
 }
 
 /// `sched_switch` between two threads; the previous one is still runnable.

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 const TIMESTAMP: u32 = 1;
 const PID: u32 = 2;
-const GENERIC: u32 = 327;
-const GENERIC_EVENT_NAME: u32 = 1;
+pub const GENERIC: u32 = 327;
+pub const GENERIC_EVENT_NAME: u32 = 1;
 const GENERIC_FIELD: u32 = 2;
 const GENERIC_FIELD_NAME: u32 = 1;
 const GENERIC_FIELD_TEXT: u32 = 3;
