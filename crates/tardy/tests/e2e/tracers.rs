@@ -72,7 +72,7 @@ fn a_graph_of_functions_is_recorded_where_an_instance_can_and_refused_elsewhere(
 
     let refused = Lab::with(KERNEL, &[]).run(&words);
     assert_eq!(refused.status.code(), Some(3));
-    let said = String::from_utf8_lossy(&refused.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = String::from_utf8_lossy(&refused.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("function_graph in its top-level buffer only") && said.contains("6.12"), "{said}");
     assert!(said.contains("room for one who follows functions to their return"), "it says why: {said}");
 }
@@ -169,7 +169,7 @@ fn the_longest_wake_ups_and_the_noise_are_kept_beside_the_measurement() {
     // Unusual values first: the previous values are restored, not the defaults of a fresh kernel.
     let odd = "/sys/kernel/tracing/osnoise/stop_tracing_us=987654";
     let words =
-        ["--duration", "4s", "--tracer", "wakeup_rt", "--functions", FUNCTIONS, "--source", "osnoise", "--set", odd];
+        ["--more", "--duration", "4s", "--tracer", "wakeup_rt", "--functions", FUNCTIONS, "--source", "osnoise", "--set", odd];
     let (run, said) = lab.measured("run", &words);
     assert_restored(&run);
 
@@ -197,7 +197,7 @@ fn the_longest_wake_ups_and_the_noise_are_kept_beside_the_measurement() {
 fn timerlat_and_hwlat_measure_beside_ours() {
     let lab = Lab::with(KERNEL, &[]);
     let odd = "/sys/kernel/tracing/osnoise/timerlat_period_us=777";
-    let words = ["--duration", "4s", "--cpus", "0", "--tracer", "timerlat", "--source", "hwlat", "--set", odd];
+    let words = ["--more", "--duration", "4s", "--cpus", "0", "--tracer", "timerlat", "--source", "hwlat", "--set", odd];
     let (run, said) = lab.measured("run", &words);
     assert_restored(&run);
 
@@ -216,6 +216,6 @@ fn timerlat_and_hwlat_measure_beside_ours() {
 fn a_tracer_the_kernel_lacks_is_named_with_its_option() {
     let refused = Lab::with(KERNEL, &[]).run(&["--duration", "1s", "--tracer", "irqsoff"]);
     assert_eq!(refused.status.code(), Some(3));
-    let said = String::from_utf8_lossy(&refused.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = String::from_utf8_lossy(&refused.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("CONFIG_IRQSOFF_TRACER") && said.contains("wakeup_rt"), "{said}");
 }
