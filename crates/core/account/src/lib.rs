@@ -2,13 +2,14 @@
 //!
 //! [`Account`] opens an archive and answers what follows from it: figures, explanations, causes, verdicts, the data of a
 //! report. Each answer is computed when it is first asked for, and kept. `account` defines it, `explaining` reads what `explain`
-//! needs from the disk, one trace at a time, `judging` passes runs to `judge`, `planned` reads the limits that a plan named, and
-//! `block_requests` has `storage` divide the time of block requests.
+//! needs from the disk, one trace at a time, `judging` passes runs to `judge`, `planned` reads the limits that a plan named,
+//! `block_requests` has `storage` divide the time of block requests, and `brief` answers in few bytes.
 //!
 //! It reads archives and nothing else, writes only explanations beside a run, and prints nothing.
 
 mod account;
 mod block_requests;
+pub mod brief;
 mod explaining;
 mod judging;
 pub mod planned;

@@ -12,6 +12,7 @@ pub mod evidence;
 pub mod figures;
 pub mod holders;
 pub mod new_cause;
+pub mod observation;
 pub mod printable;
 pub mod run_causes;
 pub mod time;

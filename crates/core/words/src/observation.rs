@@ -1,0 +1,37 @@
+//! Observations that decide why a wake-up was late, and how to make them.
+
+use serde::Serialize;
+
+/// What to observe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Observation {
+    /// The trace around the wake-up.
+    Trace,
+    /// The events that the trace lost.
+    CompleteTrace,
+    /// The functions that ran.
+    Functions,
+    /// Time that firmware takes.
+    Firmware,
+    /// What the host of a virtual machine ran.
+    Host,
+    /// More wake-ups of the same kind.
+    Samples,
+}
+
+impl Observation {
+    /// How to make it.
+    pub fn how(self) -> &'static str {
+        match self {
+            Self::Trace => "measure with traces: tardy run keeps one of each new maximum",
+            Self::CompleteTrace => "measure with larger trace buffers: tardy run --buffer-kb KB",
+            Self::Functions => "record functions: tardy run --tracer function, or --stack at less cost",
+            Self::Firmware => {
+                "measure what firmware takes: tardy run --source hwlat, on the host if it is a virtual machine"
+            }
+            Self::Host => "trace the host of the virtual machine at the same time",
+            Self::Samples => "keep more late wake-ups: a longer tardy run, then compare their causes",
+        }
+    }
+}
