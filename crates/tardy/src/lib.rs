@@ -6,6 +6,7 @@
 mod terminal;
 
 mod archives;
+mod briefs;
 pub mod command_line;
 mod defect;
 mod exit;
@@ -13,6 +14,7 @@ mod exit;
 pub mod fuzzing;
 #[cfg(feature = "lab")]
 mod lab;
+mod listing;
 mod measuring;
 mod nothing_measured;
 mod options;

@@ -2,8 +2,11 @@
 
 mod seeds;
 
+use crate::archives;
+use crate::briefs::compared::compared_runs;
 use crate::exit::{Exit, UsageError};
 use crate::measuring::experiment_command::experiment_command;
+use crate::options::brief::BriefArgument;
 use crate::options::quantity::whole;
 use crate::terminal::historical_results;
 use crate::terminal::json;
@@ -64,6 +67,8 @@ pub struct CompareArguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    brief: BriefArgument,
     /// Options of `tardy run` that both sides share
     #[arg(last = true, value_name = "RUN OPTIONS")]
     options: Vec<String>,
@@ -93,6 +98,9 @@ Exit codes: 0 compared, 1 one system with one seed is not identical in virtual t
 }
 
 fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit> {
+    if arguments.brief.is_given() && (arguments.options_a.is_some() || arguments.record.is_some() || arguments.historical) {
+        return Err(UsageError("--brief compares two archives; leave out --a, --b, --record and --historical".into()).into());
+    }
     if let Some((a, b)) = arguments.options_a.as_deref().zip(arguments.options_b.as_deref()) {
         return seeds::of_options(arguments, [a, b], command);
     }
@@ -102,6 +110,10 @@ fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit>
     let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else {
         return Err(UsageError("compare takes two runs, A and B".into()).into());
     };
+    if arguments.brief.is_given() {
+        json::print(&compared_runs([archives::open(a)?, archives::open(b)?])?)?;
+        return Ok(Exit::Measured);
+    }
     let (a, b) = (archives_of(a)?, archives_of(b)?);
     let virtual_runs = |runs: &[Run]| runs.iter().filter(|run| is_virtual(run)).count();
     if arguments.historical && virtual_runs(&a) + virtual_runs(&b) > 0 {

@@ -5,12 +5,15 @@ mod diff;
 mod recording;
 
 use crate::archives;
+use crate::briefs::explained::{Asked, explained as briefly, no_spike};
 use crate::exit::{Exit, UsageError};
+use crate::options::brief::BriefArgument;
 use crate::options::quantity::whole;
 use crate::terminal::answer::{Answer, Next};
 use crate::terminal::block_requests::lay_out as lay_out_requests;
 use crate::terminal::explained::timeline::Canvas;
 use crate::terminal::explained::{account, alarm, causes, print_document};
+use crate::terminal::json;
 use crate::terminal::kernel_tracers::lay_out_latencies;
 use crate::terminal::page::Page;
 use crate::terminal::summary::quoted;
@@ -59,8 +62,13 @@ pub struct ExplainArguments {
     )]
     bound: Option<String>,
     /// Print one JSON document
-    #[arg(long, conflicts_with_all = ["events", "spike", "worst", "timeline"])]
+    #[arg(long, conflicts_with_all = ["events", "worst", "timeline"])]
     json: bool,
+    #[command(flatten)]
+    brief: BriefArgument,
+    /// With --brief: show the evidence that an account names
+    #[arg(long, value_name = "ID", requires = "brief", conflicts_with = "spike", hide_short_help = true)]
+    evidence: Option<String>,
 }
 
 const NOTHING_CAPTURED: &str = "The run captured no late wake-up, so there is no trace to explain.";
@@ -71,6 +79,27 @@ impl ExplainArguments {
     /// Whether more than the short answer was asked for.
     fn is_detailed(&self) -> bool {
         self.more || self.worst.is_some() || self.spike.is_some() || self.events || self.timeline
+    }
+
+    /// The part that `--brief` shows.
+    fn asked(&self) -> Asked {
+        match (self.spike, &self.evidence) {
+            (Some(number), _) => Asked::Spike(number),
+            (None, Some(id)) => Asked::Evidence(id.clone()),
+            (None, None) => Asked::Causes,
+        }
+    }
+
+    /// # Errors
+    /// Options that belong to another form of the answer.
+    fn check(&self) -> Result<(), UsageError> {
+        if self.json && self.spike.is_some() && !self.brief.is_given() {
+            return Err(UsageError("--json has every spike; add --brief for one of them".into()));
+        }
+        if self.brief.is_given() && (self.diff.is_some() || self.bound.is_some()) {
+            return Err(UsageError("--diff and --bound have no short document; leave out --brief".into()));
+        }
+        Ok(())
     }
 }
 
@@ -85,6 +114,7 @@ impl Verb for ExplainArguments {
 }
 
 fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
+    arguments.check()?;
     if let Some([a, b]) = arguments.diff.as_deref() {
         return diff::run(a, b, diff::Shown { json: arguments.json, more: arguments.more, typed });
     }
@@ -94,6 +124,10 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
         None => archives::open_or_latest(arguments.run.as_deref())?,
     };
     let explained = Account::of(run, ExplanationSource::Traces);
+    if arguments.brief.is_given() {
+        json::print(&briefly(&explained, &arguments.asked())?)?;
+        return Ok(Exit::Measured);
+    }
     if let Some(delays) = delays {
         bound::show(&explained, delays, arguments.json)?;
         return Ok(Exit::Measured);
@@ -110,7 +144,7 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
     let mut page = Page::for_stdout();
     alarm(run, &mut page);
     run.gaps.iter().for_each(|gap| page.wrapped("gap: ", &gap.text));
-    let chosen = chosen(run, arguments)?;
+    let chosen = chosen(&explained, arguments)?;
     if chosen.is_empty() {
         match advice(run) {
             Some(advice) => page.wrapped("", &advice),
@@ -186,12 +220,11 @@ fn captured(run: &Run) -> usize {
 }
 
 /// The requested spike, or the worst ones without the control samples.
-fn chosen<'a>(run: &'a Run, arguments: &ExplainArguments) -> Result<Vec<&'a Spike>, UsageError> {
+fn chosen<'a>(account: &'a Account, arguments: &ExplainArguments) -> Result<Vec<&'a Spike>, UsageError> {
+    let run = account.run();
     if let Some(number) = arguments.spike {
         let found = run.spikes.iter().find(|spike| spike.number == number);
-        let numbers: Vec<String> = run.spikes.iter().map(|spike| spike.number.to_string()).collect();
-        let absent = || UsageError(format!("this run has no spike {number}; it has: {}", numbers.join(" ")));
-        return Ok(vec![found.ok_or_else(absent)?]);
+        return Ok(vec![found.ok_or_else(|| no_spike(account, number))?]);
     }
     let mut spikes: Vec<&Spike> = run.late_spikes().collect();
     spikes.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));

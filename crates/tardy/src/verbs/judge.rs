@@ -1,7 +1,9 @@
 //! `tardy judge`: what a saved run proves, and whether it shows that a limit holds.
 
 use crate::archives;
+use crate::briefs::judged::judged;
 use crate::exit::{Exit, UsageError};
+use crate::options::brief::BriefArgument;
 use crate::options::limits::{LimitArguments, described};
 use crate::options::quantity::positive_time_ns;
 use crate::terminal::clock_alarm::{alarm_of_clock, clock_alarm};
@@ -11,7 +13,8 @@ use crate::terminal::short::Short;
 use crate::terminal::table::{Align, Table};
 use crate::verb::{Group, Place, Verb};
 use crate::virtual_time::baseline;
-use account::{Account, ExplanationSource, JUDGE_VERSION, JudgedRun};
+use account::brief::judged::BriefJudged;
+use account::{JUDGE_VERSION, JudgedRun};
 use clap::Args;
 use judge::length::{Needed, needed};
 use judge::limit::Requirement;
@@ -46,6 +49,8 @@ pub struct JudgeArguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    brief: BriefArgument,
 }
 
 impl Verb for JudgeArguments {
@@ -69,6 +74,10 @@ A refused extrapolation exits with code 4. Without a limit it shows what the len
 }
 
 fn run(arguments: &JudgeArguments, typed: &[String]) -> anyhow::Result<Exit> {
+    if arguments.brief.is_given() && (arguments.baseline.is_some() || arguments.plan_test || arguments.horizon.is_some()) {
+        let text = "--baseline, --plan-test and --horizon have no short document; leave out --brief";
+        return Err(UsageError(text.into()).into());
+    }
     if let Some(file) = &arguments.baseline {
         return baseline::judge(file, &arguments.runs, arguments.json);
     }
@@ -79,14 +88,10 @@ fn run(arguments: &JudgeArguments, typed: &[String]) -> anyhow::Result<Exit> {
         return Err(UsageError("a limit is judged run by run; only with --baseline several are taken".into()).into());
     }
     let run = archives::open_or_latest(arguments.runs.first().map(PathBuf::as_path))?;
-    let limits = arguments.limits.of(&run)?;
-    let (confidence, accepted) = (arguments.limits.confidence_of(&run), arguments.limits.accepted_of(&run));
-    let account = Account::of(run, ExplanationSource::Stored);
-    let mut judged = account.judged(&limits, confidence, &accepted);
-    if let Some(horizon_ns) = arguments.horizon {
-        judged.extrapolations = account.extrapolate(horizon_ns, confidence);
-    }
-    if arguments.json {
+    let judged = judged(run, &arguments.limits, arguments.horizon)?;
+    if arguments.brief.is_given() {
+        json::print(&BriefJudged::of(&judged))?;
+    } else if arguments.json {
         json::print(&judged)?;
     } else {
         let page = Page::for_stdout();

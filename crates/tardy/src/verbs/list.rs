@@ -1,20 +1,17 @@
 //! `tardy list`: the archives below a directory.
 
-use crate::archives::{RUNS, all_below, has_rest};
+use crate::archives::RUNS;
+use crate::briefs::runs::runs;
 use crate::exit::{Exit, UsageError};
+use crate::listing::{FilterArguments, Listed, listed_below};
+use crate::options::brief::BriefArgument;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::screen;
 use crate::terminal::table::{Align, Table};
 use crate::verb::{Group, Place, Verb};
-use account::{Account, ExplanationSource};
-use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
-use archive::reader::Run;
-use archive::watched::WatchSettings;
 use clap::Args;
-use report::conditions;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 use words::calendar::civil;
 use words::figures::{counted, duration, latency};
@@ -25,47 +22,16 @@ pub struct ListArguments {
     /// The directory with the archives
     #[arg(default_value = RUNS)]
     directory: PathBuf,
+    #[command(flatten)]
+    filter: FilterArguments,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct Listed {
-    id: String,
-    archive: String,
-    state: RunState,
-    /// A process on this machine is writing it; without one, a run whose state is `running` was cut off.
-    goes_on: bool,
-    /// `tardy target collect` can look for the rest of it.
-    collectable: bool,
-    valid: bool,
-    /// Conditions that were not as requested, for example for lack of privileges.
-    degraded: bool,
-    emulated: bool,
-    virtual_time: bool,
-    target: String,
-    kernel: String,
-    preemption: String,
-    load: String,
-    /// What a sample measures; absent for a timer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    method: Option<String>,
-    /// The watched program, threads or process.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    watched: Option<String>,
-    interval_ns: Option<u64>,
-    limit_ns: Option<i64>,
-    over_limit: u64,
-    started_unix_ns: Option<i64>,
-    measured_ns: Option<i64>,
-    latency_ns_max: Option<i64>,
-    spikes: usize,
-    /// The cause of the largest spike; absent if it was not explained.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    worst_cause: Option<String>,
-    /// The tool that measured, if it was not tardy.
-    imported: Option<String>,
+    #[command(flatten)]
+    brief: BriefArgument,
+    /// With --brief, which begins with the newest run: leave out N runs
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "brief", hide_short_help = true)]
+    skip: usize,
 }
 
 impl Verb for ListArguments {
@@ -85,8 +51,11 @@ fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
         let text = format!("failed to list {}: there is no such directory", directory.display());
         return Err(UsageError(text).into());
     }
-    let listed: Vec<Listed> =
-        all_below(directory).into_iter().filter_map(|path| Run::open_without_seconds(path).ok()).map(listed).collect();
+    let listed = listed_below(directory, &arguments.filter);
+    if arguments.brief.is_given() {
+        json::print(&runs(&listed, arguments.skip))?;
+        return Ok(Exit::Measured);
+    }
     if arguments.json {
         let document = serde_json::json!({ "runs": listed });
         json::print(&document)?;
@@ -182,51 +151,6 @@ fn circumstances(run: &Listed) -> Vec<String> {
 fn limit(run: &Listed) -> Option<String> {
     let limit = latency(run.limit_ns?);
     Some(if run.over_limit == 0 { format!("{limit} held") } else { format!("{limit} exceeded") })
-}
-
-fn listed(run: Run) -> Listed {
-    let directory = run.directory.clone();
-    let summary = Account::of(run, ExplanationSource::Stored).explained_summary();
-    let worst = summary.late_spikes().next();
-    Listed {
-        collectable: !summary.goes_on && has_rest(&directory),
-        degraded: conditions::reservations(&summary).is_some(),
-        kernel: conditions::kernel(&summary),
-        preemption: conditions::preemption(&summary).into(),
-        load: conditions::load(&summary),
-        method: conditions::method(&summary),
-        watched: summary
-            .settings
-            .as_ref()
-            .and_then(|settings| settings.watch.as_ref())
-            .filter(|_| conditions::method(&summary).is_none())
-            .map(WatchSettings::whom_in_short),
-        interval_ns: summary.settings.as_ref().map(|settings| settings.interval_ns),
-        limit_ns: summary.settings.as_ref().and_then(|settings| settings.limit_ns),
-        over_limit: summary.deciding().map(|cpu| cpu.over_limit).fold(0, u64::saturating_add),
-        latency_ns_max: summary.all_cpus.max,
-        spikes: summary.late_spikes().count(),
-        worst_cause: worst.and_then(|worst| cause(worst.explanation.as_ref()?)),
-        id: summary.id,
-        archive: summary.archive,
-        state: summary.state,
-        goes_on: summary.goes_on,
-        valid: summary.valid,
-        emulated: summary.emulated,
-        virtual_time: summary.virtual_time,
-        target: summary.target,
-        started_unix_ns: summary.started_unix_ns,
-        measured_ns: summary.measured_ns,
-        imported: summary.imported.map(|imported| imported.tool),
-    }
-}
-
-fn cause(explanation: &Explanation) -> Option<String> {
-    match (explanation.status, explanation.findings.first()) {
-        (ExplanationStatus::Explained, Some(finding)) => Some(finding.culprit.id().to_owned()),
-        (ExplanationStatus::NotExplained, _) => Some("not explained".into()),
-        _ => None,
-    }
 }
 
 fn when(unix_ns: i64) -> String {

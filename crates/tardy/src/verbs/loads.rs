@@ -1,11 +1,13 @@
 //! `tardy list loads`: the loads that can run during a measurement.
 
-use crate::exit::{Exit, UsageError};
+use crate::briefs::loads::{loads, unknown};
+use crate::exit::Exit;
+use crate::options::brief::BriefArgument;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::verb::{Parent, Place, Verb};
 use archive::culprit::Culprit;
-use archive::load::{BUILTIN_LOADS, BuiltinLoad, LoadWordsError, PROGRAM_LOADS, ProgramLoad, builtin, program};
+use archive::load::{BUILTIN_LOADS, BuiltinLoad, PROGRAM_LOADS, ProgramLoad, builtin, program};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -21,6 +23,8 @@ pub struct LoadsArguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    brief: BriefArgument,
 }
 
 impl Verb for LoadsArguments {
@@ -41,6 +45,10 @@ Exit codes: 0 listed, 2 wrong usage.";
 }
 
 fn run(arguments: &LoadsArguments) -> anyhow::Result<Exit> {
+    if arguments.brief.is_given() {
+        json::print(&loads(arguments.name.as_deref())?)?;
+        return Ok(Exit::Measured);
+    }
     let of_name = |name: &str| arguments.name.as_deref().is_none_or(|wanted| wanted == name);
     if arguments.json {
         let builtin: Vec<Value> =
@@ -56,9 +64,7 @@ fn run(arguments: &LoadsArguments) -> anyhow::Result<Exit> {
         Some(name) => match (builtin(name), program(name)) {
             (Some(load), _) => one_builtin(load, &mut page),
             (None, Some(load)) => one_program(load, &mut page),
-            (None, None) => {
-                return Err(UsageError(LoadWordsError::Unknown { name: name.into() }.to_string()).into());
-            }
+            (None, None) => return Err(unknown(name).into()),
         },
     }
     page.print()?;

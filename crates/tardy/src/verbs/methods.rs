@@ -1,15 +1,17 @@
 //! `tardy list methods`: what each method measures, what it needs, and whether it can run on a target.
 
+use crate::briefs::methods::{methods, named};
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine;
 use crate::measuring::signals::Signals;
+use crate::options::brief::BriefArgument;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use crate::verb::{Parent, Place, Verb};
 use archive::facts::Facts;
 use archive::method::state::{MethodState, Obstacle};
-use archive::method::{METHODS, MethodDefinition, MethodOption, MethodWordsError, OtherPath, Values};
+use archive::method::{METHODS, MethodDefinition, MethodOption, OtherPath, Values};
 use clap::Args;
 use machines::meter_places::MeterPlaces;
 use serde::Serialize;
@@ -31,6 +33,8 @@ pub struct MethodsArguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    brief: BriefArgument,
 }
 
 #[derive(Debug, Serialize)]
@@ -81,6 +85,10 @@ impl Verb for MethodsArguments {
 }
 
 fn run(arguments: &MethodsArguments) -> anyhow::Result<Exit> {
+    if arguments.brief.is_given() {
+        json::print(&methods(arguments.method.as_deref())?)?;
+        return Ok(Exit::Measured);
+    }
     let chosen = chosen(arguments.method.as_deref())?;
     let facts = facts(&arguments.target)?;
     let listed: Vec<Listed> = chosen.into_iter().map(|definition| listed(definition, &facts.methods)).collect();
@@ -100,10 +108,7 @@ fn run(arguments: &MethodsArguments) -> anyhow::Result<Exit> {
 /// The methods to show; a method may be given with options, as for `run --method`.
 fn chosen(name: Option<&str>) -> Result<Vec<&'static MethodDefinition>, UsageError> {
     let Some(typed) = name else { return Ok(METHODS.iter().collect()) };
-    let name = typed.split(':').next().unwrap_or(typed);
-    let found = METHODS.iter().find(|definition| definition.name == name);
-    let unknown = || UsageError(MethodWordsError::Unknown { name: name.into() }.to_string());
-    Ok(vec![found.ok_or_else(unknown)?])
+    Ok(vec![named(typed)?])
 }
 
 fn facts(name: &str) -> anyhow::Result<Facts> {
