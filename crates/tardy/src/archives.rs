@@ -130,7 +130,10 @@ fn archives_within(directory: &Path, depth: usize) -> Vec<(i64, PathBuf)> {
 }
 
 /// The newest run with measurements. Reports on standard error which run it is and how many runs were skipped.
-fn latest(directory: &Path) -> Result<PathBuf, UsageError> {
+///
+/// # Errors
+/// If there is no such run.
+pub fn latest(directory: &Path) -> Result<PathBuf, UsageError> {
     let mut archives = all_below(directory);
     let count = archives.len();
     while archives.last().is_some_and(|path| measured_nothing(path)) {

@@ -15,15 +15,18 @@ pub mod fuzzing;
 #[cfg(feature = "lab")]
 mod lab;
 mod listing;
+mod mcp;
 mod measuring;
 mod nothing_measured;
 mod options;
 mod plans;
+mod recording;
 mod refusal;
 mod storing;
 mod verb;
 mod verbs;
 mod virtual_time;
 
+pub use mcp::problem::RequestProblem;
 pub use plans::problem::StepProblem;
 pub use refusal::{Failure, NothingWoke};

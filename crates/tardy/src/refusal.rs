@@ -1,7 +1,9 @@
 //! Why a verb did nothing, as a value: the code, the words and the fix that `--json` prints.
 
 use crate::exit::{ProgramError, UsageError, in_words};
+use crate::mcp::problem::RequestProblem;
 use crate::nothing_measured::NothingMeasured;
+use account::brief::short::Short;
 use archive::problem::{Code, Problem, ProblemKind};
 use archive::reader::OpenError;
 use archive::write_error::WriteError;
@@ -134,10 +136,22 @@ impl Document {
             let Problem { code, text, fix, .. } = problem.clone();
             return Self { error: Body { code, text, fix } };
         }
+        if let Some(problem) = error.downcast_ref::<RequestProblem>() {
+            return Self::new(problem);
+        }
         match (error.downcast_ref(), error.downcast_ref::<TargetError>()) {
             (Some(RunError::Target(target)), _) | (_, Some(target)) => Self::new(target),
             _ => Self::new(&Failure::of(error)),
         }
+    }
+}
+
+impl Document {
+    /// The same with texts that fit an answer of 2 kB.
+    pub fn brief(self) -> Self {
+        let Body { code, text, fix } = self.error;
+        let cut = |text: &str| Short::message(text).as_str().to_owned();
+        Self { error: Body { code, text: cut(&text), fix: cut(&fix) } }
     }
 }
 

@@ -58,6 +58,8 @@ verbs! {
     #[cfg(feature = "lab")]
     check_publication::CheckPublicationArguments,
 
+    mcp::McpArguments,
+
     cyclictest::CyclictestArguments,
     completions::CompletionsArguments,
     man::ManArguments,

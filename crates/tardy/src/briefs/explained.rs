@@ -4,6 +4,8 @@ use crate::exit::UsageError;
 use account::Account;
 use account::brief::causes::BriefCauses;
 use account::brief::evidence::BriefEvidence;
+use account::brief::fitted::fitted;
+use account::brief::short::Short;
 use account::brief::spike::BriefSpike;
 use serde::Serialize;
 use words::printable::printable;
@@ -23,6 +25,18 @@ pub enum Explained {
     Causes(BriefCauses),
     Spike(Box<BriefSpike>),
     Evidence(BriefEvidence),
+}
+
+impl Explained {
+    /// With the name of a recording in the place of an archive that is not kept.
+    pub fn of_recording(self, name: &str) -> Self {
+        let archive = Short::text(name);
+        match self {
+            Self::Causes(causes) => Self::Causes(fitted(BriefCauses { archive, ..causes })),
+            Self::Spike(spike) => Self::Spike(Box::new(fitted(BriefSpike { archive, ..*spike }))),
+            Self::Evidence(evidence) => Self::Evidence(fitted(BriefEvidence { archive, ..evidence })),
+        }
+    }
 }
 
 /// Answers from an account.

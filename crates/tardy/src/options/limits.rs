@@ -98,6 +98,17 @@ impl ClaimArguments {
 }
 
 impl LimitArguments {
+    /// As the command line `--limit LIMIT --allow RATE --confidence PERCENT` would be.
+    ///
+    /// # Errors
+    /// Describes the expected form.
+    pub fn asked(limit: Option<&str>, allow: Option<&str>, percent: Option<&str>) -> Result<Self, UsageError> {
+        let allow = Rate::parse(allow.unwrap_or(ALLOW_DEFAULT)).map_err(|why| UsageError(why.to_string()))?;
+        let confidence = percent.map(confidence).transpose().map_err(|why| UsageError(why.to_string()))?;
+        let claim = ClaimArguments { allow, confidence, accept: Vec::new() };
+        Ok(Self { limits: limit.map(str::to_owned).into_iter().collect(), claim })
+    }
+
     /// The limits of the command line.
     ///
     /// # Errors

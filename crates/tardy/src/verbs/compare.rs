@@ -98,8 +98,12 @@ Exit codes: 0 compared, 1 one system with one seed is not identical in virtual t
 }
 
 fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit> {
-    if arguments.brief.is_given() && (arguments.options_a.is_some() || arguments.record.is_some() || arguments.historical) {
-        return Err(UsageError("--brief compares two archives; leave out --a, --b, --record and --historical".into()).into());
+    if arguments.brief.is_given()
+        && (arguments.options_a.is_some() || arguments.record.is_some() || arguments.historical)
+    {
+        return Err(
+            UsageError("--brief compares two archives; leave out --a, --b, --record and --historical".into()).into()
+        );
     }
     if let Some((a, b)) = arguments.options_a.as_deref().zip(arguments.options_b.as_deref()) {
         return seeds::of_options(arguments, [a, b], command);

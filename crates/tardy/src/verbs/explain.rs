@@ -2,13 +2,13 @@
 
 mod bound;
 mod diff;
-mod recording;
 
 use crate::archives;
 use crate::briefs::explained::{Asked, explained as briefly, no_spike};
 use crate::exit::{Exit, UsageError};
 use crate::options::brief::BriefArgument;
 use crate::options::quantity::whole;
+use crate::recording::{self, Recorded, RecordingArguments};
 use crate::terminal::answer::{Answer, Next};
 use crate::terminal::block_requests::lay_out as lay_out_requests;
 use crate::terminal::explained::timeline::Canvas;
@@ -22,7 +22,6 @@ use ::account::{Account, ExplanationSource};
 use archive::reader::Run;
 use archive::spike::Spike;
 use clap::Args;
-use recording::Recorded;
 use std::path::PathBuf;
 
 /// Account for every nanosecond of a run's worst spikes
@@ -32,7 +31,7 @@ pub struct ExplainArguments {
     #[arg(value_name = "RUN|FILE")]
     run: Option<PathBuf>,
     #[command(flatten)]
-    recording: recording::RecordingArguments,
+    recording: RecordingArguments,
     /// Compare the causes of two runs
     #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events", "timeline"])]
     diff: Option<Vec<PathBuf>>,

@@ -74,7 +74,9 @@ A refused extrapolation exits with code 4. Without a limit it shows what the len
 }
 
 fn run(arguments: &JudgeArguments, typed: &[String]) -> anyhow::Result<Exit> {
-    if arguments.brief.is_given() && (arguments.baseline.is_some() || arguments.plan_test || arguments.horizon.is_some()) {
+    if arguments.brief.is_given()
+        && (arguments.baseline.is_some() || arguments.plan_test || arguments.horizon.is_some())
+    {
         let text = "--baseline, --plan-test and --horizon have no short document; leave out --brief";
         return Err(UsageError(text.into()).into());
     }

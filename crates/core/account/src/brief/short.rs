@@ -7,6 +7,8 @@ use words::printable::printable;
 const NAME_BYTES: usize = 64;
 /// Bytes of a path, a command or a sentence in an answer.
 const TEXT_BYTES: usize = 240;
+/// Bytes of the text of an error, and of its fix.
+const MESSAGE_BYTES: usize = 800;
 /// Two escaped halves of a character, as `\ud83d\ude00`.
 const ESCAPED_BYTES: usize = 12;
 
@@ -24,6 +26,11 @@ impl Short {
     /// A path, a command or a sentence.
     pub fn text(text: &str) -> Self {
         Self::cut(text, TEXT_BYTES)
+    }
+
+    /// The text of an error.
+    pub fn message(text: &str) -> Self {
+        Self::cut(text, MESSAGE_BYTES)
     }
 
     fn cut(text: &str, bytes_max: usize) -> Self {

@@ -22,20 +22,20 @@ const FILE_BYTES_MAX: u64 = 2 << 30;
 const KEPT_MIN: usize = 10;
 
 /// Of a recording.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct RecordingArguments {
     /// Explain a trace instance of this machine
     #[arg(long, value_name = "NAME", conflicts_with = "run")]
-    instance: Option<String>,
+    pub instance: Option<String>,
     /// Of a trace, threads of this name (`*`, `?` match)
     #[arg(long, value_name = "NAME")]
-    comm: Option<String>,
+    pub comm: Option<String>,
     /// Of a trace, this thread and those that it starts
     #[arg(long, value_name = "TID", conflicts_with = "comm", value_parser = whole::<i32>(1..))]
-    pid: Option<i32>,
+    pub pid: Option<i32>,
     /// Archive of a trace [default: runs/<id>]
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
 }
 
 /// A recording of another tool, before it is read.
@@ -93,6 +93,17 @@ impl<'a> Recorded<'a> {
 /// # Errors
 /// A recording that cannot be read, is of another kind, or has no wake-up of the threads.
 pub fn archive_of(recorded: &Recorded<'_>, arguments: &RecordingArguments, worst: usize) -> anyhow::Result<Run> {
+    let directory = stored(recorded, arguments, worst)?;
+    let (name, archive) = (recorded.name(), directory.display().to_string());
+    complain!("tardy: {} is now the archive {}", printable(&name), printable(&archive));
+    Ok(Run::open(directory)?)
+}
+
+/// Makes an archive of a recording and returns its directory.
+///
+/// # Errors
+/// As [`archive_of`].
+pub fn stored(recorded: &Recorded<'_>, arguments: &RecordingArguments, worst: usize) -> anyhow::Result<PathBuf> {
     let name = recorded.name();
     let failed = |why: String| UsageError(format!("failed to explain {name}: {why}"));
     let comm = arguments.comm.as_deref().map(Pattern::new).transpose().map_err(|why| UsageError(why.to_string()))?;
@@ -101,9 +112,7 @@ pub fn archive_of(recorded: &Recorded<'_>, arguments: &RecordingArguments, worst
     let origin = Origin { file_name: &name, clock: &clock, imported_unix_ns: unix_ns() };
     let archived = archived(&bytes, &request, origin).map_err(|why| failed(why.to_string()))?;
     let location = arguments.out.as_deref().map_or(Location::Below(Path::new(RUNS)), Location::Archive);
-    let directory = store(foreign(archived), &location)?;
-    complain!("tardy: {} is now the archive {}", printable(&name), printable(&directory.display().to_string()));
-    Ok(Run::open(directory)?)
+    store(foreign(archived), &location)
 }
 
 fn bytes_of(file: &Path) -> Result<Vec<u8>, String> {

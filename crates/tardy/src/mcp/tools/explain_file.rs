@@ -1,0 +1,53 @@
+//! The late wake-ups in a recording of another tool.
+
+use crate::briefs::explained::{Asked, explained};
+use crate::mcp::context::Context;
+use crate::mcp::parameter::{Given, Parameter};
+use crate::mcp::problem::RequestProblem;
+use crate::mcp::tool::{Tool, document};
+use crate::recording::{Recorded, RecordingArguments, stored};
+use account::{Account, ExplanationSource};
+use anyhow::Context as _;
+
+const FILE: Parameter = Parameter::text("file", "A trace.dat, or the text of a trace; also in gzip or zstd").required();
+const COMM: Parameter = Parameter::text("comm", "Only threads of this name (`*`, `?` match)");
+const TID: Parameter = Parameter::number("tid", [1, i32::MAX as u64], "Only this thread and those that it starts");
+const SPIKE: Parameter =
+    Parameter::number("spike", [0, u32::MAX as u64], "The account of this spike [default: the causes of all]");
+
+const EVIDENCE: Parameter = Parameter::text("evidence", "One piece of evidence of that account, such as 2.1.1");
+
+/// Larger files take more time and memory than a call may.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+pub struct ExplainFile;
+
+impl Tool for ExplainFile {
+    const NAME: &'static str = "explain_file";
+    const DESCRIPTION: &'static str = "Find the late wake-ups in a recording of trace-cmd, ftrace or perf script and explain them, \
+        as run_causes and explain_spike do; remarks name what the recording cannot show. Keeps no archive.";
+    const PARAMETERS: &'static [Parameter] = &[FILE, COMM, TID, SPIKE, EVIDENCE];
+
+    fn answer(given: &Given, context: &Context) -> anyhow::Result<String> {
+        let file = context.directories.resolve(given.required_text(&FILE)?)?;
+        let metadata = file.metadata().context("failed to read the file")?;
+        if metadata.len() > FILE_BYTES_MAX {
+            return Err(RequestProblem::FileTooLarge { bytes_max: FILE_BYTES_MAX }.into());
+        }
+        let comm = given.text(&COMM).map(str::to_owned);
+        let pid = given.number(&TID).map(i32::try_from).transpose()?;
+        let place = context.temporary.place()?;
+        let arguments = RecordingArguments { instance: None, comm, pid, out: Some(place.path().into()) };
+        let recorded = Recorded::named(Some(&file), &arguments)?;
+        let recorded = recorded.context("failed to explain the file: it is a directory; run_causes takes archives")?;
+        let archive = stored(&recorded, &arguments, 0)?;
+        let asked = match (given.text(&EVIDENCE), given.number(&SPIKE)) {
+            (Some(id), _) => Asked::Evidence(id.to_owned()),
+            (None, Some(number)) => Asked::Spike(u32::try_from(number)?),
+            (None, None) => Asked::Causes,
+        };
+        let account = Account::open(archive, ExplanationSource::Traces)?;
+        let answer = explained(&account, &asked)?;
+        document(&answer.of_recording(&file.display().to_string()))
+    }
+}
