@@ -9,9 +9,9 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub struct BriefLoads {
     brief_version: u32,
-    /// Those of tardy.
+    /// Built into the meter.
     builtin: Vec<&'static str>,
-    /// Programs of the target.
+    /// Programs that the target must have.
     programs: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     load: Option<BriefLoad>,

@@ -16,10 +16,10 @@ struct Printed {
     whole: bool,
 }
 
-/// The documents of the repository, and its plans, whose comments say how to run them.
+/// The documents of the repository, the skills of agents, and the plans, whose comments say how to run them.
 fn documents() -> Vec<PathBuf> {
     let root = repository_path("");
-    let mut folders = vec![root.join("docs"), root.join("plans")];
+    let mut folders = vec![root.join("docs"), root.join("plans"), root.join("skills")];
     let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {

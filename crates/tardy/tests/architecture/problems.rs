@@ -45,6 +45,7 @@ const ALL: &[(&str, &[Definition])] = declared![
     server::problem::Refusal,
     tardy::Failure,
     tardy::NothingWoke,
+    tardy::RequestProblem,
     tardy::StepProblem,
 ];
 

@@ -12,15 +12,23 @@ use std::fs;
 use std::process::Command;
 
 /// Verbs whose documents do not depend on the machine that prints them.
-const VERBS: [&[&str]; 17] = [
+const VERBS: [&[&str]; 25] = [
     &["compare", "v1", "again"],
+    &["compare", "v1", "again", "--brief"],
     &["explain", "v1"],
+    &["explain", "v1", "--brief"],
+    &["explain", "v1", "--brief", "--spike", "13"],
+    &["explain", "v1", "--brief", "--evidence", "13.1.1"],
     &["explain", "v1", "--bound"],
     &["explain", "--diff", "v1", "again"],
     &["lab", "history", "."],
     &["judge", "v1", "--limit", "latency < 100us"],
+    &["judge", "v1", "--limit", "latency < 100us", "--brief"],
     &["list", "."],
+    &["list", ".", "--brief"],
     &["list", "loads"],
+    &["list", "loads", "--brief"],
+    &["list", "methods", "--brief"],
     &["lab", "publish", "v1", "--key", "key", "--new-key"],
     &["lab", "check-publication", "publication.tar", "--key", "key.pub"],
     &["lab", "store", "ingest", "v1"],

@@ -1,6 +1,7 @@
 //! The late wake-ups in a recording of another tool.
 
 use crate::briefs::explained::{Asked, explained};
+use crate::exit::UsageError;
 use crate::mcp::context::Context;
 use crate::mcp::parameter::{Given, Parameter};
 use crate::mcp::problem::RequestProblem;
@@ -8,6 +9,7 @@ use crate::mcp::tool::{Tool, document};
 use crate::recording::{Recorded, RecordingArguments, stored};
 use account::{Account, ExplanationSource};
 use anyhow::Context as _;
+use std::path::Path;
 
 const FILE: Parameter = Parameter::text("file", "A trace.dat, or the text of a trace; also in gzip or zstd").required();
 const COMM: Parameter = Parameter::text("comm", "Only threads of this name (`*`, `?` match)");
@@ -30,24 +32,33 @@ impl Tool for ExplainFile {
 
     fn answer(given: &Given, context: &Context) -> anyhow::Result<String> {
         let file = context.directories.resolve(given.required_text(&FILE)?)?;
-        let metadata = file.metadata().context("failed to read the file")?;
-        if metadata.len() > FILE_BYTES_MAX {
-            return Err(RequestProblem::FileTooLarge { bytes_max: FILE_BYTES_MAX }.into());
-        }
+        check(&file)?;
         let comm = given.text(&COMM).map(str::to_owned);
         let pid = given.number(&TID).map(i32::try_from).transpose()?;
         let place = context.temporary.place()?;
         let arguments = RecordingArguments { instance: None, comm, pid, out: Some(place.path().into()) };
-        let recorded = Recorded::named(Some(&file), &arguments)?;
-        let recorded = recorded.context("failed to explain the file: it is a directory; run_causes takes archives")?;
-        let archive = stored(&recorded, &arguments, 0)?;
-        let asked = match (given.text(&EVIDENCE), given.number(&SPIKE)) {
-            (Some(id), _) => Asked::Evidence(id.to_owned()),
-            (None, Some(number)) => Asked::Spike(u32::try_from(number)?),
-            (None, None) => Asked::Causes,
-        };
+        let archive = stored(&Recorded::File(&file), &arguments, 0)?;
         let account = Account::open(archive, ExplanationSource::Traces)?;
-        let answer = explained(&account, &asked)?;
+        let answer = explained(&account, &asked(given)?)?;
         document(&answer.of_recording(&file.display().to_string()))
     }
+}
+
+fn check(file: &Path) -> anyhow::Result<()> {
+    let metadata = file.metadata().context("failed to read the file")?;
+    if !metadata.is_file() {
+        return Err(UsageError("explain_file takes a file; run_causes takes an archive".into()).into());
+    }
+    match metadata.len() > FILE_BYTES_MAX {
+        true => Err(RequestProblem::FileTooLarge { bytes_max: FILE_BYTES_MAX }.into()),
+        false => Ok(()),
+    }
+}
+
+fn asked(given: &Given) -> anyhow::Result<Asked> {
+    Ok(match (given.text(&EVIDENCE), given.number(&SPIKE)) {
+        (Some(id), _) => Asked::Evidence(id.to_owned()),
+        (None, Some(number)) => Asked::Spike(u32::try_from(number)?),
+        (None, None) => Asked::Causes,
+    })
 }

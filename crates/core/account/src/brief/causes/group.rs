@@ -11,7 +11,9 @@ pub struct BriefCause {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub culprit: Option<Short>,
     pub spikes: usize,
-    pub worst_spike: u32,
+    /// Its largest; absent if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst_spike: Option<u32>,
     pub latency_ns_max: i64,
     pub cpus: Vec<CpuCount>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,7 +25,7 @@ impl BriefCause {
         Self {
             culprit: group.culprit.as_ref().map(|culprit| Short::name(culprit.id())),
             spikes: group.spikes.len(),
-            worst_spike: group.worst,
+            worst_spike: group.spikes.first().copied(),
             latency_ns_max: group.latency_ns_max,
             cpus: group.cpus.clone(),
             period_ns: group.period.as_ref().map(|period| period.period_ns),
