@@ -167,8 +167,7 @@ deps: ## install what the other targets need (Debian packages, the musl target, 
 	packaging/install-dependencies
 
 # Modules that a macro declares, which cargo fmt does not see.
-LISTED := crates/core/explain/src/recognise/culprits/*.rs crates/core/words/src/culprits/*.rs \
-	crates/tardy/src/mcp/tools/*.rs crates/tardy/src/verbs/*.rs
+LISTED := crates/core/explain/src/recognise/culprits/*.rs crates/core/words/src/culprits/*.rs crates/tardy/src/mcp/tools/*.rs crates/tardy/src/verbs/*.rs
 
 fmt: ## format the Rust code
 	cargo fmt --all

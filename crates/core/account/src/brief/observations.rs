@@ -40,7 +40,7 @@ fn confirmation(finding: &Finding) -> Option<Deciding> {
     })
 }
 
-/// The observation of whoever had the CPU for the longest time.
+/// The observation of the owner that had the CPU for the longest time.
 fn missing(explanation: &Explanation) -> Option<Observation> {
     let owners = explanation.phases.iter().flat_map(|phase| &phase.owners);
     owners.max_by_key(|owner| owner.ns).map(of_owner)
