@@ -24,14 +24,14 @@ impl Observation {
     /// How to make it.
     pub fn how(self) -> &'static str {
         match self {
-            Self::Trace => "measure with traces: tardy run keeps one of each new maximum",
-            Self::CompleteTrace => "measure with larger trace buffers: tardy run --buffer-kb KB",
-            Self::Functions => "record functions: tardy run --tracer function, or --stack at less cost",
+            Self::Trace => "measure with `tardy run`, which keeps the trace of each new maximum",
+            Self::CompleteTrace => "measure with larger trace buffers: `tardy run --buffer-kb KB`",
+            Self::Functions => "record functions: `tardy run --tracer function`, or `tardy run --stack` at less cost",
             Self::Firmware => {
-                "measure what firmware takes: tardy run --source hwlat, on the host if it is a virtual machine"
+                "measure the time of firmware: `tardy run --source hwlat`, on the host of a virtual machine"
             }
             Self::Host => "trace the host of the virtual machine at the same time",
-            Self::Samples => "keep more late wake-ups: a longer tardy run, then compare their causes",
+            Self::Samples => "measure for longer, and compare the causes of more late wake-ups",
         }
     }
 }

@@ -94,6 +94,6 @@ fn why(output: &Path, status: ExitStatus) -> String {
     match (text("text"), text("fix")) {
         (Some(text), Some(fix)) => format!("{text}; {fix}"),
         (Some(text), None) => text.to_owned(),
-        (None, _) => format!("tardy run ended with {status}"),
+        (None, _) => format!("the run ended with {status}"),
     }
 }

@@ -5,6 +5,7 @@ use crate::briefs::runs::runs;
 use crate::exit::{Exit, UsageError};
 use crate::listing::{FilterArguments, Listed, listed_below};
 use crate::options::brief::BriefArgument;
+use crate::options::quantity::whole;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::screen;
@@ -30,7 +31,7 @@ pub struct ListArguments {
     #[command(flatten)]
     brief: BriefArgument,
     /// With --brief, which begins with the newest run: leave out N runs
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "brief", hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>(0..), requires = "brief", hide_short_help = true)]
     skip: usize,
 }
 
