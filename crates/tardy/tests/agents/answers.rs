@@ -129,6 +129,10 @@ fn a_recording_is_explained_and_leaves_nothing_behind() {
     for file in files.filter(|name| name.ends_with(".gz")) {
         let causes = server.answer("explain_file", &json!({ "file": file }));
         let spike = &causes["worst"][0]["spike"];
+        if spike.is_null() {
+            assert!(causes["latency_traces"][0]["latency_ns"].is_i64(), "{causes}");
+            continue;
+        }
         let account = server.answer("explain_file", &json!({ "file": file, "spike": spike }));
         assert_eq!(account["latency_ns"], causes["worst"][0]["latency_ns"], "{file}");
         assert!(account["archive"].as_str().unwrap().ends_with(&file), "{account}");

@@ -10,6 +10,7 @@ use super::short::Short;
 use crate::Account;
 use archive::explanation::{Confidence, ExplanationStatus};
 use archive::summary::SpikeSummary;
+use archive::tracer::LatencyTrace;
 use group::BriefCause;
 use remarks::BriefRemark;
 use serde::Serialize;
@@ -39,6 +40,9 @@ pub struct BriefCauses {
     pub late: usize,
     pub causes: Vec<BriefCause>,
     pub worst: Vec<BriefWorst>,
+    /// Traces of a latency tracer of the kernel, longest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub latency_traces: Vec<BriefLatencyTrace>,
     /// What the archive or the recording lacks, and what went wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<BriefRemark>,
@@ -55,6 +59,13 @@ pub struct BriefWorst {
     pub status: Option<ExplanationStatus>,
     pub culprit: Option<Short>,
     pub confidence: Option<Confidence>,
+}
+
+/// A stretch that a latency tracer kept, such as the longest with interrupts off.
+#[derive(Debug, Clone, Serialize)]
+pub struct BriefLatencyTrace {
+    pub tracer: Short,
+    pub latency_ns: i64,
 }
 
 impl BriefCauses {
@@ -80,6 +91,7 @@ impl BriefCauses {
             late: summary.late_spikes().count(),
             causes: account.causes().groups.iter().map(BriefCause::of).collect(),
             worst: summary.late_spikes().take(WORST).map(BriefWorst::of).collect(),
+            latency_traces: summary.latency_traces.iter().take(WORST).map(BriefLatencyTrace::of).collect(),
             remarks: remarks::all(&summary),
             left_out: LeftOut::default(),
         }
@@ -101,12 +113,19 @@ impl BriefWorst {
     }
 }
 
+impl BriefLatencyTrace {
+    fn of(trace: &LatencyTrace) -> Self {
+        Self { tracer: Short::name(&trace.tracer), latency_ns: trace.latency_ns }
+    }
+}
+
 impl Shrink for BriefCauses {
     fn shrink(&mut self) -> bool {
         let left_out = &mut self.left_out;
         drop_last(&mut self.causes, 5, &mut left_out.causes)
             || drop_last(&mut self.worst, 2, &mut left_out.spikes)
             || drop_last(&mut self.remarks, 2, &mut left_out.remarks)
+            || drop_last(&mut self.latency_traces, 1, &mut left_out.spikes)
             || drop_last(&mut self.causes, 1, &mut left_out.causes)
             || drop_last(&mut self.invalid_because, 1, &mut left_out.remarks)
             || drop_last(&mut self.remarks, 0, &mut left_out.remarks)
