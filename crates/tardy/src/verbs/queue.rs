@@ -130,7 +130,9 @@ async fn add(arguments: &AddArguments) -> anyhow::Result<Exit> {
     for board in &arguments.boards {
         if !store.knows_board(board).await? {
             let board = printable(board);
-            complain!("tardy: no worker reaches {board} and the index has no run of it: the job waits until `tardy lab worker --board {board}` runs");
+            complain!(
+                "tardy: no worker reaches {board} and the index has no run of it: the job waits until `tardy lab worker --board {board}` runs"
+            );
         }
         let request = request(&arguments.plan, board, text.clone());
         jobs.push(queue(&store, &request).await?);

@@ -168,8 +168,19 @@ fn the_longest_wake_ups_and_the_noise_are_kept_beside_the_measurement() {
     let lab = Lab::with(KERNEL, &[]);
     // Unusual values first: the previous values are restored, not the defaults of a fresh kernel.
     let odd = "/sys/kernel/tracing/osnoise/stop_tracing_us=987654";
-    let words =
-        ["--more", "--duration", "4s", "--tracer", "wakeup_rt", "--functions", FUNCTIONS, "--source", "osnoise", "--set", odd];
+    let words = [
+        "--more",
+        "--duration",
+        "4s",
+        "--tracer",
+        "wakeup_rt",
+        "--functions",
+        FUNCTIONS,
+        "--source",
+        "osnoise",
+        "--set",
+        odd,
+    ];
     let (run, said) = lab.measured("run", &words);
     assert_restored(&run);
 
@@ -197,7 +208,8 @@ fn the_longest_wake_ups_and_the_noise_are_kept_beside_the_measurement() {
 fn timerlat_and_hwlat_measure_beside_ours() {
     let lab = Lab::with(KERNEL, &[]);
     let odd = "/sys/kernel/tracing/osnoise/timerlat_period_us=777";
-    let words = ["--more", "--duration", "4s", "--cpus", "0", "--tracer", "timerlat", "--source", "hwlat", "--set", odd];
+    let words =
+        ["--more", "--duration", "4s", "--cpus", "0", "--tracer", "timerlat", "--source", "hwlat", "--set", odd];
     let (run, said) = lab.measured("run", &words);
     assert_restored(&run);
 

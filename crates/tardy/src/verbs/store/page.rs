@@ -17,7 +17,13 @@ pub fn ingested(run: &Ingested) -> String {
         Outcome::Known => "known",
         Outcome::Replaced => "replaced",
     };
-    format!("{}  {outcome}  {} of {}  in {}", run.digest, printable(&run.id), printable(&run.board), printable(&run.location))
+    format!(
+        "{}  {outcome}  {} of {}  in {}",
+        run.digest,
+        printable(&run.id),
+        printable(&run.board),
+        printable(&run.location)
+    )
 }
 
 pub fn left_out(archives: &[LeftOut], page: &mut Page) {
@@ -79,7 +85,11 @@ fn since(row: &FleetRow) -> String {
     };
     let good = row.state.last_good.as_ref().map_or("never good".into(), |good| format!("last good {}", good.kernel));
     let why = bad.worst_cause.as_ref().map_or(String::new(), |cause| format!(", {}", named(cause)));
-    let differs = row.state.last_good.as_ref().map_or(String::new(), |good| format!(" ({})", Differs::between(good, bad).words()));
+    let differs = row
+        .state
+        .last_good
+        .as_ref()
+        .map_or(String::new(), |good| format!(" ({})", Differs::between(good, bad).words()));
     format!("{good}, first bad {}{differs}{why}", bad.kernel)
 }
 
