@@ -1,6 +1,5 @@
 //! Quantities of the command line: times within bounds, lists of CPUs.
 
-use std::net::SocketAddr;
 use std::ops::{Bound, RangeBounds};
 use std::str::FromStr;
 use thiserror::Error;
@@ -27,10 +26,6 @@ pub enum QuantityError {
     Priority,
     #[error("`{text}` is not a whole number {bounds}")]
     Number { text: String, bounds: String },
-    #[error("`{0}` is not a whole number")]
-    Integer(String),
-    #[error("write ADDRESS:PORT, like 127.0.0.1:8700")]
-    Address,
     #[error("write it like 95 or 99.9")]
     Percentage,
     #[error("it is from 50 to 99.9999")]
@@ -119,14 +114,6 @@ pub fn cpu_ranges(cpus: &[u32]) -> String {
     ranges.iter().map(written).collect::<Vec<_>>().join(",")
 }
 
-/// A whole number, which may be negative.
-///
-/// # Errors
-/// If the text is not such a number.
-pub fn integer(text: &str) -> Result<i64, QuantityError> {
-    text.parse().map_err(|_| QuantityError::Integer(text.into()))
-}
-
 /// A number of percent, at least 0.
 ///
 /// # Errors
@@ -134,14 +121,6 @@ pub fn integer(text: &str) -> Result<i64, QuantityError> {
 pub fn percentage(text: &str) -> Result<f64, QuantityError> {
     let number = text.trim().trim_end_matches('%').trim_end().parse().ok();
     number.filter(|percent| (0.0..f64::INFINITY).contains(percent)).ok_or(QuantityError::Percentage)
-}
-
-/// An address and a port to listen on.
-///
-/// # Errors
-/// Describes the expected form.
-pub fn socket_address(text: &str) -> Result<SocketAddr, QuantityError> {
-    text.parse().map_err(|_| QuantityError::Address)
 }
 
 /// A latency in ns.

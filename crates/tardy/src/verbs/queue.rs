@@ -7,7 +7,7 @@ use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::IndexArguments;
 use crate::lab::finish;
 use crate::lab::user::this_user;
-use crate::options::quantity::{integer, whole};
+use crate::options::quantity::whole;
 use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::length::warn;
 use crate::plans::{described, text_of};
@@ -86,6 +86,10 @@ struct CancelArguments {
     job: String,
     #[command(flatten)]
     common: IndexArguments,
+}
+
+fn integer(text: &str) -> Result<i64, UsageError> {
+    text.parse().map_err(|_| UsageError(format!("`{text}` is not a whole number")))
 }
 
 impl Verb for QueueArguments {

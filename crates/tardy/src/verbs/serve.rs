@@ -4,7 +4,6 @@ use crate::archives::{RUNS, all_below};
 use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::address;
 use crate::lab::experiments::experiments_below;
-use crate::options::quantity::socket_address;
 use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
 use crate::plans::described;
 use crate::verb::{Parent, Place, Verb};
@@ -67,6 +66,10 @@ pub struct ServeArguments {
     /// Make a token, print it, and end; ROLE is read, run or admin
     #[arg(long, value_name = "ROLE:NAME")]
     add_token: Option<String>,
+}
+
+fn socket_address(text: &str) -> Result<SocketAddr, UsageError> {
+    text.parse().map_err(|_| UsageError("write ADDRESS:PORT, like 127.0.0.1:8700".into()))
 }
 
 impl Verb for ServeArguments {
