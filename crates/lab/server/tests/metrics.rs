@@ -4,7 +4,7 @@ mod lab;
 
 use axum::http::StatusCode;
 use fixtures::repository::repository_path;
-use lab::{Lab, text};
+use lab::{Lab, nightly, text};
 use std::collections::BTreeSet;
 
 /// Values of a metric: its labels as they are written, and its value.
@@ -89,15 +89,7 @@ fn names(text: &str) -> BTreeSet<&str> {
 async fn the_dashboard_and_the_alerts_read_metrics_that_exist() {
     let lab = Lab::of_a_year().await;
     lab.site.store().heartbeat("bench", &[], "0", 5).await.unwrap();
-    let request = store::queue::JobRequest {
-        board: "pi".into(),
-        plan_name: "nightly".into(),
-        plan: String::new(),
-        kernel: None,
-        because: "test".into(),
-        priority: 0,
-        attempts_max: 1,
-    };
+    let request = nightly("pi");
     lab.site.store().queue(&request, 7).await.unwrap();
     metrics(&lab).await;
     let found = metrics(&lab).await;

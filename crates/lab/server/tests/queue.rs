@@ -6,12 +6,12 @@ use axum::body::Body;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use fixtures::growing::Growing;
-use lab::{Lab, text};
+use lab::{Lab, nightly, text};
 use serde_json::{Value, json};
 use server::access::Role;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::hmac::signature;
-use store::queue::{Ended, JobRequest, TriggerRequest, job_directory};
+use store::queue::{Ended, TriggerRequest, job_directory};
 
 async fn send(lab: &Lab, method: Method, path: &str, role: Option<Role>, body: Option<Value>) -> Response {
     let mut request = lab.request(method, path).header("content-type", "application/json");
@@ -222,18 +222,6 @@ async fn row(lab: &Lab, job: &str) -> String {
     page.split(&format!("id=\"job-{job}\"")).nth(1).unwrap().split("</tr>").next().unwrap().to_owned()
 }
 
-fn request(board: &str) -> JobRequest {
-    JobRequest {
-        board: board.into(),
-        plan_name: "nightly".into(),
-        plan: String::new(),
-        kernel: None,
-        because: "test".into(),
-        priority: 0,
-        attempts_max: 1,
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_is_done_leads_to_its_runs_with_their_states_and_is_not_good_itself() {
     let lab = Lab::of_a_year().await;
@@ -241,7 +229,7 @@ async fn a_job_that_is_done_leads_to_its_runs_with_their_states_and_is_not_good_
     let fleet = store.fleet().await.unwrap();
     let of = |board: &str| fleet.rows.iter().find(|row| row.newest.board == board).unwrap().newest.clone();
     let (bad, undecided) = (of("imx8mp-evk"), of("old-atom"));
-    store.queue(&request("pi"), 1).await.unwrap();
+    store.queue(&nightly("pi"), 1).await.unwrap();
     let claim = store.claim("bench", &["pi".to_owned()], Duration::from_secs(60), 2).await.unwrap().unwrap();
     let runs = vec![bad.digest.clone(), undecided.digest.clone()];
     assert!(store.end(&claim, &Ended::Done { runs, message: "not enough data".into() }, 3).await.unwrap());
@@ -262,8 +250,8 @@ async fn a_running_job_leads_to_its_live_page_with_the_time_left_and_a_board_wit
     let lab = Lab::new().await;
     let store = lab.site.store();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-    store.queue(&request("pi"), now).await.unwrap();
-    let waiting = store.queue(&request("nosuchboard"), now).await.unwrap();
+    store.queue(&nightly("pi"), now).await.unwrap();
+    let waiting = store.queue(&nightly("nosuchboard"), now).await.unwrap();
     let claim = store.claim("bench", &["pi".to_owned()], Duration::from_secs(60), now).await.unwrap().unwrap();
     let directory = job_directory(lab.directory.path(), &claim.job.job).join("01");
     let mut run = Growing::start(&directory, "pi", now);

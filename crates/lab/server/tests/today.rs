@@ -3,11 +3,11 @@
 mod lab;
 
 use axum::http::StatusCode;
-use lab::{Lab, text};
+use lab::{Lab, nightly, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use store::queue::{Ended, JobRequest};
+use store::queue::Ended;
 use synthetic_run::{Latencies, SyntheticRun};
 
 const HOUR_NS: i64 = 3_600_000_000_000;
@@ -173,15 +173,7 @@ async fn silent_boards_and_failed_jobs_are_news() {
     let runs: Vec<At> = (0..6).map(|run| at("pi", "6.12.1", 100 + 24 * run, 20_000, None)).collect();
     let lab = with(&runs).await;
     let store = lab.site.store();
-    let request = JobRequest {
-        board: "pi".into(),
-        plan_name: "nightly".into(),
-        plan: String::new(),
-        kernel: None,
-        because: "test".into(),
-        priority: 0,
-        attempts_max: 1,
-    };
+    let request = nightly("pi");
     store.queue(&request, now()).await.unwrap();
     let claim = store.claim("bench", &["pi".to_owned()], Duration::from_secs(60), now()).await.unwrap().unwrap();
     let ended = Ended::Failed { message: "<b>no route</b> to host".into() };

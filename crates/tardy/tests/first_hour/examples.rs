@@ -22,7 +22,7 @@ fn prepare(desk: &Desk) {
         "tardy run -q -D 2s --limit 1us --beside-others --out runs/before; \
          tardy run -q -D 2s --limit 1us --beside-others --out runs/after; \
          tardy run -q -D 1s --method map:file=threads.toml --every-sample --beside-others --out runs/map; \
-         tardy lab publish before --key lab-key --new-key --out first.tar; mkdir nightly; cp -r runs/before runs/after nightly/; cp -r {}/plans . ; \
+         tardy lab store rebuild; tardy lab publish before --key lab-key --new-key --out first.tar; mkdir nightly; cp -r runs/before runs/after nightly/; cp -r {}/plans . ; \
          cp {corpus}/cyclictest-2.10/histogram.json cyclictest.json; cp {corpus}/cyclictest-2.4/nanoseconds.txt . ; \
          gunzip -c {corpus}/../foreign/hog.dat.gz > trace.dat; tardy lab plan new lathe.toml; tardy check --format accepted > known.txt; \
          cp \"$(command -v bash)\" sleeping; mkfifo never; \

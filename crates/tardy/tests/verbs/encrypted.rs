@@ -45,6 +45,7 @@ fn archives_are_pushed_to_an_https_server_that_is_known() {
     let archive = lab.path().join("run");
     copy(&repository_path("corpus/archives/v1"), &archive);
     let serve = lab.path().join("lab");
+    std::fs::create_dir(&serve).unwrap();
     let mut server =
         tardy(authorities.known.path(), &["lab", "serve", serve.to_str().unwrap(), "--listen", "127.0.0.1:0"])
             .stderr(Stdio::piped())

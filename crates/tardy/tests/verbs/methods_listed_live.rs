@@ -142,7 +142,7 @@ fn without_root_the_rights_that_are_missing_are_those_that_refuse_a_run() {
     let Some(unprivileged) = Situation::of(&UNPRIVILEGED) else { return };
     let (_, missing) = unprivileged.compared();
     assert!(missing.iter().any(|text| text.contains("priorities (SCHED_FIFO priority 80")), "{missing:?}");
-    assert!(missing.iter().any(|text| text.contains("the right to SCHED_DEADLINE")), "{missing:?}");
+    assert!(missing.iter().any(|text| text.contains("no right to SCHED_DEADLINE")), "{missing:?}");
 }
 
 #[test]

@@ -96,7 +96,8 @@ mod tests {
     fn nonsense_is_refused_with_what_to_write() {
         for (text, expected) in [
             ("", "choose among timer, semaphore"),
-            ("semafore", "choose among timer"),
+            ("semafore", "did you mean `semaphore`?"),
+            ("nonsense", "choose among timer"),
             ("timer:kind=sysv", "it has none"),
             ("semaphore:kin=sysv", "it has kind, partner"),
             ("semaphore:kind=mutex", "one of posix, sysv"),

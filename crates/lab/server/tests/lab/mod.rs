@@ -17,8 +17,22 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+use store::queue::JobRequest;
 use tempfile::TempDir;
 use tower::ServiceExt;
+
+/// A job of the plan `nightly` on a board.
+pub fn nightly(board: &str) -> JobRequest {
+    JobRequest {
+        board: board.into(),
+        plan_name: "nightly".into(),
+        plan: String::new(),
+        kernel: None,
+        because: "test".into(),
+        priority: 0,
+        attempts_max: 1,
+    }
+}
 
 /// Between two runs of the year.
 const YEAR_DAYS: f64 = 9.0;

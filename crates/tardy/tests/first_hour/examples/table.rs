@@ -30,6 +30,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("export study", "the runs of a study; storage_live.rs draws one"),
     ("--horizon", "a day's run"),
     ("--pid 2719", "a recording of this process"),
+    ("--evidence 2.1.1", "a run with this evidence; tests/agents asks for one"),
     ("--instance black-box", "a trace instance of the user"),
     ("-vm", "two virtual machines"),
     ("vm-", "two virtual machines"),
@@ -69,8 +70,6 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("CHANGE", "a change of a figure"),
     ("DIGEST", "a run in an index"),
     ("trigger remove", "a trigger"),
-    ("queue list", "an index; verbs/lab.rs runs it"),
-    ("trigger list", "an index; verbs/lab.rs runs it"),
     ("target show vm", "a virtual machine"),
     ("target remove vm", "a virtual machine"),
     ("...", "words of the user"),
@@ -131,6 +130,8 @@ pub const PROMISES: &[(&str, Promise)] = &[
 /// Times, names and limits of the examples, and what stands for them in a test.
 pub const SHORTER: &[(&str, &str)] = &[
     ("judge latest", "judge runs/before"),
+    ("latest --spike 2 --json", "before --spike $(ls runs/before/spikes | head -1 | sed s/^0*//) --json"),
+    ("mcp /srv/archives", "mcp runs"),
     ("'my-loop*'", "'cyclictest*'"),
     ("export latest", "export runs/before"),
     ("target add vm --kernel debian:6.1-rt --accel", "target add emulated --kernel debian:6.1-rt --accel"),
