@@ -74,7 +74,7 @@ fn a_graph_of_functions_is_recorded_where_an_instance_can_and_refused_elsewhere(
     assert_eq!(refused.status.code(), Some(3));
     let said = String::from_utf8_lossy(&refused.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("function_graph in its top-level buffer only") && said.contains("6.12"), "{said}");
-    assert!(said.contains("room for one who follows functions to their return"), "it says why: {said}");
+    assert!(said.contains("room for one tracer of function returns"), "it says why: {said}");
 }
 
 /// Beginnings of the names of virtio_console functions that the kernel calls while a guest sends and receives.
