@@ -132,7 +132,7 @@ fn archives_within(directory: &Path, depth: usize) -> Vec<(i64, PathBuf)> {
 /// The newest run with measurements. Reports on standard error which run it is and how many runs were skipped.
 ///
 /// # Errors
-/// If there is no such run.
+/// If the run does not exist.
 pub fn latest(directory: &Path) -> Result<PathBuf, UsageError> {
     let mut archives = all_below(directory);
     let count = archives.len();

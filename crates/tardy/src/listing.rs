@@ -53,7 +53,7 @@ pub struct Listed {
     pub kernel: String,
     pub preemption: String,
     pub load: String,
-    /// What a sample measures; absent for a timer.
+    /// The method; absent for a timer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// The watched program, threads or process.

@@ -3,7 +3,7 @@
 //! [`session`] reads lines, starts calls and writes answers; [`line`] limits a line, [`message`] understands it as JSON-RPC,
 //! [`requests`] answers what belongs to the protocol, [`version`] knows its versions, and [`call`] runs a tool beside the session.
 //! [`tools`] lists the tools: a file and a line each, declared as [`tool`] says, with arguments that [`parameter`] checks. Their
-//! answers come from `briefs`, as those of `tardy VERB --json --brief`.
+//! answers come from `briefs`, as the documents of `tardy VERB --json --brief` do.
 //!
 //! The client is a program that may obey what an archive holds, so descriptions and instructions are constants. It reaches archives
 //! and files below the [`directories`] that the command line names, and starts nothing without `--allow-measure`.

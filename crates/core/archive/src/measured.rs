@@ -1,9 +1,9 @@
-//! What the figures of an import are latencies of: some tools wake no thread.
+//! The quantity that another tool measured: some tools wake no thread.
 
 use crate::method::{HAND_OVER, SampleWord};
 use serde::{Deserialize, Serialize};
 
-/// What another tool measured.
+/// The quantity that another tool measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -57,7 +57,7 @@ pub struct Limit {
     pub allow: Option<Rate>,
 }
 
-/// What users call the lateness of a wake-up. Jitter of a cycle is how late it begins.
+/// Words for the lateness of a wake-up. The jitter of a cycle is how late it begins.
 const LATENCY_WORDS: [&str; 3] = ["latency", "jitter", "lateness"];
 
 /// Why a text is not a limit, and what to write instead.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What to observe.
+/// An observation that would show a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observation {
@@ -14,7 +14,7 @@ pub enum Observation {
     Functions,
     /// Time that firmware takes.
     Firmware,
-    /// What the host of a virtual machine ran.
+    /// Tasks that the host of a virtual machine ran.
     Host,
     /// More wake-ups of the same kind.
     Samples,

@@ -41,7 +41,7 @@ pub struct Recording<'a> {
     pub unreadable: u64,
 }
 
-/// What a file holds.
+/// Contents of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Contents<'a> {
     Events(Recording<'a>),
@@ -49,7 +49,7 @@ pub enum Contents<'a> {
     Stretch(String),
 }
 
-/// What a file holds, packed or not. `clock`: the clock of a text, empty if unknown.
+/// Reads a file, packed or not. `clock`: the clock of a text, empty if unknown.
 ///
 /// # Errors
 /// [`Refusal`] for a file that is none of the formats that are read.
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// What xz makes of `a trace`.
+    /// `a trace`, packed by xz.
     const PACKED: &[u8] =
         b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\x02\0!\x01\x16\0\0\0t/\xe5\xa3\x01\0\x06a trace\0\0\x18\x80L5*\xc8\
         8\xc6\0\x01\x1f\x07\x16.\xb8s\x1f\xb6\xf3}\x01\0\0\0\0\x04YZ";

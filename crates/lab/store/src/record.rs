@@ -184,7 +184,7 @@ fn cause(explanation: &Explanation) -> Option<String> {
     }
 }
 
-/// What the named cause took of the latency.
+/// The part of the latency that the named cause took.
 fn lost_ns(explanation: &Explanation) -> Option<i64> {
     let explained = explanation.status == ExplanationStatus::Explained;
     explanation.findings.first().filter(|_| explained).map(|finding| finding.ns)

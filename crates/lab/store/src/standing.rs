@@ -3,7 +3,7 @@
 use judge::step::StepVerdict;
 use serde::{Deserialize, Serialize};
 
-/// What a run says about its kernel on its board; of several, the larger one counts.
+/// State of a kernel on a board by one run; of several, the larger one counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

@@ -1,4 +1,4 @@
-//! What is known about the late wake-ups of a run.
+//! Short documents about the late wake-ups of a run.
 
 use crate::exit::UsageError;
 use account::Account;

@@ -22,7 +22,7 @@ pub struct BriefLoads {
 struct BriefLoad {
     name: &'static str,
     what: &'static str,
-    /// What its progress counts.
+    /// The unit of its progress.
     unit: &'static str,
     needs: &'static str,
     /// As `run --load` takes it.
@@ -32,7 +32,7 @@ struct BriefLoad {
 /// The names of all loads, or everything about one.
 ///
 /// # Errors
-/// If there is no such load.
+/// If the load does not exist.
 pub fn loads(name: Option<&str>) -> Result<BriefLoads, UsageError> {
     let (builtin, programs) = match name {
         Some(_) => (Vec::new(), Vec::new()),

@@ -41,7 +41,7 @@ struct BriefOption {
 /// All methods, or everything about one.
 ///
 /// # Errors
-/// If there is no such method.
+/// If the method does not exist.
 pub fn methods(name: Option<&str>) -> Result<BriefMethods, UsageError> {
     let methods = match name {
         None => METHODS.iter().map(|method| listed(method, None)).collect(),
@@ -56,7 +56,7 @@ pub fn methods(name: Option<&str>) -> Result<BriefMethods, UsageError> {
 /// The method that a name or a request of `run --method` begins with.
 ///
 /// # Errors
-/// If there is no such method.
+/// If the method does not exist.
 pub fn named(typed: &str) -> Result<&'static MethodDefinition, UsageError> {
     let name = typed.split(':').next().unwrap_or(typed);
     let found = METHODS.iter().find(|definition| definition.name == name);

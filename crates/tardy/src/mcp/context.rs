@@ -1,4 +1,4 @@
-//! What the calls of a session share.
+//! The resources that all calls of a session share.
 
 use super::directories::Directories;
 use super::parameter::{Given, Parameter};

@@ -86,7 +86,7 @@ fn listed(context: &Context, era: Era) -> Value {
 fn called(params: &Map<String, Value>, context: &Context) -> Result<Result<Call, Value>, Fault> {
     let name = params.get("name").and_then(Value::as_str);
     let tool = tools(context.may_measure).find(|tool| Some(tool.name) == name);
-    let tool = tool.ok_or_else(|| Fault::new(INVALID_PARAMS, "there is no tool of this name; tools/list has all"))?;
+    let tool = tool.ok_or_else(|| Fault::new(INVALID_PARAMS, "this server has no such tool; tools/list has all"))?;
     let arguments = match params.get("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),

@@ -22,7 +22,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-/// What the session waits for.
+/// An event that the session waits for.
 enum Event {
     Line(Line),
     Closed,

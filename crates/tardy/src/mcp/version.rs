@@ -39,7 +39,7 @@ pub fn era(params: &Map<String, Value>) -> Result<Era, Fault> {
 /// The version that answers the one of `initialize`: the same, or the newest for one that is not known.
 ///
 /// # Errors
-/// If it is no version of the protocol, which is a date.
+/// If the text does not name a version of the protocol, which is a date.
 pub fn negotiated(params: &Map<String, Value>) -> Result<&'static str, Fault> {
     let asked = params.get("protocolVersion").unwrap_or(&Value::Null);
     let text = asked.as_str().filter(|text| is_date(text));

@@ -16,7 +16,7 @@ fn corpus() -> (Bench, Vec<String>, Server) {
     (bench, names, server)
 }
 
-/// What a call answers must be what these words print.
+/// A call must answer with the document that these words print.
 fn assert_same(bench: &Bench, server: &mut Server, (tool, arguments): (&str, Value), words: &[&str]) {
     let printed = bench.run(&[words, &["--json", "--brief"]].concat());
     let answer = server.call(tool, &arguments);

@@ -65,7 +65,7 @@ fn write(case: &str, directory: &Path) {
     writer.finish(RunState::Complete, None, 1).unwrap();
 }
 
-/// What a client finds about the worst wake-up of a run: the culprit, or that nothing explains it.
+/// The culprit of the worst wake-up of a run as a client reads it, or that nothing explains it.
 fn found(server: &mut Server, run: &str) -> String {
     let causes = server.answer("run_causes", &json!({ "run": run }));
     let worst = &causes["worst"][0]["spike"];

@@ -1,4 +1,4 @@
-//! What made the late wake-ups of a run late: its causes, and the worst spikes.
+//! Causes of the late wake-ups of a run, and its worst spikes.
 
 mod group;
 mod remarks;
@@ -43,7 +43,7 @@ pub struct BriefCauses {
     /// Traces of a latency tracer of the kernel, longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub latency_traces: Vec<BriefLatencyTrace>,
-    /// What the archive or the recording lacks, and what went wrong.
+    /// Gaps of the archive or the recording, and problems of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<BriefRemark>,
     #[serde(skip_serializing_if = "LeftOut::is_nothing")]

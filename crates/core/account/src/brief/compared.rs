@@ -10,7 +10,7 @@ use judge::difference::Difference;
 use judge::difference_kind::DifferenceKind;
 use serde::Serialize;
 
-/// What gives a verdict about two systems.
+/// The command that gives a verdict about two systems.
 const DECIDED_BY: &str = "tardy experiment";
 
 #[derive(Debug, Clone, Serialize)]

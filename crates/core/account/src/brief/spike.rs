@@ -38,7 +38,7 @@ pub struct BriefSpike {
     /// Codes of the limits of the account.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Short>,
-    /// What would make it certain; empty if it is.
+    /// Observations that would make it certain; empty if it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decided_by: Vec<Deciding>,
     #[serde(skip_serializing_if = "LeftOut::is_nothing")]

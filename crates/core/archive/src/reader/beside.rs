@@ -19,7 +19,7 @@ impl Run {
     /// The bytes of a spike's trace; a part of them if the file was truncated.
     ///
     /// # Errors
-    /// [`OpenError::Io`] if there is no such file or it is too large.
+    /// [`OpenError::Io`] if the file does not exist or is too large.
     pub fn spike_trace(&self, number: u32) -> Result<Vec<u8>, OpenError> {
         let (path, file) = self.spike_trace_file(number)?;
         let mut bytes = Vec::new();
@@ -30,7 +30,7 @@ impl Run {
     /// The file of a spike's trace and its path, to read only a part of it; it may be truncated.
     ///
     /// # Errors
-    /// [`OpenError::Io`] if there is no such file.
+    /// [`OpenError::Io`] if the file does not exist.
     pub fn spike_trace_file(&self, number: u32) -> Result<(PathBuf, File), OpenError> {
         let name = file_path(FileKind::SpikeTrace { spike: number });
         let partial = name.with_extension("partial");
@@ -49,7 +49,7 @@ impl Run {
     /// The bytes of a spike's flight record; a part of them if the file was truncated.
     ///
     /// # Errors
-    /// [`OpenError::Io`] if there is no such file.
+    /// [`OpenError::Io`] if the file does not exist.
     pub fn flight_record(&self, number: u32) -> Result<Vec<u8>, OpenError> {
         let name = file_path(FileKind::FlightRecord { spike: number });
         let read = ArchiveDirectory::open(&self.directory).and_then(|inside| inside.read(&name, FLIGHT_BYTES_MAX));

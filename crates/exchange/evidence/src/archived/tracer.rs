@@ -7,9 +7,8 @@ use archive::layout::FileKind;
 use archive::manifest::ImportedFrom;
 use archive::message::{Ending, Message, Problem, RunPhase, Severity};
 use archive::problem::Remark;
-use archive::tracer::TRACE_TEXT_BYTES_MAX;
 use ftrace::latency_trace::LatencyTrace;
-use wakeups::stretch::stretch;
+use wakeups::stretch::{kept, stretch};
 
 /// The number of the only stretch.
 const NUMBER: u32 = 1;
@@ -49,13 +48,4 @@ pub fn archived(text: &str, origin: Origin<'_>) -> Archived {
     };
     let files = vec![(FileKind::LatencyTrace { number: NUMBER }, kept.as_bytes().to_vec())];
     Archived { hostname: String::new(), imported, messages, files }
-}
-
-/// The whole lines that an archive keeps of a text.
-fn kept(text: &str) -> &str {
-    let most = usize::try_from(TRACE_TEXT_BYTES_MAX).unwrap_or(usize::MAX);
-    match text.as_bytes().get(..most).filter(|_| text.len() > most) {
-        Some(begun) => &text[..begun.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)],
-        None => text,
-    }
 }

@@ -13,7 +13,7 @@ pub struct CommaSeparated {
     name: &'static str,
     about: &'static str,
     file_name: &'static str,
-    /// What a run without a row did not keep.
+    /// The data that a run without a row did not keep.
     lacks: &'static str,
     table: fn(&Run) -> String,
 }

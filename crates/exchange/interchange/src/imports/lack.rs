@@ -158,7 +158,7 @@ pub enum FormatError {
     Asked { format: &'static dyn ImportFormat, lacks: Lack },
 }
 
-/// What can be imported instead, unless the sentence already has the next step.
+/// Files that can be imported instead, unless the sentence already has the next step.
 fn other(looks_like: &Foreign) -> String {
     if *looks_like == Foreign::Numbers {
         return String::new();

@@ -1,4 +1,4 @@
-//! What `rtla timerlat hist` and `rtla osnoise hist` print: a column of counts for each CPU and kind of latency, and the
+//! The text that `rtla timerlat hist` and `rtla osnoise hist` print: a column of counts for each CPU and kind of latency, and the
 //! count, minimum, mean and maximum of each below them.
 
 use super::lack::Lack;

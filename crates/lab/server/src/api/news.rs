@@ -1,4 +1,4 @@
-//! What changed in the lab, as JSON.
+//! Changes in the lab, as JSON.
 
 use super::lab::{Days, parameters};
 use crate::data::now_unix_ns;
@@ -36,7 +36,7 @@ struct Since {
     days: Option<u32>,
 }
 
-/// What changed: loads that became bad or good, new culprits and maxima, silent boards, failed jobs
+/// Changes: loads that became bad or good, new culprits and maxima, silent boards, failed jobs
 #[utoipa::path(get, path = "/api/v1/news", params(Since), responses((status = 200, body = News), (status = "4XX", body = ProblemDocument)))]
 async fn news(
     State(site): State<Arc<Site>>,

@@ -15,7 +15,7 @@ use words::figures::{counted, latency};
 /// Columns of a screen; the page of a board has the rest.
 const COLUMNS_MAX: usize = 10;
 
-/// What the columns are.
+/// The quantity of the columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -24,7 +24,7 @@ pub enum By {
     Kernel,
 }
 
-/// What the lines and cells are made of.
+/// Data of the lines and cells.
 pub struct Boards<'a> {
     pub fleet: &'a Fleet,
     pub silent: &'a [SilentBoard],
@@ -178,7 +178,7 @@ impl Cell {
     }
 }
 
-/// Loads, those of most boards first.
+/// Loads; first the ones that most boards have.
 fn loads(fleet: &Fleet) -> Vec<&str> {
     let mut boards: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for row in &fleet.rows {

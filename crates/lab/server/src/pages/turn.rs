@@ -12,7 +12,7 @@ pub fn run(run: &KernelRun) -> Markup {
     html! { a href=(run_address(&run.digest)) { bdi { (run.kernel) } } " (" (date(run.started_unix_ns)) ")" }
 }
 
-/// What differs between the runs, as a link to the page that compares them.
+/// Differences between the runs, as a link to the page that compares them.
 pub fn differs(before: &KernelRun, first: &KernelRun) -> Markup {
     html! { a href=(compare_address(&before.digest, &first.digest)) { (Differs::between(before, first).words()) } }
 }

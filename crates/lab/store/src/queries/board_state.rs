@@ -39,7 +39,7 @@ pub struct KernelRun {
     pub worst_cause: Option<String>,
 }
 
-/// What differs between two runs of a load, the likeliest reason of a change first.
+/// Differences between two runs of a load, the likeliest reason of a change first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Differs {
     Kernel,

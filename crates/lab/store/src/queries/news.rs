@@ -1,4 +1,4 @@
-//! What changed in a lab since an instant: the first page.
+//! Changes in a lab since an instant, for the first page.
 
 use super::board_state::{KernelRun, kernel_run, kernel_run_columns};
 use super::fleet::{Fleet, FleetRow};
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Rows that an answer reads at most.
 const ROWS_MAX: i64 = 10_000;
 
-/// What changed, by the starts of runs and the ends of jobs.
+/// Changes, by the starts of runs and the ends of jobs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct News {
@@ -28,7 +28,7 @@ pub struct News {
     pub newly_good: Vec<Turn>,
     /// Causes that the board did not have before.
     pub new_culprits: Vec<NewCulprit>,
-    /// Largest latencies beyond those of the load's earlier runs on the same kernel line.
+    /// Latencies larger than any of the load's earlier runs on the same kernel line.
     pub new_maxima: Vec<NewMaximum>,
     /// Boards without a run for three of their usual intervals, however long ago that began.
     pub silent: Vec<SilentBoard>,
@@ -75,7 +75,7 @@ pub struct NewMaximum {
 }
 
 impl Store {
-    /// What changed in a lab since an instant.
+    /// Changes in a lab since an instant.
     ///
     /// # Errors
     /// Errors of the database.

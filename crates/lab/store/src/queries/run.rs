@@ -48,7 +48,7 @@ pub struct RunRow {
     pub degraded: bool,
     pub emulated: bool,
     pub virtual_time: bool,
-    /// What the limits of its plan came to; `measured` without one. `standing` is the state of the run.
+    /// Outcome of the limits of its plan; `measured` without one. `standing` is the state of the run.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub verdict: StepVerdict,
     pub standing: Standing,

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use wakeups::stretch::stretch;
+use wakeups::stretch::{kept, stretch};
 
 /// Enough for tens of thousands of functions; the text of a full buffer is three times as large.
 const BUFFER_KB: u32 = 512;
@@ -113,12 +113,11 @@ impl LatencyTracer {
         let file = File::open(self.instance.path().join("trace"))?;
         let mut bytes = Vec::new();
         file.take(TRACE_TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-        let cut = bytes.len() as u64 > TRACE_TEXT_BYTES_MAX;
-        if cut {
-            let whole_lines = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            bytes.truncate(whole_lines);
-        }
-        Ok((String::from_utf8_lossy(&bytes).into_owned(), cut))
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        let whole = kept(&text).len();
+        let cut = whole < text.len();
+        text.truncate(whole);
+        Ok((text, cut))
     }
 
     /// Stops recording; recorded data can still be copied.

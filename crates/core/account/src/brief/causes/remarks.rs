@@ -1,4 +1,4 @@
-//! What a run lacks or what went wrong in it, worst first.
+//! Gaps and problems of a run, worst first.
 
 use crate::brief::short::Short;
 use archive::problem::{Problem, Remark, Severity};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Versus {
     pub experiment_version: u32,
-    /// What the user calls it.
+    /// The name that the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub a: Variant,
