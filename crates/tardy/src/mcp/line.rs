@@ -16,7 +16,7 @@ pub enum Line {
 /// The next line; `None` at the end.
 ///
 /// # Errors
-/// Those of reading.
+/// Any error of the reader.
 pub fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Line>> {
     let mut message = Vec::new();
     let (mut is_too_long, mut has_begun) = (false, false);
