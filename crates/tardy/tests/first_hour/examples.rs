@@ -82,6 +82,9 @@ fn tried(desk: &Desk, line: &str) -> (Ended, Option<i32>, bool) {
     (ended, promised, kept)
 }
 
+/// How often a line that did not keep its promise runs once more.
+const TRIES: usize = 5;
+
 #[test]
 fn examples_do_what_they_promise() {
     let Some(desk) = Desk::new() else { return };
@@ -95,12 +98,13 @@ fn examples_do_what_they_promise() {
         let line = shortened(&example);
         eprintln!("run: {line}");
         let (mut ended, mut promised, mut kept) = tried(&desk, &line);
-        // A check reports the urgent tasks of other tests, which come and go.
-        for _ in 0..20 {
-            if kept || !ended.stdout.contains("tardy-cpu") || !line.contains("tardy check") {
+        // Tests beside this one start and end urgent tasks and take CPU time: a line counts as wrong if it stays wrong.
+        for _ in 0..TRIES {
+            if kept {
                 break;
             }
-            std::thread::sleep(Duration::from_secs(1));
+            eprintln!("  again, it ended with {:?}, promised {promised:?}: {}", ended.code, ended.shown());
+            std::thread::sleep(Duration::from_secs(2));
             (ended, promised, kept) = tried(&desk, &line);
         }
         if !kept {
