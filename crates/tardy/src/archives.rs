@@ -21,7 +21,7 @@ use words::printable::printable;
 pub const RUNS: &str = "runs";
 /// Directories of a series below each other: those of rounds, of steps, of variants and of seeds.
 const SERIES_DEPTH_MAX: usize = 4;
-/// The word for the newest archive below [`RUNS`].
+/// The word for the newest archive below [`RUNS`], or beside it.
 pub const LATEST: &str = "latest";
 
 /// Opens what RUN names: an archive's path, an id below `runs/`, or `latest`.
@@ -112,6 +112,17 @@ pub fn all_below(directory: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
+/// Every archive below a directory and its series, oldest first; for [`RUNS`] also the archives that `--out` put beside it.
+pub fn in_reach(directory: &Path) -> Vec<PathBuf> {
+    let mut found = archives_within(directory, SERIES_DEPTH_MAX);
+    if directory == Path::new(RUNS) {
+        let beside = below(Path::new(".")).into_iter().filter_map(|path| Some(path.strip_prefix(".").ok()?.to_owned()));
+        found.extend(beside.map(|path| (started_unix_ns(&path), path)));
+        found.sort();
+    }
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
 fn archives_within(directory: &Path, depth: usize) -> Vec<(i64, PathBuf)> {
     let mut found: Vec<(i64, PathBuf)> =
         below(directory).into_iter().map(|path| (started_unix_ns(&path), path)).collect();
@@ -134,7 +145,7 @@ fn archives_within(directory: &Path, depth: usize) -> Vec<(i64, PathBuf)> {
 /// # Errors
 /// If the run does not exist.
 pub fn latest(directory: &Path) -> Result<PathBuf, UsageError> {
-    let mut archives = all_below(directory);
+    let mut archives = in_reach(directory);
     let count = archives.len();
     while archives.last().is_some_and(|path| measured_nothing(path)) {
         archives.pop();

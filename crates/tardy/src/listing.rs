@@ -1,6 +1,6 @@
 //! The archives below a directory, each in a few figures.
 
-use crate::archives::{all_below, has_rest};
+use crate::archives::{has_rest, in_reach};
 use account::{Account, ExplanationSource};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
@@ -31,7 +31,7 @@ impl FilterArguments {
 
 /// The runs below a directory that pass the filter, oldest first.
 pub fn listed_below(directory: &Path, filter: &FilterArguments) -> Vec<Listed> {
-    let opened = all_below(directory).into_iter().filter_map(|path| Run::open_without_seconds(path).ok());
+    let opened = in_reach(directory).into_iter().filter_map(|path| Run::open_without_seconds(path).ok());
     opened.map(listed).filter(|run| filter.passes(run)).collect()
 }
 
@@ -65,6 +65,8 @@ pub struct Listed {
     pub started_unix_ns: Option<i64>,
     pub measured_ns: Option<i64>,
     pub latency_ns_max: Option<i64>,
+    /// The source may have cut off larger values.
+    pub max_is_least: bool,
     pub spikes: usize,
     /// The cause of the largest spike; absent if it was not explained.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,6 +96,7 @@ fn listed(run: Run) -> Listed {
         limit_ns: summary.settings.as_ref().and_then(|settings| settings.limit_ns),
         over_limit: summary.deciding().map(|cpu| cpu.over_limit).fold(0, u64::saturating_add),
         latency_ns_max: summary.all_cpus.max,
+        max_is_least: summary.imported.as_ref().is_some_and(|imported| imported.maximum_truncated),
         spikes: summary.late_spikes().count(),
         worst_cause: worst.and_then(|worst| cause(worst.explanation.as_ref()?)),
         id: summary.id,

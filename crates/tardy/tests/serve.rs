@@ -69,7 +69,7 @@ fn archives_of_a_directory_become_pages_and_the_server_ends_on_a_signal() {
     };
     let digest = listed.split("\"digest\":\"").nth(1).unwrap().split('"').next().unwrap();
     let report = server.get(&format!("/runs/{digest}"), "accept: text/html\r\n");
-    assert!(report.starts_with("HTTP/1.1 200") && report.contains("How late does Linux wake tasks"));
+    assert!(report.starts_with("HTTP/1.1 200") && report.contains(": worst wake-up "));
     assert!(server.get("/", "accept: text/html\r\n").contains("<table class=\"matrix\""));
     assert!(server.get("/fleet", "accept: text/html\r\n").contains("<table class=\"fleet\""));
     assert_eq!(server.end(), Some(0));
@@ -198,7 +198,7 @@ fn archives_are_pushed_to_a_server_once_with_a_token_that_may() {
     assert!(code == Some(0) && said.contains("\"known\"") && said.contains(digest), "{code:?} {said} {errors}");
     assert_eq!(server.get("/api/v1/runs", &authorized).matches("\"digest\":\"").count(), 1);
     let report = server.get(&format!("/runs/{digest}"), &format!("accept: text/html\r\n{authorized}"));
-    assert!(report.starts_with("HTTP/1.1 200") && report.contains("How late does Linux wake tasks"));
+    assert!(report.starts_with("HTTP/1.1 200") && report.contains(": worst wake-up "));
     assert_eq!(server.end(), Some(0));
 }
 

@@ -71,7 +71,8 @@ pub fn verdict(summary: &RunSummary) -> String {
     let aside = tids(&summary.cpus).difference(&threads).count() as u64;
     if aside > 0 {
         let others = counted(aside, "thread");
-        text.push_str(&format!(" {others} without a real-time policy do not count (--all-threads counts them)."));
+        let count = if aside == 1 { "does" } else { "do" };
+        text.push_str(&format!(" {others} without a real-time policy {count} not count (--all-threads counts them)."));
     }
     text
 }

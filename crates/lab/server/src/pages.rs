@@ -6,6 +6,7 @@ mod amounts;
 mod assets;
 mod board;
 mod compare;
+mod conditions;
 mod culprits;
 mod decision;
 mod empty;

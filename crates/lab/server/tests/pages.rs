@@ -54,7 +54,7 @@ async fn the_pages_of_a_year_show_boards_states_and_what_they_rest_on() {
     let policy = report.headers()["content-security-policy"].to_str().unwrap().to_owned();
     assert!(policy.contains("script-src 'sha256-") && policy.contains("frame-ancestors 'none'"), "{policy}");
     let report = text(report).await;
-    assert!(report.contains("How late does Linux wake tasks") && report.contains("href=\"/boards/pi-4\""));
+    assert!(report.contains("<bdi>pi-4</bdi>: worst wake-up ") && report.contains("href=\"/boards/pi-4\""));
 
     // The next list continues where the last one ended.
     let first = json(&lab, "/api/v1/runs?count=3").await;
@@ -335,7 +335,10 @@ async fn shows_experiments(lab: &Lab) {
     let headline = worse.split("class=\"headline\"").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(headline.contains("B is worse") && headline.contains("p99 "), "{headline}");
     assert!(worse.contains("The figure chosen beforehand") && worse.contains("1 round discarded"), "{worse}");
-    assert!(worse.contains("6.6.30-rt30, ") && worse.contains("6.12.8-rt5, "), "kernels of the rounds");
+    assert!(
+        worse.contains("6.6.30-rt30</bdi>, preemption ") && worse.contains("6.12.8-rt5</bdi>, preemption "),
+        "kernels of the rounds"
+    );
     assert_eq!(worse.matches("href=\"/compare?a=").count(), 11, "each round whose runs are in the index");
     let hostile = page(lab, &of("&lt;img")).await;
     assert!(hostile.contains("&lt;b&gt;3 rounds in a row failed") && !hostile.contains("<script>alert"), "{hostile}");

@@ -1,6 +1,6 @@
 //! Output of `tardy` without arguments: what this machine can do now, and the commands to start with.
 
-use crate::archives::{RUNS, all_below};
+use crate::archives::{RUNS, in_reach};
 use crate::exit::Exit;
 use crate::options::quantity::cpu_ranges;
 use crate::terminal::page::Page;
@@ -100,7 +100,7 @@ fn emulator() -> String {
 }
 
 fn latest() -> String {
-    match all_below(Path::new(RUNS)).pop() {
+    match in_reach(Path::new(RUNS)).pop() {
         Some(path) => format!("{} (`tardy list` shows all)", path.display()),
         None => "none below runs/".into(),
     }

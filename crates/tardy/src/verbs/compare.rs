@@ -25,6 +25,7 @@ use judge::difference_kind::DifferenceKind;
 use judge::unit::Unit;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use words::culprits::named;
 use words::figures::{count, latency};
 
 /// Differences shown of each kind; `--json` has all of them.
@@ -194,20 +195,20 @@ fn again(a: &Account, b: &Account) -> Option<String> {
 
 /// The causes of captured wake-ups that only one run has; `None` without a captured one.
 fn one_sided_causes(comparison: &Comparison) -> Option<String> {
-    let only = |mine: fn(&ComparedCulprit) -> (u64, u64)| -> Vec<&str> {
+    let only = |mine: fn(&ComparedCulprit) -> (u64, u64)| -> Vec<String> {
         let is_alone = |entry: &&ComparedCulprit| matches!(mine(entry), (1.., 0));
-        comparison.culprits.iter().filter(is_alone).map(|entry| entry.culprit.id()).collect()
+        comparison.culprits.iter().filter(is_alone).map(|entry| named(entry.culprit.id())).collect()
     };
     let sides = [("A", only(|entry| (entry.a, entry.b))), ("B", only(|entry| (entry.b, entry.a)))];
-    let named: Vec<String> = sides
+    let alone: Vec<String> = sides
         .iter()
         .filter(|(_, ids)| !ids.is_empty())
         .map(|(side, ids)| format!("only in {side}: {}", ids.join(", ")))
         .collect();
-    match (comparison.culprits.is_empty(), named.is_empty()) {
+    match (comparison.culprits.is_empty(), alone.is_empty()) {
         (true, _) => None,
         (false, true) => Some("the same in both".into()),
-        (false, false) => Some(named.join("; ")),
+        (false, false) => Some(alone.join("; ")),
     }
 }
 
@@ -290,7 +291,7 @@ fn causes(comparison: &Comparison, page: &mut Page) {
             (_, 0) => "only in A",
             _ => "",
         };
-        table.row([entry.culprit.id(), &entry.a.to_string(), &entry.b.to_string(), note]);
+        table.row([&named(entry.culprit.id()), &entry.a.to_string(), &entry.b.to_string(), note]);
     }
     if unexplained_a + unexplained_b > 0 {
         table.row(["not explained", &unexplained_a.to_string(), &unexplained_b.to_string(), ""]);

@@ -15,6 +15,7 @@ use archive::manifest::RunState;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use words::calendar::civil;
+use words::culprits::named;
 use words::figures::{counted, duration, latency};
 
 /// List runs, oldest first; or loads, methods, verbs
@@ -120,7 +121,11 @@ fn wide(listed: &[Listed], directory: &Path) -> Vec<String> {
         row.extend([run.target.clone(), run.kernel.clone(), run.preemption.clone()]);
         let watched = run.watched.as_ref().map(|program| format!("watch {program}"));
         row.extend(methods.then(|| run.method.clone().or(watched).unwrap_or("timer".into())));
-        row.extend([run.load.clone(), limit(run).unwrap_or("-".into()), run.worst_cause.clone().unwrap_or("-".into())]);
+        row.extend([
+            run.load.clone(),
+            limit(run).unwrap_or("-".into()),
+            run.worst_cause.as_deref().map_or("-".into(), named),
+        ]);
         table.row(row);
     }
     table.lines()
@@ -131,10 +136,15 @@ fn figures(run: &Listed, directory: &Path) -> [String; 5] {
         // As the user can type it: below `runs` without the directory.
         Path::new(&run.archive).strip_prefix(directory).map_or(run.archive.clone(), |path| path.display().to_string()),
         run.measured_ns.map_or("-".into(), duration),
-        run.latency_ns_max.map_or("-".into(), latency),
+        max(run),
         run.spikes.to_string(),
         state_words(run),
     ]
+}
+
+fn max(run: &Listed) -> String {
+    let at_least = if run.max_is_least { "≥ " } else { "" };
+    run.latency_ns_max.map_or("-".into(), |max| format!("{at_least}{}", latency(max)))
 }
 
 /// What distinguishes a run from others, in short phrases.
@@ -144,7 +154,7 @@ fn circumstances(run: &Listed) -> Vec<String> {
     phrases.extend(run.watched.as_ref().map(|program| format!("watches {program}")));
     phrases.push(format!("load {}", run.load));
     phrases.extend(limit(run).map(|limit| format!("limit {limit}")));
-    phrases.extend(run.worst_cause.as_ref().map(|cause| format!("worst: {cause}")));
+    phrases.extend(run.worst_cause.as_ref().map(|cause| format!("worst: {}", named(cause))));
     phrases.retain(|phrase| !phrase.is_empty());
     phrases
 }

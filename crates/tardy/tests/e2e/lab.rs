@@ -17,6 +17,9 @@ use tempfile::TempDir;
 
 /// The kernel of tests that do not depend on the workload.
 pub const KERNEL: &str = "debian:6.1-rt";
+/// A machine whose kernel patches its functions: with a thread for each CPU, one CPU of QEMU can still execute what another
+/// has changed, and the kernel panics.
+pub const ONE_THREAD: &[&str] = &["--accel", "tcg-single"];
 /// QEMU has started all its threads by then.
 const FIRST_THREADS: Duration = Duration::from_secs(6);
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,7 +1,7 @@
 //! The plans that ship with tardy and need their own machine, on real kernels.
 
 use crate::exported::Step;
-use crate::lab::{KERNEL, Lab, assert_ledgers_add_up, is_function_name};
+use crate::lab::{KERNEL, Lab, ONE_THREAD, assert_ledgers_add_up, is_function_name};
 use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
@@ -32,7 +32,7 @@ fn round(lab: &Lab, plan: &str, duration: &str, code: i32) -> (Vec<Run>, String)
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
 fn the_founding_talk_is_run_from_its_plan_and_its_snapshots_are_explained() {
-    let lab = Lab::with(KERNEL, &[]);
+    let lab = Lab::with(KERNEL, ONE_THREAD);
     let (runs, said) = round(&lab, "founding-talk.toml", "8s", 3);
     assert!(said.starts_with("EMULATED MACHINE") && said.contains("NO VERDICT: the machine was emulated"), "{said}");
     let [run] = &runs[..] else { panic!("one step: {said}") };

@@ -29,7 +29,7 @@ fn the_worst_wake_up_is_explained_by_its_functions_and_nothing_is_added() {
     let chain = worst["functions"]["held"][0]["chain"].as_array().unwrap();
     assert!(!chain.is_empty(), "{worst}");
 
-    let page = lab.tardy(&["explain", "run"]).output().unwrap();
+    let page = lab.tardy(&["explain", "run", "--more"]).output().unwrap();
     let page = String::from_utf8_lossy(&page.stdout).into_owned();
     assert!(page.contains("Virtual time") && page.contains("not one"), "{page}");
 }

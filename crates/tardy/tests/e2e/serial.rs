@@ -167,7 +167,7 @@ fn a_run_over_a_uart_is_whole_although_the_kernel_speaks_on_it() {
     let run = assert_complete(&lab);
     assert!(run.environment.as_ref().unwrap().kernel_release.contains("-rt-"), "{:?}", run.environment);
     let damage = run.problems.iter().find(|problem| problem.text.contains("were sent again"));
-    assert!(damage.is_some() && said.contains("sent again"), "{said}");
+    assert!(damage.is_some(), "{:?}", run.problems);
     assert!(complained.contains("sending the meter"), "{complained}");
 
     // After its host dies, the run continues alone; the next host skips what the first left on the line, and fetches

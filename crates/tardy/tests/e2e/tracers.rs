@@ -1,6 +1,6 @@
 //! The kernel's own tracers during the measurement, each on a kernel that has it.
 
-use super::lab::{KERNEL, Lab, assert_ledgers_add_up, text};
+use super::lab::{KERNEL, Lab, ONE_THREAD, assert_ledgers_add_up, text};
 use super::saved_state;
 use super::traced::{self, Traced};
 use archive::reader::Run;
@@ -46,7 +46,7 @@ fn assert_functions_found(run: &Run, tracer: &str) {
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
 fn functions_and_stacks_are_in_the_snapshots() {
-    let lab = Lab::with(KERNEL, &[]);
+    let lab = Lab::with(KERNEL, ONE_THREAD);
     let words = ["--duration", "3s", "--load", "dentry", "--tracer", "function", "--functions", FUNCTIONS, "--stack"];
     let (run, _) = lab.measured("run", &words);
     assert_functions_found(&run, "function");
@@ -65,7 +65,7 @@ fn functions_and_stacks_are_in_the_snapshots() {
 #[ignore = "boots virtual machines: make e2e"]
 fn a_graph_of_functions_is_recorded_where_an_instance_can_and_refused_elsewhere() {
     let words = ["--duration", "3s", "--load", "dentry", "--tracer", "function_graph", "--functions", FUNCTIONS];
-    let lab = Lab::with(KERNEL_OF_GRAPHS, &[]);
+    let lab = Lab::with(KERNEL_OF_GRAPHS, ONE_THREAD);
     let (run, _) = lab.measured("run", &words);
     assert_functions_found(&run, "function_graph");
     assert_restored(&run);

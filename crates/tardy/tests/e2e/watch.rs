@@ -3,6 +3,7 @@
 use crate::lab::{KERNEL, Lab, assert_ledgers_add_up};
 use archive::reader::Run;
 use archive::settings::SnapshotMode;
+use archive::spike::Spike;
 use archive::watched::WatchedKind;
 
 /// `cycle_limit`: a machine that is stopped occasionally has larger maxima than the cause of interest.
@@ -19,7 +20,7 @@ fn names(name: &str, words: &[&str], cycle_limit: &str, thread: &str, culprit: &
     let (printed, _) = said.split_once("EMULATED MACHINE").unwrap_or_else(|| panic!("{said}"));
     assert!(printed.lines().any(|line| line.starts_with(name) && line.ends_with(" cycles")), "{said}");
     assert_eq!(run.effective.as_ref().unwrap().snapshot_mode, SnapshotMode::Onmax);
-    assert_ledgers_add_up(&run);
+    let explanations = assert_ledgers_add_up(&run);
     let of_thread = |kind| run.watched.values().find(|series| series.name == thread && series.kind == kind);
     for kind in [WatchedKind::Timer, WatchedKind::Cycle] {
         let series = of_thread(kind).unwrap_or_else(|| panic!("no {kind:?} of {thread}: {said}"));
@@ -31,8 +32,12 @@ fn names(name: &str, words: &[&str], cycle_limit: &str, thread: &str, culprit: &
         put_aside_ns.is_some_and(|put_aside_ns| put_aside_ns.abs_diff(spike.sample.seen_ns()) < 1_000_000)
     });
     assert!(by_kernel, "the kernel found no maximum by itself: {said}");
-    let row = said.lines().find(|line| line.trim_start().starts_with(culprit) && line.contains(thread));
-    assert!(row.is_some(), "{culprit} of {thread} is not among the causes: {said}");
+    let is_named = |spike: &Spike| {
+        let mut of_spike = explanations.iter().filter(|explanation| explanation.spike == spike.number);
+        of_spike.any(|explanation| explanation.findings.first().is_some_and(|finding| finding.culprit.id() == culprit))
+    };
+    let of_name = |spike: &&Spike| run.watched.get(&spike.thread).is_some_and(|series| series.name == thread);
+    assert!(run.spikes.iter().filter(of_name).any(is_named), "{culprit} of {thread} is not among the causes: {said}");
 }
 
 #[test]

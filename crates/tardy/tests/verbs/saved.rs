@@ -109,6 +109,16 @@ fn latest_and_ids_find_runs_below_the_runs_directory() {
 }
 
 #[test]
+fn latest_is_the_run_that_out_put_beside_the_runs() {
+    let bench = ending_well(measuring());
+    assert_eq!(bench.run(&["run", "--quiet"]).code, Some(0));
+    assert_eq!(bench.run(&["run", "--quiet", "--out", "first"]).code, Some(0));
+    assert_eq!(bench.run(&["explain", "--json"]).json()["archive"], "first");
+    let listed = bench.run(&["list", "--json"]).json();
+    assert_eq!(listed["runs"][1]["archive"], "first", "{listed}");
+}
+
+#[test]
 fn latest_sees_into_series_and_passes_over_runs_that_failed() {
     let bench = ending_well(measuring());
     assert_eq!(bench.run(&["run", "--quiet", "--out", "runs/first"]).code, Some(0));

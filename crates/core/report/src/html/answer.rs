@@ -237,7 +237,7 @@ fn cycles(summary: &RunSummary) -> u64 {
     summary.cpus.iter().fold(0, |sum, cpu| sum.saturating_add(cpu.cycles))
 }
 
-fn worst_cpu(summary: &RunSummary) -> Option<(&CpuSummary, i64)> {
+pub fn worst_cpu(summary: &RunSummary) -> Option<(&CpuSummary, i64)> {
     summary.cpus.iter().filter_map(|cpu| Some((cpu, cpu.latency_ns.max?))).max_by_key(|(_, max)| *max)
 }
 

@@ -33,17 +33,19 @@ use words::vocabulary;
 
 /// Title of the page, as HTML text.
 pub fn title(data: &ReportData) -> String {
-    let target = machine::target_name(data);
-    html! { (question(&data.summary)) " on " (target) "? " (short_name(&data.summary.id)) " – tardy" }.into_string()
+    html! { (machine::target_name(data)) ": " (worst(&data.summary)) ", " (short_name(&data.summary.id)) " – tardy" }
+        .into_string()
 }
 
-/// The question that the page answers, without the machine.
-fn question(summary: &RunSummary) -> String {
+/// The worst latency of the run, without the machine.
+fn worst(summary: &RunSummary) -> String {
     let word = vocabulary::sample(summary);
-    if word.is_wake_up() {
-        "How late does Linux wake tasks".into()
-    } else {
-        format!("How {} are {}", word.late, word.many)
+    match answer::worst_cpu(summary) {
+        Some((_, latency_ns)) => {
+            let late = if word.is_wake_up() { " late" } else { "" };
+            format!("{} {} {}{late}", word.worst, word.one, number::micros_unit(latency_ns))
+        }
+        None => "nothing measured".into(),
     }
 }
 
@@ -58,7 +60,7 @@ pub fn body(data: &ReportData, judgements: &[Judgement], plots: &Plots, above: &
                 "tardy"
                 @for place in above { " › " a href=(place.address) { bdi { (short_name(&place.name)) } } }
             }
-            h1 { (question(summary)) " on " bdi { (machine::target_name(data)) } "?" }
+            h1 { bdi { (machine::target_name(data)) } ": " (worst(summary)) }
             p.lead {
                 "Run " bdi { (short_name(&summary.id)) }
                 @if let Some(started) = summary.started_unix_ns { ", " (words::calendar::utc(started)) }

@@ -1,8 +1,8 @@
 //! A board over time: what it was measured with, how its latencies moved, and what changed when they did.
 
 use super::amounts::{figure, rounded};
+use super::conditions::{kernel, load};
 use super::links::{backfill_address, board_address, decision_address, run_address};
-use super::matrix::load;
 use super::picture::heat;
 use super::picture::ridge::{self, Ridge};
 use super::picture::time::Events;
@@ -52,7 +52,7 @@ pub fn content(view: &BoardView<'_>) -> Markup {
         p.trail { a href="/fleet" { "Fleet" } }
         h1 { bdi { (scenario.board) } " " (state::chip(board_standing(view.loads))) }
         @if let Some(run) = newest {
-            p.lead { "Linux " bdi { (run.kernel) } ", preemption " (run.preemption) ", last run " (utc(run.started_unix_ns)) " " (state::of_run(run)) }
+            p.lead { (kernel(run)) ", last run " (utc(run.started_unix_ns)) " " (state::of_run(run)) }
         }
         (choices(view))
         section aria-labelledby="time-title" {

@@ -1,6 +1,8 @@
 //! Two runs side by side: figures, causes, and what else differs. One run each is not a verdict.
 
+use super::conditions::{kernel, load};
 use super::links::run_address;
+use super::turn;
 use judge::compare::{ComparedFigure, Comparison};
 use maud::{Markup, html};
 use store::queries::run::RunRow;
@@ -19,8 +21,8 @@ pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
                 tbody {
                     (side("Run", a, b, |run| html! { a href=(run_address(&run.digest)) { (utc(run.started_unix_ns)) } }))
                     (side("Board", a, b, |run| html! { bdi { (run.board) } }))
-                    (side("Kernel", a, b, |run| html! { bdi { (run.kernel) } ", " (run.preemption) }))
-                    (side("Load and method", a, b, |run| html! { bdi { (run.load) } ", " bdi { (run.method) } }))
+                    (side("Kernel", a, b, |run| kernel(run)))
+                    (side("Load and method", a, b, |run| html! { bdi { (load(&run.load)) } ", " bdi { (run.method) } }))
                     (side("Samples", a, b, |run| html! { (count(run.samples)) }))
                 }
             }
@@ -42,7 +44,7 @@ pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
                     caption.unseen { "Spikes of each cause" }
                     thead { tr { th scope="col" { "Cause" } th scope="col" { "A" } th scope="col" { "B" } } }
                     tbody {
-                        @for culprit in &comparison.culprits { tr { th scope="row" { bdi { (culprit.culprit) } } td { (count(culprit.a)) } td { (count(culprit.b)) } } }
+                        @for culprit in &comparison.culprits { tr { th scope="row" { (turn::cause(culprit.culprit.id())) } td { (count(culprit.a)) } td { (count(culprit.b)) } } }
                         tr { th scope="row" { "not explained" } td { (count(comparison.unexplained.0)) } td { (count(comparison.unexplained.1)) } }
                     }
                 }

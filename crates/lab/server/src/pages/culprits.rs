@@ -1,8 +1,8 @@
 //! Which causes delayed wake-ups: how much time they took, how often, where, since when, and the fix.
 
 use super::amounts::figure;
+use super::conditions::load;
 use super::links::board_address;
-use super::matrix::load;
 use archive::culprit::Culprit;
 use maud::{Markup, html};
 use std::cmp::Reverse;

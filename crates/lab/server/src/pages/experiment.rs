@@ -4,8 +4,10 @@ mod figures;
 
 use super::amounts::figure;
 use super::as_html;
+use super::conditions::kernel;
 use super::layout::{Page, Refresh};
 use super::links::{experiment_address, run_address};
+use super::turn;
 use crate::experiments::{ExperimentSeries, Round, SeriesState, Side, all, rounds_in_index, with_key};
 use crate::guard::Identity;
 use crate::problem::Refusal;
@@ -14,7 +16,7 @@ use axum::Router;
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
 use axum::routing::get;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use std::sync::Arc;
 use words::amounts::percent;
 use words::calendar::utc;
@@ -165,14 +167,14 @@ fn before(side: &Side) -> Markup {
 fn kernels(rounds: &[Round], side: usize) -> Markup {
     let mut found: Vec<String> = Vec::new();
     for run in rounds.iter().filter_map(|round| round[side].as_ref()) {
-        let kernel = format!("{}, {}", run.kernel, run.preemption);
+        let kernel = kernel(run).into_string();
         if !found.contains(&kernel) {
             found.push(kernel);
         }
     }
     html! {
         @if found.is_empty() { span.beside { "not in the index yet" } }
-        @for (at, kernel) in found.iter().enumerate() { @if at > 0 { "; " } bdi { (kernel) } }
+        @for (at, kernel) in found.iter().enumerate() { @if at > 0 { "; " } (PreEscaped(kernel)) }
     }
 }
 
@@ -188,7 +190,7 @@ fn causes(result: &judge::experiment::ExperimentResult) -> Markup {
                     tbody {
                         @for culprit in &result.culprits {
                             tr {
-                                th scope="row" { bdi { (culprit.culprit) } }
+                                th scope="row" { (turn::cause(culprit.culprit.id())) }
                                 td { (culprit.a) }
                                 td { (culprit.b) }
                                 td.text { @if culprit.differs { "differs at " (percent(result.confidence)) " confidence" } @else { span.beside { "not shown to differ" } } }

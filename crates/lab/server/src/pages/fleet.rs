@@ -1,9 +1,9 @@
 //! The fleet: every board with its state, its worst cases, and what they rest on.
 
 use super::amounts::{ago, coverage, figure};
+use super::conditions::{kernel, load};
 use super::empty::unfinished;
 use super::links::{board_address, run_address};
-use super::matrix::load;
 use super::picture::sparkline;
 use super::state;
 use super::turn;
@@ -72,7 +72,7 @@ fn board(rows: &[FleetRow], now_unix_ns: i64) -> Markup {
                 th colspan="7" scope="rowgroup" {
                     (state::chip(standing))
                     a.board-name href=(board_address(&first.newest.board)) { bdi { (first.newest.board) } }
-                    span.kernel { "Linux " bdi { (newest.kernel) } ", preemption " (newest.preemption) }
+                    span.kernel { (kernel(newest)) }
                     @if newest.virtual_time { span.mark { "virtual time" } } @else if newest.emulated { span.mark { "emulated" } }
                     (since(worst))
                 }

@@ -1,5 +1,6 @@
 //! Every board in one line: a cell for each load, or for each kernel line.
 
+use super::conditions::load;
 use super::links::board_address;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -55,11 +56,6 @@ struct Line<'a> {
 pub fn address(days: u32, by: By) -> String {
     let by = if by == By::Kernel { "&by=kernel" } else { "" };
     format!("/?days={days}{by}")
-}
-
-/// A load in words.
-pub fn load(load: &str) -> &str {
-    if load == "none" { "no load" } else { load }
 }
 
 pub fn section(view: &Boards<'_>) -> Markup {

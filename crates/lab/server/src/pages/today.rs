@@ -1,6 +1,7 @@
 //! The first page: what changed in the lab since yesterday, then every board in one line.
 
 use super::amounts::{ago, figure};
+use super::conditions;
 use super::empty::unfinished;
 use super::links::{board_address, run_address};
 use super::matrix::{self, Boards};
@@ -122,7 +123,7 @@ fn group(name: &str, entries: &[Markup]) -> Markup {
 }
 
 fn load(board: &str, load: &str, scenario: &str) -> Markup {
-    html! { a.board-name href={ (board_address(board)) "?scenario=" (scenario) } { bdi { (board) } } " " bdi { (matrix::load(load)) } }
+    html! { a.board-name href={ (board_address(board)) "?scenario=" (scenario) } { bdi { (board) } } " " bdi { (conditions::load(load)) } }
 }
 
 fn bad(turn: &Turn, news: &News) -> Markup {
@@ -161,7 +162,7 @@ fn culprit(one: &NewCulprit) -> Markup {
         a.board-name href=(board_address(&one.board)) { bdi { (one.board) } } ": " (turn::cause(&one.culprit))
         span.beside {
             (counted(one.spikes, "spike")) ", largest " a href=(run_address(&one.run.digest)) { (latency(one.latency_max_ns)) }
-            " under " bdi { (matrix::load(&one.load)) } ", Linux " bdi { (one.run.kernel) }
+            " under " bdi { (conditions::load(&one.load)) } ", Linux " bdi { (one.run.kernel) }
         }
     }
 }
