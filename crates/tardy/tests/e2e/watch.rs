@@ -1,6 +1,7 @@
 //! `tardy watch` on a real kernel that detects maxima itself, with two misbehaving programs.
 
 use crate::lab::{KERNEL, Lab, assert_ledgers_add_up};
+use archive::explanation::{Confidence, Finding};
 use archive::reader::Run;
 use archive::settings::SnapshotMode;
 use archive::spike::Spike;
@@ -14,11 +15,11 @@ fn names(name: &str, words: &[&str], cycle_limit: &str, thread: &str, culprit: &
         [&["watch", "--target", "vm", "--out", "run", "--cycle-limit", cycle_limit, "--", &program], words].concat();
     let ended = lab.tardy(&words).output().unwrap();
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-    assert!(matches!(ended.status.code(), Some(0 | 1)), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+    assert!(matches!(ended.status.code(), Some(0 | 124)), "{said}{}", String::from_utf8_lossy(&ended.stderr));
     let run = lab.archive();
     // First the output of the command, then the result.
     let (printed, _) = said.split_once("EMULATED MACHINE").unwrap_or_else(|| panic!("{said}"));
-    assert!(printed.lines().any(|line| line.starts_with(name) && line.ends_with(" cycles")), "{said}");
+    assert!(printed.lines().any(|line| line.starts_with(name) && line.contains(" cycles")), "{said}");
     assert_eq!(run.effective.as_ref().unwrap().snapshot_mode, SnapshotMode::Onmax);
     let explanations = assert_ledgers_add_up(&run);
     let of_thread = |kind| run.watched.values().find(|series| series.name == thread && series.kind == kind);
@@ -34,7 +35,9 @@ fn names(name: &str, words: &[&str], cycle_limit: &str, thread: &str, culprit: &
     assert!(by_kernel, "the kernel found no maximum by itself: {said}");
     let is_named = |spike: &Spike| {
         let mut of_spike = explanations.iter().filter(|explanation| explanation.spike == spike.number);
-        of_spike.any(|explanation| explanation.findings.first().is_some_and(|finding| finding.culprit.id() == culprit))
+        // A busy host takes more of the time than the program does, and stands before it.
+        let proves = |finding: &Finding| finding.culprit.id() == culprit && finding.confidence > Confidence::Hint;
+        of_spike.any(|explanation| explanation.findings.iter().any(proves))
     };
     let of_name = |spike: &&Spike| run.watched.get(&spike.thread).is_some_and(|series| series.name == thread);
     assert!(run.spikes.iter().filter(of_name).any(is_named), "{culprit} of {thread} is not among the causes: {said}");
