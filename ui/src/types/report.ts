@@ -107,7 +107,7 @@ export type ClockStep = {
 early_ns: number, };
 
 /**
- * What kind of problem it is: `area.what-happened`, such as `meter.clock-stepped`. Codes are never reused.
+ * Kind of the problem: `area.what-happened`, such as `meter.clock-stepped`. Codes are never reused.
  */
 export type Code = string;
 
@@ -661,7 +661,7 @@ clock_spread_ns?: number,
  */
 started_unix_ns: number | null, ended_unix_ns: number | null, imported_unix_ns: number, 
 /**
- * What the source did not record. Everything listed here is unknown, not zero.
+ * Fields that the source did not record. Everything listed here is unknown, not zero.
  */
 lost: Array<Remark>, 
 /**
@@ -1175,7 +1175,7 @@ export type Problem = {
  */
 code: Code, severity: Severity, text: string, 
 /**
- * What to do about it; empty if nothing can be done. Older archives call it `mend`.
+ * The fix; empty if there is none. Older archives call it `mend`.
  */
 fix: string, };
 

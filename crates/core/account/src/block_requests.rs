@@ -29,7 +29,7 @@ pub fn block_requests(run: &Run, summary: &RunSummary) -> Option<StorageAccount>
     Some(storage::account_of(&description, &cpus, &samples.collect::<Vec<_>>()))
 }
 
-/// What fio's logs add to its bios.
+/// Additions of fio's logs to its bios.
 fn of_fio(run: &Run, account: &StorageAccount) -> Option<FioRequests> {
     let totals = || run.threads.values().map(|thread| &thread.totals);
     let requests = totals().fold(0_u64, |sum, totals| sum.saturating_add(totals.cycles));

@@ -24,7 +24,7 @@ pub struct Absence {
     pub stopped: bool,
 }
 
-/// What the host recorded around one spike.
+/// Records of the host around one spike.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpikeAbsences {

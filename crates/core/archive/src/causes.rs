@@ -1,4 +1,4 @@
-//! What the spikes of a whole run have in common: culprits, their frequency, CPUs and period.
+//! Common causes of the spikes of a whole run: culprits, their frequency, CPUs and period.
 
 use crate::culprit::Culprit;
 use crate::explanation::PhaseName;

@@ -1,4 +1,4 @@
-//! What the kernel of a target counted during a run: the figures of vmstat, mpstat and pidstat, about once a second.
+//! Counters of a target's kernel during a run: the figures of vmstat, mpstat and pidstat, about once a second.
 
 use serde::{Deserialize, Serialize};
 

@@ -51,7 +51,7 @@ impl ArchiveDirectory {
     /// Opens the directory itself. The user named it, so its own path may contain links.
     ///
     /// # Errors
-    /// Those of opening a directory.
+    /// Errors of opening a directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         let here = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         Ok(Self { directory: openat(CWD, here, DIRECTORY, Mode::empty())?, path: path.to_owned() })
@@ -66,7 +66,7 @@ impl ArchiveDirectory {
     /// Opens a regular file for reading.
     ///
     /// # Errors
-    /// Those of opening it, and [`Refusal`].
+    /// Errors of opening it, and [`Refusal`].
     pub fn file(&self, name: impl AsRef<Path>) -> io::Result<File> {
         self.opened(name.as_ref(), OFlags::RDONLY)
     }
@@ -75,7 +75,7 @@ impl ArchiveDirectory {
     /// `names_max` are returned.
     ///
     /// # Errors
-    /// Those of opening and reading the folder, and [`Refusal`] for one that is a link.
+    /// Errors of opening and reading the folder, and [`Refusal`] for one that is a link.
     pub fn names(&self, folder: Option<&Path>, names_max: usize) -> io::Result<Vec<OsString>> {
         let here = Path::new("x");
         let inside = folder.map_or_else(|| here.to_owned(), |folder| folder.join(here));
@@ -129,7 +129,7 @@ impl ArchiveDirectory {
     /// Creates an empty file, replacing any file of that name, and the directories it needs.
     ///
     /// # Errors
-    /// Those of making them, and [`Refusal`].
+    /// Errors of making them, and [`Refusal`].
     pub fn create(&self, name: impl AsRef<Path>) -> io::Result<File> {
         let (parent, name) = self.parent(name.as_ref(), true)?;
         match unlinkat(parent.at(self), name, AtFlags::empty()) {
@@ -174,7 +174,7 @@ impl ArchiveDirectory {
     /// Renames a file.
     ///
     /// # Errors
-    /// Those of renaming, and [`Refusal`].
+    /// Errors of renaming, and [`Refusal`].
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let (from_parent, from) = self.parent(from.as_ref(), false)?;
         let (to_parent, to) = self.parent(to.as_ref(), true)?;
@@ -184,7 +184,7 @@ impl ArchiveDirectory {
     /// Removes a file, or a link itself.
     ///
     /// # Errors
-    /// Those of removing.
+    /// Errors of removing.
     pub fn remove(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let (parent, name) = self.parent(name.as_ref(), false)?;
         Ok(unlinkat(parent.at(self), name, AtFlags::empty())?)
@@ -193,7 +193,7 @@ impl ArchiveDirectory {
     /// Syncs a file of the archive, and its name in the directory that it is in, to disk.
     ///
     /// # Errors
-    /// Those of opening and writing back.
+    /// Errors of opening and writing back.
     pub fn sync(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let name = name.as_ref();
         self.file(name)?.sync_all()?;
@@ -204,7 +204,7 @@ impl ArchiveDirectory {
     /// Syncs the names in a directory of the archive to disk.
     ///
     /// # Errors
-    /// Those of opening and writing back.
+    /// Errors of opening and writing back.
     pub fn sync_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
         // Any name inside, to get its parent.
         let inside = name.as_ref().join("x");
@@ -215,7 +215,7 @@ impl ArchiveDirectory {
     /// Syncs the names in the archive's directory, and the name of the archive itself, to disk.
     ///
     /// # Errors
-    /// Those of writing back.
+    /// Errors of writing back.
     pub fn sync_names(&self) -> io::Result<()> {
         rustix::fs::fsync(&self.directory)?;
         let above = openat(&self.directory, "..", DIRECTORY, Mode::empty())?;
@@ -257,7 +257,7 @@ impl ArchiveDirectory {
 /// Makes a directory, and those above it that are missing, and puts their names on the disk.
 ///
 /// # Errors
-/// Those of making directories and of writing back.
+/// Errors of making directories and of writing back.
 pub fn make_directories(path: &Path) -> io::Result<()> {
     let here = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
     if here(path).is_dir() {

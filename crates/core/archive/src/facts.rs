@@ -1,4 +1,4 @@
-//! What a target's kernel reports about its settings, without judgement: the raw material of `tardy check`.
+//! Settings as a target's kernel reports them, without judgement: the raw material of `tardy check`.
 //!
 //! The meter reads, the host judges. All texts come from the target and are as untrusted as it is.
 

@@ -229,7 +229,7 @@ fn flush(garbage: &mut Vec<u8>, items: &mut Vec<Item>) {
     }
 }
 
-/// What is at the front of some bytes.
+/// The frame at the front of some bytes.
 pub enum Parsed<'a> {
     Frame { kind: u8, sequence: u32, payload: &'a [u8], length: usize },
     Incomplete,

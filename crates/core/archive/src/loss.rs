@@ -17,7 +17,7 @@ pub struct Loss {
     pub detail: String,
 }
 
-/// What was lost. Stored as the words that a user sees.
+/// Kind of a loss. Stored as the words that a user sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum LossKind {

@@ -56,7 +56,7 @@ pub struct ImportedFrom {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub maximum_truncated: bool,
-    /// What the source did not record. Everything listed here is unknown, not zero.
+    /// Fields that the source did not record. Everything listed here is unknown, not zero.
     pub lost: Vec<Remark>,
     /// Statements of the source for which this archive has no other field, a phrase each.
     pub stated: Vec<String>,
@@ -88,7 +88,7 @@ pub struct Manifest {
     /// The machine's clock counted the instructions it executed; `emulated` is true as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub virtual_time: bool,
-    /// What such a machine was built from, by name: checksums of its files, its settings. The same ingredients and the
+    /// Ingredients of such a machine, by name: checksums of its files, its settings. The same ingredients and the
     /// same settings of the run give the same samples. Empty if that is not guaranteed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ingredients: BTreeMap<String, String>,
@@ -96,7 +96,7 @@ pub struct Manifest {
     pub started_unix_ns: i64,
     pub ended_unix_ns: Option<i64>,
     pub state: RunState,
-    /// What failed or ended the run early. Older archives have only its text.
+    /// The problem that failed the run or ended it early. Older archives have only its text.
     #[serde(default, deserialize_with = "problem_or_its_text")]
     pub problem: Option<Problem>,
     /// `None` if another tool measured: its settings are not fully known.

@@ -31,7 +31,7 @@ pub struct PackedFile {
     pub bytes: u64,
 }
 
-/// What is read of a stream at most.
+/// Most bytes that are read of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackedLimits {
     pub files_max: usize,

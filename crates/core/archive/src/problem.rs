@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What kind of problem it is: `area.what-happened`, such as `meter.clock-stepped`. Codes are never reused.
+/// Kind of the problem: `area.what-happened`, such as `meter.clock-stepped`. Codes are never reused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -96,7 +96,7 @@ pub trait ProblemKind: fmt::Display {
     /// The stable code of the variant, without its parameters.
     fn code(&self) -> Code;
 
-    /// What to do about it; empty if nothing can be done.
+    /// The fix; empty if there is none.
     fn fix(&self) -> String {
         String::new()
     }
@@ -106,9 +106,9 @@ pub trait ProblemKind: fmt::Display {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Definition {
     pub code: &'static str,
-    /// What happened, in one or two sentences.
+    /// The event, in one or two sentences.
     pub meaning: &'static str,
-    /// What to do about it.
+    /// The fix.
     pub fix: &'static str,
 }
 
@@ -122,7 +122,7 @@ pub struct Problem {
     pub code: Code,
     pub severity: Severity,
     pub text: String,
-    /// What to do about it; empty if nothing can be done. Older archives call it `mend`.
+    /// The fix; empty if there is none. Older archives call it `mend`.
     #[serde(alias = "mend")]
     pub fix: String,
 }

@@ -16,7 +16,7 @@ pub const CELL_NS: i64 = 1000;
 /// Longest address in a request.
 const ADDRESS_LETTERS_MAX: usize = 255;
 
-/// What the board speaks.
+/// Language of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -42,7 +42,7 @@ pub struct StimulusRequest {
     pub address: String,
 }
 
-/// What is wrong with the text of a request.
+/// The error in the text of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StimulusWordsError {
     #[error("`{0}` is not a kind of board; write latmon:ADDRESS")]
@@ -95,7 +95,7 @@ fn with_port(address: &str) -> Option<String> {
     (port > 0 && !bare.is_empty() && bare.len() <= ADDRESS_LETTERS_MAX && fits).then(|| format!("{host}:{port}"))
 }
 
-/// What a board has measured so far, from the edge that it gave to the edge that answered. Its own clock measured it.
+/// Measurements of a board so far, from the edge that it gave to the edge that answered. Its own clock measured it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StimulusBoard {

@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What ordinary wake-ups took: their phases, which is all that comparisons use.
+/// Ordinary wake-ups: their phases, which is all that comparisons use.
 fn controls(run: &Run, measuring: &[(u32, i32)]) -> Vec<Explanation> {
     let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
     let controls = run.spikes.iter().filter(|other| other.reason == SpikeReason::Control);

@@ -3,7 +3,7 @@
 use quote::ToTokens;
 use syn::{Attribute, Error, Expr, ExprLit, Lit, LitStr, Path, Result};
 
-/// What one variant declares.
+/// Declaration of one variant.
 pub enum Declaration {
     Own(Box<Entry>),
     /// It shares the code and the fix of another variant: `Variant`, or `Type::Variant`.

@@ -149,7 +149,7 @@ pub fn phase_key(phase: PhaseName) -> &'static str {
     }
 }
 
-/// What happens in a phase, for users who see the word for the first time.
+/// Meaning of a phase, for users who see the word for the first time.
 pub fn phase_meaning(phase: PhaseName, sample: SampleWord) -> &'static str {
     if !sample.is_wake_up() {
         return phase_without_timer(phase);

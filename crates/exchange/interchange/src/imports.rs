@@ -96,7 +96,7 @@ impl PartialEq for dyn ImportFormat {
 
 impl Eq for dyn ImportFormat {}
 
-/// What the user specifies because the file does not.
+/// Facts that the user gives because the file does not.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hints {
     pub format: Option<&'static dyn ImportFormat>,

@@ -152,7 +152,7 @@ impl RunResults {
         self.summary.measured_ns.map(|ns| ns as f64 / 1e9).or(nothing)
     }
 
-    /// What the user must know about the machine to interpret the figures, as names and values.
+    /// Facts about the machine without which nobody can interpret the figures, as names and values.
     pub fn circumstances(&self) -> Vec<(&'static str, String)> {
         let mut list = vec![("run", self.id.clone()), ("target", self.summary.target.clone())];
         if let Some(environment) = &self.summary.environment {

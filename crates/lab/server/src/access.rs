@@ -19,7 +19,7 @@ const NAME_BYTES_MAX: usize = 64;
 /// A file of tokens has one line for each; a larger file is not one.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// What a client may do; each role includes those before it.
+/// Rights of a client; each role includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {

@@ -26,7 +26,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// What the OpenAPI document says about the API as a whole.
+/// The OpenAPI document's words about the API as a whole.
 #[derive(OpenApi)]
 #[openapi(
     info(

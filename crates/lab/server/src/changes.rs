@@ -1,4 +1,4 @@
-//! What changed over the runs of a scenario: kernels, settings, and the changes that the index keeps.
+//! Changes over the runs of a scenario: kernels, settings, and the changes that the index keeps.
 
 use crate::pages::picture::time::{Change, Events, KernelStretch};
 use store::changes;
@@ -29,7 +29,7 @@ pub fn among(runs: &[&RunRow], changes: &[changes::Change]) -> Vec<Found> {
     found
 }
 
-/// What happened to a board over these runs, oldest first. `until_unix_ns` ends the last kernel.
+/// Events of a board over these runs, oldest first. `until_unix_ns` ends the last kernel.
 pub fn events(runs: &[&RunRow], found: &[Found], until_unix_ns: i64) -> Events {
     let mut kernels: Vec<KernelStretch> = Vec::new();
     let mut settings = Vec::new();

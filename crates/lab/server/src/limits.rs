@@ -1,4 +1,4 @@
-//! What one client may use of the server.
+//! Limits of one client.
 
 use std::time::Duration;
 

@@ -365,11 +365,11 @@ pub struct ProblemDocument {
     pub kind: String,
     pub title: String,
     pub status: u16,
-    /// What went wrong with this request.
+    /// The error of this request.
     pub detail: String,
     /// Stays the same from version to version.
     pub code: String,
-    /// What to do about it.
+    /// The fix.
     pub fix: String,
 }
 

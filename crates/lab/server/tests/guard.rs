@@ -1,4 +1,4 @@
-//! What every request passes: host, token, role, origin, size, rate, time; and the headers of every answer.
+//! Checks of every request: host, token, role, origin, size, rate, time; and the headers of every answer.
 
 mod lab;
 

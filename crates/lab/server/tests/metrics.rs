@@ -1,4 +1,4 @@
-//! What Prometheus reads of a lab, and that the dashboard and the alerts that come with tardy read what is there.
+//! Metrics of a lab as Prometheus reads them; the dashboard and the alerts that come with tardy read no others.
 
 mod lab;
 

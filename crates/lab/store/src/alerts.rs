@@ -20,7 +20,7 @@ pub const ATTEMPTS_MAX: u64 = 10;
 /// Messages that a list has at most.
 pub const ALERTS_MAX: i64 = 1000;
 
-/// What becomes of a message.
+/// Fate of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

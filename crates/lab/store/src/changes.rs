@@ -24,7 +24,7 @@ const SEED: u64 = 1;
 /// Differences that are kept with a change.
 const DIFFERENCES_MAX: usize = 50;
 
-/// What people decided about a change.
+/// Decision of people about a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -73,7 +73,7 @@ pub struct Change {
     pub level_before: f64,
     pub level_after: f64,
     pub p_value: f64,
-    /// What else differs between the two runs: kernel, settings, machine.
+    /// Other differences between the two runs: kernel, settings, machine.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
     pub differences: Vec<Difference>,
     /// The change in words.

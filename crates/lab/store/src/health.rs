@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What is not in order, and what to do.
+/// A defect of a store, with its fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Its name; it stays.
@@ -25,7 +25,7 @@ impl Finding {
     }
 }
 
-/// What was looked at, and what is not in order.
+/// Result of a check: its scope and its findings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
     /// `SQLite 3.50.4`

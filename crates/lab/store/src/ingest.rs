@@ -26,7 +26,7 @@ pub(crate) const RECENT_RUNS: i64 = 30;
 /// How often rows are written again because another process wrote the same ones.
 const CONFLICTS_MAX: u32 = 10;
 
-/// What adding an archive did.
+/// Result of adding an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

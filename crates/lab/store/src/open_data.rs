@@ -1,4 +1,4 @@
-//! What a lab gives to other programs: SQL views with names that stay, and the same rows as Parquet, divided by board and month.
+//! Open data of a lab: SQL views with names that stay, and the same rows as Parquet, divided by board and month.
 //!
 //! A new version of a view gets a new name; columns are only added. docs/how-to/open-data.md lists them.
 
@@ -15,7 +15,7 @@ use std::io;
 use std::path::Path;
 use thiserror::Error;
 
-/// What was written.
+/// Written files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exported {
     pub tables: Vec<ExportedTable>,

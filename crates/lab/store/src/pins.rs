@@ -1,5 +1,5 @@
-//! What keeps the raw traces of a run: pins of people, and incidents that cite it. Stored beside the archive, so that a new
-//! index knows them.
+//! Reasons to keep the raw traces of a run: pins of people, and incidents that cite it. Stored beside the archive, so
+//! that a new index knows them.
 
 use crate::Store;
 use crate::database::{Writing, now_unix_ns};
@@ -29,7 +29,7 @@ pub(crate) struct Pins {
 }
 
 impl Pins {
-    /// Those of an archive. A file that cannot be understood counts as a pin: losing traces is worse than keeping them.
+    /// Pins of an archive. A file that cannot be understood counts as a pin: losing traces is worse than keeping them.
     pub fn read(archive: &ArchiveDirectory) -> io::Result<Self> {
         match archive.read(PINS_FILE, PINS_BYTES_MAX) {
             Ok(bytes) => Ok(Self::parse(&bytes)),

@@ -15,14 +15,14 @@ use std::path::Path;
 pub(crate) const CONTENTS_FILE: &str = "contents.json";
 const CONTENTS_BYTES_MAX: u64 = 64 << 20;
 
-/// What was removed from a run.
+/// Files that were removed from a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pruned {
     pub files: u64,
     pub bytes: u64,
 }
 
-/// What an archive contained before raw traces were removed.
+/// Contents of an archive before raw traces were removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PrunedContents {
     pub pruned_unix_ns: i64,
@@ -71,7 +71,7 @@ impl Store {
         Ok(Some(pruned))
     }
 
-    /// What was removed, and the instant that the list beside the archive has for it.
+    /// Removed files, and the instant that the list beside the archive has for them.
     async fn prune_held(&self, run: &Prunable, path: &Path, hold: &Hold) -> Result<Option<(Pruned, i64)>, StoreError> {
         let archive = ArchiveDirectory::open(path).map_err(StoreError::io(path))?;
         let present = Contents::of(&archive).map_err(StoreError::io(path))?;

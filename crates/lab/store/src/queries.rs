@@ -1,4 +1,4 @@
-//! What pages ask of the index. None of it opens an archive; sizes of answers are bounded.
+//! Queries of pages. None of them opens an archive; sizes of answers are bounded.
 
 pub mod board;
 pub mod board_state;

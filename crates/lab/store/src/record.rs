@@ -1,4 +1,4 @@
-//! What the index keeps of a run: condensed once, when it is added, so that no page opens an archive for it.
+//! A run in the index: condensed once, when it is added, so that no page opens an archive for it.
 
 #[cfg(test)]
 mod agreement;
@@ -34,7 +34,7 @@ pub(crate) const NO_TRACE: &str = "no trace";
 #[serde(default)]
 pub struct StoredFigures {
     pub latency_ns: LatencyFigures,
-    /// What `judge` compares in a history; empty if the run is not valid.
+    /// Figures that `judge` compares in a history; empty if the run is not valid.
     pub compared: BTreeMap<FigureName, f64>,
     pub samples: f64,
 }

@@ -13,7 +13,7 @@ pub fn encode(histogram: &Histogram) -> Vec<u8> {
     bytes
 }
 
-/// What can be read; a damaged end is left out.
+/// The readable part; a damaged end is left out.
 pub fn decode(bytes: &[u8]) -> Histogram {
     let mut rest = bytes.iter();
     let mut histogram = Histogram::default();

@@ -146,8 +146,12 @@ async fn add(arguments: &AddArguments) -> anyhow::Result<Exit> {
 
 async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
     let store = arguments.store.open_existing().await?;
-    store.expire(store.now_unix_ns().await?).await?;
-    show(&store.jobs(SHOWN).await?, arguments.json)
+    let now_unix_ns = store.now_unix_ns().await?;
+    let mut jobs = store.jobs(SHOWN).await?;
+    for job in jobs.iter_mut().filter(|job| job.is_overdue(now_unix_ns)) {
+        job.message = "its lease has ended".into();
+    }
+    show(&jobs, arguments.json)
 }
 
 async fn cancel(arguments: &CancelArguments) -> anyhow::Result<Exit> {

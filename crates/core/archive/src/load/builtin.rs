@@ -44,14 +44,14 @@ pub struct BuiltinLoad {
     pub unit: &'static str,
     /// One line for a list of loads.
     pub what: &'static str,
-    /// What a number of workers counts.
+    /// Unit of a number of workers.
     pub worker: &'static str,
     pub workers: Workers,
     /// Loads that run together under this name.
     pub parts: &'static [&'static str],
     /// That it typically causes.
     pub culprits: &'static [Culprit],
-    /// What it needs besides a kernel; empty if nothing.
+    /// Needs besides a kernel; empty if there are none.
     pub needs: &'static str,
     /// Bounded by work alone: rounds of a fixed number of files, bytes, pages or messages, random numbers from a fixed
     /// seed, no clock and no time limit. Every run does the same work in the same order, regardless of its duration.

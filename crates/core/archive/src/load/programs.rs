@@ -19,7 +19,7 @@ pub struct ProgramLoad {
     pub subject: Option<Subject>,
     pub options: &'static [ProgramOption],
     pub example: &'static str,
-    /// What to do on a target without it.
+    /// The fix on a target without it.
     pub fix: &'static str,
 }
 

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 const WORKERS_MAX: u32 = 4096;
 
-/// What is wrong with a load's notation, and what to write instead.
+/// The error in a load's notation, with the right notation.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LoadWordsError {
     #[error(

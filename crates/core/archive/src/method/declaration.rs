@@ -5,7 +5,7 @@ use super::definition::{Entry, Stimulus};
 use super::role::{Role, Undivided};
 use super::sample_word::SampleWord;
 
-/// What the macro [`method`] makes of a declaration.
+/// Product of the macro [`method`] from a declaration.
 pub trait Declared: Default {
     const ENTRY: Entry;
 
@@ -19,12 +19,12 @@ pub trait Declared: Default {
     fn path(&self) -> (&'static str, &'static str);
 }
 
-/// What a sample of a method is.
+/// Nature of a sample of a method.
 pub trait Sampled: Declared {
-    /// What starts the stretch that a sample measures.
+    /// The start of the stretch that a sample measures.
     fn stimulus(&self) -> Stimulus;
 
-    /// What a sample is called.
+    /// Words for a sample.
     fn sample_word(&self) -> SampleWord;
 
     /// The end of the wire that the machine has; `None`: the method has no wire.
@@ -198,7 +198,7 @@ macro_rules! methods {
                 }
             }
 
-            /// What starts the stretch that a sample measures.
+            /// The start of the stretch that a sample measures.
             pub fn stimulus(&self) -> Stimulus {
                 match self {
                     $(Self::$variant(options) => Sampled::stimulus(options),)+
@@ -206,7 +206,7 @@ macro_rules! methods {
                 }
             }
 
-            /// What a sample is called.
+            /// Words for a sample.
             pub fn sample(&self) -> SampleWord {
                 match self {
                     $(Self::$variant(options) => Sampled::sample_word(options),)+

@@ -3,7 +3,7 @@
 use super::Method;
 use super::values::Values;
 
-/// What starts the stretch that a sample measures; the ledger of a late one starts there.
+/// The start of the stretch that a sample measures; the ledger of a late one starts there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stimulus {
     /// A timer of the measuring thread.
@@ -49,7 +49,7 @@ pub struct Entry {
     pub others: &'static [OtherPath],
     /// The program whose method it is.
     pub original: &'static str,
-    /// What it needs beside the right to real-time priorities; empty: nothing.
+    /// Needs beside the right to real-time priorities; empty if there are none.
     pub needs: &'static str,
     pub options: &'static [MethodOption],
 }

@@ -20,7 +20,7 @@ choices! {
 }
 
 choices! {
-    /// What ran before a hand-over.
+    /// The thread that ran before a hand-over.
     Caches { Cold = "cold", Warm = "warm" }
 }
 

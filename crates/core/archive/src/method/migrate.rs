@@ -8,7 +8,7 @@ use super::values::{Number, choices};
 const TO: &str = "each of the most urgent threads, one per CPU, reads the clock";
 
 choices! {
-    /// What wakes the threads.
+    /// The waker of the threads.
     Wake { Timer = "timer", Call = "call" }
 }
 

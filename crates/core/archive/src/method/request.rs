@@ -144,12 +144,12 @@ impl MethodRequest {
         given.chain(self.unknown.clone()).collect()
     }
 
-    /// What starts the stretch that a sample of this request measures.
+    /// The start of the stretch that a sample of this request measures.
     pub fn stimulus(&self) -> Stimulus {
         self.options.stimulus()
     }
 
-    /// What a sample of this request is called.
+    /// Words for a sample of this request.
     pub fn sample(&self) -> SampleWord {
         self.options.sample()
     }

@@ -1,4 +1,4 @@
-//! What one sample of a method is called.
+//! Words for the samples of a method.
 
 /// The word for a sample, and how the one with the largest latency differs from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct SampleWord {
     pub late: &'static str,
     pub later: &'static str,
     pub worst: &'static str,
-    /// What happens at the instant from which its latency counts, as a clause.
+    /// The event from which its latency counts, as a clause.
     pub begun: &'static str,
 }
 

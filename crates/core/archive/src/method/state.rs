@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing is missing.
+/// Kind of a missing thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObstacleKind {
@@ -25,7 +25,7 @@ pub enum ObstacleKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Obstacle {
     pub kind: ObstacleKind,
-    /// What is missing.
+    /// The missing thing.
     pub text: String,
     /// How to fix it; empty if there is no fix.
     pub fix: String,

@@ -1,6 +1,6 @@
 //! The types of options: what each accepts, and which value a reader gets where none was given.
 
-/// What an option of a method accepts, as people read it.
+/// Values that an option of a method accepts, as people read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
     /// One of these; the first is the default.

@@ -10,7 +10,7 @@ pub const DELAY: &str = "a known delay of the answer in us, to check a measureme
 pub type Hops = Number<0, 64, 0>;
 pub type Delay = Number<0, 10_000_000, 0>;
 
-/// What a sample of the machine with this end is called.
+/// Words for a sample of the machine with this end.
 pub const fn sample(role: Role) -> SampleWord {
     let begun = match role {
         Role::Answer => "the stimulus came",

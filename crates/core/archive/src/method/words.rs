@@ -4,7 +4,7 @@ use super::{METHODS, Method, MethodRequest, Values};
 use crate::nearest::nearest_or;
 use thiserror::Error;
 
-/// What is wrong with the text of a method, and what to write instead.
+/// The error in the text of a method, with the right text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MethodWordsError {
     #[error("there is no method `{name}`; {}", nearest_or(name, METHODS.iter().map(|definition| definition.name), &format!("choose among {}", names())))]

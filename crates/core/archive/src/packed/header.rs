@@ -68,7 +68,7 @@ pub fn decode(block: &Block) -> Result<PackedFile, PackedError> {
     Ok(PackedFile { name, bytes })
 }
 
-/// What is not a regular file.
+/// A thing that is not a regular file.
 fn foreign(kind: u8) -> Option<&'static str> {
     Some(match kind {
         b'0' => return None,

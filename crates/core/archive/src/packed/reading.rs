@@ -56,7 +56,7 @@ impl<R: Read> PackedReader<R> {
     /// Bytes of the current file into the buffer; 0 at its end, or if the buffer is empty.
     ///
     /// # Errors
-    /// Those of the source, and [`PackedError::Cut`].
+    /// Errors of the source, and [`PackedError::Cut`].
     pub fn read_piece(&mut self, into: &mut [u8]) -> Result<usize, PackedError> {
         let count_max = usize::try_from(self.rest).unwrap_or(usize::MAX).min(into.len());
         if count_max == 0 {

@@ -38,7 +38,7 @@ impl<W: Write> PackedWriter<W> {
     /// Writes the end, and returns what it was written to.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     pub fn end(mut self) -> Result<W, PackedError> {
         for _ in 0..END_BLOCKS {
             self.sink.write_all(&[0; BLOCK])?;

@@ -1,4 +1,4 @@
-//! What another machine of a measurement has measured, with its quantiles.
+//! Measurements of another machine that takes part, with their quantiles.
 
 use super::figures::LatencyFigures;
 use crate::lateness::PeriodLateness;
@@ -6,7 +6,7 @@ use crate::manifest::RunState;
 use crate::roles::{RoleFigures, RunRole};
 use serde::{Deserialize, Serialize};
 
-/// What another machine of the same measurement has measured, condensed.
+/// Measurements of another machine that takes part, condensed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoleSummary {

@@ -1,11 +1,11 @@
-//! What an external board measured, with quantiles from its histogram.
+//! Measurements of an external board, with quantiles from its histogram.
 
 use super::figures::LatencyFigures;
 use crate::lateness::PeriodLateness;
 use crate::stimulus::{CELL_NS, StimulusBoard};
 use serde::{Deserialize, Serialize};
 
-/// What a board measured that gave the stimuli of a run.
+/// Measurements of the board that gave the stimuli of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StimulusBoardSummary {

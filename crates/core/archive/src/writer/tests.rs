@@ -1,4 +1,4 @@
-//! What a target may do to the files of an archive, and what is on disk once it is marked complete.
+//! Limits of a target on the files of an archive, and the state on disk once it is marked complete.
 
 use super::*;
 use std::os::unix::fs::MetadataExt;

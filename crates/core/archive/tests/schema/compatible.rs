@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// What the new schema breaks, a line each, with the path from the root.
+/// Breaks of the new schema, a line each, with the path from the root.
 pub fn breaks(old: &Value, new: &Value) -> Vec<String> {
     let mut comparison = Comparison { old, new, compared: BTreeSet::new(), breaks: Vec::new() };
     comparison.compare("", old, new);
@@ -21,7 +21,7 @@ struct Comparison<'a> {
     breaks: Vec<String>,
 }
 
-/// What the reference names, or the schema itself.
+/// Target of the reference, or the schema itself.
 fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix('#'));
     name.and_then(|path| root.pointer(path)).unwrap_or(schema)

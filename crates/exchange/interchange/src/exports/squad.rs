@@ -64,7 +64,7 @@ fn metrics(runs: &[RunResults]) -> Value {
     document.into()
 }
 
-/// What was measured and where; `job_id` makes the submission unique.
+/// The job and its machine; `job_id` makes the submission unique.
 fn metadata(runs: &[RunResults]) -> Value {
     let mut document = Map::new();
     document.insert("job_id".into(), job_id(runs).into());

@@ -5,7 +5,7 @@ use roxmltree::Error as XmlError;
 use thiserror::Error;
 use words::printable::printable;
 
-/// What a file in an unknown format looks like.
+/// Looks of a file in an unknown format.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Foreign {
     #[error("an empty file")]
@@ -51,7 +51,7 @@ pub enum Value {
     NoCycles,
 }
 
-/// What a file of a known format lacks.
+/// Parts that a file of a known format lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Lack {
     #[error("it breaks off in line {line}: the rest is missing")]

@@ -202,7 +202,7 @@ impl ProblemKind for ThreadProblem {
     }
 }
 
-/// What the source of an import does not contain; it is unknown, not zero.
+/// Fields that the source of an import does not contain; they are unknown, not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Problem)]
 pub enum Lost {
     #[error("the command line and the time of the run")]

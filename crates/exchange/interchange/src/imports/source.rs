@@ -61,7 +61,7 @@ pub struct SourceThread {
     pub cycles: Option<u64>,
     /// Wake-ups beyond the histogram, if the file counts them.
     pub beyond: Option<u64>,
-    /// What else is known about them, as text.
+    /// Other facts about them, as text.
     pub beyond_detail: String,
     pub min: Option<i128>,
     pub max: Option<i128>,

@@ -1,4 +1,4 @@
-//! What people decide about changes, and who decided it.
+//! Decisions of people about changes.
 
 use crate::guard::Identity;
 use crate::problem::{ProblemDocument, Refusal};
@@ -18,7 +18,7 @@ pub fn routes() -> OpenApiRouter<Arc<Site>> {
     OpenApiRouter::new().routes(routes!(triage)).routes(routes!(actions))
 }
 
-/// What a change is.
+/// Identity of a change.
 #[derive(Debug, Deserialize, ToSchema)]
 struct Decision {
     triage: Triage,

@@ -1,4 +1,4 @@
-//! What the index knows, as JSON: fleet, boards, histories, runs, culprits. Latencies are in ns, instants in ns since 1970.
+//! The index as JSON: fleet, boards, histories, runs, culprits. Latencies are in ns, instants in ns since 1970.
 
 use crate::data::{DAYS_MAX, Window, now_unix_ns};
 use crate::problem::{ProblemDocument, Refusal};

@@ -12,9 +12,9 @@ use std::net::IpAddr;
 const COOKIE: &str = "tardy-token";
 /// How long a browser keeps it, in s.
 const COOKIE_AGE_S: u32 = 90 * 24 * 3600;
-/// What is served to everyone: without them nobody could log in, and a webhook checks a signature instead.
+/// Pages for everyone: without them nobody could log in, and a webhook checks a signature instead.
 const PUBLIC: [&str; 3] = ["/login", "/assets/", HOOKS];
-/// What only an administrator may change, or see.
+/// Parts for administrators only.
 const OF_ADMIN: [&str; 2] = ["/api/v1/admin/", "/changes/"];
 
 /// The sender of a request, and whether tokens are in use at all.

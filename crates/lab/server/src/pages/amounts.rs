@@ -16,7 +16,7 @@ pub fn figure(ns: Option<i64>) -> Markup {
     }
 }
 
-/// What a worst case, or a zero, rests on.
+/// The basis of a worst case, or of a zero.
 pub fn coverage(of: &Coverage) -> Markup {
     html! {
         @if of.samples == 0 {

@@ -35,7 +35,7 @@ pub struct BoardView<'a> {
     pub parts: &'a [HistoryPart],
     pub events: &'a Events,
     pub found: &'a [Found],
-    /// What the runs show about changes of each figure; `None` while the index looks for them.
+    /// Changes of each figure by the runs; `None` while the index looks for them.
     pub sentences: Option<&'a [(String, String)]>,
     /// `None`: from the first run to the last.
     pub days: Option<u32>,
@@ -205,7 +205,7 @@ fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
     }
 }
 
-/// What people decided about a change.
+/// Decision of people about a change.
 fn triage(change: &Change) -> Markup {
     let word = change.triage.word();
     html! { span.triage data-triage=(word) title={ "tardy lab store triage " (change.change) } { (word) } }

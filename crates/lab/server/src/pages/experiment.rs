@@ -139,7 +139,7 @@ fn content(series: &ExperimentSeries, rounds: &[Round]) -> Markup {
     }
 }
 
-/// What limits the verdict.
+/// Limits of the verdict.
 fn cautions(series: &ExperimentSeries) -> Markup {
     html! {
         @match (series.virtual_time, series.emulated) {

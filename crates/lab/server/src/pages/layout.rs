@@ -14,7 +14,7 @@ const PLACES: [(&str, &str); 6] = [
     ("/queue", "Queue"),
 ];
 
-/// What the frame says about the page.
+/// Facts of the frame about the page.
 pub struct Page<'a> {
     pub title: &'a str,
     /// Address of the page, or of the one it is part of.

@@ -89,7 +89,7 @@ async fn one(
     })))
 }
 
-/// What changes while the run goes on.
+/// The part that changes while the run goes on.
 pub fn fragment(run: &LiveRun) -> Markup {
     html! {
         p.lead { "Linux " bdi { (run.kernel) } ", " (phase(run)) }

@@ -226,8 +226,12 @@ impl View<'_> {
     }
 
     fn lease(&self, job: &Job) -> String {
-        let left = job.lease_until_unix_ns.map_or(0, |until| until.saturating_sub(self.now_unix_ns));
-        if left > 0 { format!("lease ends in {}", duration(left)) } else { "its lease has ended".into() }
+        match job.lease_until_unix_ns {
+            Some(until) if !job.is_overdue(self.now_unix_ns) => {
+                format!("lease ends in {}", duration(until - self.now_unix_ns))
+            }
+            _ => "its lease has ended".into(),
+        }
     }
 
     fn triggers(&self) -> Markup {

@@ -43,7 +43,7 @@ impl Running {
     }
 }
 
-/// What the server says next.
+/// The next event of the server.
 pub fn answer(stream: &mut TcpStream) -> String {
     let mut bytes = vec![0; 8192];
     let count = stream.read(&mut bytes).unwrap();

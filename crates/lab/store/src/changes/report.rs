@@ -1,4 +1,4 @@
-//! What a message about a change says: the first run after it, its kernel and its cause, beside the last one before.
+//! Contents of a message about a change: the first run after it, its kernel and its cause, beside the last one before.
 
 use super::Change;
 use crate::Store;

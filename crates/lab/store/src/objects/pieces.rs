@@ -6,7 +6,7 @@ use tokio::sync::mpsc::{Receiver, Sender};
 /// Length of a part; S3 takes parts from 5 MiB.
 pub const PART_BYTES: usize = 8 << 20;
 
-/// What is received, as a source of a thread.
+/// Received bytes as a source of a thread.
 pub struct Source {
     pieces: Receiver<io::Result<Vec<u8>>>,
     current: Vec<u8>,
@@ -32,8 +32,8 @@ impl Read for Source {
     }
 }
 
-/// What a thread writes, in parts to send. The last part is sent by [`Sink::end`] alone, so that what a failed thread wrote is
-/// never taken for the whole.
+/// Output of a thread, in parts to send. The last part is sent by [`Sink::end`] alone, so that what a failed thread
+/// wrote is never taken for the whole.
 pub struct Sink {
     parts: Sender<Part>,
     current: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What signing a request needs: SHA-256 and HMAC, with the implementation that computes addresses anyway.
+//! Signatures of requests: SHA-256 and HMAC, with the implementation that computes addresses anyway.
 
 use crate::hmac::HmacSha256;
 use object_store::client::{CryptoProvider, DigestAlgorithm, DigestContext, HmacContext, Signer, SigningAlgorithm};

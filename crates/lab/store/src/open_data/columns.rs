@@ -1,6 +1,6 @@
 //! The tables of an export: the view of each, and its columns.
 
-/// What a column has, and whether it may be absent.
+/// Type of a column, and whether it may be absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Text,

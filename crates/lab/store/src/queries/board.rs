@@ -26,7 +26,7 @@ pub struct Scenario {
     pub method: String,
 }
 
-/// What the runs of a scenario are recognised by: a run that is added makes it another value.
+/// Fingerprint of the runs of a scenario: a run that is added makes it another value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunsOf {
     runs: i64,
@@ -79,7 +79,7 @@ impl Store {
         rows.iter().map(scenario).collect()
     }
 
-    /// What the runs of a scenario are recognised by.
+    /// Fingerprint of the runs of a scenario.
     ///
     /// # Errors
     /// Errors of the database.

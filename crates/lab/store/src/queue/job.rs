@@ -22,7 +22,7 @@ pub struct JobRequest {
     pub attempts_max: i64,
 }
 
-/// What became of a job.
+/// Outcome of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -76,6 +76,13 @@ pub struct Job {
     pub message: String,
     /// Addresses of its runs; empty in lists.
     pub runs: Vec<String>,
+}
+
+impl Job {
+    /// Whether its worker should have reported by now: the next claim of a worker queues it again.
+    pub fn is_overdue(&self, now_unix_ns: i64) -> bool {
+        self.state == JobState::Running && self.lease_until_unix_ns.is_none_or(|until| until <= now_unix_ns)
+    }
 }
 
 /// Columns of a [`Job`].

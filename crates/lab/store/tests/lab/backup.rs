@@ -1,4 +1,4 @@
-//! What docs/how-to/lab.md says about backups is enough to start again elsewhere.
+//! The backup of docs/how-to/lab.md is enough to start again elsewhere.
 
 use crate::promises::Lab;
 use std::time::Duration;

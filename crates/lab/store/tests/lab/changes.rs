@@ -1,4 +1,4 @@
-//! What is found in a year of runs, whatever database it uses.
+//! Changes that are found in a year of runs, whatever database it uses.
 
 use crate::promises::Lab;
 use std::time::Duration;

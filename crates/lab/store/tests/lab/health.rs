@@ -1,4 +1,4 @@
-//! What is not in order is found, with whatever database.
+//! Defects of a store are found, with whatever database.
 
 use crate::promises::Lab;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What other programs read: the views, and the Parquet files.
+//! Open data for other programs: the views, and the Parquet files.
 
 use crate::both::finish;
 use crate::promises::Lab;

@@ -1,4 +1,4 @@
-//! What the store promises, whatever database it uses.
+//! Promises of the store, whatever database it uses.
 
 use archive::manifest::RunState;
 use archive::reader::Run;

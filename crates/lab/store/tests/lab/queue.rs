@@ -1,4 +1,4 @@
-//! What the queue promises, whatever database it uses.
+//! Promises of the queue, whatever database it uses.
 
 use crate::promises::Lab;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,6 +66,8 @@ pub async fn a_lease_that_ran_out_frees_its_job_and_binds_nobody(lab: Lab) {
     assert!(store.renew(&mut claim, LEASE, LEASE_NS / 2).await.unwrap());
     assert_eq!(claim.until_unix_ns, LEASE_NS / 2 + LEASE_NS);
     assert_eq!(store.expire(LEASE_NS).await.unwrap(), 0, "it was renewed");
+    let running = store.job(&job.job).await.unwrap().unwrap();
+    assert!(!running.is_overdue(claim.until_unix_ns - 1) && running.is_overdue(claim.until_unix_ns));
     assert!(!store.renew(&mut claim, LEASE, 2 * LEASE_NS).await.unwrap(), "too late, although nobody took it");
     let second = store.claim("b", &boards(&["pi"]), LEASE, 2 * LEASE_NS).await.unwrap().unwrap();
     assert_eq!((&second.job.job, second.job.attempts), (&job.job, 2));

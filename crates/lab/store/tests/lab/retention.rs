@@ -1,4 +1,4 @@
-//! What stays and what goes, whatever database it uses.
+//! Retention, whatever database it uses.
 
 use crate::promises::Lab;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What triggers promise: schedules, webhooks, and the kernels around a change.
+//! Promises of triggers: schedules, webhooks, and the kernels around a change.
 
 use crate::promises::Lab;
 use std::collections::BTreeSet;

@@ -46,7 +46,7 @@ pub struct Status {
     notes: Vec<String>,
     explaining: Option<(usize, usize)>,
     virtual_time: bool,
-    /// What a sample is called.
+    /// Words for a sample.
     word: SampleWord,
     /// Histograms by thread, and how long the measurement had lasted when the last one arrived.
     histograms: BTreeMap<u32, Octaves>,

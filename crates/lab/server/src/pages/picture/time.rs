@@ -24,7 +24,7 @@ pub struct Change {
     pub at_unix_ns: i64,
 }
 
-/// What happened to a board over time, beside its latencies.
+/// Events of a board over time, beside its latencies.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Events {
     pub kernels: Vec<KernelStretch>,
