@@ -28,6 +28,7 @@ use archive::method::SampleWord;
 use archive::summary::{ReportData, RunSummary};
 use judge::verdict::Judgement;
 use maud::{Markup, PreEscaped, html};
+use words::figures::latency;
 use words::printable::short_name;
 use words::vocabulary;
 
@@ -43,7 +44,7 @@ fn worst(summary: &RunSummary) -> String {
     match answer::worst_cpu(summary) {
         Some((_, latency_ns)) => {
             let late = if word.is_wake_up() { " late" } else { "" };
-            format!("{} {} {}{late}", word.worst, word.one, number::micros_unit(latency_ns))
+            format!("{} {} {}{late}", word.worst, word.one, latency(latency_ns))
         }
         None => "nothing measured".into(),
     }
