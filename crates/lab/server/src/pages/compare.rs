@@ -21,7 +21,7 @@ pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
                 tbody {
                     (side("Run", a, b, |run| html! { a href=(run_address(&run.digest)) { (utc(run.started_unix_ns)) } }))
                     (side("Board", a, b, |run| html! { bdi { (run.board) } }))
-                    (side("Kernel", a, b, |run| kernel(run)))
+                    (side("Kernel", a, b, kernel))
                     (side("Load and method", a, b, |run| html! { bdi { (load(&run.load)) } ", " bdi { (run.method) } }))
                     (side("Samples", a, b, |run| html! { (count(run.samples)) }))
                 }
