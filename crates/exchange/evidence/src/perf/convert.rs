@@ -32,7 +32,7 @@ type ByCpu<'a> = BTreeMap<u32, Vec<(u64, Item<'a>)>>;
 pub fn convert(bytes: &[u8], bytes_max: usize) -> Result<Vec<u8>, Refusal> {
     let mut session = Session::of(bytes);
     let (metadata, _) = tracing_data(session.tracing_data);
-    let plain = unpacked(&std::mem::take(&mut session.packed), bytes_max);
+    let plain = unpacked(std::mem::take(&mut session.packed), bytes_max);
     let mut inside = Session { order: session.order, ..Session::default() };
     inside.walk(&plain);
     let mut by_cpu = ByCpu::new();

@@ -2,11 +2,16 @@
 
 use std::io::Read;
 
-/// The stream without its compression, up to where it ends or is damaged. perf does not finish it.
-pub fn unpacked(stream: &[u8], bytes_max: usize) -> Vec<u8> {
+/// An empty last block, and room for a checksum.
+const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+
+/// The stream without its compression, up to where it is damaged.
+pub fn unpacked(mut stream: Vec<u8>, bytes_max: usize) -> Vec<u8> {
+    // perf leaves the stream without its end, before which a decoder keeps the last of the data back.
+    stream.extend(END);
     let mut plain = Vec::new();
-    if let Ok(decoder) = ruzstd::decoding::StreamingDecoder::new(stream) {
-        // A stream without its end is an error after its last byte.
+    if let Ok(decoder) = ruzstd::decoding::StreamingDecoder::new(&*stream) {
+        // Whatever came before the damage is in `plain`.
         let _ = decoder.take(bytes_max as u64).read_to_end(&mut plain);
     }
     plain
