@@ -68,7 +68,7 @@ pub fn contents<'a>(bytes: &'a [u8], clock: &str) -> Result<Contents<'a>, Refusa
         return Ok(Contents::Stretch(stretch));
     }
     let Some(text) = text.filter(|text| text::is_one(text)) else { return of_messages(&plain) };
-    let converted = text::convert::convert(&text, clock);
+    let converted = text::convert::convert(&text, clock)?;
     Ok(Contents::Events(Recording {
         trace: Cow::Owned(converted.trace),
         tool: if converted.is_perf { "perf" } else { "ftrace" },
@@ -80,7 +80,7 @@ pub fn contents<'a>(bytes: &'a [u8], clock: &str) -> Result<Contents<'a>, Refusa
 
 /// A Perfetto trace, which no magic number marks.
 fn of_messages<'a>(plain: &[u8]) -> Result<Contents<'a>, Refusal> {
-    if !is_perfetto(plain) {
+    if !perfetto::convert::is_one(plain) {
         return Err(Refusal::Foreign(foreign(plain)));
     }
     let converted = perfetto::convert::convert(plain, unpacked_max(plain))?;
@@ -133,26 +133,17 @@ fn foreign(bytes: &[u8]) -> Foreign {
     known.unwrap_or(Foreign::Unknown)
 }
 
-/// A Perfetto trace is a sequence of packets: field 1 of a message, each with its length.
-fn is_perfetto(bytes: &[u8]) -> bool {
-    let length = |bytes: &[u8]| match *bytes {
-        [0x0a, length @ 1..=0x7f, first, ..] => Some((2 + usize::from(length), first)),
-        [0x0a, low @ 0x80..=0xff, high @ 1..=0x7f, first, ..] => {
-            Some((3 + (usize::from(high) << 7 | usize::from(low & 0x7f)), first))
-        }
-        _ => None,
-    };
-    // Fields of a packet have a wire type of 0, 1, 2 or 5.
-    let is_field = |first: u8| matches!(first & 7, 0 | 1 | 2 | 5) && first > 7;
-    match length(bytes) {
-        Some((packet, first)) if is_field(first) => bytes.get(packet).is_none_or(|next| *next == 0x0a),
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_of_perfetto_without_events_are_named() {
+        let clock = b"\x0a\x04\x50\x01\x18\x02\x0a\x01";
+        assert_eq!(contents(clock, ""), Err(Refusal::NoFtraceEvents));
+        let broken = b"\x0a\x04\x57\x01\x18\x02\x0a\x01";
+        assert_eq!(contents(broken, ""), Err(Refusal::Foreign(Foreign::Unknown)));
+    }
 
     #[test]
     fn a_file_is_named_for_what_it_is() {

@@ -31,6 +31,10 @@ pub enum Refusal {
     Broken { compression: &'static str },
     #[error("it unpacks to more than {} MiB; record a shorter time", bytes_max >> 20)]
     TooLarge { bytes_max: u64 },
+    #[error(
+        "almost each of its events is alone in 130 ms or behind a loss, so it would not fit the memory; record a shorter time"
+    )]
+    TooSparse,
     #[error("nothing in it can be read: {0}")]
     Unreadable(String),
     #[error("it holds no events; look whether tracing was on, and whether the events were enabled")]

@@ -8,6 +8,7 @@ pub mod event;
 pub mod functions;
 pub mod layout;
 
+use crate::problem::Refusal;
 use event::is_vector;
 use ftrace::byte_order::ByteOrder;
 use ftrace::header::PageLayout;
@@ -22,6 +23,36 @@ use std::collections::BTreeMap;
 /// More CPUs than any machine of Linux has.
 pub const CPUS_MAX: u32 = 8192;
 
+/// Pages that sparse events may take beside twice the size of the recording, as its records are about as large as their text.
+const SPARSE_BYTES_MAX: usize = 48 << 20;
+
+/// Pages of records: each loss and each pause begins one, so that a hostile recording could fill a page with each of its lines.
+#[derive(Debug)]
+pub struct Room {
+    bytes: usize,
+}
+
+impl Room {
+    pub fn of(recording_bytes: usize) -> Self {
+        Self { bytes: recording_bytes.saturating_mul(2).saturating_add(SPARSE_BYTES_MAX) }
+    }
+
+    /// Appends to a CPU's pages while there is room.
+    pub fn write(&mut self, writer: &mut PageWriter, write: impl FnOnce(&mut PageWriter)) {
+        if self.bytes > 0 {
+            let before = writer.bytes();
+            write(writer);
+            self.bytes = self.bytes.saturating_sub(writer.bytes() - before);
+        }
+    }
+
+    /// # Errors
+    /// [`Refusal::TooSparse`] if something had no room.
+    pub fn check(&self) -> Result<(), Refusal> {
+        if self.bytes > 0 { Ok(()) } else { Err(Refusal::TooSparse) }
+    }
+}
+
 /// Where and when an event occurred.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
@@ -33,8 +64,9 @@ pub struct Place {
 }
 
 /// Records by CPU.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Records {
+    room: Room,
     cpus: BTreeMap<u32, PageWriter>,
     layouts: BTreeMap<String, Layout>,
     functions: Functions,
@@ -51,9 +83,14 @@ pub struct About<'a> {
 }
 
 impl Records {
+    pub fn new(room: Room) -> Self {
+        let (cpus, layouts, functions) = Default::default();
+        Self { room, cpus, layouts, functions, unreadable: 0 }
+    }
+
     /// Marks events lost before the next record of a CPU.
     pub fn lose(&mut self, cpu: u32, count: Option<u64>) {
-        self.cpu(cpu).lose(count);
+        self.write(cpu, |pages| pages.lose(count));
     }
 
     /// Appends a record; `fill` appends its fields, or fails if they cannot be read.
@@ -64,16 +101,19 @@ impl Records {
         fill: impl FnOnce(&Layout, &mut Functions, &mut Vec<u8>) -> Option<()>,
     ) {
         match self.payload(place, name, fill) {
-            Some(payload) => self.cpu(place.cpu).push(RawRecord { ts_ns: place.ts_ns, payload: &payload }),
+            Some(payload) => {
+                self.write(place.cpu, |pages| pages.push(RawRecord { ts_ns: place.ts_ns, payload: &payload }));
+            }
             None => {
                 self.unreadable += 1;
-                self.cpu(place.cpu).lose(Some(1));
+                self.lose(place.cpu, Some(1));
             }
         }
     }
 
-    fn cpu(&mut self, cpu: u32) -> &mut PageWriter {
-        self.cpus.entry(cpu).or_insert_with(|| PageWriter::new(PageLayout::bits64(ByteOrder::Little)))
+    fn write(&mut self, cpu: u32, write: impl FnOnce(&mut PageWriter)) {
+        let new = || PageWriter::new(PageLayout::bits64(ByteOrder::Little));
+        self.room.write(self.cpus.entry(cpu).or_insert_with(new), write);
     }
 
     fn payload(
@@ -97,7 +137,11 @@ impl Records {
     }
 
     /// The trace.dat.
-    pub fn finish(self, about: About<'_>) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// [`Refusal::TooSparse`].
+    pub fn finish(self, about: About<'_>) -> Result<Vec<u8>, Refusal> {
+        self.room.check()?;
         let layout = PageLayout::bits64(ByteOrder::Little);
         let metadata = MetadataText {
             header_page: layout.text(),
@@ -121,6 +165,6 @@ impl Records {
             cpu_count: pages.iter().map(|(cpu, _)| cpu + 1).max().unwrap_or(1),
             cpus: pages.iter().map(|(cpu, pages)| CpuBytes { cpu: *cpu, pages, stats: None }).collect(),
         };
-        trace.to_vec()
+        Ok(trace.to_vec())
     }
 }

@@ -44,7 +44,7 @@ pub fn problems(file: &TraceFile<'_>, survey: &Survey, spread_ns: i64, recording
         let count = recording.unreadable;
         found.push(Problem::new(Severity::Degraded, &RecordingProblem::LinesUnreadable(count)));
     }
-    found.extend(lacks::advice(survey).map(|advice| Problem::new(Severity::Notice, &advice)));
+    found.extend(lacks::advice(survey, recording.tool).map(|advice| Problem::new(Severity::Notice, &advice)));
     found
 }
 

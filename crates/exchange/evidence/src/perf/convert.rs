@@ -7,14 +7,12 @@ pub use super::session::is_one;
 use super::session::{Record, Session};
 use crate::archived::environment::UNNAMED;
 use crate::problem::Refusal;
+use crate::records::{CPUS_MAX, Room};
 use ftrace::metadata::{Metadata, MetadataText};
 use ftrace::page::RawRecord;
 use ftrace::page::writer::PageWriter;
 use ftrace::trace_dat::{CpuBytes, TraceDat, tracing_data};
 use std::collections::BTreeMap;
-
-/// More CPUs than any machine of Linux has.
-const CPUS_MAX: u32 = 8192;
 
 /// A record of a CPU, or the number of lost ones.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +26,7 @@ type ByCpu<'a> = BTreeMap<u32, Vec<(u64, Item<'a>)>>;
 /// A perf.data file as a trace.dat. `bytes_max`: limit of what it unpacks to.
 ///
 /// # Errors
-/// [`Refusal::NoTracepoints`] if it does not have the raw data of tracepoints.
+/// [`Refusal::NoTracepoints`] if it does not have the raw data of tracepoints; [`Refusal::TooSparse`].
 pub fn convert(bytes: &[u8], bytes_max: usize) -> Result<Vec<u8>, Refusal> {
     let mut session = Session::of(bytes);
     let (metadata, _) = tracing_data(session.tracing_data);
@@ -43,7 +41,7 @@ pub fn convert(bytes: &[u8], bytes_max: usize) -> Result<Vec<u8>, Refusal> {
         return Err(Refusal::NoTracepoints);
     }
     session.names.append(&mut inside.names);
-    Ok(written(&session, &metadata, by_cpu))
+    written(&session, &metadata, by_cpu, Room::of(bytes.len() + plain.len()))
 }
 
 fn has_events(by_cpu: &ByCpu<'_>) -> bool {
@@ -77,20 +75,20 @@ fn place<'a>(record: &Record<'a>, session: &Session<'_>, by_cpu: &mut ByCpu<'a>)
     }
 }
 
-fn pages(mut items: Vec<(u64, Item<'_>)>, metadata: &Metadata) -> Vec<u8> {
+fn pages(mut items: Vec<(u64, Item<'_>)>, metadata: &Metadata, room: &mut Room) -> Vec<u8> {
     // Buffers of several events, one after another.
     items.sort_by_key(|(ts_ns, _)| *ts_ns);
     let mut writer = PageWriter::new(metadata.layout);
     for (ts_ns, item) in items {
-        match item {
-            Item::Event(payload) => writer.push(RawRecord { ts_ns, payload }),
-            Item::Lost(count) => writer.lose(Some(count)),
-        }
+        room.write(&mut writer, |pages| match item {
+            Item::Event(payload) => pages.push(RawRecord { ts_ns, payload }),
+            Item::Lost(count) => pages.lose(Some(count)),
+        });
     }
     writer.finish()
 }
 
-fn written(session: &Session<'_>, metadata: &Metadata, by_cpu: ByCpu<'_>) -> Vec<u8> {
+fn written(session: &Session<'_>, metadata: &Metadata, by_cpu: ByCpu<'_>, mut room: Room) -> Result<Vec<u8>, Refusal> {
     let name = |(tid, name): (&u32, &&[u8])| format!("{tid} {}\n", String::from_utf8_lossy(name));
     let text = MetadataText {
         header_page: metadata.layout.text(),
@@ -100,7 +98,9 @@ fn written(session: &Session<'_>, metadata: &Metadata, by_cpu: ByCpu<'_>) -> Vec
         ..MetadataText::default()
     };
     let layout = metadata.layout;
-    let pages: Vec<(u32, Vec<u8>)> = by_cpu.into_iter().map(|(cpu, items)| (cpu, pages(items, metadata))).collect();
+    let pages: Vec<(u32, Vec<u8>)> =
+        by_cpu.into_iter().map(|(cpu, items)| (cpu, pages(items, metadata, &mut room))).collect();
+    room.check()?;
     let hostname = if session.hostname.is_empty() { UNNAMED } else { &session.hostname };
     let uname = format!("Linux {hostname} {} {}", session.release, session.architecture);
     let trace = TraceDat {
@@ -112,5 +112,5 @@ fn written(session: &Session<'_>, metadata: &Metadata, by_cpu: ByCpu<'_>) -> Vec
         cpu_count: pages.iter().map(|(cpu, _)| cpu + 1).max().unwrap_or(1),
         cpus: pages.iter().map(|(cpu, pages)| CpuBytes { cpu: *cpu, pages, stats: None }).collect(),
     };
-    trace.to_vec()
+    Ok(trace.to_vec())
 }

@@ -144,7 +144,9 @@ mod tests {
         let plain = [words(&[9, 0, 7, 50, 3, 1]), raw.clone()].concat();
         assert_eq!(sample(&plain, &attribute(all, 0), ByteOrder::Little), expected);
         let with_more = all | has::ADDRESS | has::ID | has::STREAM | has::READ | has::CALLCHAIN;
-        let of_group = words(&[9, 0, 7, 50, 1, 9, 9, 3, 1, /* two events, a time */ 2, 0, 8, 1, 8, 2, /* addresses */ 2, 5, 6]);
+        let of_group = words(&[
+            9, 0, 7, 50, 1, 9, 9, 3, 1, /* two events, a time */ 2, 0, 8, 1, 8, 2, /* addresses */ 2, 5, 6,
+        ]);
         let body = [of_group, raw].concat();
         assert_eq!(sample(&body, &attribute(with_more, READ_GROUP | READ_ID | 1), ByteOrder::Little), expected);
         for cut in 0..body.len() {

@@ -44,7 +44,10 @@ mod kind {
 pub enum Record<'a> {
     Sample(&'a [u8]),
     /// The number of records that the buffer had no room for.
-    Lost { count: u64, body: &'a [u8] },
+    Lost {
+        count: u64,
+        body: &'a [u8],
+    },
 }
 
 /// Everything that a file says.
@@ -98,9 +101,13 @@ impl<'a> Session<'a> {
         let order = self.byte_order();
         let size = usize::try_from(order.u64_at(bytes, 16)?).ok()?.max(SECTION_BYTES);
         let attributes = section(bytes, ATTRIBUTES_AT, order)?;
+        // Sections that overlap would be read once for each attribute.
+        let mut ids_max = bytes.len();
         for attribute in attributes.chunks_exact(size) {
             let (attribute, ids) = attribute.split_at(size - SECTION_BYTES);
-            self.learn_attribute(attribute, section_of(bytes, ids, 0, order).unwrap_or_default());
+            let ids = section_of(bytes, ids, 0, order).filter(|ids| ids.len() <= ids_max).unwrap_or_default();
+            ids_max -= ids.len();
+            self.learn_attribute(attribute, ids);
         }
         let data_end = order.u64_at(bytes, DATA_AT)?.checked_add(order.u64_at(bytes, DATA_AT + 8)?)?;
         let mut at = usize::try_from(data_end).ok()?;

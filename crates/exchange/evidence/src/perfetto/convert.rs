@@ -3,6 +3,7 @@
 use super::compact::{Switch, Waking, expanded};
 use super::event::{Event, text};
 use super::message::{Fields, Value};
+pub use super::trace::is_one;
 use super::trace::{Packets, compressed};
 use crate::archived::environment::UNNAMED;
 use crate::problem::Refusal;
@@ -10,7 +11,7 @@ use crate::records::contexts::Contexts;
 use crate::records::event::Kind;
 use crate::records::functions::Functions;
 use crate::records::layout::{Layout, push_name, push_text};
-use crate::records::{About, CPUS_MAX, Place, Records};
+use crate::records::{About, CPUS_MAX, Place, Records, Room};
 use std::collections::BTreeMap;
 
 /// Numbers of the fields of a bundle.
@@ -44,7 +45,7 @@ pub struct Converted {
 /// Converts a trace. `bytes_max`: limit of what it unpacks to.
 ///
 /// # Errors
-/// [`Refusal::NoFtraceEvents`] if the trace has none.
+/// [`Refusal::NoFtraceEvents`] if the trace has none; [`Refusal::TooSparse`].
 pub fn convert(bytes: &[u8], bytes_max: usize) -> Result<Converted, Refusal> {
     let parts = compressed(bytes, bytes_max);
     let mut packets = Packets::default();
@@ -55,7 +56,9 @@ pub fn convert(bytes: &[u8], bytes_max: usize) -> Result<Converted, Refusal> {
     if by_cpu.values().flatten().next().is_none() {
         return Err(Refusal::NoFtraceEvents);
     }
-    let mut converter = Converter { symbols: &packets.symbols, records: Records::default(), contexts: Contexts::default() };
+    let unpacked_bytes = parts.iter().map(Vec::len).sum::<usize>() + bytes.len();
+    let records = Records::new(Room::of(unpacked_bytes));
+    let mut converter = Converter { symbols: &packets.symbols, records, contexts: Contexts::default() };
     for (cpu, mut items) in by_cpu {
         items.sort_by_key(|(ts_ns, _)| *ts_ns);
         converter.cpu(cpu, &items);
@@ -64,7 +67,7 @@ pub fn convert(bytes: &[u8], bytes_max: usize) -> Result<Converted, Refusal> {
     let uname = if packets.kernel[0].is_empty() { "" } else { &uname };
     let about = About { clock: clock(&packets.bundles), uname, saved_cmdlines: "" };
     let unreadable = converter.records.unreadable;
-    Ok(Converted { trace: converter.records.finish(about), unreadable })
+    Ok(Converted { trace: converter.records.finish(about)?, unreadable })
 }
 
 /// The name of the trace clock; bundles name any other than `boot`.

@@ -85,7 +85,8 @@ mod tests {
     fn fields_of_each_kind_are_read_up_to_the_damage() {
         let message = b"\x08\x96\x01\x12\x02hi\x19\x01\0\0\0\0\0\0\0\x25\x02\0\0\0\x2b";
         let read: Vec<_> = Fields(message).collect();
-        let expected = [(1, Value::Number(150)), (2, Value::Bytes(b"hi")), (3, Value::Number(1)), (4, Value::Number(2))];
+        let expected =
+            [(1, Value::Number(150)), (2, Value::Bytes(b"hi")), (3, Value::Number(1)), (4, Value::Number(2))];
         assert_eq!(read, expected);
         assert_eq!(Fields(message).find(2).and_then(Value::bytes), Some(&b"hi"[..]));
         assert_eq!(Fields(&message[..6]).count(), 1);

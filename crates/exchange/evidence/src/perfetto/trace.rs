@@ -15,6 +15,13 @@ mod field {
     pub const UTSNAME: u32 = 1;
 }
 
+/// Whether a file begins with a packet: the format has no magic number.
+pub fn is_one(bytes: &[u8]) -> bool {
+    let Some((field::PACKET, Value::Bytes(packet))) = Fields(bytes).next() else { return false };
+    let mut fields = Fields(packet);
+    fields.by_ref().count() > 0 && fields.0.is_empty()
+}
+
 /// Packets that are packed together, unpacked, at most `bytes_max` of them.
 pub fn compressed(trace: &[u8], mut bytes_max: usize) -> Vec<Vec<u8>> {
     let mut parts = Vec::new();

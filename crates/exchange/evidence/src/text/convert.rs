@@ -1,11 +1,12 @@
 //! Makes a trace.dat of the lines of a text.
 
 use super::line::Line;
+use crate::problem::Refusal;
 use crate::records::contexts::Contexts;
 use crate::records::event::{Kind, values};
 use crate::records::functions::Functions;
 use crate::records::layout::{Layout, push_name, push_text};
-use crate::records::{About, CPUS_MAX, Place, Records};
+use crate::records::{About, CPUS_MAX, Place, Records, Room};
 use archive::trace_event::flag;
 use ftrace::latency_trace::Flags;
 
@@ -24,13 +25,15 @@ pub struct Converted {
 }
 
 /// The lines of a text as records; `clock` is empty if unknown.
-pub fn convert(text: &str, clock: &str) -> Converted {
-    let mut converter = Converter::default();
+///
+/// # Errors
+/// [`Refusal::TooSparse`].
+pub fn convert(text: &str, clock: &str) -> Result<Converted, Refusal> {
+    let mut converter = Converter::new(text.len());
     text.lines().for_each(|line| converter.line(line));
     converter.finish(clock)
 }
 
-#[derive(Default)]
 struct Converter {
     records: Records,
     contexts: Contexts,
@@ -39,6 +42,11 @@ struct Converter {
 }
 
 impl Converter {
+    fn new(text_bytes: usize) -> Self {
+        let records = Records::new(Room::of(text_bytes));
+        Self { records, contexts: Contexts::default(), has_ns: false, is_perf: false }
+    }
+
     fn line(&mut self, text: &str) {
         if let Some((cpu, count)) = lost(text) {
             self.records.lose(cpu, count);
@@ -48,17 +56,16 @@ impl Converter {
             let flags = line.flags.map_or_else(|| self.contexts.flags(line.cpu, line.name), |flags| bits(&flags));
             let preempt_depth = line.flags.map_or(0, |flags| flags.preempt_depth);
             let place = Place { cpu: line.cpu, ts_ns: line.ts_ns, tid: line.tid, flags, preempt_depth };
-            self.records.push(place, line.name, |layout, functions, payload| {
-                fill(line.fields, layout, functions, payload)
-            });
+            self.records
+                .push(place, line.name, |layout, functions, payload| fill(line.fields, layout, functions, payload));
         }
     }
 
-    fn finish(self, clock: &str) -> Converted {
+    fn finish(self, clock: &str) -> Result<Converted, Refusal> {
         let resolution_ns = if self.has_ns { 1 } else { 1000 };
         let unreadable = self.records.unreadable;
-        let trace = self.records.finish(About { clock, ..About::default() });
-        Converted { trace, unreadable, resolution_ns, is_perf: self.is_perf }
+        let trace = self.records.finish(About { clock, ..About::default() })?;
+        Ok(Converted { trace, unreadable, resolution_ns, is_perf: self.is_perf })
     }
 }
 
