@@ -7,8 +7,13 @@ use evidence::request::Request;
 use libfuzzer_sys::{arbitrary, fuzz_target};
 use tardy_fuzz::{Damage, spoilt, within_budget};
 
-/// A trace.dat of version 7 with zstd inside, one of version 6 without it, and texts.
-const PACKED: [&[u8]; 5] = [
+/// A trace.dat of version 7 with zstd inside, one of version 6 without it, texts, files of perf, and messages of Perfetto.
+const PACKED: [&[u8]; 10] = [
+    include_bytes!("../../corpus/foreign/stopped-perf.data.gz"),
+    include_bytes!("../../corpus/foreign/overrun-perf-packed.data.gz"),
+    include_bytes!("../../corpus/foreign/overrun-perf-pipe.data.gz"),
+    include_bytes!("../../corpus/foreign/stopped-typed.pftrace.gz"),
+    include_bytes!("../../corpus/foreign/stopped-compact.pftrace.gz"),
     include_bytes!("../../corpus/foreign/hog-local.dat.gz"),
     include_bytes!("../../corpus/foreign/hog-version6.dat.gz"),
     include_bytes!("../../corpus/foreign/overrun-local.dat.gz"),
@@ -19,6 +24,8 @@ const PACKED: [&[u8]; 5] = [
 #[derive(Debug, arbitrary::Arbitrary)]
 enum Input<'a> {
     Any(&'a [u8]),
+    /// Behind the beginning of a perf.data or of a Perfetto trace.
+    Begun { is_perf: bool, is_pipe: bool, rest: &'a [u8] },
     Damaged { which: u8, damages: Vec<Damage> },
     DamagedInside { which: u8, damages: Vec<Damage> },
 }
@@ -27,6 +34,11 @@ fuzz_target!(|input: Input| {
     let packed = |which: u8| PACKED[usize::from(which) % PACKED.len()];
     let file = match input {
         Input::Any(bytes) => bytes.to_vec(),
+        Input::Begun { is_perf: true, is_pipe, rest } => {
+            let head = if is_pipe { &b"PERFILE2\x10\0\0\0\0\0\0\0"[..] } else { b"PERFILE2\x68\0\0\0\0\0\0\0" };
+            [head, rest].concat()
+        }
+        Input::Begun { is_perf: false, rest, .. } => [&b"\x0a\x02\x08\0"[..], rest].concat(),
         Input::Damaged { which, damages } => spoilt(packed(which), &damages),
         Input::DamagedInside { which, damages } => {
             let plain = evidence::file::unpacked(packed(which)).expect("a valid recording");

@@ -11,7 +11,7 @@ mod source;
 mod writer;
 
 pub use cut::cut_pages;
-pub use reader::{Buffer, CpuPages, Gap, TraceFile};
+pub use reader::{Buffer, CpuPages, Gap, TraceFile, tracing_data};
 pub use records::{CpuGap, CpuRecords, Merged, Record, TraceItem};
 pub use source::{ReadAt, Source};
 pub use writer::{CpuBytes, TraceDat};

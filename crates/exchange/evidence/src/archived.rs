@@ -1,6 +1,6 @@
 //! Makes an archive of a recording: its messages, and the trace of each wake-up that was kept.
 
-mod environment;
+pub mod environment;
 mod figures;
 mod lacks;
 mod spikes;

@@ -3,7 +3,7 @@
 mod gzip;
 
 use crate::problem::{Foreign, Refusal};
-use crate::text;
+use crate::{perf, perfetto, text};
 use std::borrow::Cow;
 use std::io::Read;
 
@@ -16,9 +16,7 @@ const XZ: &[u8] = b"\xfd7zXZ\0";
 /// A larger dictionary than `xz -9` needs is hostile.
 const XZ_MEMORY_KB: u32 = 80 << 10;
 /// Beginnings of files of other kinds.
-const FOREIGN: [(&[u8], Foreign); 6] = [
-    (b"PERFILE2", Foreign::PerfData),
-    (b"2ELIFREP", Foreign::PerfData),
+const FOREIGN: [(&[u8], Foreign); 4] = [
     (b"BZh", Foreign::Bzip2),
     (b"\xc1\x1f\xfc\xc1", Foreign::CommonTraceFormat),
     (b"\xc1\xfc\x1f\xc1", Foreign::CommonTraceFormat),
@@ -59,14 +57,18 @@ pub fn contents<'a>(bytes: &'a [u8], clock: &str) -> Result<Contents<'a>, Refusa
         let (tool, format) = ("trace-cmd", "trace.dat");
         return Ok(Contents::Events(Recording { trace: plain, tool, format, resolution_ns: 1, unreadable: 0 }));
     }
+    if perf::convert::is_one(&plain) {
+        let (trace, format) = (Cow::Owned(perf::convert::convert(&plain, unpacked_max(&plain))?), "perf.data");
+        return Ok(Contents::Events(Recording { trace, tool: "perf", format, resolution_ns: 1, unreadable: 0 }));
+    }
     // A binary file has a zero near its beginning.
     let is_text = !plain.is_empty() && !plain.iter().take(HEAD_BYTES).any(|byte| *byte == 0);
     let text = is_text.then(|| String::from_utf8_lossy(&plain));
     if let Some(stretch) = text.as_deref().and_then(text::stretch::stretch_in) {
         return Ok(Contents::Stretch(stretch));
     }
-    let Some(text) = text.filter(|text| text::is_one(text)) else { return Err(Refusal::Foreign(foreign(&plain))) };
-    let converted = text::convert::convert(&text, clock);
+    let Some(text) = text.filter(|text| text::is_one(text)) else { return of_messages(&plain) };
+    let converted = text::convert::convert(&text, clock)?;
     Ok(Contents::Events(Recording {
         trace: Cow::Owned(converted.trace),
         tool: if converted.is_perf { "perf" } else { "ftrace" },
@@ -76,12 +78,27 @@ pub fn contents<'a>(bytes: &'a [u8], clock: &str) -> Result<Contents<'a>, Refusa
     }))
 }
 
+/// A Perfetto trace, which no magic number marks.
+fn of_messages<'a>(plain: &[u8]) -> Result<Contents<'a>, Refusal> {
+    if !perfetto::convert::is_one(plain) {
+        return Err(Refusal::Foreign(foreign(plain)));
+    }
+    let converted = perfetto::convert::convert(plain, unpacked_max(plain))?;
+    Ok(Contents::Events(Recording {
+        trace: Cow::Owned(converted.trace),
+        tool: "Perfetto",
+        format: "Perfetto trace",
+        resolution_ns: 1,
+        unreadable: converted.unreadable,
+    }))
+}
+
 /// The bytes of a file without the compression around them.
 ///
 /// # Errors
 /// [`Refusal::Broken`] and [`Refusal::TooLarge`].
 pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
-    let bytes_max = bytes.len().saturating_mul(UNPACKED_PER_BYTE_MAX).saturating_add(16 << 20).min(UNPACKED_BYTES_MAX);
+    let bytes_max = unpacked_max(bytes);
     if bytes.starts_with(GZIP) {
         return gzip::unpacked(bytes, bytes_max).map(Cow::Owned);
     }
@@ -97,6 +114,10 @@ pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
     Ok(Cow::Borrowed(bytes))
 }
 
+fn unpacked_max(packed: &[u8]) -> usize {
+    packed.len().saturating_mul(UNPACKED_PER_BYTE_MAX).saturating_add(16 << 20).min(UNPACKED_BYTES_MAX)
+}
+
 fn decoded(decoder: impl Read, compression: &'static str, bytes_max: usize) -> Result<Vec<u8>, Refusal> {
     let mut plain = Vec::new();
     let read = decoder.take(bytes_max as u64 + 1).read_to_end(&mut plain);
@@ -109,24 +130,7 @@ fn foreign(bytes: &[u8]) -> Foreign {
         return Foreign::Empty;
     }
     let known = FOREIGN.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, foreign)| *foreign);
-    known.unwrap_or_else(|| if is_perfetto(bytes) { Foreign::Perfetto } else { Foreign::Unknown })
-}
-
-/// A Perfetto trace is a sequence of packets: field 1 of a message, each with its length.
-fn is_perfetto(bytes: &[u8]) -> bool {
-    let length = |bytes: &[u8]| match *bytes {
-        [0x0a, length @ 1..=0x7f, first, ..] => Some((2 + usize::from(length), first)),
-        [0x0a, low @ 0x80..=0xff, high @ 1..=0x7f, first, ..] => {
-            Some((3 + (usize::from(high) << 7 | usize::from(low & 0x7f)), first))
-        }
-        _ => None,
-    };
-    // Fields of a packet have a wire type of 0, 1, 2 or 5.
-    let is_field = |first: u8| matches!(first & 7, 0 | 1 | 2 | 5) && first > 7;
-    match length(bytes) {
-        Some((packet, first)) if is_field(first) => bytes.get(packet).is_none_or(|next| *next == 0x0a),
-        _ => false,
-    }
+    known.unwrap_or(Foreign::Unknown)
 }
 
 #[cfg(test)]
@@ -134,11 +138,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn messages_of_perfetto_without_events_are_named() {
+        let clock = b"\x0a\x04\x50\x01\x18\x02\x0a\x01";
+        assert_eq!(contents(clock, ""), Err(Refusal::NoFtraceEvents));
+        let broken = b"\x0a\x04\x57\x01\x18\x02\x0a\x01";
+        assert_eq!(contents(broken, ""), Err(Refusal::Foreign(Foreign::Unknown)));
+    }
+
+    #[test]
     fn a_file_is_named_for_what_it_is() {
         for (bytes, foreign) in [
             (&b""[..], Foreign::Empty),
-            (b"PERFILE2\0\0", Foreign::PerfData),
-            (b"\x0a\x04\x50\x01\x18\x02\x0a\x01", Foreign::Perfetto),
             (b"\xc1\x1f\xfc\xc1", Foreign::CommonTraceFormat),
             (b"hello", Foreign::Unknown),
         ] {

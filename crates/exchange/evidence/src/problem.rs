@@ -9,14 +9,6 @@ pub enum Foreign {
     #[error("it is empty; the recorder may have been killed before it wrote anything")]
     Empty,
     #[error(
-        "it is a perf.data file; make text of it, which is read: perf script --ns -F comm,tid,cpu,time,event,trace > FILE"
-    )]
-    PerfData,
-    #[error(
-        "it is a Perfetto trace; `trace-cmd record` or `cat /sys/kernel/tracing/per_cpu/cpu*/trace_pipe_raw` keeps the kernel's own events"
-    )]
-    Perfetto,
-    #[error(
         "it is a CTF trace, as LTTng writes it; record with `trace-cmd record -C mono -e sched -e irq -e irq_vectors -e timer`"
     )]
     CommonTraceFormat,
@@ -25,7 +17,7 @@ pub enum Foreign {
     #[error("it is a program")]
     Program,
     #[error(
-        "it is not a known kind of recording: a trace.dat of trace-cmd, or the text of events of ftrace, trace-cmd or perf script, also in gzip, zstd or xz"
+        "it is not a known kind of recording: a trace.dat of trace-cmd, a perf.data, a Perfetto trace, or the text of events of ftrace, trace-cmd or perf script, also in gzip, zstd or xz"
     )]
     Unknown,
 }
@@ -39,6 +31,10 @@ pub enum Refusal {
     Broken { compression: &'static str },
     #[error("it unpacks to more than {} MiB; record a shorter time", bytes_max >> 20)]
     TooLarge { bytes_max: u64 },
+    #[error(
+        "almost each of its events is alone in 130 ms or behind a loss, so it would not fit the memory; record a shorter time"
+    )]
+    TooSparse,
     #[error("nothing in it can be read: {0}")]
     Unreadable(String),
     #[error("it holds no events; look whether tracing was on, and whether the events were enabled")]
@@ -47,6 +43,14 @@ pub enum Refusal {
         "it holds no `sched_switch`, without which nobody sees when a thread runs; record with `trace-cmd record -e sched -e irq -e irq_vectors -e timer`"
     )]
     NoSwitches,
+    #[error(
+        "it holds no tracepoints with their data; record with `perf record -a -k CLOCK_MONOTONIC -e 'sched:*' -e 'irq:*' -e 'timer:*'`"
+    )]
+    NoTracepoints,
+    #[error(
+        "it is a Perfetto trace without events of ftrace; record with the data source linux.ftrace and the events sched/*, irq/* and timer/*"
+    )]
+    NoFtraceEvents,
     #[error("its clock {clock} counts no ns; record with `trace-cmd record -C mono`")]
     ClockOfCounts { clock: String },
     #[error("it shows no wake-up of a real-time thread; name a thread with --comm or --pid{}", examples(.seen))]

@@ -23,12 +23,31 @@ pub struct ThreadFacts {
     /// Its last priority, the kernel's: below 100 is real-time.
     pub prio: Option<i32>,
     pub wake_ups: u64,
+    /// Wake-ups with a real-time priority, and the last such priority.
+    pub urgent: (u64, Option<i32>),
 }
 
 impl ThreadFacts {
+    /// A thread may give its priority up before it ends, and another may have one lent for a moment.
     pub fn is_real_time(&self) -> bool {
-        self.prio.is_some_and(|prio| prio < 100)
+        if self.wake_ups > 0 { self.urgent.0 * 2 >= self.wake_ups } else { self.prio.is_some_and(is_urgent) }
     }
+
+    /// The priority with which it was woken, or its last one.
+    pub fn priority(&self) -> Option<i32> {
+        self.urgent.1.filter(|_| self.is_real_time()).or(self.prio)
+    }
+
+    fn wake(&mut self, prio: Option<i32>) {
+        self.wake_ups += 1;
+        if let Some(prio) = prio.filter(|prio| is_urgent(*prio)) {
+            self.urgent = (self.urgent.0 + 1, Some(prio));
+        }
+    }
+}
+
+fn is_urgent(prio: i32) -> bool {
+    prio < 100
 }
 
 /// The stretch that a CPU recorded, in ns of the trace clock.
@@ -121,7 +140,7 @@ impl Survey {
             Kind::Switch => reader.switched(record).into_iter().flatten().for_each(|named| self.name(named)),
             Kind::Waking => {
                 if let Some(named) = reader.woken(record) {
-                    self.threads.entry(named.tid).or_default().wake_ups += 1;
+                    self.threads.entry(named.tid).or_default().wake(named.prio);
                     self.name(named);
                 }
             }

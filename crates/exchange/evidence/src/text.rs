@@ -1,12 +1,10 @@
 //! The text of events, as `cat trace`, `trace-cmd report` and `perf script` print it, as a trace.dat.
 //!
-//! [`line`] reads one line in each of these forms, with the prefix of a log or the marks of a quoted mail before it; [`event`] has the
-//! events whose fields are read; [`convert`] makes records of them.
+//! [`line`] reads one line in each of these forms, with the prefix of a log or the marks of a quoted mail before it; [`convert`]
+//! makes records of them.
 //! [`stretch`] finds the text of a latency tracer.
 
-mod contexts;
 pub mod convert;
-pub mod event;
 pub mod line;
 pub mod stretch;
 

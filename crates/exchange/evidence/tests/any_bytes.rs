@@ -16,10 +16,16 @@ static SOUND: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         let bytes = std::fs::read(repository_path(format!("corpus/foreign/{name}.gz"))).unwrap();
         unpacked(&bytes).unwrap().into_owned()
     };
-    ["hog-version6.dat", "hog-sched.dat", "overrun-local.dat", "stopped.dat", "stopped-report.txt", "hog-cat.txt"]
-        .iter()
-        .map(plain)
-        .collect()
+    let of_ftrace =
+        ["hog-version6.dat", "hog-sched.dat", "overrun-local.dat", "stopped.dat", "stopped-report.txt", "hog-cat.txt"];
+    let others = [
+        "stopped-perf.data",
+        "overrun-perf-packed.data",
+        "overrun-perf-pipe.data",
+        "stopped-typed.pftrace",
+        "stopped-compact.pftrace",
+    ];
+    of_ftrace.iter().chain(&others).map(plain).collect()
 });
 
 fn read(bytes: &[u8], request: &Request) -> Result<Archived, Refusal> {
@@ -63,6 +69,8 @@ proptest! {
     fn any_bytes_are_refused_or_become_an_archive(bytes in prop::collection::vec(any::<u8>(), 0..2000), request in requests()) {
         check(&bytes, &request);
         check(&[&b"\x1f\x8b\x08"[..], &bytes].concat(), &request);
+        check(&[&b"PERFILE2\x10\0\0\0\0\0\0\0"[..], &bytes].concat(), &request);
+        check(&[&b"\x0a\x02\x08\0"[..], &bytes].concat(), &request);
         check(&[&b"\x17\x08\x44tracing6\0\0\x08\0\x10\0\0"[..], &bytes].concat(), &request);
     }
 
@@ -79,7 +87,7 @@ proptest! {
 
     #[test]
     fn a_damaged_recording_is_refused_or_becomes_an_archive(
-        which in 0..6usize,
+        which in 0..SOUND.len(),
         damages in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 1..9usize), 0..30),
         cut in prop::option::of(any::<prop::sample::Index>()),
         request in requests(),

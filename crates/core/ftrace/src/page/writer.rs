@@ -62,6 +62,11 @@ impl PageWriter {
         self.data.resize(self.data.len().next_multiple_of(4), 0);
     }
 
+    /// Size of the full pages.
+    pub fn bytes(&self) -> usize {
+        self.pages.len()
+    }
+
     /// The pages. Events that were lost after the last record are not in them.
     pub fn finish(mut self) -> Vec<u8> {
         self.close();

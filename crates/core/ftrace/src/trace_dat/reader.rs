@@ -8,12 +8,14 @@ mod compression;
 mod gap;
 mod pages;
 mod text_sections;
+mod tracing_data;
 mod version6;
 mod version7;
 
 use std::borrow::Cow;
 
 pub use gap::Gap;
+pub use tracing_data::tracing_data;
 
 use self::bytes::Bytes;
 use super::layout::MAGIC;
@@ -100,6 +102,11 @@ impl<'a> TraceFile<'a> {
 
     fn head(&mut self, bytes: &mut Bytes<'a>) -> Option<()> {
         self.version = bytes.text()?.parse().unwrap_or(u32::MAX);
+        self.layout_of_head(bytes)
+    }
+
+    /// Byte order and sizes, which follow the version.
+    fn layout_of_head(&mut self, bytes: &mut Bytes<'a>) -> Option<()> {
         let order = if bytes.u8()? == 0 { ByteOrder::Little } else { ByteOrder::Big };
         bytes.order = order;
         let long_size = bytes.u8()?;

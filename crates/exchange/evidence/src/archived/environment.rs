@@ -3,6 +3,9 @@
 use archive::environment::Environment;
 use ftrace::trace_dat::TraceFile;
 
+/// The hostname that stands for none.
+pub const UNNAMED: &str = "(none)";
+
 /// From `Linux board 6.1.0-rt arm64`, with or without the version of the kernel before the architecture.
 pub fn of(file: &TraceFile<'_>) -> Environment {
     let words: Vec<&str> = file.metadata.uname.trim_end_matches('\0').split_whitespace().collect();
@@ -11,7 +14,7 @@ pub fn of(file: &TraceFile<'_>) -> Environment {
     // The release may say anything; the version of the kernel says what was built.
     let preempt_rt = version.contains("PREEMPT_RT").then_some(true);
     Environment {
-        hostname: (*hostname).to_owned(),
+        hostname: if *hostname == UNNAMED { String::new() } else { (*hostname).to_owned() },
         kernel_release: (*release).to_owned(),
         architecture: rest.last().map(|word| (*word).to_owned()).unwrap_or_default(),
         preempt_rt: preempt_rt.or_else(|| (!version.is_empty()).then_some(false)),

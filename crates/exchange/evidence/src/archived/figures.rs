@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::file::Recording;
 use crate::find::Found;
 use crate::problem::RecordingProblem;
-use crate::survey::Survey;
+use crate::survey::{Survey, ThreadFacts};
 use archive::message::{Loss, LossKind, Message, Problem, Severity};
 use archive::policy::Policy;
 use archive::watched::WatchedSeries;
@@ -44,14 +44,14 @@ pub fn problems(file: &TraceFile<'_>, survey: &Survey, spread_ns: i64, recording
         let count = recording.unreadable;
         found.push(Problem::new(Severity::Degraded, &RecordingProblem::LinesUnreadable(count)));
     }
-    found.extend(lacks::advice(survey).map(|advice| Problem::new(Severity::Notice, &advice)));
+    found.extend(lacks::advice(survey, recording.tool).map(|advice| Problem::new(Severity::Notice, &advice)));
     found
 }
 
 pub fn watched(survey: &Survey, found: &Found) -> Vec<WatchedSeries> {
     let of = |series: &Series| {
         let facts = survey.threads.get(&series.tid);
-        let prio = facts.and_then(|facts| facts.prio);
+        let prio = facts.and_then(ThreadFacts::priority);
         let thread = found.followed.wakeups.thread(series.tid);
         let name = facts.map(|facts| facts.comm.clone()).filter(|name| !name.is_empty());
         WatchedSeries {

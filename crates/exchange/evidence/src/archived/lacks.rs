@@ -29,7 +29,7 @@ pub fn of(file: &TraceFile<'_>, survey: &Survey, choice: &Choice) -> Vec<Lack> {
 }
 
 /// The options that would have shown more.
-pub fn advice(survey: &Survey) -> Option<RecordingProblem> {
+pub fn advice(survey: &Survey, tool: &str) -> Option<RecordingProblem> {
     let mut options = Vec::new();
     if !matches!(survey.clock, Clock::Monotonic) {
         options.push("-C mono");
@@ -44,7 +44,20 @@ pub fn advice(survey: &Survey) -> Option<RecordingProblem> {
         (timers, "-e timer"),
     ];
     options.extend(groups.into_iter().filter(|(recorded, _)| !recorded).map(|(_, option)| option));
-    (!options.is_empty()).then(|| RecordingProblem::WouldShowMore(format!("`trace-cmd record {}`", options.join(" "))))
+    (!options.is_empty()).then(|| RecordingProblem::WouldShowMore(command(tool, &options)))
+}
+
+/// The recorder with these options of trace-cmd, or their like.
+fn command(tool: &str, options: &[&str]) -> String {
+    if tool != "perf" {
+        return format!("`trace-cmd record {}`", options.join(" "));
+    }
+    let of_perf = options.iter().map(|option| match option.strip_prefix("-e ") {
+        Some("irq_vectors") => "-e 'irq_vectors:*_entry' -e 'irq_vectors:*_exit'".to_owned(),
+        Some(system) => format!("-e '{system}:*'"),
+        None => "-k CLOCK_MONOTONIC".to_owned(),
+    });
+    format!("`perf record -a {}`", of_perf.collect::<Vec<_>>().join(" "))
 }
 
 fn has_interrupts(survey: &Survey) -> bool {

@@ -1,25 +1,15 @@
 //! Makes a trace.dat of the lines of a text.
 
-mod functions;
-mod layout;
-
-use super::contexts::Contexts;
-use super::event::{KNOWN, Kind, Known, is_vector, values};
 use super::line::Line;
+use crate::problem::Refusal;
+use crate::records::contexts::Contexts;
+use crate::records::event::{Kind, values};
+use crate::records::functions::Functions;
+use crate::records::layout::{Layout, push_name, push_text};
+use crate::records::{About, CPUS_MAX, Place, Records, Room};
 use archive::trace_event::flag;
-use ftrace::byte_order::ByteOrder;
-use ftrace::header::PageLayout;
 use ftrace::latency_trace::Flags;
-use ftrace::metadata::MetadataText;
-use ftrace::page::RawRecord;
-use ftrace::page::writer::PageWriter;
-use ftrace::trace_dat::{CpuBytes, TraceDat};
-use functions::Functions;
-use layout::Layout;
-use std::collections::BTreeMap;
 
-/// More CPUs than any machine of Linux has.
-const CPUS_MAX: u32 = 8192;
 /// A text that nobody reads is cut.
 const TEXT_BYTES_MAX: usize = 500;
 
@@ -35,101 +25,63 @@ pub struct Converted {
 }
 
 /// The lines of a text as records; `clock` is empty if unknown.
-pub fn convert(text: &str, clock: &str) -> Converted {
-    let mut converter = Converter::default();
+///
+/// # Errors
+/// [`Refusal::TooSparse`].
+pub fn convert(text: &str, clock: &str) -> Result<Converted, Refusal> {
+    let mut converter = Converter::new(text.len());
     text.lines().for_each(|line| converter.line(line));
     converter.finish(clock)
 }
 
-#[derive(Default)]
 struct Converter {
-    cpus: BTreeMap<u32, PageWriter>,
-    layouts: BTreeMap<String, Layout>,
-    functions: Functions,
+    records: Records,
     contexts: Contexts,
-    unreadable: u64,
     has_ns: bool,
     is_perf: bool,
 }
 
 impl Converter {
+    fn new(text_bytes: usize) -> Self {
+        let records = Records::new(Room::of(text_bytes));
+        Self { records, contexts: Contexts::default(), has_ns: false, is_perf: false }
+    }
+
     fn line(&mut self, text: &str) {
         if let Some((cpu, count)) = lost(text) {
-            self.cpu(cpu).lose(count);
+            self.records.lose(cpu, count);
         } else if let Some(line) = Line::parse(text).filter(|line| line.cpu < CPUS_MAX) {
             self.has_ns |= line.has_ns;
             self.is_perf |= line.is_perf;
             let flags = line.flags.map_or_else(|| self.contexts.flags(line.cpu, line.name), |flags| bits(&flags));
-            match self.payload(&line, flags) {
-                Some(payload) => {
-                    self.cpu(line.cpu).push(RawRecord { ts_ns: line.ts_ns, payload: &payload });
-                }
-                None => {
-                    self.unreadable += 1;
-                    self.cpu(line.cpu).lose(Some(1));
-                }
-            }
+            let preempt_depth = line.flags.map_or(0, |flags| flags.preempt_depth);
+            let place = Place { cpu: line.cpu, ts_ns: line.ts_ns, tid: line.tid, flags, preempt_depth };
+            self.records
+                .push(place, line.name, |layout, functions, payload| fill(line.fields, layout, functions, payload));
         }
     }
 
-    fn cpu(&mut self, cpu: u32) -> &mut PageWriter {
-        self.cpus.entry(cpu).or_insert_with(|| PageWriter::new(PageLayout::bits64(ByteOrder::Little)))
-    }
-
-    fn payload(&mut self, line: &Line<'_>, flags: u8) -> Option<Vec<u8>> {
-        let number = self.layouts.len() as u16 + 1;
-        if !self.layouts.contains_key(line.name) {
-            // A text with more kinds of events than the kernel has is none of the kernel's.
-            if number == u16::MAX {
-                return None;
-            }
-            self.layouts.insert(line.name.to_owned(), Layout::of(number, line.name));
-        }
-        let layout = self.layouts.get(line.name)?;
-        let depth = line.flags.map_or(0, |flags| flags.preempt_depth);
-        let mut payload = layout.head(flags, depth, line.tid);
-        let Some(known) = layout.known else {
-            layout::push_text(&mut payload, line.fields, TEXT_BYTES_MAX);
-            return Some(payload);
-        };
-        for (value, (.., kind)) in values(&known, line.fields)?.into_iter().zip(known.fields) {
-            match kind {
-                Kind::Name => layout::push_name(&mut payload, value),
-                _ => payload.extend(number_of(*kind, value, &mut self.functions)?.to_le_bytes()),
-            }
-        }
-        if is_vector(line.name) {
-            payload.extend(0i64.to_le_bytes());
-        }
-        Some(payload)
-    }
-
-    fn finish(self, clock: &str) -> Converted {
-        let layout = PageLayout::bits64(ByteOrder::Little);
-        let metadata = MetadataText {
-            header_page: layout.text(),
-            header_event: "# compressed entry header\n".into(),
-            event_formats: self
-                .layouts
-                .iter()
-                .map(|(name, layout)| (layout.system.into(), layout.text(name)))
-                .collect(),
-            kallsyms: self.functions.text(),
-            ..MetadataText::default()
-        };
-        let pages: Vec<(u32, Vec<u8>)> = self.cpus.into_iter().map(|(cpu, writer)| (cpu, writer.finish())).collect();
-        let trace = TraceDat {
-            metadata: &metadata,
-            layout,
-            clock,
-            uname: "",
-            version: "",
-            cpu_count: pages.iter().map(|(cpu, _)| cpu + 1).max().unwrap_or(1),
-            cpus: pages.iter().map(|(cpu, pages)| CpuBytes { cpu: *cpu, pages, stats: None }).collect(),
-        };
+    fn finish(self, clock: &str) -> Result<Converted, Refusal> {
         let resolution_ns = if self.has_ns { 1 } else { 1000 };
-        Converted { trace: trace.to_vec(), unreadable: self.unreadable, resolution_ns, is_perf: self.is_perf }
+        let unreadable = self.records.unreadable;
+        let trace = self.records.finish(About { clock, ..About::default() })?;
+        Ok(Converted { trace, unreadable, resolution_ns, is_perf: self.is_perf })
     }
+}
+
+/// Appends the fields of an event, or its text if it is not known.
+fn fill(text: &str, layout: &Layout, functions: &mut Functions, payload: &mut Vec<u8>) -> Option<()> {
+    let Some(known) = layout.known else {
+        push_text(payload, text, TEXT_BYTES_MAX);
+        return Some(());
+    };
+    for (value, (.., kind)) in values(&known, text)?.into_iter().zip(known.fields) {
+        match kind {
+            Kind::Name => push_name(payload, value),
+            _ => payload.extend(number_of(*kind, value, functions)?.to_le_bytes()),
+        }
+    }
+    Some(())
 }
 
 /// `CPU:1 [LOST 123 EVENTS]`.
@@ -184,9 +136,4 @@ fn state(letters: &str) -> Option<i64> {
         b'0'..=b'9' => return letters.parse().ok(),
         _ => return None,
     })
-}
-
-/// The description of an event by its name.
-fn known(name: &str) -> Option<Known> {
-    KNOWN.iter().find(|known| known.name == name).copied()
 }

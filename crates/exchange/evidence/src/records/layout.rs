@@ -1,7 +1,6 @@
-//! Records of events that were text: numbers of eight bytes and names of sixteen, in the order of their fields.
+//! Records of events that were in another form: numbers of eight bytes and names of sixteen, in the order of their fields.
 
-use super::super::event::{Kind, Known, is_vector};
-use super::known;
+use super::event::{Kind, Known, is_vector, known};
 use std::fmt::Write;
 
 const HEAD_BYTES: usize = 8;

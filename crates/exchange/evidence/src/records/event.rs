@@ -1,4 +1,4 @@
-//! The events whose fields are read out of their text.
+//! The events whose fields are read out of their text, or of messages.
 
 use archive::trace_event::Vector;
 
@@ -26,7 +26,7 @@ pub struct Known {
     pub fields: &'static [FieldOf],
 }
 
-const fn known(system: &'static str, name: &'static str, fields: &'static [FieldOf]) -> Known {
+const fn event(system: &'static str, name: &'static str, fields: &'static [FieldOf]) -> Known {
     Known { system, name, fields }
 }
 
@@ -44,7 +44,7 @@ const ADDRESS: &[FieldOf] = &[("address", "address", Kind::Address)];
 
 /// Every event with fields that matter. Those of [`vector`] come on top.
 pub const KNOWN: [Known; 27] = [
-    known(
+    event(
         "sched",
         "sched_switch",
         &[
@@ -57,49 +57,54 @@ pub const KNOWN: [Known; 27] = [
             ("next_prio", "next_prio", Kind::Number),
         ],
     ),
-    known("sched", "sched_waking", WOKEN),
-    known("sched", "sched_wakeup", WOKEN),
-    known("sched", "sched_wakeup_new", WOKEN),
-    known(
+    event("sched", "sched_waking", WOKEN),
+    event("sched", "sched_wakeup", WOKEN),
+    event("sched", "sched_wakeup_new", WOKEN),
+    event(
         "sched",
         "sched_migrate_task",
         &[COMM, PID, PRIO, ("orig_cpu", "orig_cpu", Kind::Number), ("dest_cpu", "dest_cpu", Kind::Number)],
     ),
-    known("sched", "sched_stat_runtime", &[COMM, PID, ("runtime", "runtime", Kind::Number)]),
-    known(
+    event("sched", "sched_stat_runtime", &[COMM, PID, ("runtime", "runtime", Kind::Number)]),
+    event(
         "sched",
         "sched_pi_setprio",
         &[COMM, PID, ("oldprio", "oldprio", Kind::Number), ("newprio", "newprio", Kind::Number)],
     ),
-    known(
+    event(
         "sched",
         "sched_process_fork",
         &[("pid", "parent_pid", Kind::Number), ("child_pid", "child_pid", Kind::Number)],
     ),
-    known("sched", "sched_process_exit", &[COMM, PID]),
-    known("task", "task_rename", &[PID, ("newcomm", "newcomm", Kind::Name)]),
-    known("signal", "signal_generate", &[("sig", "sig", Kind::Number), COMM, PID]),
-    known("irq", "irq_handler_entry", &[IRQ, ("name", "name", Kind::Name)]),
-    known("irq", "irq_handler_exit", &[IRQ]),
-    known("irq", "softirq_entry", VEC),
-    known("irq", "softirq_exit", VEC),
-    known("irq", "softirq_raise", VEC),
-    known(
+    event("sched", "sched_process_exit", &[COMM, PID]),
+    event("task", "task_rename", &[PID, ("newcomm", "newcomm", Kind::Name)]),
+    event("signal", "signal_generate", &[("sig", "sig", Kind::Number), COMM, PID]),
+    event("irq", "irq_handler_entry", &[IRQ, ("name", "name", Kind::Name)]),
+    event("irq", "irq_handler_exit", &[IRQ]),
+    event("irq", "softirq_entry", VEC),
+    event("irq", "softirq_exit", VEC),
+    event("irq", "softirq_raise", VEC),
+    event(
         "timer",
         "hrtimer_start",
         &[HRTIMER, FUNCTION, ("expires", "expires", Kind::Number), ("softexpires", "softexpires", Kind::Number)],
     ),
-    known("timer", "hrtimer_cancel", &[HRTIMER]),
-    known("timer", "hrtimer_expire_entry", &[HRTIMER, ("now", "now", Kind::Number), FUNCTION]),
-    known("timer", "hrtimer_expire_exit", &[HRTIMER]),
-    known("timer", "timer_expire_entry", &[TIMER, FUNCTION]),
-    known("timer", "timer_expire_exit", &[TIMER]),
-    known("power", "cpu_idle", &[("state", "state", Kind::Number)]),
-    known("power", "cpu_frequency", &[("state", "state", Kind::Number), ("cpu_id", "cpu_id", Kind::Number)]),
-    known("exceptions", "page_fault_user", ADDRESS),
-    known("exceptions", "page_fault_kernel", ADDRESS),
-    known("workqueue", "workqueue_execute_end", &[]),
+    event("timer", "hrtimer_cancel", &[HRTIMER]),
+    event("timer", "hrtimer_expire_entry", &[HRTIMER, ("now", "now", Kind::Number), FUNCTION]),
+    event("timer", "hrtimer_expire_exit", &[HRTIMER]),
+    event("timer", "timer_expire_entry", &[TIMER, FUNCTION]),
+    event("timer", "timer_expire_exit", &[TIMER]),
+    event("power", "cpu_idle", &[("state", "state", Kind::Number)]),
+    event("power", "cpu_frequency", &[("state", "state", Kind::Number), ("cpu_id", "cpu_id", Kind::Number)]),
+    event("exceptions", "page_fault_user", ADDRESS),
+    event("exceptions", "page_fault_kernel", ADDRESS),
+    event("workqueue", "workqueue_execute_end", &[]),
 ];
+
+/// The description of an event by its name.
+pub fn known(name: &str) -> Option<Known> {
+    KNOWN.iter().find(|known| known.name == name).copied()
+}
 
 /// An interrupt of x86 or of one CPU to another, by the name of its event.
 pub fn is_vector(name: &str) -> bool {
