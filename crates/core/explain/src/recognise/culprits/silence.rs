@@ -92,6 +92,7 @@ fn came_in(case: &Case, pieces: &[usize]) -> Option<CameIn> {
     let code = match InterruptedCode::find(activity, case.trace, entry.ts_ns)? {
         InterruptedCode::UserSpace => UnmaskedCode::UserSpace,
         InterruptedCode::Neutral(function) => UnmaskedCode::Neutral(KernelName(function)),
+        InterruptedCode::EnabledEarlier(function) => UnmaskedCode::EnabledEarlier(KernelName(function)),
         InterruptedCode::Entry(function) => UnmaskedCode::Entry(KernelName(function)),
         InterruptedCode::Enabling(_) => return None,
     };
