@@ -1792,7 +1792,7 @@ stack: boolean, };
 /**
  * Code that the late interrupt broke into.
  */
-export type UnmaskedCode = "user_space" | { "neutral": KernelName } | { "entry": KernelName };
+export type UnmaskedCode = "user_space" | { "neutral": KernelName } | { "enabled_earlier": KernelName } | { "entry": KernelName };
 
 /**
  * The interrupt vectors of x86 with their own events, and the inter-processor interrupts of other machines.

@@ -111,6 +111,8 @@ pub enum UnmaskedCode {
     UserSpace,
     /// A function that does not mask interrupts.
     Neutral(KernelName),
+    /// A place in this function: the instructions before it do not enable interrupts.
+    EnabledEarlier(KernelName),
     /// A function at which interrupts are masked for less than a microsecond.
     Entry(KernelName),
 }

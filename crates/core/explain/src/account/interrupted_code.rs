@@ -116,8 +116,10 @@ fn bytes(digits: &str) -> Vec<u8> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InterruptedCode {
     UserSpace,
-    /// A function that does not change the interrupt flag, or not right before.
+    /// A function that does not change the interrupt flag.
     Neutral(String),
+    /// A function that did not enable interrupts right before; elsewhere it may mask them.
+    EnabledEarlier(String),
     /// A function that enables interrupts which were masked for a moment: from the entry to the kernel, or in a switch.
     Entry(String),
     /// A function that enables interrupts.
@@ -159,7 +161,7 @@ impl InterruptedCode {
             Enabled::Now if ENTRIES.contains(&name) => Some(Self::Entry(name.to_owned())),
             Enabled::Now if name.starts_with(AFTER_A_SWITCH) && switched_before => Some(Self::Entry(name.to_owned())),
             Enabled::Now => Some(Self::Enabling(name.to_owned())),
-            Enabled::Earlier => Some(Self::Neutral(name.to_owned())),
+            Enabled::Earlier => Some(Self::EnabledEarlier(name.to_owned())),
             Enabled::Unclear => Self::of_function(name),
         }
     }
@@ -219,6 +221,15 @@ mod tests {
         );
         assert_eq!(enabled("00 00 48 89 df e8 53 f4 e5 00 90 90 90 90 90 fb"), Enabled::Now, "nothing to fill");
         assert_eq!(enabled("00 00 48 89 df 48 53 f4 e5 00 90 90 90 90 57 9d"), Enabled::Now, "popf");
+    }
+
+    #[test]
+    fn code_that_enables_no_interrupts_proves_nothing_about_the_rest_of_its_function() {
+        let code = "4889df48897c2408488b430848894500";
+        let found = InterruptedCode::of_place("isolate_migratepages_block", code, false);
+        assert_eq!(found, Some(InterruptedCode::EnabledEarlier("isolate_migratepages_block".into())));
+        let copied = InterruptedCode::of_place("memcpy", "", false);
+        assert_eq!(copied, Some(InterruptedCode::Neutral("memcpy".into())), "never masks any");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::unrecorded;
 use crate::caveat::Limit;
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::controls::{Compared, Controls};
-use crate::recognise::culprits::{CATALOGUE, Proof};
+use crate::recognise::culprits::CATALOGUE;
 use crate::recognise::functions;
 use crate::replay::context::Context;
 use archive::culprit::Facts;
@@ -43,11 +43,8 @@ pub fn reach(case: &mut Case) -> Verdict {
     let mut weighed: Vec<Weighed> = Vec::new();
     for entry in CATALOGUE {
         let Some(mut claim) = (entry.look)(case) else { continue };
-        claim.confidence = claim.confidence.min(entry.about.at_most).min(of_interrupts(case, &claim.pieces));
+        claim.confidence = claim.confidence.min(entry.about.proof.at_most()).min(of_interrupts(case, &claim.pieces));
         claim.confidence = claim.confidence.min(unrecorded::confidence(case, &claim.pieces));
-        if entry.about.proof == Proof::Unproven {
-            claim.confidence = Confidence::Hint;
-        }
         for &index in &claim.pieces {
             case.taken[index] = true;
         }

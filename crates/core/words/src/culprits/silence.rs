@@ -93,6 +93,9 @@ fn came_in(came_in: &CameIn) -> String {
     let place = match &came_in.code {
         UnmaskedCode::UserSpace => "in user space, where no interrupt is masked".into(),
         UnmaskedCode::Neutral(KernelName(function)) => format!("inside `{function}`, which does not mask interrupts"),
+        UnmaskedCode::EnabledEarlier(KernelName(function)) => format!(
+            "inside `{function}`; the code right before that instruction does not enable interrupts, so they were enabled earlier"
+        ),
         UnmaskedCode::Entry(KernelName(function)) => {
             format!("at `{function}`, where interrupts are masked for less than a microsecond")
         }

@@ -3,14 +3,15 @@
 
 use archive::explanation::Confidence;
 
-/// The evidence for recognising a culprit.
+/// The evidence for recognising a culprit. Only a recorded wake-up lets a finding be surer than a hint, so nothing else has a
+/// confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// The corpus contains a recorded wake-up that it caused, from a real machine or a virtual one.
-    Real,
+    /// The corpus contains a recorded wake-up that it caused, from a real machine or a virtual one. A finding is never surer.
+    Real { at_most: Confidence },
     /// The corpus contains a synthetic trace, made from what kernels are known to record.
     MadeUp,
-    /// No event that is always recorded shows it, or no real trace of it is known: it is never more than a hint.
+    /// No event that is always recorded shows it, or no trace of it is known.
     Unproven,
 }
 
@@ -24,8 +25,6 @@ pub struct About {
     pub events: &'static [&'static str],
     /// The conclusion from them.
     pub shows: &'static str,
-    /// A finding is never surer.
-    pub at_most: Confidence,
     /// Titles of pages of the kernel documentation.
     pub reading: &'static [&'static str],
     pub proof: Proof,
@@ -38,10 +37,18 @@ pub const SERVED: &[&str] = &["irq_handler_entry|sched_switch"];
 pub const EXPIRED: &[&str] = &["hrtimer_expire_entry|timer_expire_entry"];
 
 impl Proof {
+    /// The confidence that a finding never exceeds.
+    pub fn at_most(self) -> Confidence {
+        match self {
+            Self::Real { at_most } => at_most,
+            Self::MadeUp | Self::Unproven => Confidence::Hint,
+        }
+    }
+
     /// The evidence in a few words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Real => "seen in a recorded trace",
+            Self::Real { .. } => "seen in a recorded trace",
             Self::MadeUp => "recognised in a made-up trace",
             Self::Unproven => "unproven",
         }

@@ -4,13 +4,11 @@ use super::about::{About, Proof, SERVED};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::Named;
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the ACPI interrupt or its thread is served, or a worker executes acpi_* while the thread could run",
     events: SERVED,
     shows: "the interrupt, its thread or a worker by name, between its first and its last event",
-    at_most: Confidence::Certain,
     reading: &["The kernel's command-line parameters"],
     proof: Proof::MadeUp,
 };

@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "a thread named as this tool names its own (tardy-cpuN, tardy:capture, tardy:follow, tardy-meter), which is not of this run, has the CPU",
     events: &["sched_switch"],
     shows: "a thread by name had the CPU after the wake-up",
-    at_most: Confidence::Certain,
     reading: &["Scheduler"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 const NAMED: Named = Named { threads: &["tardy-cpu*", "tardy:*", "tardy-meter"], ..NOTHING };

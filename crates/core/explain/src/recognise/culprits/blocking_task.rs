@@ -13,9 +13,8 @@ pub const ABOUT: About = About {
     recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it; above a hint only where events after the wake-up have need_resched set (N) or functions are recorded, and certain in a guest only where the CPU recorded events throughout, likely where the task was charged for all of the time, kept running after several interrupts with need_resched set, or the kernel has no steal clock; a hint where the scheduler chose the task meanwhile",
     events: SWITCHED,
     shows: "the task kept the CPU after the wake-up with need_resched set",
-    at_most: Confidence::Certain,
     reading: &["Lock types and their rules", "ftrace - Function Tracer"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, BlockingTask>> {

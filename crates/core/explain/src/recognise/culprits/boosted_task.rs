@@ -16,9 +16,8 @@ pub const ABOUT: About = About {
     recognised: "the task that has the CPU is less urgent than the thread by itself, and sched_pi_setprio lent it a priority that is at least as urgent",
     events: &["sched_switch", "sched_pi_setprio"],
     shows: "the priority was lent before the task kept the CPU",
-    at_most: Confidence::Certain,
     reading: &["RT-mutex implementation design", "Lightweight PI-futexes"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 /// The boosted priority of the task that has the CPU in a piece, if nothing else lets it run there.

@@ -4,13 +4,11 @@ use super::about::{About, CALLED, Proof};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the function __wbinvd is executed for another CPU",
     events: CALLED,
     shows: "the function, between its entry and its exit",
-    at_most: Confidence::Certain,
     reading: &["User Interface for Resource Control feature"],
     proof: Proof::MadeUp,
 };

@@ -14,9 +14,8 @@ pub const ABOUT: About = About {
     recognised: "the thread has no real-time priority, could run and did not, and sched_cfs_period_timer (or the slack timer) expires before it is given the CPU: right before, or a tick or two when its CPU was left idle or it had lost it at once",
     events: EXPIRED,
     shows: "the quota's timer expired right before the thread got the CPU; that it was throttled has no event",
-    at_most: Confidence::Likely,
     reading: &["CFS Bandwidth Control", "Control Group v2"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Likely },
 };
 
 /// Timers that give a control group time again.

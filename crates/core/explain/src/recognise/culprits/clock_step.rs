@@ -10,7 +10,6 @@ pub const ABOUT: About = About {
     recognised: "the thread set its next timer before it saw the clock; a negative latency, or one of more than a day, is refused before any culprit is asked",
     events: &["hrtimer_start"],
     shows: "the timer was set before the clock was seen; the step has no event",
-    at_most: Confidence::Hint,
     reading: &["ktime accessors"],
     proof: Proof::Unproven,
 };

@@ -4,13 +4,11 @@ use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a softirq executes clocksource_watchdog (every 0.5 s) or tsc_sync_check_timer_fn (every 10 min), or the thread kwatchdog has the CPU",
     events: &["timer_expire_entry|sched_switch"],
     shows: "the function or the thread by name",
-    at_most: Confidence::Certain,
     reading: &["The kernel's command-line parameters"],
     proof: Proof::MadeUp,
 };

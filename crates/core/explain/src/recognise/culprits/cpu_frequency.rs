@@ -4,13 +4,11 @@ use super::about::{About, Proof, SWITCHED};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a thread called sugov:N, or a worker of a cpufreq governor, has the CPU while the thread could run",
     events: SWITCHED,
     shows: "the governor's thread by name had the CPU after the wake-up",
-    at_most: Confidence::Certain,
     reading: &["CPU Performance Scaling"],
     proof: Proof::MadeUp,
 };

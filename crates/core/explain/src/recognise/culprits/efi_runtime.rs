@@ -4,13 +4,11 @@ use super::about::{About, Proof, WORKED};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a worker executes efi_call_rts while the thread could run, or a function efi_* holds the CPU",
     events: WORKED,
     shows: "the worker and its function",
-    at_most: Confidence::Certain,
     reading: &["The kernel's command-line parameters"],
     proof: Proof::MadeUp,
 };

@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "the scheduler switches to an ordinary task, or lets one keep running, while the real-time thread could run, on a kernel with a fair server (6.12 and later)",
     events: SWITCHED,
     shows: "a less urgent task was chosen; that the server chose it has no event",
-    at_most: Confidence::Likely,
     reading: &["Deadline Task Scheduling", "Scheduler debugfs"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Likely },
 };
 
 /// One runtime of the fair server is like the others.

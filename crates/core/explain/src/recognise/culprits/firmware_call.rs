@@ -4,13 +4,11 @@ use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the interrupt of a mailbox is served, or a function of SCMI, of the Raspberry Pi firmware or of secure monitor calls holds the CPU",
     events: &[],
     shows: "a mailbox' interrupt or a function by name; the time in the firmware has no event",
-    at_most: Confidence::Hint,
     reading: &["ftrace - Function Tracer"],
     proof: Proof::Unproven,
 };

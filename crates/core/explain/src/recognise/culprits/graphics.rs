@@ -4,13 +4,11 @@ use super::about::{About, Proof, SERVED};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::Named;
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a graphics driver's interrupt, thread, worker or timer holds the CPU",
     events: SERVED,
     shows: "the driver's interrupt, thread, worker or timer by name",
-    at_most: Confidence::Certain,
     reading: &["GPU Driver Developer’s Guide"],
     proof: Proof::MadeUp,
 };

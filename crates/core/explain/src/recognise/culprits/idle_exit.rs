@@ -13,9 +13,8 @@ pub const ABOUT: About = About {
     recognised: "power:cpu_idle shows the CPU in an idle state when the wake-up was due, or the kernel's record of the late interrupt that the CPU of a guest had halted",
     events: &["cpu_idle|sched_switch"],
     shows: "the CPU was in the idle state when the wake-up was due",
-    at_most: Confidence::Certain,
     reading: &["CPU Idle Time Management", "PM Quality Of Service Interface", "Guest halt polling"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, IdleExit>> {

@@ -17,9 +17,8 @@ pub const ABOUT: About = About {
         "irq_handler_entry|local_timer_entry|reschedule_entry|call_function_entry|call_function_single_entry|irq_work_entry",
     ],
     shows: "each of its entries and exits",
-    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 /// Entries of one interrupt between due and seen from which it is a storm.

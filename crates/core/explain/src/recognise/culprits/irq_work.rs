@@ -13,9 +13,8 @@ pub const ABOUT: About = About {
     recognised: "the irq_work interrupt is served between due and seen",
     events: &["irq_work_entry"],
     shows: "its entry and exit",
-    at_most: Confidence::Certain,
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {

@@ -20,9 +20,8 @@ pub const ABOUT: About = About {
     recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions, the kernel's record of the late interrupt, a stack trace (--stack) or a row of wake-ups show that interrupts were masked, and on bare metal with a lock still held where it comes in",
     events: &["local_timer_entry|hrtimer_expire_entry"],
     shows: "a timer that was due came late on top of a task; that interrupts were masked only functions, the place that the interrupt broke into, or virtual time show",
-    at_most: Confidence::Certain,
     reading: &["ftrace - Function Tracer", "Lock types and their rules"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, LateInTask>> {

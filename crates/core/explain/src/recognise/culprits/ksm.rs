@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "the thread ksmd has the CPU while the thread could run",
     events: SWITCHED,
     shows: "the thread by name had the CPU after the wake-up",
-    at_most: Confidence::Certain,
     reading: &["Kernel Samepage Merging"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 const NAMED: Named = Named { threads: &["ksmd"], ..NOTHING };

@@ -13,9 +13,8 @@ pub const ABOUT: About = About {
     recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted or pushed aside on the way to it; a watched thread that computed until then is own-work; a hint where the trace shows neither a late wake-up before it nor what had the CPU",
     events: &["hrtimer_start"],
     shows: "the timer was started after its expiry",
-    at_most: Confidence::Certain,
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, LateArm>> {

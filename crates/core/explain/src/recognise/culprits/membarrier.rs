@@ -4,13 +4,11 @@ use super::about::{About, CALLED, Proof};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a function of membarrier() (ipi_mb, ipi_sync_core, ipi_rseq, ipi_sync_rq_state) is executed for another CPU",
     events: CALLED,
     shows: "the function, between its entry and its exit",
-    at_most: Confidence::Certain,
     reading: &["membarrier() System Call"],
     proof: Proof::MadeUp,
 };

@@ -4,13 +4,11 @@ use super::about::{About, Proof, WORKED};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a worker executes drain_local_stock, drain_local_memcg_stock or flush_memcg_stats_dwork while the thread could run",
     events: WORKED,
     shows: "the worker and its function",
-    at_most: Confidence::Certain,
     reading: &["Control Group v2", "Workqueue"],
     proof: Proof::MadeUp,
 };

@@ -10,7 +10,6 @@ pub const ABOUT: About = About {
     recognised: "handler, wake path, scheduling delay and return to user all take 1.5 to 5 times their time in ordinary samples",
     events: &[],
     shows: "all phases take longer than in ordinary samples; no event shows why",
-    at_most: Confidence::Hint,
     reading: &["User Interface for Resource Control feature", "CPU Performance Scaling"],
     proof: Proof::Unproven,
 };

@@ -11,9 +11,8 @@ pub const ABOUT: About = About {
     recognised: "sched_migrate_task of the thread, to a CPU that slept",
     events: &["sched_migrate_task"],
     shows: "the thread was moved to a CPU that slept; why that one woke late has no event",
-    at_most: Confidence::Likely,
     reading: &["CPUSETS"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Likely },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Migrated>> {

@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "modprobe, insmod, kmod, depmod or a worker of udev has the CPU while the thread could run",
     events: SWITCHED,
     shows: "the program or worker by name had the CPU after the wake-up",
-    at_most: Confidence::Certain,
     reading: &["The kernel's command-line parameters", "Documentation for /proc/sys/kernel/"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 const NAMED: Named = Named {

@@ -6,13 +6,11 @@ use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::evidence::named::{Named, claim};
 use crate::replay::context::Context;
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the interrupt of a network card, its thread or a NAPI thread is served, with the NET_RX and NET_TX softirqs beside it",
     events: &["irq_handler_entry|softirq_entry|sched_switch"],
     shows: "the interrupt, softirq or thread by name",
-    at_most: Confidence::Certain,
     reading: &["NAPI", "Scaling in the Linux Networking Stack", "SMP IRQ affinity"],
     proof: Proof::MadeUp,
 };

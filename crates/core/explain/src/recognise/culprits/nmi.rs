@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "nmi:nmi_handler says how long it had the CPU",
     events: &["nmi_handler"],
     shows: "its length, by the kernel's own measurement",
-    at_most: Confidence::Certain,
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, HeldBy>> {

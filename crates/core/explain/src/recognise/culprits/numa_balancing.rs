@@ -4,13 +4,11 @@ use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "task_numa_work or migration of pages holds the CPU; no event that is always recorded shows it",
     events: &[],
     shows: "a function by name, where functions are recorded",
-    at_most: Confidence::Hint,
     reading: &["Documentation for /proc/sys/kernel/"],
     proof: Proof::Unproven,
 };

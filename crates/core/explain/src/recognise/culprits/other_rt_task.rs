@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "sched_switch gives the CPU to a thread with at least our priority",
     events: &["sched_switch"],
     shows: "the priorities of both, and that the other had the CPU",
-    at_most: Confidence::Certain,
     reading: &["Scheduler"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, MoreUrgent>> {

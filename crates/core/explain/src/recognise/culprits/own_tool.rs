@@ -15,9 +15,8 @@ pub const ABOUT: About = About {
     recognised: "a thread of this tool has the CPU while the measuring thread could run, or its stack trace is recorded in the timer interrupt",
     events: &["sched_switch"],
     shows: "a thread of this tool had the CPU after the wake-up",
-    at_most: Confidence::Certain,
     reading: &["ftrace - Function Tracer"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, OwnTool>> {

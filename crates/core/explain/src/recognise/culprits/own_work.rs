@@ -14,9 +14,8 @@ pub const ABOUT: About = About {
     recognised: "a watched thread had the CPU itself, in its cycle or until it set its timer too late; in a guest certain only where the CPU recorded events throughout, and likely where the thread was charged for nearly all of its time on the CPU",
     events: &["sched_switch"],
     shows: "the watched thread had the CPU; in a guest certain only where the CPU recorded events throughout, likely where it was charged for nearly all of its time on the CPU",
-    at_most: Confidence::Certain,
     reading: &["Scheduler"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 /// Part of the work for which the thread must be charged in full.

@@ -13,9 +13,8 @@ pub const ABOUT: About = About {
                  thread each lasts up to kmem:mm_page_alloc or rss_stat, where they were recorded",
     events: &["page_fault_user|page_fault_kernel|mm_page_alloc|rss_stat|function|sched_switch"],
     shows: "the thread's own faults; how long one takes has no event",
-    at_most: Confidence::Likely,
     reading: &["Unevictable LRU Infrastructure"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Likely },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, ThreadFaults>> {

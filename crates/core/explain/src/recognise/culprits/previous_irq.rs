@@ -13,9 +13,8 @@ pub const ABOUT: About = About {
         "irq_handler_entry|local_timer_entry|reschedule_entry|call_function_entry|call_function_single_entry|irq_work_entry|hrtimer_expire_entry",
     ],
     shows: "its entry and exit",
-    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, ForeignInterrupts>> {

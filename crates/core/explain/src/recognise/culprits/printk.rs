@@ -15,9 +15,8 @@ pub const ABOUT: About = About {
     recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it; or a task had a message (printk:console), recorded no event of its own after it, and the section that began there delayed the timer interrupt or kept the CPU from the thread",
     events: &["console|sched_switch"],
     shows: "the printing thread by name, or a message right before the interrupts came late",
-    at_most: Confidence::Certain,
     reading: &["Message logging with printk", "The kernel's command-line parameters"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Console>> {

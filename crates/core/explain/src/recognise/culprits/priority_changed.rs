@@ -19,9 +19,8 @@ pub const ABOUT: About = About {
     recognised: "the scheduler's events show the thread with two priorities, or with another one than it began with, the less urgent one while a task had the CPU that the other one outranks",
     events: &["sched_switch"],
     shows: "two priorities of the thread at two instants",
-    at_most: Confidence::Certain,
     reading: &["Scheduler"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, PriorityChange>> {

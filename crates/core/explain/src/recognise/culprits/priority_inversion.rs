@@ -15,9 +15,8 @@ pub const ABOUT: About = About {
     recognised: "a watched thread waits for one that is less urgent, which could run and does not because a third one, less urgent than the first and at least as urgent as the second, has the CPU; not while it writes out a file (fsync)",
     events: &["sched_switch", "sched_waking"],
     shows: "who ended the wait, and that a third task had that one's CPU",
-    at_most: Confidence::Certain,
     reading: &["RT-mutex implementation design", "Lock types and their rules"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, PriorityInversion>> {

@@ -11,9 +11,8 @@ pub const ABOUT: About = About {
     recognised: "the RCU softirq, a thread of RCU (rcuc/N, rcuog/N, rcuop/N, rcu_preempt), or rcu_exp_handler for another CPU holds the CPU",
     events: &["softirq_entry|sched_switch|csd_function_entry"],
     shows: "the softirq, thread or function by name",
-    at_most: Confidence::Certain,
     reading: &["NO_HZ: Reducing Scheduling-Clock Ticks", "Reducing OS jitter due to per-cpu kthreads"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 /// Number of the softirq.

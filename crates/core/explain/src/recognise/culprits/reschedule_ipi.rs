@@ -7,13 +7,11 @@ use crate::recognise::evidence::foreign_interrupt::is_foreign;
 use crate::recognise::evidence::named::claim;
 use crate::replay::context::Context;
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the reschedule interrupt is served between due and seen",
     events: &["reschedule_entry"],
     shows: "its entry and exit",
-    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity", "CPUSETS"],
     proof: Proof::MadeUp,
 };

@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "ordinary tasks, less urgent real-time tasks of another group, or none have the CPU while the real-time thread could run, and sched_rt_period_timer expires right before it is given the CPU, on a kernel without a fair server, or the CPU was left idle",
     events: &["sched_switch", "hrtimer_expire_entry"],
     shows: "a less urgent task or none was chosen, and the period's timer ended it",
-    at_most: Confidence::Certain,
     reading: &["Real-Time group scheduling"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Throttled>> {

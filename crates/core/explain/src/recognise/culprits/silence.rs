@@ -16,9 +16,8 @@ pub const ABOUT: About = About {
     recognised: "the timer was due with interrupts enabled and its interrupt did not come, as events, the kernel's record of that interrupt or a stack trace (--stack) show; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or in the scheduler from the charge of a thread that falls asleep to the switch away from it, or while it sent an interrupt to another CPU or set the timer of its sleep, with interrupts masked, or for longer than a tick on its way from an interrupt to its softirqs",
     events: &[],
     shows: "a timer that was due on a CPU that served other interrupts, or on another CPU, or a pause inside of an interrupt or of a request for one; who had the time has no event",
-    at_most: Confidence::Likely,
     reading: &["Hardware Latency Detector", "OSNOISE Tracer"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Likely },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Silence>> {
@@ -93,6 +92,7 @@ fn came_in(case: &Case, pieces: &[usize]) -> Option<CameIn> {
     let code = match InterruptedCode::find(activity, case.trace, entry.ts_ns)? {
         InterruptedCode::UserSpace => UnmaskedCode::UserSpace,
         InterruptedCode::Neutral(function) => UnmaskedCode::Neutral(KernelName(function)),
+        InterruptedCode::EnabledEarlier(function) => UnmaskedCode::EnabledEarlier(KernelName(function)),
         InterruptedCode::Entry(function) => UnmaskedCode::Entry(KernelName(function)),
         InterruptedCode::Enabling(_) => return None,
     };

@@ -4,13 +4,11 @@ use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "a function of a shrinker (super_cache_scan, prune_dcache_sb, shrink_slab) holds the CPU; no event that is always recorded names it",
     events: &[],
     shows: "a function by name, where functions are recorded",
-    at_most: Confidence::Hint,
     reading: &["Documentation for /proc/sys/vm/", "ftrace - Function Tracer"],
     proof: Proof::Unproven,
 };

@@ -9,9 +9,8 @@ pub const ABOUT: About = About {
     recognised: "the thread had the CPU and took long to read the clock, and no event shows why",
     events: &[],
     shows: "the thread had the CPU; nothing shows why it was slow",
-    at_most: Confidence::Hint,
     reading: &["User Interface for Resource Control feature"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Hint },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, SlowReturn>> {

@@ -10,7 +10,6 @@ pub const ABOUT: About = About {
     recognised: "SMT is on, and every phase takes 1.3 to 2 times its time in ordinary samples",
     events: &[],
     shows: "all phases take longer than in ordinary samples; no event shows why",
-    at_most: Confidence::Hint,
     reading: &["Core Scheduling", "The kernel's command-line parameters"],
     proof: Proof::Unproven,
 };

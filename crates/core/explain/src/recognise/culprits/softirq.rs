@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "softirq_entry to softirq_exit lies between due and seen",
     events: &["softirq_entry|sched_switch"],
     shows: "its entry and exit, or ksoftirqd on the CPU",
-    at_most: Confidence::Certain,
     reading: &["Scaling in the Linux Networking Stack", "Reducing OS jitter due to per-cpu kthreads"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, SoftirqWork>> {

@@ -13,9 +13,8 @@ pub const ABOUT: About = About {
     recognised: "a thread called migration/N has the CPU while the thread could run, or when the timer is due",
     events: &["sched_switch"],
     shows: "the thread migration/N had the CPU",
-    at_most: Confidence::Certain,
     reading: &["CPU hotplug in the Kernel", "ftrace - Function Tracer"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, StoppedCpu>> {

@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "the interrupt of a storage device, a worker of the block layer or a journal thread holds the CPU",
     events: &["irq_handler_entry|sched_switch"],
     shows: "the interrupt, worker or thread by name",
-    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity", "Workqueue"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 const NAMED: Named = Named {

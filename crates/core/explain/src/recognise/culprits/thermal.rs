@@ -7,13 +7,11 @@ use crate::recognise::evidence::foreign_interrupt::is_foreign;
 use crate::recognise::evidence::named::claim;
 use crate::replay::context::Context;
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the thermal interrupt of the processor is served between due and seen",
     events: &[],
     shows: "the processor's interrupt; its trace has not been seen",
-    at_most: Confidence::Hint,
     reading: &["Thermal", "CPU Performance Scaling"],
     proof: Proof::Unproven,
 };

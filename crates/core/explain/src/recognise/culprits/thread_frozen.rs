@@ -18,9 +18,8 @@ pub const ABOUT: About = About {
     recognised: "the thread's timer expires and wakes no thread until a task does so later; or the timer is due during an uninterruptible sleep and does not expire; or the thread sleeps without a timer until a task wakes it; or cgroup_unfreeze comes with the wake-up",
     events: &["sched_switch"],
     shows: "the thread slept without a timer, or its timer woke nobody, until a task woke it",
-    at_most: Confidence::Certain,
     reading: &["Control Group v2", "Cgroup Freezer"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 /// From thawing a group to waking a thread of it.

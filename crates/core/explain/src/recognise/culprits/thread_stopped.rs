@@ -15,9 +15,8 @@ pub const ABOUT: About = About {
     recognised: "sched_switch shows the thread leaving the CPU stopped or traced, and not coming back until later, in any phase and as often as it happens; or SIGCONT wakes it",
     events: &["sched_switch"],
     shows: "the thread left the CPU stopped or traced",
-    at_most: Confidence::Certain,
     reading: &["Scheduler"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 /// Signals whose default is to stop: SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU.

@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "a thread called irq/N-NAME with at least our priority has the CPU while the thread could run",
     events: &["sched_switch"],
     shows: "the thread irq/N-NAME had the CPU, and its priority",
-    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity", "Real-time preemption"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, MoreUrgent>> {

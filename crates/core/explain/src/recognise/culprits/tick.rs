@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "tick_nohz_handler (tick_sched_timer before Linux 6.8) takes most of what other timers take in the timer interrupt",
     events: EXPIRED,
     shows: "the tick's function, between its entry and its exit",
-    at_most: Confidence::Certain,
     reading: &["NO_HZ: Reducing Scheduling-Clock Ticks"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 /// No tick takes this long by itself: a hypervisor can have had the CPU in the middle of it, which a guest's trace does

@@ -9,9 +9,8 @@ pub const ABOUT: About = About {
     recognised: "the interrupt that brought the wake-up takes more than 20 µs outside the functions of other timers",
     events: &["local_timer_entry|hrtimer_expire_entry"],
     shows: "the wake-up's own interrupt was long, and no event shows its work",
-    at_most: Confidence::Likely,
     reading: &["Timerlat tracer"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Likely },
 };
 
 /// Every wake-up has such an interrupt; a shorter one is ordinary.

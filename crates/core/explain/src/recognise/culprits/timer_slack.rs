@@ -10,7 +10,6 @@ pub const ABOUT: About = About {
     recognised: "the timer of a watched thread was started with a later hard expiry than asked for",
     events: &["hrtimer_start"],
     shows: "the timer's two expiries",
-    at_most: Confidence::Certain,
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
     proof: Proof::MadeUp,
 };

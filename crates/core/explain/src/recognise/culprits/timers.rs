@@ -14,9 +14,8 @@ pub const ABOUT: About = About {
     recognised: "functions of other timers are executed in the timer interrupt; likely where they took so long that the kernel deferred the next one (nr_hangs in /proc/timer_list)",
     events: EXPIRED,
     shows: "the functions, between their entries and exits",
-    at_most: Confidence::Certain,
     reading: &["hrtimers - subsystem for high-resolution kernel timers", "NO_HZ: Reducing Scheduling-Clock Ticks"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 /// Whether the interrupt was between two timers here, and the previous one belonged to another thread: the kernel

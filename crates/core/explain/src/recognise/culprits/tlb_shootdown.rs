@@ -4,13 +4,11 @@ use super::about::{About, CALLED, Proof};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::{NOTHING, Named};
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the function flush_tlb_func, do_flush_tlb_all or do_kernel_range_flush is executed for another CPU (x86; arm64 does it without interrupts)",
     events: CALLED,
     shows: "the function, between its entry and its exit",
-    at_most: Confidence::Certain,
     reading: &["The TLB", "Transparent Hugepage Support"],
     proof: Proof::MadeUp,
 };

@@ -4,13 +4,11 @@ use super::about::{About, Proof, SERVED};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::named::Named;
 use archive::culprit::NamedHolders;
-use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
     recognised: "the interrupt of a USB host controller, or its thread, is served",
     events: SERVED,
     shows: "the controller's interrupt or its thread by name",
-    at_most: Confidence::Certain,
     reading: &["SMP IRQ affinity"],
     proof: Proof::MadeUp,
 };

@@ -10,9 +10,8 @@ pub const ABOUT: About = About {
     recognised: "a worker executes vmstat_update or vmstat_shepherd while the thread could run",
     events: WORKED,
     shows: "the worker and its function",
-    at_most: Confidence::Certain,
     reading: &["Documentation for /proc/sys/vm/", "Reducing OS jitter due to per-cpu kthreads"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 const NAMED: Named = Named { functions: &["vmstat_update", "vmstat_shepherd"], ..NOTHING };

@@ -18,9 +18,8 @@ pub const ABOUT: About = About {
     recognised: "a watched thread sleeps in the middle of its work; the chain of the threads that end each other's sleep leads to the one that kept all of them waiting",
     events: &["sched_switch"],
     shows: "the watched thread slept, and who woke it",
-    at_most: Confidence::Certain,
     reading: &["Lock types and their rules"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Waited>> {

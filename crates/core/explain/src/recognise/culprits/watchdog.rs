@@ -12,7 +12,6 @@ pub const ABOUT: About = About {
     recognised: "watchdog_timer_fn takes most of what other timers take in the timer interrupt, or migration/N runs right after it",
     events: &["hrtimer_expire_entry|sched_switch"],
     shows: "the watchdog's function or thread",
-    at_most: Confidence::Certain,
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
     proof: Proof::MadeUp,
 };

@@ -11,9 +11,8 @@ pub const ABOUT: About = About {
     recognised: "a thread called kworker/* has the CPU while the thread could run; workqueue_execute_start names its function",
     events: WORKED,
     shows: "the worker had the CPU after the wake-up",
-    at_most: Confidence::Certain,
     reading: &["Workqueue", "Reducing OS jitter due to per-cpu kthreads"],
-    proof: Proof::Real,
+    proof: Proof::Real { at_most: Confidence::Certain },
 };
 
 const NAMED: Named = Named { threads: &["kworker/*"], ..NOTHING };
