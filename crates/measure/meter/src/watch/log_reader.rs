@@ -11,7 +11,7 @@ use archive::watched::log::LogSource;
 use journal::JournalFollower;
 use log_file::LogFile;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -35,10 +35,11 @@ pub struct LogReader {
     tid: i32,
     stop: Arc<AtomicBool>,
     counting: Arc<Mutex<Counting>>,
+    count_from_ns: Arc<AtomicI64>,
 }
 
 impl LogReader {
-    /// Counts lines that are written from now on.
+    /// Reads lines that are written from now on.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -46,15 +47,26 @@ impl LogReader {
         let (name, opened) = open(source);
         let lines = opened.map_err(|source| MeterProblem::LogNotRead { log: name.clone(), source })?;
         let (counting, stop) = (Arc::new(Mutex::new(Counting::new(texts))), Arc::new(AtomicBool::new(false)));
-        let (shared, ends, (tell, known)) = (counting.clone(), stop.clone(), channel());
-        let body = move || follow(lines, &shared, &ends, &tell);
+        let count_from_ns = Arc::new(AtomicI64::new(i64::MAX));
+        let (shared, from_ns, ends, (tell, known)) = (counting.clone(), count_from_ns.clone(), stop.clone(), channel());
+        let each = move |line: &str, instant: LineInstant| {
+            if instant.monotonic_ns.is_some_and(|at_ns| at_ns >= from_ns.load(Relaxed)) {
+                lock(&shared).look_at(line, instant);
+            }
+        };
+        let body = move || follow(lines, each, &ends, &tell);
         let handle = Builder::new().name("tardy-log".into()).spawn(body).map_err(MeterProblem::Thread)?;
         let tid = known.recv().map_err(|_| MeterProblem::FollowingDied)?;
-        Ok(Self { name, handle: Some(handle), tid, stop, counting })
+        Ok(Self { name, handle: Some(handle), tid, stop, counting, count_from_ns })
     }
 
     pub fn tid(&self) -> i32 {
         self.tid
+    }
+
+    /// Counts the lines of this instant and later; until then, none.
+    pub fn count_from(&self, monotonic_ns: i64) {
+        self.count_from_ns.store(monotonic_ns, Relaxed);
     }
 
     /// The changes since the last call, if any.
@@ -91,14 +103,13 @@ fn open(source: &LogSource) -> (String, io::Result<Box<dyn Lines>>) {
 
 fn follow(
     mut lines: Box<dyn Lines>,
-    counting: &Mutex<Counting>,
+    mut each: impl FnMut(&str, LineInstant),
     stop: &AtomicBool,
     tell: &Sender<i32>,
 ) -> io::Result<()> {
     let _ = tell.send(scheduling::thread_id());
     loop {
         let last = stop.load(Relaxed);
-        let mut each = |line: &str, instant: LineInstant| lock(counting).look_at(line, instant);
         lines.read(clock::monotonic_ns(), &mut each)?;
         if last {
             return Ok(());
@@ -109,4 +120,33 @@ fn follow(
 
 fn lock(counting: &Mutex<Counting>) -> MutexGuard<'_, Counting> {
     counting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn counted(count_from_ns: Option<i64>) -> Vec<String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let source = LogSource::File { path: file.path().display().to_string() };
+        let mut reader = LogReader::start(&source, &["XRun".into()]).unwrap();
+        count_from_ns.into_iter().for_each(|from_ns| reader.count_from(from_ns));
+        writeln!(file, "XRun 1\nother\nXRun 2").unwrap();
+        assert!(reader.end().is_none());
+        reader.take().unwrap().lines.into_iter().map(|line| line.line).collect()
+    }
+
+    #[test]
+    fn lines_count_once_the_measurement_has_begun() {
+        assert_eq!(counted(Some(clock::monotonic_ns())), ["XRun 1", "XRun 2"]);
+        assert_eq!(counted(None), [] as [&str; 0], "it is still being armed");
+    }
+
+    #[test]
+    fn a_log_that_does_not_exist_is_refused() {
+        let source = LogSource::File { path: "/nonexistent/log".into() };
+        let refused = LogReader::start(&source, &["XRun".into()]).err().unwrap();
+        assert!(refused.to_string().contains("/nonexistent/log"), "{refused}");
+    }
 }

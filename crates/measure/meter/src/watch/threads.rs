@@ -186,6 +186,9 @@ impl SampleSource for WatchedThreads<'_> {
         self.end_ns = span.end_ns;
         lock(&self.followed).count_in(span.count_from_ns..span.end_ns);
         self.beginning.start.choose(span.count_from_ns);
+        if let Some(log) = &self.log {
+            log.count_from(span.count_from_ns);
+        }
         if let Selection::Process { pid, ours: true } = self.selection {
             start::release(pid);
         }
