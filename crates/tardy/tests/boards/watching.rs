@@ -115,7 +115,7 @@ fn a_watch_whose_line_is_cut_loses_nothing_and_ends_the_command_on_the_board() {
 fn a_program_that_runs_on_a_board_is_audited_there() {
     let Some((bench, _running, pid)) = disturbed() else { return };
     let before = files(&bench);
-    let audit = ["audit", "--target", "board", "--duration", "2s", "--json", "--beside-others", "--out", "run"];
+    let audit = ["audit", "--target", "board", "--duration", "2s", "--json", "--out", "run"];
     let ended = bench.tardy(&[&audit[..], &["--pid", &pid.to_string()]].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let report = ended.json();
