@@ -1133,7 +1133,7 @@ export type PrintedLine = { line: string,
  */
 at_ns: number | null, 
 /**
- * It was written at most so long before it was read, in ns; `None` if that is unknown.
+ * Longest time from its writing until it was read, in ns; `None` if that is unknown.
  */
 uncertain_ns: number | null, beside: SpikeBeside | null, };
 

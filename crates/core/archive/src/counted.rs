@@ -18,7 +18,7 @@ pub struct CountedLine {
     /// CLOCK_MONOTONIC of the watched machine when the line was read, in ns; `None` if the command ran on another
     /// machine.
     pub monotonic_ns: Option<i64>,
-    /// The line was written at most so long before it was read, in ns; `None` if that is unknown.
+    /// Longest time from its writing until it was read, in ns; `None` if that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertain_ns: Option<u64>,
     /// Its first characters.

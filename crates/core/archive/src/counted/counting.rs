@@ -10,7 +10,7 @@ const LINES_AT_ONCE: usize = 500;
 pub struct LineInstant {
     /// CLOCK_MONOTONIC, in ns; `None` if the line came from another machine without its time.
     pub monotonic_ns: Option<i64>,
-    /// The line was written at most so long before, in ns; `None` if that is unknown.
+    /// Longest time from its writing until then, in ns; `None` if that is unknown.
     pub uncertain_ns: Option<u64>,
 }
 

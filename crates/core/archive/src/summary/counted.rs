@@ -29,7 +29,7 @@ pub struct PrintedLine {
     pub line: String,
     /// When it was read, since the measurement started, in ns; `None` if the command ran on another machine.
     pub at_ns: Option<i64>,
-    /// It was written at most so long before it was read, in ns; `None` if that is unknown.
+    /// Longest time from its writing until it was read, in ns; `None` if that is unknown.
     #[serde(default)]
     pub uncertain_ns: Option<u64>,
     pub beside: Option<SpikeBeside>,

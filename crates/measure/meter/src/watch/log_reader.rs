@@ -48,13 +48,14 @@ impl LogReader {
         let lines = opened.map_err(|source| MeterProblem::LogNotRead { log: name.clone(), source })?;
         let (counting, stop) = (Arc::new(Mutex::new(Counting::new(texts))), Arc::new(AtomicBool::new(false)));
         let count_from_ns = Arc::new(AtomicI64::new(i64::MAX));
-        let (shared, from_ns, ends, (tell, known)) = (counting.clone(), count_from_ns.clone(), stop.clone(), channel());
+        let (shared, from_ns, ends, (announce, known)) =
+            (counting.clone(), count_from_ns.clone(), stop.clone(), channel());
         let each = move |line: &str, instant: LineInstant| {
             if instant.monotonic_ns.is_some_and(|at_ns| at_ns >= from_ns.load(Relaxed)) {
                 lock(&shared).look_at(line, instant);
             }
         };
-        let body = move || follow(lines, each, &ends, &tell);
+        let body = move || follow(lines, each, &ends, &announce);
         let handle = Builder::new().name("tardy-log".into()).spawn(body).map_err(MeterProblem::Thread)?;
         let tid = known.recv().map_err(|_| MeterProblem::FollowingDied)?;
         Ok(Self { name, handle: Some(handle), tid, stop, counting, count_from_ns })
@@ -105,9 +106,9 @@ fn follow(
     mut lines: Box<dyn Lines>,
     mut each: impl FnMut(&str, LineInstant),
     stop: &AtomicBool,
-    tell: &Sender<i32>,
+    tid: &Sender<i32>,
 ) -> io::Result<()> {
-    let _ = tell.send(scheduling::thread_id());
+    let _ = tid.send(scheduling::thread_id());
     loop {
         let last = stop.load(Relaxed);
         lines.read(clock::monotonic_ns(), &mut each)?;
