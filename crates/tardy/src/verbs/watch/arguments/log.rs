@@ -33,7 +33,7 @@ impl LogArguments {
             return Err(UsageError("the log has no text to count; add --count TEXT, like --count XRun".into()));
         }
         if !has_log && !texts.is_empty() && request.command.is_empty() {
-            let text = "the output of a program that already runs goes elsewhere; name its log with --log FILE or --journal UNIT";
+            let text = "--count cannot read the output of a program that already runs; name its log with --log FILE or --journal UNIT";
             return Err(UsageError(text.into()));
         }
         Ok(())
