@@ -11,3 +11,4 @@ pub mod roles;
 pub mod rounds;
 pub mod signals;
 pub mod variant;
+pub mod whom;

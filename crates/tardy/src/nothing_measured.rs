@@ -19,7 +19,7 @@ fn with_fix(problem: &Problem) -> String {
 }
 
 /// Codes of problems that the user can fix on the command line, although only the machine under test detects them.
-const OF_THE_COMMAND_LINE: [&str; 10] = [
+const OF_THE_COMMAND_LINE: [&str; 12] = [
     "meter.interval-out-of-range",
     "meter.priority-out-of-range",
     "meter.worst-kept-out-of-range",
@@ -29,6 +29,8 @@ const OF_THE_COMMAND_LINE: [&str; 10] = [
     "meter.nothing-to-watch",
     "meter.no-process",
     "meter.no-such-thread",
+    "meter.no-process-in-group",
+    "meter.log-not-read",
     "meter.command-not-started",
 ];
 

@@ -894,6 +894,11 @@ export type LoadWord = { key: string, value: string, };
 export type LockupWatchdog = "stop" | "timer";
 
 /**
+ * Where the program writes its lines.
+ */
+export type LogSource = { "file": { path: string, } } | { "journal": { unit: string, } };
+
+/**
  * A number of lost records.
  */
 export type Loss = { 
@@ -1126,7 +1131,11 @@ export type PrintedLine = { line: string,
 /**
  * When it was read, since the measurement started, in ns; `None` if the command ran on another machine.
  */
-at_ns: number | null, beside: SpikeBeside | null, };
+at_ns: number | null, 
+/**
+ * Longest time from its writing until it was read, in ns; `None` if that is unknown.
+ */
+uncertain_ns: number | null, beside: SpikeBeside | null, };
 
 /**
  * Another task changed the priority of the thread.
@@ -1178,6 +1187,11 @@ code: Code, severity: Severity, text: string,
  * The fix; empty if there is none. Older archives call it `mend`.
  */
 fix: string, };
+
+/**
+ * The control group of a program.
+ */
+export type ProgramGroup = { "unit": { name: string, } } | { "below": { path: string, } } | { "container": { name: string, } };
 
 /**
  * The control group of the thread had used up its CPU time.
@@ -1844,7 +1858,7 @@ written?: WrittenFile | null, };
 export type WakeSource = { "device": Interrupt } | "block_device" | "network" | "timer" | "unknown";
 
 /**
- * The threads to watch. Exactly one of `pid` and `comm` is set.
+ * The threads to watch. Exactly one of `pid`, `comm` and `group` is set.
  */
 export type WatchSettings = { 
 /**
@@ -1856,6 +1870,10 @@ pid: number | null,
  */
 comm: string | null, 
 /**
+ * Threads of all processes of a control group, now or later.
+ */
+group: ProgramGroup | null, 
+/**
  * The command that was started to be watched, word by word; empty if the watched program was already running.
  */
 command: Array<string>, 
@@ -1864,9 +1882,13 @@ command: Array<string>,
  */
 cycle_limit_ns: number | null, 
 /**
- * Texts whose lines in the output of the command are counted.
+ * Texts whose lines are counted, in the output of the command or in `log`.
  */
 count: Array<string>, 
+/**
+ * The log whose lines are counted.
+ */
+log: LogSource | null, 
 /**
  * Threads without a real-time or deadline policy count like the others.
  */

@@ -1,4 +1,6 @@
-//! Lines in the output of a watched command that contain a text to count.
+//! Lines in the output or the log of a watched program that contain a text to count.
+
+pub mod counting;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,9 @@ pub struct CountedLine {
     /// CLOCK_MONOTONIC of the watched machine when the line was read, in ns; `None` if the command ran on another
     /// machine.
     pub monotonic_ns: Option<i64>,
+    /// Longest time from its writing until it was read, in ns; `None` if that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertain_ns: Option<u64>,
     /// Its first characters.
     pub line: String,
 }

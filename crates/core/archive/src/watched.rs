@@ -3,12 +3,17 @@
 //! A watched thread has up to three series of samples, each with a number where a measuring thread has its own: totals,
 //! histogram, seconds and worst samples with that number belong to the series.
 
+pub mod group;
+pub mod log;
+
 use crate::policy::Policy;
 use crate::shell;
+use group::ProgramGroup;
+use log::LogSource;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The threads to watch. Exactly one of `pid` and `comm` is set.
+/// The threads to watch. Exactly one of `pid`, `comm` and `group` is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -18,13 +23,19 @@ pub struct WatchSettings {
     pub pid: Option<i32>,
     /// Threads whose name matches this pattern (`*` and `?`), now or later.
     pub comm: Option<String>,
+    /// Threads of all processes of a control group, now or later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<ProgramGroup>,
     /// The command that was started to be watched, word by word; empty if the watched program was already running.
     pub command: Vec<String>,
     /// Longer cycles are counted as over the limit, and are spikes.
     pub cycle_limit_ns: Option<i64>,
-    /// Texts whose lines in the output of the command are counted.
+    /// Texts whose lines are counted, in the output of the command or in `log`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<String>,
+    /// The log whose lines are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogSource>,
     /// Threads without a real-time or deadline policy count like the others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all_threads: bool,
@@ -39,6 +50,7 @@ impl WatchSettings {
             Self { command, .. } if !command.is_empty() => shell::line(command),
             Self { comm: Some(name), .. } => format!("threads called {name}"),
             Self { pid: Some(pid), .. } => format!("process {pid}"),
+            Self { group: Some(group), .. } => group.whom(),
             _ => "nothing".into(),
         }
     }

@@ -58,9 +58,13 @@ fn explained(explanation: &Explanation) -> Option<String> {
     })
 }
 
-/// When a line was printed, if known.
+/// When a line was printed, if known, and how exactly.
 pub fn when(line: &PrintedLine) -> String {
-    line.at_ns.map_or_else(|| "at an unknown instant".into(), |at| format!("at {}", duration(at)))
+    match (line.at_ns, line.uncertain_ns) {
+        (None, _) => "at an unknown instant".into(),
+        (Some(at), None) => format!("at {}", duration(at)),
+        (Some(at), Some(before)) => format!("at {}, or up to {} earlier", duration(at), duration(before as i64)),
+    }
 }
 
 /// The late wake-up before a line, with its cause.
@@ -74,5 +78,18 @@ pub fn beside(line: &PrintedLine, summary: &RunSummary) -> String {
             let cause = cause_before(line, summary).map(|cause| format!(", by {cause}")).unwrap_or_default();
             format!("{before} after spike {}{whose} ({late}{cause})", beside.spike)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_log_has_its_uncertainty() {
+        let at = |at_ns, uncertain_ns| when(&PrintedLine { line: "XRun".into(), at_ns, uncertain_ns, beside: None });
+        assert_eq!(at(Some(2_000_000_000), Some(10_000_000)), "at 2.0 s, or up to 10 ms earlier");
+        assert_eq!(at(Some(2_000_000_000), None), "at 2.0 s");
+        assert_eq!(at(None, None), "at an unknown instant");
     }
 }

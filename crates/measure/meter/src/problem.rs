@@ -485,8 +485,8 @@ pub enum MeterProblem {
     #[error("no thread to watch was named")]
     #[problem(
         code = "meter.nothing-to-watch",
-        meaning = "A watch needs a process, a name or a command.",
-        fix = "give --pid, --comm, or a command"
+        meaning = "A watch needs a process, a name, a control group or a command.",
+        fix = "give --pid, --comm, --unit, --cgroup, --container, or a command"
     )]
     NothingToWatch,
     #[error("there is no process {pid}")]
@@ -503,6 +503,43 @@ pub enum MeterProblem {
         fix = "ps -eLo pid,tid,comm lists the names of all threads; start the program first, or let tardy start it"
     )]
     NoSuchThread { name: String },
+    #[error("no process runs in the {group}")]
+    #[problem(
+        code = "meter.no-process-in-group",
+        meaning = "The unit, control group or container to watch has no process.",
+        fix = "start it first; systemd-cgls lists units, control groups and the ids of containers with their processes"
+    )]
+    NoProcessInGroup { group: String },
+    #[error(
+        "{whom} restarted {count} times; the watch continued with each new process, from at most 0.2 s after its start"
+    )]
+    #[problem(
+        code = "meter.program-restarted",
+        meaning = "The watched program ended and was started again while it was watched.",
+        fix = ""
+    )]
+    ProgramRestarted { whom: String, count: u64 },
+    #[error("{whom} had ended before the watch did")]
+    #[problem(
+        code = "meter.program-ended",
+        meaning = "The watched program ended, and was not started again until the end of the watch.",
+        fix = ""
+    )]
+    ProgramEnded { whom: String },
+    #[error("failed to read the log {log}: {source}")]
+    #[problem(
+        code = "meter.log-not-read",
+        meaning = "The log whose lines are to be counted cannot be read on the watched machine.",
+        fix = "check --log: the file must exist there; for --journal, journalctl must be installed there"
+    )]
+    LogNotRead { log: String, source: io::Error },
+    #[error("the log {log} could not be read to the end: {source}; later lines are not counted")]
+    #[problem(
+        code = "meter.log-lost",
+        meaning = "The log whose lines are counted could not be read any more during the watch.",
+        fix = "check that the file stays readable; for --journal, journalctl -f shows its error"
+    )]
+    LogLost { log: String, source: io::Error },
     #[error("failed to start {command}: {source}")]
     #[problem(code = "meter.command-not-started", meaning = "The command to watch could not be started.", fix = "")]
     Command { command: String, source: io::Error },

@@ -48,6 +48,7 @@ impl Verb for AuditArguments {
         "tardy audit --duration 10s --deny all --allow signal -- ./robot",
         "tardy audit --by interception --duration 10s -- ./robot",
         "tardy audit --pid 4711 --duration 30s",
+        "tardy audit --target board --unit robot --duration 30s",
         "tardy audit --archive latest --format sarif",
     ];
     const NOTES: &'static str = "\

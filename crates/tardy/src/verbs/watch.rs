@@ -33,16 +33,19 @@ impl Verb for WatchArguments {
         "tardy watch -- ./robot --config arm.toml",
         "tardy watch --pid 4711 --duration 10min --limit 200us",
         "tardy watch --comm 'ros2_control*' --duration 1h",
+        "tardy watch --target board --unit robot --duration 24h --limit 200us",
+        "tardy watch --unit jackd --count XRun --journal jackd --duration 24h",
         "tardy watch --load messaging --cycle-limit 1ms -- ./robot",
         "tardy watch --duration 10s --count XRun --limit 500us -- jackd -R -ddummy -r48000 -p64",
     ];
     const NOTES: &'static str = "\
-It ends with the program, after --duration, or with Ctrl-C; a program that was already running keeps running.
+It ends with the program, after --duration, or with Ctrl-C; a program that was already running keeps running. A program named by \
+--comm, --unit, --cgroup or --container may restart: the watch continues with its new processes.
 A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer, \
 from being woken) until it gets the CPU. Cycles are timed as well: from there until the next timer is set.
 Exit codes with a COMMAND: its own, or 128 and the number of the signal that ended it; 124 limit exceeded, 125 tardy failed: wrong \
-usage, could not measure or the numbers are invalid; 126 the command cannot be executed, 127 there is no such command. With --pid \
-and --comm as of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
+usage, could not measure or the numbers are invalid; 126 the command cannot be executed, 127 there is no such command. With a \
+program that already runs as of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         run(self, typed)

@@ -12,3 +12,4 @@ mod reboots;
 mod serial;
 mod server;
 mod ssh;
+mod watching;

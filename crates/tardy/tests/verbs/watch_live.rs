@@ -2,9 +2,11 @@
 
 use archive::message::RunPhase;
 use archive::reader::Run;
+use archive::watched::WatchedKind;
 use fixtures::fake_meter::Ended;
 use fixtures::programs::real_meter;
-use prerequisites::Prerequisite::{Program, Tracefs};
+use fixtures::waiting::wait_until;
+use prerequisites::Prerequisite::{Prepared, Program, Tracefs};
 use prerequisites::met;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -168,4 +170,55 @@ fn a_process_that_ran_before_is_measured_and_left_alone() {
     assert!(ours.iter().all(alive), "an instance was left behind: {ours:?}");
     let report = Command::new(env!("CARGO_BIN_EXE_tardy")).args(["report", run]).current_dir(folder.path()).output();
     assert!(report.unwrap().status.success());
+}
+
+/// A control group below the root of the unified hierarchy, removed with the test.
+struct Group(PathBuf);
+
+impl Group {
+    /// `None` if this machine has no unified hierarchy that the test may change.
+    fn new(name: &str) -> Option<Self> {
+        let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
+        let unified = mounts.lines().find_map(|line| line.strip_prefix("cgroup2 ")?.split(' ').next());
+        let path = Path::new(unified.unwrap_or("/nonexistent")).join(name);
+        let made = std::fs::create_dir(&path).is_ok();
+        met(&[Prepared("a control group file system that can be written", made)]).then_some(Self(path))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_service_whose_group_is_made_again_is_watched_throughout() {
+    let Some(meter) = meter() else { return };
+    let unit = format!("tardy-test-{}.service", std::process::id());
+    let Some(group) = Group::new(&unit) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(&folder, "fault");
+    // As a service manager: a new group for each start, and every process lives for 300 cycles of 2 ms.
+    let script =
+        "while mkdir -p $1; do sh -c 'echo $$ > $1/cgroup.procs; exec $2 300 2 64' start $1 $2; rmdir $1; done";
+    let mut service = Command::new("sh");
+    service.args(["-c", script, "service"]).arg(&group.0).arg(&program).stdout(Stdio::null());
+    let mut service = Foreign(service.spawn().unwrap());
+    wait_until("it never started", || {
+        std::fs::read_to_string(group.0.join("cgroup.procs")).is_ok_and(|processes| !processes.is_empty())
+    });
+    let ended = watch(&meter, &folder, &["--unit", &unit, "--duration", "15s", "--json", "--out", "run"]);
+    assert_eq!(ended.code, Some(0), "{} {}", ended.stderr, ended.stdout);
+    let run = Run::open(folder.path().join("run")).unwrap();
+    let timers = run.watched.values().filter(|series| series.kind == WatchedKind::Timer && series.name == "fault");
+    let seen = timers.filter(|series| run.threads[&series.thread].totals.cycles > 0).count();
+    assert!(seen > 10, "{seen} of its processes were measured: {}", ended.stdout);
+    let said = run.problems.iter().find(|problem| problem.code.as_str() == "meter.program-restarted");
+    assert!(said.is_some_and(|problem| problem.text.contains(&unit)), "{:?}", run.problems);
+    let _ = service.0.kill();
+    wait_until("its last process stays", || {
+        std::fs::read_to_string(group.0.join("cgroup.procs")).is_ok_and(|processes| processes.is_empty())
+            || !group.0.exists()
+    });
 }

@@ -1,7 +1,7 @@
 //! The most of each share that a run with some settings may take.
 
 use super::share::Share;
-use crate::counted::LINE_LETTERS_MAX;
+use crate::counted::{LINE_LETTERS_MAX, LINES_KEPT_MAX};
 use crate::settings::RunSettings;
 use crate::tracer::LATENCY_TRACES_MAX;
 use std::time::Duration;
@@ -40,6 +40,8 @@ pub(super) struct Allowance {
     latency_traces: u64,
     series: u64,
     loads: u64,
+    /// The meter counts lines of a log, and not the host those of a command.
+    reads_log: bool,
     worst_kept: u64,
     files: u64,
 }
@@ -62,6 +64,7 @@ impl Allowance {
             // An empty list beside a latency tracer counts as one.
             series: (cpus * SERIES_PER_SOURCE * settings.sources.len() as u64).max(latency_traces.min(1)),
             loads: settings.loads.len() as u64 + 1,
+            reads_log: settings.watch.as_ref().is_some_and(|watch| watch.log.is_some()),
             worst_kept: u64::from(settings.worst_kept),
             files: threads + page_files(settings) + latency_traces + 16,
         }
@@ -84,6 +87,8 @@ impl Allowance {
             Share::WatchedSeries => self.threads.saturating_mul(checkpoints),
             Share::LoadReports => self.loads.saturating_mul(seconds.saturating_mul(2)),
             Share::CounterSeconds => seconds.saturating_mul(2),
+            Share::CountedLines if self.reads_log => checkpoints.saturating_add(LINES_KEPT_MAX as u64),
+            Share::CountedLines => 0,
             Share::Problems => 1000 + self.threads.saturating_mul(8),
             Share::Losses => 1000 + self.threads.saturating_mul(8).saturating_add(seconds),
             Share::DamagedStretches => 10_000 + seconds.saturating_mul(10),

@@ -19,6 +19,8 @@ pub enum Share {
     WatchedSeries,
     LoadReports,
     CounterSeconds,
+    /// Of a log that the meter reads.
+    CountedLines,
     Problems,
     Losses,
     /// Noise, gaps and unknown messages.
@@ -70,15 +72,14 @@ impl Share {
             Message::Watched(series) => (Self::WatchedSeries, count(series.len()).max(1)),
             Message::Loads(loads) => (Self::LoadReports, count(loads.len()).max(1)),
             Message::Counters(seconds) => (Self::CounterSeconds, count(seconds.len()).max(1)),
+            Message::OutputCounts(counts) => (Self::CountedLines, count(counts.lines.len()).max(1)),
             Message::Problem(_) => (Self::Problems, 1),
             Message::Loss(_) => (Self::Losses, 1),
             Message::FileBegin { .. } => (Self::Files, 1),
             Message::FileEnd { .. } => return Vec::new(),
-            Message::Planned(_)
-            | Message::Absences(_)
-            | Message::OutputCounts(_)
-            | Message::StimulusBoard(_)
-            | Message::Role(_) => (Self::MessagesOfTheHost, 1),
+            Message::Planned(_) | Message::Absences(_) | Message::StimulusBoard(_) | Message::Role(_) => {
+                (Self::MessagesOfTheHost, 1)
+            }
         };
         vec![share]
     }
@@ -108,6 +109,7 @@ impl fmt::Display for Share {
             Self::WatchedSeries => "watched series",
             Self::LoadReports => "load reports",
             Self::CounterSeconds => "records of counters",
+            Self::CountedLines => "counted lines of a log",
             Self::Problems => "problems",
             Self::Losses => "losses",
             Self::DamagedStretches => "damaged stretches",

@@ -29,6 +29,9 @@ pub struct PrintedLine {
     pub line: String,
     /// When it was read, since the measurement started, in ns; `None` if the command ran on another machine.
     pub at_ns: Option<i64>,
+    /// Longest time from its writing until it was read, in ns; `None` if that is unknown.
+    #[serde(default)]
+    pub uncertain_ns: Option<u64>,
     pub beside: Option<SpikeBeside>,
 }
 
@@ -65,6 +68,7 @@ pub fn counted(run: &Run, measure_start_ns: Option<i64>) -> Vec<CountedText> {
         if let Some(text) = counted.get_mut(line.text as usize) {
             text.lines.push(PrintedLine {
                 line: line.line.clone(),
+                uncertain_ns: line.uncertain_ns,
                 at_ns: line.monotonic_ns.zip(measure_start_ns).map(|(at, start)| at.saturating_sub(start)),
                 beside,
             });

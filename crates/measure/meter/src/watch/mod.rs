@@ -1,12 +1,17 @@
 //! A watch: wake-ups of the threads of another, unmodified program, measured from outside.
 //!
-//! [`targets`] finds the threads, [`start`] holds a command back until everything is armed, [`follower`] reads the
+//! [`selection`] finds the threads, by name, process or [control group](membership), [`start`] holds a command back until everything is armed, [`follower`] reads the
 //! kernel's events for them, and [`wakeups`] turns these into samples and counts them.
 //! Spikes go to the same capturing thread and snapshotter as those of a measurement; [`recording`] passes the threads
 //! to the snapshotter. [`threads`] combines all of them into a source of samples for a [`crate::session`].
 
+mod containers;
 pub mod follower;
+mod generations;
+mod log_reader;
+mod membership;
 mod recording;
+mod selection;
 pub mod start;
 pub mod targets;
 mod threads;
@@ -31,7 +36,9 @@ use archive::message::Severity;
 use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
 use follower::{Announcer, Follower};
+use log_reader::LogReader;
 use recording::Recording;
+use selection::Selection;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -41,7 +48,6 @@ use targets::ThreadFound;
 pub use threads::WatchedThreads;
 use threads::{Beginning, Following};
 use wakeups::followed::Followed;
-use wakeups::pattern::Pattern;
 use wakeups::series::Terms;
 use wakeups::wakeups::Wakeups;
 
@@ -62,14 +68,15 @@ pub fn assemble<'a, W: Write>(
     journal: &mut Journal,
     link: &mut Link<W>,
 ) -> Result<(WatchedThreads<'a>, Option<Capturing>), MeterProblem> {
-    let pattern = request.comm.as_deref().map(Pattern::new).transpose()?;
-    let threads = find(request, pattern.as_ref())?;
+    let mut selection = Selection::of(request)?;
+    let threads = selection.first_threads()?;
+    let log = request.log.as_ref().map(|source| LogReader::start(source, &request.count)).transpose()?;
     let tracefs = trace_mount::find_or_mount().map_err(|error| MeterProblem::WatchNeedsTracing(error.into()))?;
     let follower = Follower::arm(&tracefs, journal).map_err(MeterProblem::WatchNeedsTracing)?;
     let soon_ns = clock::monotonic_ns() + LEAD_NS;
     let duration_ns = settings.duration_ns.map_or(i64::MAX, |ns| ns.min(i64::MAX as u64) as i64);
 
-    let mut wakeups = Wakeups::new(pattern.clone(), follower.functions);
+    let mut wakeups = Wakeups::new(selection.pattern().cloned(), follower.functions);
     wakeups.releaser = Some(scheduling::thread_id());
     threads.iter().for_each(|found| wakeups.add(found.tid, found.name.as_bytes()));
     let terms = Terms {
@@ -107,7 +114,7 @@ pub fn assemble<'a, W: Write>(
     report_mute(&mute_cpus, link);
     report_faults(capturing.as_ref(), link);
     let following = Following { handle, tid, followed, stop, additions, recording };
-    Ok((WatchedThreads::new(request, pattern, beginning, following, threads), capturing))
+    Ok((WatchedThreads::new(request, selection, beginning, following, threads, log), capturing))
 }
 
 /// Arms the recording of what the threads of a request ask of the kernel; the session starts it.
@@ -120,21 +127,15 @@ pub fn arm_audit(
     request: &WatchSettings,
     journal: &mut Journal,
 ) -> Result<AuditRecording, MeterProblem> {
-    let pattern = request.comm.as_deref().map(Pattern::new).transpose()?;
-    let pid = request.pid;
+    let mut selection = Selection::of(request)?;
     let threads = move || {
-        let found = match (&pattern, pid) {
-            (Some(pattern), _) => targets::threads_called(pattern, std::process::id() as i32),
-            (None, Some(pid)) => targets::threads_below(pid),
-            (None, None) => Vec::new(),
-        };
         let audited = |found: ThreadFound| AuditedThread {
             tid: found.tid,
             pid: found.pid,
             name: found.name,
             ..AuditedThread::default()
         };
-        found.into_iter().map(audited).collect()
+        selection.threads().into_iter().map(audited).collect()
     };
     let tracefs = trace_mount::find_or_mount().map_err(|error| MeterProblem::AuditNeedsTracing(error.into()))?;
     let memory = settings.interception.as_ref().map(|memory| Intercepted::open(Path::new(memory)));
@@ -149,25 +150,6 @@ fn report_mute<W: Write>(mute_cpus: &[u32], link: &mut Link<W>) {
         let cpus = mute_cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ");
         link.problem(Severity::Notice, &MeterProblem::IdleUnrecorded { cpus });
     }
-}
-
-/// The threads that exist at the beginning.
-fn find(request: &WatchSettings, pattern: Option<&Pattern>) -> Result<Vec<ThreadFound>, MeterProblem> {
-    if let Some(pid) = request.pid {
-        if request.ours {
-            start::await_stop(pid)?;
-        }
-        let threads = targets::threads_below(pid);
-        return if threads.is_empty() { Err(MeterProblem::NoProcess { pid }) } else { Ok(threads) };
-    }
-    let Some(pattern) = pattern else {
-        return Err(MeterProblem::NothingToWatch);
-    };
-    let threads = targets::threads_called(pattern, std::process::id() as i32);
-    if threads.is_empty() {
-        return Err(MeterProblem::NoSuchThread { name: request.comm.clone().unwrap_or_default() });
-    }
-    Ok(threads)
 }
 
 /// Keeps the tool off CPUs that watched threads are bound to, if there are others.

@@ -49,9 +49,14 @@ fn family(pid: i32, parents: &BTreeMap<i32, i32>, own: i32) -> BTreeSet<i32> {
 
 /// Threads of the whole machine with matching names, except those of process `except` and of its parent.
 pub fn threads_called(pattern: &Pattern, except: i32) -> Vec<ThreadFound> {
-    let host = parent_of(except);
-    let others = processes().into_iter().filter(|pid| *pid != except && Some(*pid) != host);
+    let others = processes_of_others(except);
     others.flat_map(threads_of).filter(|found| pattern.fits(found.name.as_bytes())).collect()
+}
+
+/// Every process except this one and its parent.
+pub fn processes_of_others(except: i32) -> impl Iterator<Item = i32> {
+    let host = parent_of(except);
+    processes().into_iter().filter(move |pid| *pid != except && Some(*pid) != host)
 }
 
 /// Every thread of a process.

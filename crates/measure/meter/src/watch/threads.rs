@@ -1,7 +1,10 @@
 //! The source of another program's threads: their series from the follower, their state from /proc, and their end.
 
 use super::follower::Additions;
+use super::generations::Generations;
+use super::log_reader::LogReader;
 use super::recording::Recording;
+use super::selection::Selection;
 use super::start;
 use super::targets::{self, ThreadFound};
 use crate::cadence::Every;
@@ -19,7 +22,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use wakeups::followed::Followed;
-use wakeups::pattern::Pattern;
 use wakeups::series::{ControlWish, Series};
 
 const LOOK_AROUND_NS: i64 = 200_000_000;
@@ -73,7 +75,9 @@ impl Beginning {
 /// Threads of another program.
 pub struct WatchedThreads<'a> {
     request: &'a WatchSettings,
-    pattern: Option<Pattern>,
+    selection: Selection,
+    generations: Generations,
+    log: Option<LogReader>,
     beginning: Beginning,
     /// Of the run, once it has begun.
     end_ns: i64,
@@ -92,15 +96,18 @@ pub struct WatchedThreads<'a> {
 impl<'a> WatchedThreads<'a> {
     pub fn new(
         request: &'a WatchSettings,
-        pattern: Option<Pattern>,
+        selection: Selection,
         beginning: Beginning,
         following: Following,
         threads: Vec<ThreadFound>,
+        log: Option<LogReader>,
     ) -> Self {
         let Following { handle, tid, followed, stop, additions, recording } = following;
         Self {
             request,
-            pattern,
+            selection,
+            generations: Generations::default(),
+            log,
             beginning,
             end_ns: i64::MAX,
             followed,
@@ -117,11 +124,8 @@ impl<'a> WatchedThreads<'a> {
 
     /// Reads /proc: finds new threads and those with a matching name, and updates the known ones.
     fn look_around(&mut self) {
-        let mut found = match (&self.pattern, self.request.pid) {
-            (Some(pattern), _) => targets::threads_called(pattern, std::process::id() as i32),
-            (None, Some(pid)) => targets::threads_below(pid),
-            (None, None) => Vec::new(),
-        };
+        let mut found = self.selection.threads();
+        self.generations.see(compact::inserted(found.iter().map(|thread| thread.pid)));
         let (living, sampled) = {
             let mut followed = lock(&self.followed);
             let born = std::mem::take(&mut followed.wakeups.born);
@@ -147,6 +151,21 @@ impl<'a> WatchedThreads<'a> {
         self.recording.only(&living);
     }
 
+    /// A program that was replaced or has ended, where the watch went on without it.
+    fn report_restarts(&self, send: Send<'_>) {
+        if self.selection.only_process().is_some() {
+            return;
+        }
+        let (whom, count) = (self.request.whom(), self.generations.restarts());
+        if count > 0 {
+            let problem = MeterProblem::ProgramRestarted { whom: whom.clone(), count };
+            send(Message::Problem(Problem::new(Severity::Notice, &problem)));
+        }
+        if !self.generations.runs() {
+            send(Message::Problem(Problem::new(Severity::Notice, &MeterProblem::ProgramEnded { whom })));
+        }
+    }
+
     fn end_following(&mut self) -> bool {
         self.stop.store(true, Relaxed);
         self.following.take().is_none_or(|thread| thread.join().is_ok())
@@ -156,7 +175,8 @@ impl<'a> WatchedThreads<'a> {
 impl SampleSource for WatchedThreads<'_> {
     fn tool_tids(&self) -> Vec<i32> {
         let host = rustix::process::getppid().map(|host| host.as_raw_nonzero().get());
-        [self.follower_tid].into_iter().chain(host).collect()
+        let log = self.log.as_ref().map(LogReader::tid);
+        [self.follower_tid].into_iter().chain(host).chain(log).collect()
     }
 
     fn start(&mut self) -> Span {
@@ -166,7 +186,10 @@ impl SampleSource for WatchedThreads<'_> {
         self.end_ns = span.end_ns;
         lock(&self.followed).count_in(span.count_from_ns..span.end_ns);
         self.beginning.start.choose(span.count_from_ns);
-        if let Some(pid) = self.request.pid.filter(|_| self.request.ours) {
+        if let Some(log) = &self.log {
+            log.count_from(span.count_from_ns);
+        }
+        if let Selection::Process { pid, ours: true } = self.selection {
             start::release(pid);
         }
         span
@@ -216,13 +239,13 @@ impl SampleSource for WatchedThreads<'_> {
         true
     }
 
-    /// A process given by number is gone; threads of a name may appear again at any time.
+    /// A process given by number is gone.
     fn is_done(&mut self, now_ns: i64) -> Result<bool, MeterProblem> {
+        let ours = self.request.ours;
         let gone = |pid: i32| {
-            targets::state_of(pid).is_none()
-                && (self.request.ours || lock(&self.followed).wakeups.living().next().is_none())
+            targets::state_of(pid).is_none() && (ours || lock(&self.followed).wakeups.living().next().is_none())
         };
-        Ok(now_ns >= self.end_ns || self.request.pid.is_some_and(gone))
+        Ok(now_ns >= self.end_ns || self.selection.only_process().is_some_and(gone))
     }
 
     fn stop(&mut self, send: Send<'_>) -> Result<(), MeterProblem> {
@@ -232,6 +255,10 @@ impl SampleSource for WatchedThreads<'_> {
         if !followed {
             send(Message::Problem(Problem::new(Severity::Invalid, &MeterProblem::FollowingDied)));
         }
+        if let Some(problem) = self.log.as_mut().and_then(LogReader::end) {
+            send(Message::Problem(Problem::new(Severity::Degraded, &problem)));
+        }
+        self.report_restarts(send);
         lock(&self.followed).series.iter_mut().for_each(Series::close_second);
         Ok(())
     }
@@ -257,6 +284,9 @@ impl SampleSource for WatchedThreads<'_> {
     }
 
     fn send_totals(&mut self, last: bool, send: Send<'_>) {
+        while let Some(counts) = self.log.as_ref().and_then(LogReader::take) {
+            send(Message::OutputCounts(counts));
+        }
         let mut followed = lock(&self.followed);
         let Followed { wakeups, series, .. } = &mut *followed;
         let watched: Vec<WatchedSeries> = series

@@ -3,11 +3,11 @@
 use crate::exit::UsageError;
 use crate::measuring::arguments::{LoadArguments, OutputArguments};
 use crate::measuring::command;
+use crate::measuring::whom::{WHOM, WhomArguments};
 use crate::options::choice::{Entry, entry_of};
-use crate::options::quantity::{positive_time_ns, time_ns, whole};
+use crate::options::quantity::{positive_time_ns, time_ns};
 use archive::audit::AuditSettings;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
-use archive::watched::WatchSettings;
 use audit::injection::InjectionError;
 use audit::report::Scope;
 use audit::rules::RULES;
@@ -24,23 +24,16 @@ const ALL: &str = "all";
 
 /// Find what a program does that will cost it a deadline
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("whom").required(true).args(["pid", "comm", "archive", "command"]))]
+#[command(group = ArgGroup::new("whom").required(true).args(WHOM).arg("archive"))]
 pub struct AuditArguments {
     /// Target to audit on: `local`, or one added with `tardy target add`
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub target: String,
-    /// Audit this process, its threads, and its children
-    #[arg(long, value_name = "N", value_parser = whole::<i32>(1..))]
-    pid: Option<i32>,
-    /// Audit the threads with this name, in any process; * and ? are wildcards
-    #[arg(long, value_name = "NAME")]
-    comm: Option<String>,
+    #[command(flatten)]
+    whom: WhomArguments,
     /// Judge an audit that was recorded before
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "duration", "loads", "out"])]
     pub archive: Option<PathBuf>,
-    /// Start this command and audit it
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<String>,
     /// Audit for TIME [default: until the program ends, or Ctrl-C]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns)]
     duration: Option<u64>,
@@ -119,11 +112,12 @@ pub fn own_help(verb: Command) -> Command {
 impl AuditArguments {
     pub fn scope(&self) -> Scope {
         // Threads that were asked for by name are audited whatever their policy.
-        if self.all_threads || self.comm.is_some() { Scope::All } else { Scope::RealTime }
+        if self.all_threads || self.whom.names_threads() { Scope::All } else { Scope::RealTime }
     }
 
     pub fn settle_ns(&self) -> i64 {
-        let default_ns = if self.pid.is_some() || self.comm.is_some() { 0 } else { SETTLE_NS };
+        let runs_already = self.archive.is_none() && self.whom.command().is_empty();
+        let default_ns = if runs_already { 0 } else { SETTLE_NS };
         i64::try_from(self.settle.unwrap_or(default_ns)).unwrap_or(i64::MAX)
     }
 
@@ -141,7 +135,7 @@ impl AuditArguments {
 
     /// The command that is started.
     pub fn program(&self) -> Option<&str> {
-        self.command.first().map(String::as_str)
+        self.whom.command().first().map(String::as_str)
     }
 
     /// Checks that the calls can be recorded from inside the program.
@@ -152,7 +146,7 @@ impl AuditArguments {
         if self.inject.len() > RULES_MAX {
             return Err(UsageError(format!("--inject takes at most {RULES_MAX} rules; leave some out")));
         }
-        let why = if self.command.is_empty() {
+        let why = if self.whom.command().is_empty() {
             "a running program cannot be made to load it; start the program, as in `tardy audit --by interception -- COMMAND`"
         } else if !target.is_local() {
             "it is only on this machine; leave out --target, or audit with --by trace"
@@ -166,32 +160,22 @@ impl AuditArguments {
 
     /// What is audited, in words.
     pub fn whom(&self) -> String {
-        match (&self.archive, self.pid, &self.comm) {
-            (Some(archive), ..) => archive.display().to_string(),
-            (None, Some(pid), _) => format!("process {pid}"),
-            (None, None, Some(name)) => format!("the threads {name}"),
-            (None, None, None) => self.command.first().cloned().unwrap_or_default(),
-        }
+        self.archive.as_ref().map_or_else(|| self.whom.words(), |archive| archive.display().to_string())
     }
 
     /// The settings for the meter.
     ///
     /// # Errors
-    /// What [`command::check`] refuses.
+    /// What [`WhomArguments::request`] refuses.
     pub fn settings(&self, target: &KnownTarget) -> anyhow::Result<RunSettings> {
-        command::check(target, self.pid, self.comm.as_deref(), &self.command)?;
+        let request = self.whom.request(target)?;
         let audit = AuditSettings { stacks: !self.no_stacks, ..AuditSettings::default() };
         let mut settings = RunSettings {
             duration_ns: self.duration,
             settle_ns: 0,
             lock_memory: false,
             trace: TraceSettings { mode: SnapshotMode::Off, ..TraceSettings::default() },
-            watch: Some(WatchSettings {
-                pid: self.pid,
-                comm: self.comm.clone(),
-                command: self.command.clone(),
-                ..WatchSettings::default()
-            }),
+            watch: Some(request),
             audit: Some(audit),
             ..RunSettings::default()
         };

@@ -1,14 +1,18 @@
 //! The options of `tardy watch` and the meter settings that follow from them.
 
+mod log;
+
 use crate::measuring::arguments::{
     ExtentArguments, LoadArguments, OutputArguments, SampleArguments, TraceArguments, megabytes,
 };
 use crate::measuring::command;
-use crate::options::quantity::{latency_ns, whole};
+use crate::measuring::whom::{WHOM, WhomArguments};
+use crate::options::quantity::latency_ns;
 use archive::settings::{RunSettings, TraceSettings};
 use archive::watched::WatchSettings;
 use clap::builder::{NonEmptyStringValueParser, Resettable};
 use clap::{ArgGroup, Args, Command};
+use log::LogArguments;
 use machines::KnownTarget;
 
 /// A cycle may reach back further than a wake-up, and the trace has to cover all of it.
@@ -34,30 +38,26 @@ fn usual() -> RunSettings {
 
 /// Measure how late the threads of a program wake, and why
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("whom").required(true).args(["pid", "comm", "command"]))]
+#[command(group = ArgGroup::new("whom").required(true).args(WHOM))]
 pub struct WatchArguments {
-    /// Target to watch on: `local`, or a virtual machine of `tardy target add`, to which the command is sent
+    /// Machine where the program runs: `local`, or one added with `tardy target add`
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub target: String,
-    /// Watch this process, its threads, and its children
-    #[arg(long, value_name = "N", value_parser = whole::<i32>(1..))]
-    pid: Option<i32>,
-    /// Watch the threads with this name, in any process; * and ? are wildcards
-    #[arg(long, value_name = "NAME")]
-    comm: Option<String>,
-    /// Start this command and watch it
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<String>,
+    #[command(flatten)]
+    pub whom: WhomArguments,
     #[command(flatten)]
     extent: ExtentArguments,
     /// Count and capture cycles longer than TIME; if there were any, exit with code 1, with a COMMAND 124
     #[arg(long, value_name = "TIME", value_parser = latency_ns, help_heading = "Measurement")]
     cycle_limit: Option<i64>,
 
-    /// Count the lines of the command's output that contain TEXT, like XRun, and show each beside the late wake-ups before
-    /// it; may be repeated
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["pid", "comm"], value_parser = NonEmptyStringValueParser::new(), help_heading = "Measurement")]
+    /// Count the lines that contain TEXT, like XRun, in the output of the COMMAND or in the log, and show each beside the
+    /// late wake-ups before it; may be repeated
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new(), help_heading = "Measurement")]
     count: Vec<String>,
+
+    #[command(flatten)]
+    log: LogArguments,
 
     /// Let threads without a real-time or deadline policy count, too: in the headline, the causes and the exit code
     #[arg(long, help_heading = "Measurement")]
@@ -100,35 +100,29 @@ pub fn own_help(verb: Command) -> Command {
 }
 
 impl WatchArguments {
-    #[cfg(test)]
-    fn command(&self) -> &[String] {
-        &self.command
-    }
-
-    /// Texts to count in the output of the command.
+    /// Texts to count in the output of the command; the meter counts in a log.
     pub fn texts_to_count(&self) -> &[String] {
-        &self.count
+        if self.log.source().is_some() { &[] } else { &self.count }
     }
 
     /// The settings for the meter; the process number of a command is set when it is started.
     ///
     /// # Errors
-    /// What [`command::check`] refuses.
+    /// What [`WhomArguments::request`] and [`LogArguments::check`] refuse.
     pub fn settings(&self, target: &KnownTarget) -> anyhow::Result<RunSettings> {
-        command::check(target, self.pid, self.comm.as_deref(), &self.command)?;
+        let request = self.whom.request(target)?;
+        self.log.check(&self.count, &request)?;
         let mut settings = usual();
         self.extent.apply(&mut settings);
         self.samples.apply(&mut settings);
         self.load.apply(&mut settings);
         self.trace.apply(&mut settings.trace);
         settings.watch = Some(WatchSettings {
-            pid: self.pid,
-            comm: self.comm.clone(),
-            command: self.command.clone(),
             cycle_limit_ns: self.cycle_limit,
             count: self.count.clone(),
+            log: self.log.source(),
             all_threads: self.all_threads,
-            ours: false,
+            ..request
         });
         Ok(settings)
     }
@@ -138,6 +132,8 @@ impl WatchArguments {
 mod tests {
     use super::*;
     use crate::exit::ProgramError;
+    use archive::watched::group::ProgramGroup;
+    use archive::watched::log::LogSource;
     use clap::{CommandFactory, FromArgMatches, Parser};
 
     #[derive(Debug, Parser)]
@@ -169,17 +165,41 @@ mod tests {
     #[test]
     fn a_command_keeps_its_own_options() {
         let arguments = parsed(&["--limit", "200us", "--", "/bin/sh", "--pid", "7"]).unwrap();
-        assert_eq!(arguments.command(), ["/bin/sh", "--pid", "7"]);
+        assert_eq!(arguments.whom.command(), ["/bin/sh", "--pid", "7"]);
         let settings = arguments.settings(&KnownTarget::local()).unwrap();
         assert_eq!((settings.limit_ns, settings.duration_ns), (Some(200_000), None));
         assert_eq!(settings.watch.unwrap().command.len(), 3);
     }
 
     #[test]
-    fn only_the_output_of_a_command_can_be_counted() {
+    fn a_program_that_runs_is_counted_in_its_log() {
+        let here = KnownTarget::local();
+        let settings = |words: &[&str]| parsed(words).map(|arguments| arguments.settings(&here).unwrap());
+        let watch = settings(&["--pid", "1", "--count", "XRun", "--log", "/var/log/jack"]).unwrap().watch.unwrap();
+        assert_eq!(watch.log, Some(LogSource::File { path: "/var/log/jack".into() }));
+        let arguments = parsed(&["--unit", "jackd", "--count", "XRun", "--journal", "jackd"]).unwrap();
+        assert_eq!(arguments.texts_to_count(), [] as [&str; 0], "the meter counts them");
+        for words in [&["--pid", "1", "--count", "XRun"][..], &["--pid", "1", "--log", "x"]] {
+            assert!(parsed(words).unwrap().settings(&here).is_err(), "{words:?}");
+        }
+        assert!(parsed(&["--pid", "1", "--count", "x", "--log", "x", "--journal", "y"]).is_err());
+    }
+
+    #[test]
+    fn a_program_is_named_by_its_control_group() {
+        let group = |words: &[&str]| {
+            parsed(words).unwrap().settings(&KnownTarget::local()).unwrap().watch.unwrap().group.unwrap()
+        };
+        assert_eq!(group(&["--unit", "jackd"]), ProgramGroup::Unit { name: "jackd".into() });
+        assert_eq!(group(&["--cgroup", "/robot"]), ProgramGroup::Below { path: "/robot".into() });
+        assert_eq!(group(&["--container", "robot"]), ProgramGroup::Container { name: "robot".into() });
+        assert!(parsed(&["--unit", "jackd", "--container", "robot"]).is_err());
+    }
+
+    #[test]
+    fn the_output_of_a_command_can_be_counted() {
         let arguments = parsed(&["--count", "XRun", "--count", "late", "--", "/bin/sh"]).unwrap();
         assert_eq!(arguments.settings(&KnownTarget::local()).unwrap().watch.unwrap().count, ["XRun", "late"]);
-        assert!(parsed(&["--count", "XRun", "--pid", "1"]).is_err(), "the output of a running process is not ours");
         assert!(parsed(&["--count", "", "--", "/bin/sh"]).is_err(), "every line contains nothing");
     }
 

@@ -29,6 +29,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("export night", "a night"),
     ("export study", "the runs of a study; storage_live.rs draws one"),
     ("--horizon", "a day's run"),
+    ("--unit", "a service of systemd; watch_live.rs plays one"),
     ("--pid 2719", "a recording of this process"),
     ("--evidence 2.1.1", "a run with this evidence; tests/agents asks for one"),
     ("--instance black-box", "a trace instance of the user"),

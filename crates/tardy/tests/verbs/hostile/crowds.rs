@@ -46,7 +46,8 @@ fn series(number: u32) -> KernelSeries {
 }
 
 fn line(number: u32) -> CountedLine {
-    CountedLine { text: number % TEXTS as u32, monotonic_ns: Some(i64::from(number)), line: "x".into() }
+    let (text, monotonic_ns) = (number % TEXTS as u32, Some(i64::from(number)));
+    CountedLine { text, monotonic_ns, uncertain_ns: None, line: "x".into() }
 }
 
 fn add(place: &Place, messages: impl IntoIterator<Item = Message>) {
