@@ -45,7 +45,7 @@ A sample is one wake-up of a thread, as the kernel sees it: from the instant its
 from being woken) until it gets the CPU. Cycles are timed as well: from there until the next timer is set.
 Exit codes with a COMMAND: its own, or 128 and the number of the signal that ended it; 124 limit exceeded, 125 tardy failed: wrong \
 usage, could not measure or the numbers are invalid; 126 the command cannot be executed, 127 there is no such command. With a \
-program that already runs as of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
+program that already runs: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         run(self, typed)

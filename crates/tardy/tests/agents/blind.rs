@@ -65,16 +65,21 @@ fn write(case: &str, directory: &Path) {
     writer.finish(RunState::Complete, None, 1).unwrap();
 }
 
-/// The culprit of the worst wake-up of a run as a client reads it, or that nothing explains it.
-fn found(server: &mut Server, run: &str) -> String {
+/// The account of the worst wake-up of a run as a client reads it.
+fn account(server: &mut Server, run: &str) -> Value {
     let causes = server.answer("run_causes", &json!({ "run": run }));
     let worst = &causes["worst"][0]["spike"];
-    let account = server.answer("explain_spike", &json!({ "run": run, "spike": worst }));
-    cause(&account["status"], &account["findings"])
+    server.answer("explain_spike", &json!({ "run": run, "spike": worst }))
 }
 
-fn cause(status: &Value, findings: &Value) -> String {
-    if *status == "explained" { findings[0]["culprit"].as_str().unwrap().to_owned() } else { NOT_EXPLAINED.into() }
+/// The culprit that an account names, or that nothing explains the wake-up.
+fn cause(account: &Value) -> &str {
+    if account["status"] == "explained" { account["findings"][0]["culprit"].as_str().unwrap() } else { NOT_EXPLAINED }
+}
+
+/// Whether an account names the culprit, or has it as its first hint: one without a recorded trace is never more.
+fn shows(account: &Value, culprit: &str) -> bool {
+    cause(account) == culprit || account["findings"][0]["culprit"] == culprit
 }
 
 #[test]
@@ -94,11 +99,11 @@ fn a_client_finds_the_cause_of_50_archives_without_a_name() {
     let mut other = Vec::new();
     for (number, folder) in folders.iter().enumerate() {
         let run = number.to_string();
-        let found = found(&mut server, &run);
+        let read = account(&mut server, &run);
         let own = &bench.run(&["explain", &run, "--json"]).json()["spikes"][0];
-        assert_eq!(found, cause(&own["status"], &own["findings"]), "{folder}");
-        if found != planted(folder) {
-            other.push(format!("{folder}: {found}"));
+        assert_eq!(cause(&read), cause(own), "{folder}");
+        if !shows(&read, planted(folder)) {
+            other.push(format!("{folder}: {}", cause(&read)));
         }
     }
     // A case may need controls that an archive of one spike does not have.

@@ -69,7 +69,7 @@ fn what_is_no_recording_is_named_and_options_of_recordings_need_one() {
     write("perf.data", b"PERFILE2\0\0\0\0");
     write("notes", b"hello");
     for (arguments, expected) in [
-        (&["explain", "perf.data"][..], "perf script"),
+        (&["explain", "perf.data"][..], "perf record -a"),
         (&["explain", "notes"], "not a known kind of recording"),
         (
             &["explain", &recording("hog.dat.gz"), "--comm", "nobody"],

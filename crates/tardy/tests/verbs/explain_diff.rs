@@ -39,5 +39,4 @@ fn one_run_twice_and_one_alone_are_wrong_usage() {
     assert!(same.stderr.contains("the same run"), "{}", same.stderr);
     assert_eq!(bench.run(&["explain", "--diff", "here"]).code, Some(2));
     assert_eq!(bench.run(&["explain", "here", "--diff", "here", "there"]).code, Some(2));
-    assert_eq!(bench.run(&["explain"]).code, Some(2));
 }
