@@ -1,5 +1,6 @@
 //! Names of containers and pods: ids from control groups, names from the files in which their engines keep them.
 
+use archive::directory::read_inside;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 /// Fewest digits of an id that name a container, as engines print them.
 const ID_DIGITS_MIN: usize = 12;
 const ID_DIGITS: usize = 64;
+/// A description of a container has some kilobytes, a list of thousands some megabytes.
+const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// The annotations of a container with its pod and its own name, for containerd and CRI-O.
 const OF_PODS: [(&str, &str); 2] = [
@@ -100,7 +103,7 @@ fn names_of(root: &Path, id: &str) -> Vec<String> {
     names
 }
 
-/// Where Podman and CRI-O keep containers, those of users included.
+/// Where Podman and CRI-O keep containers, of users as well.
 fn storages(root: &Path) -> Vec<PathBuf> {
     let users = folders(&root.join("home")).into_iter().map(|home| home.join(".local/share/containers"));
     let all = users.chain([root.join("var/lib/containers")]);
@@ -127,8 +130,9 @@ fn annotated(bundle: &Path) -> Vec<String> {
     names
 }
 
+/// Some are files of users, who may put a pipe or a link there.
 fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_slice(&read_inside(path.parent()?, path.file_name()?, FILE_BYTES_MAX).ok()?).ok()
 }
 
 fn folders(place: &Path) -> Vec<PathBuf> {
@@ -173,6 +177,16 @@ mod tests {
         assert!(is_called(task, cri, "arm/robot") && !is_called(task, cri, "robot/arm"));
         let nerdctl = "run/containerd/io.containerd.runtime.v2.task/default/ID/config.json";
         assert!(is_called(nerdctl, r#"{"annotations":{"nerdctl/name":"robot"}}"#, "robot"));
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_list_does_not_block() {
+        let list = "home/ann/.local/share/containers/storage/overlay-containers/containers.json";
+        let (root, mut names) = engine(list, "[]");
+        fs::remove_file(root.path().join(list)).unwrap();
+        let pipe = root.path().join(list);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(!names.is_called(ID, "robot"));
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub struct JournalFollower {
 
 impl JournalFollower {
     /// # Errors
-    /// There is no journalctl.
+    /// journalctl cannot be started.
     pub fn start(unit: &str) -> io::Result<Self> {
         let unit = if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") };
         // A plus is an or: units of the system, and of users.

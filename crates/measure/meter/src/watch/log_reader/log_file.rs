@@ -4,11 +4,12 @@ use super::Lines;
 use archive::counted::counting::LineInstant;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Read at once; a program that logs more keeps the reader behind, which its uncertainty shows.
 const CHUNK_BYTES: usize = 64 << 10;
+/// Read in one look; a program that logs more keeps the reader behind, which its uncertainty shows.
+const CHUNKS_MAX: usize = 16;
 /// A longer line is counted in pieces.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
@@ -24,19 +25,20 @@ pub struct LogFile {
 
 impl LogFile {
     /// # Errors
-    /// The file cannot be opened.
+    /// The file cannot be opened, or is a pipe or a device.
     pub fn open(path: &Path, now_ns: i64) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = opened(path)?;
         file.seek(SeekFrom::End(0))?;
         Ok(Self { path: path.to_owned(), file, begun: Vec::new(), looked_ns: now_ns })
     }
 
-    fn read_new(&mut self, instant: LineInstant, each: &mut dyn FnMut(&str, LineInstant)) -> io::Result<()> {
+    /// Whether the end was reached.
+    fn read_new(&mut self, instant: LineInstant, each: &mut dyn FnMut(&str, LineInstant)) -> io::Result<bool> {
         let mut bytes = Vec::new();
-        loop {
+        for _ in 0..CHUNKS_MAX {
             bytes.clear();
             if self.file.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut bytes)? == 0 {
-                return Ok(());
+                return Ok(true);
             }
             for byte in &bytes {
                 if *byte != b'\n' {
@@ -48,6 +50,7 @@ impl LogFile {
                 }
             }
         }
+        Ok(false)
     }
 
     /// Goes on with the file that now has the name: a rotation made a new one, or emptied this one.
@@ -55,7 +58,7 @@ impl LogFile {
         // Between two files there may be none.
         let (Ok(named), own) = (fs::metadata(&self.path), self.file.metadata()?) else { return Ok(false) };
         if (named.dev(), named.ino()) != (own.dev(), own.ino()) {
-            self.file = File::open(&self.path)?;
+            self.file = opened(&self.path)?;
             return Ok(true);
         }
         let is_cut = own.len() < self.file.stream_position()?;
@@ -66,15 +69,23 @@ impl LogFile {
     }
 }
 
+/// Opening a pipe that nobody writes would block.
+fn opened(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
 impl Lines for LogFile {
     fn read(&mut self, now_ns: i64, each: &mut dyn FnMut(&str, LineInstant)) -> io::Result<()> {
         let uncertain_ns = u64::try_from(now_ns.saturating_sub(self.looked_ns)).ok();
         let instant = LineInstant { monotonic_ns: Some(now_ns), uncertain_ns };
-        self.read_new(instant, each)?;
-        if self.follow_rotation().unwrap_or(false) {
-            self.read_new(instant, each)?;
+        let mut is_at_end = self.read_new(instant, each)?;
+        if is_at_end && self.follow_rotation().unwrap_or(false) {
+            is_at_end = self.read_new(instant, each)?;
         }
-        self.looked_ns = now_ns;
+        if is_at_end {
+            self.looked_ns = now_ns;
+        }
         Ok(())
     }
 }
@@ -106,6 +117,29 @@ mod tests {
         assert_eq!(read(&mut log, 160), []);
         write(&path, "n 2\n");
         assert_eq!(read(&mut log, 175), [("XRun 2".to_owned(), Some(15))]);
+    }
+
+    #[test]
+    fn a_pipe_and_a_device_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
+            let refused = LogFile::open(path, 0).err().unwrap();
+            assert_eq!(refused.to_string(), "it is not a regular file", "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_flood_is_read_in_parts_and_its_lines_are_less_certain() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        write(&path, "");
+        let mut log = LogFile::open(&path, 0).unwrap();
+        write(&path, &format!("{}\n", "x".repeat(1023)).repeat(CHUNKS_MAX * CHUNK_BYTES / 1024));
+        write(&path, "last\n");
+        assert_eq!(read(&mut log, 10).len(), CHUNKS_MAX * CHUNK_BYTES / 1024);
+        assert_eq!(read(&mut log, 20), [("last".to_owned(), Some(20))]);
     }
 
     #[test]
