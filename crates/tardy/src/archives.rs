@@ -114,12 +114,13 @@ pub fn all_below(directory: &Path) -> Vec<PathBuf> {
 
 /// Every archive below a directory and its series, oldest first; for [`RUNS`] also the archives that `--out` put beside it.
 pub fn in_reach(directory: &Path) -> Vec<PathBuf> {
-    let mut found = archives_within(directory, SERIES_DEPTH_MAX);
-    if directory == Path::new(RUNS) {
-        let beside = below(Path::new(".")).into_iter().filter_map(|path| Some(path.strip_prefix(".").ok()?.to_owned()));
-        found.extend(beside.map(|path| (started_unix_ns(&path), path)));
-        found.sort();
+    if directory != Path::new(RUNS) {
+        return all_below(directory);
     }
+    let beside = below(Path::new(".")).into_iter().filter_map(|path| Some(path.strip_prefix(".").ok()?.to_owned()));
+    let mut found = archives_within(directory, SERIES_DEPTH_MAX);
+    found.extend(beside.map(|path| (started_unix_ns(&path), path)));
+    found.sort();
     found.into_iter().map(|(_, path)| path).collect()
 }
 

@@ -44,6 +44,7 @@ pub mod kernel_symbols;
 pub mod latency_trace;
 pub mod metadata;
 pub mod page;
+pub mod perfetto_messages;
 pub mod print_fmt;
 pub mod printk_formats;
 pub mod stack;

@@ -79,6 +79,8 @@ pub struct Records {
 pub struct About<'a> {
     pub clock: &'a str,
     pub uname: &'a str,
+    /// Of the recorder.
+    pub version: &'a str,
     pub saved_cmdlines: &'a str,
 }
 
@@ -143,28 +145,36 @@ impl Records {
     pub fn finish(self, about: About<'_>) -> Result<Vec<u8>, Refusal> {
         self.room.check()?;
         let layout = PageLayout::bits64(ByteOrder::Little);
-        let metadata = MetadataText {
-            header_page: layout.text(),
-            header_event: "# compressed entry header\n".into(),
-            event_formats: self
-                .layouts
-                .iter()
-                .map(|(name, layout)| (layout.system.into(), layout.text(name)))
-                .collect(),
-            saved_cmdlines: about.saved_cmdlines.into(),
-            kallsyms: self.functions.text(),
-            ..MetadataText::default()
-        };
-        let pages: Vec<(u32, Vec<u8>)> = self.cpus.into_iter().map(|(cpu, writer)| (cpu, writer.finish())).collect();
-        let trace = TraceDat {
-            metadata: &metadata,
-            layout,
-            clock: about.clock,
-            uname: about.uname,
-            version: "",
-            cpu_count: pages.iter().map(|(cpu, _)| cpu + 1).max().unwrap_or(1),
-            cpus: pages.iter().map(|(cpu, pages)| CpuBytes { cpu: *cpu, pages, stats: None }).collect(),
-        };
-        Ok(trace.to_vec())
+        let formats = self.layouts.iter().map(|(name, layout)| (layout.system.into(), layout.text(name))).collect();
+        let pages: Vec<_> = self.cpus.into_iter().map(|(cpu, writer)| (cpu, writer.finish())).collect();
+        Ok(trace_dat(layout, formats, self.functions.text(), &pages, about))
     }
+}
+
+/// The trace.dat of pages by CPU.
+pub fn trace_dat(
+    layout: PageLayout,
+    event_formats: Vec<(String, String)>,
+    kallsyms: String,
+    pages: &[(u32, Vec<u8>)],
+    about: About<'_>,
+) -> Vec<u8> {
+    let metadata = MetadataText {
+        header_page: layout.text(),
+        header_event: "# compressed entry header\n".into(),
+        event_formats,
+        kallsyms,
+        saved_cmdlines: about.saved_cmdlines.into(),
+        ..MetadataText::default()
+    };
+    let trace = TraceDat {
+        metadata: &metadata,
+        layout,
+        clock: about.clock,
+        uname: about.uname,
+        version: about.version,
+        cpu_count: pages.iter().map(|(cpu, _)| cpu + 1).max().unwrap_or(1),
+        cpus: pages.iter().map(|(cpu, pages)| CpuBytes { cpu: *cpu, pages, stats: None }).collect(),
+    };
+    trace.to_vec()
 }

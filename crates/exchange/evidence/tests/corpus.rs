@@ -43,7 +43,7 @@ const OF_FTRACE: [(&str, &str); 11] = [
     ("stopped-report.txt", "thread-stopped"),
     ("hog-cat.txt", "other-rt-task"),
 ];
-/// What `record-perf` plants: the name, the delayed thread, and the cause.
+/// Causes that `record-perf` plants: the name, the delayed thread, and the cause.
 const CAUSES: [(&str, &str, &str); 4] = [
     ("hog", "cyclictest", "other-rt-task"),
     ("rival", "cyclictest", "other-rt-task"),

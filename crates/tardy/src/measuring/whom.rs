@@ -48,7 +48,7 @@ impl WhomArguments {
     /// The request to the meter.
     ///
     /// # Errors
-    /// What [`command::check`] refuses.
+    /// Refusals of [`command::check`].
     pub fn request(&self, target: &KnownTarget) -> anyhow::Result<WatchSettings> {
         command::check(target, self.pid, self.comm.as_deref(), &self.command)?;
         Ok(self.named())

@@ -40,7 +40,7 @@ pub(super) struct Allowance {
     latency_traces: u64,
     series: u64,
     loads: u64,
-    /// The meter counts lines of a log, and not the host those of a command.
+    /// The meter counts lines of a log; the host counts the output of a command.
     reads_log: bool,
     worst_kept: u64,
     files: u64,

@@ -7,11 +7,11 @@ pub use super::session::is_one;
 use super::session::{Record, Session};
 use crate::archived::environment::UNNAMED;
 use crate::problem::Refusal;
-use crate::records::{CPUS_MAX, Room};
-use ftrace::metadata::{Metadata, MetadataText};
+use crate::records::{About, CPUS_MAX, Room, trace_dat};
+use ftrace::metadata::Metadata;
 use ftrace::page::RawRecord;
 use ftrace::page::writer::PageWriter;
-use ftrace::trace_dat::{CpuBytes, TraceDat, tracing_data};
+use ftrace::trace_dat::tracing_data;
 use std::collections::BTreeMap;
 
 /// A record of a CPU, or the number of lost ones.
@@ -90,27 +90,16 @@ fn pages(mut items: Vec<(u64, Item<'_>)>, metadata: &Metadata, room: &mut Room) 
 
 fn written(session: &Session<'_>, metadata: &Metadata, by_cpu: ByCpu<'_>, mut room: Room) -> Result<Vec<u8>, Refusal> {
     let name = |(tid, name): (&u32, &&[u8])| format!("{tid} {}\n", String::from_utf8_lossy(name));
-    let text = MetadataText {
-        header_page: metadata.layout.text(),
-        header_event: "# compressed entry header\n".into(),
-        event_formats: metadata.formats.iter().map(|format| (format.system.clone(), format.text())).collect(),
-        saved_cmdlines: session.names.iter().map(name).collect(),
-        ..MetadataText::default()
-    };
-    let layout = metadata.layout;
-    let pages: Vec<(u32, Vec<u8>)> =
-        by_cpu.into_iter().map(|(cpu, items)| (cpu, pages(items, metadata, &mut room))).collect();
+    let pages: Vec<_> = by_cpu.into_iter().map(|(cpu, items)| (cpu, pages(items, metadata, &mut room))).collect();
     room.check()?;
+    let formats = metadata.formats.iter().map(|format| (format.system.clone(), format.text())).collect();
     let hostname = if session.hostname.is_empty() { UNNAMED } else { &session.hostname };
     let uname = format!("Linux {hostname} {} {}", session.release, session.architecture);
-    let trace = TraceDat {
-        metadata: &text,
-        layout,
+    let about = About {
         clock: session.attributes.first().map_or("", Attribute::clock_name),
         uname: if session.release.is_empty() { "" } else { &uname },
         version: &format!("{} perf", session.version),
-        cpu_count: pages.iter().map(|(cpu, _)| cpu + 1).max().unwrap_or(1),
-        cpus: pages.iter().map(|(cpu, pages)| CpuBytes { cpu: *cpu, pages, stats: None }).collect(),
+        saved_cmdlines: &session.names.iter().map(name).collect::<String>(),
     };
-    Ok(trace.to_vec())
+    Ok(trace_dat(metadata.layout, formats, String::new(), &pages, about))
 }

@@ -66,7 +66,7 @@ pub struct Session<'a> {
     /// Names of threads.
     pub names: BTreeMap<u32, &'a [u8]>,
     pub records: Vec<Record<'a>>,
-    /// What `perf record -z` packed, in one piece.
+    /// Parts of `perf record -z`, in one piece.
     pub packed: Vec<u8>,
 }
 
@@ -81,7 +81,7 @@ fn order(bytes: &[u8]) -> Option<ByteOrder> {
 }
 
 impl<'a> Session<'a> {
-    /// What can be read.
+    /// The readable part of a file.
     pub fn of(bytes: &'a [u8]) -> Self {
         let mut session = Self { order: order(bytes), ..Self::default() };
         let order = session.byte_order();

@@ -22,8 +22,6 @@ mod field {
     pub const COMPACT: u32 = 4;
     pub const CLOCK: u32 = 5;
 }
-/// A text that nobody reads is cut.
-const TEXT_BYTES_MAX: usize = 500;
 
 /// An event in any form.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +63,7 @@ pub fn convert(bytes: &[u8], bytes_max: usize) -> Result<Converted, Refusal> {
     }
     let uname = format!("Linux {UNNAMED} {}", packets.kernel.join(" "));
     let uname = if packets.kernel[0].is_empty() { "" } else { &uname };
-    let about = About { clock: clock(&packets.bundles), uname, saved_cmdlines: "" };
+    let about = About { clock: clock(&packets.bundles), uname, ..About::default() };
     let unreadable = converter.records.unreadable;
     Ok(Converted { trace: converter.records.finish(about)?, unreadable })
 }
@@ -153,7 +151,7 @@ fn fill(
     payload: &mut Vec<u8>,
 ) -> Option<()> {
     let Some(known) = layout.known else {
-        push_text(payload, event.field("buf").and_then(text).unwrap_or_default(), TEXT_BYTES_MAX);
+        push_text(payload, event.field("buf").and_then(text).unwrap_or_default());
         return Some(());
     };
     for (_, name, kind) in known.fields {

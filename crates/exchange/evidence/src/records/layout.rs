@@ -7,6 +7,8 @@ const HEAD_BYTES: usize = 8;
 const NUMBER_BYTES: usize = 8;
 const NAME_BYTES: usize = 16;
 
+const TEXT_BYTES_MAX: usize = 500;
+
 /// How records of one event are laid out.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
@@ -74,9 +76,9 @@ pub fn push_name(payload: &mut Vec<u8>, name: &str) {
     payload.resize(end, 0);
 }
 
-/// Appends a text up to the end of the record.
-pub fn push_text(payload: &mut Vec<u8>, text: &str, bytes_max: usize) {
-    payload.extend(text.bytes().take(bytes_max));
+/// Appends a text up to the end of the record. Nobody reads the rest of a long one.
+pub fn push_text(payload: &mut Vec<u8>, text: &str) {
+    payload.extend(text.bytes().take(TEXT_BYTES_MAX));
     payload.push(0);
     payload.resize(payload.len().next_multiple_of(4), 0);
 }

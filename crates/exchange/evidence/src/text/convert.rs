@@ -10,9 +10,6 @@ use crate::records::{About, CPUS_MAX, Place, Records, Room};
 use archive::trace_event::flag;
 use ftrace::latency_trace::Flags;
 
-/// A text that nobody reads is cut.
-const TEXT_BYTES_MAX: usize = 500;
-
 /// A text as a trace.
 #[derive(Debug)]
 pub struct Converted {
@@ -72,7 +69,7 @@ impl Converter {
 /// Appends the fields of an event, or its text if it is not known.
 fn fill(text: &str, layout: &Layout, functions: &mut Functions, payload: &mut Vec<u8>) -> Option<()> {
     let Some(known) = layout.known else {
-        push_text(payload, text, TEXT_BYTES_MAX);
+        push_text(payload, text);
         return Some(());
     };
     for (value, (.., kind)) in values(&known, text)?.into_iter().zip(known.fields) {

@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_program_whose_processes_are_all_new_has_restarted() {
         assert_eq!(seen(&[&[1], &[2], &[], &[], &[3]]), (2, true));
-        assert_eq!(seen(&[&[], &[1]]), (0, true), "the first start is no restart");
+        assert_eq!(seen(&[&[], &[1]]), (0, true), "the first start does not count");
         assert_eq!(seen(&[&[1, 2], &[2, 3], &[3, 4]]), (0, true), "workers come and go");
         assert_eq!(seen(&[&[1], &[]]), (0, false));
         assert_eq!(seen(&[&[1], &[], &[1]]), (0, true), "it was overlooked once");

@@ -91,7 +91,7 @@ fn format_parser() -> impl TypedValueParser<Value = Format> {
     entry_of(std::iter::once(text).chain(FORMATS.iter().map(document)).chain([calls]).collect())
 }
 
-/// What records the system calls.
+/// The recorder of the system calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum By {
     /// Trace events of the kernel, for any program
@@ -158,7 +158,7 @@ impl AuditArguments {
         Err(UsageError(format!("--by interception needs its library in the program, and {why}")))
     }
 
-    /// What is audited, in words.
+    /// The audited program, in words.
     pub fn whom(&self) -> String {
         self.archive.as_ref().map_or_else(|| self.whom.words(), |archive| archive.display().to_string())
     }
@@ -166,7 +166,7 @@ impl AuditArguments {
     /// The settings for the meter.
     ///
     /// # Errors
-    /// What [`WhomArguments::request`] refuses.
+    /// Refusals of [`WhomArguments::request`].
     pub fn settings(&self, target: &KnownTarget) -> anyhow::Result<RunSettings> {
         let request = self.whom.request(target)?;
         let audit = AuditSettings { stacks: !self.no_stacks, ..AuditSettings::default() };

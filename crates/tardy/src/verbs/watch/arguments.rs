@@ -108,7 +108,7 @@ impl WatchArguments {
     /// The settings for the meter; the process number of a command is set when it is started.
     ///
     /// # Errors
-    /// What [`WhomArguments::request`] and [`LogArguments::check`] refuse.
+    /// Refusals of [`WhomArguments::request`] and [`LogArguments::check`].
     pub fn settings(&self, target: &KnownTarget) -> anyhow::Result<RunSettings> {
         let request = self.whom.request(target)?;
         self.log.check(&self.count, &request)?;

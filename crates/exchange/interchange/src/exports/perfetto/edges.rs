@@ -6,9 +6,9 @@
 //! starts.
 
 use super::super::protobuf::Message;
-use super::ftrace_event::{GENERIC, GENERIC_EVENT_NAME};
 use super::kernel_packets::KernelPackets;
 use crate::recorded::{RecordedEvent, RecordedItem, Recording};
+use ftrace::perfetto_messages::{GENERIC, GENERIC_EVENT_NAME};
 use std::collections::HashMap;
 
 /// No kernel has a larger thread ID; the CPU's number is added.
