@@ -14,6 +14,7 @@ use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 use words::amounts::{hours, hours_more, percent, time};
 use words::new_cause::{self, share};
+use words::sentence::sentence;
 
 /// Quantiles that get an interval.
 const QUANTILES: [(&str, f64); 6] = [
@@ -200,7 +201,7 @@ fn sentences(proof: &Proof, causes: Option<&SeenCauses>, word: SampleWord, max_n
         time(max_ns as f64),
         later.join(", ")
     ));
-    sentences.extend(causes.iter().map(|seen| capital(&new_cause::clause(word, seen, proof.confidence))));
+    sentences.extend(causes.iter().map(|seen| sentence(&new_cause::clause(word, seen, proof.confidence))));
     let lengths: Vec<String> =
         proof.test_lengths.iter().map(|length| format!("{} for {}", hours_more(length.hours), length.rate)).collect();
     sentences.push(format!(
@@ -218,12 +219,6 @@ fn sentences(proof: &Proof, causes: Option<&SeenCauses>, word: SampleWord, max_n
         sentences.push(format!("An upper bound of a higher quantile takes at least {}.", lengths.join(", ")));
     }
     sentences
-}
-
-/// A clause as a sentence.
-fn capital(clause: &str) -> String {
-    let mut letters = clause.chars();
-    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 #[cfg(test)]

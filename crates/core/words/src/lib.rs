@@ -15,6 +15,7 @@ pub mod new_cause;
 pub mod observation;
 pub mod printable;
 pub mod run_causes;
+pub mod sentence;
 pub mod time;
 pub mod trace_event;
 pub mod vocabulary;

@@ -38,6 +38,8 @@ pub enum Fault {
 /// Result of a program that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
+    /// Its process ID.
+    pub pid: i32,
     /// Number of calls that change something, up to the end.
     pub calls: usize,
     /// Description of the call at which the fault occurred.
@@ -103,7 +105,7 @@ fn follow(
 ) -> io::Result<Ended> {
     let tracee = Tracee::start(command)?;
     let mut threads: HashMap<i32, Thread> = HashMap::new();
-    let mut ended = Ended { calls: 0, met: None, code: None };
+    let mut ended = Ended { pid: tracee.pid(), calls: 0, met: None, code: None };
     let mut full = Full::default();
     loop {
         let (tid, stop) = tracee.next_stop()?;

@@ -9,6 +9,7 @@ use report::counted::{beside, when};
 use report::watched::{KINDS, meaning, runs_as, series, thread_name};
 use std::collections::BTreeMap;
 use words::figures::{count, counted, latency, microseconds_rough};
+use words::sentence::capital;
 use words::vocabulary::confidence_phrase;
 
 const SERIES_SHOWN: usize = 12;
@@ -32,7 +33,7 @@ pub fn tables(summary: &RunSummary, page: &mut Page) {
         let unshown = rows.len().saturating_sub(SERIES_SHOWN);
         rows.truncate(SERIES_SHOWN);
         page.blank();
-        page.heading(&upper_first(meaning(kind)));
+        page.heading(&capital(meaning(kind)));
         let shown: Vec<usize> = (0..HEADS.len())
             .filter(|column| *column != OVERRAN || kind == WatchedKind::Timer)
             .filter(|column| page.columns() >= WIDE || !IN_WIDE.contains(column))
@@ -51,11 +52,6 @@ pub fn tables(summary: &RunSummary, page: &mut Page) {
         }
     }
     page_faults(summary, page);
-}
-
-fn upper_first(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn row(cpu: &CpuSummary, watched: &WatchedSeries) -> [String; 9] {

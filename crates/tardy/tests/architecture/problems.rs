@@ -7,6 +7,7 @@ use crate::repository::{files_ending, root, text};
 use archive::problem::Definition;
 use std::collections::BTreeMap;
 use std::fs;
+use words::sentence::sentence;
 
 const DOCUMENT: &str = "docs/reference/problems.md";
 
@@ -83,19 +84,12 @@ fn document() -> String {
         }
         let anchor = code.replace('.', "-");
         document.push_str(&format!("\n<a id=\"{anchor}\"></a>\n\n### `{code}`\n\n{}\n", definition.meaning));
-        if let Some(fix) = sentence(definition.fix) {
-            document.push_str(&format!("\n**Fix:** {fix}\n"));
+        // In a message it follows a colon; some problems have no fix.
+        if !definition.fix.is_empty() {
+            document.push_str(&format!("\n**Fix:** {}\n", sentence(definition.fix)));
         }
     }
     document
-}
-
-/// A fix as a separate sentence; in a message it follows a colon. Some problems have no fix.
-fn sentence(fix: &str) -> Option<String> {
-    let mut letters = fix.chars();
-    let first = letters.next()?;
-    let end = if fix.ends_with('.') { "" } else { "." };
-    Some(format!("{}{}{end}", first.to_uppercase(), letters.as_str()))
 }
 
 #[test]

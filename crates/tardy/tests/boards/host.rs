@@ -1,5 +1,6 @@
 //! The host: `tardy` with its own directories, and the archives of its runs.
 
+use archive::message::LossKind;
 use archive::reader::Run;
 use fixtures::ended::Ended;
 use fixtures::programs;
@@ -110,7 +111,9 @@ impl Host {
     #[track_caller]
     pub fn assert_whole(&self) -> Run {
         let run = Run::open(self.path("run")).unwrap();
-        assert!(run.gaps.is_empty() && run.losses.is_empty(), "{:?} {:?}", run.gaps, run.losses);
+        // A watch lacks wake-ups that the kernel did not record in full; the line did not lose them.
+        let lost: Vec<_> = run.losses.iter().filter(|loss| loss.kind != LossKind::WakeUps).collect();
+        assert!(run.gaps.is_empty() && lost.is_empty(), "{:?} {lost:?}", run.gaps);
         assert!(!run.threads.is_empty());
         for (number, thread) in &run.threads {
             let bytes = fs::metadata(self.path(&format!("run/samples/{number}.bin"))).unwrap().len();

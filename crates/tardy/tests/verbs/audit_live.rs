@@ -1,7 +1,7 @@
 //! `tardy audit` with the real meter on this machine: a program with every habit, and the same program without any.
 
 use fixtures::fake_meter::Ended;
-use fixtures::programs::real_meter;
+use fixtures::programs::{KnownMeter, real_meter};
 use prerequisites::Prerequisite::{Kernel, Program, Tracefs};
 use prerequisites::met;
 use std::collections::BTreeSet;
@@ -126,16 +126,11 @@ fn a_program_without_bad_habits_passes() {
 fn a_program_without_a_loop_is_not_called_good() {
     let Some(meter) = meter() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let ended = audit(&meter, &folder, &["--deny", "all", "--out", "run", "--", "true"]);
+    let meter = KnownMeter::of(&meter, folder.path());
+    let ended = audit(meter.path(), &folder, &["--deny", "all", "--out", "run", "--", "true"]);
     assert_eq!(ended.code, Some(3), "{}{}", ended.stdout, ended.stderr);
     assert!(ended.stderr.contains("no loop was audited"), "{}", ended.stderr);
-    let left = std::fs::read_dir("/sys/kernel/tracing/instances").unwrap().flatten();
-    let of_ended_meters = left.filter(|entry| {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let pid = name.strip_prefix("tardy-").and_then(|rest| rest.strip_suffix("-audit"));
-        pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
-    });
-    assert_eq!(of_ended_meters.count(), 0, "an instance is left");
+    assert_eq!(meter.instances(), [""; 0]);
 }
 
 /// The rules and the functions of a storm's findings. Wrappers of the C library have no frame pointer, so their direct callers

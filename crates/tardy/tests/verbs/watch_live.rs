@@ -4,7 +4,7 @@ use archive::message::RunPhase;
 use archive::reader::Run;
 use archive::watched::WatchedKind;
 use fixtures::fake_meter::Ended;
-use fixtures::programs::real_meter;
+use fixtures::programs::{KnownMeter, real_meter};
 use fixtures::waiting::wait_until;
 use prerequisites::Prerequisite::{Prepared, Program, Tracefs};
 use prerequisites::met;
@@ -138,6 +138,7 @@ impl Drop for Foreign {
 fn a_process_that_ran_before_is_measured_and_left_alone() {
     let Some(meter) = meter() else { return };
     let folder = tempfile::tempdir().unwrap();
+    let meter = KnownMeter::of(&meter, folder.path());
     let program = program(&folder, "fault");
     // Little memory: on a busy machine a loop that cannot keep up never sleeps, so nothing would wake it.
     let cycles_period_and_kb = ["100000", "2", "64"];
@@ -146,7 +147,7 @@ fn a_process_that_ran_before_is_measured_and_left_alone() {
     // On a busy machine an ordinary thread may have to wait long for its first turn.
     let watched = ["700ms", "5s", "30s"].iter().find_map(|duration| {
         let words = ["--pid", &pid, "--duration", duration, "--every-sample", "--json", "--out", duration];
-        let ended = watch(&meter, &folder, &words);
+        let ended = watch(meter.path(), &folder, &words);
         let starved = ended.code == Some(3) && ended.stdout.contains("no watched thread woke up");
         (!starved).then_some((ended, *duration))
     });
@@ -159,15 +160,7 @@ fn a_process_that_ran_before_is_measured_and_left_alone() {
     assert!(cycles > 0);
     let samples = folder.path().join(run).join("samples").join(format!("{}.bin", timers["thread"]));
     assert_eq!(samples.metadata().unwrap().len(), cycles * 16, "every sample is kept");
-    let left = std::fs::read_dir("/sys/kernel/tracing/instances").unwrap().flatten();
-    let meter_pid = |name: &str| name.starts_with("tardy-") && name.ends_with("-follow");
-    let ours: Vec<_> =
-        left.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| meter_pid(name)).collect();
-    let alive = |name: &String| {
-        let pid = name.trim_start_matches("tardy-").trim_end_matches("-follow").to_owned();
-        Path::new("/proc").join(pid).exists()
-    };
-    assert!(ours.iter().all(alive), "an instance was left behind: {ours:?}");
+    assert_eq!(meter.instances(), [""; 0]);
     let report = Command::new(env!("CARGO_BIN_EXE_tardy")).args(["report", run]).current_dir(folder.path()).output();
     assert!(report.unwrap().status.success());
 }

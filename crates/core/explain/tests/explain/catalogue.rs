@@ -8,6 +8,7 @@ use fixtures::repository::repository_path;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use words::culprits::Advice;
+use words::sentence::capital;
 
 const INTRODUCTION: &str = "\
 # The culprits
@@ -47,7 +48,7 @@ fn document() -> String {
         let _ = write!(
             text,
             "\n## {culprit}\n\n{}.\n\n- Recognised: {}.\n- Proven by: {}.\n- Confirm: {}.\n- Fix: {}.\n- Kernel documentation: {}.\n- Proof: {}.\n",
-            capitalised(advice.title),
+            capital(advice.title),
             about.recognised,
             proven_by(about),
             advice.confirm,
@@ -78,11 +79,6 @@ fn recorded(trace: &[u8]) -> BTreeSet<String> {
         RecordedItem::Lost { .. } => None,
     });
     names.collect()
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::said;
 use archive::causes::{CauseGroup, RunCauses};
 use archive::summary::ReportData;
 use maud::{Markup, html};
-use words::vocabulary;
+use words::{sentence, vocabulary};
 
 fn causes(data: &ReportData) -> Option<&RunCauses> {
     data.causes.as_ref().filter(|causes| !causes.groups.is_empty())
@@ -41,7 +41,7 @@ pub fn section(data: &ReportData) -> Markup {
                     tbody { @for group in &causes.groups { (row(group)) } }
                 }
             }
-            ul { @for sentence in &causes.sentences { li { (said(sentence)) "." } } }
+            ul { @for clause in &causes.sentences { li { (said(&sentence::sentence(clause))) } } }
         }
     }
 }

@@ -75,8 +75,11 @@ pub fn table(summary: &RunSummary) -> Markup {
             }
         }
         p.note {
-            "Missed: periods without a " (word.one) ", because the thread was late by more than an interval. p99.9: all but one \
-             in a thousand " (word.many) " were no " (word.later) " than this, rounded up by at most 0.1" (number::THIN) "%."
+            "Missed: periods without a " (word.one) ", because the thread was late by more than an interval."
+            @if let Some((name, _)) = resolved.last() {
+                " " (name) ": " (&name[1..]) (number::THIN) "% of the " (word.many) " were no " (word.later) " than this, rounded up by at \
+                 most 0.1" (number::THIN) "%."
+            }
             @if some_are_few {
                 " A quantile in " span.few { "grey italics" }
                 " asks for more " (word.many) " than there were; it is the maximum."

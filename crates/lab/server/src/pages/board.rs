@@ -63,7 +63,7 @@ pub fn content(view: &BoardView<'_>) -> Markup {
                         div.picture.scroll { (readable(heat::height(), "How often each latency occurred, over time", &body)) }
                         p.readout aria-live="polite" { span.quiet { "Point at a column, or use the arrow keys, to read its figures." } }
                         figcaption {
-                            "Each column is a stretch of time: the darker, the more of its samples had this latency. The line is the largest. \
+                            "Each column is a stretch of time: the more a shade stands out, the more samples had this latency. The line is the largest. \
                              Below it the kernels; a triangle marks changed settings, a number a change of the figures."
                         }
                     }

@@ -5,6 +5,7 @@ use crate::guard::Identity;
 use crate::problem::Refusal;
 use archive::problem::ProblemKind;
 use maud::{Markup, html};
+use words::sentence::sentence;
 
 pub fn page(refusal: &Refusal, identity: &Identity) -> Markup {
     let status = refusal.status();
@@ -16,12 +17,4 @@ pub fn page(refusal: &Refusal, identity: &Identity) -> Markup {
         p.note { "Code " code { (refusal.code()) } }
         p { a href="/" { "To the fleet" } }
     })
-}
-
-/// A message as a sentence of its own.
-pub fn sentence(message: &str) -> String {
-    let mut letters = message.chars();
-    let Some(first) = letters.next() else { return String::new() };
-    let end = if message.ends_with('.') { "" } else { "." };
-    format!("{}{}{end}", first.to_uppercase(), letters.as_str())
 }

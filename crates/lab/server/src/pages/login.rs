@@ -1,7 +1,6 @@
 //! Logging in and out: a token becomes a cookie that scripts cannot read.
 
 use super::as_html;
-use super::error::sentence;
 use super::layout::{Page, Refresh};
 use crate::guard::{Identity, Peer, cookie, no_cookie};
 use crate::problem::Refusal;
@@ -16,6 +15,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Instant;
+use words::sentence::sentence;
 
 pub fn router() -> Router<Arc<Site>> {
     Router::new().route("/login", get(show).post(log_in)).route("/logout", post(log_out))

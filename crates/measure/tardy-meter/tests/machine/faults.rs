@@ -6,6 +6,7 @@ use crate::process::{Meter, short, traced};
 use archive::message::{Ending, LoadReport, Message, RunPhase, Severity};
 use archive::settings::{LoadRequest, RunSettings, SettingChange};
 use archive::spike::SpikeReason;
+use fixtures::instances::instances_of;
 use prerequisites::{Machine, is_root, require};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs;
@@ -15,19 +16,6 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
-
-fn instances() -> Vec<String> {
-    // The meter mounts tracefs for itself alone if it is not mounted; then nothing is visible from here.
-    let names = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
-    names
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| name.starts_with("tardy-"))
-        .collect()
-}
-
-fn instances_of(pid: u32) -> Vec<String> {
-    instances().into_iter().filter(|name| name.starts_with(&format!("tardy-{pid}-"))).collect()
-}
 
 /// Sets an odd value for the test and restores the old one at its end.
 struct OddRuntime(String);

@@ -5,6 +5,7 @@ use crate::process::{Finished, Meter, short, traced};
 use archive::message::{Ending, Severity};
 use archive::method::Method;
 use archive::settings::{Policy, RunSettings, SettingChange};
+use fixtures::instances::instances_of;
 use prerequisites::{Machine, require};
 use rustix::process::Pid;
 use std::fs;
@@ -197,9 +198,7 @@ fn two_traced_runs_at_once_have_a_trace_each_and_report_each_other() {
         assert!(problems.contains(&format!("another measurement (process {other})")), "{problems}");
         assert!(run.spikes().iter().any(|spike| spike.snapshot.is_some()), "{problems}");
     }
-    let left = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
-    let left: Vec<String> = left.map(|name| name.file_name().to_string_lossy().into_owned()).collect();
-    assert!(!left.iter().any(|name| pids.iter().any(|pid| name.starts_with(&format!("tardy-{pid}-")))), "{left:?}");
+    assert_eq!(pids.map(instances_of), [const { Vec::<String>::new() }; 2]);
 }
 
 #[test]

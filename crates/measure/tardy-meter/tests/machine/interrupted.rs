@@ -6,6 +6,7 @@
 use crate::process::{short, traced};
 use archive::facts::Applied;
 use archive::settings::{RunSettings, SettingChange};
+use fixtures::instances::instances_of;
 use prerequisites::{Machine, require};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -182,22 +183,11 @@ fn measure(settings: &RunSettings, state: &Path, fault: Option<(usize, Fault)>) 
     run_counting(&mut command, &|call| matters(state, call), fault).unwrap()
 }
 
-/// Instances of meters that have ended: `tardy-PID-...`. Another run on this machine may have some as well.
-fn instances() -> usize {
-    let names = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
-    let is_left = |name: &str| {
-        let pid = name.strip_prefix("tardy-").and_then(|rest| rest.split('-').next());
-        pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
-    };
-    names.filter(|name| is_left(&name.file_name().to_string_lossy())).count()
-}
-
 #[test]
 fn a_run_that_is_killed_at_any_system_call_that_matters_is_undone() {
     require!(Root);
     let _machine = Machine::alone();
     let before = Before::now();
-    let instances_before = instances();
     let base = if prerequisites::tracefs().is_some() { traced(30) } else { short(30) };
     let settings = RunSettings { settings: changes(), ..base };
     let state = tempfile::tempdir().unwrap();
@@ -210,7 +200,7 @@ fn a_run_that_is_killed_at_any_system_call_that_matters_is_undone() {
         let when = format!("killed at call {at}, {}", killed.met.unwrap_or_default());
         restore(state.path(), &when);
         assert!(before.is_back(), "{when}");
-        assert_eq!(instances(), instances_before, "{when}");
+        assert_eq!(instances_of(killed.pid.cast_unsigned()), [""; 0], "{when}");
     }
     println!("run killed at {} system calls: none lost", whole.calls);
     assert!(whole.calls > 30, "{}", whole.calls);
