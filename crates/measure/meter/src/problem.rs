@@ -175,6 +175,13 @@ pub enum MeterProblem {
         fix = ""
     )]
     TracedBeside { others: String },
+    #[error("the trace buffers have {given_kb} kB per CPU, not {asked_kb}")]
+    #[problem(
+        code = "meter.trace-buffers-limited",
+        meaning = "A trace buffer has at least 64 kB; two for each CPU have at most an eighth of the memory together.",
+        fix = "choose another --buffer-kb"
+    )]
+    BuffersLimited { asked_kb: u32, given_kb: u32 },
     #[error(transparent)]
     #[problem(transparent)]
     Tracer(#[from] Refusal),

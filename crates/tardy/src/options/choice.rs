@@ -1,16 +1,19 @@
 //! Options whose value is one of a few words, or the name of an entry in a list.
 
 use archive::choice::Choice;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use archive::nearest::nearest;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
+use std::ffi::OsStr;
+use std::sync::Arc;
 
 /// A parser of the words of a setting; the help shows their meanings.
 pub fn one_of<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
-    let shown = T::CHOICES.iter().map(|(_, word, meaning)| {
-        let shown = PossibleValue::new(*word);
-        let meaning = meaning.trim().trim_end_matches('.');
-        if meaning.is_empty() { shown } else { shown.help(meaning) }
+    let entries = T::CHOICES.iter().map(|(value, name, meaning)| {
+        let about = meaning.trim().trim_end_matches('.');
+        Entry { value: *value, name, about }
     });
-    PossibleValuesParser::new(shown).map(|word| T::of_word(&word).expect("only the words of the setting are possible"))
+    entry_of(entries.collect())
 }
 
 /// An entry of a list.
@@ -23,9 +26,54 @@ pub struct Entry<T> {
 
 /// Parses the name of an entry; the help describes each.
 pub fn entry_of<T: Clone + Send + Sync + 'static>(list: Vec<Entry<T>>) -> impl TypedValueParser<Value = T> {
-    let names: Vec<PossibleValue> = list.iter().map(|entry| PossibleValue::new(entry.name).help(entry.about)).collect();
-    PossibleValuesParser::new(names).try_map(move |typed| {
-        let entry = list.iter().find(|entry| entry.name == typed);
-        entry.map(|entry| entry.value.clone()).ok_or("it is not in the list")
-    })
+    Listed(Arc::from(list))
+}
+
+#[derive(Clone)]
+struct Listed<T>(Arc<[Entry<T>]>);
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Listed<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, option: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
+        let Self(list) = self.clone();
+        let of_name = move |typed: String| {
+            let entry = list.iter().find(|entry| entry.name == typed);
+            entry.map(|entry| entry.value.clone()).ok_or_else(|| instead(&typed, &list))
+        };
+        StringValueParser::new().try_map(of_name).parse_ref(command, option, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(|entry| {
+            let value = PossibleValue::new(entry.name);
+            if entry.about.is_empty() { value } else { value.help(entry.about) }
+        })))
+    }
+}
+
+/// Why the word is refused, with the names that it may have been meant for, or else all of them.
+fn instead<T>(typed: &str, list: &[Entry<T>]) -> String {
+    let names = || list.iter().map(|entry| entry.name);
+    if let Some(name) = nearest(typed, names()) {
+        return format!("`{typed}` is unknown; did you mean `{name}`?");
+    }
+    let part: Vec<&str> = names().filter(|name| !typed.is_empty() && name.contains(typed)).collect();
+    match part.is_empty() {
+        true => format!("`{typed}` is not one of {}", names().collect::<Vec<_>>().join(", ")),
+        false => format!("`{typed}` is unknown; did you mean `{}`?", part.join("` or `")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_unknown_is_answered_with_names_like_it() {
+        let list = ["histogram-csv", "worst-csv", "json"].map(|name| Entry { value: (), name, about: "" });
+        assert_eq!(instead("jsno", &list), "`jsno` is unknown; did you mean `json`?");
+        assert_eq!(instead("csv", &list), "`csv` is unknown; did you mean `histogram-csv` or `worst-csv`?");
+        assert_eq!(instead("", &list), "`` is not one of histogram-csv, worst-csv, json");
+    }
 }

@@ -444,7 +444,7 @@ mod tests {
             "4: interval: `100` has no unit",
             "5: priority: real-time priorities are 1 to 99",
             "6: cpus: `x` is not a CPU",
-            "8: mode: `flyp` is not one of auto,",
+            "8: mode: `flyp` is unknown; did you mean `flip`?",
             "10: etc/../x: `etc/../x` is neither",
             "12: limit: no test shows that a maximum stays below a limit",
             "13: allow: `often` is not a rate",

@@ -193,7 +193,7 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     }
     let Some(kernel) = &add.kernel else {
         let path = files.write(&add.name, &add.board.description()?, add.here)?;
-        let line = format!("target {} is {}; try `tardy target verify {}`", add.name, path.display(), add.name);
+        let line = added(&add.name, &path);
         return report(add.json, serde_json::json!({ "target": add.name, "file": path }), &line);
     };
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -236,8 +236,12 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
         .map_err(|why| anyhow!("failed to get a kernel for target {}: {why}", add.name))?;
     let package = machine.package.clone();
     let path = files.write(&add.name, &Description::Machine(Box::new(machine)), add.here)?;
-    let line = format!("target {} is {}; try `tardy target verify {}`", add.name, path.display(), add.name);
+    let line = added(&add.name, &path);
     report(add.json, serde_json::json!({ "target": add.name, "file": path, "package": package }), &line)
+}
+
+fn added(name: &str, path: &Path) -> String {
+    format!("added target {name} ({}); next: `tardy target verify {name}`", path.display())
 }
 
 fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result<Exit> {

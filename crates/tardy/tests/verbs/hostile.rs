@@ -34,7 +34,7 @@ const READERS: [&str; 4] = ["perfetto", "trace-dat", "parquet", "junit"];
 static FORMATS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let ended = Command::new(env!("CARGO_BIN_EXE_tardy")).args(["export", "x", "--format", "none"]).output().unwrap();
     let refused: &str = String::from_utf8(ended.stderr).unwrap().leak();
-    let listed = refused.split("[possible values: ").nth(1).and_then(|rest| rest.split(']').next());
+    let listed = refused.split("is not one of ").nth(1).and_then(|rest| rest.lines().next());
     listed.unwrap_or_else(|| panic!("{refused}")).split(", ").collect()
 });
 

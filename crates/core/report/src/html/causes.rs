@@ -41,7 +41,7 @@ pub fn section(data: &ReportData) -> Markup {
                     tbody { @for group in &causes.groups { (row(group)) } }
                 }
             }
-            ul { @for clause in &causes.sentences { li { (said(&sentence::sentence(clause))) } } }
+            ul { @for clause in &causes.sentences { li { (said(sentence::sentence(clause))) } } }
         }
     }
 }

@@ -8,14 +8,14 @@ use archive::culprit::MoreUrgent;
 pub const ADVICE: Advice = Advice {
     title: "another real-time task",
     confirm: "ps -eLo tid,cls,rtprio,psr,comm lists all real-time threads",
-    fix: "lower it (chrt -p -f 1 TID), raise ours (--priority, below 99), or move it off the CPU (taskset -p)",
+    fix: "lower it (chrt -p -f 1 TID), raise the measuring thread (--priority, below 99), or move it off the CPU (taskset -p)",
 };
 
 pub fn words(facts: &MoreUrgent, share: Share) -> FindingWords {
     let MoreUrgent { who, tid, priority: theirs, thread_priority } = facts;
     let (who, theirs, ours) = (holders(who), priority(*theirs), priority(*thread_priority));
     let raise = match share.voice.watched {
-        None => "raise ours (--priority)",
+        None => "raise the measuring thread (--priority)",
         Some(_) => "raise the watched thread (chrt -f -p PRIORITY TID)",
     };
     FindingWords {

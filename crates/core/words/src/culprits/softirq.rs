@@ -8,7 +8,7 @@ use archive::culprit::SoftirqWork;
 pub const ADVICE: Advice = Advice {
     title: "softirq work",
     confirm: "watch /proc/softirqs for this CPU; event napi:napi_poll names the device",
-    fix: "PREEMPT_RT; move the interrupt that raises it, and RPS/XPS masks; rcu_nocbs for RCU; no ksoftirqd above our priority",
+    fix: "PREEMPT_RT; move the interrupt that raises it, and RPS/XPS masks; rcu_nocbs for RCU; no ksoftirqd above the late thread",
 };
 
 pub fn words(facts: &SoftirqWork, share: Share) -> FindingWords {

@@ -8,7 +8,7 @@ use archive::culprit::MoreUrgent;
 pub const ADVICE: Advice = Advice {
     title: "an interrupt thread",
     confirm: "`ps -eLo tid,rtprio,comm | grep irq/` lists the threads of interrupts; /proc/irq/N/smp_affinity_list says where they may run",
-    fix: "give threads of interrupts priorities of their own (chrt -p -f 40 TID): ours above those we do not need, below the one we wait for; or move the interrupt to another CPU",
+    fix: "give threads of interrupts priorities of their own (chrt -p -f 40 TID): the late thread above the ones it does not need, below the one it waits for; or move the interrupt to another CPU",
 };
 
 pub fn words(facts: &MoreUrgent, share: Share) -> FindingWords {

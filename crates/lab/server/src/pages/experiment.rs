@@ -96,7 +96,7 @@ fn listed(series: &ExperimentSeries) -> Markup {
 }
 
 fn options(side: &Side) -> Markup {
-    html! { @if side.options.is_empty() { span.beside { "as both" } } @else { code { bdi { (side.options) } } } }
+    html! { @if side.options.is_empty() { span.beside { "shared options only" } } @else { code { bdi { (side.options) } } } }
 }
 
 fn content(series: &ExperimentSeries, rounds: &[Round]) -> Markup {

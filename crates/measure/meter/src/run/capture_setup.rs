@@ -57,6 +57,10 @@ pub fn prepare<W: Write>(
         Ok(armed) => armed,
         Err(error) => return without_trace(settings, link, error),
     };
+    let (asked_kb, given_kb) = (settings.trace.buffer_kb_per_cpu, armed.buffer_kb_per_cpu);
+    if given_kb != asked_kb {
+        link.problem(Severity::Notice, &MeterProblem::BuffersLimited { asked_kb, given_kb });
+    }
     if let Some(tracer) = &settings.trace.tracer {
         armed.snapshotter.recording().into_iter().try_for_each(|instance| recording::arm(instance, tracer))?;
     }

@@ -294,6 +294,18 @@ fn an_unknown_load_fails_before_anything_is_measured() {
 }
 
 #[test]
+fn trace_buffers_of_another_size_than_requested_are_reported() {
+    require!(Root, Tracefs);
+    let _machine = Machine::alone();
+    let state = tempfile::tempdir().unwrap();
+    let mut settings = traced(100);
+    settings.trace.buffer_kb_per_cpu = 5;
+    let finished = Meter::start(&settings, state.path()).finish();
+    let problems = finished.problems(Severity::Notice).join("\n");
+    assert!(problems.contains("64 kB per CPU, not 5"), "{problems}");
+}
+
+#[test]
 fn small_buffers_under_load_show_what_they_overwrote_and_the_largest_spike_stays() {
     require!(Root);
     let _machine = Machine::alone();

@@ -7,7 +7,7 @@ use archive::culprit::{KernelPriority, MoreUrgent};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "sched_switch gives the CPU to a thread with at least our priority",
+    recognised: "sched_switch gives the CPU to a thread with at least the late thread's priority",
     events: &["sched_switch"],
     shows: "the priorities of both, and that the other had the CPU",
     reading: &["Scheduler"],

@@ -7,7 +7,7 @@ use archive::culprit::{KernelPriority, MoreUrgent};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "a thread called irq/N-NAME with at least our priority has the CPU while the thread could run",
+    recognised: "a thread called irq/N-NAME with at least the late thread's priority has the CPU while the thread could run",
     events: &["sched_switch"],
     shows: "the thread irq/N-NAME had the CPU, and its priority",
     reading: &["SMP IRQ affinity", "Real-time preemption"],
