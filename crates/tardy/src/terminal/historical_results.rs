@@ -3,8 +3,7 @@
 use super::table::{Align, Table};
 use interchange::exports::published_results::{TITLES, historical};
 
-/// The title and the rows.
-pub fn lines() -> Vec<String> {
+pub fn table() -> Table {
     let right = |title: &str| if title.ends_with(" us") { Align::Right } else { Align::Left };
     let shown = [1, 3, 4, 5, 8, 9, 10];
     let mut table = Table::new(&shown.map(|at| right(TITLES[at])));
@@ -13,5 +12,5 @@ pub fn lines() -> Vec<String> {
         let cells = result.cells();
         table.row(shown.map(|at| cells[at].clone()));
     }
-    table.lines()
+    table
 }

@@ -109,6 +109,17 @@ impl Page {
         }
     }
 
+    /// A table with a header and names in its first column; in a narrow terminal each row is a name and a phrase below it.
+    pub fn records(&mut self, table: &Table) {
+        if self.terminal.is_none_or(|columns| table.columns() <= columns) {
+            return self.headed_table(table);
+        }
+        for (name, phrase) in table.records() {
+            self.painted(&[(Some(Paint::Bold), name.to_owned())]);
+            self.wrapped("    ", &phrase);
+        }
+    }
+
     /// A line of a trace: it keeps its columns if it fits.
     pub fn record(&mut self, indent: usize, line: &str) {
         let fits = self.terminal.is_none_or(|columns| indent + line.chars().count() <= columns);
@@ -241,6 +252,7 @@ pub fn write_stdout(bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::table::Align;
 
     #[test]
     fn long_text_is_wrapped_under_its_beginning() {
@@ -277,6 +289,20 @@ mod tests {
              settings that hurt real-time work\n"
         );
         assert!(shown(60).ends_with("\n  tardy check  settings that hurt real-time work\n"), "{}", shown(60));
+    }
+
+    #[test]
+    fn a_row_is_a_record_where_its_table_does_not_fit() {
+        let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
+        table.row(["board", "worst case", "since"]);
+        table.row(["imx93-evk", "113.8 µs", "-"]);
+        let shown = |columns| {
+            let mut page = Page::new(false).with_columns(columns);
+            page.records(&table);
+            page.text().to_owned()
+        };
+        assert_eq!(shown(28), "board      worst case  since\nimx93-evk    113.8 µs  -\n");
+        assert_eq!(shown(27), "imx93-evk\n    worst case 113.8 µs\n");
     }
 
     #[test]

@@ -35,6 +35,21 @@ impl Table {
         self.rows_of_lines(usize::MAX).concat()
     }
 
+    /// Columns that the whole table takes.
+    pub fn columns(&self) -> usize {
+        self.widths(usize::MAX).iter().map(|width| width + GAP).sum::<usize>().saturating_sub(GAP)
+    }
+
+    /// Each row below the header as a name and the other cells with their titles; `-` and nothing are left out.
+    pub fn records(&self) -> Vec<(&str, String)> {
+        let Some((titles, rows)) = self.rows.split_first() else { return Vec::new() };
+        let phrase = |row: &[String]| {
+            let cells = titles.iter().zip(row).skip(1).filter(|(_, cell)| !matches!(cell.as_str(), "" | "-"));
+            cells.map(|(title, cell)| format!("{title} {cell}")).collect::<Vec<_>>().join("; ")
+        };
+        rows.iter().filter_map(|row| Some((row.first()?.as_str(), phrase(row)))).collect()
+    }
+
     /// The lines of each row in a terminal with `columns` columns: titles of figures in the first row are wrapped, then the
     /// widest columns of words, and figures never.
     pub fn rows_of_lines(&self, columns: usize) -> Vec<Vec<String>> {

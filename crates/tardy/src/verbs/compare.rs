@@ -162,9 +162,7 @@ fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit>
 /// Beside the comparison and no part of it.
 fn lay_out_historical(page: &mut Page) {
     page.blank();
-    let lines = historical_results::lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.records(&historical_results::table());
     let text = "historical: published by the CE Linux Forum for other tools, kernels and machines of 2005 to 2008; nothing \
                 measured today compares with it. `tardy export --format results-table --historical` has every column";
     page.wrapped("", text);

@@ -212,7 +212,7 @@ fn show(jobs: &[Job], as_json: bool) -> anyhow::Result<Exit> {
     let mut page = Page::for_stdout();
     match jobs {
         [] => page.line("no jobs; `tardy lab queue add PLAN --board BOARD` queues one"),
-        _ => table.lines().iter().for_each(|line| page.line(line)),
+        _ => page.records(&table),
     }
     page.print()?;
     Ok(Exit::Measured)

@@ -192,7 +192,7 @@ async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
     let mut page = Page::for_stdout();
     match triggers.as_slice() {
         [] => page.line("no trigger; `tardy lab queue trigger add NAME PLAN --board BOARD --every 24h` sets one up"),
-        _ => table.lines().iter().for_each(|line| page.line(line)),
+        _ => page.records(&table),
     }
     page.print()?;
     Ok(Exit::Measured)

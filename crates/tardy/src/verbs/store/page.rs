@@ -54,9 +54,7 @@ pub fn fleet(fleet: &Fleet, page: &mut Page) {
         "since",
     ]);
     fleet.rows.iter().for_each(|row| table.row(cells(row)));
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    page.records(&table);
     if fleet.cut {
         page.line("There are more rows than these.");
     }
