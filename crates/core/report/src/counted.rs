@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use words::figures::{count, counted, duration, latency};
 
 /// Title of the section.
-pub const TITLE: &str = "Counted in the output";
+pub const TITLE: &str = "Counted lines";
 
 /// Number of lines with a text.
 pub fn headline(text: &CountedText) -> String {
