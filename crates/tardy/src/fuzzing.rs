@@ -1,4 +1,4 @@
-//! What fuzz targets call: parsers of plans and of an experiment's variants.
+//! Entries for fuzz targets: parsers of plans and of an experiment's variants.
 
 use crate::measuring::variant::Variant;
 use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
@@ -19,7 +19,7 @@ pub fn checked_plan(text: &str) -> Result<Vec<RunSettings>, Vec<(Option<usize>, 
 /// The settings of a variant with these options.
 ///
 /// # Errors
-/// What is wrong with the options.
+/// Reason why the options are refused.
 pub fn variant(options: &str) -> Result<RunSettings, String> {
     Variant::parse(options, &[], None).map(|(variant, _)| variant.settings).map_err(|why| why.to_string())
 }

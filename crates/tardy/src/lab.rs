@@ -10,7 +10,7 @@ use std::future::Future;
 /// Does work that waits for a database, on a runtime of its own.
 ///
 /// # Errors
-/// Those of the work, and those of starting threads.
+/// Errors of the work, and of starting threads.
 pub fn finish<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(work)
 }

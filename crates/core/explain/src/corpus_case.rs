@@ -31,7 +31,7 @@ pub struct CorpusCase {
 }
 
 impl CorpusCase {
-    /// What is known of the spike, with its trace.
+    /// The spike with its trace.
     pub fn input<'a>(&'a self, trace: Source<'a>) -> SpikeInput<'a> {
         let method = MethodRequest::from(self.method);
         SpikeInput {

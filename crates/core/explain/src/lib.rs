@@ -65,9 +65,9 @@ pub struct SpikeInput<'a> {
     pub absences: &'a [Absence],
     /// Whether one thread executes all CPUs of the machine in turn.
     pub in_turns: bool,
-    /// What starts a sample of this run, except for watched threads.
+    /// Start of a sample of this run, except for watched threads.
     pub stimulus: Stimulus,
-    /// What a sample of this run is called.
+    /// The word for a sample of this run.
     pub sample: SampleWord,
     pub recorder: Recorder,
     /// Explanations of ordinary wake-ups of the same run.

@@ -26,7 +26,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
     Named,
-    /// Those with the name of the thread that wrote cyclictest's mark.
+    /// Threads with the name of the thread that wrote cyclictest's mark.
     Marked(String),
     RealTime,
 }

@@ -35,7 +35,7 @@ pub fn print() -> anyhow::Result<Exit> {
     Ok(Exit::Measured)
 }
 
-/// What this machine can do now, each with what is missing for it.
+/// Abilities of this machine, each with what is missing for it.
 fn abilities() -> Vec<(&'static str, String)> {
     let root = rustix::process::geteuid().is_root();
     let meter = MeterPlaces::of_process().find();

@@ -20,7 +20,7 @@ pub struct StoreOption {
     artefacts: Option<String>,
 }
 
-/// What every verb of the index takes.
+/// Options of every verb of the index.
 #[derive(Debug, Args)]
 pub struct IndexArguments {
     #[command(flatten)]

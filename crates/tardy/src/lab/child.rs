@@ -15,7 +15,7 @@ impl Measurement {
     /// Starts this program with these words. The thread that calls must live as long as the worker.
     ///
     /// # Errors
-    /// Those of starting a process.
+    /// Errors of starting a process.
     pub fn start(words: &[String]) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(words).env(WORKER, std::process::id().to_string());
@@ -26,7 +26,7 @@ impl Measurement {
     /// How it ended; `None` while it runs.
     ///
     /// # Errors
-    /// Those of waiting.
+    /// Errors of waiting.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.0.try_wait()
     }

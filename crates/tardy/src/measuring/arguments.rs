@@ -33,7 +33,7 @@ use tracer::TracerArguments;
 
 const SEED_DEFAULT: u64 = 1;
 
-/// What one run is asked to do, and where it goes.
+/// The settings of one run, and where its archive goes.
 #[derive(Debug, Args)]
 pub struct RunArguments {
     #[command(flatten)]

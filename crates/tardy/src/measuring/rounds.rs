@@ -67,7 +67,7 @@ pub struct Rounds {
 /// Result of one run: the inner error says why it cannot be used.
 pub type RunResult = anyhow::Result<Result<(), String>>;
 
-/// What a series needs from the code that measures it.
+/// Needs of a series from the code that measures it.
 pub trait Series {
     fn rounds(&mut self) -> &mut Rounds;
     /// Stores the series as it is.

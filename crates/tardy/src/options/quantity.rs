@@ -9,7 +9,7 @@ const CPUS_MAX: u32 = 1 << 16;
 /// Intervals that the meter supports.
 const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 
-/// What is wrong with a quantity, and the expected form.
+/// Reason why a quantity is refused, and the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum QuantityError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! What the other machine of a measurement has measured, on a page.
+//! Results of the other machine of a measurement, on a page.
 
 use crate::terminal::latency_columns;
 use crate::terminal::page::Page;

@@ -1,4 +1,4 @@
-//! What an external board measured that gave the stimuli, on a page.
+//! Results of an external board that gave the stimuli, on a page.
 
 use crate::terminal::latency_columns;
 use crate::terminal::page::Page;

@@ -153,7 +153,7 @@ fn check_baseline(check: &CheckArguments, command: &[String]) -> anyhow::Result<
     drift::show(&baseline, &check.file, &all_seed_runs(&runs), Some(&directory), check.json)
 }
 
-/// What to measure.
+/// The system to measure.
 struct Asked<'a> {
     target: &'a KnownTarget,
     options: &'a [String],

@@ -147,7 +147,7 @@ fn max(run: &Listed) -> String {
     run.latency_ns_max.map_or("-".into(), |max| format!("{at_least}{}", latency(max)))
 }
 
-/// What distinguishes a run from others, in short phrases.
+/// Circumstances that distinguish a run from others, in short phrases.
 fn circumstances(run: &Listed) -> Vec<String> {
     let mut phrases = vec![run.target.clone(), run.kernel.clone(), format!("preemption {}", run.preemption)];
     phrases.extend(run.method.as_ref().map(|method| format!("method {method}")));

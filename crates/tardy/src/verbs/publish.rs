@@ -62,7 +62,7 @@ struct Document {
     public_key: Option<String>,
     /// Names of the runs inside the file; in a dry run without a key, the names of the archives.
     runs: Vec<String>,
-    /// What was replaced and removed, by kind; the names themselves only in a dry run.
+    /// Replaced and removed texts, by kind; the names themselves only in a dry run.
     changes: Changes,
 }
 

@@ -48,7 +48,7 @@ enum QueueVerb {
     Trigger(triggers::TriggerArguments),
 }
 
-/// What a name of a kernel may contain.
+/// Letters in the name of a kernel.
 const KERNEL_HINT: &str = "it has up to 128 letters, digits and ._+~-";
 
 #[derive(Debug, Args)]

@@ -35,7 +35,7 @@ pub struct RecordArguments {
     /// Target to repeat the run on [default: the one in the archive]
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
-    /// What records
+    /// Means of recording
     #[arg(long = "with", value_enum, value_name = "WHO", default_value = "recorder")]
     means: Means,
     /// Print the explanations as one JSON document, as `tardy explain --json` does; with ftrace what tracing added

@@ -75,7 +75,7 @@ fn run(arguments: &RepeatArguments) -> anyhow::Result<Exit> {
     })
 }
 
-/// What to verify.
+/// The runs to verify.
 struct Verification<'a> {
     target: &'a KnownTarget,
     meter: &'a Path,

@@ -95,7 +95,7 @@ struct AddArguments {
     /// Memory of the machine, in MB
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = whole::<u32>(1..), help_heading = "Virtual machine")]
     memory: u32,
-    /// What executes the guest
+    /// Accelerator that executes the guest
     #[arg(long, value_enum, default_value = "auto", help_heading = "Virtual machine")]
     accel: AcceleratorName,
     /// Add this to the kernel's command line

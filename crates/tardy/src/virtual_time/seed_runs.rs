@@ -96,7 +96,7 @@ pub fn open_all(names: &[PathBuf]) -> anyhow::Result<Vec<OpenedRun>> {
     Ok(opened)
 }
 
-/// What to measure for one system.
+/// The system to measure.
 pub struct Seeds<'a> {
     pub settings: &'a RunSettings,
     pub count: u32,

@@ -1,4 +1,4 @@
-//! What parts of the code must not do: access the disk, read the clock, or do the work of another part.
+//! Limits of parts of the code: no access to the disk, no clock, none of the work of another part.
 
 use crate::repository::{assert_none, files_ending, of_crate, packages, root, text};
 use serde_json::Value;

@@ -177,7 +177,7 @@ fn is_whole(spike: &Spike, snapshot: &Snapshot) -> bool {
     })
 }
 
-/// What the trace of a spike lacks.
+/// Missing parts of the trace of a spike.
 fn shortfall(spike: &Spike, snapshot: &Snapshot) -> String {
     let Some(of) = snapshot.coverage.iter().find(|coverage| coverage.cpu == spike.sample.cpu) else {
         return "no buffer of its CPU".into();

@@ -103,7 +103,7 @@ fn slowness(lab: &Lab) -> f64 {
     median_us(&run) / TIMER_US
 }
 
-/// What the median of a case may be, on a machine that is N times slower than that of the reference.
+/// Range of the median of a case, on a machine that is N times slower than that of the reference.
 fn expected_us(case: &Case, slowness: f64) -> RangeInclusive<f64> {
     case.median_us / SHORTER * slowness.min(1.0)..=case.median_us * LONGER * slowness.max(1.0)
 }

@@ -36,7 +36,7 @@ const SLOW_DRIVER: &[&str] = &[
     "null_blk.irqmode=2 null_blk.completion_nsec=5000000 null_blk.gb=1 null_blk.nr_devices=1",
 ];
 
-/// What a run measured.
+/// Results of a run.
 struct Measured {
     account: StorageAccount,
     requests: Vec<StorageRequest>,
@@ -55,7 +55,7 @@ impl Measured {
     }
 }
 
-/// What a run measured, printed. The phases of every request must add up.
+/// Results of a run, printed. The phases of every request must add up.
 fn described(name: &str, run: &Run) -> Measured {
     let description = description(&run.directory).unwrap();
     let pages = pages(&run.directory, &description).unwrap();

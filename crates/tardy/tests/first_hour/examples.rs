@@ -11,7 +11,7 @@ use found::{TomlFile, examples, toml_files};
 use std::time::Duration;
 use table::{NEEDS, PROMISES, Promise, SHORTER};
 
-/// What the examples find: two runs later than their limit, an execution map and the file of its threads, results of other
+/// Files for the examples: two runs later than their limit, an execution map and the file of its threads, results of other
 /// tools, a plan, a key, a thread that sleeps, a program with a loop.
 fn prepare(desk: &Desk) {
     let threads = toml_files(TomlFile::Threads);

@@ -1,4 +1,4 @@
-//! What works: measured, explained, listed and reported, and every verb says the same.
+//! Runs that work: measured, explained, listed and reported, and every verb says the same.
 
 use crate::desk::Desk;
 use std::thread;

@@ -156,7 +156,7 @@ impl Attempt<'_> {
         killed
     }
 
-    /// What is left of the run after the kill.
+    /// The rest of the run after the kill.
     fn outcome(&self, victim: Victim, before: &Condition) -> Result<Survival, String> {
         self.wait_for_the_end()?;
         let restored = !Condition::now().is_as_in(before);

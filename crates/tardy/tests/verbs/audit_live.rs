@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// What `habits.c` does with BAD in its real-time thread, and `habits.rs` as well.
+/// Habits of `habits.c` with BAD in its real-time thread, and of `habits.rs`.
 pub const PLANTED: [&str; 11] = [
     "allocation",
     "blocking-io",
@@ -24,7 +24,7 @@ pub const PLANTED: [&str; 11] = [
     "wall-clock",
 ];
 
-/// What its ordinary thread has in addition.
+/// Further habits of its ordinary thread.
 const OF_ORDINARY_THREADS: [&str; 2] = ["no-real-time-policy", "timer-slack"];
 
 fn meter() -> Option<PathBuf> {

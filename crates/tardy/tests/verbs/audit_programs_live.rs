@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Those of `loop_32.c`, which runs without a real-time policy.
+/// Habits of `loop_32.c`, which runs without a real-time policy.
 const HABITS_OF_32_BIT: [&str; 4] = ["memory-not-locked", "no-real-time-policy", "sched-yield", "timer-slack"];
 
 const GLIBC: &str = "x86_64-unknown-linux-gnu";

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
-/// What a server does with one connection, after it has read the head of the request.
+/// Behaviour of a server with one connection, after it has read the head of the request.
 #[derive(Clone, Copy)]
 enum Does {
     /// Answers with this status and body, without asking for the body of the request.

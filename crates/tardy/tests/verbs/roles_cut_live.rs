@@ -63,7 +63,7 @@ impl Measurement {
     }
 }
 
-/// What is left of a measurement.
+/// The rest of a measurement.
 struct Measured {
     ended: Ended,
     target: RunSummary,

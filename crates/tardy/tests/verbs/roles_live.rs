@@ -57,7 +57,7 @@ fn tardy(folder: &Path, meter: &Path, words: &[&str]) -> Ended {
     Ended::of(command.output().unwrap())
 }
 
-/// What both machines measured by a plan with this method and stimulus machine.
+/// Results of both machines by a plan with this method and stimulus machine.
 fn measured(folder: &Path, meter: &Path, (method, stimulus): (&str, &str), round: &str) -> (RunSummary, RunSummary) {
     let plan = format!(
         "[measurement]\nmethod = \"{method}\"\nstimulus = \"{stimulus}\"\n\

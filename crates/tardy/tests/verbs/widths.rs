@@ -35,7 +35,7 @@ fn desk() -> Bench {
     bench
 }
 
-/// What a user types, at least once for each verb that prints text and needs no meter, with mistakes.
+/// Words of a user, at least once for each verb that prints text and needs no meter, with mistakes.
 const COMMANDS: &str = "
     |check --facts FACTS|check --facts FACTS --notices|list loads|list verbs|list loads messaging|list loads stress-ng|target list
     |target show nowhere|target verify nowhere|list|list .|list nowhere|explain v1|explain v1 --events --worst 1

@@ -21,7 +21,7 @@ pub struct Readiness {
     pub hostname: String,
     /// CPUs that were judged as those of the real-time work, `1-3`.
     pub cpus_realtime: String,
-    /// Those for everything else.
+    /// CPUs for everything else.
     pub cpus_housekeeping: String,
     /// Whether the real-time CPUs should do nothing else.
     pub dedicated: bool,

@@ -1,4 +1,4 @@
-//! What the kernel charged the threads on a CPU for, between two readings of its task clock (`sched_stat_runtime`).
+//! Charges of the kernel to the threads on a CPU, between two readings of its task clock (`sched_stat_runtime`).
 //!
 //! A wake-up that preempts the running thread reads the clock, and the kernel does not read it again for the switch. If
 //! the thread stays in the kernel in between, it is not charged for that stretch: its successor is, on top of the time

@@ -1,4 +1,4 @@
-//! What code a late interrupt broke into, where the kernel recorded it or its stack trace: whether interrupts were enabled
+//! The code that a late interrupt broke into, where the kernel recorded it or its stack trace: whether interrupts were enabled
 //! there.
 //!
 //! A pending interrupt comes in at the instruction that enables interrupts. So one that comes in in the middle of code
@@ -74,7 +74,7 @@ enum Enabled {
 
 impl Enabled {
     fn before(code: &[u8]) -> Self {
-        /// What fills the place of an instruction that a guest of another kind needs.
+        /// Bytes in place of an instruction that a guest of another kind needs.
         const FILLING: [&[u8]; 5] =
             [&[0x0f, 0x1f, 0x44, 0, 0], &[0x0f, 0x1f, 0x40, 0], &[0x0f, 0x1f, 0], &[0x66, 0x90], &[0x90]];
         /// `sti`, `popf` and `iret`.
@@ -191,7 +191,7 @@ fn is_switched_before(activity: &CpuActivity, overdue_ns: i64, entry_ns: i64) ->
     switch.is_some_and(|event| since(event) >= entry_ns.saturating_sub(overdue_ns).saturating_mul(4))
 }
 
-/// What the kernel recorded of the timer interrupt that was entered at `entry_ns`, beside its events.
+/// Record of the timer interrupt that was entered at `entry_ns`, beside its events.
 pub fn late_record<'a>(activity: &'a CpuActivity, entry_ns: i64) -> Option<&'a LateInterrupt> {
     let inside = activity.events_between(entry_ns, i64::MAX);
     let left = |event: &&Event| event.what == EventKind::VectorExit { vector: Vector::LocalTimer };

@@ -74,7 +74,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// What is known of an instant in the middle is so for most of the piece, if it changes once.
+    /// A state at an instant in the middle holds for most of the piece, if it changes once.
     pub fn middle_ns(&self) -> i64 {
         i64::midpoint(self.start_ns, self.end_ns)
     }

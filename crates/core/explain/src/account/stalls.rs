@@ -94,7 +94,7 @@ fn late_on_top(pieces: Vec<Piece>, trace: &Trace, own_tid: i32) -> Vec<Piece> {
     attributed
 }
 
-/// Those stretches of a CPU: from the expiry, or the last record of the CPU, to the entry of the interrupt.
+/// Stalls of a CPU: from the expiry, or the last record of the CPU, to the entry of the interrupt.
 fn undelivered_timers<'a>(activity: &'a CpuActivity, trace: &'a Trace) -> impl Iterator<Item = (i64, i64)> {
     activity.late_interrupts.iter().filter_map(|late| {
         let entry_ns = activity.timer_interrupt_at(late.ts_ns)?;

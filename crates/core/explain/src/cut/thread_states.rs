@@ -1,4 +1,4 @@
-//! What a watched thread did between two instants: ran, handled page faults, was kept off the CPU, or waited, and for
+//! States of a watched thread between two instants: ran, handled page faults, was kept off the CPU, or waited, and for
 //! whom.
 //!
 //! While it waits for another thread, the CPU of that thread matters: a context that holds it delays both. If that

@@ -17,7 +17,7 @@ pub mod state {
 /// State that `cpu_idle` reports when the CPU leaves idle.
 pub const IDLE_EXIT: u32 = u32::MAX;
 
-/// What happened. Addresses are those of kernel functions and objects, 0 if the trace lacks them.
+/// The event. Addresses are of kernel functions and objects, 0 if the trace lacks them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// `prio` is the kernel's: below 100 is real-time, lower is more urgent.

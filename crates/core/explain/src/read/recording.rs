@@ -52,7 +52,7 @@ impl<'a> Recording<'a> {
         Self { file: TraceFile::parse(trace) }
     }
 
-    /// What could not be read, one sentence each.
+    /// Parts that could not be read, one sentence each.
     pub fn gaps(&self) -> Vec<String> {
         self.file.gaps.iter().map(ToString::to_string).collect()
     }

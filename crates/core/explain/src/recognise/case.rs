@@ -48,7 +48,7 @@ pub struct Case<'c> {
     pub anchors: &'c Anchors,
     /// The states of the thread, before due included.
     pub life: &'c [LifeSpan<'c>],
-    /// What a watched thread did while the account is about its work.
+    /// State of a watched thread while the account is about its work.
     pub thread_states: &'c [StateSpan],
     pub pieces: &'c [Piece],
     /// When the host did not execute the machine.
@@ -122,7 +122,7 @@ impl<'c> Case<'c> {
         pieces.iter().map(|&index| self.pieces[index].ns()).sum()
     }
 
-    /// What kind of owner a piece has; of a task by the priority that it has in this piece.
+    /// Kind of the owner of a piece; of a task by the priority that it has in this piece.
     pub fn kind(&self, piece: &Piece) -> OwnerKind {
         let kind = piece.answer.kind(self.tool_threads, self.names());
         let tid = piece.answer.context().tid();
@@ -143,7 +143,7 @@ impl<'c> Case<'c> {
         self.input.spike.watched.is_some() || self.input.stimulus != Stimulus::Timer
     }
 
-    /// What a watched thread did in a piece of its own work; `None` for all other pieces.
+    /// State of a watched thread in a piece of its own work; `None` for all other pieces.
     pub fn state_span(&self, piece: &Piece) -> Option<&'c StateSpan> {
         let work = [PhaseName::LateArm, PhaseName::Working, PhaseName::Preempted, PhaseName::Waiting];
         let inside = |span: &&StateSpan| span.start_ns <= piece.start_ns && piece.start_ns < span.end_ns;
@@ -295,7 +295,7 @@ impl<'c> Case<'c> {
         self.input.environment.and_then(|environment| environment.steal_clock) == Some(true)
     }
 
-    /// What the thread on the CPU was charged from the first of the pieces to the last, where that is all of the time: the
+    /// Charge of the thread on the CPU from the first of the pieces to the last, where that is all of the time: the
     /// hypervisor did not preempt the CPU. It may have served an exit or a page fault of the guest.
     pub fn charged_in_full(&self, pieces: &[usize]) -> Option<Charged> {
         let (first, last) = (&self.pieces[*pieces.first()?], &self.pieces[*pieces.last()?]);
@@ -312,7 +312,7 @@ impl<'c> Case<'c> {
         counts_nothing().unwrap_or(false)
     }
 
-    /// What the kernel recorded of the interrupt that brought the wake-up, if that came late.
+    /// Record of the interrupt that brought the wake-up, if that came late.
     pub fn late_record(&self) -> Option<&'c LateInterrupt> {
         let entry = self.wake_interrupt_entry()?;
         late_record(self.trace.cpu(entry.cpu)?, entry.ts_ns)

@@ -46,7 +46,7 @@ pub struct ChargePoints {
     on_cpu: Option<OnCpu>,
 }
 
-/// What the last record says of the thread on the CPU.
+/// Last record of the thread on the CPU.
 #[derive(Debug, Clone, Copy)]
 struct OnCpu {
     tid: i32,

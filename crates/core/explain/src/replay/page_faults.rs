@@ -45,7 +45,7 @@ pub fn apart_ns(virtualisation: Option<&str>) -> i64 {
 }
 
 impl Faults {
-    /// Those of thread `tid` among events that ascend in time.
+    /// Page faults of thread `tid` among events that ascend in time.
     pub fn find<'e, 'a: 'e>(events: impl IntoIterator<Item = &'e Event<'a>>, tid: i32, apart_ns: i64) -> Self {
         let mut faults: Vec<Fault> = Vec::new();
         let mut open = false;

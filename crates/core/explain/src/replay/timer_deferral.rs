@@ -22,7 +22,7 @@ pub struct Deferral {
     pub start_ns: i64,
     /// Entry of the next one.
     pub end_ns: i64,
-    /// What most of its timers executed.
+    /// The function of most of its timers.
     pub function: u64,
 }
 
@@ -134,7 +134,7 @@ impl TimerInterrupts {
         (self.open, self.ended) = (None, None);
     }
 
-    /// Those between due and seen.
+    /// Timers between due and seen.
     pub fn deferrals(self) -> Vec<Deferral> {
         self.deferrals
     }

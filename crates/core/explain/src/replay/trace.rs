@@ -73,7 +73,7 @@ impl<'a> PrecedingEvents<'a> {
         [self.switch, self.own_left, self.interrupt, self.idle, self.work, self.message].into_iter().flatten()
     }
 
-    /// Those that show the states of threads and their priorities.
+    /// Events that show the states of threads and their priorities.
     fn of_threads(&self) -> impl Iterator<Item = Event<'a>> {
         self.own.iter().chain(&self.interventions).chain(&self.switch).copied()
     }
@@ -181,7 +181,7 @@ pub struct CpuActivity<'a> {
     pub deferrals: Vec<Deferral>,
     /// Timers started on this CPU that were due between due and seen, of any owner.
     pub due_timers: Vec<DueTimer>,
-    /// What shows the charges of threads, including what lies in the stretch before the window. Ascending.
+    /// Events that show the charges of threads, including the stretch before the window. Ascending.
     pub charges: Vec<Charge>,
     /// Instants before the window at which the CPU recorded something. Ascending.
     pub stamps_before: Vec<Stamp>,

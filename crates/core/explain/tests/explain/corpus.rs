@@ -225,7 +225,7 @@ fn no_text_says_that_a_wake_up_was_due_where_none_was() {
     assert!(begun >= 4, "only {begun} lines name the start of the sample");
 }
 
-/// What a case's findings say of ordinary samples, if their method calls them so.
+/// Words of a case's findings about ordinary samples, if their method calls them so.
 fn ordinary(directory: &Path, sample: SampleWord) -> String {
     let text = std::fs::read_to_string(directory.join("spike.json")).unwrap();
     let case: CorpusCase = serde_json::from_str(&text).unwrap();

@@ -20,9 +20,9 @@ const ASKED_MAX: Duration = Duration::from_secs(24 * 3600);
 /// Which messages may be tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// Those whose pause is over.
+    /// Alerts whose pause is over.
     InTime,
-    /// Those that were not tried at this instant or later: a user asked for them now.
+    /// Alerts that were not tried at this instant or later: a user asked for them now.
     NotTriedSince(i64),
 }
 

@@ -10,7 +10,7 @@ const KERNEL: [&str; 3] = ["/proc/sys", "/proc/irq", "/sys"];
 pub struct SettingRoots(Vec<PathBuf>);
 
 impl SettingRoots {
-    /// Those of the kernel.
+    /// Directories of the kernel.
     pub fn of_kernel() -> Self {
         Self(KERNEL.iter().map(PathBuf::from).collect())
     }

@@ -1,4 +1,4 @@
-//! What a measuring thread waits for in each cycle: the part of a method that runs in its loop.
+//! The event that a measuring thread waits for in each cycle: the part of a method that runs in its loop.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,7 +19,7 @@ pub enum Arrival {
     Busy { from_ns: i64, until_ns: i64 },
     /// The thread was busy until this instant, and nothing happened that is a sample.
     Undisturbed { until_ns: i64 },
-    /// What the thread waits for came, but the kernel's time stamp at which its sample starts is lost; `skipped` as in
+    /// The event came, but the kernel's time stamp at which its sample starts is lost; `skipped` as in
     /// [`Arrival::Stimulus`].
     Unstamped { seen_ns: i64, skipped: u64 },
     /// Nothing came in the time that the method allows.
@@ -35,7 +35,7 @@ pub trait Waiter: Send {
     /// Called once in the measuring thread, after its scheduling was set and before the first wait.
     ///
     /// # Errors
-    /// What the kernel rejected.
+    /// The kernel rejected the wait.
     fn prepare(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -8,12 +8,12 @@ use std::path::Path;
 /// Opens a device of the machine whose files are below `root`, to read.
 ///
 /// # Errors
-/// Those of open(2).
+/// Errors of open(2).
 pub fn open_below(root: &Path, device: &Path) -> io::Result<File> {
     File::open(root.join(device.strip_prefix("/").unwrap_or(device)))
 }
 
-/// What is wrong with a device that cannot be opened.
+/// Reason why a device cannot be opened.
 pub fn obstacle(what: &str, device: &Path, error: &io::Error) -> Obstacle {
     let name = device.display();
     let (kind, text, fix) = match error.raw_os_error() {

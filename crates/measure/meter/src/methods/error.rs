@@ -7,7 +7,7 @@ use archive::problem::Problem;
 use std::io;
 use thiserror::Error;
 
-/// What is missing, or what the kernel rejected.
+/// Something is missing, or the kernel rejected it.
 #[derive(Debug, Error, Problem)]
 pub enum MethodError {
     #[error("the method {method} cannot run here: {}", texts(obstacles))]

@@ -44,7 +44,7 @@ use std::sync::Arc;
 
 /// A path through the kernel with the options of a run, before anything is opened.
 pub trait MeasuringMethod {
-    /// What prevents it on the machine whose files are below `root`. Changes nothing, and needs no privileges.
+    /// Hindrances on the machine whose files are below `root`. Changes nothing, and needs no privileges.
     fn obstacles(&self, root: &Path) -> Vec<Obstacle>;
 
     /// Policy and priority of its measuring threads, unless they are those of the run.
@@ -127,7 +127,7 @@ pub struct ThreadSetup {
     pub partners: Vec<Partner>,
     /// Ends a wait that would last for ever; called repeatedly while the run ends.
     pub release: Option<Release>,
-    /// What makes the requests in place of this thread; one for all threads of a run.
+    /// The maker of the requests in place of this thread; one for all threads of a run.
     pub program: Option<Arc<dyn RequestingProgram>>,
 }
 
@@ -187,7 +187,7 @@ pub fn method(request: &MethodRequest) -> Result<&dyn MeasuringMethod, MethodErr
 /// Opens the requested method.
 ///
 /// # Errors
-/// What is missing, or what could not be opened.
+/// Something is missing, or could not be opened.
 pub fn open(run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
     let request = &run.settings.method;
     let method = method(request)?;
@@ -213,7 +213,7 @@ fn possible(request: &MethodRequest, obstacles: Vec<Obstacle>) -> Result<(), Met
     }
 }
 
-/// What a run of each method with this priority lacks on the machine whose files are below `root`; on this machine also
+/// Hindrances of a run of each method with this priority on the machine whose files are below `root`; on this machine also
 /// the rights of this process.
 pub fn states(root: &Path, priority: u8) -> Vec<MethodState> {
     let live = root == Path::new("/");
@@ -229,7 +229,7 @@ pub fn states(root: &Path, priority: u8) -> Vec<MethodState> {
     METHODS.iter().filter_map(|definition| state(definition.method)).collect()
 }
 
-/// What prevents a run with the method of this text.
+/// Hindrances of a run with the method of this text.
 #[cfg(test)]
 fn obstacles_of(request: &str, root: &Path) -> Vec<Obstacle> {
     method(&MethodRequest::parse(request).unwrap()).unwrap().obstacles(root)

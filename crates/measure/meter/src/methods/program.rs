@@ -13,6 +13,6 @@ pub trait RequestingProgram: Send + Sync {
     /// Why it failed.
     fn failure(&self) -> Option<Problem>;
 
-    /// What it left for the archive, complete once it has ended.
+    /// Its files for the archive, complete once it has ended.
     fn result(&self) -> Option<(FileKind, Vec<u8>)>;
 }

@@ -18,7 +18,7 @@ pub struct Clocks {
 /// Two clocks are read at two instants, and this thread may lose the CPU between them: the pair that was read fastest counts.
 const READINGS: usize = 16;
 
-/// What a clock is ahead of CLOCK_MONOTONIC.
+/// Lead of a clock over CLOCK_MONOTONIC.
 fn offset_ns(other_ns: impl Fn() -> i64, mut monotonic_ns: impl FnMut() -> i64) -> i64 {
     let mut read = || {
         let before_ns = monotonic_ns();

@@ -34,7 +34,7 @@ fn parent(tree: &Tree, meter: i32) -> Option<i32> {
     field(tree, &format!("proc/{meter}"), "PPid:")?.parse().ok().filter(|parent| *parent > 1)
 }
 
-/// What a running meter means for this one, which has one end of a wire if it is `in_role`; `None` while that is not known.
+/// Effect of a running meter on this one, which has one end of a wire if it is `in_role`; `None` while that is not known.
 pub fn judged(tree: &Tree, own: i32, in_role: bool, other: i32) -> Option<(Severity, MeterProblem)> {
     let host = parent(tree, own);
     if !in_role || host.is_none() || host != parent(tree, other) {
@@ -61,7 +61,7 @@ mod tests {
     use crate::environment::tree::fake;
     use archive::problem::ProblemKind;
 
-    /// What is said to the meter 10 of another one, both with the threads of a measurement on these CPUs.
+    /// Words to meter 10 about another one, both with the threads of a measurement on these CPUs.
     fn said(in_role: bool, parents: [i32; 2], cpus: [&str; 2]) -> Option<(Severity, String)> {
         let mut files = Vec::new();
         for (pid, (parent, cpus)) in [10, 20].into_iter().zip(parents.into_iter().zip(cpus)) {

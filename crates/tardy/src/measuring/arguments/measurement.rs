@@ -19,7 +19,7 @@ const IS_THE_DEFAULT: &str = "it is the default";
 
 options! {
     pub struct MeasurementArguments, "Measurement" {
-        /// What a sample measures: a method with its options, like semaphore:kind=sysv; `tardy list methods` lists them
+        /// Method of measuring, with its options, like semaphore:kind=sysv; `tardy list methods` lists them
         #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = RunSettings::default().method.text(), value_parser = MethodRequest::parse)]
         pub(super) method: MethodRequest => Common, key(Measurement);
         /// Have another target give the stimuli of --method and measure the round trips, like logger:port=/dev/ttyUSB0; or an

@@ -10,7 +10,7 @@ use machines::local;
 /// then, and a host that vanishes leaves no run for ever.
 const STARTING_NS_MAX: u64 = 600_000_000_000;
 
-/// What another machine of a run does.
+/// The part of another machine in a run.
 #[derive(Debug, Clone)]
 pub struct RoleSettings {
     /// Name of a target, or `local`.

@@ -16,7 +16,7 @@ const INTERVAL_NS_MAX: u64 = 1_000_000_000;
 /// A board warms up for a second, then sends a record each second, and ends before the target does.
 const DURATION_NS_MIN: u64 = 5_000_000_000;
 
-/// What gives the stimuli, outside of the target.
+/// The source of the stimuli, outside of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StimulusSource {
     /// A board that speaks its own protocol with the host.
@@ -25,7 +25,7 @@ pub enum StimulusSource {
     Machine(RoleRequest),
 }
 
-/// What is wrong with the value of `--stimulus`.
+/// Reason why the value of `--stimulus` is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StimulusSourceError {
     #[error(transparent)]

@@ -46,7 +46,7 @@ enum PolicyWord {
     Rr,
 }
 
-/// What is wrong with a file of threads, and what to write instead.
+/// Reason why a file of threads is refused, and what to write instead.
 #[derive(Debug, Error)]
 pub enum ThreadFileError {
     #[error("{0}")]
@@ -128,7 +128,7 @@ fn read(path: &Path) -> Result<Vec<BusyThread>, ThreadFileError> {
 /// The request with the threads of the file that it names.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// Reason why the file is refused.
 pub fn with_threads(request: &MethodRequest) -> Result<MethodRequest, Contradiction> {
     let MethodOptions::Map(map) = &request.options else { return Ok(request.clone()) };
     let Some(file) = map.file() else { return Ok(request.clone()) };

@@ -33,7 +33,7 @@ impl RunArguments {
     }
 }
 
-/// What is wrong, in one sentence.
+/// The reason, in one sentence.
 pub fn reason(error: &clap::Error) -> String {
     if let Some(source) = error.source() {
         return source.to_string();

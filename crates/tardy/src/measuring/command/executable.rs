@@ -1,4 +1,4 @@
-//! What kind of file a program is: a script, or an executable with its architecture and its loader.
+//! The kind of file that a program is: a script, or an executable with its architecture and its loader.
 
 use std::fs::File;
 use std::io::{self, Read};

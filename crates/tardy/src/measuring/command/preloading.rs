@@ -36,7 +36,7 @@ enum Kind {
 }
 
 impl Obstacle {
-    /// What the user can change.
+    /// Actions for the user.
     pub fn fix(&self) -> &'static str {
         match self.kind {
             Kind::Static => "link it dynamically",
@@ -68,7 +68,7 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// What keeps a program of this machine from loading a library that is made for glibc on x86-64; `None` if nothing does.
+/// Reason why a program of this machine cannot load a library that is made for glibc on x86-64; `None` if there is none.
 /// Where a script names its interpreter, that one loads it.
 pub fn obstacle(program: &str) -> Option<Obstacle> {
     let mut program = program.to_owned();

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use words::printable::printable;
 
-/// What every run of a series needs.
+/// Needs of every run of a series.
 #[derive(Clone)]
 pub struct Measuring {
     pub meter: PathBuf,

@@ -25,7 +25,7 @@ pub struct Document<'a> {
     /// Traces that a latency tracer of the kernel kept, longest first; the kernel's text is `tracer/<number, four
     /// digits>.txt`.
     latency_traces: &'a [LatencyTrace],
-    /// What is missing or damaged in the archive.
+    /// Missing or damaged parts of the archive.
     gaps: &'a [Remark],
 }
 
@@ -61,7 +61,7 @@ struct Recording<'a> {
     virtual_time: bool,
     samples_identical: u64,
     sha256: &'a str,
-    /// What the recording added to the guest's time.
+    /// Time that the recording added to the guest's time.
     ns_added: u64,
 }
 

@@ -52,7 +52,7 @@ pub struct AuditArguments {
     /// Do not record from where a call came, which costs a microsecond a call
     #[arg(long)]
     no_stacks: bool,
-    /// What records the system calls
+    /// Means of recording system calls
     #[arg(long, value_enum, default_value = "trace", conflicts_with = "archive")]
     pub by: By,
     /// Delay calls of the program or make them fail, such as 'write: delay 2ms, 1 in 1000, seed 7' or 'read: EINTR'; needs

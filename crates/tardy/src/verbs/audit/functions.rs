@@ -31,7 +31,7 @@ pub struct Functions {
     left: Left,
 }
 
-/// What may still be read.
+/// The file that may still be read.
 #[derive(Debug)]
 struct Left {
     file_bytes: u64,

@@ -7,7 +7,7 @@ use runner::facts::FactsError;
 use std::path::Path;
 use std::time::Duration;
 
-/// What was changed.
+/// Changed settings.
 pub struct Change {
     pub applied: Vec<Applied>,
     /// Whether the changes are lost when the machine goes down, which it does at the end of the check.

@@ -42,7 +42,7 @@ pub struct ChangesArguments {
 pub struct TriageArguments {
     /// Name of the change, as `tardy lab store changes` prints it
     change: String,
-    /// What it is
+    /// Judgement of a person on the change
     #[arg(value_parser = triage_words())]
     triage: Triage,
     #[command(flatten)]

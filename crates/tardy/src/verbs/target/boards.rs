@@ -12,7 +12,7 @@ use machines::target_file::Description;
 use std::path::{Path, PathBuf};
 use words::printable::printable;
 
-/// What `tardy target add` asks about a board.
+/// Options of `tardy target add` about a board.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("board").args(["ssh", "serial", "labgrid"]))]
 pub struct BoardArguments {
@@ -61,7 +61,7 @@ pub struct BoardArguments {
     /// Where labgrid's coordinator listens [default: what LG_COORDINATOR says]
     #[arg(long, value_name = "HOST:PORT", requires = "labgrid", help_heading = "Board")]
     coordinator: Option<String>,
-    /// What labgrid does to the board's power before each run; then its boot is waited for
+    /// Action of labgrid on the board's power before each run; then its boot is waited for
     #[arg(long, value_enum, default_value = "leave", help_heading = "Board")]
     power: PowerName,
     /// Have labgrid switch the board off after each run

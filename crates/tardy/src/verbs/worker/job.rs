@@ -24,7 +24,7 @@ const RENEWALS: u32 = 3;
 const FAREWELL: Duration = Duration::from_secs(5);
 pub const NO_ANSWER: &str = "the index does not answer; a job that this worker has is queued again when its lease ends";
 
-/// What a worker works with.
+/// The means of a worker.
 pub struct Working {
     pub store: Store,
     pub targets: BTreeMap<String, String>,
@@ -55,7 +55,7 @@ impl Working {
         }
     }
 
-    /// What the index answers; `None` if it does not soon after a signal.
+    /// Answer of the index; `None` if it does not answer soon after a signal.
     pub async fn unless_stopped<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
         unless_stopped(self.signals.requests(), FAREWELL, answer).await
     }

@@ -37,7 +37,7 @@ pub fn write(path: &Path, baseline: &Baseline) -> anyhow::Result<()> {
 }
 
 /// # Errors
-/// What is wrong with the text, with its line if known.
+/// Reason why the text is refused, with its line if known.
 fn parse(text: &str) -> Result<Baseline, String> {
     let baseline: Baseline = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
     baseline.check().map(|()| baseline).map_err(|error| error.to_string())

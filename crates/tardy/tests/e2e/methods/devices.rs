@@ -82,7 +82,7 @@ const CARD: &[&str] = &[
 ];
 /// Its interrupts are timers of the kernel.
 const DUMMY: &[&str] = &["--load-module=snd_dummy"];
-/// What is played on its first device is captured on its second one.
+/// Sound played on its first device is captured on its second one.
 const LOOPED: &[&str] = &["--load-module=snd_aloop"];
 
 #[test]

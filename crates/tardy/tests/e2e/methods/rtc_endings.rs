@@ -108,7 +108,7 @@ impl Drop for Running {
     }
 }
 
-/// What a machine prints until it is off, at most for so long.
+/// Output of a machine until it is off, at most for so long.
 fn console_of(kernel: &str, init: &str, patience: Duration) -> String {
     let lab = Lab::with(kernel, &[]);
     let files = TargetFiles { here: lab.path("targets"), own: None };

@@ -31,7 +31,7 @@ impl Wire for Lines {
     }
 }
 
-/// What the board measured of a machine that answers, and the mean that the machine measured, in us.
+/// Results of the board about a machine that answers, and the mean that the machine measured, in us.
 fn measured(method: &str, words: &[&str]) -> (StimulusBoard, f64) {
     let lab = super::lab(&Case { machine: GPIO, ..Case::default() });
     let board = Board::start(Lines { lab: lab.path(""), gpio: None }, Conduct::Proper).unwrap();

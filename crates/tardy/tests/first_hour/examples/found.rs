@@ -27,7 +27,7 @@ fn pages() -> Vec<PathBuf> {
     pages.chain([repository_path("README.md")]).collect()
 }
 
-/// What a TOML file in a document describes, shown by a key that only files of its kind have.
+/// Kinds of TOML files in documents, shown by a key that only files of the kind have.
 #[derive(Clone, Copy, PartialEq)]
 pub enum TomlFile {
     Plan,

@@ -1,6 +1,6 @@
-//! What the examples need, how they are shortened for a test, and the one exit code that each promises.
+//! Needs of the examples, how they are shortened for a test, and the one exit code that each promises.
 
-/// What an example needs that this machine may not have; such examples are parsed by the tests of the command line, and run
+/// Needs of an example that this machine may not meet; such examples are parsed by the tests of the command line, and run
 /// by the tests of what they need.
 pub const NEEDS: &[(&str, &str)] = &[
     ("--archive latest", "an audit"),
@@ -81,7 +81,7 @@ pub enum Promise {
     Code(i32),
     /// 0 if the summary says that no wake-up came later than the limit, otherwise this.
     Limit(i32),
-    /// That of `tardy check --json` with the same options: 1 if a setting of this machine hurts.
+    /// The exit code of `tardy check --json` with the same options: 1 if a setting of this machine hurts.
     Check,
     /// Limits are judged, and a second may be too short for that: not known before.
     Plan,

@@ -1,4 +1,4 @@
-//! What the spikes of a run have in common: groups by culprit, their rhythm, and the chance of unseen causes.
+//! Spikes of a run together: groups by culprit, their rhythm, and the chance of unseen causes.
 
 mod composed;
 mod group;

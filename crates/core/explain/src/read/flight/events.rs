@@ -47,13 +47,13 @@ pub struct EventBuilder<'r> {
     names: Names,
     /// Threads whose open calls have been added.
     introduced: HashSet<u32>,
-    /// What the other threads are, as far as their calls show.
+    /// Roles of the other threads, as far as their calls show.
     origins: BTreeMap<u32, Origin>,
     /// Sleepers that were woken: indices of the timer expiry, the waking and the wake-up among the events.
     wakes: Vec<Wake>,
 }
 
-/// What a thread is. The record has no names of threads.
+/// The role of a thread. The record has no names of threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Origin {
     Unknown,

@@ -18,7 +18,7 @@ pub enum Proof {
 /// The user documentation of a culprit.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
-    /// What must be in the trace.
+    /// Events that must be in the trace.
     pub recognised: &'static str,
     /// All of them are in the trace of a wake-up that is explained so; of an event with alternatives, `a|b`, any.
     /// `function` stands for the records of the function tracers.

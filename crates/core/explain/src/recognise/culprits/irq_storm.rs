@@ -40,7 +40,7 @@ fn line_of(context: Context) -> Option<Line> {
 
 /// The timer of perf events that no hardware counts.
 const PERF_TIMER: &str = "perf_swevent_hrtimer";
-/// What perf executes on the CPU whose events it opens, enables or closes (kernel/events/core.c).
+/// Functions of perf on the CPU whose events it opens, enables or closes (kernel/events/core.c).
 const PERF_CALL: &str = "remote_function";
 /// One sample is a timer like any other.
 const SAMPLES_MIN: usize = 2;

@@ -85,7 +85,7 @@ fn progress(case: &Case, longest: &Piece, awaited: Awaited) -> AwaitedProgress {
     }
 }
 
-/// What ended a sleep, by the context in which the sleeper was woken.
+/// The event that ended a sleep, by the context in which the sleeper was woken.
 fn source(case: &Case, wake: &Event) -> WakeSource {
     let activity = case.trace.cpu(wake.cpu);
     let context = activity.and_then(|activity| activity.overlapping(wake.ts_ns, wake.ts_ns + 1).first());

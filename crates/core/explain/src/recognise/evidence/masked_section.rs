@@ -1,4 +1,4 @@
-//! What shows, without traced functions, that a thread had interrupts masked while a timer was overdue.
+//! Evidence, without traced functions, that a thread had interrupts masked while a timer was overdue.
 //!
 //! (1) A record or a stack trace of the late interrupt: it came in where a lock was released and interrupts were enabled again, so it
 //! had been pending. (2) Wake-ups one after another: the thread woke the waiters of one wait queue, whose lock masks

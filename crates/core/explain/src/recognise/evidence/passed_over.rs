@@ -24,7 +24,7 @@ const FOLLOWS_NS: i64 = 500_000;
 /// The kernel's timers that begin a period of throttling.
 const PERIOD_TIMERS: &[&str] = &["sched_rt_period_timer"];
 
-/// What the scheduler preferred, and until when.
+/// The task that the scheduler preferred, and until when.
 pub struct PassedOver<'c> {
     /// The event that shows its decision.
     pub decision: Event<'c>,

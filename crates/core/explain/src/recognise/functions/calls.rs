@@ -70,9 +70,9 @@ pub struct Most {
 /// Selects whose calls are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// Those of the thread, without those of an interrupt on top of it.
+    /// Calls of the thread, without the calls of an interrupt on top of it.
     Thread,
-    /// Those of the interrupt.
+    /// Calls of the interrupt.
     Interrupt,
     /// A softirq may run in a thread or at the end of an interrupt.
     Any,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub struct PerThread<T> {
     places: HashMap<i32, usize>,
-    /// Those from `used` on are left over from before the last [`Self::clear`].
+    /// Entries from `used` on are left over from before the last [`Self::clear`].
     values: Vec<T>,
     used: usize,
     last: Option<(i32, usize)>,

@@ -9,7 +9,7 @@
 use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::ORDINARY_PRIO;
 
-/// What is known of a CPU whose thread may be in such a section.
+/// State of a CPU whose thread may be in such a section.
 #[derive(Debug)]
 pub struct Section {
     own_tid: i32,

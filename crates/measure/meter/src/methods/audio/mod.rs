@@ -293,7 +293,7 @@ fn setup(options: &Audio, cpu: u32) -> Result<ThreadSetup, MethodError> {
     Ok(ThreadSetup { counts, losses: vec![xruns], release: Some(release), ..setup })
 }
 
-/// What keeps a device from being used.
+/// Reason why a device cannot be used.
 fn obstacle(root: &Path, name: &str) -> Option<Obstacle> {
     let path = root.join(name.trim_start_matches('/'));
     let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// A burst as long as this survives the filters of a converter.
 const BURST_FRAMES: usize = 8;
 const LEVEL: i16 = 0x6000;
-/// What comes back through a cable is weaker.
+/// A signal that comes back through a cable is weaker.
 const HEARD: u16 = 0x0c00;
 
 pub struct Impulses {

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const CHIP: &str = "/dev/gpiochip0";
 
-/// What a line that answers needs; a test has no GPIO chip.
+/// Needs of a line that answers; a test has no GPIO chip.
 trait Level: Send + Sync {
     fn set(&self, high: bool);
 }
@@ -129,7 +129,7 @@ fn setup(options: &Gpio, cpu: u32, place: PartnerPlace) -> io::Result<ThreadSetu
     answering::setup(cpu, input, output, Answering::new(options.hops(), options.delay_us()), place)
 }
 
-/// What keeps a chip from being opened.
+/// Reason why a chip cannot be opened.
 fn of_chip(root: &Path, chip: &Path) -> Vec<Obstacle> {
     match device::open_below(root, chip) {
         Ok(_) => Vec::new(),

@@ -24,7 +24,7 @@ use archive::method::Role;
 use std::io;
 use std::sync::Arc;
 
-/// What came out of a wire.
+/// Answer on a wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
     /// A number, and when the kernel received it, in ns of CLOCK_MONOTONIC, where it takes that down.

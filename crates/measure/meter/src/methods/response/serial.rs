@@ -125,7 +125,7 @@ fn in_use(path: &Path) -> Obstacle {
     }
 }
 
-/// What keeps both ends of a line from being opened.
+/// Reason why both ends of a line cannot be opened.
 fn no_terminals(error: &io::Error) -> Vec<Obstacle> {
     let (kind, fix) = match error.kind() {
         io::ErrorKind::PermissionDenied => (ObstacleKind::Right, "mount -o remount,ptmxmode=0666 /dev/pts, as root"),

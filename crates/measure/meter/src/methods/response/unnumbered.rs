@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, AtomicU8, Ordering::Relaxed};
 /// So often a wait for an edge ends to see whether the run is over.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// What came out of a wire without numbers.
+/// Answer on a wire without numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
     /// When the kernel saw it, in ns of CLOCK_MONOTONIC, where it takes that down.

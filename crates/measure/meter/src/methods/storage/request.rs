@@ -1,4 +1,4 @@
-//! What a run asks of the method: which requests, how, and on what.
+//! The requests of a run: which ones, how, and on what.
 
 use archive::method::storage::{Engine, Mode, Op, Order, Pace, Storage};
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub struct Requests {
     pub place: Place,
 }
 
-/// What is read and written.
+/// The file or device that is read and written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A file made for the run in this directory.

@@ -8,13 +8,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// What is written at once while a file is made.
+/// Bytes that are written at once while a file is made.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Whether a file can be made in a directory and used as the requests need it. Leaves nothing behind.
 ///
 /// # Errors
-/// Those of the kernel, and too little free space.
+/// Errors of the kernel, and too little free space.
 pub fn check_directory(directory: &Path, requests: &Requests) -> io::Result<()> {
     rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK)?;
     has_room(&rustix::fs::statvfs(directory)?, requests.size_bytes)?;
@@ -47,7 +47,7 @@ fn flags(mode: Mode) -> libc::c_int {
 /// Makes the file and fills it, so that reads find data on the device and writes allocate no blocks.
 ///
 /// # Errors
-/// Those of the kernel.
+/// Errors of the kernel.
 pub fn make(path: &Path, size_bytes: u64) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     has_room(&rustix::fs::fstatvfs(&file)?, size_bytes)?;
@@ -66,7 +66,7 @@ pub fn make(path: &Path, size_bytes: u64) -> io::Result<()> {
 /// Opens the target for one thread.
 ///
 /// # Errors
-/// Those of the kernel; EBUSY for a device to write to that is mounted or in use.
+/// Errors of the kernel; EBUSY for a device to write to that is mounted or in use.
 pub fn open(requests: &Requests, path: &Path) -> io::Result<File> {
     let mut flags = flags(requests.mode);
     let device = matches!(requests.place, Place::Device(_));
@@ -88,7 +88,7 @@ pub fn open(requests: &Requests, path: &Path) -> io::Result<File> {
 /// Bytes of the device, or of the file.
 ///
 /// # Errors
-/// Those of the kernel.
+/// Errors of the kernel.
 pub fn size_bytes(file: &File) -> io::Result<u64> {
     let metadata = file.metadata()?;
     if metadata.file_type().is_block_device() {

@@ -28,7 +28,7 @@ pub struct Line<R> {
 
 impl<R: Registers> Line<R> {
     /// # Errors
-    /// Those of open(2).
+    /// Errors of open(2).
     pub fn open(device: &Path, registers: R) -> io::Result<Self> {
         let configuration = OpenOptions::new().read(true).write(true).open(device.join("config"))?;
         Ok(Self { uio: device_file(device)?, configuration, registers })

@@ -176,7 +176,7 @@ impl Receive for Handling {
     }
 }
 
-/// What a device lacks for its driver in user space.
+/// Missing parts of a device for its driver in user space.
 fn obstacle_of(kind: Kind, device: &Path, address: &str) -> Option<Obstacle> {
     if kind == Kind::Ivshmem {
         return group_of(device).is_none().then(|| Obstacle {

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 pub type Experiment = StoredSeries<Versus>;
 
 impl Measurable for Versus {
-    /// Those of A and B.
+    /// Options of A and B.
     type Machines = [KnownTarget; 2];
 
     fn machines(&self) -> Result<Self::Machines, UsageError> {

@@ -1,4 +1,4 @@
-//! What a server answered to an upload. It is not trusted: its texts are short, and it says that it has an archive by naming it.
+//! Answer of a server to an upload. It is not trusted: its texts are short, and it says that it has an archive by naming it.
 
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// What to do after an answer.
+/// The next step after an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
     Stored(Outcome),
@@ -44,7 +44,7 @@ struct Document {
 }
 
 impl Answer {
-    /// What it means for the archive with this address.
+    /// Meaning of the answer for the archive with this address.
     pub fn reply(&self, digest: &str) -> Reply {
         let document: Document = serde_json::from_slice(&self.body).unwrap_or_default();
         let because = document.in_words(self.status);

@@ -38,7 +38,7 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 /// The end that answers, at an address of this machine.
 ///
 /// # Errors
-/// Those of bind(2) and setsockopt(2).
+/// Errors of bind(2) and setsockopt(2).
 pub fn answering(at: SocketAddr) -> io::Result<Halves> {
     halves(UdpSocket::bind(at)?, Key::default(), true)
 }
@@ -46,7 +46,7 @@ pub fn answering(at: SocketAddr) -> io::Result<Halves> {
 /// The end that gives the stimuli to an address.
 ///
 /// # Errors
-/// Those of connect(2), as for a network that no route leads to.
+/// Errors of connect(2), as for a network that no route leads to.
 pub fn stimulating(to: SocketAddr) -> io::Result<Halves> {
     let any = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;

@@ -13,7 +13,7 @@ const PLACES: [&str; 3] = ["filename", "directory", "opendir"];
 const SPARE_S: u64 = 30;
 const WITHOUT_END_S: u64 = 30 * 24 * 3600;
 
-/// What a run decides whatever the job file says.
+/// Options that a run decides whatever the job file says.
 #[derive(Debug, Clone, Copy)]
 pub struct Conditions<'a> {
     /// Directory of the log files.

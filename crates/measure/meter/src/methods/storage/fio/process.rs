@@ -36,7 +36,7 @@ pub fn is_installed(root: &Path) -> bool {
 /// How many threads a job file starts.
 ///
 /// # Errors
-/// What fio says about the file.
+/// Words of fio about the file.
 pub fn threads_of(job_file: &Path) -> io::Result<usize> {
     let shown = Command::new(PROGRAM).arg("--showcmd").arg(job_file).stdin(Stdio::null()).output()?;
     if !shown.status.success() {
@@ -164,7 +164,7 @@ pub fn become_program(words: &[String]) -> i32 {
 /// Makes the directory of a run, for this user only.
 ///
 /// # Errors
-/// Those of the kernel.
+/// Errors of the kernel.
 pub fn make_directory(path: &Path, jobs: &str) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new().mode(0o700).create(path)?;
