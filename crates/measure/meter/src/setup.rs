@@ -110,12 +110,13 @@ fn apply(machine: &Machine) -> Result<Vec<StepReport>, SetupError> {
     Ok(steps)
 }
 
+/// A change that fails reverts all of the journal.
 fn made(changes: &[SetupChange], journal: Option<Journal>) -> Result<Journal, SetupError> {
     let begin = || Journal::begin(&setup_directory(), &Header::of_this_process());
     let mut journal = journal.map_or_else(begin, Ok)?;
     for change in changes {
-        journal.note(Entry::Setup(change.clone()))?;
-        if let Err(source) = make(change) {
+        let made = journal.note(Entry::Setup(change.clone())).map_err(io::Error::other).and_then(|()| make(change));
+        if let Err(source) = made {
             return Err(SetupError::Change { path: change.path().to_owned(), source, left: journal.undo() });
         }
     }

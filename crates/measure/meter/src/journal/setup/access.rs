@@ -28,7 +28,8 @@ pub fn undo(path: &Path, before: Access, after: Access) -> Result<bool, Fault> {
     undo_with(path, before, after, undo)
 }
 
-/// Undoes a change of a file's access if it is still as it was after the change.
+/// Undoes a change of a file's access unless another program changed it since. A process killed during the change has made a part
+/// of it.
 pub fn undo_with(
     path: &Path,
     before: Access,
@@ -37,11 +38,16 @@ pub fn undo_with(
 ) -> Result<bool, Fault> {
     match read(path) {
         Ok(now) if now == before => Ok(false),
-        Ok(now) if now == after => undo().map(|()| true),
+        Ok(now) if is_between(now, before, after) => undo().map(|()| true),
         Ok(_) => Err(Fault::Changed),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+fn is_between(now: Access, before: Access, after: Access) -> bool {
+    let is_one = |part: fn(Access) -> u32| part(now) == part(before) || part(now) == part(after);
+    is_one(|access| access.uid) && is_one(|access| access.gid) && is_one(|access| access.mode)
 }
 
 /// Directories of this user in a directory.
@@ -49,4 +55,24 @@ fn instances_of(path: &Path, uid: u32) -> Vec<String> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     let owned = entries.filter(|entry| uid != 0 && entry.metadata().is_ok_and(|found| found.uid() == uid));
     owned.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_was_cut_in_the_middle_is_undone_and_one_of_another_program_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let now = read(root.path()).unwrap();
+        let [before, after] = [0o700, 0o750].map(|mode| Access { mode, ..now });
+        let cut = Access { gid: after.gid + 1, ..before };
+        let with_group = Access { gid: cut.gid, ..after };
+        assert!(is_between(cut, before, with_group));
+        fs::set_permissions(root.path(), Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(undo(root.path(), before, after), Err(Fault::Changed)));
+        fs::set_permissions(root.path(), Permissions::from_mode(0o750)).unwrap();
+        assert!(undo_with(root.path(), before, after, || Ok(write(root.path(), before)?)).unwrap());
+        assert!(!undo(root.path(), before, after).unwrap());
+    }
 }
