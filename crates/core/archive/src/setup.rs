@@ -19,7 +19,7 @@ pub const TRACEFS: &str = "/sys/kernel/tracing";
 pub struct SetupRequest {
     pub user: String,
     pub uid: u32,
-    /// Whether the meter shall be able to record stacks of the kernel.
+    /// Whether the meter gets the capability to record stacks of the kernel.
     #[serde(default)]
     pub stacks: bool,
     /// Whether to make the changes, or only to plan them.

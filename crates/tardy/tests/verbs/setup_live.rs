@@ -76,8 +76,11 @@ fn user_measures(user: &User) {
     assert!(!threads.is_empty() && threads.iter().all(|thread| thread["policy"] == "fifo"), "{}", run.shown());
     assert!(summary["effective"]["memory_locked_kb"].as_u64() > Some(0), "{}", summary["effective"]);
     let spikes = summary["spikes"].as_array().cloned().unwrap_or_default();
-    let explained = |spike: &serde_json::Value| !spike["explanation"]["ledger"].is_null() || !spike["explanation"].is_null();
-    assert!(spikes.iter().any(explained), "no late wake-up has a trace: {}", run.shown());
+    let has_trace = |spike: &serde_json::Value| {
+        let status = &spike["explanation"]["status"];
+        status == "explained" || status == "not_explained"
+    };
+    assert!(spikes.iter().any(has_trace), "no late wake-up has a trace: {}", run.shown());
     let problems = summary["problems"].to_string();
     assert!(!problems.contains("ermission denied") && !problems.contains("tracing"), "{problems}");
 
@@ -85,11 +88,13 @@ fn user_measures(user: &User) {
     assert_eq!(idle.json()["effective"]["cpu_dma_latency_us"], 0, "{}", idle.shown());
     let watched = user.tardy(&["watch", "--beside-others", "--", "bash", "-c", ROBOT]);
     assert_eq!(watched.code, Some(0), "{}", watched.shown());
-    let audited = user.tardy(&["audit", "--settle", "0", "--", "bash", "-c", ROBOT.trim_start_matches("mkfifo never; ")]);
+    let audited =
+        user.tardy(&["audit", "--settle", "0", "--", "bash", "-c", ROBOT.trim_start_matches("mkfifo never; ")]);
     assert_eq!(audited.code, Some(0), "{}", audited.shown());
     let checked = user.tardy(&["check"]);
     assert!(!checked.stdout.contains("limits.real-time-priority"), "{}", checked.stdout);
-    let root_only = user.tardy(&["run", "--set", "/proc/sys/vm/stat_interval=9", "--duration", "100ms", "--beside-others"]);
+    let root_only =
+        user.tardy(&["run", "--set", "/proc/sys/vm/stat_interval=9", "--duration", "100ms", "--beside-others"]);
     assert!(root_only.code == Some(3) && root_only.stderr.contains("sudo"), "{}", root_only.shown());
 }
 

@@ -1,6 +1,7 @@
 //! The changes that a setup makes to the machine, and their reversal. All of them outlive the kernel, or are made again at boot.
 
 pub mod access;
+mod fault;
 mod file;
 mod line;
 pub mod places;
@@ -9,6 +10,7 @@ mod trace_mount;
 
 use super::undo_error::UndoError;
 use archive::setup::SetupChange;
+use fault::Fault;
 use std::io;
 
 /// Makes the change.
@@ -60,29 +62,32 @@ pub fn describe(change: &SetupChange) -> String {
     }
 }
 
-/// Why a change was not undone.
-#[derive(Debug)]
-pub enum Fault {
-    Io(io::Error),
-    /// Another program changed it meanwhile.
-    Changed,
-    /// It is in use by these.
-    InUse(Vec<String>),
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::setup::Access;
+    use std::collections::BTreeMap;
+    use std::path::Path;
 
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl Fault {
-    fn at(self, path: &std::path::Path) -> UndoError {
-        let path = path.to_owned();
-        match self {
-            Self::Io(source) => UndoError::Setup { path, source },
-            Self::Changed => UndoError::ChangedSinceSetup { path },
-            Self::InUse(instances) => UndoError::InstancesInUse { path, instances: instances.join(", ") },
+    #[test]
+    fn a_setup_is_undone_in_its_own_files_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("file");
+        std::fs::write(&path, "text").unwrap();
+        let access = Access { uid: 0, gid: 0, mode: 0 };
+        let through = |name: &str| Path::new(name).parent().unwrap().join("..").join(path.strip_prefix("/").unwrap());
+        for path in [path.clone(), through("/etc/group"), "/etc/passwd".into(), "/etc".into(), "/dev/mem".into()] {
+            let changes = [
+                SetupChange::Line { path: path.clone(), before: None, after: "root".into() },
+                SetupChange::File { path: path.clone(), text: "text".into() },
+                SetupChange::Program { path: path.clone(), gid: 0, capabilities: 0 },
+                SetupChange::Access { path: path.clone(), before: access, after: access },
+                SetupChange::TraceMount { path, before: access, after: access, others: BTreeMap::new() },
+            ];
+            for change in changes {
+                assert!(matches!(undo(&change), Err(UndoError::NotOfSetup { .. })), "{change:?}");
+            }
         }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "text");
     }
 }

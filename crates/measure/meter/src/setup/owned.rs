@@ -1,10 +1,12 @@
 //! Files that exist only because of a setup.
 
-use super::plan::Planned;
 use archive::setup::{Hindrance, SetupChange};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+/// The changes of a step, none if it is done; or why it cannot be made.
+pub type Planned = Result<Vec<SetupChange>, Hindrance>;
 
 /// A file with this text, which no other program may have written differently.
 pub fn file(root: &Path, path: &str, text: &str) -> Planned {

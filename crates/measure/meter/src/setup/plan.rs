@@ -1,7 +1,7 @@
 //! The changes that each step takes on a machine.
 
 use super::group::{self, ForeignMembers, Group};
-use super::owned::{below, directories, file};
+use super::owned::{Planned, below, directories, file};
 use super::{capabilities, texts};
 use crate::journal::setup::places::{DMA_LATENCY, LIMITS, OWNERS, OWNERS_ORDER, TRACE_INSTANCES, TRACING_MOUNT};
 use crate::journal::setup::{access, program};
@@ -17,9 +17,6 @@ use std::path::{Path, PathBuf};
 
 const DIRECTORY_MODE: u32 = 0o750;
 const DEVICE_MODE: u32 = 0o660;
-
-/// The changes of a step, none if it is done; or why it cannot be made.
-pub type Planned = Result<Vec<SetupChange>, Hindrance>;
 
 /// A machine, and the user who is to measure there.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ fn setup(folder: &Path) -> Command {
 }
 
 fn request(folder: &Path, user: &User) {
-    let home = fs::metadata(format!("/home/{}", user.name)).unwrap();
+    let home = fs::metadata(user.home()).unwrap();
     let request = serde_json::json!({ "user": user.name, "uid": home.uid(), "apply": true });
     fs::write(folder.join("request"), request.to_string()).unwrap();
 }

@@ -5,13 +5,17 @@ use fixtures::programs::{beside, tardy};
 use prerequisites::Prerequisite::{Prepared, Program, Root, Tracefs};
 use prerequisites::met;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::Command;
+use tempfile::TempDir;
 
 const NAME: &str = "nobody2";
 
 /// A user that exists as long as the test.
 pub struct User {
     pub name: &'static str,
+    folder: TempDir,
 }
 
 impl User {
@@ -30,26 +34,37 @@ impl User {
             Program("bash"),
             Prepared("a machine without the user nobody2 and the group tardy", is_free),
             Prepared("a tardy-meter beside tardy (cargo build -p tardy-meter)", beside("tardy-meter").is_file()),
-            Prepared("a tardy that other users can execute", Stranger.may(&[&tardy().display().to_string(), "--version"])),
+            Prepared(
+                "a tardy that other users can execute",
+                Stranger.may(&[&tardy().display().to_string(), "--version"]),
+            ),
         ];
         met(&needed).then(|| {
-            let made = Command::new("useradd").args(["--create-home", "--user-group", NAME]).status();
-            assert!(made.unwrap().success());
-            Self { name: NAME }
+            let folder = tempfile::tempdir().unwrap();
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+            let user = Self { name: NAME, folder };
+            let mut made = Command::new("useradd");
+            made.args(["--create-home", "--user-group", "--home-dir"]).arg(user.home()).arg(NAME);
+            assert!(made.status().unwrap().success());
+            user
         })
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
     }
 
     /// `tardy` in a new session of the user, in their home.
     pub fn tardy(&self, words: &[&str]) -> Ended {
         let mut command = as_user(NAME);
-        command.arg(tardy()).args(words).current_dir(format!("/home/{NAME}"));
+        command.arg(tardy()).args(words).current_dir(self.home());
         Ended::of(command.env_remove("TARDY_METER").env_remove("TARDY_STATE_DIR").output().unwrap())
     }
 }
 
 impl Drop for User {
     fn drop(&mut self) {
-        let _ = Command::new("userdel").args(["--remove", NAME]).output();
+        let _ = Command::new("userdel").arg(NAME).output();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Owner and permissions of a file that the kernel makes.
 
-use super::Fault;
+use super::fault::Fault;
 use archive::setup::Access;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};

@@ -1,6 +1,6 @@
 //! Files and directories that did not exist before.
 
-use super::Fault;
+use super::fault::Fault;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

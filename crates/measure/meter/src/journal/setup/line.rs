@@ -1,6 +1,7 @@
 //! A line of a file whose other lines belong to others, such as /etc/group.
 
-use super::{Fault, access, file};
+use super::fault::Fault;
+use super::{access, file};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};

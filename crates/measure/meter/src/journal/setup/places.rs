@@ -33,34 +33,3 @@ pub fn may_have(change: &SetupChange) -> bool {
         SetupChange::TraceMount { .. } => is_one_of(&[TRACEFS]),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::undo;
-    use super::*;
-    use crate::journal::UndoError;
-    use archive::setup::Access;
-    use std::collections::BTreeMap;
-
-    #[test]
-    fn a_setup_is_undone_in_its_own_files_alone() {
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("file");
-        std::fs::write(&path, "text").unwrap();
-        let access = Access { uid: 0, gid: 0, mode: 0 };
-        let through = |name: &str| Path::new(name).parent().unwrap().join("..").join(path.strip_prefix("/").unwrap());
-        for path in [path.clone(), through("/etc/group"), "/etc/passwd".into(), "/etc".into(), "/dev/mem".into()] {
-            let changes = [
-                SetupChange::Line { path: path.clone(), before: None, after: "root".into() },
-                SetupChange::File { path: path.clone(), text: "text".into() },
-                SetupChange::Program { path: path.clone(), gid: 0, capabilities: 0 },
-                SetupChange::Access { path: path.clone(), before: access, after: access },
-                SetupChange::TraceMount { path, before: access, after: access, others: BTreeMap::new() },
-            ];
-            for change in changes {
-                assert!(matches!(undo(&change), Err(UndoError::NotOfSetup { .. })), "{change:?}");
-            }
-        }
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "text");
-    }
-}

@@ -1,6 +1,7 @@
 //! Group and mode of the trace file system: options of its superblock, which all of its mounts share.
 
-use super::{Fault, access};
+use super::access;
+use super::fault::Fault;
 use archive::setup::Access;
 use rustix::fs::CWD;
 use rustix::mount::{FsPickFlags, fsconfig_reconfigure, fsconfig_set_string, fspick};
