@@ -49,10 +49,7 @@ pub enum UndoError {
     Setup { path: PathBuf, source: io::Error },
     #[error("another program changed {path} after the setup; left alone: restore it, then undo the setup again")]
     ChangedSinceSetup { path: PathBuf },
-    #[error(
-        "{path} contains {instances}: the user measures now, or a killed measurement left it; end it, or run `tardy target restore` \
-         as that user, then undo the setup again"
-    )]
+    #[error("{path} contains {instances} of the user; end the measurement, then undo the setup again")]
     InstancesInUse { path: PathBuf, instances: String },
     #[error(transparent)]
     Event(#[from] AppendError),

@@ -155,3 +155,57 @@ fn files_of_other_groups(path: &Path, gid: u32) -> BTreeMap<PathBuf, u32> {
     }
     others
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(folders: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        folders.iter().for_each(|folder| fs::create_dir_all(root.path().join(folder)).unwrap());
+        root
+    }
+
+    fn planned(root: &tempfile::TempDir, step: SetupStep) -> StepState {
+        let request = SetupRequest { user: "me".into(), uid: 1000, stacks: false, apply: false };
+        Machine::of(root.path(), &request).unwrap().planned(step).state
+    }
+
+    #[test]
+    fn each_boot_of_systemd_gives_the_same_access_again() {
+        let root = machine(&["run/systemd/system", "etc/tmpfiles.d", "etc/systemd/system"]);
+        let StepState::Needed(changes) = planned(&root, SetupStep::AfterBoot) else { panic!("nothing to change") };
+        let text = |path: &str| {
+            let written = changes.iter().find_map(|change| match change {
+                SetupChange::File { path: found, text } if found == Path::new(path) => Some(text.clone()),
+                _ => None,
+            });
+            written.unwrap_or_else(|| panic!("no {path}: {changes:?}"))
+        };
+        assert!(text(TRACING_MOUNT).ends_with("[Mount]\nOptions=nosuid,nodev,noexec,gid=999,mode=0750\n"));
+        let owners = "z /sys/kernel/tracing/instances 0750 1000 999 -\nz /dev/cpu_dma_latency 0660 0 999 -\n";
+        assert!(text(OWNERS).ends_with(owners), "{}", text(OWNERS));
+        assert!(text(OWNERS_ORDER).ends_with("After=sys-kernel-tracing.mount\n"));
+        let folders = changes.iter().filter(|change| matches!(change, SetupChange::Directory { .. })).count();
+        assert_eq!(folders, 2, "{changes:?}");
+        assert_eq!(planned(&machine(&[]), SetupStep::AfterBoot), StepState::Hindered(Hindrance::NoSystemd));
+    }
+
+    #[test]
+    fn a_file_of_another_program_is_not_replaced() {
+        let root = machine(&["etc/security/limits.d"]);
+        assert!(matches!(planned(&root, SetupStep::Limits), StepState::Needed(_)));
+        fs::write(root.path().join(&LIMITS[1..]), "@audio - rtprio 95\n").unwrap();
+        let foreign = Hindrance::ForeignFile { path: LIMITS.into() };
+        assert_eq!(planned(&root, SetupStep::Limits), StepState::Hindered(foreign));
+    }
+
+    #[test]
+    fn a_missing_feature_is_a_hindrance_and_not_done() {
+        let root = machine(&[]);
+        for step in [SetupStep::Limits, SetupStep::Tracing, SetupStep::TraceInstances, SetupStep::IdleStates] {
+            let state = planned(&root, step);
+            assert!(matches!(state, StepState::Hindered(Hindrance::Missing { .. })), "{step:?}: {state:?}");
+        }
+    }
+}

@@ -40,7 +40,8 @@ fn a_setup_killed_at_any_change_is_undone_to_the_byte() {
     let before = Snapshot::taken();
     let whole = run(&mut setup(folder.path()), None).unwrap();
     assert_eq!(whole.code, Some(0));
-    undo(folder.path());
+    let undone = undo(folder.path());
+    assert!(undone.status.success(), "{}", String::from_utf8_lossy(&undone.stderr));
     before.assert_same("a whole setup");
     let mut killed = 0;
     for call in 0..whole.calls {

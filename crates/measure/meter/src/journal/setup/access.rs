@@ -20,12 +20,17 @@ pub fn write(path: &Path, access: Access) -> io::Result<()> {
 }
 
 pub fn undo(path: &Path, before: Access, after: Access) -> Result<bool, Fault> {
-    let undo = || match instances_of(path, after.uid) {
-        // They could not be removed any more.
-        instances if !instances.is_empty() => Err(Fault::InUse(instances)),
-        _ => Ok(write(path, before)?),
-    };
-    undo_with(path, before, after, undo)
+    undo_with(path, before, after, || {
+        let instances = instances_of(path, after.uid);
+        let (left, used): (Vec<_>, Vec<_>) = instances.into_iter().partition(|name| is_left(name));
+        let used: Vec<String> = used.into_iter().filter(|name| process_user(name) != Some(0)).collect();
+        if !used.is_empty() {
+            // The user could not remove them any more.
+            return Err(Fault::InUse(used));
+        }
+        left.iter().for_each(|name| drop(fs::remove_dir(path.join(name))));
+        Ok(write(path, before)?)
+    })
 }
 
 /// Undoes a change of a file's access unless another program changed it since. A process killed during the change has made a part
@@ -50,6 +55,23 @@ fn is_between(now: Access, before: Access, after: Access) -> bool {
     is_one(|access| access.uid) && is_one(|access| access.gid) && is_one(|access| access.mode)
 }
 
+/// Whether the run that created an instance was killed.
+fn is_left(instance: &str) -> bool {
+    process(instance).is_some_and(|pid| !Path::new("/proc").join(pid).exists())
+}
+
+/// The user of the run that created an instance: also one of root has the owner of the directory.
+fn process_user(instance: &str) -> Option<u32> {
+    let about = fs::metadata(Path::new("/proc").join(process(instance)?)).ok()?;
+    Some(about.uid())
+}
+
+/// The process in the name of a run's instance.
+fn process(instance: &str) -> Option<&str> {
+    let pid = instance.strip_prefix("tardy-")?.split('-').next()?;
+    pid.parse::<u32>().is_ok().then_some(pid)
+}
+
 /// Directories of this user in a directory.
 fn instances_of(path: &Path, uid: u32) -> Vec<String> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
@@ -60,6 +82,14 @@ fn instances_of(path: &Path, uid: u32) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_instance_of_a_killed_run_is_left_and_one_of_a_running_program_is_not() {
+        assert!(is_left("tardy-4294967295-a"));
+        let own = format!("tardy-{}-follow", std::process::id());
+        assert!(!is_left(&own) && process_user(&own).is_some());
+        assert!(!is_left("of-the-user") && process_user("of-the-user").is_none());
+    }
 
     #[test]
     fn a_change_that_was_cut_in_the_middle_is_undone_and_one_of_another_program_stays() {
