@@ -73,7 +73,7 @@ fn set_up_user(arguments: &SetupArguments, meter: &Path) -> anyhow::Result<Exit>
 
 fn show(report: &SetupReport, as_json: bool) -> anyhow::Result<()> {
     if as_json {
-        return Ok(json::print(report)?);
+        return json::print(report);
     }
     let mut page = Page::for_stdout();
     layout::lay_out(report, &mut page);
