@@ -38,6 +38,7 @@ verbs! {
 
     collect::CollectArguments,
     restore::RestoreArguments,
+    setup::SetupArguments,
 
     record::RecordArguments,
     replay::ReplayArguments,

@@ -7,6 +7,7 @@
 //! * [`writer`] turns a stream into an archive directory; [`reader`] opens one, even after a crash.
 //! * [`packed`] is an archive as one stream, to send it.
 //! * [`facts`] is what a target reports about its settings, for a check instead of a run.
+//! * [`setup`] is what a user of a machine needs to measure without root.
 //! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
 
 // The derive macro of problems names this crate as others do.
@@ -52,6 +53,7 @@ pub mod roles;
 pub mod sample;
 pub mod samples_file;
 pub mod settings;
+pub mod setup;
 pub mod shell;
 pub mod spike;
 pub mod stimulus;

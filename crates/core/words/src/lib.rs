@@ -16,6 +16,7 @@ pub mod observation;
 pub mod printable;
 pub mod run_causes;
 pub mod sentence;
+pub mod setup;
 pub mod time;
 pub mod trace_event;
 pub mod vocabulary;

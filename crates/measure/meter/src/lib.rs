@@ -5,7 +5,7 @@
 //! measure, and [`measure`] is the loop that nothing else may disturb. [`trace`] captures snapshots of spikes,
 //! [`kernel_tracer`] runs the kernel's own tracers, [`load_reports`] reports on loads. [`journal`] restores the
 //! machine. [`environment`] is the machine's fingerprint, [`facts`] are its settings, and [`apply`] changes them
-//! permanently. [`counters`] reads the kernel's counters. [`guest`] is the user space of a virtual machine. [`kernel`]
+//! permanently. [`setup`] lets a user measure without root. [`counters`] reads the kernel's counters. [`guest`] is the user space of a virtual machine. [`kernel`]
 //! contains thin wrappers of system calls and [`link`] the connection to the host. [`spool`] stores the stream while
 //! the host is disconnected, and [`console`] answers if the only connection is a console. `compact` sorts with little
 //! code. [`audit`] records what watched threads ask of the kernel, [`interception`] reads the calls that a program
@@ -14,7 +14,7 @@
 //! A module uses those below it, in this order:
 //!
 //! ```order
-//! guest virtual_time console spool apply run
+//! guest virtual_time console spool apply setup run
 //! watch session facts
 //! audit block_path
 //! problem kernel_tracer trace counters methods measure
@@ -44,6 +44,7 @@ pub mod methods;
 pub mod problem;
 pub mod run;
 pub mod session;
+pub mod setup;
 pub mod spool;
 pub mod trace;
 pub mod virtual_time;

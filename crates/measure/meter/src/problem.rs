@@ -76,7 +76,7 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.setting-refused",
         meaning = "A kernel setting that the run asks for could not be changed.",
-        fix = "check name and value; most settings need root"
+        fix = "check name and value; a setting acts on every user, so `sudo tardy run` changes it"
     )]
     Setting(JournalError),
     #[error("another measurement (process {pid}) holds {path} at another value, or restores it when it ends")]
@@ -100,14 +100,14 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.dma-latency-refused",
         meaning = "The kernel did not accept the limit on wake-up latencies of idle states.",
-        fix = "run as root on a kernel with CONFIG_CPU_IDLE, or leave out --cpu-dma-latency"
+        fix = "`sudo tardy setup --apply`, or run as root, on a kernel with CONFIG_CPU_IDLE; or leave out --cpu-dma-latency"
     )]
     DmaLatency { latency_us: i32, source: io::Error },
     #[error("memory could not be locked: {0}; page faults may be part of the latencies")]
     #[problem(
         code = "meter.memory-not-locked",
         meaning = "The meter's memory is not locked, so page faults can delay its threads.",
-        fix = "run as root, `setcap cap_ipc_lock,cap_sys_nice+ep tardy-meter`, or raise `ulimit -l`"
+        fix = "`sudo tardy setup --apply`, run as root, or raise `ulimit -l`"
     )]
     Memory(io::Error),
 
@@ -158,7 +158,7 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.untraced",
         meaning = "The kernel could not be traced. The figures stand; late wake-ups are not explained.",
-        fix = "give access to tracefs (run as root), or pass --trace off to measure without it"
+        fix = "`sudo tardy setup --apply`, or run as root; or pass --trace off to measure without it"
     )]
     Untraced(TraceError),
     #[error("another tool is tracing: {others}")]
@@ -603,8 +603,8 @@ fn fix_of_policy(policy: Policy) -> &'static str {
         Policy::Other => "",
         Policy::Deadline => "run as root; the kernel admits deadline tasks only with room in sched_rt_runtime_us",
         Policy::Fifo | Policy::Rr => {
-            "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r`; \
-             in a container add --cap-add SYS_NICE"
+            "`sudo tardy setup --apply`, run as root, or raise `ulimit -r`; where only the meter is, `setcap \
+             cap_sys_nice,cap_ipc_lock+ep tardy-meter`; in a container add --cap-add SYS_NICE"
         }
     }
 }

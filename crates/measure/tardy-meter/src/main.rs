@@ -3,11 +3,11 @@
 mod defect;
 
 use meter::journal::restore::{self, Leftovers};
-use meter::journal::{applied_directory, journal_directory};
+use meter::journal::{applied_directory, journal_directory, setup_directory, state_directory};
 use meter::kernel::kept_memory::ProcessMemory;
 use meter::methods::interrupt::clock_holder;
 use meter::methods::storage::fio::process as fio;
-use meter::{apply, facts};
+use meter::{apply, facts, setup};
 use std::io::Write;
 use std::path::Path;
 use std::process::exit;
@@ -19,6 +19,9 @@ usage:
   tardy-meter restore [--forget]
                              put back what a killed run left changed on this machine, and what `apply` changed; with
                              --forget also drop the record of what cannot be put back
+  tardy-meter setup          read one line of JSON, let a user measure without root (`tardy setup` does this)
+  tardy-meter restore --setup
+                             put back what `setup` changed
   tardy-meter facts [PRIO]   print what is to be known of this machine's settings as JSON (`tardy check` does this)
   tardy-meter apply          read one line of JSON settings and change them to stay, until `restore` (so does that)
   tardy-meter cyclictest ... measure as cyclictest does (so does a link of that name); --help lists its options
@@ -56,6 +59,8 @@ fn run(program: &str, arguments: &[String]) -> i32 {
         "measure" if rest.is_empty() => meter::run::measure(),
         "restore" if rest.is_empty() => restore_machine(Leftovers::Keep),
         "restore" if rest == ["--forget"] => restore_machine(Leftovers::Forget),
+        "restore" if rest == ["--setup"] => restore_setup(),
+        "setup" if rest.is_empty() => setup::run(),
         "facts" if rest.len() <= 1 => print_facts(rest.first().map(String::as_str)),
         "apply" if rest.is_empty() => apply::run(),
         "cyclictest" => cyclictest::run("cyclictest", rest),
@@ -99,11 +104,27 @@ fn print_facts(priority: Option<&str>) -> i32 {
 }
 
 fn restore_machine(leftovers: Leftovers) -> i32 {
-    let mut unfinished = false;
     // A run that was killed changed settings that had been applied before it, so it is restored first.
     let runs = journal_directory();
     let mut answers = restore::restore_all(&runs, &runs, leftovers);
     answers.extend(restore::restore_all(&applied_directory(), &runs, leftovers));
+    let code = report(answers, leftovers);
+    if code != 0 {
+        eprintln!("tardy-meter: `restore --forget` takes the machine as it is now");
+    }
+    code
+}
+
+/// Leaves no empty directory behind.
+fn restore_setup() -> i32 {
+    let directory = setup_directory();
+    let code = report(restore::restore_all(&directory, &journal_directory(), Leftovers::Keep), Leftovers::Keep);
+    let _ = std::fs::remove_dir(&directory).and_then(|()| std::fs::remove_dir(state_directory()));
+    code
+}
+
+fn report(answers: Vec<restore::Restored>, leftovers: Leftovers) -> i32 {
+    let mut unfinished = false;
     let mut anything = false;
     for answer in answers {
         match answer {
@@ -136,9 +157,6 @@ fn restore_machine(leftovers: Leftovers) -> i32 {
                 }
             }
         }
-    }
-    if unfinished {
-        eprintln!("tardy-meter: `restore --forget` takes the machine as it is now");
     }
     if !anything && !unfinished {
         println!("nothing to restore");

@@ -4,6 +4,7 @@ use crate::archives::{RUNS, in_reach};
 use crate::exit::Exit;
 use crate::options::quantity::cpu_ranges;
 use crate::terminal::page::Page;
+use archive::setup::METER_PATH;
 use machines::meter_places::MeterPlaces;
 use std::env;
 use std::fs;
@@ -45,7 +46,8 @@ fn abilities() -> Vec<(&'static str, String)> {
             match &meter {
                 Err(error) => format!("no: {error}"),
                 Ok(_) if root => "yes: this is root".into(),
-                Ok(_) => "only degraded, without real-time priority: run as root, or `tardy run --degrade`".into(),
+                Ok(meter) if meter == Path::new(METER_PATH) => "yes: this machine is set up for you".into(),
+                Ok(_) => "only degraded, without real-time priority: `sudo tardy setup --apply`, or run as root".into(),
             },
         ),
         ("explain", tracing(root)),
@@ -63,7 +65,7 @@ fn tracing(root: bool) -> String {
         Some(path) => format!("yes: the kernel traces at {path}"),
         None if root && Path::new("/sys/kernel/tracing").is_dir() => "yes: tracefs is mounted when it is needed".into(),
         None if root => "no: this kernel has no tracefs (CONFIG_FTRACE)".into(),
-        None => "no: tracing takes root".into(),
+        None => "no: `sudo tardy setup --apply` lets you trace".into(),
     }
 }
 

@@ -45,6 +45,7 @@ mod roles_cut_live;
 mod roles_live;
 mod run;
 mod saved;
+mod setup_live;
 mod short;
 mod stimulus_board;
 mod storage_live;

@@ -1,11 +1,14 @@
 //! Finds the meter binary for a target.
 //!
 //! The meter for the host's architecture is beside `tardy`; the others are in a directory beside it, each named after
-//! its architecture. Where they are not, `tardy` unpacks the one that it carries.
+//! its architecture. Where they are not, `tardy` unpacks the one that it carries. A copy that `tardy setup` gave capabilities to
+//! takes the place of the meter that it is a copy of.
 
 use crate::architecture::Architecture;
 pub use crate::carried_meters::METER_NAME;
 use crate::carried_meters::{CarriedMeters, UnpackError};
+use archive::setup::METER_PATH;
+use rustix::fs::{Access, access};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -51,6 +54,8 @@ pub struct MeterPlaces {
     pub search_path: Option<OsString>,
     /// Meters in the running program. They are preferred to one in `PATH`, which may have another version.
     pub carried: CarriedMeters,
+    /// The copy with capabilities, if this user needs it and may execute it.
+    pub set_up: Option<PathBuf>,
 }
 
 impl MeterPlaces {
@@ -61,6 +66,7 @@ impl MeterPlaces {
             executable: env::current_exe().ok(),
             search_path: env::var_os("PATH"),
             carried: CarriedMeters::of_process(),
+            set_up: executable_copy(),
         }
     }
 
@@ -69,6 +75,13 @@ impl MeterPlaces {
     /// # Errors
     /// [`MeterError`], which states what to do.
     pub fn find(&self) -> Result<PathBuf, MeterError> {
+        let found = self.find_original()?;
+        // A copy of another version does not understand this program.
+        let copy = self.set_up.as_ref().filter(|copy| self.named.is_none() && is_same(copy, &found));
+        Ok(copy.cloned().unwrap_or(found))
+    }
+
+    fn find_original(&self) -> Result<PathBuf, MeterError> {
         if let Some(named) = &self.named {
             let path = PathBuf::from(named);
             return match unfit(&path) {
@@ -118,6 +131,17 @@ impl MeterPlaces {
         let wanted = beside.into_iter().chain(in_path).next().unwrap_or_else(|| in_folder(PathBuf::new()));
         found.ok_or(MeterError::Foreign { architecture, wanted })
     }
+}
+
+fn executable_copy() -> Option<PathBuf> {
+    let copy = PathBuf::from(METER_PATH);
+    (!rustix::process::geteuid().is_root() && access(&copy, Access::EXEC_OK).is_ok()).then_some(copy)
+}
+
+fn is_same(left: &Path, right: &Path) -> bool {
+    let bytes = |path: &Path| fs::metadata(path).map(|found| found.len()).ok();
+    let text = |path: &Path| fs::read(path).ok();
+    bytes(left) == bytes(right) && text(left).is_some_and(|left| text(right) == Some(left))
 }
 
 fn built_for(path: &Path) -> Option<Architecture> {
@@ -233,6 +257,19 @@ mod tests {
             places.named = Some(named.path().join(METER_NAME).into());
             assert_eq!(places.find_for(architecture).unwrap(), wanted);
         }
+    }
+
+    #[test]
+    fn a_copy_with_capabilities_replaces_the_same_meter_alone() {
+        let [beside, privileged] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let (found, copy) = (executable(beside.path()), executable(privileged.path()));
+        let executable = Some(beside.path().join("tardy"));
+        let places = MeterPlaces { executable, set_up: Some(copy.clone()), ..MeterPlaces::default() };
+        assert_eq!(places.find().unwrap(), copy);
+        fs::write(&copy, "#!/bin/ls\n").unwrap();
+        assert_eq!(places.find().unwrap(), found, "a copy of another version");
+        fs::remove_file(&copy).unwrap();
+        assert_eq!(places.find().unwrap(), found);
     }
 
     #[test]

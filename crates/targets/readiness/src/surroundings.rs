@@ -94,7 +94,7 @@ fn priority(machine: &Machine) -> Look {
         let what =
             format!("without CAP_SYS_NICE the highest priority is {allowed}, and {} is wanted", machine.priority);
         Sign::new(what)
-            .by_hand("run as root, or setcap cap_sys_nice,cap_ipc_lock+ep PROGRAM")
+            .by_hand("sudo tardy setup --apply, or run as root")
             .by_hand("in a container: --cap-add SYS_NICE --ulimit rtprio=99")
     })
 }
@@ -107,7 +107,7 @@ fn locked_memory(machine: &Machine) -> Look {
     // Enough for a small program with its stacks.
     sign_if(allowed.is_some_and(|bytes| bytes < 256 << 20), || {
         Sign::new(format!("without CAP_IPC_LOCK {} kB may be locked", allowed.unwrap_or(0) >> 10))
-            .by_hand("run as root, raise ulimit -l, or in a container: --cap-add IPC_LOCK --ulimit memlock=-1")
+            .by_hand("sudo tardy setup --apply, run as root, or in a container: --cap-add IPC_LOCK --ulimit memlock=-1")
     })
 }
 

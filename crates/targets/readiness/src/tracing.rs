@@ -51,7 +51,9 @@ pub const RULES: &[Rule] = &[
 
 /// Why the tracing file system could not be read, if so.
 fn readable(machine: &Machine) -> Result<(), Unknown> {
-    machine.facts.tracing_problem.as_ref().map_or(Ok(()), |why| Err(Unknown(quoted(why))))
+    let Some(why) = &machine.facts.tracing_problem else { return Ok(()) };
+    let hidden = "only root can see the trace; `sudo tardy setup --apply` lets this user see it";
+    Err(Unknown(if machine.facts.root { quoted(why) } else { hidden.into() }))
 }
 
 fn tracer(machine: &Machine) -> Look {

@@ -1,8 +1,9 @@
-//! Has a meter report a target's settings, or change some of them permanently.
+//! Has a meter report a target's settings, change some of them permanently, or let a user measure without root.
 
 use crate::conversation::{Answer, ConversationError, Question, ask};
 use archive::facts::{Applied, FACTS_BYTES_MAX, FACTS_VERSION, Facts};
 use archive::settings::SettingChange;
+use archive::setup::{SETUP_BYTES_MAX, SetupReport, SetupRequest};
 use machines::{Exit, Target};
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 const APPLIED_BYTES_MAX: usize = 8 << 20;
+const SET_UP: &str = "set up the machine";
 
 /// Why facts could not be read, or settings not changed.
 #[derive(Debug, Error)]
@@ -61,6 +63,22 @@ pub fn apply(
     input.push(b'\n');
     let question = Question { meter, arguments: &["apply"], input: &input, answer_bytes_max: APPLIED_BYTES_MAX, limit };
     from_json("change settings", &understood("change settings", ask(target, &question)?)?)
+}
+
+/// Plans or makes the setup of a prepared target for a user.
+///
+/// # Errors
+/// [`FactsError`]; no change is then left.
+pub fn set_up(
+    target: &mut dyn Target,
+    meter: &Path,
+    request: &SetupRequest,
+    limit: Duration,
+) -> Result<SetupReport, FactsError> {
+    let mut input = serde_json::to_vec(request).expect("a request has only string keys");
+    input.push(b'\n');
+    let question = Question { meter, arguments: &["setup"], input: &input, answer_bytes_max: SETUP_BYTES_MAX, limit };
+    from_json(SET_UP, &understood(SET_UP, ask(target, &question)?)?)
 }
 
 fn understood(what: &'static str, answer: Answer) -> Result<Vec<u8>, FactsError> {

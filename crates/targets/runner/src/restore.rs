@@ -33,6 +33,14 @@ pub fn restore_and_forget(target: &mut dyn Target, meter: &Path, limit: Duration
     restored(target, meter, &["restore", "--forget"], limit)
 }
 
+/// The same for the changes of a setup.
+///
+/// # Errors
+/// [`RestoreError`].
+pub fn restore_setup(target: &mut dyn Target, meter: &Path, limit: Duration) -> Result<Vec<String>, RestoreError> {
+    restored(target, meter, &["restore", "--setup"], limit)
+}
+
 fn restored(
     target: &mut dyn Target,
     meter: &Path,

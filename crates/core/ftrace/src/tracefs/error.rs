@@ -36,8 +36,7 @@ pub enum TracefsError {
     )]
     NotMounted { root: PathBuf },
     #[error(
-        "{action} {}: permission denied; run as root, or let a group in with \
-         `mount -o remount,gid=GROUP,mode=0770 /sys/kernel/tracing`",
+        "{action} {}: permission denied; `sudo tardy setup --apply` gives your user access; or run as root",
         path.display()
     )]
     Permission { action: Action, path: PathBuf },

@@ -3,11 +3,13 @@
 use super::measured_file;
 use super::pci_driver;
 use super::setting_roots::SettingRoots;
+use super::setup;
 use super::trace_leftovers;
 use super::undo_error::UndoError;
 use crate::kernel::semaphore::SysvSemaphore;
 use crate::kernel::serial_port::{self, PortSettings};
 use crate::kernel::trace_mount;
+use archive::setup::SetupChange;
 use ftrace::tracefs::{Tracefs, USUAL_ROOTS};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -78,12 +80,14 @@ pub enum Entry {
     PciDriver { address: String, before: Option<String> },
     /// A file to read and write in was made. Unlike the other changes it is still there after a reboot.
     MeasuredFile { path: PathBuf },
+    /// A setup changes a file. It is still there after a reboot, or the boot makes it again.
+    Setup(SetupChange),
 }
 
 impl Entry {
     /// Whether the change is still there when another kernel has started.
     pub fn outlives_the_kernel(&self) -> bool {
-        matches!(self, Self::MeasuredFile { .. })
+        matches!(self, Self::MeasuredFile { .. } | Self::Setup(_))
     }
 
     /// Description for messages.
@@ -97,6 +101,7 @@ impl Entry {
             Self::PciDriver { address, before: Some(driver) } => format!("PCI device {address} given back to {driver}"),
             Self::PciDriver { address, before: None } => format!("PCI device {address} without a driver"),
             Self::MeasuredFile { path } => format!("{} removed", path.display()),
+            Self::Setup(change) => setup::describe(change),
         }
     }
 
@@ -135,6 +140,7 @@ impl Entry {
             }
             Self::PciDriver { address, before } => pci_driver::give_back(Path::new("/sys"), address, before.as_deref())
                 .map_err(|source| UndoError::PciDriver { address: address.clone(), source }),
+            Self::Setup(change) => setup::undo(change),
         }
     }
 }

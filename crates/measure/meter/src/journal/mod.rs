@@ -6,7 +6,8 @@
 //! what may be undone.
 //!
 //! Changes that stay until the user reverts them ([`crate::apply`]) have journals in a separate directory, which only
-//! `restore` processes: a run must not take them for the remains of a killed run.
+//! `restore` processes: a run must not take them for the remains of a killed run. Changes of a [`setup`] have a third one,
+//! because they are meant to outlive every measurement.
 
 mod directory;
 mod entry;
@@ -15,12 +16,13 @@ pub mod pci_driver;
 mod place;
 pub mod restore;
 mod setting_roots;
+pub mod setup;
 pub mod trace_leftovers;
 mod undo;
 mod undo_error;
 
 pub use entry::{Entry, Header, chosen, read_setting, same_setting, write_setting};
-pub use place::{applied_directory, journal_directory, state_directory};
+pub use place::{applied_directory, journal_directory, setup_directory, state_directory};
 pub use setting_roots::SettingRoots;
 pub use undo_error::UndoError;
 

@@ -30,3 +30,8 @@ pub fn journal_directory() -> PathBuf {
 pub fn applied_directory() -> PathBuf {
     state_directory().join("applied")
 }
+
+/// Journals of the changes that let a user measure without root.
+pub fn setup_directory() -> PathBuf {
+    state_directory().join("setup")
+}

@@ -43,6 +43,14 @@ pub enum UndoError {
     PciDriver { address: String, source: io::Error },
     #[error("{path} is still there: {source}; remove it")]
     File { path: PathBuf, source: io::Error },
+    #[error("{path} is not a file of a setup; left alone")]
+    NotOfSetup { path: PathBuf },
+    #[error("{path} is not as it was before the setup: {source}")]
+    Setup { path: PathBuf, source: io::Error },
+    #[error("another program changed {path} after the setup; left alone: restore it, then undo the setup again")]
+    ChangedSinceSetup { path: PathBuf },
+    #[error("{path} contains {instances} of the user; end the measurement, then undo the setup again")]
+    InstancesInUse { path: PathBuf, instances: String },
     #[error(transparent)]
     Event(#[from] AppendError),
 }

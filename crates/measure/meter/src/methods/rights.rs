@@ -12,8 +12,9 @@ use std::io;
 pub fn fix() -> String {
     let meter = std::env::current_exe().map_or_else(|_| "tardy-meter".into(), |path| path.display().to_string());
     format!(
-        "run as root, or `sudo setcap cap_sys_nice,cap_ipc_lock+ep {meter}`, or raise `ulimit -r` and `ulimit -l`; in a container \
-         add --cap-add SYS_NICE --cap-add IPC_LOCK; `tardy run --degrade` measures without these rights"
+        "`sudo tardy setup --apply` gives them to your user; or run as root, or raise `ulimit -r` and `ulimit -l`; where only the \
+         meter is, `sudo setcap cap_sys_nice,cap_ipc_lock+ep {meter}`; in a container add --cap-add SYS_NICE --cap-add \
+         IPC_LOCK; `tardy run --degrade` measures without these rights"
     )
 }
 

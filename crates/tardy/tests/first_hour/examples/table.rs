@@ -50,6 +50,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("tardy experiment tracing-cost --resume", "a series that was cut off"),
     ("check --apply", "permission to change this machine"),
     ("tardy target restore", "permission to change this machine"),
+    ("tardy setup", "a user without root; setup_live.rs makes one"),
     ("/etc/tardy", "permission to change this machine"),
     ("iperf3:", "a second machine"),
     ("rt-app:", "a description of tasks"),

@@ -1,0 +1,110 @@
+//! The setup of a machine for one user: its steps, its changes, and what still takes root.
+
+use archive::setup::{Access, GROUP, Hindrance, SetupChange, SetupStep};
+
+/// Capabilities that a setup gives, by number.
+const CAPABILITIES: [(u32, &str); 3] = [(14, "cap_ipc_lock"), (23, "cap_sys_nice"), (38, "cap_perfmon")];
+
+/// Actions that a setup does not permit, each with its reason.
+pub const STILL_ROOT: [(&str, &str); 4] = [
+    ("run --set, check --apply", "a kernel setting changes the machine for every user"),
+    ("methods with a device", "its owner gives access: `tardy list methods NAME` names the device"),
+    ("programs of other users", "the kernel shows their memory and files to their owner and to root"),
+    ("the global trace", "its files stay read-only for the group: a run records into an instance of its own"),
+];
+
+/// The name of a step.
+pub fn title(step: SetupStep) -> &'static str {
+    match step {
+        SetupStep::Group => "group",
+        SetupStep::Limits => "limits",
+        SetupStep::Tracing => "tracing",
+        SetupStep::TraceInstances => "trace instances",
+        SetupStep::IdleStates => "idle states",
+        SetupStep::Meter => "meter",
+        SetupStep::AfterBoot => "after a boot",
+    }
+}
+
+/// The use of a step.
+pub fn purpose(step: SetupStep) -> &'static str {
+    match step {
+        SetupStep::Group => "only its members get access",
+        SetupStep::Limits => "programs of the user may have real-time priorities and lock memory",
+        SetupStep::Tracing => "the group reads the kernel's list of trace events",
+        SetupStep::TraceInstances => "the user creates trace buffers, which only the user can write",
+        SetupStep::IdleStates => "run --cpu-dma-latency limits the sleep states of the CPUs",
+        SetupStep::Meter => "a copy of tardy-meter measures with real-time priority in locked memory",
+        SetupStep::AfterBoot => "systemd gives the same access after each boot",
+    }
+}
+
+/// A change, as a line.
+pub fn change(change: &SetupChange) -> String {
+    let path = change.path().display();
+    match change {
+        SetupChange::Line { before: None, after, .. } => format!("add to {path}: {after}"),
+        SetupChange::Line { before: Some(before), after, .. } => format!("replace in {path}: {before} by {after}"),
+        SetupChange::Directory { .. } => format!("create {path}"),
+        SetupChange::File { text, .. } => format!("write {path}: {}", settings(text)),
+        SetupChange::Program { gid, capabilities, .. } => {
+            format!("install {path}: owner 0:{gid}, mode 0750, {}", capability_names(*capabilities))
+        }
+        SetupChange::Access { before, after, .. } => format!("{path}: {} to {}", access(before), access(after)),
+        SetupChange::TraceMount { after: Access { gid, mode, .. }, .. } => {
+            format!("mount -o remount,gid={gid},mode={mode:04o} {path}")
+        }
+    }
+}
+
+/// The reason why a step cannot be made, and the fix.
+pub fn hindrance(hindrance: &Hindrance) -> String {
+    match hindrance {
+        Hindrance::ForeignFile { path } => {
+            format!("{} has another text; undo the earlier setup, or move the file away", path.display())
+        }
+        Hindrance::Missing { path } => format!("this machine has no {}", path.display()),
+        Hindrance::Hidden { path } => format!("unknown: only root can see {}", path.display()),
+        Hindrance::NoCapabilities { path } => {
+            format!("the file system of {} is mounted nosuid, which disables capabilities", path.display())
+        }
+        Hindrance::NoSystemd => {
+            "this machine runs without systemd: run `sudo tardy setup --apply` again after each boot".into()
+        }
+    }
+}
+
+/// The next action of a user who was given access.
+pub fn sign_in(user: &str) -> String {
+    format!("The group is active in new sessions: log in again as {user}, or run `newgrp {GROUP}`, then `tardy check`.")
+}
+
+fn access(access: &Access) -> String {
+    format!("{}:{} {:04o}", access.uid, access.gid, access.mode)
+}
+
+/// The lines of a file without comments.
+fn settings(text: &str) -> String {
+    text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("; ")
+}
+
+fn capability_names(set: u64) -> String {
+    let names: Vec<&str> = CAPABILITIES.iter().filter(|(bit, _)| set >> bit & 1 == 1).map(|(_, name)| *name).collect();
+    if names.is_empty() { "no capability".into() } else { names.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_names_the_file_and_the_access() {
+        let access = |gid, mode| Access { uid: 0, gid, mode };
+        let device = SetupChange::Access { path: "/dev/x".into(), before: access(0, 0o600), after: access(9, 0o660) };
+        assert_eq!(change(&device), "/dev/x: 0:0 0600 to 0:9 0660");
+        let meter = SetupChange::Program { path: "/m".into(), gid: 9, capabilities: 1 << 14 | 1 << 23 };
+        assert_eq!(change(&meter), "install /m: owner 0:9, mode 0750, cap_ipc_lock cap_sys_nice");
+        let limits = SetupChange::File { path: "/l".into(), text: "# why\n@tardy - rtprio 95\n".into() };
+        assert_eq!(change(&limits), "write /l: @tardy - rtprio 95");
+    }
+}
