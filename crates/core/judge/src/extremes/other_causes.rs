@@ -13,7 +13,7 @@ const OTHERS_MIN: usize = 10;
 /// Numbers of largest peaks from which alone the high end is sought, too.
 const FEW: [usize; 2] = [4, 10];
 
-/// Number of the largest of so many peaks that may have another cause.
+/// Number of the largest of N peaks that may have another cause.
 pub fn others(peaks: usize) -> usize {
     (peaks / OTHERS_SHARE).max(OTHERS_MIN)
 }
