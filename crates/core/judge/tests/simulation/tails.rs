@@ -61,8 +61,8 @@ fn coverage_of(seed: u64, horizon_s: f64, truth: f64, seconds: impl Fn(&mut Coin
 
 impl Coverage {
     /// Fails if fewer intervals hold the truth than two standard errors below the level allow.
-    fn assert_holds(&self, name: &str) {
-        let most = error_most(1.0 - CONFIDENCE, self.estimates);
+    fn assert_holds(&self, name: &str, missed: f64) {
+        let most = error_most(missed, self.estimates);
         assert!(1.0 - self.holds <= most, "{name}: {} of {} estimates hold the truth", self.holds, self.estimates);
     }
 }
@@ -86,7 +86,7 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
     for (at, (name, tail)) in REGULAR.into_iter().enumerate() {
         let measured = coverage_of(at as u64 + 1, HORIZON_S, tail(rarest), |coin| maxima(coin, tail, TEST_S));
         print(name, &measured);
-        measured.assert_holds(name);
+        measured.assert_holds(name, 1.0 - CONFIDENCE);
         assert!(measured.estimates * 2 > REPETITIONS, "{name} is refused too often");
     }
     let machine = |coin: &mut Coin| -> Vec<f64> {
@@ -100,7 +100,7 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
     largest.sort_unstable();
     let bursts = coverage_of(50, HORIZON_S, largest[largest.len() / 2] as f64, machine);
     print("bursts and load phases", &bursts);
-    bursts.assert_holds("bursts and load phases");
+    bursts.assert_holds("bursts and load phases", 1.0 - CONFIDENCE);
     let exponential = REGULAR[0].1;
     let rounded = coverage_of(60, HORIZON_S, exponential(rarest), |coin| {
         maxima(coin, exponential, TEST_S).iter().map(|us| us.round()).collect()
@@ -172,11 +172,11 @@ impl Other {
     }
 }
 
-const OTHERS: [(usize, f64, [(f64, f64); 4]); 3] = [
-    (2, 1.0, [(126.0, 4.0), (142.0, 4.0), (150.0, 16.0), (126.0, 40.0)]),
-    (2, 3.6, [(126.0, 4.0), (142.0, 4.0), (150.0, 16.0), (126.0, 40.0)]),
-    (12, 3.6, [(126.0, 4.0), (142.0, 4.0), (150.0, 16.0), (126.0, 40.0)]),
-];
+/// Hours of the test, and events an hour.
+const TESTS: [(usize, f64); 3] = [(2, 1.0), (2, 3.6), (12, 3.6)];
+/// Around and scatter in µs, and the share of intervals that may miss the truth: a cause that scatters five times as far as the
+/// rest is the exception that the answer names.
+const EVENTS: [(f64, f64, f64); 4] = [(126.0, 4.0, 0.05), (142.0, 4.0, 0.05), (150.0, 16.0, 0.05), (126.0, 40.0, 0.1)];
 
 #[test]
 #[ignore = "minutes; make simulate-judge"]
@@ -184,17 +184,21 @@ fn few_events_of_another_cause_lie_within_the_interval_or_are_refused() {
     let titles = ["interval holds the truth", "its end is below the truth", "refused"].map(String::from);
     let mut table = Table::new(&format!("events of another cause ({REPETITIONS} tests each)"), &titles);
     let mut all = Vec::new();
-    for (kind, (hours, per_hour, events)) in OTHERS.into_iter().enumerate() {
-        for (at, (around_us, scatter_us)) in events.into_iter().enumerate() {
+    for (kind, (hours, per_hour)) in TESTS.into_iter().enumerate() {
+        for (at, (around_us, scatter_us, missed)) in EVENTS.into_iter().enumerate() {
             let other = Other { hours, per_hour, around_us, scatter_us };
             let seed = 100 + 10 * kind as u64 + at as u64;
             let measured = coverage_of(seed, other.horizon_s(), other.truth_us(), |coin| other.seconds(coin));
             let refused = 1.0 - measured.estimates as f64 / REPETITIONS as f64;
-            let percent = [measured.holds, measured.below, refused].map(|share| format!("{:.1} %", share * 100.0));
-            table.row(&other.name(), percent.to_vec());
-            all.push((other.name(), measured));
+            let percent = |share: f64| format!("{:.1} %", share * 100.0);
+            let of_estimates = |share| if measured.estimates == 0 { "-".to_owned() } else { percent(share) };
+            let cells = vec![of_estimates(measured.holds), of_estimates(measured.below), percent(refused)];
+            table.row(&other.name(), cells);
+            all.push((other.name(), measured, missed));
         }
     }
     publish("few", &table);
-    all.iter().filter(|(_, measured)| measured.estimates > 0).for_each(|(name, measured)| measured.assert_holds(name));
+    for (name, measured, missed) in all.iter().filter(|(_, measured, _)| measured.estimates > 0) {
+        measured.assert_holds(name, *missed);
+    }
 }
