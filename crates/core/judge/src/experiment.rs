@@ -9,30 +9,30 @@ mod metric;
 mod outcome;
 mod result;
 mod round;
+mod tested;
 #[cfg(test)]
 mod tests;
 
 pub use carry_over::CarryOver;
 pub(crate) use enough::Enough;
 pub use enough::rounds_needed;
-pub use failures::{Failed, FailureResult};
+pub use failures::{Failed, FailureResult, void_rounds_max};
 pub use metric::{Metric, Scale, metrics};
 pub use result::{CulpritResult, ExperimentResult, MetricResult, Outcome};
 pub use round::{PairedRound, VariantFigures, variant_figures};
 
-use crate::e_process::{self, evidence};
+use crate::e_process::evidence;
 use crate::multiplicity::weighted_holm;
 use crate::observer::Estimate;
-use crate::paired_test::PairedTest;
-use crate::power::detectable;
 use crate::sign_flip::{Interval, PAIRS_MAX};
 use causes::culprits;
 use enough::Parts;
 use load_metrics::load_metrics;
 use outcome::answer;
 use result::sentence;
-use round::{differences, pairs};
+use round::{differences, pairs, scaled};
 use serde::{Deserialize, Serialize};
+use tested::Tested;
 
 /// When an experiment ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub fn experiment(
     let risk = 1.0 - confidence;
     let (first, others) = metrics.split_first()?;
     let mut others: Vec<Metric> = others.iter().cloned().chain(load_metrics(rounds)).collect();
-    others.retain(|metric| differences(rounds, metric).is_some());
+    others.retain(|metric| scaled(rounds, metric).is_some());
     let parts = Parts::of(others.len());
     let row = |metric: &Metric, part: f64| compared(rounds, metric, confidence, part * risk, stopping);
     let mut rows = vec![(row(first, parts.primary)?, parts.primary)];
@@ -80,7 +80,7 @@ pub fn experiment(
         confidence,
         stopping,
         outcome: answer.outcome,
-        evidence: evidence(&differences(rounds, first)?),
+        evidence: evidence(&differences(&scaled(rounds, first)?)),
         primary: rows.next()?,
         secondary: rows.collect(),
         culprits: culprits(rounds, risk),
@@ -100,33 +100,30 @@ fn compared(
     stopping: Stopping,
 ) -> Option<MetricResult> {
     let pairs = pairs(rounds, metric)?;
-    let differences = differences(rounds, metric)?;
-    let test = PairedTest::of(&differences).ok()?;
+    let scaled = scaled(rounds, metric)?;
+    let tested = match stopping {
+        Stopping::FixedRounds => Tested::by_coin(&scaled, confidence, level)?,
+        Stopping::UntilDecided => Tested::by_evidence(&differences(&scaled), confidence),
+    };
     let count = pairs.len() as f64;
     let mean = |side: &dyn Fn(&(f64, f64)) -> f64| match metric.scale {
         Scale::Ratio => (pairs.iter().map(|pair| side(pair).ln()).sum::<f64>() / count).exp(),
         Scale::Count => pairs.iter().map(side).sum::<f64>() / count,
     };
     let by_ratio = metric.scale == Scale::Ratio;
-    let (p, interval) = match stopping {
-        Stopping::FixedRounds => (test.p_value(), test.interval(confidence).ok()),
-        Stopping::UntilDecided => (e_process::p_value(&differences), e_process::interval(&differences, confidence)),
-    };
-    let ratio = by_ratio.then(|| Estimate {
-        value: test.mean().exp(),
-        interval: interval.map(|interval| Interval { low: interval.low.exp(), high: interval.high.exp(), confidence }),
-    });
-    // What evidence after every round would have found depends on when it stops.
-    let of_sums = test.level_of_each(level).and_then(|level| detectable(&differences, level));
-    let detectable = of_sums.filter(|_| by_ratio && stopping == Stopping::FixedRounds);
+    let interval = tested.interval.map(|ends| Interval { low: ends.low.exp(), high: ends.high.exp(), confidence });
+    let ratio = by_ratio.then(|| Estimate { value: tested.estimate.exp(), interval });
+    let (a, b) = (mean(&|pair| pair.0), mean(&|pair| pair.1));
+    // A count has no estimate but its means: where outlier runs turn them round, they show nothing.
+    let p_value = if by_ratio || tested.agrees_with(b - a) { tested.p_value } else { 1.0 };
     Some(MetricResult {
         metric: metric.clone(),
-        a: mean(&|pair| pair.0),
-        b: mean(&|pair| pair.1),
+        a,
+        b,
         ratio,
-        p_value: p,
-        p_adjusted: p,
-        detectable: detectable.map(f64::exp),
+        p_value,
+        p_adjusted: p_value,
+        detectable: tested.detectable.filter(|_| by_ratio).map(f64::exp),
         differs: false,
         sentence: String::new(),
     })

@@ -9,6 +9,7 @@
 pub mod extrapolation;
 pub mod gate;
 pub mod maxima;
+mod other_causes;
 pub mod peaks;
 pub mod threshold;
 

@@ -6,7 +6,8 @@
 //!
 //! * [`figures`] reduces a run to the values that comparisons use. [`sign_flip`] compares paired rounds of runs in an
 //!   order decided by a [`coin`]. [`observer`] applies both to the cost of tracing, [`experiment`] to two variants of
-//!   anything, with [`multiplicity`] for many figures and an [`e_process`] for repeated evaluation.
+//!   anything, with a [`paired_test`] that outlier runs do not blind, [`multiplicity`] for many figures and an
+//!   [`e_process`] for repeated evaluation.
 //! * [`bounds`] bounds the rate of events, [`mean_share`] the mean of shares of any distribution. [`lateness`]
 //!   separates what is certain about each second from what is possible, [`memory`] finds how long independent stretches
 //!   of time are, [`occasions`] groups late wake-ups that come together, [`limit`] parses limits, [`verdict`] judges a
@@ -48,6 +49,7 @@ pub mod machine;
 pub mod mean_share;
 pub mod memory;
 pub mod multiplicity;
+mod neighbour_ranks;
 pub mod observer;
 pub mod occasions;
 mod optimum;

@@ -2,6 +2,8 @@
 //! numbers, so the same data always give the same result.
 
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
+/// Relative width at which a search for the largest value ends: nearer to it, rounding hides which value is larger.
+const CLOSE: f64 = 1e-9;
 
 /// The largest value of a function on a grid, refined between the neighbours of the best point: `(at, value)`. `None`
 /// if the function is finite nowhere.
@@ -16,7 +18,7 @@ pub fn largest_on(grid: &[f64], function: &dyn Fn(f64) -> f64) -> Option<(f64, f
     let (mut left, mut right) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
     let (mut value_left, mut value_right) = (value(left), value(right));
     for _ in 0..200 {
-        if high - low <= 1e-14 * (low.abs() + high.abs()) {
+        if high - low <= CLOSE * (low.abs() + high.abs()) {
             break;
         }
         if value_left > value_right {
@@ -105,7 +107,10 @@ fn simplex<const N: usize>(start: [f64; N], step: [f64; N], value: &dyn Fn([f64;
 /// Where a function that is at least `level` at `inside` first falls below it on the way to `limit`, in steps that
 /// start at `step` and double. `None` if it does not before the limit.
 pub fn falls_below(inside: f64, step: f64, limit: f64, level: f64, function: &dyn Fn(f64) -> f64) -> Option<f64> {
-    let below = |at: f64| function(at) < level || function(at).is_nan();
+    let below = |at: f64| {
+        let value = function(at);
+        value < level || value.is_nan()
+    };
     let (mut near, mut stride) = (inside, step);
     let mut far = loop {
         let next = near + stride;

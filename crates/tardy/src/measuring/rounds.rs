@@ -11,10 +11,8 @@ pub use measuring::{Measuring, system_seed};
 pub use stored::{Measurable, StoredSeries};
 
 use judge::coin::Coin;
+use judge::experiment::void_rounds_max;
 use serde::{Deserialize, Serialize};
-
-/// Number of consecutive void rounds that ends a series: the next would be void, too.
-const VOIDS_MAX: usize = 3;
 
 /// How far a series got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,14 +175,15 @@ impl Rounds {
             return;
         }
         let fresh = &self.attempts[begun_at..];
-        if fresh.iter().rev().take_while(|attempt| attempt.void.is_some()).count() >= VOIDS_MAX {
+        let most = void_rounds_max(self.complete().count());
+        if fresh.iter().rev().take_while(|attempt| attempt.void.is_some()).count() >= most {
             let why = fresh.last().and_then(|attempt| attempt.void.clone()).unwrap_or_default();
-            self.state = RoundsState::Failed;
-            let last = &fresh[fresh.len() - VOIDS_MAX..];
+            let last = &fresh[fresh.len() - most..];
             let always =
                 last[0].failed.as_ref().filter(|first| last.iter().all(|one| one.failed.as_ref() == Some(first)));
             let by = always.map_or(String::new(), |variant| format!(", each in a run of {}", variant.to_uppercase()));
-            self.problem = Some(format!("{VOIDS_MAX} rounds in a row failed{by}; the last one: {why}"));
+            let problem = format!("{most} rounds in a row failed{by}; the last one: {why}");
+            (self.state, self.problem) = (RoundsState::Failed, Some(problem));
         }
     }
 }
@@ -242,6 +241,17 @@ mod tests {
         assert_eq!((series.rounds.state, series.runs), (RoundsState::Failed, 3));
         measure(&mut series).unwrap();
         assert_eq!((series.rounds.state, series.rounds.problem.clone()), (RoundsState::Complete, None));
+    }
+
+    #[test]
+    fn runs_that_fail_after_a_complete_round_may_fail_by_chance() {
+        let mut some = series(3, &[2, 3, 4, 5, 6], 100);
+        measure(&mut some).unwrap();
+        assert_eq!((some.rounds.state, some.rounds.complete().count()), (RoundsState::Complete, 3));
+        let mut all = series(3, &[2, 3, 4, 5, 6, 7, 8], 100);
+        measure(&mut all).unwrap();
+        assert_eq!((all.rounds.state, all.runs), (RoundsState::Failed, 8));
+        assert!(all.rounds.problem.as_ref().is_some_and(|why| why.starts_with("6 rounds in a row failed")));
     }
 
     #[test]

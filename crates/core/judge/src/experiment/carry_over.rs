@@ -5,14 +5,16 @@
 //! depend on it. Its correlations with the order, and with the number of runs that follow a run of B, are linear in the
 //! coin, and the sign-flip test of their terms is exact.
 
-use super::round::logarithms;
+use super::round::scaled;
 use super::{Metric, PairedRound, Scale};
 use crate::paired_test::{PairedTest, joint_p_value};
 use serde::{Deserialize, Serialize};
 use words::amounts::{change, p_value};
 
 /// An effect of the order with a larger p-value is not even a hint.
-const HINT: f64 = 0.3;
+const HINT: f64 = 0.5;
+/// An outlier is further from the median than this multiple of the median deviation.
+const FAR: f64 = 4.0;
 
 /// How runs that follow a run of B differ from runs that follow a run of A.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,8 +52,8 @@ impl CarryOver {
             return self.differs;
         }
         let shown =
-            |differences: &Vec<f64>| PairedTest::of(differences).is_ok_and(|test| test.p_value() * correction <= risk);
-        Order::of(rounds, metric).is_some_and(|order| !order.differences_without_it().iter().all(shown))
+            |rounds: &Vec<(f64, f64)>| PairedTest::of(rounds).is_ok_and(|test| test.p_value() * correction <= risk);
+        Order::of(rounds, metric).is_some_and(|order| !order.rounds_without_it().iter().all(shown))
     }
 }
 
@@ -66,21 +68,21 @@ struct Order {
 
 impl Order {
     fn of(rounds: &[PairedRound], metric: &Metric) -> Option<Self> {
-        if metric.scale != Scale::Ratio {
+        if metric.scale != Scale::Ratio || rounds.is_empty() {
             return None;
         }
         let of_round = |round: &PairedRound| Some(if round.b_first? { 1.0 } else { -1.0 });
         let coin = rounds.iter().map(of_round).collect::<Option<Vec<f64>>>()?;
-        let a_and_b = logarithms(rounds, metric)?;
-        let mean = a_and_b.iter().map(|(a, b)| a + b).sum::<f64>() / a_and_b.len().max(1) as f64;
-        let sums = a_and_b.iter().map(|(a, b)| a + b - mean).collect();
+        let a_and_b = scaled(rounds, metric)?;
+        let sums = without_outliers(a_and_b.iter().map(|(a, b)| a + b).collect());
         Some(Self { coin, a_and_b, sums })
     }
 
     /// Of "neither the run before nor the place matters more for one variant": exact.
     fn p_value(&self) -> Option<f64> {
         let flipped = |terms: &[f64]| terms.iter().zip(&self.coin).map(|(term, coin)| term * coin).collect();
-        joint_p_value(&[flipped(&terms(&self.sums)), flipped(&self.sums)]).ok()
+        let (before, place): (Vec<f64>, Vec<f64>) = (flipped(&terms(&self.sums)), flipped(&self.sums));
+        joint_p_value(&[signed_ranks(&before), signed_ranks(&place), before, place]).ok()
     }
 
     /// Logarithm of the effect of a run of B on the next run, against one of A.
@@ -100,23 +102,49 @@ impl Order {
         of(-1.0) - of(1.0)
     }
 
-    /// The differences less what the run before, or else the place, explains.
-    fn differences_without_it(&self) -> [Vec<f64>; 2] {
+    /// The rounds less what the run before, or else the place, explains.
+    fn rounds_without_it(&self) -> [Vec<(f64, f64)>; 2] {
         let (after_b, second_place) = (self.after_b(), self.second_place());
         let before = std::iter::once(0.0).chain(self.coin.iter().copied());
         let after = self.coin.iter().zip(before).zip(&self.a_and_b).map(|((coin, before), (a, b))| {
-            let first_after_b = (1.0 - before) / 2.0;
-            b - a - after_b * if *coin > 0.0 { first_after_b - 1.0 } else { -first_after_b }
+            let first = after_b * (1.0 - before) / 2.0;
+            if *coin > 0.0 { (a - after_b, b - first) } else { (a - first, *b) }
         });
-        let by_place = self.a_and_b.iter().map(|(a, b)| b - a - second_place / 2.0);
+        let by_place = self.a_and_b.iter().map(|(a, b)| (*a, b - second_place / 2.0));
         [after.collect(), by_place.collect()]
     }
+}
+
+/// Values less their mean, none further from the median than `FAR` median deviations: outlier runs must not hide the effect.
+fn without_outliers(values: Vec<f64>) -> Vec<f64> {
+    let middle = median(values.clone());
+    let most = FAR * median(values.iter().map(|value| (value - middle).abs()).collect());
+    let near: Vec<f64> = values.iter().map(|value| value.clamp(middle - most, middle + most)).collect();
+    let mean = near.iter().sum::<f64>() / near.len().max(1) as f64;
+    near.into_iter().map(|value| value - mean).collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let half = values.len() / 2;
+    if values.len() % 2 == 1 { values[half] } else { 0.5 * (values[half.max(1) - 1] + values[half]) }
 }
 
 /// Factors of the coins in the sum of products of the sums with [`follows`].
 fn terms(sums: &[f64]) -> Vec<f64> {
     let next = sums.iter().skip(1).copied().chain([0.0]);
     sums.iter().zip(next).map(|(sum, next)| (sum - next) / 2.0).collect()
+}
+
+/// Ranks of the magnitudes with the signs of the terms; equal magnitudes share the mean of their ranks, and zero has none.
+fn signed_ranks(terms: &[f64]) -> Vec<f64> {
+    let rank = |term: &f64| {
+        let size = term.abs();
+        let smaller = terms.iter().filter(|other| other.abs() < size).count() as f64;
+        let equal = terms.iter().filter(|other| other.abs() == size).count() as f64;
+        if size > 0.0 { term.signum() * (smaller + (equal + 1.0) / 2.0) } else { 0.0 }
+    };
+    terms.iter().map(rank).collect()
 }
 
 /// Runs of a round that follow a run of B, less one: the second run of the round, and the first after the round before.

@@ -31,8 +31,18 @@ pub struct MetricResult {
 impl MetricResult {
     /// Factor by which B is shown to be worse: later, more missed, less work.
     pub fn harm(&self) -> Option<f64> {
-        let worse = if self.of_load().is_some() { self.a / self.b } else { self.b / self.a };
+        let ratio = self.b_to_a();
+        let worse = if self.of_load().is_some() { 1.0 / ratio } else { ratio };
         (self.differs && worse > 1.0).then_some(worse)
+    }
+
+    fn b_to_a(&self) -> f64 {
+        self.ratio.as_ref().map_or(self.b / self.a, |ratio| ratio.value)
+    }
+
+    /// Whether outlier runs move the means so far that the rounds contradict their ratio.
+    fn outliers_move_the_means(&self) -> bool {
+        (self.b_to_a().ln() - (self.b / self.a).ln()).abs() > 1e-9
     }
 
     /// Name of the load, if the figure is the work of one.
@@ -98,7 +108,7 @@ pub struct ExperimentResult {
 pub fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String {
     let metric = &result.metric;
     let p = p_value(result.p_adjusted);
-    let direction = if result.b > result.a { "raised" } else { "lowered" };
+    let direction = if result.b_to_a() > 1.0 { "raised" } else { "lowered" };
     let Some(ratio) = &result.ratio else {
         let (a, b) = (rough(result.a), rough(result.b));
         return if result.differs {
@@ -111,6 +121,16 @@ pub fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String
     let span = ratio.interval.map_or(String::new(), |interval| {
         format!(", {} interval {} to {}", percent(confidence), change(interval.low), change(interval.high))
     });
+    if result.differs && result.outliers_move_the_means() {
+        return format!(
+            "B {direction} {} by at least {:.1} % ({}{span}; {rounds} rounds, {p}). Outlier runs move its means to {} of A and {} of B.",
+            metric.name,
+            (ratio.value - 1.0).abs() * 100.0,
+            change(ratio.value),
+            amount(result.a),
+            amount(result.b)
+        );
+    }
     if result.differs {
         return format!(
             "B {direction} {} by {} ({}, from {} to {}{span}; {rounds} rounds, {p}).",

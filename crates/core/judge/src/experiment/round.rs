@@ -50,21 +50,18 @@ pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<Varian
     Some(VariantFigures { values, loads, culprits })
 }
 
-/// One difference per round, b against a.
-pub fn differences(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<f64>> {
-    match metric.scale {
-        Scale::Ratio => Some(logarithms(rounds, metric)?.into_iter().map(|(a, b)| b - a).collect()),
-        Scale::Count => {
-            let roots = pairs(rounds, metric)?.into_iter().map(|(a, b)| b.max(0.0).sqrt() - a.max(0.0).sqrt());
-            Some(roots.collect())
-        }
-    }
+/// The values of a metric in each round on the scale on which they are compared; `None` if one has no place there.
+pub fn scaled(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<(f64, f64)>> {
+    let of = |(a, b): (f64, f64)| match metric.scale {
+        Scale::Ratio => (a > 0.0 && b > 0.0).then(|| (a.ln(), b.ln())),
+        Scale::Count => Some((a.max(0.0).sqrt(), b.max(0.0).sqrt())),
+    };
+    pairs(rounds, metric)?.into_iter().map(of).collect()
 }
 
-/// Logarithms of the values in each round; `None` if one is not positive.
-pub fn logarithms(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<(f64, f64)>> {
-    let of = |(a, b): (f64, f64)| (a > 0.0 && b > 0.0).then(|| (a.ln(), b.ln()));
-    pairs(rounds, metric)?.into_iter().map(of).collect()
+/// One difference per round, b against a.
+pub fn differences(pairs: &[(f64, f64)]) -> Vec<f64> {
+    pairs.iter().map(|(a, b)| b - a).collect()
 }
 
 /// The values of a metric in each round, if all rounds have it.

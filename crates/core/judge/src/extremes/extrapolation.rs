@@ -1,7 +1,7 @@
 //! The median of the maximum of a longer time, or why it cannot be estimated.
 
 use super::gate::{Gate, block_maxima, pass};
-use super::peaks::Censored;
+use super::other_causes::{high_of_few, low_without_others, others};
 use super::threshold::{PEAKS_MIN, apart, extremal_index, largest, tail, tied};
 use super::{Profile, maxima};
 use crate::coin::Coin;
@@ -22,8 +22,6 @@ const BOUND_FACTOR_MAX: f64 = 10.0;
 const TIED_MAX: f64 = 0.05;
 /// A clock is fine enough if its step is at most this part of the spread of the largest latencies.
 const STEP_MAX: f64 = 0.05;
-/// Number of largest peaks that may have another cause than the rest: their values do not raise the low end.
-const LARGEST_IN_DOUBT: usize = 10;
 /// Peaks come in clusters if more than a fifth of them have a neighbour.
 const EXTREMAL_INDEX_MIN: f64 = 0.8;
 const PEAK_S_MAX: usize = 60;
@@ -154,28 +152,31 @@ fn estimate(
     // The median of the largest of n lies at the level that one of n / ln 2 exceeds on average.
     let half = std::f64::consts::LN_2;
     // The threshold was chosen from the same data, which spends half of the allowed error.
-    let confidence = 1.0 - (1.0 - confidence) / 2.0;
-    let excess = tail.fit.excess_interval(&tail.excesses, per_second * horizon_s / half, confidence);
-    let excess = excess.ok_or(Refusal::TailTooShort)?;
+    let both = 1.0 - (1.0 - confidence) / 2.0;
+    let peaks_in_horizon = per_second * horizon_s / half;
+    let excess = tail.fit.excess_interval(&tail.excesses, peaks_in_horizon, both).ok_or(Refusal::TailTooShort)?;
     let up = |value: f64| tail.threshold + value;
-    let median = Profile { value: up(excess.value), low: excess.low.map(up), high: excess.high.map(up) };
+    let fitted = Profile { value: up(excess.value), low: excess.low.map(up), high: excess.high.map(up) };
+    let low = low_without_others(&tail.excesses, peaks_in_horizon, both).map(up);
+    let high = high_of_few(&candidates, horizon_s / (peaks.len() * peak_s) as f64, confidence);
+    let median = Profile {
+        value: fitted.value,
+        low: fitted.low.zip(low).map(|(all, rest)| all.min(rest)),
+        high: fitted.high.zip(high).map(|(all, few)| all.max(few)),
+    };
     if median.high.is_none_or(|high| high > BOUND_FACTOR_MAX * median.value) {
         return Err(Refusal::NoUsefulBound);
     }
-    let shape = tail.fit.shape(&tail.excesses, confidence).ok_or(Refusal::NoShape)?;
+    let shape = tail.fit.shape(&tail.excesses, both).ok_or(Refusal::NoShape)?;
     let fit = maxima::fit(blocks).ok_or(Refusal::BlocksNotFitted)?;
-    let check = fit.level(blocks, half * block_s / horizon_s, confidence);
+    let check = fit.level(blocks, half * block_s / horizon_s, both);
     let check = check.ok_or(Refusal::NoCrossCheck)?;
-    let disjoint = check.high.is_some_and(|high| median.low.is_some_and(|low| high < low)) || check.low > median.high;
+    let disjoint = check.high.is_some_and(|high| fitted.low.is_some_and(|low| high < low)) || check.low > fitted.high;
     if disjoint {
         return Err(Refusal::Contradiction);
     }
-    // A few events of another cause, too few and too scattered to be seen as such, raise both ends.
-    let without_largest = Censored::of(&tail.excesses, LARGEST_IN_DOUBT);
-    let low = without_largest.and_then(|rest| rest.low_excess(per_second * horizon_s / half, confidence));
-    let low = low.map(up).zip(median.low).map(|(rest, all)| rest.min(all));
     Ok(Estimate {
-        median_maximum_ns: Profile { low, ..median },
+        median_maximum_ns: median,
         cross_check_ns: check,
         threshold_ns: tail.threshold,
         peaks: tail.excesses.len() as u32,
@@ -265,8 +266,8 @@ fn sentence(
     };
     format!(
         "CPU {cpu}: if the same mechanisms keep acting under the same load, the largest latency in {} is below {} with \
-         probability one half ({} interval {} to {}, from the {} largest latencies, all over {}).{tail} A cause that acted fewer \
-         than {LARGEST_IN_DOUBT} times in the test may lead beyond the interval. This says nothing about causes that did not \
+         probability one half ({} interval {} to {}, from the {} largest latencies, all over {}).{tail} The interval allows \
+         that up to {} of the largest have another cause. One that scatters far more than the rest may lead beyond it. This says nothing about causes that did not \
          occur during the {} of the test.",
         hours(horizon_hours),
         time(median.value),
@@ -275,6 +276,7 @@ fn sentence(
         end(median.high),
         estimate.peaks,
         time(estimate.threshold_ns),
+        others(estimate.peaks as usize),
         hours(measured_ns.unwrap_or(0) as f64 / 3.6e12)
     )
 }
@@ -326,7 +328,7 @@ mod tests {
         let estimate = of_seconds(&seconds(7200), 72_000.0, 0.95).1;
         let sentence = sentence(3, 20.0, Some(7_200_000_000_000), &estimate, 0.95);
         assert!(sentence.starts_with("CPU 3: if the same mechanisms keep acting under the same load"), "{sentence}");
-        assert!(sentence.contains("fewer than 10 times in the test may lead beyond"), "{sentence}");
+        assert!(sentence.contains("of the largest have another cause"), "{sentence}");
         assert!(sentence.ends_with("causes that did not occur during the 2.0 h of the test."), "{sentence}");
         for word in ["worst case", "WCET", "guarantee", "never"] {
             assert!(!sentence.contains(word), "{sentence}");

@@ -79,61 +79,9 @@ fn log_likelihood_of(excesses: &[f64], sigma: f64, xi: f64) -> f64 {
     -count * sigma.ln() - (1.0 + 1.0 / xi) * logarithms
 }
 
-/// Excesses of which the largest count only as being larger than the others: a few events of another cause say nothing about the
-/// tail of the rest, and their values must not decide how it continues.
-#[derive(Debug, Clone)]
-pub struct Censored {
-    exact: Vec<f64>,
-    /// Number of excesses above `limit`, the largest exact one.
-    above: f64,
-    limit: f64,
-}
-
-impl Censored {
-    /// `None` if fewer than 10 exact ones remain.
-    pub fn of(excesses: &[f64], above: usize) -> Option<Self> {
-        let mut exact = excesses.to_vec();
-        exact.sort_by(f64::total_cmp);
-        exact.truncate(excesses.len().saturating_sub(above));
-        let limit = *exact.last().filter(|_| exact.len() >= 10)?;
-        let sound = exact.iter().all(|excess| excess.is_finite() && *excess > 0.0) && exact[0] < limit;
-        sound.then(|| Self { above: (excesses.len() - exact.len()) as f64, exact, limit })
-    }
-
-    fn log_likelihood(&self, sigma: f64, xi: f64) -> f64 {
-        let fit = ParetoFit { sigma, xi, log_likelihood: 0.0 };
-        if 1.0 + xi * self.limit / sigma <= 0.0 {
-            return f64::NEG_INFINITY;
-        }
-        log_likelihood_of(&self.exact, sigma, xi) + self.above * fit.log_survival(self.limit)
-    }
-
-    /// The most likely excess that one of `peaks` peaks exceeds on average, with its log-likelihood. With theta = xi / sigma the best
-    /// xi is known.
-    fn most_likely(&self, peaks: f64) -> Option<(f64, f64)> {
-        let count = self.exact.len() as f64;
-        let logarithms = |theta: f64| self.exact.iter().map(|excess| (theta * excess).ln_1p()).sum::<f64>();
-        let shape = |theta: f64| (logarithms(theta) + self.above * (theta * self.limit).ln_1p()) / count;
-        let likelihood = |theta: f64| {
-            let xi = shape(theta);
-            if xi <= XI.0 || theta == 0.0 { f64::NAN } else { self.log_likelihood(xi / theta, xi) }
-        };
-        let (theta, log_likelihood) = largest_on(&thetas(&self.exact)?, &likelihood)?;
-        let xi = shape(theta);
-        Some((xi / theta * growth(xi, peaks), log_likelihood))
-    }
-
-    /// Low end of the interval of the excess that one of `peaks` peaks exceeds on average, by profile likelihood; `None`: none.
-    pub fn low_excess(&self, peaks: f64, confidence: f64) -> Option<f64> {
-        let grid: Vec<f64> = (0..=100).map(|step| XI.0 + (2.0 - XI.0) * f64::from(step) / 100.0).collect();
-        let profile = |excess: f64| {
-            let likelihood = |xi: f64| self.log_likelihood(excess / growth(xi, peaks), xi);
-            largest_on(&grid, &likelihood).map_or(f64::NEG_INFINITY, |(_, value)| value)
-        };
-        let (best, log_likelihood) = self.most_likely(peaks)?;
-        let level = log_likelihood - likelihood_drop(confidence)?;
-        falls_below(best, -0.02 * best, 1e-6 * best, level, &profile)
-    }
+/// Shapes to try, ascending.
+fn shapes() -> Vec<f64> {
+    (0..=40).map(|step| XI.0 + (2.0 - XI.0) * f64::from(step) / 40.0).collect()
 }
 
 impl ParetoFit {
@@ -164,7 +112,7 @@ impl ParetoFit {
             return None;
         }
         let level = self.log_likelihood - likelihood_drop(confidence)?;
-        let grid: Vec<f64> = (0..=100).map(|step| XI.0 + (2.0 - XI.0) * f64::from(step) / 100.0).collect();
+        let grid = shapes();
         let profile = |excess: f64| {
             let likelihood = |xi: f64| log_likelihood_of(excesses, excess / growth(xi, peaks), xi);
             largest_on(&grid, &likelihood).map_or(f64::NEG_INFINITY, |(_, value)| value)
@@ -255,20 +203,6 @@ mod tests {
 
     fn ends(profile: Profile) -> (f64, f64) {
         (profile.low.unwrap(), profile.high.unwrap())
-    }
-
-    #[test]
-    fn the_values_of_the_largest_do_not_move_the_low_end_of_censored_excesses() {
-        let mut coin = Coin::new(5);
-        let mut excesses: Vec<f64> = (0..300).map(|_| -(1.0 - coin.unit()).ln()).collect();
-        excesses.sort_by(f64::total_cmp);
-        let low = |excesses: &[f64]| Censored::of(excesses, 10).unwrap().low_excess(3000.0, 0.95).unwrap();
-        let regular = low(&excesses);
-        // The truth is ln 3000 = 8.0.
-        assert!((5.0..8.0).contains(&regular), "{regular}");
-        excesses[290..].iter_mut().for_each(|excess| *excess *= 10.0);
-        near(low(&excesses), regular, 1e-9);
-        assert!(Censored::of(&excesses[..19], 10).is_none());
     }
 
     #[test]

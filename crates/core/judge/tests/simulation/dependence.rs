@@ -18,12 +18,12 @@ use judge::limit::{DISTURBANCE_S, Limit, Rate, Requirement};
 use judge::occasions::{occasion_s, occasions};
 use judge::proof::proof;
 use judge::verdict::{Verdict, judge};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 const PER_SECOND: usize = 1000;
 const LIMIT_NS: i64 = 99_999;
 const CONFIDENCE: f64 = 0.95;
-const REPETITIONS: usize = 400;
 const HOUR: usize = 3600;
 
 /// How late wake-ups cluster. The event rate follows from the share of late wake-ups.
@@ -88,15 +88,17 @@ impl Dice {
 impl Seen {
     fn burst(&mut self, at_s: f64, length: usize, latency_ns: i64) {
         let first = (at_s * PER_SECOND as f64) as usize;
-        for sample in first..first + length {
-            let second = sample / PER_SECOND;
-            if second >= self.late.len() {
-                return;
-            }
-            self.late[second] += 1;
+        let end = (first + length).min(self.late.len() * PER_SECOND);
+        let mut from = first;
+        while from < end {
+            let second = from / PER_SECOND;
+            let until = end.min((second + 1) * PER_SECOND);
+            self.late[second] += (until - from) as u32;
             self.max_ns[second] = self.max_ns[second].max(latency_ns);
-            *self.late_ns.entry(bucket_of(latency_ns).expect("positive") as u32).or_default() += 1;
+            from = until;
         }
+        let late = end.saturating_sub(first) as u64;
+        *self.late_ns.entry(bucket_of(latency_ns).expect("positive") as u32).or_default() += late;
     }
 }
 
@@ -208,7 +210,7 @@ fn quantiles_are_seldom_wrong_however_late_wake_ups_come_together() {
     // Just long enough for PASS without a late wake-up, and much longer.
     let lengths = [(0.5, 1200), (0.9, 1925), (0.9, 2 * HOUR), (0.99, 19_140), (0.99, 12 * HOUR), (0.999, 191_400)];
     let title: Vec<String> =
-        lengths.iter().map(|(q, seconds)| format!("p{} in {}", q * 100.0, length(*seconds))).collect();
+        lengths.iter().map(|(q, seconds)| format!("p{} in {}", q * 100.0, runs_of(*seconds))).collect();
     let mut table = Table::new("wake-ups come as", &title);
     let mut wrong: Vec<(String, f64, f64)> = Vec::new();
     for (kind, (name, together)) in KINDS.into_iter().enumerate() {
@@ -217,20 +219,17 @@ fn quantiles_are_seldom_wrong_however_late_wake_ups_come_together() {
             let quantile = Requirement::Quantile { q, latest_ns: LIMIT_NS, disturbance_s: DISTURBANCE_S };
             let verdicts = repeated(repetitions(seconds), |number| {
                 let seed = ((kind * 100 + at) * 100_000 + number) as u64;
-                let of = |share: f64, seed: u64, counted: bool| {
-                    verdict(&invent(seed, together, share, seconds).run(counted), quantile.clone(), 0.0)
+                // With the late samples of each second counted, and without.
+                let is = |wrong: Verdict, share: f64, seed: u64| {
+                    let seen = invent(seed, together, share, seconds);
+                    [true, false].map(|counted| verdict(&seen.run(counted), quantile.clone(), 0.0) == wrong)
                 };
-                let broken = 1.2 * (1.0 - q);
-                let holds = 0.83 * (1.0 - q);
-                [
-                    of(broken, seed, true) == Verdict::Pass,
-                    of(broken, seed, false) == Verdict::Pass,
-                    of(holds, seed + 50_000, true) == Verdict::Fail,
-                    of(holds, seed + 50_000, false) == Verdict::Fail,
-                ]
+                [is(Verdict::Pass, 1.2 * (1.0 - q), seed), is(Verdict::Fail, 0.83 * (1.0 - q), seed + 50_000)]
             });
-            let rate = |which: usize| share(&verdicts.iter().map(|all| all[which]).collect::<Vec<_>>());
-            let (passed, failed) = (rate(0).max(rate(1)), rate(2).max(rate(3)));
+            let rate = |wrong: usize, counted: usize| {
+                share(&verdicts.iter().map(|both| both[wrong][counted]).collect::<Vec<_>>())
+            };
+            let (passed, failed) = (rate(0, 0).max(rate(0, 1)), rate(1, 0).max(rate(1, 1)));
             cells.push(format!("{:.1} / {:.1}", passed * 100.0, failed * 100.0));
             let most = error_most(0.05, repetitions(seconds));
             wrong.extend([passed, failed].map(|rate| (format!("{name}, {}", title[at]), rate, most)));
@@ -242,19 +241,27 @@ fn quantiles_are_seldom_wrong_however_late_wake_ups_come_together() {
     assert!(above.is_empty(), "{above:?}");
 }
 
-/// Long runs take long to invent.
+/// Long runs take long to invent and to judge.
 fn repetitions(seconds: usize) -> usize {
-    if seconds > 100_000 { REPETITIONS / 4 } else { REPETITIONS }
+    match seconds {
+        ..=20_000 => 400,
+        20_001..=100_000 => 200,
+        _ => 100,
+    }
+}
+
+fn runs_of(seconds: usize) -> String {
+    format!("{}, {} runs", length(seconds), repetitions(seconds))
 }
 
 /// Long-run occasions per hour.
 fn occasions_per_hour(together: Together, share: f64, within_s: u32) -> f64 {
-    let counts = repeated(400, |number| {
+    let counts = repeated(200, |number| {
         let seen = invent(9_000_000 + number as u64, together, share, 50 * HOUR);
         let state = |late: &u32| if *late > 0 { SecondState::Bad } else { SecondState::Good };
         occasions(&Seconds { states: seen.late.iter().map(state).collect() }, within_s)
     });
-    counts.iter().sum::<u64>() as f64 / (400.0 * 50.0)
+    counts.iter().sum::<u64>() as f64 / (200.0 * 50.0)
 }
 
 #[test]
@@ -271,14 +278,14 @@ fn rates_are_seldom_wrong_however_late_wake_ups_come_together() {
         ("memory of ten seconds, AR(1) 0.9", Together::Memory(0.9), an_hour(1.5)),
     ];
     let lengths = [300, HOUR, 11_200, 12 * HOUR, 48 * HOUR];
-    let title: Vec<String> = lengths.iter().map(|seconds| length(*seconds)).collect();
+    let title: Vec<String> = lengths.iter().map(|seconds| runs_of(*seconds)).collect();
     let mut table = Table::new("wake-ups come as", &title);
-    let mut wrong: Vec<(String, f64)> = Vec::new();
+    let mut wrong: Vec<(String, f64, f64)> = Vec::new();
     for (kind, (name, together, share_late)) in kinds.into_iter().enumerate() {
         let rate = occasions_per_hour(together, share_late, occasion_s(1.0));
         let mut cells = Vec::new();
         for (at, seconds) in lengths.into_iter().enumerate() {
-            let verdicts = repeated(REPETITIONS, |number| {
+            let verdicts = repeated(repetitions(seconds), |number| {
                 let seed = (7_000_000 + (kind * 100 + at) * 10_000 + number) as u64;
                 let run = invent(seed, together, share_late, seconds).run(true);
                 let latency = Requirement::Latency { latest_ns: LIMIT_NS };
@@ -287,21 +294,21 @@ fn rates_are_seldom_wrong_however_late_wake_ups_come_together() {
             });
             let of = |which: usize| share(&verdicts.iter().map(|both| both[which]).collect::<Vec<_>>());
             cells.push(format!("{:.1} / {:.1}", of(0) * 100.0, of(1) * 100.0));
-            wrong.extend([of(0), of(1)].map(|rate| (format!("{name}, {}", title[at]), rate)));
+            let most = error_most(0.05, repetitions(seconds));
+            wrong.extend([of(0), of(1)].map(|rate| (format!("{name}, {}", title[at]), rate, most)));
         }
         table.row(name, cells);
     }
     publish("rates", &table);
-    let most = error_most(0.05, REPETITIONS);
-    let above: Vec<_> = wrong.iter().filter(|(_, rate)| *rate > most).collect();
-    assert!(above.is_empty(), "{above:?} are above {most:.4}");
+    let above: Vec<_> = wrong.iter().filter(|(_, rate, most)| rate > most).collect();
+    assert!(above.is_empty(), "{above:?}");
 }
 
 #[test]
 #[ignore = "minutes; make simulate-judge"]
 fn printed_intervals_and_maxima_hold_however_late_wake_ups_come_together() {
     const SECONDS: usize = 8 * HOUR;
-    const REPETITIONS: usize = 150;
+    const REPETITIONS: usize = 100;
     let quantiles = [("p99", 0.99)];
     let mut table = Table::new("wake-ups come as", &["p99", "new maximum in as long again"].map(String::from));
     let (mut missed, mut maxima) = (Vec::new(), Vec::new());
@@ -332,10 +339,16 @@ fn printed_intervals_and_maxima_hold_however_late_wake_ups_come_together() {
             let seed = (40_000_000 + kind * 10_000 + number) as u64;
             let seen = invent(seed, together, 1.2e-3, 2 * HOUR);
             let (first, second) = seen.max_ns.split_at(HOUR);
-            second.iter().max() > first.iter().max()
+            // Equal maxima count half: the claim takes them as neither.
+            match second.iter().max().cmp(&first.iter().max()) {
+                Ordering::Greater => 1.0,
+                Ordering::Equal => 0.5,
+                Ordering::Less => 0.0,
+            }
         });
-        cells.push(format!("{:.1}", share(&beaten) * 100.0));
-        maxima.push((name, share(&beaten)));
+        let beaten = beaten.iter().sum::<f64>() / beaten.len() as f64;
+        cells.push(format!("{:.1}", beaten * 100.0));
+        maxima.push((name, beaten));
         table.row(name, cells);
     }
     publish("intervals", &table);

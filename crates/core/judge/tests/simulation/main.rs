@@ -38,7 +38,11 @@ pub fn repeated<T: Send>(repetitions: usize, repetition: impl Fn(usize) -> T + S
 
 /// Largest share of errors that chance explains: two standard errors above the nominal share.
 pub fn error_most(nominal: f64, repetitions: usize) -> f64 {
-    nominal + 2.0 * (nominal * (1.0 - nominal) / repetitions as f64).sqrt()
+    nominal + 2.0 * standard_error(nominal, repetitions)
+}
+
+pub fn standard_error(nominal: f64, repetitions: usize) -> f64 {
+    (nominal * (1.0 - nominal) / repetitions as f64).sqrt()
 }
 
 pub fn share(list: &[bool]) -> f64 {

@@ -45,6 +45,7 @@ fn a_variant_that_hangs_is_worse_in_the_headline() {
     let hangs = answered(&equal, Failed { a: 0, b: 6 });
     assert_eq!(hangs.outcome, Outcome::Worse);
     assert!(hangs.sentence.starts_with("B fails more often: 6 runs of B and 0 of A failed"), "{}", hangs.sentence);
+    assert_eq!(answered(&equal, Failed { a: 0, b: 5 }).outcome, Outcome::Worse);
     let open = answered(&equal, Failed { a: 0, b: 4 });
     assert_eq!(open.outcome, Outcome::Undecided, "{}", open.sentence);
     assert!(open.sentence.starts_with("4 runs of B and 0 of A failed"), "{}", open.sentence);
@@ -94,4 +95,28 @@ fn an_order_that_nobody_recorded_is_not_tested() {
     let mut some = one_sided(3, 12, 1.3, false);
     some[4].b_first = None;
     assert_eq!(answered(&some, Failed::default()).carry_over, None);
+}
+
+/// Rounds of an unknown order in which B is a fifth later, and some runs of A are four times as late.
+fn with_outliers(of_a: &[usize]) -> Vec<PairedRound> {
+    let mut some = rounds(12, 1.2, 8);
+    some.iter_mut().for_each(|round| round.b_first = None);
+    for at in of_a {
+        some[*at].a.values.values_mut().for_each(|value| *value *= 4.0);
+    }
+    some
+}
+
+#[test]
+fn outlier_runs_of_a_do_not_hide_that_b_is_worse() {
+    for of_a in [&[3][..], &[3, 8]] {
+        let result = answered(&with_outliers(of_a), Failed::default());
+        assert_eq!(result.outcome, Outcome::Worse, "{}", result.sentence);
+        let ratio = result.primary.ratio.unwrap();
+        assert!(ratio.value > 1.0 && ratio.interval.unwrap().contains(1.2), "{ratio:?}");
+    }
+    let result = answered(&with_outliers(&[3, 8]), Failed::default());
+    assert!(result.primary.a > result.primary.b, "the means deceive");
+    assert!(result.sentence.contains("B raised p99 by at least"), "{}", result.sentence);
+    assert!(result.sentence.contains("Outlier runs move its means"), "{}", result.sentence);
 }
