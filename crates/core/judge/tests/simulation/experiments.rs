@@ -91,7 +91,8 @@ fn kept(rounds: &[PairedRound]) -> Kept {
     let holds = |result: &ExperimentResult| {
         result.primary.ratio.as_ref().and_then(|ratio| ratio.interval).is_some_and(|interval| interval.contains(1.0))
     };
-    let found = |result: &ExperimentResult| result.outcome != Outcome::NoDifferenceFound;
+    // An undecided experiment claims no difference.
+    let found = |result: &ExperimentResult| matches!(result.outcome, Outcome::Worse | Outcome::Better);
     Kept {
         found: found(&whole),
         primary: whole.primary.differs,
@@ -187,6 +188,7 @@ fn changes_are_found_as_often_as_their_size_allows() {
         ("spike size x1.1", Character { spike_size: 1.1, ..plain }),
         ("spike size x1.2", Character { spike_size: 1.2, ..plain }),
         ("spike size x1.4", Character { spike_size: 1.4, ..plain }),
+        ("spike size x2", Character { spike_size: 2.0, ..plain }),
         ("spike rate x2", Character { spike_rate: 2.0, ..plain }),
         ("body x1.1", Character { body: 1.1, ..plain }),
         ("new rare mode 150 us, 3 per 10 min", Character { rare_mode: 3.0 / 600.0, ..plain }),
