@@ -1,4 +1,4 @@
-//! What one user of a machine needs to measure without a root shell: steps, and the changes that each makes.
+//! Setup of a machine for one user, who measures without a root shell: steps, and the changes that each makes.
 //!
 //! The meter plans, makes and reverts the changes; the host shows them.
 
@@ -61,6 +61,18 @@ pub struct Access {
     pub mode: u32,
 }
 
+/// A privilege of the meter's copy, with its number in the kernel (capabilities(7)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Capability {
+    /// Locked memory.
+    IpcLock = 14,
+    /// Real-time policies and priorities.
+    SysNice = 23,
+    /// Perf events of the kernel, also for programs of other users.
+    Perfmon = 38,
+}
+
 /// One change to the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -71,8 +83,8 @@ pub enum SetupChange {
     Directory { path: PathBuf },
     /// A file is created.
     File { path: PathBuf, text: String },
-    /// The meter is copied, for one group alone; its file has these capabilities, as a set of bits.
-    Program { path: PathBuf, gid: u32, capabilities: u64 },
+    /// The meter is copied, for one group alone.
+    Program { path: PathBuf, access: Access, capabilities: Vec<Capability> },
     /// A file gets another owner or mode.
     Access { path: PathBuf, before: Access, after: Access },
     /// The trace file system gets other options, which set the group of each file in it. `others`: files of another group.

@@ -1,9 +1,6 @@
 //! The setup of a machine for one user: its steps, its changes, and what still takes root.
 
-use archive::setup::{Access, GROUP, Hindrance, SetupChange, SetupStep};
-
-/// Capabilities that a setup gives, by number.
-const CAPABILITIES: [(u32, &str); 3] = [(14, "cap_ipc_lock"), (23, "cap_sys_nice"), (38, "cap_perfmon")];
+use archive::setup::{Access, Capability, GROUP, Hindrance, SetupChange, SetupStep};
 
 /// Actions that a setup does not permit, each with its reason.
 pub const STILL_ROOT: [(&str, &str); 4] = [
@@ -47,8 +44,8 @@ pub fn change(change: &SetupChange) -> String {
         SetupChange::Line { before: Some(before), after, .. } => format!("replace in {path}: {before} by {after}"),
         SetupChange::Directory { .. } => format!("create {path}"),
         SetupChange::File { text, .. } => format!("write {path}: {}", settings(text)),
-        SetupChange::Program { gid, capabilities, .. } => {
-            format!("install {path}: owner 0:{gid}, mode 0750, {}", capability_names(*capabilities))
+        SetupChange::Program { access, capabilities, .. } => {
+            format!("install {path}: {}, {}", self::access(access), capability_names(capabilities))
         }
         SetupChange::Access { before, after, .. } => format!("{path}: {} to {}", access(before), access(after)),
         SetupChange::TraceMount { after: Access { gid, mode, .. }, .. } => {
@@ -88,8 +85,13 @@ fn settings(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("; ")
 }
 
-fn capability_names(set: u64) -> String {
-    let names: Vec<&str> = CAPABILITIES.iter().filter(|(bit, _)| set >> bit & 1 == 1).map(|(_, name)| *name).collect();
+fn capability_names(capabilities: &[Capability]) -> String {
+    let name = |capability: &Capability| match capability {
+        Capability::IpcLock => "cap_ipc_lock",
+        Capability::SysNice => "cap_sys_nice",
+        Capability::Perfmon => "cap_perfmon",
+    };
+    let names: Vec<&str> = capabilities.iter().map(name).collect();
     if names.is_empty() { "no capability".into() } else { names.join(" ") }
 }
 
@@ -102,8 +104,9 @@ mod tests {
         let access = |gid, mode| Access { uid: 0, gid, mode };
         let device = SetupChange::Access { path: "/dev/x".into(), before: access(0, 0o600), after: access(9, 0o660) };
         assert_eq!(change(&device), "/dev/x: 0:0 0600 to 0:9 0660");
-        let meter = SetupChange::Program { path: "/m".into(), gid: 9, capabilities: 1 << 14 | 1 << 23 };
-        assert_eq!(change(&meter), "install /m: owner 0:9, mode 0750, cap_ipc_lock cap_sys_nice");
+        let capabilities = vec![Capability::IpcLock, Capability::SysNice];
+        let meter = SetupChange::Program { path: "/m".into(), access: access(9, 0o750), capabilities };
+        assert_eq!(change(&meter), "install /m: 0:9 0750, cap_ipc_lock cap_sys_nice");
         let limits = SetupChange::File { path: "/l".into(), text: "# why\n@tardy - rtprio 95\n".into() };
         assert_eq!(change(&limits), "write /l: @tardy - rtprio 95");
     }

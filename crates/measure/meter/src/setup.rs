@@ -3,7 +3,6 @@
 //! Input: one line of JSON, a [`SetupRequest`]; output: one line, a [`SetupReport`]. If one change fails, those before it are
 //! reverted.
 
-mod capabilities;
 mod group;
 mod owned;
 mod plan;

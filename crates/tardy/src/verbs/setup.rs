@@ -67,16 +67,18 @@ fn set_up_user(arguments: &SetupArguments, meter: &Path) -> anyhow::Result<Exit>
     let user = user::named_or_own(arguments.user.as_deref())?;
     let request = SetupRequest { uid: user.uid, user: user.name, stacks: arguments.stacks, apply: arguments.apply };
     let report = on_this_machine(meter, |target| Ok(set_up(target, meter, &request, LIMIT)?))?;
-    show(&report, arguments.json)?;
+    show(&report, arguments)?;
     Ok(Exit::Measured)
 }
 
-fn show(report: &SetupReport, as_json: bool) -> anyhow::Result<()> {
-    if as_json {
+fn show(report: &SetupReport, arguments: &SetupArguments) -> anyhow::Result<()> {
+    if arguments.json {
         return json::print(report);
     }
+    let user = arguments.user.as_ref().map(|user| format!(" --user {user}"));
+    let options = user.unwrap_or_default() + if arguments.stacks { " --stacks" } else { "" };
     let mut page = Page::for_stdout();
-    layout::lay_out(report, &mut page);
+    layout::lay_out(report, &options, &mut page);
     Ok(page.print()?)
 }
 

@@ -36,7 +36,7 @@ impl Tested {
         })
     }
 
-    /// What evidence would have found depends on when it stops.
+    /// By evidence after every round. Its power depends on when it stops, so no detectable difference is stated.
     pub fn by_evidence(differences: &[f64], confidence: f64) -> Self {
         let mean = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
         let interval = e_process::interval(differences, confidence);

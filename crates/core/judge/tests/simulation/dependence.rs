@@ -73,22 +73,28 @@ impl Dice {
         -(1.0 - self.0.unit()).ln() / rate
     }
 
-    fn events(&mut self, mean: f64) -> u32 {
-        let (mut events, mut left) = (0, (-mean).exp());
+    /// Late wake-ups of a second in which each is late with this probability.
+    fn events(&mut self, probability: f64) -> u32 {
+        let mean = probability * PER_SECOND as f64;
+        // Poisson's distribution where few are late; where many are, the normal one with the deviation of so many coins.
+        if mean > 30.0 {
+            let deviation = (mean * (1.0 - probability)).sqrt();
+            return (mean + deviation * self.normal()).round().clamp(0.0, PER_SECOND as f64) as u32;
+        }
+        let (mut events, left) = (0, (-mean).exp());
         let mut chance = self.0.unit();
-        while chance > left && events < PER_SECOND as u32 {
+        while chance > left {
             chance *= self.0.unit();
             events += 1;
         }
-        left = 0.0;
-        events + left as u32
+        events.min(PER_SECOND as u32)
     }
 }
 
 impl Seen {
-    fn burst(&mut self, at_s: f64, length: usize, latency_ns: i64) {
-        let first = (at_s * PER_SECOND as f64) as usize;
-        let end = (first + length).min(self.late.len() * PER_SECOND);
+    /// Late wake-ups from `first` to before `end`, none of which is late already.
+    fn burst(&mut self, first: usize, end: usize, latency_ns: i64) {
+        let end = end.min(self.late.len() * PER_SECOND);
         let mut from = first;
         while from < end {
             let second = from / PER_SECOND;
@@ -121,7 +127,9 @@ fn invent(seed: u64, together: Together, share: f64, seconds: usize) -> Seen {
         }
     };
     seen.max_ns.extend((0..seconds).map(|_| 20_000 + (5_000.0 * dice.0.unit()) as i64));
-    let rate = share * PER_SECOND as f64 / (length * group) as f64;
+    // Clusters may meet, and a wake-up is late once.
+    let rate = -(1.0 - share).ln() * PER_SECOND as f64 / (length * group) as f64;
+    let mut bursts: Vec<(usize, usize, i64)> = Vec::new();
     // Clusters that start before the run reach into it.
     let mut at = -600.0 + dice.wait(rate);
     while at < seconds as f64 {
@@ -134,25 +142,56 @@ fn invent(seed: u64, together: Together, share: f64, seconds: usize) -> Seen {
             };
             if burst_at + length as f64 / PER_SECOND as f64 > 0.0 {
                 let cut = (-burst_at * PER_SECOND as f64).max(0.0) as usize;
-                seen.burst(burst_at.max(0.0), length - cut.min(length), latency);
+                let first = (burst_at.max(0.0) * PER_SECOND as f64) as usize;
+                bursts.push((first, first + length - cut.min(length), latency));
             }
             burst_at += 60.0 + 120.0 * dice.0.unit();
         }
         at += dice.wait(rate);
     }
+    bursts.sort_unstable();
+    let mut late_until = 0;
+    for (first, end, latency) in bursts {
+        if end > late_until {
+            seen.burst(first.max(late_until), end, latency);
+            late_until = end;
+        }
+    }
     seen
 }
 
-fn remember(dice: &mut Dice, seen: &mut Seen, memory: f64, share: f64) {
+/// Probability that a wake-up is late at this level. No level makes it larger than one.
+fn probability(scale: f64, level: f64) -> f64 {
     const SPREAD: f64 = 1.5;
+    (scale * (SPREAD * level).exp()).min(1.0)
+}
+
+/// The scale whose probabilities have this mean over all levels.
+fn scale_of(share: f64) -> f64 {
+    const STEPS: i32 = 400;
+    let mean = |scale: f64| {
+        let levels = (-STEPS..=STEPS).map(|step| f64::from(step) * 8.0 / f64::from(STEPS));
+        let weighted = levels.map(|level| ((-0.5 * level * level).exp(), probability(scale, level)));
+        let (all, late) = weighted.fold((0.0, 0.0), |(all, late), (weight, here)| (all + weight, late + weight * here));
+        late / all
+    };
+    let (mut low, mut high) = (0.0, 1e6);
+    for _ in 0..80 {
+        let middle = 0.5 * (low + high);
+        if mean(middle) < share { low = middle } else { high = middle }
+    }
+    high
+}
+
+fn remember(dice: &mut Dice, seen: &mut Seen, memory: f64, share: f64) {
+    let scale = scale_of(share);
     let mut level = dice.normal();
     for second in 0..seen.late.len() {
         level = memory * level + (1.0 - memory * memory).sqrt() * dice.normal();
         seen.max_ns.push((20_000.0 * (0.3 * level).exp()) as i64);
-        let here = share * (SPREAD * level - 0.5 * SPREAD * SPREAD).exp();
-        for _ in 0..dice.events(here * PER_SECOND as f64) {
-            let latency = latency_ns(dice);
-            seen.burst(second as f64, 1, latency);
+        let first = second * PER_SECOND;
+        for at in first..first + dice.events(probability(scale, level)) as usize {
+            seen.burst(at, at + 1, latency_ns(dice));
         }
     }
 }

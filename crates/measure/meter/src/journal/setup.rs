@@ -22,7 +22,7 @@ pub fn make(change: &SetupChange) -> io::Result<()> {
         SetupChange::Line { path, before, after } => line::replace(path, before.as_deref(), Some(after)).map(drop),
         SetupChange::Directory { path } => file::make_directory(path),
         SetupChange::File { path, text } => file::create(path, text),
-        SetupChange::Program { path, gid, capabilities } => program::install(path, *gid, *capabilities),
+        SetupChange::Program { path, access, capabilities } => program::install(path, *access, capabilities),
         SetupChange::Access { path, after, .. } => access::write(path, *after),
         SetupChange::TraceMount { path, after, .. } => trace_mount::reconfigure(path, *after),
     }
@@ -80,7 +80,7 @@ mod tests {
             let changes = [
                 SetupChange::Line { path: path.clone(), before: None, after: "root".into() },
                 SetupChange::File { path: path.clone(), text: "text".into() },
-                SetupChange::Program { path: path.clone(), gid: 0, capabilities: 0 },
+                SetupChange::Program { path: path.clone(), access, capabilities: Vec::new() },
                 SetupChange::Access { path: path.clone(), before: access, after: access },
                 SetupChange::TraceMount { path, before: access, after: access, others: BTreeMap::new() },
             ];

@@ -2,11 +2,12 @@
 
 use super::group::{self, ForeignMembers, Group};
 use super::owned::{Planned, below, directories, file};
-use super::{capabilities, texts};
+use super::texts;
 use crate::journal::setup::places::{DMA_LATENCY, LIMITS, OWNERS, OWNERS_ORDER, TRACE_INSTANCES, TRACING_MOUNT};
 use crate::journal::setup::{access, program};
+use crate::kernel::capability;
 use archive::setup::{
-    Access, Hindrance, METER_PATH, SetupChange, SetupRequest, SetupStep, StepReport, StepState, TRACEFS,
+    Access, Capability, Hindrance, METER_PATH, SetupChange, SetupRequest, SetupStep, StepReport, StepState, TRACEFS,
 };
 use rustix::fs::{StatVfsMountFlags, statvfs};
 use std::collections::BTreeMap;
@@ -17,13 +18,15 @@ use std::path::{Path, PathBuf};
 
 const DIRECTORY_MODE: u32 = 0o750;
 const DEVICE_MODE: u32 = 0o660;
+/// Root changes the meter, the group executes it, and nobody else reads it.
+const METER_MODE: u32 = 0o750;
 
 /// A machine, and the user who is to measure there.
 #[derive(Debug)]
 pub struct Machine<'a> {
     root: &'a Path,
     uid: u32,
-    capabilities: u64,
+    capabilities: Vec<Capability>,
     group: Group,
 }
 
@@ -32,7 +35,7 @@ impl<'a> Machine<'a> {
     /// [`ForeignMembers`].
     pub fn of(root: &'a Path, request: &SetupRequest) -> Result<Self, ForeignMembers> {
         let group = group::planned(root, &request.user)?;
-        Ok(Self { root, uid: request.uid, capabilities: capabilities::wanted(request.stacks), group })
+        Ok(Self { root, uid: request.uid, capabilities: wanted(request.stacks), group })
     }
 
     pub fn planned(&self, step: SetupStep) -> StepReport {
@@ -98,12 +101,12 @@ impl<'a> Machine<'a> {
     fn meter(&self) -> Planned {
         let path = Path::new(METER_PATH);
         let here = below(self.root, path);
-        let installed = match program::is_installed(&here, self.capabilities) {
+        let access = Access { uid: 0, gid: self.group.gid, mode: METER_MODE };
+        let installed = match program::is_installed(&here, access, &self.capabilities) {
             Err(error) if error.kind() == ErrorKind::NotFound => false,
             read => read.map_err(|_| Hindrance::Hidden { path: path.to_owned() })?,
         };
-        let wanted = Access { uid: 0, gid: self.group.gid, mode: program::MODE };
-        if installed && access::read(&here).is_ok_and(|found| found == wanted) {
+        if installed {
             return Ok(Vec::new());
         }
         let folder = path.ancestors().skip(1).map(|path| below(self.root, path)).find(|path| path.is_dir());
@@ -112,7 +115,7 @@ impl<'a> Machine<'a> {
         if folder.is_some_and(ignores) {
             return Err(Hindrance::NoCapabilities { path: path.to_owned() });
         }
-        let copy = SetupChange::Program { path: path.to_owned(), gid: self.group.gid, capabilities: self.capabilities };
+        let copy = SetupChange::Program { path: path.to_owned(), access, capabilities: self.capabilities.clone() };
         Ok(directories(self.root, path).into_iter().chain([copy]).collect())
     }
 
@@ -125,6 +128,12 @@ impl<'a> Machine<'a> {
         changes.extend(file(self.root, OWNERS_ORDER, &texts::owners_order())?);
         Ok(changes)
     }
+}
+
+/// The kernel refuses to execute a file with a capability that this boot or container dropped.
+fn wanted(stacks: bool) -> Vec<Capability> {
+    let all = [Capability::IpcLock, Capability::SysNice].into_iter().chain(stacks.then_some(Capability::Perfmon));
+    all.filter(|wanted| !capability::is_dropped(Path::new("/"), *wanted as u32)).collect()
 }
 
 fn read(root: &Path, path: &str) -> Result<Access, Hindrance> {

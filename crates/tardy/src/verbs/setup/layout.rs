@@ -6,14 +6,15 @@ use words::setup::{STILL_ROOT, change, hindrance, purpose, sign_in, title};
 
 const STEP_COLUMNS: usize = 18;
 
-pub fn lay_out(report: &SetupReport, page: &mut Page) {
+/// `options`: as typed, for the command that makes the changes.
+pub fn lay_out(report: &SetupReport, options: &str, page: &mut Page) {
     page.heading(&headline(report));
     report.steps.iter().for_each(|step| lay_out_step(step, page));
     page.blank();
     page.heading("Still takes root");
     page.entries(&STILL_ROOT.map(|(action, why)| (format!("  {action}"), why.to_owned())));
     page.blank();
-    page.wrapped("", &next(report));
+    page.wrapped("", &next(report, options));
 }
 
 fn headline(report: &SetupReport) -> String {
@@ -50,9 +51,11 @@ fn lay_out_step(step: &StepReport, page: &mut Page) {
     changes.iter().map(change).chain(reason).for_each(|line| page.wrapped(&indent, &line));
 }
 
-fn next(report: &SetupReport) -> String {
+fn next(report: &SetupReport, options: &str) -> String {
     if count(report, is_needed) > 0 {
-        return "`sudo tardy setup --apply` makes these changes, and `sudo tardy setup --undo` reverts them.".into();
+        return format!(
+            "`sudo tardy setup --apply{options}` makes these changes, and `sudo tardy setup --undo` reverts them."
+        );
     }
     format!("{} `sudo tardy setup --undo` reverts the setup.", sign_in(&report.user))
 }

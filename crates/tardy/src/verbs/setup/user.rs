@@ -5,6 +5,8 @@ use rustix::process::geteuid;
 use std::env;
 use std::process::{Command, Stdio};
 
+const ROOT: &str = "root measures without a setup";
+
 #[derive(Debug)]
 pub struct User {
     pub name: String,
@@ -16,12 +18,12 @@ pub struct User {
 /// # Errors
 /// [`UsageError`] of a user who does not exist, and of root.
 pub fn named_or_own(named: Option<&str>) -> Result<User, UsageError> {
-    let name = named.map(str::to_owned).or_else(own).ok_or_else(|| unnamed("this is root itself"))?;
+    let name = named.map(str::to_owned).or_else(own).ok_or_else(|| unnamed(ROOT))?;
     // It knows users of every directory service.
     let uid = id(&["-u", "--", &name]).and_then(|text| text.parse().ok());
     match uid {
         None => Err(UsageError(format!("this machine has no user {name}; `getent passwd` lists its users"))),
-        Some(0) => Err(unnamed("root measures without a setup")),
+        Some(0) => Err(unnamed(ROOT)),
         Some(uid) => Ok(User { name, uid }),
     }
 }

@@ -6,49 +6,61 @@ use fixtures::programs::beside;
 use prerequisites::Machine;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use syscall_faults::{Fault, run};
+use tempfile::TempDir;
 
 const NO_SPACE: Fault = Fault::Refuse(rustix::io::Errno::NOSPC.raw_os_error());
 
-/// A setup of the user, by the meter alone.
-fn setup(folder: &Path) -> Command {
-    let mut command = Command::new(beside("tardy-meter"));
-    command.arg("setup").stdin(File::open(folder.join("request")).unwrap());
-    command.stdout(Stdio::null()).env("TARDY_STATE_DIR", folder.join("state"));
-    command
+/// A user who is to be set up by the meter alone, and the machine before.
+struct Bench {
+    folder: TempDir,
+    before: Snapshot,
+    _user: User,
+    _machine: Machine,
 }
 
-fn request(folder: &Path, user: &User) {
-    let home = fs::metadata(user.home()).unwrap();
-    let request = serde_json::json!({ "user": user.name, "uid": home.uid(), "apply": true });
-    fs::write(folder.join("request"), request.to_string()).unwrap();
-}
+impl Bench {
+    fn new() -> Option<Self> {
+        let (user, machine) = (User::created()?, Machine::alone());
+        let folder = tempfile::tempdir().unwrap();
+        let home = fs::metadata(user.home()).unwrap();
+        let request = serde_json::json!({ "user": user.name, "uid": home.uid(), "apply": true });
+        fs::write(folder.path().join("request"), request.to_string()).unwrap();
+        Some(Self { folder, before: Snapshot::taken(), _user: user, _machine: machine })
+    }
 
-fn undo(folder: &Path) -> Output {
-    let mut command = Command::new(beside("tardy-meter"));
-    command.args(["restore", "--setup"]).env("TARDY_STATE_DIR", folder.join("state")).output().unwrap()
+    fn meter(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(beside("tardy-meter"));
+        command.args(words).env("TARDY_STATE_DIR", self.folder.path().join("state"));
+        command
+    }
+
+    fn setup(&self) -> Command {
+        let mut command = self.meter(&["setup"]);
+        command.stdin(File::open(self.folder.path().join("request")).unwrap()).stdout(Stdio::null());
+        command
+    }
+
+    fn undo(&self) -> Output {
+        self.meter(&["restore", "--setup"]).output().unwrap()
+    }
 }
 
 #[test]
 fn a_setup_killed_at_any_change_is_undone_to_the_byte() {
-    let Some(user) = User::created() else { return };
-    let _machine = Machine::alone();
-    let folder = tempfile::tempdir().unwrap();
-    request(folder.path(), &user);
-    let before = Snapshot::taken();
-    let whole = run(&mut setup(folder.path()), None).unwrap();
+    let Some(bench) = Bench::new() else { return };
+    let whole = run(&mut bench.setup(), None).unwrap();
     assert_eq!(whole.code, Some(0));
-    let undone = undo(folder.path());
+    let undone = bench.undo();
     assert!(undone.status.success(), "{}", String::from_utf8_lossy(&undone.stderr));
-    before.assert_same("a whole setup");
+    bench.before.assert_same("a whole setup");
     let mut killed = 0;
     for call in 0..whole.calls {
-        let ended = run(&mut setup(folder.path()), Some((call, Fault::Kill))).unwrap();
-        let undone = undo(folder.path());
+        let ended = run(&mut bench.setup(), Some((call, Fault::Kill))).unwrap();
+        let undone = bench.undo();
         assert!(undone.status.success(), "call {call}: {}", String::from_utf8_lossy(&undone.stderr));
-        before.assert_same(&format!("killed at call {call}: {:?}", ended.met));
+        bench.before.assert_same(&format!("killed at call {call}: {:?}", ended.met));
         killed += usize::from(ended.met.is_some());
     }
     assert!(killed > 20, "only {killed} of {} calls were met", whole.calls);
@@ -56,18 +68,14 @@ fn a_setup_killed_at_any_change_is_undone_to_the_byte() {
 
 #[test]
 fn a_setup_that_fails_reverts_itself() {
-    let Some(user) = User::created() else { return };
-    let _machine = Machine::alone();
-    let folder = tempfile::tempdir().unwrap();
-    request(folder.path(), &user);
-    let before = Snapshot::taken();
-    let whole = run(&mut setup(folder.path()), None).unwrap();
-    undo(folder.path());
+    let Some(bench) = Bench::new() else { return };
+    let whole = run(&mut bench.setup(), None).unwrap();
+    bench.undo();
     for call in 0..whole.calls {
-        let ended = run(&mut setup(folder.path()), Some((call, NO_SPACE))).unwrap();
+        let ended = run(&mut bench.setup(), Some((call, NO_SPACE))).unwrap();
         if ended.code == Some(0) {
-            undo(folder.path());
+            bench.undo();
         }
-        before.assert_same(&format!("no space at call {call}: {:?}", ended.met));
+        bench.before.assert_same(&format!("no space at call {call}: {:?}", ended.met));
     }
 }
