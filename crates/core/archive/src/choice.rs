@@ -11,6 +11,12 @@ pub trait Choice: Copy + PartialEq + 'static {
         found.map(|(_, word, _)| *word).expect("`choices!` lists every value")
     }
 
+    /// The meaning of a value as a phrase, which may be empty.
+    fn meaning(self) -> &'static str {
+        let found = Self::CHOICES.iter().find(|(value, ..)| *value == self);
+        found.map_or("", |(.., meaning)| meaning.trim().trim_end_matches('.'))
+    }
+
     /// The value with this word.
     fn of_word(word: &str) -> Option<Self> {
         Self::CHOICES.iter().find(|(_, known, _)| *known == word).map(|(value, ..)| *value)

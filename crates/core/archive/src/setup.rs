@@ -2,6 +2,7 @@
 //!
 //! The meter plans, makes and reverts the changes; the host shows them.
 
+use crate::choice::choices;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,29 +28,24 @@ pub struct SetupRequest {
     pub apply: bool,
 }
 
-/// One thing that the user gets. In the order in which they are set up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SetupStep {
-    Group,
-    Limits,
-    Tracing,
-    TraceInstances,
-    IdleStates,
-    Meter,
-    AfterBoot,
-}
-
-impl SetupStep {
-    pub const ALL: [Self; 7] = [
-        Self::Group,
-        Self::Limits,
-        Self::Tracing,
-        Self::TraceInstances,
-        Self::IdleStates,
-        Self::Meter,
-        Self::AfterBoot,
-    ];
+choices! {
+    /// One thing that the user gets, in the order in which they are set up.
+    pub enum SetupStep {
+        /// Only its members get access.
+        Group = "group",
+        /// Programs of the user may have real-time priorities and lock memory.
+        Limits = "limits",
+        /// The group reads the kernel's list of trace events.
+        Tracing = "tracing",
+        /// The user creates trace buffers, which only the user can write.
+        TraceInstances = "trace-instances",
+        /// `run --cpu-dma-latency` limits the sleep states of the CPUs.
+        IdleStates = "idle-states",
+        /// A copy of tardy-meter measures with real-time priority in locked memory.
+        Meter = "meter",
+        /// systemd gives the same access after each boot.
+        AfterBoot = "after-boot",
+    }
 }
 
 /// Owner and permissions of a file.

@@ -1,6 +1,6 @@
 //! The setup of a machine for one user: its steps, its changes, and what still takes root.
 
-use archive::setup::{Access, Capability, GROUP, Hindrance, SetupChange, SetupStep};
+use archive::setup::{Access, Capability, GROUP, Hindrance, SetupChange};
 
 /// Actions that a setup does not permit, each with its reason.
 pub const STILL_ROOT: [(&str, &str); 4] = [
@@ -9,32 +9,6 @@ pub const STILL_ROOT: [(&str, &str); 4] = [
     ("programs of other users", "the kernel shows their memory and files to their owner and to root"),
     ("the global trace", "its files stay read-only for the group: a run records into an instance of its own"),
 ];
-
-/// The name of a step.
-pub fn title(step: SetupStep) -> &'static str {
-    match step {
-        SetupStep::Group => "group",
-        SetupStep::Limits => "limits",
-        SetupStep::Tracing => "tracing",
-        SetupStep::TraceInstances => "trace instances",
-        SetupStep::IdleStates => "idle states",
-        SetupStep::Meter => "meter",
-        SetupStep::AfterBoot => "after a boot",
-    }
-}
-
-/// The use of a step.
-pub fn purpose(step: SetupStep) -> &'static str {
-    match step {
-        SetupStep::Group => "only its members get access",
-        SetupStep::Limits => "programs of the user may have real-time priorities and lock memory",
-        SetupStep::Tracing => "the group reads the kernel's list of trace events",
-        SetupStep::TraceInstances => "the user creates trace buffers, which only the user can write",
-        SetupStep::IdleStates => "run --cpu-dma-latency limits the sleep states of the CPUs",
-        SetupStep::Meter => "a copy of tardy-meter measures with real-time priority in locked memory",
-        SetupStep::AfterBoot => "systemd gives the same access after each boot",
-    }
-}
 
 /// A change, as a line.
 pub fn change(change: &SetupChange) -> String {

@@ -10,6 +10,7 @@ mod texts;
 
 use crate::journal::setup::make;
 use crate::journal::{Entry, Header, Journal, JournalError, UndoError, setup_directory};
+use archive::choice::Choice;
 use archive::setup::{GROUP, SetupChange, SetupReport, SetupRequest, SetupStep, StepReport, StepState};
 use group::ForeignMembers;
 use plan::Machine;
@@ -77,8 +78,7 @@ fn answer(request: &SetupRequest) -> Result<SetupReport, SetupError> {
         return Err(SetupError::Name(request.user.clone()));
     }
     let machine = Machine::of(Path::new("/"), request)?;
-    let steps =
-        if request.apply { apply(&machine)? } else { SetupStep::ALL.map(|step| machine.planned(step)).to_vec() };
+    let steps = if request.apply { apply(&machine)? } else { all().map(|step| machine.planned(step)).collect() };
     Ok(SetupReport { user: request.user.clone(), group: GROUP.into(), steps })
 }
 
@@ -88,6 +88,10 @@ fn is_name(user: &str) -> bool {
         && !user.chars().any(|letter| letter.is_whitespace() || letter.is_control() || ":,#".contains(letter))
 }
 
+fn all() -> impl Iterator<Item = SetupStep> {
+    SetupStep::CHOICES.iter().map(|(step, ..)| *step)
+}
+
 /// Each step is planned after those before it are made: a mount option changes the group of files that a later step changes.
 fn apply(machine: &Machine) -> Result<Vec<StepReport>, SetupError> {
     if !geteuid().is_root() {
@@ -95,7 +99,7 @@ fn apply(machine: &Machine) -> Result<Vec<StepReport>, SetupError> {
     }
     let mut journal = None;
     let mut steps = Vec::new();
-    for step in SetupStep::ALL {
+    for step in all() {
         let planned = machine.planned(step);
         let state = match planned.state {
             StepState::Needed(changes) => {

@@ -9,10 +9,7 @@ use std::sync::Arc;
 
 /// A parser of the words of a setting; the help shows their meanings.
 pub fn one_of<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
-    let entries = T::CHOICES.iter().map(|(value, name, meaning)| {
-        let about = meaning.trim().trim_end_matches('.');
-        Entry { value: *value, name, about }
-    });
+    let entries = T::CHOICES.iter().map(|(value, name, _)| Entry { value: *value, name, about: value.meaning() });
     entry_of(entries.collect())
 }
 

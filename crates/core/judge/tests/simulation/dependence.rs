@@ -76,7 +76,7 @@ impl Dice {
     /// Late wake-ups of a second in which each is late with this probability.
     fn events(&mut self, probability: f64) -> u32 {
         let mean = probability * PER_SECOND as f64;
-        // Poisson's distribution where few are late; where many are, the normal one with the deviation of so many coins.
+        // Poisson's distribution where few are late; where many are, the normal one with the deviation of 1000 coins.
         if mean > 30.0 {
             let deviation = (mean * (1.0 - probability)).sqrt();
             return (mean + deviation * self.normal()).round().clamp(0.0, PER_SECOND as f64) as u32;

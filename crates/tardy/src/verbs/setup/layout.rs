@@ -1,8 +1,9 @@
 //! The steps of a setup as a page.
 
 use crate::terminal::page::Page;
+use archive::choice::Choice;
 use archive::setup::{SetupChange, SetupReport, StepReport, StepState};
-use words::setup::{STILL_ROOT, change, hindrance, purpose, sign_in, title};
+use words::setup::{STILL_ROOT, change, hindrance, sign_in};
 
 const STEP_COLUMNS: usize = 18;
 
@@ -45,8 +46,7 @@ fn lay_out_step(step: &StepReport, page: &mut Page) {
         StepState::Made(changes) => ("made", changes, None),
         StepState::Hindered(why) => ("no", &[], Some(hindrance(why))),
     };
-    let first = format!("  {word:6}{:STEP_COLUMNS$}", title(step.step));
-    page.wrapped(&first, purpose(step.step));
+    page.wrapped(&format!("  {word:6}{:STEP_COLUMNS$}", step.step.word()), step.step.meaning());
     let indent = " ".repeat(8);
     changes.iter().map(change).chain(reason).for_each(|line| page.wrapped(&indent, &line));
 }

@@ -6,16 +6,35 @@ use fixtures::programs::beside;
 use prerequisites::Machine;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use syscall_faults::{Fault, run};
 use tempfile::TempDir;
 
 const NO_SPACE: Fault = Fault::Refuse(rustix::io::Errno::NOSPC.raw_os_error());
 
+/// A trace instance of another tool, which a setup gives to the user with its directory.
+struct ForeignInstance(PathBuf);
+
+impl ForeignInstance {
+    fn created() -> Self {
+        let path = PathBuf::from(format!("/sys/kernel/tracing/instances/foreign-{}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for ForeignInstance {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
 /// A user who is to be set up by the meter alone, and the machine before.
 struct Bench {
     folder: TempDir,
     before: Snapshot,
+    _instance: ForeignInstance,
     _user: User,
     _machine: Machine,
 }
@@ -27,7 +46,8 @@ impl Bench {
         let home = fs::metadata(user.home()).unwrap();
         let request = serde_json::json!({ "user": user.name, "uid": home.uid(), "apply": true });
         fs::write(folder.path().join("request"), request.to_string()).unwrap();
-        Some(Self { folder, before: Snapshot::taken(), _user: user, _machine: machine })
+        let (instance, before) = (ForeignInstance::created(), Snapshot::taken());
+        Some(Self { folder, before, _instance: instance, _user: user, _machine: machine })
     }
 
     fn meter(&self, words: &[&str]) -> Command {

@@ -23,7 +23,9 @@ pub fn undo(path: &Path, before: Access, after: Access) -> Result<bool, Fault> {
     undo_with(path, before, after, || {
         let instances = instances_of(path, after.uid);
         let (left, used): (Vec<_>, Vec<_>) = instances.into_iter().partition(|name| is_left(name));
-        let used: Vec<String> = used.into_iter().filter(|name| process_user(name) != Some(0)).collect();
+        // An instance of another tool blocks nothing: root made it before the setup, or can remove it.
+        let of_user = |name: &String| process_user(name).is_some_and(|uid| uid != 0);
+        let used: Vec<String> = used.into_iter().filter(of_user).collect();
         if !used.is_empty() {
             // The user could not remove them any more.
             return Err(Fault::InUse(used));
