@@ -39,6 +39,7 @@ verbs! {
     collect::CollectArguments,
     restore::RestoreArguments,
     setup::SetupArguments,
+    tune::TuneArguments,
 
     record::RecordArguments,
     replay::ReplayArguments,

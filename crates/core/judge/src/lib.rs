@@ -63,6 +63,7 @@ pub mod sign_flip;
 mod sign_test;
 pub mod stationarity;
 pub mod step;
+pub mod tune;
 pub mod unit;
 pub mod verdict;
 pub mod virtual_time;

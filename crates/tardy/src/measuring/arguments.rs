@@ -17,6 +17,7 @@ pub mod words;
 
 pub use extent::ExtentArguments;
 pub use load::LoadArguments;
+pub use measurement::setting_change;
 pub use output::{OutputArguments, SampleArguments, Showing};
 pub use roles::RoleSettings;
 pub use trace::{TraceArguments, megabytes};

@@ -50,6 +50,12 @@ pub struct Attempt {
     pub failed: Option<String>,
 }
 
+impl Attempt {
+    fn has_all_runs(&self) -> bool {
+        self.runs.len() == self.order.len()
+    }
+}
+
 /// A series of rounds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
@@ -57,7 +63,7 @@ pub struct Rounds {
     pub problem: Option<String>,
     pub seed: u64,
     pub rounds_asked: u32,
-    /// The variants; each round runs each of them once.
+    /// The variants, if every round has the same ones.
     pub variants: Vec<String>,
     pub attempts: Vec<Attempt>,
 }
@@ -77,6 +83,10 @@ pub trait Series {
     /// Whether the complete rounds decide the question, so that no further round is needed.
     fn decided(&mut self) -> bool {
         false
+    }
+    /// The variants of the next round, which runs each of them once.
+    fn next_variants(&mut self) -> Vec<String> {
+        self.rounds().variants.clone()
     }
 }
 
@@ -107,10 +117,10 @@ pub fn measure(series: &mut dyn Series) -> anyhow::Result<()> {
 }
 
 fn one_round(series: &mut dyn Series) -> anyhow::Result<()> {
+    let mut order = series.next_variants();
     let rounds = series.rounds();
     let round = rounds.complete().count() as u32 + 1;
     let number = rounds.attempts.len() as u32 + 1;
-    let mut order = rounds.variants.clone();
     Coin::of_round(rounds.seed, number).shuffle(&mut order);
     rounds.attempts.push(Attempt { number, order: order.clone(), runs: Vec::new(), void: None, failed: None });
     series.save()?;
@@ -141,7 +151,7 @@ impl Rounds {
 
     /// Attempts that count.
     pub fn complete(&self) -> impl Iterator<Item = &Attempt> {
-        self.attempts.iter().filter(|attempt| attempt.void.is_none() && attempt.runs.len() == self.variants.len())
+        self.attempts.iter().filter(|attempt| attempt.void.is_none() && attempt.has_all_runs())
     }
 
     /// Number of attempts that do not count, and the reason for the last of them.
@@ -162,8 +172,7 @@ impl Rounds {
     }
 
     fn void_what_was_cut_off(&mut self) {
-        let runs = self.variants.len();
-        for attempt in self.attempts.iter_mut().filter(|attempt| attempt.void.is_none() && attempt.runs.len() < runs) {
+        for attempt in self.attempts.iter_mut().filter(|attempt| attempt.void.is_none() && !attempt.has_all_runs()) {
             attempt.void = Some("the series was cut off in it".into());
         }
     }

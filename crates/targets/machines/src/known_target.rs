@@ -3,6 +3,7 @@
 use crate::Target;
 use crate::architecture::Architecture;
 use crate::board::{AccessOptions, BoardTarget};
+use crate::boot_words::BootWords;
 use crate::labgrid::LabgridTarget;
 use crate::local::{self, LocalTarget};
 use crate::meter_places::{MeterError, MeterPlaces};
@@ -90,6 +91,14 @@ impl KnownTarget {
     /// Whether its clock counts executed instructions.
     pub fn is_in_virtual_time(&self) -> bool {
         matches!(&self.file, Some(Description::Machine(machine)) if machine.backend == Backend::Virtual)
+    }
+
+    /// The same target booted with other words; `None` if it does not boot for each run, or lacks a word to remove.
+    pub fn booted_with(&self, words: &BootWords) -> Option<Self> {
+        let Some(Description::Machine(machine)) = &self.file else { return None };
+        let kernel_arguments = words.applied_to(&machine.kernel_arguments)?;
+        let machine = VirtualMachine { kernel_arguments, ..(**machine).clone() };
+        Some(Self { name: self.name.clone(), file: Some(Description::Machine(machine.into())) })
     }
 
     /// The virtual machine that it is.

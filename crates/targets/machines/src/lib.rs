@@ -8,6 +8,7 @@
 
 pub mod architecture;
 pub mod board;
+mod boot_words;
 mod carried_meters;
 pub mod caveat;
 mod console;
@@ -26,6 +27,7 @@ pub mod target;
 pub mod target_file;
 mod target_syntax;
 
+pub use boot_words::BootWords;
 pub use caveat::Caveat;
 pub use known_target::KnownTarget;
 pub use machine_event::MachineEvent;

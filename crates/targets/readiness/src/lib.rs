@@ -28,6 +28,7 @@ mod remedy;
 mod rule;
 mod scheduler;
 mod surroundings;
+mod suspects;
 mod tasks;
 mod tracing;
 mod unknown;
@@ -39,6 +40,7 @@ pub use finding::Finding;
 pub use machine::{Profile, Subject};
 pub use remedy::{KernelArguments, kernel_arguments, sysctl_text, writes};
 pub use rule::{Fix, Rule, Severity};
+pub use suspects::suspects;
 
 use archive::facts::Facts;
 use machine::Machine;

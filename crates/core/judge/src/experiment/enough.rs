@@ -77,7 +77,7 @@ mod tests {
         assert_eq!([0, 1, 4, 8].map(fixed), [Some(6), Some(8), Some(10), Some(11)]);
         assert_eq!(rounds_needed(4, 0.99999999, Stopping::FixedRounds), None);
         let looking = |others| rounds_needed(others, 0.95, Stopping::UntilDecided);
-        assert_eq!([0, 4].map(looking), [Some(6), Some(11)]);
+        assert_eq!([0, 4].map(looking), [Some(7), Some(12)]);
         let nine = Enough::of(9, 4, 0.95, Stopping::FixedRounds);
         assert_eq!((nine.primary, nine.others, nine.rounds_needed), (true, false, Some(10)));
     }

@@ -11,6 +11,7 @@ mod machine;
 mod spare;
 mod tables;
 mod tails;
+mod tuning;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -147,7 +147,10 @@ fn setting(text: &str) -> Result<SettingChange, SettingError> {
 }
 
 /// A setting by its name, which is a file below /proc/sys or /sys or a sysctl name.
-pub(super) fn setting_change(name: &str, value: &str) -> Result<SettingChange, SettingError> {
+///
+/// # Errors
+/// [`SettingError::NoSetting`].
+pub fn setting_change(name: &str, value: &str) -> Result<SettingChange, SettingError> {
     let name = name.trim();
     let path = if name.starts_with('/') {
         name.to_owned()

@@ -32,6 +32,11 @@ pub trait Measurable: Question {
     /// If no archive can be created.
     fn run(series: &mut StoredSeries<Self>, variant: &str, archive: &str, round: u32) -> RunResult;
 
+    /// As [`Series::next_variants`].
+    fn next_variants(series: &mut StoredSeries<Self>) -> Vec<String> {
+        series.journal.rounds.variants.clone()
+    }
+
     /// As [`Series::decided`].
     fn decided(_: &StoredSeries<Self>) -> bool {
         false
@@ -60,6 +65,10 @@ impl<Q: Measurable> Series for StoredSeries<Q> {
 
     fn run(&mut self, variant: &str, archive: &str, round: u32) -> RunResult {
         Q::run(self, variant, archive, round)
+    }
+
+    fn next_variants(&mut self) -> Vec<String> {
+        Q::next_variants(self)
     }
 
     fn stopped(&self) -> bool {

@@ -1,0 +1,275 @@
+//! `tardy tune`: which of many settings lower the latency of a target, and the price of each.
+
+mod candidate;
+mod files;
+mod page;
+mod question;
+mod series;
+
+use crate::exit::{Exit, UsageError};
+use crate::measuring::arguments::RunArguments;
+use crate::measuring::machine::{self, find};
+use crate::measuring::rounds::{Question, Rounds, RoundsState, StoredSeries, new_directory, now, system_seed};
+use crate::measuring::signals::Signals;
+use crate::options::limits::confidence;
+use crate::options::quantity::{percentage, positive_time_ns, time, whole};
+use crate::terminal::page::Page;
+use crate::verb::{Place, Verb};
+use archive::facts::Applied;
+use archive::settings::{RunSettings, SettingChange};
+use candidate::{Candidate, Candidates};
+use clap::Args;
+use judge::coin::SEED_MAX;
+use judge::tune::{Goal, TuneState};
+use machines::KnownTarget;
+use machines::Target;
+use machines::meter_places::MeterPlaces;
+use question::{Journal, Tuning};
+use readiness::{Checklist, Profile, Readiness, Subject, check};
+use runner::facts::{apply, gather};
+use runner::restore::restore;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use words::printable::printable;
+
+/// A slow board needs seconds to read several thousand files.
+const LIMIT: Duration = Duration::from_secs(60);
+const LEAST_DEFAULT: &str = "10";
+const BUDGET_DEFAULT: &str = "8h";
+
+/// Find out which settings lower the latency, and what each costs
+#[derive(Debug, Args)]
+pub struct TuneArguments {
+    /// Figure of each run to lower: p99, p99.9, p99.99, worst, or over/h with --limit
+    #[arg(long, value_name = "FIGURE", default_value = "p99.9", value_parser = goal, help_heading = "Tuning")]
+    goal: Goal,
+    /// Time for all runs
+    #[arg(long, value_name = "TIME", default_value = BUDGET_DEFAULT, value_parser = positive_time_ns, help_heading = "Tuning")]
+    budget: u64,
+    /// Least change of interest, in percent
+    #[arg(long, value_name = "PERCENT", default_value = LEAST_DEFAULT, value_parser = percentage, help_heading = "Tuning")]
+    least: f64,
+    /// Also try these changes, as 'NAME: PATH=VALUE; boot WORD; boot-without WORD'; may be repeated
+    #[arg(long = "candidate", value_name = "CHANGES", help_heading = "Tuning")]
+    candidates: Vec<String>,
+    /// Leave out this setting, by its name; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "Tuning")]
+    without: Vec<String>,
+    /// Try only what --candidate names, not what `tardy check` finds
+    #[arg(long, requires = "candidates", help_heading = "Tuning")]
+    only_candidates: bool,
+    /// Confidence of the result, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence, help_heading = "Tuning")]
+    confidence: f64,
+    /// Seed of the coin that decides settings and order [default: from the system]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=SEED_MAX), help_heading = "Tuning")]
+    coin_seed: Option<u64>,
+    /// Continue an interrupted series with its own settings; show a complete one again
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["goal", "budget", "least", "candidates", "without", "confidence", "coin_seed", "out", "target", "duration", "cycles", "interval", "loads"], help_heading = "Tuning")]
+    resume: Option<PathBuf>,
+    /// Make the changes of a result until the next boot; `tardy target restore` reverts them
+    #[arg(long, value_name = "DIR", conflicts_with = "resume", help_heading = "Tuning")]
+    apply: Option<PathBuf>,
+
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+impl Verb for TuneArguments {
+    const NAME: &'static str = "tune";
+    const PLACE: Place = Place::Hidden;
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy tune --duration 60s --load messaging",
+        "tardy tune --target board --goal worst --budget 8h --duration 60s",
+        "tardy tune --goal over/h --limit 100us --duration 5min --without scheduler.throttling",
+        "tardy tune --only-candidates --candidate 'no-ksm: /sys/kernel/mm/ksm/run=0' --duration 60s",
+        "tardy tune --apply runs/2026-11-21T21-30-05-pi-tune; tardy target restore",
+    ];
+    const NOTES: &'static str = "\
+`tardy check` names the settings to try. Every run has some of them and is restored afterwards. Ctrl-C keeps the complete rounds; \
+--resume continues.
+Exit codes: 0 decided, 2 wrong usage, 3 could not measure, 4 the budget ended before.";
+
+    fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
+        match &self.apply {
+            Some(directory) => apply_result(directory),
+            None => run(self, typed),
+        }
+    }
+}
+
+fn goal(text: &str) -> Result<Goal, String> {
+    Goal::by_word(text).ok_or_else(|| "write p50, p99, p99.9, p99.99, p99.999, worst or over/h".into())
+}
+
+fn run(arguments: &TuneArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+    let (directory, journal, target) = match &arguments.resume {
+        Some(directory) => (directory.clone(), Journal::load(directory)?, None),
+        None => begin(arguments, command)?,
+    };
+    let output = &arguments.run.output;
+    let quiet = output.quiet || output.json;
+    if !quiet && journal.rounds.state != RoundsState::Complete {
+        page::announcement(&journal).iter().for_each(|line| complain!("{}", printable(line)));
+    }
+    let journal = if journal.question.candidates.is_empty() {
+        journal
+    } else {
+        StoredSeries::complete(&directory, journal, target, arguments.run.silence(), quiet)?
+    };
+    files::write(&directory, &journal)?;
+    journal.show(&directory, output.json, output.quiet, page::lay_out)?;
+    Ok(match (&journal.result, journal.rounds.state) {
+        (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,
+        (Some(tuned), _) if tuned.result.state == TuneState::Decided => Exit::Measured,
+        (Some(_), _) => Exit::NotEnoughData,
+    })
+}
+
+/// A new series: its directory, its journal, and its target.
+fn begin(
+    arguments: &TuneArguments,
+    command: Vec<String>,
+) -> anyhow::Result<(PathBuf, Journal, Option<KnownTarget>)> {
+    let own: Vec<Candidate> =
+        arguments.candidates.iter().map(|text| Candidate::parse(text)).collect::<Result<_, UsageError>>()?;
+    let target = find(&arguments.run.target)?;
+    let settings = arguments.run.settings(target.is_in_virtual_time()).map_err(UsageError::from)?;
+    measurable(arguments, &settings)?;
+    let candidates = possible(arguments, &own, &target, &settings)?;
+    let started = now();
+    let name = format!("{}-tune", target.host_name());
+    let directory = new_directory(arguments.run.output.out.as_deref(), started, &name)?;
+    let rounds = Rounds::new(arguments.coin_seed.unwrap_or_else(|| system_seed(started)), u32::MAX, Vec::new());
+    let question = Tuning {
+        tune_version: Tuning::VERSION,
+        target: arguments.run.target.clone(),
+        settings,
+        goal: arguments.goal.clone(),
+        budget_ns: arguments.budget,
+        candidates: candidates.tried,
+        left_out: candidates.left_out,
+        question: None,
+        least: 1.0 + arguments.least / 100.0,
+        measured: BTreeMap::new(),
+    };
+    let journal = Journal::new(question, rounds, arguments.confidence, command, started);
+    Ok((directory, journal, Some(target)))
+}
+
+/// Checks that a run of these settings has the figure.
+fn measurable(arguments: &TuneArguments, settings: &RunSettings) -> Result<(), UsageError> {
+    if arguments.goal == Goal::OverLimit && settings.limit_ns.is_none() {
+        return Err(UsageError("--goal over/h counts periods over a limit: name it with --limit".into()));
+    }
+    if arguments.least <= 0.0 {
+        return Err(UsageError("--least is a percentage above 0".into()));
+    }
+    let needed = arguments.goal.samples_needed();
+    let cpus = settings.cpus.as_ref().map_or(1, Vec::len).max(1) as f64;
+    let timed = settings.duration_ns.map(|ns| ns as f64 / settings.interval_ns.max(1) as f64);
+    let samples = cpus * timed.into_iter().chain(settings.cycles.map(|cycles| cycles as f64)).fold(f64::INFINITY, f64::min);
+    if samples.is_infinite() {
+        return Err(UsageError("name the length of each run with --duration, such as 60s".into()));
+    }
+    if samples < needed {
+        let length = time((needed / cpus * settings.interval_ns as f64).ceil() as u64);
+        let goal = page::goal_words(&arguments.goal);
+        return Err(UsageError(format!("{goal} needs {needed:.0} wake-ups a run: --duration {length} or longer")));
+    }
+    Ok(())
+}
+
+/// The candidates that this target accepts: each is set once, and restored.
+fn possible(
+    arguments: &TuneArguments,
+    own: &[Candidate],
+    known: &KnownTarget,
+    settings: &RunSettings,
+) -> anyhow::Result<Candidates> {
+    let gathered = |readiness: Option<&Readiness>| {
+        let findings = readiness.into_iter().flat_map(|readiness| readiness.to_fix(true));
+        Candidates::gather(own, findings, &arguments.without, known)
+    };
+    // A machine in virtual time runs a measurement and nothing else.
+    if known.is_in_virtual_time() {
+        return Ok(gathered(None));
+    }
+    on_target(known, |target, meter| {
+        let limit = LIMIT * target.slowdown();
+        let readiness = match arguments.only_candidates {
+            true => None,
+            false => {
+                let facts = gather(target, meter, settings.priority, limit)?;
+                let subject =
+                    Subject { cpus: settings.cpus.clone(), priority: settings.priority, profile: Profile::Auto };
+                Some(check(&facts, &subject, &Checklist::default(), &[]))
+            }
+        };
+        let mut candidates = gathered(readiness.as_ref());
+        let applied = set_once(target, meter, &candidates.changes(), limit)?;
+        candidates.keep_possible(&applied);
+        Ok(candidates)
+    })
+}
+
+fn set_once(
+    target: &mut dyn Target,
+    meter: &Path,
+    changes: &[SettingChange],
+    limit: Duration,
+) -> anyhow::Result<Vec<Applied>> {
+    if changes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let applied = apply(target, meter, changes, limit);
+    if !target.forgets() {
+        restore(target, meter, limit)?;
+    }
+    Ok(applied?)
+}
+
+/// Opens a target, asks it, and closes it, also after an error.
+fn on_target<T>(
+    known: &KnownTarget,
+    ask: impl FnOnce(&mut dyn Target, &Path) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let meter = MeterPlaces::of_process().find()?;
+    let mut target = machine::open(known, &meter, &Signals::watch()?)?;
+    target.prepare()?;
+    let answer = ask(target.as_mut(), &meter);
+    let closed = target.close();
+    let answer = answer?;
+    closed?;
+    Ok(answer)
+}
+
+fn apply_result(directory: &Path) -> anyhow::Result<Exit> {
+    let journal = Journal::load(directory)?;
+    let changes: Vec<SettingChange> = files::members(&journal)
+        .iter()
+        .flat_map(|member| member.changes.iter().map(|changed| changed.change.clone()))
+        .collect();
+    if changes.is_empty() {
+        return Err(UsageError(format!("{} has no setting to change at run time", directory.display())).into());
+    }
+    let known = find(&journal.question.target)?;
+    let applied = on_target(&known, |target, meter| {
+        let limit = LIMIT * target.slowdown();
+        Ok(apply(target, meter, &changes, limit)?)
+    })?;
+    let mut page = Page::for_stdout();
+    for one in &applied {
+        let before = one.before.as_deref().unwrap_or("unknown");
+        let text = match &one.problem {
+            None => format!("{} is {} (was {before})", one.path, one.value),
+            Some(why) => format!("{} stays {before}: {why}", one.path),
+        };
+        page.wrapped("", &printable(&text));
+    }
+    let name = if known.is_local() { String::new() } else { format!(" {}", known.name()) };
+    page.line(&format!("  tardy target restore{name}    reverts this"));
+    page.print()?;
+    Ok(if applied.iter().any(|one| one.problem.is_some()) { Exit::NotMeasured } else { Exit::Measured })
+}

@@ -1,0 +1,162 @@
+//! The result of tuning as a page of text.
+
+use super::files;
+use super::question::{Journal, Price, Tuned};
+use crate::measuring::rounds::RoundsState;
+use crate::terminal::clock_alarm::alarm_of_clock;
+use crate::terminal::page::Page;
+use crate::terminal::summary::quoted;
+use crate::terminal::table::{Align, Table};
+use judge::observer::Estimate;
+use judge::tune::{Goal, TuneState};
+use std::path::Path;
+use words::figures::{counted, duration};
+use words::printable::printable;
+
+/// The figure in the words of a sentence.
+pub fn goal_words(goal: &Goal) -> String {
+    match goal {
+        Goal::Quantile(name) => name.to_string(),
+        Goal::Worst => "the largest lateness of a run".into(),
+        Goal::OverLimit => "the rate of periods over the limit".into(),
+    }
+}
+
+/// The lines before the first run.
+pub fn announcement(journal: &Journal) -> Vec<String> {
+    let question = &journal.question;
+    let length = question.settings.duration_ns.unwrap_or_default().saturating_add(question.settings.settle_ns);
+    let mut lines = vec![format!(
+        "tardy tries {} for {}, in runs of {}, for {} at most",
+        counted(question.candidates.len() as u64, "setting"),
+        goal_words(&question.goal),
+        duration(length as i64),
+        duration(question.budget_ns as i64),
+    )];
+    lines.extend(question.candidates.iter().map(|candidate| format!("  {}", candidate.name)));
+    lines
+}
+
+pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
+    alarm_of_clock(journal.virtual_time, journal.emulated, &mut page);
+    match journal.rounds.state {
+        RoundsState::Failed => {
+            let why = journal.rounds.problem.as_deref().unwrap_or("unknown");
+            page.wrapped("", &format!("The series failed: {why}."));
+        }
+        RoundsState::Interrupted | RoundsState::Running => page.wrapped("", "Stopped early."),
+        RoundsState::Complete => {}
+    }
+    match &journal.result {
+        Some(tuned) => result(tuned, journal, &mut page),
+        None if journal.question.candidates.is_empty() => {
+            page.wrapped("", "`tardy check` found no setting that a program can change, and no --candidate names one.");
+        }
+        None => page.wrapped("", "No round is complete: nothing can be said."),
+    }
+    let left_out: Vec<String> =
+        journal.question.left_out.iter().map(|one| format!("{} ({})", one.name, one.why)).collect();
+    if !left_out.is_empty() {
+        page.wrapped("not tried  ", &printable(&left_out.join("; ")));
+    }
+    let shown = quoted(&directory.display().to_string());
+    if !files::members(journal).is_empty() {
+        page.line(&format!("  tardy tune --apply {shown}"));
+    }
+    if !matches!(journal.rounds.state, RoundsState::Complete) {
+        page.line(&format!("  tardy tune --resume {shown}"));
+    }
+    page.record(0, &format!("Archives, tune.json and files to install are in {shown} (coin {}).", journal.rounds.seed));
+    page
+}
+
+fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
+    let result = &tuned.result;
+    let goal = goal_words(&journal.question.goal);
+    let name = |candidate: usize| {
+        journal.question.candidates.get(candidate).map_or_else(String::new, |one| printable(&one.name))
+    };
+    let unit = journal.question.goal.unit();
+    let all = journal.question.candidates.len();
+    page.heading(&match (result.members.len(), tuned.before, tuned.after) {
+        (0, ..) if result.state == TuneState::Decided => {
+            format!("No setting lowers {goal} by {} or more: {all} tried in {} runs.", percent(result.least), result.runs)
+        }
+        (0, ..) => format!("No setting is shown to lower {goal} yet: {all} tried in {} runs.", result.runs),
+        (number, Some(before), Some(after)) => format!(
+            "{goal}: {} before, {} with {number} of {all} settings ({} runs)",
+            unit.amount(before),
+            unit.amount(after),
+            result.runs
+        ),
+        (number, ..) => format!("{number} of {all} settings lower {goal} ({} runs)", result.runs),
+    });
+    if !result.members.is_empty() {
+        let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
+        table.row(["setting", "without it", "", "work of the loads with it"]);
+        for member in &result.members {
+            table.row([
+                name(member.candidate),
+                times(&member.effect),
+                interval(&member.effect),
+                work(tuned, Some(member.candidate)),
+            ]);
+        }
+        if let Some(total) = result.total.as_ref().filter(|_| result.members.len() > 1) {
+            table.row(["all of them".into(), times(total), interval(total), work(tuned, None)]);
+        }
+        page.headed_table(&table);
+    }
+    for pair in &result.pairs {
+        let [one, other] = pair.members.map(name);
+        let text = match pair.needs_the_other {
+            [true, true] => format!("{one} and {other} help only together"),
+            [true, false] => format!("{one} helps only together with {other}"),
+            [false, true] => format!("{other} helps only together with {one}"),
+            [false, false] => format!("{one} and {other} help more together than each alone"),
+        };
+        page.wrapped("pair  ", &format!("{text}."));
+    }
+    let harmful: Vec<String> =
+        result.useless.iter().filter(|one| one.effect * result.least < 1.0).map(|one| name(one.candidate)).collect();
+    if !harmful.is_empty() {
+        page.wrapped("harmful  ", &format!("{} seem to raise it; they are off.", harmful.join(", ")));
+    }
+    let useless: Vec<String> =
+        result.useless.iter().filter(|one| one.effect * result.least >= 1.0).map(|one| name(one.candidate)).collect();
+    if !useless.is_empty() {
+        let text = format!("{} change it by less than {}", useless.join(", "), percent(result.least));
+        page.wrapped("useless  ", &format!("{text}."));
+    }
+    for one in &result.undecided {
+        let more = match one.rounds_more {
+            Some(rounds) => format!("about {} more would decide it", counted(rounds.into(), "round")),
+            None => "more runs, longer runs, or a larger --least would decide it".into(),
+        };
+        let effect = one.effect.map_or(String::new(), |effect| format!(" (about {effect:.2} x without it)"));
+        page.wrapped("not decided  ", &format!("{}{effect}: {more}.", name(one.candidate)));
+    }
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:.0} %", (ratio - 1.0) * 100.0)
+}
+
+fn times(effect: &Estimate) -> String {
+    format!("{:.2} x", effect.value)
+}
+
+fn interval(effect: &Estimate) -> String {
+    effect.interval.map_or(String::new(), |ends| format!("[{:.2}, {:.2}]", ends.low, ends.high))
+}
+
+fn work(tuned: &Tuned, candidate: Option<usize>) -> String {
+    let change = |price: &Price| {
+        let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
+        let ends = price.ratio.interval.map(|ends| format!(" [{}, {}]", percent(ends.low), percent(ends.high)));
+        format!("{} {}{}", price.load, percent(price.ratio.value), ends.unwrap_or_default())
+    };
+    let prices: Vec<String> =
+        tuned.prices.iter().filter(|price| price.candidate == candidate).map(change).collect();
+    prices.join(", ")
+}

@@ -1,0 +1,98 @@
+//! The question of a `tardy tune` series, the figures of its runs, and its answer.
+
+use super::candidate::{Candidate, LeftOut};
+use crate::measuring::rounds;
+use archive::settings::RunSettings;
+use judge::observer::Estimate;
+use judge::tune::{Configuration, Goal, TuneResult, Tuner};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Which settings help on a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tuning {
+    pub tune_version: u32,
+    pub target: String,
+    /// Settings of every run, without candidates.
+    pub settings: RunSettings,
+    pub goal: Goal,
+    /// Time for all runs, in ns.
+    pub budget_ns: u64,
+    pub candidates: Vec<Candidate>,
+    pub left_out: Vec<LeftOut>,
+    /// `None` until a first run has shown how long a run takes and which causes its spikes have.
+    pub question: Option<judge::tune::Question>,
+    /// Least effect of interest, as a ratio.
+    pub least: f64,
+    /// Figures of the runs by the names of their archives.
+    pub measured: BTreeMap<String, Measured>,
+}
+
+/// The figures of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The goal's figure.
+    pub figure: f64,
+    /// Work of the loads, in units a second.
+    pub work: BTreeMap<String, f64>,
+}
+
+/// The answer of a series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tuned {
+    #[serde(flatten)]
+    pub result: TuneResult,
+    /// Median figure of the runs without any candidate.
+    pub before: Option<f64>,
+    /// Median figure of the runs with the members and no other candidate.
+    pub after: Option<f64>,
+    /// Ratio of the work of the loads with each member to that without it, and of all members together.
+    pub prices: Vec<Price>,
+}
+
+/// The price of a member.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    /// `None`: all members.
+    pub candidate: Option<usize>,
+    pub load: String,
+    pub ratio: Estimate,
+}
+
+impl rounds::Question for Tuning {
+    type Answer = Tuned;
+    const FILE: &'static str = "tune.json";
+    const VERB: &'static str = "tune";
+    const VERSION: u32 = 1;
+
+    fn version(&self) -> u32 {
+        self.tune_version
+    }
+}
+
+pub type Journal = rounds::Journal<Tuning>;
+
+/// The runs of a complete round by their configurations.
+pub type Block<'a> = BTreeMap<Configuration, &'a Measured>;
+
+/// The complete rounds.
+pub fn blocks(journal: &Journal) -> impl Iterator<Item = Block<'_>> {
+    let measured = &journal.question.measured;
+    journal.rounds.complete().filter_map(move |attempt| {
+        let run = |run: &rounds::VariantRun| {
+            Some((Configuration::try_from(run.variant.clone()).ok()?, measured.get(&run.archive)?))
+        };
+        attempt.runs.iter().map(run).collect()
+    })
+}
+
+/// The state that follows from the complete rounds; `None` before the first run.
+pub fn tuner(journal: &Journal) -> Option<Tuner> {
+    let mut tuner = Tuner::new(journal.question.question?);
+    for block in blocks(journal) {
+        let values: Vec<(Configuration, f64)> =
+            block.into_iter().map(|(configuration, run)| (configuration, run.figure.ln())).collect();
+        tuner.push(&values);
+    }
+    Some(tuner)
+}

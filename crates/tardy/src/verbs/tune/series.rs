@@ -1,0 +1,184 @@
+//! The runs of tuning: each with its candidates, and the answer of the complete rounds.
+
+use super::question::{Journal, Measured, Price, Tuned, Tuning, blocks, tuner};
+use crate::exit::UsageError;
+use crate::measuring::machine::find;
+use crate::measuring::rounds::{Measurable, RoundsState, RunResult, StoredSeries};
+use account::{Account, ExplanationSource};
+use archive::problem::Remark;
+use archive::settings::RunSettings;
+use judge::tune::{Configuration, TuneResult, ratio_of};
+use machines::{BootWords, KnownTarget};
+use readiness::suspects;
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// The run before the first round.
+const BASELINE: &str = "00-0";
+/// Runs that the budget has room for at least: fewer decide nothing.
+const RUNS_MIN: u64 = 2;
+
+type Series = StoredSeries<Tuning>;
+
+impl Measurable for Tuning {
+    type Machines = KnownTarget;
+
+    fn machines(&self) -> Result<KnownTarget, UsageError> {
+        find(&self.target)
+    }
+
+    /// Measures once without candidates: the time that a run takes bounds their number, and the causes of its spikes
+    /// name candidates.
+    fn prepare(series: &mut Series) -> anyhow::Result<bool> {
+        if series.journal.question.question.is_some() {
+            return Ok(true);
+        }
+        series.measuring.report("a first run without changes");
+        let started = Instant::now();
+        let run = measure(series, Configuration::NONE, BASELINE)?;
+        let took_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1);
+        let account = match run {
+            _ if series.measuring.stopped() => return ended(series, RoundsState::Interrupted, None),
+            Err(why) => return ended(series, RoundsState::Failed, Some(why)),
+            Ok(account) => account,
+        };
+        let journal = &mut series.journal;
+        let named = named_candidates(&journal.question, &account);
+        let runs_max = (journal.question.budget_ns / took_ns).max(RUNS_MIN);
+        let runs_max = u32::try_from(runs_max).unwrap_or(u32::MAX);
+        journal.rounds.rounds_asked = runs_max;
+        journal.question.question = Some(judge::tune::Question {
+            candidates: journal.question.candidates.len(),
+            named,
+            least: journal.question.least,
+            confidence: journal.confidence,
+            runs_max,
+            seed: journal.rounds.seed,
+        });
+        series.measuring.report(&format!("time for at most {runs_max} runs"));
+        series.journal.save(&series.directory)?;
+        Ok(true)
+    }
+
+    fn next_variants(series: &mut Series) -> Vec<String> {
+        let next = tuner(&series.journal).and_then(|tuner| tuner.next()).unwrap_or_default();
+        next.into_iter().map(String::from).collect()
+    }
+
+    fn run(series: &mut Series, variant: &str, archive: &str, round: u32) -> RunResult {
+        let configuration = Configuration::try_from(variant.to_owned())?;
+        let all = series.journal.question.candidates.len();
+        let runs = series.journal.question.measured.len();
+        series.measuring.report(&format!("round {round}, run {}: {} of {all} settings", runs + 1, configuration.len()));
+        Ok(measure(series, configuration, archive)?.map(|_| ()))
+    }
+
+    fn decided(series: &Series) -> bool {
+        tuner(&series.journal).is_some_and(|tuner| tuner.next().is_none())
+    }
+
+    fn answer(series: &Series) -> Option<Tuned> {
+        answer(&series.journal)
+    }
+}
+
+/// The answer of the complete rounds; `None` without one.
+fn answer(journal: &Journal) -> Option<Tuned> {
+    let result = tuner(journal).filter(|tuner| tuner.runs() > 0)?.result();
+    let members: Configuration = result.members.iter().map(|member| member.candidate).collect();
+    let figures = |of: Configuration| -> Vec<f64> {
+        blocks(journal).filter_map(|block| Some(block.get(&of)?.figure)).collect()
+    };
+    let (before, after) = (figures(Configuration::NONE), figures(members));
+    Some(Tuned {
+        before: judge::tune::median_of(&before),
+        after: judge::tune::median_of(&after).filter(|_| !members.is_empty()),
+        prices: prices(journal, &result, members),
+        result,
+    })
+}
+
+/// The work of the loads with and without each member, and with and without all.
+fn prices(journal: &Journal, result: &TuneResult, members: Configuration) -> Vec<Price> {
+    let loads: BTreeSet<String> =
+        journal.question.measured.values().flat_map(|run| run.work.keys().cloned()).collect();
+    let mut prices = Vec::new();
+    for load in loads {
+        let compared = |with: Configuration, without: Configuration| {
+            let ratio = |(one, other): (&Measured, &Measured)| Some((one.work.get(&load)? / other.work.get(&load)?).ln());
+            let both = blocks(journal).filter_map(|block| Some((*block.get(&with)?, *block.get(&without)?)));
+            let logarithms: Vec<f64> = both.filter_map(ratio).filter(|value| value.is_finite()).collect();
+            ratio_of(&logarithms, result.confidence)
+        };
+        let single = members.candidates().map(|member| (Some(member), members, members.without(member)));
+        let all = (!members.is_empty()).then_some((None, members, Configuration::NONE));
+        for (candidate, with, without) in single.chain(all) {
+            if let Some(ratio) = compared(with, without) {
+                prices.push(Price { candidate, load: load.clone(), ratio });
+            }
+        }
+    }
+    prices
+}
+
+fn ended(series: &mut Series, state: RoundsState, problem: Option<String>) -> anyhow::Result<bool> {
+    (series.journal.rounds.state, series.journal.rounds.problem) = (state, problem);
+    series.journal.save(&series.directory)?;
+    Ok(false)
+}
+
+/// Measures with these candidates, explains and keeps the figures; the inner error says why the run does not count.
+fn measure(
+    series: &mut Series,
+    configuration: Configuration,
+    archive: &str,
+) -> anyhow::Result<Result<Account, String>> {
+    let (settings, boot) = with_candidates(&series.journal.question, configuration);
+    let target = if boot.is_empty() { Some(series.machines.clone()) } else { series.machines.booted_with(&boot) };
+    let Some(target) = target else { return Ok(Err(format!("{} cannot be booted", series.machines.name()))) };
+    let directory = series.directory.join(archive);
+    // Of a baseline that was interrupted.
+    if archive == BASELINE && directory.exists() {
+        std::fs::remove_dir_all(&directory)?;
+    }
+    let run = series.measuring.run(&target, settings, &directory)?;
+    let account = Account::of(run, ExplanationSource::Traces);
+    let summary = account.summary();
+    let journal = &mut series.journal;
+    journal.emulated |= summary.emulated;
+    journal.virtual_time |= summary.virtual_time;
+    if !summary.valid {
+        return Ok(Err(Remark::joined(&summary.invalid_because)));
+    }
+    let measured_ns = u64::try_from(summary.measured_ns.unwrap_or(0)).unwrap_or(0);
+    let figure = journal.question.goal.value(account.run(), measured_ns.max(1));
+    let Some((figure, figures)) = figure.zip(account.variant_figures()) else {
+        return Ok(Err("the run has no samples".into()));
+    };
+    let work = figures.loads.iter().map(|load| (load.name.clone(), load.per_second)).collect();
+    journal.question.measured.insert(archive.to_owned(), Measured { figure, work });
+    if !series.measuring.stopped() {
+        account.save_explanations()?;
+    }
+    Ok(Ok(account))
+}
+
+/// The settings of a run with these candidates, and the words of its boot.
+fn with_candidates(question: &Tuning, configuration: Configuration) -> (RunSettings, BootWords) {
+    let mut settings = question.settings.clone();
+    let mut boot = BootWords::default();
+    for candidate in configuration.candidates().filter_map(|at| question.candidates.get(at)) {
+        settings.settings.extend(candidate.changes.iter().map(|changed| changed.change.clone()));
+        boot.extend(&candidate.boot);
+    }
+    (settings, boot)
+}
+
+/// Candidates whose rule concerns a cause of the run's spikes.
+fn named_candidates(question: &Tuning, account: &Account) -> Configuration {
+    let findings = account.explanations().iter().flat_map(|explanation| &explanation.findings);
+    let rules: BTreeSet<&str> = findings.flat_map(|finding| suspects(&finding.culprit)).copied().collect();
+    let is_named = |rule: &Option<String>| rule.as_deref().is_some_and(|rule| rules.contains(rule));
+    let candidates = question.candidates.iter().enumerate();
+    candidates.filter(|(_, candidate)| is_named(&candidate.rule)).map(|(at, _)| at).collect()
+}
