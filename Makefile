@@ -45,7 +45,7 @@ TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 BENCH_LAB_RUNS ?= 1000000
 
-.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy test-additions fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
+.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge simulate-tune bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui test-busy test-additions fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -134,7 +134,10 @@ bench-own-disturbance: build ## measure 20 times for 60 s; print in how many lat
 	bench/own_disturbance.py $(OWN_DISTURBANCE)
 
 simulate-judge: ## check every claim of the judge on simulated machines with known truth (minutes); print error rates and power
-	cargo test --release --package judge --test simulation -- --ignored --nocapture --test-threads=1
+	cargo test --release --package judge --test simulation -- --ignored --nocapture --test-threads=1 --skip tuning::
+
+simulate-tune: ## tune simulated machines with known truth; print how often the right settings are found, and the runs it takes
+	cargo test --release --package judge --test simulation -- --ignored --nocapture --test-threads=1 tuning::
 
 bench-cyclictest: build ## print paired runs of cyclictest and of tardy-meter under that name
 	python3 bench/cyclictest_front.py

@@ -51,6 +51,7 @@ mod stimulus_board;
 mod storage_live;
 mod target;
 mod tracing_cost;
+mod tune;
 mod tutorial;
 mod virtual_archives;
 mod virtual_compare;

@@ -16,6 +16,8 @@ use crate::coin::Coin;
 const HELPS: f64 = 3.0;
 /// The same for a candidate that an explained spike names.
 const HELPS_IF_NAMED: f64 = 1.5;
+/// Share of the least effect of interest below which an estimate is no reason for a test, however small its error.
+const NEGLIGIBLE: f64 = 0.25;
 /// Standard errors by which a candidate must harm to be left out.
 const HARMS: f64 = 3.0;
 /// Standard errors by which all open candidates together must stay below the least effect of interest to be left out.
@@ -137,7 +139,7 @@ impl Screening {
             if helps < -HARMS * effect.standard_error {
                 self.open = self.open.without(candidate);
                 self.all_open.clear();
-            } else if helps > asked * effect.standard_error {
+            } else if helps > (asked * effect.standard_error).max(NEGLIGIBLE * self.least) {
                 self.open = self.open.without(candidate);
                 self.on = self.on.with(candidate);
                 self.all_open.clear();
