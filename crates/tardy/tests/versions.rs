@@ -1,5 +1,6 @@
 //! Archives of every version since the first still open, and the document about their format matches the files.
 
+use archive::budget::StoredBudget;
 use archive::frame::{Decoder, Item};
 use archive::message::Message;
 use archive::reader::Run;
@@ -7,7 +8,7 @@ use archive::spike::SpikeReason;
 use fixtures::repository::repository_path;
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// One archive of each release, named after the version of the format and its own.
@@ -71,6 +72,33 @@ fn archives_of_every_version_open_without_gaps_and_keep_their_figures() {
             fs::write(&expected, figures(&run)).unwrap();
         }
         assert_eq!(figures(&run), fs::read_to_string(expected).unwrap(), "{}", path.display());
+    }
+}
+
+/// Files below a directory, with their lengths.
+fn files_below(directory: &Path, name: &str, found: &mut Vec<(String, u64)>) {
+    for entry in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap()) {
+        let name = [name, entry.file_name().to_str().unwrap()].concat();
+        match entry.path() {
+            folder if folder.is_dir() => files_below(&folder, &format!("{name}/"), found),
+            file => found.push((name, fs::metadata(file).unwrap().len())),
+        }
+    }
+}
+
+#[test]
+fn archives_of_every_version_are_within_the_budget_of_their_run() {
+    let gallery = fs::read_dir(repository_path("corpus/gallery")).unwrap().map(|entry| entry.unwrap().path());
+    for path in saved().into_iter().chain(gallery.filter(|path| path.is_dir())) {
+        let manifest = Run::open(&path).unwrap().manifest.unwrap();
+        let mut budget = StoredBudget::of(&manifest).unwrap_or_else(|| panic!("{} has settings", path.display()));
+        let mut files = Vec::new();
+        files_below(&path, "", &mut files);
+        assert!(files.len() > 1, "{}", path.display());
+        for (name, bytes) in files.iter().filter(|(name, _)| !name.ends_with("explanations.json")) {
+            assert_eq!(budget.charge(name, *bytes), Ok(()), "{name} of {}", path.display());
+        }
+        assert!(budget.charge("spikes/0001/trace.dat", 1 << 40).is_err());
     }
 }
 

@@ -6,8 +6,10 @@ mod allowance;
 mod figures;
 mod files;
 mod share;
+mod stored;
 
 pub use share::{Excess, Share};
+pub use stored::StoredBudget;
 
 use crate::frame::Item;
 use crate::message::Message;

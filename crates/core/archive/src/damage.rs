@@ -1,7 +1,6 @@
 //! Damage of an archive itself, and its consequences for the run.
 
 use crate::problem::{Code, Problem};
-use crate::spike::SPIKES_MAX;
 use thiserror::Error;
 
 /// A part of an archive that is missing or damaged, or a reason why its run is invalid.
@@ -118,11 +117,11 @@ pub enum Damage {
     )]
     Published,
     /// More spikes than a reader keeps at a time.
-    #[error("stream.tardy: more than {max} spikes; {count} of them are left out", max = SPIKES_MAX)]
+    #[error("stream.tardy: {count} smaller spikes are left out")]
     #[problem(
         code = "archive.spikes-left-out",
-        meaning = "The stream holds more late wake-ups at a time than are shown and explained. The histograms count \
-                   all of them.",
+        meaning = "The stream holds more late wake-ups than are shown and explained; the worst ones are. The histograms \
+                   count all of them.",
         fix = "keep fewer: `--snapshots` of `tardy run`"
     )]
     SpikesLeftOut { count: u64 },

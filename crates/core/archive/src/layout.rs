@@ -56,3 +56,51 @@ pub fn file_path(kind: FileKind) -> PathBuf {
         FileKind::FioResult => PathBuf::from("storage/fio.json"),
     }
 }
+
+/// The file that a path inside an archive names; `None` if it is not one that a target sends.
+pub fn file_kind(path: &str) -> Option<FileKind> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let numbered = |name: &str, extension: &str| name.strip_suffix(extension)?.parse::<u32>().ok();
+    let kind = match parts.as_slice() {
+        ["spikes", spike, "trace.dat"] => FileKind::SpikeTrace { spike: spike.parse().ok()? },
+        ["spikes", spike, "flight.bin"] => FileKind::FlightRecord { spike: spike.parse().ok()? },
+        ["samples", name] => FileKind::Samples { thread: numbered(name, ".bin")? },
+        ["tracer", name] => FileKind::LatencyTrace { number: numbered(name, ".txt")? },
+        ["audit", "calls.bin"] => FileKind::AuditCalls,
+        ["audit", "description.json"] => FileKind::AuditDescription,
+        ["audit", name] => FileKind::AuditPages { cpu: numbered(name, ".pages")? },
+        ["storage", "description.json"] => FileKind::StorageDescription,
+        ["storage", "fio.json"] => FileKind::FioResult,
+        ["storage", name] => FileKind::StoragePages { cpu: numbered(name, ".pages")? },
+        _ => return None,
+    };
+    // One path for each file: `spikes/1` and `spikes/0001` are not the same.
+    (file_path(kind).to_str() == Some(path)).then_some(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_the_file_that_has_it() {
+        let kinds = [
+            FileKind::SpikeTrace { spike: 7 },
+            FileKind::SpikeTrace { spike: 12_345 },
+            FileKind::FlightRecord { spike: 3 },
+            FileKind::Samples { thread: 511 },
+            FileKind::LatencyTrace { number: 1 },
+            FileKind::AuditPages { cpu: 0 },
+            FileKind::AuditCalls,
+            FileKind::AuditDescription,
+            FileKind::StoragePages { cpu: 5 },
+            FileKind::StorageDescription,
+            FileKind::FioResult,
+        ];
+        for kind in kinds {
+            assert_eq!(file_kind(file_path(kind).to_str().unwrap()), Some(kind));
+        }
+        let others = ["manifest.json", "spikes/1/trace.dat", "samples/+1.bin", "samples/1.bin/x", "audit/x.pages", ""];
+        assert!(others.iter().all(|path| file_kind(path).is_none()));
+    }
+}

@@ -6,6 +6,7 @@ use crate::problem::{Code, Problem, Remark, Severity};
 use crate::settings::RunSettings;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The target of a run on the machine that tardy runs on.
 pub const LOCAL: &str = "local";
@@ -131,6 +132,12 @@ impl Manifest {
             imported: None,
             published: None,
         }
+    }
+
+    /// From its start to its end on the clock of the host; zero before the end.
+    pub fn lasted(&self) -> Duration {
+        let ns = self.ended_unix_ns.map_or(0, |ended| ended.saturating_sub(self.started_unix_ns));
+        Duration::from_nanos(ns.try_into().unwrap_or(0))
     }
 }
 

@@ -8,6 +8,7 @@ mod deciding;
 mod late;
 mod role_figures;
 mod room;
+mod worst_spikes;
 
 pub use room::{Part, Room};
 
@@ -26,10 +27,10 @@ use crate::manifest::Manifest;
 use crate::message::{Ending, LoadReport, Loss, Message, Problem, RunPhase};
 use crate::planned::PlannedStep;
 use crate::problem::Remark;
-use crate::recorded::{FlightRecording, RECORDED_FILE, RECORDED_VERSION, Recorded};
+use crate::recorded::{FlightRecording, RECORDED_BYTES_MAX, RECORDED_FILE, RECORDED_VERSION, Recorded};
 use crate::roles::{RoleFigures, RunRole};
 use crate::sample::{Sample, Second, Totals};
-use crate::spike::{SPIKES_MAX, Spike};
+use crate::spike::Spike;
 use crate::stimulus::StimulusBoard;
 use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
@@ -39,11 +40,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use thiserror::Error;
 
-/// A larger file is not read. Real ones have a hundredth of this size.
-const RECORDED_BYTES_MAX: u64 = 64 << 20;
 /// Bytes outside frames that a stream may have in addition to the bytes in frames; beyond that the rest is not read.
 const DAMAGED_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of counters in memory; with more, neighbours are joined.
@@ -122,9 +120,10 @@ pub struct Run {
     pub stimulus_board: Option<StimulusBoard>,
     /// Figures of the other machines of the same measurement.
     pub roles: BTreeMap<RunRole, RoleFigures>,
-    /// In chronological order, without dropped ones; those recorded afterwards come last. At most [`SPIKES_MAX`].
+    /// In chronological order, without dropped ones; those recorded afterwards come last. The worst, at most [`SPIKES_MAX`](crate::spike::SPIKES_MAX), which
+    /// a run that is still read may exceed by half.
     pub spikes: Vec<Spike>,
-    /// Spikes that were left out because there were too many.
+    /// Smaller spikes, without room.
     pub spikes_left_out: u64,
     /// When the host did not execute the machine's CPUs, by number of the spike. Absent if no host recorded it.
     pub absences: BTreeMap<u32, SpikeAbsences>,
@@ -170,6 +169,7 @@ impl Run {
         run.read_manifest(&inside);
         run.read_stream(&inside, decoder);
         run.read_recorded(&inside);
+        run.leave_out_small_spikes();
         run.note_missing_parts(&inside);
         Ok(run)
     }
@@ -190,9 +190,7 @@ impl Run {
     /// A long run on many CPUs has more records of seconds than a run without settings may bring.
     fn expect_seconds(&mut self, manifest: &Manifest) {
         let Some(settings) = manifest.settings.as_ref().filter(|_| manifest.imported.is_none()) else { return };
-        let lasted_ns = manifest.ended_unix_ns.map_or(0, |ended| ended.saturating_sub(manifest.started_unix_ns));
-        let lasted = Duration::from_nanos(lasted_ns.max(0) as u64);
-        self.room.expect_seconds(Budget::of(settings).most(Share::Seconds, lasted));
+        self.room.expect_seconds(Budget::of(settings).most(Share::Seconds, manifest.lasted()));
     }
 
     fn read_recorded(&mut self, inside: &ArchiveDirectory) {
@@ -259,7 +257,7 @@ impl Run {
         for item in items {
             match item {
                 Item::Message(Message::SpikeDropped { number, .. }) => {
-                    self.room.forget_state(Part::Spikes, "", number);
+                    self.spikes_left_out -= u64::from(self.room.spikes.forget(number));
                     dropped.insert(number, self.spikes.len());
                 }
                 Item::Message(message) => self.apply(message),
@@ -276,16 +274,7 @@ impl Run {
                 dropped.get(&spike.number).is_none_or(|before| place > *before)
             });
         }
-    }
-
-    fn add_spike(&mut self, spike: Spike) {
-        // Two spikes of one number are two states: room for both is counted.
-        let bytes = room::stored_bytes(&spike);
-        if self.spikes.len() < SPIKES_MAX && self.room.admits_state(Part::Spikes, "", spike.number, bytes) {
-            self.spikes.push(spike);
-        } else {
-            self.spikes_left_out += 1;
-        }
+        self.leave_out_small_spikes_of_many();
     }
 
     fn apply(&mut self, message: Message) {
@@ -416,7 +405,7 @@ impl Run {
         if !self.is_stretch() && self.threads.values().all(|thread| thread.totals.cycles == 0) {
             self.note(&Damage::NoTotals);
         }
-        let left_out: Vec<(Part, u64)> = self.room.left_out().filter(|(part, _)| *part != Part::Spikes).collect();
+        let left_out: Vec<(Part, u64)> = self.room.left_out().collect();
         for (part, count) in left_out {
             let (part, figures) = (part.to_string(), part.has_figures());
             let damage =

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub const RECORDED_FILE: &str = "recorded.json";
 /// Version of that file.
 pub const RECORDED_VERSION: u32 = 1;
+/// A larger file is not read. Real ones have a hundredth of this size.
+pub const RECORDED_BYTES_MAX: u64 = 64 << 20;
 
 /// Proof of the records: the second run was identical to the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

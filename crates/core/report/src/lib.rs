@@ -7,6 +7,7 @@
 #![deny(clippy::disallowed_methods)]
 
 pub mod account;
+mod accounts;
 pub mod block_requests;
 pub mod block_shares;
 pub mod conditions;
@@ -51,11 +52,13 @@ pub fn render_html(data: &ReportData, judgements: &[Judgement]) -> String {
 
 /// The report as a page of a server, with links to the pages above it.
 pub fn render_html_below(data: &ReportData, judgements: &[Judgement], above: &[Place]) -> String {
-    let data = thinning::thinned(data);
-    let plots = plot::Plots::of(&data);
-    let parts = [html::title(&data), html::body(&data, judgements, &plots, above)];
+    let accounts = accounts::Accounts::of(data);
+    let drawn = thinning::thinned(data, &accounts);
+    let plots = plot::Plots::of(&drawn);
+    let page = html::Page { data, drawn: &drawn, accounts: &accounts, plots: &plots, judgements, above };
+    let parts = [html::title(data), html::body(&page)];
     let page = parts.map(|part| printable_page(&part));
     // The script does not draw the counters.
-    let data = ReportData { counters: Vec::new(), ..data.into_owned() };
-    template::fill(&page[0], &page[1], &data)
+    let drawn = ReportData { counters: Vec::new(), ..drawn.into_owned() };
+    template::fill(&page[0], &page[1], &drawn)
 }

@@ -1,6 +1,7 @@
 //! Limits the data block of a page: a picture has a few thousand columns, while a run of a week has 600 000 seconds per
 //! CPU, and a machine with a hundred CPUs has many events around every spike.
 
+use crate::accounts::Accounts;
 use crate::problem::Omission;
 use archive::counters;
 use archive::explanation::Explanation;
@@ -24,25 +25,34 @@ const COUNTERS_MAX: usize = 900;
 const SEGMENTS_MAX: usize = 60_000;
 
 /// The same data, small enough to draw. The figures in the tables do not come from it.
-pub fn thinned(data: &ReportData) -> Cow<'_, ReportData> {
+pub fn thinned<'a>(data: &'a ReportData, accounts: &Accounts) -> Cow<'a, ReportData> {
     let seconds = data.seconds.iter().map(|second| second.second as usize + 1).max().unwrap_or(0);
     let segments =
         data.summary.spikes.iter().filter_map(|entry| entry.explanation.as_ref()).map(segments).sum::<usize>();
     let counted = data.counters.len();
     let threads: BTreeSet<u32> = data.seconds.iter().map(|second| second.thread).collect();
     let seconds_max = (POINTS_MAX / threads.len().max(1)).clamp(POINTS_OF_THREAD_MIN, SECONDS_MAX);
-    if seconds <= seconds_max && segments <= SEGMENTS_MAX && counted <= COUNTERS_MAX {
+    let has_all = accounts.has_all(&data.summary.spikes);
+    if has_all && seconds <= seconds_max && segments <= SEGMENTS_MAX && counted <= COUNTERS_MAX {
         return Cow::Borrowed(data);
     }
-    let mut data = data.clone();
-    if seconds > seconds_max {
-        data.seconds = joined(&data.seconds, seconds.div_ceil(seconds_max) as u32);
-    }
-    if counted > COUNTERS_MAX {
-        data.counters = counters::joined(&data.counters, counted.div_ceil(COUNTERS_MAX));
-    }
-    leave_out_neighbours(&mut data);
-    Cow::Owned(data)
+    // Lists of millions are not copied first.
+    let mut thinned = ReportData {
+        summary: data.summary.clone(),
+        histograms: data.histograms.clone(),
+        seconds: match seconds > seconds_max {
+            true => joined(&data.seconds, seconds.div_ceil(seconds_max) as u32),
+            false => data.seconds.clone(),
+        },
+        counters: match counted > COUNTERS_MAX {
+            true => counters::joined(&data.counters, counted.div_ceil(COUNTERS_MAX)),
+            false => data.counters.clone(),
+        },
+        causes: data.causes.clone(),
+    };
+    thinned.summary.spikes.retain(|entry| accounts.has(entry.spike.number));
+    leave_out_neighbours(&mut thinned);
+    Cow::Owned(thinned)
 }
 
 /// Seconds joined into longer stretches: the largest latency, the sums of the counts, under the index of the first

@@ -181,6 +181,32 @@ fn a_machine_with_many_cpus_makes_a_bounded_page_that_says_what_it_leaves_out() 
 }
 
 #[test]
+fn a_page_of_many_spikes_has_the_accounts_of_the_worst_and_the_number_of_the_others() {
+    let mut data = report_data(&Shape { seconds: 3, spikes: 3, ..Shape::default() });
+    let late = data.summary.spikes.iter().find(|entry| entry.late).unwrap().clone();
+    let smaller = (0..5000).map(|number| {
+        let mut entry = late.clone();
+        entry.spike.number = 1000 + number;
+        entry.latency_ns = 1000;
+        entry
+    });
+    data.summary.spikes.retain(|entry| entry.late);
+    let worst = data.summary.spikes.len();
+    data.summary.spikes.extend(smaller);
+    let page = render_html(&data, &[]);
+    let html = markup(&page);
+    let number = |account: &str| account.split('"').next().unwrap().parse::<usize>().unwrap();
+    let accounts: Vec<usize> = html.split("id=\"spike-").skip(1).map(number).collect();
+    assert_eq!((accounts.len(), accounts.last()), (200, Some(&(1000 + 199 - worst))));
+    let left_out = 5000 + worst - 200;
+    let said = format!("leaves out {},{:03} smaller", left_out / 1000, left_out % 1000);
+    assert!(html.replace(['\u{202f}', '\u{2009}'], ",").contains(&said), "{said}");
+    let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
+    assert_eq!(read.summary.spikes.len(), 200);
+    assert!(page.len() < 8 << 20, "{} bytes", page.len());
+}
+
+#[test]
 fn pictures_become_png_files() {
     let directory = tempfile::tempdir().unwrap();
     let data = report_data(&named("hostile").unwrap());

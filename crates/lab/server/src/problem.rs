@@ -222,7 +222,7 @@ pub enum Refusal {
     #[error("the archive is too large: {}", shown(.0))]
     #[problem(
         code = "server.upload-too-large",
-        meaning = "An archive has more bytes or files than the server takes.",
+        meaning = "An archive has more bytes or files than the server takes, or than a run with its settings can record.",
         fix = "copy the archive into the directory of the server, where it is added by itself"
     )]
     UploadTooLarge(String),
@@ -326,6 +326,7 @@ impl Refusal {
             StoreError::Refused(store::Refused::Stream(
                 limit @ (PackedError::TooLarge { .. } | PackedError::TooMany { .. }),
             )) => Self::UploadTooLarge(limit.to_string()),
+            StoreError::Refused(more @ store::Refused::MoreThanItsRun { .. }) => Self::UploadTooLarge(more.to_string()),
             StoreError::Refused(refused @ (store::Refused::Stream(_) | store::Refused::NotRecorded(_))) => {
                 Self::UploadMalformed(refused.to_string())
             }

@@ -208,6 +208,37 @@ async fn an_upload_beyond_the_limits_is_refused() {
     assert_eq!(code(answer).await, (StatusCode::SERVICE_UNAVAILABLE, "server.uploads-busy".to_owned()));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_of_more_than_its_run_can_record_is_refused_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    SyntheticRun::of("pi", "6.1.0", 1).write(folder.path());
+    for (folder_name, name) in [("samples", "samples/0.bin"), ("audit", "audit/0.pages"), ("tracer", "tracer/0001.txt")]
+    {
+        std::fs::create_dir(folder.path().join(folder_name)).unwrap();
+        std::fs::write(folder.path().join(name), vec![0; 64 << 20]).unwrap();
+        let (archive, mut stream) = (PackedArchive::of(folder.path()).unwrap(), Vec::new());
+        archive.write(&mut stream).unwrap();
+        let lab = Lab::new().await;
+        let answer = lab.send_whole(put(&lab, &archive.digest(), stream)).await;
+        assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
+        let said = text(answer).await;
+        assert!(said.contains(name) && said.contains("a run with its settings cannot record that"), "{said}");
+        assert!(nothing_left(lab.directory.path()));
+        std::fs::remove_dir_all(folder.path().join(folder_name)).unwrap();
+    }
+    // A length that its header declares is refused before the bytes come.
+    let (digest, mut stream) = one();
+    let header = (0..stream.len()).step_by(512).find(|at| stream[*at..].starts_with(b"stream.tardy")).unwrap();
+    stream[header + 124..header + 135].copy_from_slice(b"60000000000");
+    stream[header + 148..header + 156].fill(b' ');
+    let sum: u32 = stream[header..header + 512].iter().map(|byte| u32::from(*byte)).sum();
+    stream[header + 148..header + 155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    let lab = Lab::new().await;
+    let said = text(lab.send_whole(put(&lab, &digest, stream[..header + 512].to_vec())).await).await;
+    assert!(said.contains("server.upload-too-large") && said.contains("bytes of messages"), "{said}");
+    assert!(nothing_left(lab.directory.path()));
+}
+
 fn head(digest: &str, length: usize, more: &str) -> Vec<u8> {
     format!("PUT /api/v1/archives/{digest} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {length}\r\n{more}\r\n")
         .into()

@@ -12,7 +12,9 @@ use crate::form::Form;
 use crate::ingest::{Ingested, Kept, Outcome};
 use crate::pruning::{CONTENTS_FILE, PrunedContents};
 use crate::refused::{Refused, check_finished};
+use archive::budget::StoredBudget;
 use archive::directory::{ArchiveDirectory, make_directories};
+use archive::layout::MANIFEST;
 use archive::packed::{PackedLimits, PackedReader};
 use archive::reader::ArchiveState;
 use std::fs;
@@ -25,6 +27,21 @@ use std::time::{Duration, SystemTime};
 const ARRIVING: &str = ".receiving";
 /// An upload takes hours at most. What is older is of a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+
+/// Who sends an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// It sends whole archives, each within the budget of its run.
+    Client,
+    /// It has what a store of this lab took.
+    ObjectStore(Form),
+}
+
+impl Sender {
+    fn sends_pruned(self) -> bool {
+        self == Self::ObjectStore(Form::Pruned)
+    }
+}
 
 impl Store {
     /// The archive with this address, if the store has it: it need not be sent.
@@ -62,7 +79,7 @@ impl Store {
         }
         let (store, of) = (self.clone(), digest.to_owned());
         let taken = tokio::task::spawn_blocking(move || -> Result<(Kept, bool), StoreError> {
-            let (path, arrived) = store.taken(&of, source, limits, Form::Whole)?;
+            let (path, arrived) = store.taken(&of, source, limits, Sender::Client)?;
             let put = arrived.is_some();
             let kept = match arrived {
                 // It was summed as it arrived.
@@ -105,7 +122,7 @@ impl Store {
         digest: &str,
         source: impl Read,
         limits: PackedLimits,
-        form: Form,
+        sender: Sender,
     ) -> Result<(PathBuf, Option<Contents>), StoreError> {
         self.remove_abandoned_uploads()?;
         let kept = self.artefacts.path(&kept_location(digest));
@@ -113,7 +130,7 @@ impl Store {
             return Ok((kept, None));
         }
         let arriving = self.new_arriving(digest)?;
-        let made = received(digest, source, limits, form, &arriving)
+        let made = received(digest, source, limits, sender, &arriving)
             .and_then(|contents| Ok(self.put(&arriving, &kept, digest)?.then_some(contents)));
         if made.is_err() {
             let _ = fs::remove_dir_all(&arriving);
@@ -170,13 +187,13 @@ fn received(
     digest: &str,
     source: impl Read,
     limits: PackedLimits,
-    form: Form,
+    sender: Sender,
     arriving: &Path,
 ) -> Result<Contents, StoreError> {
     let archive = ArchiveDirectory::open(arriving).map_err(StoreError::io(arriving))?;
-    let contents = unpacked(source, limits, form, &archive)?;
+    let contents = unpacked(source, limits, sender, &archive)?;
     let found = contents.digest();
-    if found != digest && !(form == Form::Pruned && is_whole(arriving, digest)) {
+    if found != digest && !(sender.sends_pruned() && is_whole(arriving, digest)) {
         return Err(Refused::OtherContents { found }.into());
     }
     check_finished(&ArchiveState::of(arriving).map_err(|_| Refused::Unreadable)?)?;
@@ -189,16 +206,20 @@ fn received(
 fn unpacked(
     source: impl Read,
     limits: PackedLimits,
-    form: Form,
+    sender: Sender,
     into: &ArchiveDirectory,
 ) -> Result<Contents, StoreError> {
     let mut reader = PackedReader::new(source, limits);
     let (mut contents, mut buffer) = (Contents::default(), vec![0; PIECE_BYTES]);
+    let mut charges = (sender == Sender::Client).then(Charges::default);
     while let Some(file) = reader.next_file().map_err(Refused::Stream)? {
         let name = file.name;
-        let is_list = form == Form::Pruned && name == CONTENTS_FILE;
+        let is_list = sender.sends_pruned() && name == CONTENTS_FILE;
         if !is_recorded(&name) && !is_list {
             return Err(Refused::NotRecorded(name).into());
+        }
+        if let Some(charges) = &mut charges {
+            charges.charge(&name, file.bytes)?;
         }
         let failed = || StoreError::io(into.path().join(&name));
         let mut written = into.create(&name).map_err(failed())?;
@@ -213,9 +234,50 @@ fn unpacked(
             }
         }
         written.sync_all().map_err(failed())?;
+        if let Some(charges) = &mut charges
+            && name == MANIFEST
+        {
+            charges.read_manifest(into)?;
+        }
         if !is_list {
             contents.files.push(sum.of(name));
         }
     }
     Ok(contents)
+}
+
+/// Charges the files of an upload to the budget of its run, before they are read.
+#[derive(Debug, Default)]
+struct Charges {
+    /// Files before the manifest, which the order of names puts there.
+    before: Vec<(String, u64)>,
+    /// `None` without settings: of an import, or before the manifest.
+    budget: Option<StoredBudget>,
+    has_manifest: bool,
+}
+
+impl Charges {
+    fn charge(&mut self, name: &str, bytes: u64) -> Result<(), Refused> {
+        if let Some(budget) = &mut self.budget {
+            let charged = budget.charge(name, bytes);
+            return charged.map_err(|excess| Refused::MoreThanItsRun { name: name.to_owned(), excess });
+        }
+        if self.has_manifest {
+            return Ok(());
+        }
+        if name > MANIFEST {
+            return Err(Refused::Unreadable);
+        }
+        self.before.push((name.to_owned(), bytes));
+        Ok(())
+    }
+
+    /// The manifest is written: its settings bound what comes before and after it.
+    fn read_manifest(&mut self, archive: &ArchiveDirectory) -> Result<(), Refused> {
+        let manifest = ArchiveState::of(archive.path()).ok().and_then(|state| state.manifest);
+        self.has_manifest = true;
+        self.budget = manifest.ok_or(Refused::Unreadable).map(|manifest| StoredBudget::of(&manifest))?;
+        let before = std::mem::take(&mut self.before);
+        before.iter().try_for_each(|(name, bytes)| self.charge(name, *bytes))
+    }
 }

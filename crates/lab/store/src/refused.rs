@@ -1,5 +1,6 @@
 //! Why an archive that was sent is not taken.
 
+use archive::budget::Excess;
 use archive::manifest::{Manifest, RunState};
 use archive::packed::PackedError;
 use archive::reader::ArchiveState;
@@ -27,6 +28,8 @@ pub enum Refused {
         "its target {0:?} cannot name a board; rename the target: no `/`, no `-` at the front, and neither `.` nor `..`"
     )]
     BoardName(String),
+    #[error("{name:?} makes it hold {excess}, and a run with its settings cannot record that")]
+    MoreThanItsRun { name: String, excess: Excess },
     #[error("its raw traces were removed, so its digest differs; push it from the host that has the raw traces")]
     Pruned,
 }

@@ -29,7 +29,7 @@ impl Changes {
             // What an earlier process that was killed left behind would be in the way of this one.
             drop(restore::restore_all(&directory, &directory, restore::Leftovers::Keep));
             let journal = Journal::begin(&directory, &Header::of_this_process());
-            self.journal = Some(journal.map_err(|error| Error::Journal(error.to_string()))?);
+            self.journal = Some(journal.map_err(|error| Error::Journal(error.to_string()))?.announced());
         }
         self.journal.as_mut().ok_or_else(|| Error::Journal("no journal".into()))
     }

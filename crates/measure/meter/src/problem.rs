@@ -419,22 +419,6 @@ pub enum MeterProblem {
     )]
     TracedMeanwhile { others: String },
     #[error(
-        "another program switched the trace of this run off; it is on again, and spikes in between are not explained"
-    )]
-    #[problem(
-        code = "meter.tracing-switched-off",
-        meaning = "Another program wrote 0 into `tracing_on` of the run's instance; the meter switched it on again.",
-        fix = "find the program that resets all traces, as `trace-cmd reset` does, and measure again without it"
-    )]
-    TracingSwitchedOff,
-    #[error("another program removed the trace of this run; later spikes are not explained")]
-    #[problem(
-        code = "meter.tracing-removed",
-        meaning = "Another program removed the run's trace instance, or unmounted the tracing file system.",
-        fix = "find the program that removes trace instances, and measure again without it"
-    )]
-    TracingRemoved,
-    #[error(
         "{name} (process {pid}) counts or samples events of the processor or the kernel (perf_event_open), which costs time"
     )]
     #[problem(

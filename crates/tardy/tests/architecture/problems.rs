@@ -39,6 +39,7 @@ const ALL: &[(&str, &[Definition])] = declared![
     meter::methods::error::MethodError,
     meter::problem::MeterProblem,
     meter::spool::problem::SpoolProblem,
+    meter::trace::held_tracing::Taken,
     report::problem::Omission,
     runner::problem::RunProblem,
     runner::roles::problem::RoleProblem,

@@ -7,6 +7,8 @@ use archive::message::{Message, RunPhase, Severity};
 use archive::sample::{Second, Totals};
 use archive::spike::SpikeReason;
 use fixtures::fake_meter::{Bench, hello, manifest_of, phase, problem, progress, spike};
+use fixtures::waiting::wait_until;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -94,6 +96,36 @@ fn a_meter_that_never_stops_sending_does_not_exhaust_its_host() {
         assert!(ended.files < 128, "{name}: {} open files", ended.files);
         assert!(bytes_below(&bench.path("run")) < 64 << 20, "{name}: {} bytes", bytes_below(&bench.path("run")));
     }
+}
+
+/// A meter that sends what its run may send, for ever, and does not hear.
+fn deaf() -> Bench {
+    Bench::new()
+        .says(&[hello(), phase(RunPhase::Measure, 2_000_000_000)])
+        .says(&[progress()])
+        .does("trap '' INT TERM; while :; do cat \"$here/piece-1\"; sleep 0.05; done")
+}
+
+#[test]
+fn a_second_interrupt_ends_the_host_of_a_meter_that_does_not_hear() {
+    let bench = deaf();
+    let mut child = bench
+        .tardy(&["run", "-D", "1h", "--cpus", "0", "--out", "run"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = Pid::from_child(&child);
+    let stream = bench.path("run").join("stream.tardy");
+    wait_until("the run measures", || fs::metadata(&stream).is_ok_and(|stream| stream.len() > 0));
+    // The first one asks the meter to stop.
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_millis(300));
+        kill_process(pid, Signal::INT).unwrap();
+    }
+    wait_until("the host ends", || child.try_wait().unwrap().is_some());
+    assert_eq!(manifest_of(&bench.path("run"))["state"], "interrupted");
 }
 
 #[test]

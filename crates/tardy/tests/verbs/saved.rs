@@ -95,6 +95,16 @@ fn the_report_lands_where_it_was_asked() {
     let ended = bench.run(&["report", "here", "-o", "elsewhere.html", "--json"]);
     assert_eq!(ended.json()["html"], "elsewhere.html");
     assert!(fs::read_to_string(bench.path("elsewhere.html")).unwrap().contains("153214"));
+    let printed = bench.run(&["report", "here", "-o", "-"]);
+    assert!(printed.stdout.contains("153214") && !bench.path("-").exists(), "{}", printed.stderr);
+}
+
+#[test]
+fn a_shell_with_a_small_stack_starts_every_verb() {
+    let bench = archived();
+    let script = format!("ulimit -s 64 && exec {} report here", env!("CARGO_BIN_EXE_tardy"));
+    let ended = std::process::Command::new("sh").args(["-c", &script]).current_dir(bench.path("")).output().unwrap();
+    assert!(ended.status.success(), "{}: {}", ended.status, String::from_utf8_lossy(&ended.stderr));
 }
 
 #[test]

@@ -20,8 +20,8 @@ const SAMPLES_A_SECOND: u64 = 1_000_000;
 /// A target sends one file after the other, except for those that grow during the run; a damaged line may lose some ends.
 const OPEN_BESIDE: u64 = 64;
 
-/// The most of one group of files.
-#[derive(Debug, Clone, Copy)]
+/// Open files and bytes of one group.
+#[derive(Debug, Clone, Copy, Default)]
 struct Group {
     open: u64,
     bytes: u64,
@@ -29,7 +29,9 @@ struct Group {
 
 #[derive(Debug)]
 struct SentFile {
-    kind: FileKind,
+    /// The spike whose trace it is.
+    spike: Option<u32>,
+    kind: Kind,
     open: bool,
     bytes: u64,
 }
@@ -42,11 +44,13 @@ pub(super) struct SentFiles {
     pages: Group,
     tracer: Group,
     files: BTreeMap<u32, SentFile>,
+    /// Of each kind, the files above: a run may have any number.
+    used: BTreeMap<Kind, Group>,
 }
 
 /// Files whose bytes count together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
     Traces,
     Samples,
     Pages,
@@ -54,7 +58,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(kind: FileKind) -> Self {
+    pub(super) fn of(kind: FileKind) -> Self {
         match kind {
             FileKind::SpikeTrace { .. } | FileKind::FlightRecord { .. } => Self::Traces,
             FileKind::Samples { .. } => Self::Samples,
@@ -94,6 +98,7 @@ impl SentFiles {
             },
             tracer: Group { open: OPEN_BESIDE, bytes: texts },
             files: BTreeMap::new(),
+            used: BTreeMap::new(),
         }
     }
 
@@ -105,7 +110,9 @@ impl SentFiles {
                 Ok(())
             }
             Item::Message(Message::SpikeDropped { number, .. }) => {
-                self.files.retain(|_, file| file.kind != FileKind::SpikeTrace { spike: *number });
+                let traces = self.files.iter().filter(|(_, file)| file.spike == Some(*number));
+                let traces: Vec<u32> = traces.map(|(file, _)| *file).collect();
+                traces.into_iter().for_each(|file| drop(self.forget(file)));
                 Ok(())
             }
             Item::Chunk { file, data, .. } => self.grow(*file, data.len() as u64),
@@ -114,28 +121,50 @@ impl SentFiles {
     }
 
     fn begin(&mut self, file: u32, kind: FileKind) -> Result<(), Excess> {
-        let bytes = self.files.get(&file).map_or(0, |before| before.bytes);
-        self.files.insert(file, SentFile { kind, open: true, bytes });
+        // A second beginning of a number does not take back the bytes of the first.
+        let bytes = self.forget(file).map_or(0, |before| before.bytes);
+        let spike = match kind {
+            FileKind::SpikeTrace { spike } => Some(spike),
+            _ => None,
+        };
         let kind = Kind::of(kind);
-        let open = self.files.values().filter(|file| file.open && Kind::of(file.kind) == kind).count() as u64;
-        let most = self.group(kind).open;
+        self.files.insert(file, SentFile { spike, kind, open: true, bytes });
+        let used = self.used.entry(kind).or_default();
+        used.open += 1;
+        used.bytes = used.bytes.saturating_add(bytes);
+        let (open, most) = (used.open, self.group(kind).open);
         if open > most { Err(Excess { share: Share::OpenFiles, most }) } else { Ok(()) }
     }
 
     fn end(&mut self, file: u32) {
-        if let Some(file) = self.files.get_mut(&file) {
+        if let Some(file) = self.files.get_mut(&file).filter(|file| file.open) {
             file.open = false;
+            self.used.entry(file.kind).and_modify(|used| used.open -= 1);
         }
+    }
+
+    fn forget(&mut self, file: u32) -> Option<SentFile> {
+        let file = self.files.remove(&file)?;
+        self.used.entry(file.kind).and_modify(|used| {
+            used.open -= u64::from(file.open);
+            used.bytes = used.bytes.saturating_sub(file.bytes);
+        });
+        Some(file)
     }
 
     fn grow(&mut self, file: u32, count: u64) -> Result<(), Excess> {
         // Bytes of a file whose beginning was lost are not stored.
         let Some(file) = self.files.get_mut(&file) else { return Ok(()) };
         file.bytes = file.bytes.saturating_add(count);
-        let kind = Kind::of(file.kind);
-        let of_kind = self.files.values().filter(|file| Kind::of(file.kind) == kind);
-        let bytes = of_kind.map(|file| file.bytes).fold(0, u64::saturating_add);
-        let most = self.group(kind).bytes;
+        let kind = file.kind;
+        self.add(kind, count)
+    }
+
+    /// Charges bytes of a file that is not open.
+    pub(super) fn add(&mut self, kind: Kind, count: u64) -> Result<(), Excess> {
+        let used = self.used.entry(kind).or_default();
+        used.bytes = used.bytes.saturating_add(count);
+        let (bytes, most) = (used.bytes, self.group(kind).bytes);
         if bytes > most { Err(Excess { share: Share::FileBytes, most }) } else { Ok(()) }
     }
 

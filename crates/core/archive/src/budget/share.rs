@@ -87,9 +87,10 @@ impl Share {
 
 impl fmt::Display for Excess {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.most {
-            0 => write!(out, "{}", self.share),
-            most => write!(out, "more than {most} {}", self.share),
+        match (self.share, self.most) {
+            (Share::FileBytes, 0) => write!(out, "a file that the settings do not ask for"),
+            (share, 0) => write!(out, "{share}"),
+            (_, most) => write!(out, "more than {most} {}", self.share),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Bounds what a reader keeps of one archive in memory. What has no room is counted.
 
+use super::worst_spikes::LeftOutSpikes;
 use crate::counters::CounterSecond;
 use crate::histogram::Histogram;
 use crate::problem::{Problem, Severity};
 use crate::sample::Sample;
-use crate::spike::SPIKES_MAX;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,7 +25,6 @@ pub enum Part {
     Losses,
     Gaps,
     Phases,
-    Spikes,
     LatencyTraces,
     Absences,
     WatchedSeries,
@@ -43,6 +42,7 @@ pub struct Room {
     states: BTreeMap<(Part, String, u32), u64>,
     left_out: BTreeMap<Part, u64>,
     seconds_max: Option<u64>,
+    pub(super) spikes: LeftOutSpikes,
     /// Bytes that the counters take in memory.
     pub(super) counters_bytes: u64,
 }
@@ -63,7 +63,6 @@ impl Part {
 
     fn count_max(self) -> u64 {
         match self {
-            Self::Spikes => SPIKES_MAX as u64,
             Self::Seconds => SECONDS_MAX,
             Self::Absences | Self::WatchedSeries | Self::KernelSeries | Self::Totals => 16_384,
             _ => 1000,
@@ -73,7 +72,7 @@ impl Part {
     fn bytes_max(self) -> u64 {
         match self {
             Self::Totals => 48 * MIB,
-            Self::KernelSeries | Self::Spikes => 24 * MIB,
+            Self::KernelSeries => 24 * MIB,
             Self::Absences => 8 * MIB,
             Self::Seconds => u64::MAX,
             _ => 2 * MIB,
@@ -135,7 +134,6 @@ impl fmt::Display for Part {
             Self::Losses => "losses",
             Self::Gaps => "gaps",
             Self::Phases => "phases",
-            Self::Spikes => "spikes",
             Self::LatencyTraces => "latency traces",
             Self::Absences => "records of absences",
             Self::WatchedSeries => "watched series",

@@ -23,6 +23,7 @@ mod stimulus;
 use super::number;
 use super::plot::{self, Plots};
 use crate::Place;
+use crate::accounts::Accounts;
 use archive::message::LossKind;
 use archive::method::SampleWord;
 use archive::summary::{ReportData, RunSummary};
@@ -50,8 +51,20 @@ fn worst(summary: &RunSummary) -> String {
     }
 }
 
+/// The contents of a page.
+pub struct Page<'a> {
+    pub data: &'a ReportData,
+    /// The part that pictures and accounts show.
+    pub drawn: &'a ReportData,
+    pub accounts: &'a Accounts,
+    pub plots: &'a Plots,
+    pub judgements: &'a [Judgement],
+    pub above: &'a [Place],
+}
+
 /// Everything between the skip link and the end of the page.
-pub fn body(data: &ReportData, judgements: &[Judgement], plots: &Plots, above: &[Place]) -> String {
+pub fn body(page: &Page) -> String {
+    let Page { data, drawn, accounts, plots, judgements, above } = *page;
     let summary = &data.summary;
     let word = vocabulary::sample(summary);
     html! {
@@ -110,8 +123,8 @@ pub fn body(data: &ReportData, judgements: &[Judgement], plots: &Plots, above: &
             (roles::section(summary))
             (block_requests::section(summary))
             (counters::section(summary, plots))
-            (counted::section(summary))
-            (spikes::section(summary, plots))
+            (counted::section(summary, accounts))
+            (spikes::section(&drawn.summary, accounts, plots))
             (kernel_tracers::section(summary))
             (machine::section(summary))
             (settings::section(summary))

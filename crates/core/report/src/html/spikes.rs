@@ -3,6 +3,7 @@
 use super::super::number;
 use super::super::plot::Plots;
 use super::{facts, ledger, said};
+use crate::accounts::Accounts;
 use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus, Finding};
 use archive::functions::{FunctionAccount, HeldLock, MaskedStretch};
@@ -16,7 +17,7 @@ use words::vocabulary;
 /// and all in a table.
 const OPEN: usize = 3;
 
-pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
+pub fn section(summary: &RunSummary, accounts: &Accounts, plots: &Plots) -> Markup {
     let word = vocabulary::sample(summary);
     let (controls, spikes): (Vec<_>, Vec<_>) = summary.spikes.iter().partition(|entry| !entry.late);
     html! {
@@ -35,6 +36,12 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
                 }
                 (on_paper(summary, &spikes))
                 @for (spike, open) in spikes.iter().zip(opened(&spikes)) { (account(summary, spike, open, plots)) }
+                @if accounts.left_out > 0 {
+                    p.left-out {
+                        "The page leaves out " (number::grouped(accounts.left_out as u64)) " smaller " (word.late) " " (word.many)
+                        ". " code { "tardy explain --worst N" } " shows the N worst."
+                    }
+                }
             }
             @if !controls.is_empty() {
                 div.on-screen {

@@ -8,6 +8,7 @@ use crate::error::StoreError;
 use crate::form::Form;
 use crate::holds::Hold;
 use crate::packing::PackedArchive;
+use crate::receiving::Sender;
 use archive::packed::PackedLimits;
 use archive::reader::ArchiveState;
 use std::io;
@@ -74,7 +75,9 @@ impl Store {
         for form in [Form::Whole, Form::Pruned] {
             let Some(source) = objects.fetch(form, digest).await? else { continue };
             let (store, of) = (self.clone(), digest.to_owned());
-            let taken = tokio::task::spawn_blocking(move || store.taken(&of, source, LIMITS, form)).await?;
+            let taken =
+                tokio::task::spawn_blocking(move || store.taken(&of, source, LIMITS, Sender::ObjectStore(form)))
+                    .await?;
             return taken.map(|(path, _)| Some(path));
         }
         Ok(None)

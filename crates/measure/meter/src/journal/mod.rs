@@ -9,6 +9,7 @@
 //! `restore` processes: a run must not take them for the remains of a killed run. Changes of a [`setup`] have a third one,
 //! because they are meant to outlive every measurement.
 
+mod announcement;
 mod directory;
 mod entry;
 pub mod measured_file;
@@ -27,6 +28,7 @@ pub use setting_roots::SettingRoots;
 pub use undo_error::UndoError;
 
 use crate::compact;
+use announcement::Announcement;
 use directory::{JournalDirectory, Untrusted};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -70,6 +72,7 @@ pub struct Journal {
     roots: SettingRoots,
     /// Directory of the journals of runs, which hold the settings that they changed.
     runs: PathBuf,
+    _announcement: Option<Announcement>,
 }
 
 impl Journal {
@@ -97,7 +100,17 @@ impl Journal {
         let begun = format!("{name}{BEGUN}");
         let file = directory.create(&begun).map_err(fail)?;
         let line = serde_json::to_string(header).expect("a header has only string keys");
-        let mut journal = Self { directory, name, file, bytes: 0, failed: false, entries: Vec::new(), roots, runs };
+        let mut journal = Self {
+            directory,
+            name,
+            file,
+            bytes: 0,
+            failed: false,
+            entries: Vec::new(),
+            roots,
+            runs,
+            _announcement: None,
+        };
         journal.append(line).and_then(|()| journal.directory.rename(&begun, &journal.name)).map_err(fail)?;
         Ok(journal)
     }
@@ -105,6 +118,11 @@ impl Journal {
     /// The same journal for changes outside of runs: settings held by the runs in this directory are not changed.
     pub fn beside_runs_in(self, runs: &Path) -> Self {
         Self { runs: runs.to_owned(), ..self }
+    }
+
+    /// The same journal of a run, known to meters with another directory of journals: they do not change what it holds.
+    pub fn announced(self) -> Self {
+        Self { _announcement: Announcement::of(&self.runs), ..self }
     }
 
     /// Values of the settings changed by this journal's process, by path.

@@ -1,5 +1,6 @@
 //! Undoes the journals that killed meters left.
 
+use super::announcement::other_directories;
 use super::directory::{JournalDirectory, Untrusted};
 use super::entry::{settled, started_ticks};
 use super::undo::{PATIENCE, undo_all};
@@ -83,8 +84,14 @@ fn remove_begun(directory: &JournalDirectory) {
     }
 }
 
-/// The process id of the running meter that changed a setting and will restore it. The journal named `own` is ignored.
+/// The process id of the running meter that changed a setting and will restore it. The journal named `own` is ignored. Also of one
+/// with another directory of journals.
 pub fn holder(runs: &Path, own: &str, setting: &Path) -> Option<i32> {
+    let elsewhere = other_directories(runs).into_iter();
+    holder_in(runs, own, setting).or_else(|| elsewhere.filter_map(|other| holder_in(&other, "", setting)).next())
+}
+
+fn holder_in(runs: &Path, own: &str, setting: &Path) -> Option<i32> {
     let opened = JournalDirectory::open(runs).ok()?;
     let boot_id = super::entry::boot_id();
     let holds = |entry: &Entry| matches!(entry, Entry::Setting { path, before, after, .. } if path == setting && before != after);

@@ -166,7 +166,7 @@ fn stages<W: Write>(
     }
 
     lines.phase(RunPhase::Prepare);
-    let journal = Journal::begin(&journals, &Header::of_this_process()).map_err(MeterProblem::Journal)?;
+    let journal = Journal::begin(&journals, &Header::of_this_process()).map_err(MeterProblem::Journal)?.announced();
     let journal = machine.keep(journal);
     machine::change_settings(settings, journal)?;
     let tracers = capture_setup::prepare_tracers(settings, &plan, journal, &mut lines.link)?;

@@ -33,7 +33,6 @@ use crate::link::{Control, Lines, Link};
 use crate::load_reports;
 use crate::problem::MeterProblem;
 use crate::trace::capturing::Capturing;
-use crate::trace::held_tracing::Taken;
 use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
 use archive::method::{MethodRequest, Role};
 use archive::settings::RunSettings;
@@ -316,10 +315,8 @@ impl<'a> Session<'a> {
     /// Reports that another program took the trace away, and puts it back where it can.
     fn check_tracing<W: Write>(&mut self, link: &mut Link<W>) {
         let Some(capturing) = &mut self.resources.capturing else { return };
-        match capturing.held.look() {
-            Some(Taken::SwitchedOff) => link.problem(Severity::Degraded, &MeterProblem::TracingSwitchedOff),
-            Some(Taken::Removed) => link.problem(Severity::Degraded, &MeterProblem::TracingRemoved),
-            None => {}
+        for taken in capturing.held.look(link.gaps()) {
+            link.problem(Severity::Degraded, &taken);
         }
     }
 

@@ -71,7 +71,7 @@ impl Capturing {
         let layout = instance.page_layout()?;
         let assembler = Assembler::new(metadata, layout, gaps.clone());
         let mode = armed.snapshotter.mode();
-        let held = HeldTracing::of(&armed.snapshotter.instances());
+        let held = HeldTracing::of(&armed.snapshotter.instances(), &armed.events);
         let (output, captured) = channel();
         let (ready, answer) = channel();
         let counters = Arc::new(CaptureCounters::default());

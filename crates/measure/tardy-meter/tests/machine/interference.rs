@@ -6,6 +6,7 @@ use archive::message::{Ending, Severity};
 use archive::method::Method;
 use archive::settings::{Policy, RunSettings, SettingChange};
 use fixtures::instances::instances_of;
+use fixtures::waiting::wait_until;
 use prerequisites::{Machine, require};
 use rustix::process::Pid;
 use std::fs;
@@ -160,15 +161,16 @@ fn a_second_run_on_the_same_setting_is_refused_and_the_first_stays_valid() {
     require!(Root);
     let _machine = Machine::alone();
     let before = fs::read_to_string(STAT_INTERVAL).unwrap();
-    let state = tempfile::tempdir().unwrap();
+    let [state, elsewhere] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let settings = |value: &str| {
         let change = SettingChange { path: STAT_INTERVAL.into(), value: value.into() };
         RunSettings { settings: vec![change], ..on_cpu(0, Policy::Other) }
     };
     let mut first = Meter::start(&settings("7"), state.path());
     first.read_until_measured();
-    for value in ["7", "8"] {
-        let second = Meter::start(&settings(value), state.path()).finish();
+    // A meter with another directory of journals would not restore it either.
+    for (value, directory) in [("7", &state), ("8", &state), ("7", &elsewhere), ("8", &elsewhere)] {
+        let second = Meter::start(&settings(value), directory.path()).finish();
         assert_eq!((second.ending(), second.status.code()), (Some(Ending::Failed), Some(3)), "{value}");
         assert!(invalid(&second).contains("another measurement"), "{}", invalid(&second));
         assert_eq!(fs::read_to_string(STAT_INTERVAL).unwrap().trim(), "7");
@@ -199,6 +201,45 @@ fn two_traced_runs_at_once_have_a_trace_each_and_report_each_other() {
         assert!(run.spikes().iter().any(|spike| spike.snapshot.is_some()), "{problems}");
     }
     assert_eq!(pids.map(instances_of), [const { Vec::<String>::new() }; 2]);
+}
+
+/// The trace instances of a meter that record spikes: one, or two in turn.
+fn recording_instances(meter: &Meter) -> Vec<PathBuf> {
+    let names = instances_of(meter.child.id()).into_iter().filter(|name| name.ends_with("-a") || name.ends_with("-b"));
+    names.map(|name| Path::new("/sys/kernel/tracing/instances").join(name)).collect()
+}
+
+#[test]
+fn a_trace_that_another_program_takes_away_is_reported_once_and_put_back() {
+    require!(Root, Tracefs);
+    let _machine = Machine::alone();
+    let cases = [
+        ("switched the trace of this run off", "tracing_on", "0"),
+        ("disabled events of this run's trace (sched:sched_switch)", "events/sched/sched_switch/enable", "0"),
+        ("resized the trace buffers of this run", "buffer_size_kb", "70"),
+    ];
+    for (expected, file, value) in cases {
+        let state = tempfile::tempdir().unwrap();
+        let mut meter = Meter::start(&traced(4000), state.path());
+        meter.read_until_measured();
+        let files: Vec<PathBuf> = recording_instances(&meter).iter().map(|instance| instance.join(file)).collect();
+        assert!(!files.is_empty(), "{expected}");
+        for file in &files {
+            fs::write(file, value).unwrap();
+        }
+        // Its output is read meanwhile: a meter whose output is not read waits.
+        let finished = std::thread::spawn(move || meter.finish());
+        if value == "0" {
+            // One of two instances is off at any time.
+            let is_on = || files.iter().any(|file| fs::read_to_string(file).is_ok_and(|text| text.starts_with('1')));
+            wait_until("the meter puts it back", is_on);
+        }
+        let finished = finished.join().unwrap();
+        let problems = finished.problems(Severity::Degraded);
+        let found = problems.iter().filter(|problem| problem.contains(expected)).count();
+        assert_eq!(found, 1, "{expected}: {problems:?}");
+        assert_eq!(finished.ending(), Some(Ending::Complete));
+    }
 }
 
 #[test]

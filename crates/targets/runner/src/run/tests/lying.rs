@@ -106,7 +106,7 @@ fn files_of_latency_traces_need_a_latency_tracer() {
         let end = encoder.message(&Message::FileEnd { file: number, bytes: 1 });
         [begin, encoder.chunk(number, 0, b"x"), end].concat()
     };
-    assert_ended(&flooded(file), "bytes of files");
+    assert_ended(&flooded(file), "a file that the settings do not ask for");
 }
 
 #[test]
