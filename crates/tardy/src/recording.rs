@@ -1,23 +1,22 @@
 //! A recording of another tool becomes an archive, which is explained like any other.
 
+mod bytes;
+
 use crate::archives::RUNS;
 use crate::exit::UsageError;
 use crate::options::quantity::whole;
 use crate::storing::{Foreign, Location, store, unix_ns};
 use archive::reader::Run;
+use bytes::{RecordedBytes, open, read_whole};
 use clap::Args;
 use evidence::archived::{Archived, Origin, archived};
 use evidence::request::Request;
 use ftrace::tracefs::Tracefs;
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use wakeups::pattern::Pattern;
 use words::printable::printable;
 
-/// Larger files do not fit into memory everywhere.
-const FILE_BYTES_MAX: u64 = 2 << 30;
 /// Spikes that an archive keeps, so that later questions have more than this one shows.
 const KEPT_MIN: usize = 10;
 
@@ -68,10 +67,10 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    /// Its bytes, and the clock of an instance.
-    fn contents(&self) -> Result<(Vec<u8>, String), String> {
+    /// Its bytes, and the clock of an instance. `scratch`: a directory with room for an unpacked file.
+    fn contents(&self, scratch: &Path) -> Result<(RecordedBytes, String), String> {
         match self {
-            Self::File(path) => Ok((bytes_of(path)?, String::new())),
+            Self::File(path) => Ok((RecordedBytes::of(path, scratch)?, String::new())),
             Self::Instance(name) => {
                 let tracefs = Tracefs::find().map_err(|why| format!("failed to {why}"))?;
                 let instances = tracefs.instances();
@@ -82,7 +81,8 @@ impl<'a> Recorded<'a> {
                 let instance = tracefs.open_instance(name).map_err(|why| format!("failed to {why}"))?;
                 let clock = instance.clock().map_err(|why| format!("failed to {why}"))?;
                 // The text stays in the buffer when it is read; the pages would not.
-                Ok((bytes_of(&instance.path().join("trace"))?, clock))
+                let text = read_whole(open(&instance.path().join("trace"))?)?;
+                Ok((RecordedBytes::Memory(text), clock))
             }
         }
     }
@@ -108,21 +108,11 @@ pub fn stored(recorded: &Recorded<'_>, arguments: &RecordingArguments, worst: us
     let failed = |why: String| UsageError(format!("failed to explain {name}: {why}"));
     let comm = arguments.comm.as_deref().map(Pattern::new).transpose().map_err(|why| UsageError(why.to_string()))?;
     let request = Request { tid: arguments.pid, comm, worst: worst.max(KEPT_MIN) };
-    let (bytes, clock) = recorded.contents().map_err(failed)?;
-    let origin = Origin { file_name: &name, clock: &clock, imported_unix_ns: unix_ns() };
-    let archived = archived(&bytes, &request, origin).map_err(|why| failed(why.to_string()))?;
     let location = arguments.out.as_deref().map_or(Location::Below(Path::new(RUNS)), Location::Archive);
+    let (bytes, clock) = recorded.contents(location.parent()).map_err(failed)?;
+    let origin = Origin { file_name: &name, clock: &clock, imported_unix_ns: unix_ns() };
+    let archived = archived(bytes.source(), &request, origin).map_err(|why| failed(why.to_string()))?;
     store(foreign(archived), &location)
-}
-
-fn bytes_of(file: &Path) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = File::open(file).and_then(|opened| opened.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
-    read.map_err(|error| error.to_string())?;
-    match bytes.len() as u64 > FILE_BYTES_MAX {
-        true => Err(format!("it is larger than {} MiB; record a shorter time", FILE_BYTES_MAX >> 20)),
-        false => Ok(bytes),
-    }
 }
 
 fn foreign(archived: Archived) -> Foreign {

@@ -22,6 +22,18 @@ pub enum Location<'a> {
     Below(&'a Path),
 }
 
+impl Location<'_> {
+    /// The directory in which the archive will be.
+    pub fn parent(&self) -> &Path {
+        match self {
+            Self::Archive(path) => {
+                path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+            }
+            Self::Below(parent) => parent,
+        }
+    }
+}
+
 /// Removes what was written unless it is kept.
 struct Unfinished(Vec<PathBuf>);
 

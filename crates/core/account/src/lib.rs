@@ -21,4 +21,4 @@ pub use explain::flight::{FlightArchiver, StopPoint};
 pub use explain::scheduling_bound::{Delays, Interference, bound_ns};
 pub use explaining::{explain_arrived, explain_case, explain_one, stop_point};
 pub use judging::{COMPARE_VERSION, ComparedRuns, DifferingCauses, JUDGE_VERSION, JudgedRun, compared, differing};
-pub use spike_trace::SpikeTrace;
+pub use spike_trace::{DiskFile, SpikeTrace};

@@ -23,15 +23,23 @@ pub struct DiskFile {
     bytes: u64,
 }
 
+impl DiskFile {
+    /// # Errors
+    /// If its size cannot be read.
+    pub fn of(file: File) -> io::Result<Self> {
+        let bytes = file.metadata()?.len();
+        Ok(Self { file, bytes })
+    }
+}
+
 impl SpikeTrace {
     /// # Errors
     /// [`OpenError::Io`] when there is no such file.
     pub fn open(run: &Run, number: u32) -> Result<Self, OpenError> {
         let (path, mut file) = run.spike_trace_file(number)?;
         let open = || -> io::Result<Self> {
-            let bytes = file.metadata()?.len();
-            if bytes > AT_ONCE_BYTES_MAX {
-                return Ok(Self::Disk(DiskFile { file, bytes }));
+            if file.metadata()?.len() > AT_ONCE_BYTES_MAX {
+                return DiskFile::of(file).map(Self::Disk);
             }
             let mut small = Vec::new();
             file.read_to_end(&mut small)?;

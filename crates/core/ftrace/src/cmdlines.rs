@@ -31,6 +31,11 @@ impl CommandLines {
         self.names.insert(pid, name.into());
     }
 
+    /// Every known name, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (i32, &str)> {
+        self.names.iter().map(|(pid, name)| (*pid, name.as_str()))
+    }
+
     pub fn len(&self) -> usize {
         self.names.len()
     }

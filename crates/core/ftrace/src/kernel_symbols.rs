@@ -1,11 +1,19 @@
 //! Names of kernel functions by address, from lines of `/proc/kallsyms`.
 
-/// Symbols sorted by address.
+/// Symbols sorted by address. A full table has a quarter of a million.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelSymbols {
-    symbols: Vec<(u64, String)>,
-    /// Addresses of those in modules, ascending.
-    in_modules: Vec<u64>,
+    symbols: Vec<Symbol>,
+    /// All names, one after another.
+    names: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Symbol {
+    address: u64,
+    name_at: u32,
+    name_bytes: u16,
+    in_module: bool,
 }
 
 /// Larger than any function.
@@ -15,41 +23,53 @@ impl KernelSymbols {
     /// Parses lines of `ADDRESS TYPE NAME [MODULE]`; others are ignored, and so are addresses that the kernel hides as
     /// 0.
     pub fn parse(text: &str) -> KernelSymbols {
-        let line = |line: &str| {
-            let mut words = line.split_whitespace();
-            let address = u64::from_str_radix(words.next()?, 16).ok().filter(|&address| address != 0)?;
-            let name = words.nth(1)?;
-            Some((address, name.to_owned(), words.next().is_some()))
-        };
-        let lines: Vec<_> = text.lines().filter_map(line).collect();
-        let mut in_modules: Vec<u64> = lines.iter().filter(|line| line.2).map(|line| line.0).collect();
-        in_modules.sort_unstable();
-        let mut symbols: Vec<_> = lines.into_iter().map(|(address, name, _)| (address, name)).collect();
+        let mut found = KernelSymbols::default();
+        for line in text.lines() {
+            // A line of another kind.
+            let _ = found.learn(line);
+        }
         // A stable sort, so that the first of several names for one address is found.
-        symbols.sort_by_key(|&(address, _)| address);
-        KernelSymbols { symbols, in_modules }
+        if !found.symbols.is_sorted_by_key(|symbol| symbol.address) {
+            found.symbols.sort_by_key(|symbol| symbol.address);
+        }
+        found
+    }
+
+    fn learn(&mut self, line: &str) -> Option<()> {
+        let mut words = line.split_whitespace();
+        let address = u64::from_str_radix(words.next()?, 16).ok().filter(|&address| address != 0)?;
+        let name = words.nth(1)?;
+        let (name_at, name_bytes) = (u32::try_from(self.names.len()).ok()?, u16::try_from(name.len()).ok()?);
+        self.names.push_str(name);
+        self.symbols.push(Symbol { address, name_at, name_bytes, in_module: words.next().is_some() });
+        Some(())
+    }
+
+    fn name(&self, symbol: &Symbol) -> &str {
+        let start = symbol.name_at as usize;
+        &self.names[start..start + usize::from(symbol.name_bytes)]
     }
 
     /// Name of the symbol at or below `address`, and the distance to it in bytes; `None` if it is too far below for the
     /// address to be in it, as for pointers to data.
     pub fn find(&self, address: u64) -> Option<(&str, u64)> {
-        let after = self.symbols.partition_point(|&(start, _)| start <= address);
-        let start = self.symbols.get(after.checked_sub(1)?)?.0;
+        let after = self.symbols.partition_point(|symbol| symbol.address <= address);
+        let start = self.symbols.get(after.checked_sub(1)?)?.address;
         if address - start > SYMBOL_SIZE_MAX {
             return None;
         }
-        let first = self.symbols.partition_point(|&(below, _)| below < start);
-        Some((&self.symbols.get(first)?.1, address - start))
+        let first = self.symbols.partition_point(|symbol| symbol.address < start);
+        Some((self.name(self.symbols.get(first)?), address - start))
     }
 
     /// Address of the first symbol of this name.
     pub fn address(&self, name: &str) -> Option<u64> {
-        self.symbols.iter().find(|(_, known)| known == name).map(|&(address, _)| address)
+        self.symbols.iter().find(|symbol| self.name(symbol) == name).map(|symbol| symbol.address)
     }
 
     /// Names, each with whether the symbol is in a module.
     pub fn names(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.symbols.iter().map(|(address, name)| (name.as_str(), self.in_modules.binary_search(address).is_ok()))
+        self.symbols.iter().map(|symbol| (self.name(symbol), symbol.in_module))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -58,7 +78,7 @@ impl KernelSymbols {
 
     /// Addresses with their names, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &str)> {
-        self.symbols.iter().map(|(address, name)| (*address, name.as_str()))
+        self.symbols.iter().map(|symbol| (symbol.address, self.name(symbol)))
     }
 }
 

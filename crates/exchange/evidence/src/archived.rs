@@ -7,7 +7,7 @@ mod spikes;
 mod tracer;
 
 use crate::clock::Clock;
-use crate::file::{Contents, Recording, contents};
+use crate::file::{Contents, Making, contents, is_trace_dat};
 use crate::find::{Found, find};
 use crate::problem::Refusal;
 use crate::request::{Request, busiest};
@@ -16,7 +16,7 @@ use archive::layout::FileKind;
 use archive::manifest::ImportedFrom;
 use archive::message::{Ending, Message, RunPhase};
 use archive::problem::Remark;
-use ftrace::trace_dat::TraceFile;
+use ftrace::trace_dat::{PagedTrace, Source};
 use words::printable::printable;
 
 /// A file before it is read.
@@ -28,7 +28,7 @@ pub struct Origin<'a> {
     pub imported_unix_ns: i64,
 }
 
-/// An archive of a recording.
+/// An archive of a making.
 #[derive(Debug)]
 pub struct Archived {
     pub hostname: String,
@@ -38,18 +38,33 @@ pub struct Archived {
     pub files: Vec<(FileKind, Vec<u8>)>,
 }
 
-/// Makes an archive of the bytes of a file.
+/// Makes an archive of a file. Of a trace.dat that is not in memory only a few MiB are there at a time; any other file is read as a whole.
 ///
 /// # Errors
 /// [`Refusal`] if it has no late wake-up to show.
-pub fn archived(bytes: &[u8], request: &Request, origin: Origin<'_>) -> Result<Archived, Refusal> {
-    let recording = match contents(bytes, origin.clock)? {
-        Contents::Events(recording) => recording,
-        Contents::Stretch(text) => return Ok(tracer::archived(&text, origin)),
-    };
-    let file = TraceFile::parse(&*recording.trace);
-    let mut survey = Survey::of(&file);
-    survey.clock.coarser(recording.resolution_ns);
+pub fn archived<'a>(file: impl Into<Source<'a>>, request: &Request, origin: Origin<'_>) -> Result<Archived, Refusal> {
+    let file = file.into();
+    if let Some(making) = is_trace_dat(file) {
+        return of_events(PagedTrace::open(file), making, request, origin);
+    }
+    let (bytes, _) = file.range(0, file.size());
+    match contents(&bytes, origin.clock)? {
+        Contents::Events(mut recording) => {
+            let making = recording.making;
+            of_events(recording.open(), making, request, origin)
+        }
+        Contents::Stretch(text) => Ok(tracer::archived(&text, origin)),
+    }
+}
+
+fn of_events(
+    mut file: PagedTrace<'_>,
+    making: Making,
+    request: &Request,
+    origin: Origin<'_>,
+) -> Result<Archived, Refusal> {
+    let mut survey = Survey::of(&mut file);
+    survey.clock.coarser(making.resolution_ns);
     check(&file, &survey)?;
     let found = find(&file, &survey, request).ok_or(Refusal::NoEvents)?;
     if found.kept.is_empty() {
@@ -57,10 +72,10 @@ pub fn archived(bytes: &[u8], request: &Request, origin: Origin<'_>) -> Result<A
         let named = request.tid.is_some() || request.comm.is_some();
         return Err(if named { Refusal::NoSuchThread { seen } } else { Refusal::NoRealTimeThread { seen } });
     }
-    Ok(archive_of(&file, &survey, found, &recording, origin))
+    Ok(archive_of(&file, &survey, found, making, origin))
 }
 
-fn check(file: &TraceFile<'_>, survey: &Survey) -> Result<(), Refusal> {
+fn check(file: &PagedTrace<'_>, survey: &Survey) -> Result<(), Refusal> {
     if survey.cpus.is_empty() {
         let gaps: Vec<String> = file.gaps.iter().map(ToString::to_string).collect();
         return Err(if gaps.is_empty() { Refusal::NoEvents } else { Refusal::Unreadable(printable(&gaps.join("; "))) });
@@ -75,10 +90,10 @@ fn check(file: &TraceFile<'_>, survey: &Survey) -> Result<(), Refusal> {
 }
 
 fn archive_of(
-    file: &TraceFile<'_>,
+    file: &PagedTrace<'_>,
     survey: &Survey,
     mut found: Found,
-    recording: &Recording<'_>,
+    making: Making,
     origin: Origin<'_>,
 ) -> Archived {
     let environment = environment::of(file);
@@ -87,7 +102,7 @@ fn archive_of(
     let phase = |phase, monotonic_ns| Message::Phase { phase, monotonic_ns };
     messages.extend([phase(RunPhase::Measure, found.span.0), phase(RunPhase::Collect, found.span.1)]);
     messages.extend(figures::losses(survey, &found).into_iter().map(Message::Loss));
-    messages.extend(figures::problems(file, survey, spread_ns, recording).into_iter().map(Message::Problem));
+    messages.extend(figures::problems(file, survey, &found, spread_ns, making).into_iter().map(Message::Problem));
     messages.push(Message::Watched(figures::watched(survey, &found)));
     messages.extend(found.followed.series.iter_mut().flat_map(figures::series_messages));
     let mut files = Vec::new();
@@ -97,11 +112,11 @@ fn archive_of(
     }
     messages.push(Message::End { ending: Ending::Complete, monotonic_ns: found.span.1 });
     let imported = ImportedFrom {
-        tool: recording.tool.into(),
+        tool: making.tool.into(),
         version: file.metadata.writer.split_whitespace().next().map(str::to_owned),
         file_name: origin.file_name.into(),
-        format: recording.format.into(),
-        resolution_ns: recording.resolution_ns,
+        format: making.format.into(),
+        resolution_ns: making.resolution_ns,
         clock_spread_ns: Some(spread_ns).filter(|ns| *ns > 0),
         imported_unix_ns: origin.imported_unix_ns,
         lost: lacks::of(file, survey, &found.choice).iter().map(Remark::new).collect(),

@@ -12,6 +12,8 @@ pub const BIN_NS: i64 = 20_000_000;
 /// The next offset that still says something.
 const NEAR_BINS: i64 = 50;
 const BIN_POINTS_MAX: usize = 32;
+/// An hour of one CPU.
+const BINS_MAX: usize = 180_000;
 /// Timers of other clocks differ from CLOCK_MONOTONIC by far more.
 const SAME_CLOCK_NS: i64 = 1_000_000;
 /// Time from reading `now` to recording the event.
@@ -92,32 +94,60 @@ impl Offsets {
     }
 }
 
-/// Offsets while they are collected.
+/// Offsets while they are collected, of each CPU in order of time.
 #[derive(Debug, Default)]
 pub struct ClockPoints {
-    by_bin: BTreeMap<(u32, i64), Vec<i64>>,
+    by_bin: BTreeMap<(u32, i64), i64>,
+    /// Only stretches with a multiple of this number are kept; 0 stands for 1.
+    stride: i64,
+    /// The stretch that is being read.
+    open: Option<(u32, i64)>,
+    points: Vec<i64>,
 }
 
 impl ClockPoints {
     /// `now_ns`: the time of the timer's own clock when it expired.
-    pub fn add(&mut self, cpu: u32, ts_ns: i64, now_ns: Option<i64>) {
-        let Some(now_ns) = now_ns.filter(|now_ns| (1..UPTIME_NS_MAX).contains(now_ns)) else { return };
-        let points = self.by_bin.entry((cpu, ts_ns.div_euclid(BIN_NS))).or_default();
-        if points.len() < BIN_POINTS_MAX {
-            points.push(now_ns.saturating_sub(ts_ns));
+    pub fn add(&mut self, cpu: u32, ts_ns: i64, now_ns: i64) {
+        if !(1..UPTIME_NS_MAX).contains(&now_ns) {
+            return;
+        }
+        let bin = (cpu, ts_ns.div_euclid(BIN_NS));
+        if self.open != Some(bin) {
+            self.close();
+            self.open = Some(bin);
+        }
+        if self.points.len() < BIN_POINTS_MAX {
+            self.points.push(now_ns.saturating_sub(ts_ns));
+        }
+    }
+
+    /// A long recording keeps fewer stretches: offsets between two of them are then less certain.
+    fn close(&mut self) {
+        let points = std::mem::take(&mut self.points);
+        let Some((bin, ns)) = self.open.take().zip(largest(points)) else { return };
+        if bin.1 % self.stride.max(1) == 0 {
+            let known = self.by_bin.entry(bin).or_insert(ns);
+            if ns.abs_diff(*known) <= SAME_CLOCK_NS as u64 {
+                *known = ns.max(*known);
+            }
+        }
+        if self.by_bin.len() > BINS_MAX {
+            self.stride = self.stride.max(1).saturating_mul(2);
+            let stride = self.stride;
+            self.by_bin.retain(|(_, bin), _| bin % stride == 0);
         }
     }
 
     /// The clock of a recording with this name.
-    pub fn clock(self, name: &str) -> Clock {
+    pub fn clock(mut self, name: &str) -> Clock {
         if OF_COUNTS.contains(&name) {
             return Clock::Counts;
         }
         if name == "mono" {
             return Clock::Monotonic;
         }
-        let by_bin: BTreeMap<(u32, i64), i64> =
-            self.by_bin.into_iter().filter_map(|(bin, points)| Some((bin, largest(points)?))).collect();
+        self.close();
+        let by_bin = self.by_bin;
         if by_bin.is_empty() { Clock::Unrelated } else { Clock::Converted(Offsets { by_bin, rounding_ns: 0 }) }
     }
 }
@@ -137,11 +167,11 @@ mod tests {
     fn the_largest_offset_nearby_counts_and_its_neighbours_give_the_spread() {
         let mut points = ClockPoints::default();
         for (ts_ns, now_ns) in [(1_000, 5_400), (2_000, 6_500), (3_000, 7_100), (25_000_000, 25_004_300)] {
-            points.add(1, ts_ns, Some(now_ns));
+            points.add(1, ts_ns, now_ns);
         }
         // A timer of CLOCK_BOOTTIME, and one of CLOCK_REALTIME.
-        points.add(1, 4_000, Some(9_000_000_000));
-        points.add(1, 4_000, Some(1 << 60));
+        points.add(1, 4_000, 9_000_000_000);
+        points.add(1, 4_000, 1 << 60);
         let clock = points.clock("local");
         assert_eq!(clock.offset(1, 2_500), Some(Offset { ns: 4_500, spread_ns: 1_200 }));
         assert_eq!(clock.offset(1, 60_000_000_000), None);

@@ -1,20 +1,22 @@
 //! The trace around one wake-up, as a trace.dat of its own in CLOCK_MONOTONIC.
 
 use crate::clock::Clock;
-use crate::survey::{Survey, items};
+use crate::survey::Survey;
 use archive::spike::Coverage;
 use ftrace::format::EventFormats;
 use ftrace::kernel_addresses::kernel_addresses;
 use ftrace::metadata::MetadataText;
 use ftrace::page::writer::PageWriter;
 use ftrace::page::{GapKind, RawRecord};
-use ftrace::trace_dat::{CpuBytes, TraceDat, TraceFile, TraceItem};
+use ftrace::trace_dat::{CpuBytes, PagedTrace, TraceDat, TraceItem};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Stretch before a wake-up in which its timer was set, and the state of each CPU shows.
 const BEFORE_NS_MIN: i64 = 12_000_000;
 const BEFORE_NS_MAX: i64 = 1_000_000_000;
 const AFTER_NS: i64 = 300_000;
+/// A stretch is shortened to about this.
+const SHORTENED_BY_NS: i64 = 100_000;
 /// A wake-up is not later than this: its part of the trace would be the whole trace.
 const MARGIN_NS_MAX: i64 = 10_000_000_000;
 
@@ -34,6 +36,26 @@ impl Stretch {
             from_ns: due_ns.saturating_sub(margin_ns).saturating_sub(before_ns),
             to_ns: seen_ns.saturating_add(margin_ns).saturating_add(AFTER_NS),
         }
+    }
+
+    /// The same, begun later if its pages would be more than `bytes_max`, but not after `due_ns`.
+    pub fn fitting(self, file: &PagedTrace<'_>, offsets: &OffsetsAt, due_ns: i64, bytes_max: u64) -> Self {
+        let fits = |from_ns: i64| {
+            let bytes = |cpu: u32, offset_ns: i64| {
+                let of_clock = |ns: i64| instant(ns.saturating_sub(offset_ns));
+                file.bytes_in(cpu, of_clock(from_ns), of_clock(self.to_ns))
+            };
+            offsets.iter().map(|(cpu, offset_ns)| bytes(cpu, offset_ns)).sum::<u64>() <= bytes_max
+        };
+        if self.from_ns >= due_ns || fits(self.from_ns) {
+            return self;
+        }
+        let (mut too_early_ns, mut fitting_ns) = (self.from_ns, due_ns);
+        while fitting_ns - too_early_ns > SHORTENED_BY_NS {
+            let middle_ns = too_early_ns + (fitting_ns - too_early_ns) / 2;
+            if fits(middle_ns) { fitting_ns = middle_ns } else { too_early_ns = middle_ns }
+        }
+        Self { from_ns: fitting_ns, ..self }
     }
 }
 
@@ -60,6 +82,10 @@ impl OffsetsAt {
         Self(survey.cpus.keys().map(of).collect())
     }
 
+    fn iter(&self) -> impl Iterator<Item = (u32, i64)> {
+        self.0.iter().map(|(cpu, (ns, _))| (*cpu, *ns))
+    }
+
     pub fn ns(&self, cpu: u32) -> i64 {
         self.0.get(&cpu).map_or(0, |(ns, _)| *ns)
     }
@@ -70,8 +96,13 @@ impl OffsetsAt {
     }
 }
 
+/// An instant of the trace clock as records have it.
+fn instant(ts_ns: i64) -> u64 {
+    ts_ns.max(0) as u64
+}
+
 /// Cuts a stretch out of a recording.
-pub fn cut(file: &TraceFile<'_>, survey: &Survey, stretch: Stretch, offsets: &OffsetsAt, cpu: u32) -> Cut {
+pub fn cut(file: &PagedTrace<'_>, survey: &Survey, stretch: Stretch, offsets: &OffsetsAt, cpu: u32) -> Cut {
     let formats = formats(file, survey);
     let (mut pages, mut coverage) = (Vec::new(), Vec::new());
     let (mut addresses, mut threads) = (BTreeSet::new(), BTreeSet::new());
@@ -79,8 +110,9 @@ pub fn cut(file: &TraceFile<'_>, survey: &Survey, stretch: Stretch, offsets: &Of
         let offset_ns = offsets.ns(cpu);
         let (from_ns, to_ns) = (stretch.from_ns.saturating_sub(offset_ns), stretch.to_ns.saturating_sub(offset_ns));
         let mut writer = PageWriter::new(file.layout());
-        addresses.extend(kernel_addresses(&formats, items(file, cpu, from_ns, to_ns)));
-        for item in items(file, cpu, from_ns, to_ns) {
+        let window = file.cpu_window(cpu, instant(from_ns), instant(to_ns));
+        addresses.extend(kernel_addresses(&formats, window.cpu_records(cpu)));
+        for item in window.cpu_records(cpu) {
             match item {
                 TraceItem::Record(record) if formats.by_id(record.id).is_some() => {
                     threads.insert(record.common_pid);
@@ -118,7 +150,7 @@ fn covered(cpu: u32, (first_ns, last_ns): (i64, i64), stretch: Stretch, offset_n
 }
 
 /// Formats of the events that were recorded: absence of any other shows nothing. A timer whose clock is unrelated to the clock of the trace shows nothing, either.
-fn formats(file: &TraceFile<'_>, survey: &Survey) -> EventFormats {
+fn formats(file: &PagedTrace<'_>, survey: &Survey) -> EventFormats {
     let mut formats = EventFormats::default();
     let unrelated = matches!(survey.clock, Clock::Unrelated);
     let recorded = survey.recorded.iter().filter_map(|id| file.metadata.formats.by_id(*id));
@@ -127,7 +159,7 @@ fn formats(file: &TraceFile<'_>, survey: &Survey) -> EventFormats {
 }
 
 fn metadata(
-    file: &TraceFile<'_>,
+    file: &PagedTrace<'_>,
     formats: &EventFormats,
     addresses: &BTreeSet<u64>,
     threads: &BTreeSet<i32>,

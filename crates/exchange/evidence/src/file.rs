@@ -1,11 +1,16 @@
 //! Recognises a file by its contents alone, and unpacks it.
 
 mod gzip;
+mod zstd;
 
 use crate::problem::{Foreign, Refusal};
+use crate::records::Pages;
 use crate::{perf, perfetto, text};
+use ftrace::trace_dat::{PagedTrace, Source};
+use gzip::Gzip;
 use std::borrow::Cow;
-use std::io::Read;
+use std::io::{BufRead, Read};
+use zstd::Zstd;
 
 /// In which a binary file shows that it is one.
 const HEAD_BYTES: usize = 4096;
@@ -23,13 +28,13 @@ const FOREIGN: [(&[u8], Foreign); 4] = [
     (b"\x7fELF", Foreign::Program),
 ];
 /// Real traces pack to a twentieth of their size.
-const UNPACKED_PER_BYTE_MAX: usize = 64;
+const UNPACKED_PER_BYTE_MAX: usize = 40;
 const UNPACKED_BYTES_MAX: usize = 1 << 30;
+const DISK_BYTES_MAX: u64 = 8 << 30;
 
-/// A recording as a trace.dat.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Recording<'a> {
-    pub trace: Cow<'a, [u8]>,
+/// How a recording was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Making {
     /// The tool that wrote the file.
     pub tool: &'static str,
     pub format: &'static str,
@@ -39,8 +44,47 @@ pub struct Recording<'a> {
     pub unreadable: u64,
 }
 
+impl Making {
+    const TRACE_DAT: Self = Self::of("trace-cmd", "trace.dat");
+
+    const fn of(tool: &'static str, format: &'static str) -> Self {
+        Self { tool, format, resolution_ns: 1, unreadable: 0 }
+    }
+}
+
+/// A recording.
+#[derive(Debug)]
+pub struct Recording<'a> {
+    trace: Trace<'a>,
+    pub making: Making,
+}
+
+/// The events of a recording.
+#[derive(Debug)]
+enum Trace<'a> {
+    /// A trace.dat.
+    File(Cow<'a, [u8]>),
+    Pages(Pages),
+}
+
+impl Recording<'_> {
+    /// Opens the trace. Pages that are in no file are in the first one that was opened.
+    pub fn open(&mut self) -> PagedTrace<'_> {
+        match &mut self.trace {
+            Trace::File(bytes) => PagedTrace::open(&**bytes),
+            Trace::Pages(Pages { metadata, pages }) => PagedTrace::of_pages(metadata.clone(), std::mem::take(pages)),
+        }
+    }
+}
+
+/// How a file was made that is a trace.dat without compression around it, which need not be in memory.
+pub fn is_trace_dat(file: Source<'_>) -> Option<Making> {
+    let (head, _) = file.range(0, TRACE_DAT.len() as u64);
+    head.starts_with(TRACE_DAT).then_some(Making::TRACE_DAT)
+}
+
 /// Contents of a file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Contents<'a> {
     Events(Recording<'a>),
     /// The text of a latency tracer.
@@ -54,12 +98,11 @@ pub enum Contents<'a> {
 pub fn contents<'a>(bytes: &'a [u8], clock: &str) -> Result<Contents<'a>, Refusal> {
     let plain = unpacked(bytes)?;
     if plain.starts_with(TRACE_DAT) {
-        let (tool, format) = ("trace-cmd", "trace.dat");
-        return Ok(Contents::Events(Recording { trace: plain, tool, format, resolution_ns: 1, unreadable: 0 }));
+        return Ok(Contents::Events(Recording { trace: Trace::File(plain), making: Making::TRACE_DAT }));
     }
     if perf::convert::is_one(&plain) {
-        let (trace, format) = (Cow::Owned(perf::convert::convert(&plain, unpacked_max(&plain))?), "perf.data");
-        return Ok(Contents::Events(Recording { trace, tool: "perf", format, resolution_ns: 1, unreadable: 0 }));
+        let trace = Trace::Pages(perf::convert::convert(&plain, unpacked_max(&plain))?);
+        return Ok(Contents::Events(Recording { trace, making: Making::of("perf", "perf.data") }));
     }
     // A binary file has a zero near its beginning.
     let is_text = !plain.is_empty() && !plain.iter().take(HEAD_BYTES).any(|byte| *byte == 0);
@@ -69,13 +112,12 @@ pub fn contents<'a>(bytes: &'a [u8], clock: &str) -> Result<Contents<'a>, Refusa
     }
     let Some(text) = text.filter(|text| text::is_one(text)) else { return of_messages(&plain) };
     let converted = text::convert::convert(&text, clock)?;
-    Ok(Contents::Events(Recording {
-        trace: Cow::Owned(converted.trace),
-        tool: if converted.is_perf { "perf" } else { "ftrace" },
-        format: "text of events",
+    let making = Making {
         resolution_ns: converted.resolution_ns,
         unreadable: converted.unreadable,
-    }))
+        ..Making::of(if converted.is_perf { "perf" } else { "ftrace" }, "text of events")
+    };
+    Ok(Contents::Events(Recording { trace: Trace::Pages(converted.trace), making }))
 }
 
 /// A Perfetto trace, which no magic number marks.
@@ -84,13 +126,8 @@ fn of_messages<'a>(plain: &[u8]) -> Result<Contents<'a>, Refusal> {
         return Err(Refusal::Foreign(foreign(plain)));
     }
     let converted = perfetto::convert::convert(plain, unpacked_max(plain))?;
-    Ok(Contents::Events(Recording {
-        trace: Cow::Owned(converted.trace),
-        tool: "Perfetto",
-        format: "Perfetto trace",
-        resolution_ns: 1,
-        unreadable: converted.unreadable,
-    }))
+    let making = Making { unreadable: converted.unreadable, ..Making::of("Perfetto", "Perfetto trace") };
+    Ok(Contents::Events(Recording { trace: Trace::Pages(converted.trace), making }))
 }
 
 /// The bytes of a file without the compression around them.
@@ -98,31 +135,58 @@ fn of_messages<'a>(plain: &[u8]) -> Result<Contents<'a>, Refusal> {
 /// # Errors
 /// [`Refusal::Broken`] and [`Refusal::TooLarge`].
 pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
+    let Some(packing) = Packing::of(bytes) else { return Ok(Cow::Borrowed(bytes)) };
     let bytes_max = unpacked_max(bytes);
-    if bytes.starts_with(GZIP) {
-        return gzip::unpacked(bytes, bytes_max).map(Cow::Owned);
+    let mut plain = Vec::new();
+    let read = packing.reader(bytes).take(bytes_max as u64 + 1).read_to_end(&mut plain);
+    read.map_err(|_| packing.broken())?;
+    match plain.len() > bytes_max {
+        true => Err(Refusal::TooLarge { bytes_max: bytes_max as u64 }),
+        false => Ok(Cow::Owned(plain)),
     }
-    if bytes.starts_with(ZSTD) {
-        let broken = |_| Refusal::Broken { compression: "zstd" };
-        let decoder = ruzstd::decoding::StreamingDecoder::new(bytes).map_err(broken)?;
-        return decoded(decoder, "zstd", bytes_max).map(Cow::Owned);
+}
+
+/// A compression around a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    Gzip,
+    Zstd,
+    Xz,
+}
+
+impl Packing {
+    /// By the first bytes of a file; `None` if it is not packed.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        let known = [(GZIP, Self::Gzip), (ZSTD, Self::Zstd), (XZ, Self::Xz)];
+        known.into_iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, packing)| packing)
     }
-    if bytes.starts_with(XZ) {
-        let decoder = lzma_rust2::XzReader::new_mem_limit(bytes, true, XZ_MEMORY_KB);
-        return decoded(decoder, "xz", bytes_max).map(Cow::Owned);
+
+    /// Unpacks as it is read.
+    pub fn reader<'r>(self, packed: impl BufRead + 'r) -> Box<dyn Read + 'r> {
+        match self {
+            Self::Gzip => Box::new(Gzip::new(packed)),
+            Self::Zstd => Box::new(Zstd::Packed(packed)),
+            Self::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(packed, true, XZ_MEMORY_KB)),
+        }
     }
-    Ok(Cow::Borrowed(bytes))
+
+    pub fn broken(self) -> Refusal {
+        let compression = match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Xz => "xz",
+        };
+        Refusal::Broken { compression }
+    }
+}
+
+/// Most bytes that a packed trace.dat on the disk may unpack to.
+pub fn unpacked_bytes_max(packed_bytes: u64) -> u64 {
+    packed_bytes.saturating_mul(UNPACKED_PER_BYTE_MAX as u64).saturating_add(64 << 20).min(DISK_BYTES_MAX)
 }
 
 fn unpacked_max(packed: &[u8]) -> usize {
     packed.len().saturating_mul(UNPACKED_PER_BYTE_MAX).saturating_add(16 << 20).min(UNPACKED_BYTES_MAX)
-}
-
-fn decoded(decoder: impl Read, compression: &'static str, bytes_max: usize) -> Result<Vec<u8>, Refusal> {
-    let mut plain = Vec::new();
-    let read = decoder.take(bytes_max as u64 + 1).read_to_end(&mut plain);
-    read.map_err(|_| Refusal::Broken { compression })?;
-    if plain.len() > bytes_max { Err(Refusal::TooLarge { bytes_max: bytes_max as u64 }) } else { Ok(plain) }
 }
 
 fn foreign(bytes: &[u8]) -> Foreign {
@@ -140,9 +204,9 @@ mod tests {
     #[test]
     fn messages_of_perfetto_without_events_are_named() {
         let clock = b"\x0a\x04\x50\x01\x18\x02\x0a\x01";
-        assert_eq!(contents(clock, ""), Err(Refusal::NoFtraceEvents));
+        assert_eq!(contents(clock, "").err(), Some(Refusal::NoFtraceEvents));
         let broken = b"\x0a\x04\x57\x01\x18\x02\x0a\x01";
-        assert_eq!(contents(broken, ""), Err(Refusal::Foreign(Foreign::Unknown)));
+        assert_eq!(contents(broken, "").err(), Some(Refusal::Foreign(Foreign::Unknown)));
     }
 
     #[test]
@@ -152,7 +216,7 @@ mod tests {
             (b"\xc1\x1f\xfc\xc1", Foreign::CommonTraceFormat),
             (b"hello", Foreign::Unknown),
         ] {
-            assert_eq!(contents(bytes, ""), Err(Refusal::Foreign(foreign)), "{bytes:?}");
+            assert_eq!(contents(bytes, "").err(), Some(Refusal::Foreign(foreign)), "{bytes:?}");
         }
     }
 

@@ -6,7 +6,7 @@ use crate::request::{Choice, Request};
 use crate::survey::Survey;
 use archive::spike::SpikeReason;
 use archive::watched::WatchedKind;
-use ftrace::trace_dat::TraceFile;
+use ftrace::trace_dat::PagedTrace;
 use std::collections::{BTreeMap, BTreeSet};
 use wakeups::followed::Followed;
 use wakeups::series::{Series, Terms};
@@ -27,10 +27,12 @@ pub struct Found {
     pub kept: Vec<(Kept, SpikeReason)>,
     /// First and last instant of the recording, CLOCK_MONOTONIC if it is known.
     pub span: (i64, i64),
+    /// Whether events were left out because more claim the same instant than the memory holds.
+    pub is_cut: bool,
 }
 
 /// Follows the threads of a request; `None` if the recording is empty.
-pub fn find(file: &TraceFile<'_>, survey: &Survey, request: &Request) -> Option<Found> {
+pub fn find(file: &PagedTrace<'_>, survey: &Survey, request: &Request) -> Option<Found> {
     let (threads, choice) = request.choose(survey);
     let reader = EventReader::of_recording(&file.metadata.formats, file.layout());
     let mut converter = Converter { clock: &survey.clock, by_cpu: BTreeMap::new() };
@@ -45,19 +47,24 @@ pub fn find(file: &TraceFile<'_>, survey: &Survey, request: &Request) -> Option<
     });
     let mut keeping = Keeping::new(request.worst.max(1));
     let mut finished: Vec<Finished> = Vec::new();
-    for item in file.merged() {
-        let Some(raw) = reader.event(&item) else { continue };
-        let Some(event) = converter.event(&raw) else { continue };
-        followed.wakeups.apply(&event, &mut finished);
-        for sample in finished.drain(..) {
-            if let Some(counted) = followed.count(&sample) {
-                keeping.offer(Kept { finished: sample, counted, raw_seen_ns: raw.ts_ns });
+    let mut is_cut = false;
+    for (from_ns, to_ns) in file.slices() {
+        let window = file.window(from_ns, to_ns);
+        is_cut |= window.is_cut;
+        for item in window.merged() {
+            let Some(raw) = reader.event(&item) else { continue };
+            let Some(event) = converter.event(&raw) else { continue };
+            followed.wakeups.apply(&event, &mut finished);
+            for sample in finished.drain(..) {
+                if let Some(counted) = followed.count(&sample) {
+                    keeping.offer(Kept { finished: sample, counted, raw_seen_ns: raw.ts_ns });
+                }
             }
         }
     }
     followed.series.iter_mut().for_each(Series::close_second);
     let kept = chosen(&followed, &keeping);
-    Some(Found { followed, choice, kept, span })
+    Some(Found { followed, choice, kept, span, is_cut })
 }
 
 fn terms(start_ns: i64) -> Terms {

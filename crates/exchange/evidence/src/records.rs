@@ -1,4 +1,4 @@
-//! Records of the kernel's events that a recording has in another form than the kernel's, as a trace.dat.
+//! Records of the kernel's events that a recording has in another form than the kernel's, as pages of its ring buffer.
 //!
 //! [`event`] has the events whose fields are read, [`layout`] how their records are laid out, [`contexts`] the interrupts around them, where the
 //! recording does not have the flags, and [`functions`] addresses for names.
@@ -9,13 +9,12 @@ pub mod functions;
 pub mod layout;
 
 use crate::problem::Refusal;
-use event::is_vector;
 use ftrace::byte_order::ByteOrder;
+use ftrace::cmdlines::CommandLines;
 use ftrace::header::PageLayout;
-use ftrace::metadata::MetadataText;
+use ftrace::metadata::{Metadata, MetadataText};
 use ftrace::page::RawRecord;
 use ftrace::page::writer::PageWriter;
-use ftrace::trace_dat::{CpuBytes, TraceDat};
 use functions::Functions;
 use layout::Layout;
 use std::collections::BTreeMap;
@@ -23,8 +22,9 @@ use std::collections::BTreeMap;
 /// More CPUs than any machine of Linux has.
 pub const CPUS_MAX: u32 = 8192;
 
-/// Pages that sparse events may take beside twice the size of the recording, as its records are about as large as their text.
-const SPARSE_BYTES_MAX: usize = 48 << 20;
+/// Pages that sparse events may take beside one and a half times the size of the recording: a record of a short line is larger than its
+/// text by that.
+const SPARSE_BYTES_MAX: usize = 32 << 20;
 
 /// Pages of records: each loss and each pause begins one, so that a hostile recording could fill a page with each of its lines.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct Room {
 
 impl Room {
     pub fn of(recording_bytes: usize) -> Self {
-        Self { bytes: recording_bytes.saturating_mul(2).saturating_add(SPARSE_BYTES_MAX) }
+        Self { bytes: (recording_bytes / 2).saturating_mul(3).saturating_add(SPARSE_BYTES_MAX) }
     }
 
     /// Appends to a CPU's pages while there is room.
@@ -70,6 +70,8 @@ pub struct Records {
     cpus: BTreeMap<u32, PageWriter>,
     layouts: BTreeMap<String, Layout>,
     functions: Functions,
+    /// Of the record that is being made.
+    payload: Vec<u8>,
     /// Known events whose fields cannot be read; they count as lost.
     pub unreadable: u64,
 }
@@ -86,8 +88,8 @@ pub struct About<'a> {
 
 impl Records {
     pub fn new(room: Room) -> Self {
-        let (cpus, layouts, functions) = Default::default();
-        Self { room, cpus, layouts, functions, unreadable: 0 }
+        let (cpus, layouts, functions, payload) = Default::default();
+        Self { room, cpus, layouts, functions, payload, unreadable: 0 }
     }
 
     /// Marks events lost before the next record of a CPU.
@@ -102,8 +104,10 @@ impl Records {
         name: &str,
         fill: impl FnOnce(&Layout, &mut Functions, &mut Vec<u8>) -> Option<()>,
     ) {
-        match self.payload(place, name, fill) {
-            Some(payload) => {
+        let mut payload = std::mem::take(&mut self.payload);
+        payload.clear();
+        match self.fill(place, name, &mut payload, fill) {
+            Some(()) => {
                 self.write(place.cpu, |pages| pages.push(RawRecord { ts_ns: place.ts_ns, payload: &payload }));
             }
             None => {
@@ -111,6 +115,7 @@ impl Records {
                 self.lose(place.cpu, Some(1));
             }
         }
+        self.payload = payload;
     }
 
     fn write(&mut self, cpu: u32, write: impl FnOnce(&mut PageWriter)) {
@@ -118,63 +123,59 @@ impl Records {
         self.room.write(self.cpus.entry(cpu).or_insert_with(new), write);
     }
 
-    fn payload(
+    fn fill(
         &mut self,
         place: Place,
         name: &str,
+        payload: &mut Vec<u8>,
         fill: impl FnOnce(&Layout, &mut Functions, &mut Vec<u8>) -> Option<()>,
-    ) -> Option<Vec<u8>> {
-        if !self.layouts.contains_key(name) {
-            // A recording with more kinds of events than the kernel has is none of the kernel's.
-            let number = u16::try_from(self.layouts.len() + 1).ok().filter(|number| *number < u16::MAX)?;
-            self.layouts.insert(name.to_owned(), Layout::of(number, name));
-        }
-        let layout = self.layouts.get(name)?;
-        let mut payload = layout.head(place.flags, place.preempt_depth, place.tid);
-        fill(layout, &mut self.functions, &mut payload)?;
-        if is_vector(name) {
+    ) -> Option<()> {
+        let layout = match self.layouts.get(name) {
+            Some(layout) => *layout,
+            None => {
+                // A recording with more kinds of events than the kernel has is none of the kernel's.
+                let number = u16::try_from(self.layouts.len() + 1).ok().filter(|number| *number < u16::MAX)?;
+                *self.layouts.entry(name.to_owned()).or_insert(Layout::of(number, name))
+            }
+        };
+        layout.push_head(payload, place.flags, place.preempt_depth, place.tid);
+        fill(&layout, &mut self.functions, payload)?;
+        if layout.is_vector {
             payload.extend(0i64.to_le_bytes());
         }
-        Some(payload)
+        Some(())
     }
 
-    /// The trace.dat.
+    /// The records as a trace.
     ///
     /// # Errors
     /// [`Refusal::TooSparse`].
-    pub fn finish(self, about: About<'_>) -> Result<Vec<u8>, Refusal> {
+    pub fn finish(self, about: About<'_>) -> Result<Pages, Refusal> {
         self.room.check()?;
-        let layout = PageLayout::bits64(ByteOrder::Little);
-        let formats = self.layouts.iter().map(|(name, layout)| (layout.system.into(), layout.text(name))).collect();
-        let pages: Vec<_> = self.cpus.into_iter().map(|(cpu, writer)| (cpu, writer.finish())).collect();
-        Ok(trace_dat(layout, formats, self.functions.text(), &pages, about))
+        let describe = |(name, layout): (&String, &Layout)| (layout.system.to_owned(), layout.text(name));
+        let text = MetadataText {
+            header_page: PageLayout::bits64(ByteOrder::Little).text(),
+            event_formats: self.layouts.iter().map(describe).collect(),
+            kallsyms: self.functions.text(),
+            ..MetadataText::default()
+        };
+        let pages = self.cpus.into_iter().map(|(cpu, writer)| (cpu, writer.finish())).collect();
+        Ok(Pages::new(text.parse(ByteOrder::Little), pages, about))
     }
 }
 
-/// The trace.dat of pages by CPU.
-pub fn trace_dat(
-    layout: PageLayout,
-    event_formats: Vec<(String, String)>,
-    kallsyms: String,
-    pages: &[(u32, Vec<u8>)],
-    about: About<'_>,
-) -> Vec<u8> {
-    let metadata = MetadataText {
-        header_page: layout.text(),
-        header_event: "# compressed entry header\n".into(),
-        event_formats,
-        kallsyms,
-        saved_cmdlines: about.saved_cmdlines.into(),
-        ..MetadataText::default()
-    };
-    let trace = TraceDat {
-        metadata: &metadata,
-        layout,
-        clock: about.clock,
-        uname: about.uname,
-        version: about.version,
-        cpu_count: pages.iter().map(|(cpu, _)| cpu + 1).max().unwrap_or(1),
-        cpus: pages.iter().map(|(cpu, pages)| CpuBytes { cpu: *cpu, pages, stats: None }).collect(),
-    };
-    trace.to_vec()
+/// Pages of the kernel's form that are in no file.
+#[derive(Debug)]
+pub struct Pages {
+    pub metadata: Metadata,
+    /// By CPU.
+    pub pages: Vec<(u32, Vec<u8>)>,
+}
+
+impl Pages {
+    pub fn new(mut metadata: Metadata, pages: Vec<(u32, Vec<u8>)>, about: About<'_>) -> Self {
+        metadata.command_lines = CommandLines::parse(about.saved_cmdlines);
+        let [clock, uname, writer] = [about.clock, about.uname, about.version].map(str::to_owned);
+        Self { metadata: Metadata { clock, uname, writer, ..metadata }, pages }
+    }
 }

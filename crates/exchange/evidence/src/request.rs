@@ -52,7 +52,7 @@ impl Request {
             return (of(&|_, facts| pattern.fits(facts.comm.as_bytes())), Choice::Named);
         }
         let real_time = |facts: &ThreadFacts| facts.is_real_time() && !facts.comm.starts_with(STOPPERS);
-        if let Some(mark) = survey.marks.last()
+        if let Some(mark) = &survey.mark
             && let Some(marked) = survey.threads.get(&mark.tid)
         {
             let threads = of(&|_, facts| facts.comm == marked.comm && real_time(facts));

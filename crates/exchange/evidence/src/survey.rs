@@ -4,10 +4,10 @@ mod fields;
 mod mark;
 
 use crate::clock::{Clock, ClockPoints};
-use fields::{Kind, Reader};
+use fields::{Noted, Reader};
 use ftrace::format::EventFormat;
 use ftrace::page::GapKind;
-use ftrace::trace_dat::{CpuRecords, Record, TraceFile, TraceItem};
+use ftrace::trace_dat::{CpuRecords, PagedTrace, TraceItem};
 pub use mark::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use wakeups::timer_functions::TimerFunctions;
@@ -70,38 +70,84 @@ pub struct Survey {
     /// The same as system and name.
     pub events: BTreeSet<(String, String)>,
     pub functions: TimerFunctions,
-    /// In the order of CPUs and times.
-    pub marks: Vec<Mark>,
+    /// The last one.
+    pub mark: Option<Mark>,
     pub clock: Clock,
     /// Of the machine; empty if unknown.
     pub architecture: String,
 }
 
-impl Survey {
-    pub fn of(file: &TraceFile<'_>) -> Self {
-        let mut survey = Self { functions: functions(file), ..Self::default() };
-        let reader = Reader::new(file);
-        let mut points = ClockPoints::default();
-        let mut wakers = BTreeSet::new();
-        for cpu in file.cpus() {
-            let mut open_timer = None;
-            for item in file.cpu_records(cpu) {
-                survey.extend_span(cpu, &item);
-                let TraceItem::Record(record) = item else { continue };
-                let Some(kind) = reader.kind(record.id) else { continue };
-                survey.recorded.insert(record.id);
-                match kind {
-                    Kind::Expiry => {
-                        open_timer = reader.expiry(&record);
-                        points.add(cpu, record.ts_ns as i64, open_timer.map(|(_, now_ns)| now_ns));
-                    }
-                    Kind::ExpiryEnd => open_timer = None,
-                    Kind::Waking => wakers.extend(open_timer.map(|(function, _)| function)),
-                    _ => {}
+/// A survey while it reads.
+struct Surveying<'s> {
+    survey: &'s mut Survey,
+    reader: Reader,
+    points: ClockPoints,
+    /// Numbers of the events that occurred.
+    occurred: Vec<bool>,
+    /// The function of the timer that is being handled on a CPU.
+    open_timer: Option<(u32, u64)>,
+    /// Functions of timers that woke a thread.
+    wakers: BTreeSet<u64>,
+}
+
+impl Surveying<'_> {
+    fn read(&mut self, cpu: u32, records: CpuRecords<'_>) {
+        let mut span: Option<CpuSpan> = self.survey.cpus.get(&cpu).copied();
+        self.open_timer = self.open_timer.filter(|(of, _)| *of == cpu);
+        for item in records {
+            extend_span(&mut span, &item);
+            let TraceItem::Record(record) = item else { continue };
+            let Some(noted) = self.reader.noted(&record) else { continue };
+            if let Some(occurred) = self.occurred.get_mut(usize::from(record.id)) {
+                *occurred = true;
+            }
+            match noted {
+                Noted::Switch(threads) => threads.into_iter().for_each(|named| self.survey.name(named)),
+                Noted::Waking(named) => {
+                    self.wakers.extend(self.open_timer.map(|(_, function)| function));
+                    self.survey.threads.entry(named.tid).or_default().wake(named.prio);
+                    self.survey.name(named);
                 }
-                survey.learn(&reader, kind, &record);
+                Noted::Expiry(expiry) => {
+                    self.open_timer = Some((cpu, expiry.function));
+                    self.points.add(cpu, record.ts_ns as i64, expiry.now_ns);
+                }
+                Noted::ExpiryEnd => self.open_timer = None,
+                Noted::Mark(text) => {
+                    let later = |mark: &Mark| self.survey.mark.is_none_or(|known| known.ts_ns <= mark.ts_ns);
+                    self.survey.mark = Mark::of(&text, &record).filter(later).or(self.survey.mark);
+                }
+                Noted::Other => {}
             }
         }
+        self.survey.cpus.extend(span.map(|span| (cpu, span)));
+    }
+}
+
+fn extend_span(span: &mut Option<CpuSpan>, item: &TraceItem<'_>) {
+    let ts_ns = i64::try_from(item.ts_ns()).unwrap_or(i64::MAX);
+    let span = span.get_or_insert(CpuSpan { first_ns: ts_ns, last_ns: ts_ns, lost: 0 });
+    span.last_ns = span.last_ns.max(ts_ns);
+    if let TraceItem::Gap(gap) = item {
+        let count = if let GapKind::Lost { count } = gap.kind { count.unwrap_or(1) } else { 1 };
+        span.lost = span.lost.saturating_add(count);
+    }
+}
+
+impl Survey {
+    pub fn of(file: &mut PagedTrace<'_>) -> Self {
+        let mut survey = Self { functions: functions(file), ..Self::default() };
+        let mut surveying = Surveying {
+            reader: Reader::new(&file.metadata.formats),
+            survey: &mut survey,
+            points: ClockPoints::default(),
+            occurred: vec![false; usize::from(u16::MAX) + 1],
+            open_timer: None,
+            wakers: BTreeSet::new(),
+        };
+        file.read_through(|cpu, records| surveying.read(cpu, records));
+        let Surveying { points, occurred, wakers, .. } = surveying;
+        survey.recorded = (0..=u16::MAX).filter(|id| occurred[usize::from(*id)]).collect();
         survey.extend_recorded(file);
         survey.name_threads(file);
         survey.clock = points.clock(&file.metadata.clock);
@@ -125,30 +171,6 @@ impl Survey {
         self.events.iter().any(|(known, _)| known == system)
     }
 
-    fn extend_span(&mut self, cpu: u32, item: &TraceItem<'_>) {
-        let ts_ns = i64::try_from(item.ts_ns()).unwrap_or(i64::MAX);
-        let span = self.cpus.entry(cpu).or_insert(CpuSpan { first_ns: ts_ns, last_ns: ts_ns, lost: 0 });
-        span.last_ns = span.last_ns.max(ts_ns);
-        if let TraceItem::Gap(gap) = item {
-            let count = if let GapKind::Lost { count } = gap.kind { count.unwrap_or(1) } else { 1 };
-            span.lost = span.lost.saturating_add(count);
-        }
-    }
-
-    fn learn(&mut self, reader: &Reader<'_>, kind: Kind, record: &Record<'_>) {
-        match kind {
-            Kind::Switch => reader.switched(record).into_iter().flatten().for_each(|named| self.name(named)),
-            Kind::Waking => {
-                if let Some(named) = reader.woken(record) {
-                    self.threads.entry(named.tid).or_default().wake(named.prio);
-                    self.name(named);
-                }
-            }
-            Kind::Mark => self.marks.extend(reader.text(record).and_then(|text| Mark::of(&text, record))),
-            Kind::Expiry | Kind::ExpiryEnd | Kind::Other => {}
-        }
-    }
-
     fn name(&mut self, named: fields::Named<'_>) {
         let facts = self.threads.entry(named.tid).or_default();
         facts.prio = named.prio.or(facts.prio);
@@ -159,7 +181,7 @@ impl Survey {
 
     /// trace-cmd describes only the events that it records, unless it records none itself. So of a system with one event that occurred
     /// all that are described were recorded.
-    fn extend_recorded(&mut self, file: &TraceFile<'_>) {
+    fn extend_recorded(&mut self, file: &PagedTrace<'_>) {
         let formats = &file.metadata.formats;
         let systems: BTreeSet<&str> = formats.iter().map(|format| format.system.as_str()).collect();
         if systems.len() <= SYSTEMS_MAX {
@@ -172,7 +194,7 @@ impl Survey {
         self.events = self.recorded.iter().filter_map(|id| formats.by_id(*id)).map(named).collect();
     }
 
-    fn name_threads(&mut self, file: &TraceFile<'_>) {
+    fn name_threads(&mut self, file: &PagedTrace<'_>) {
         for (tid, facts) in self.threads.iter_mut().filter(|(_, facts)| facts.comm.is_empty()) {
             facts.comm = file.metadata.command_lines.name(*tid).unwrap_or_default().to_owned();
         }
@@ -189,14 +211,8 @@ impl Survey {
 }
 
 /// The functions of timers that end a sleep, by the names of the recording.
-fn functions(file: &TraceFile<'_>) -> TimerFunctions {
+fn functions(file: &PagedTrace<'_>) -> TimerFunctions {
     let mut functions = TimerFunctions::default();
     file.metadata.symbols.iter().for_each(|(address, name)| functions.learn(name, address));
     functions
-}
-
-/// Items of one CPU of the recording.
-pub fn items<'f>(file: &'f TraceFile<'_>, cpu: u32, from_ns: i64, to_ns: i64) -> CpuRecords<'f> {
-    let pages = file.buffers.first().map_or(&[][..], |buffer| buffer.cpu_pages(cpu));
-    CpuRecords::window(cpu, pages, &file.layout(), from_ns.max(0) as u64, to_ns.max(0) as u64)
 }

@@ -18,11 +18,18 @@ pub struct Flags {
     pub migrate_depth: Option<u8>,
 }
 
+/// No kernel prints more.
+const PLACES_MAX: usize = 7;
+
 impl Flags {
     /// Parses four letters (before Linux 5.11), five, or the seven of older PREEMPT_RT kernels.
     pub fn parse(letters: &str) -> Option<Flags> {
-        let letters: Vec<char> = letters.chars().collect();
-        match letters[..] {
+        let (mut places, mut count) = ([' '; PLACES_MAX], 0);
+        for letter in letters.chars() {
+            *places.get_mut(count)? = letter;
+            count += 1;
+        }
+        match places[..count] {
             [interrupts, resched, context, preempt] => {
                 Flags::of(interrupts, resched, None, context, preempt, None, None)
             }

@@ -7,6 +7,7 @@ mod bytes;
 mod compression;
 mod gap;
 mod pages;
+mod places;
 mod text_sections;
 mod tracing_data;
 mod version6;
@@ -17,7 +18,11 @@ use std::borrow::Cow;
 pub use gap::Gap;
 pub use tracing_data::tracing_data;
 
-use self::bytes::Bytes;
+pub(super) use self::bytes::Bytes;
+pub(super) use self::compression::Compression;
+use self::pages::PageSpan;
+pub(super) use self::pages::{Chunk, PageReader};
+pub(super) use self::places::{Place, PlacedBuffer};
 use super::layout::MAGIC;
 use super::records::{CpuRecords, Merged};
 use super::source::Source;
@@ -58,6 +63,45 @@ pub struct CpuPages<'a> {
 /// The requested span of time (ns, both ends inclusive).
 type Span = (u64, u64);
 
+/// A file whose metadata are read and whose pages are not.
+pub(in crate::trace_dat) struct Opened<'a> {
+    /// Without buffers.
+    pub trace: TraceFile<'a>,
+    pub placed: Vec<PlacedBuffer>,
+    pub compression: Compression,
+    pub bytes: Bytes<'a>,
+}
+
+impl<'a> Opened<'a> {
+    pub fn of(file: impl Into<Source<'a>>) -> Opened<'a> {
+        let metadata = Metadata::empty(PageLayout::bits64(ByteOrder::Little));
+        let trace = TraceFile { version: 0, metadata, buffers: Vec::new(), gaps: Vec::new() };
+        let (placed, compression) = (Vec::new(), Compression::Other(String::new()));
+        let mut opened = Opened { trace, placed, compression, bytes: Bytes::new(file, ByteOrder::Little) };
+        opened.read();
+        opened
+    }
+
+    fn read(&mut self) {
+        let Opened { trace, placed, compression, bytes } = self;
+        if bytes.take(MAGIC.len() as u64).as_deref() != Some(MAGIC) {
+            return trace.gaps.push(Gap::NotATrace);
+        }
+        if trace.head(bytes).is_none() {
+            return trace.gaps.push(Gap::missing("head", 1));
+        }
+        match trace.version {
+            6 => placed.extend(version6::read(trace, bytes)),
+            7 => {
+                if let Some(read) = version7::read(trace, bytes) {
+                    (*placed, *compression) = read;
+                }
+            }
+            other => trace.gaps.push(Gap::Unsupported { what: format!("version {other} of trace.dat") }),
+        }
+    }
+}
+
 impl<'a> TraceFile<'a> {
     pub fn parse(file: impl Into<Source<'a>>) -> TraceFile<'a> {
         TraceFile::parse_window(file, 0, u64::MAX)
@@ -67,15 +111,15 @@ impl<'a> TraceFile<'a> {
     /// metadata are read; of a compressed file, only those and one chunk are in memory at a time. If a CPU has more
     /// than 1 MiB there, its pages are assumed to be in chronological order.
     pub fn parse_window(file: impl Into<Source<'a>>, from_ns: u64, to_ns: u64) -> TraceFile<'a> {
-        let mut trace = TraceFile {
-            version: 0,
-            metadata: Metadata::empty(PageLayout::bits64(ByteOrder::Little)),
-            buffers: Vec::new(),
-            gaps: Vec::new(),
-        };
-        let mut bytes = Bytes::new(file, ByteOrder::Little);
-        trace.read(&mut bytes, (from_ns, to_ns));
-        trace.gaps.extend(bytes.failed().map(|error| Gap::Unreadable { error }));
+        let mut opened = Opened::of(file);
+        let reader = PageReader::new(opened.bytes.clone(), opened.compression);
+        let trace = &mut opened.trace;
+        for PlacedBuffer { name, clock, layout, cpus } in opened.placed {
+            let wanted = PageSpan { layout, span: (from_ns, to_ns) };
+            let cpus = cpus.iter().map(|place| reader.pages(&mut trace.gaps, &wanted, place)).collect();
+            trace.buffers.push(Buffer { name, clock, layout, cpus });
+        }
+        trace.gaps.extend(opened.bytes.failed().map(|error| Gap::Unreadable { error }));
         // The top-level buffer may come last; if it is empty, it is not the main one.
         trace.buffers.sort_by_key(|buffer| buffer.is_empty());
         if trace.metadata.clock.is_empty()
@@ -83,21 +127,7 @@ impl<'a> TraceFile<'a> {
         {
             trace.metadata.clock = buffer.clock.clone();
         }
-        trace
-    }
-
-    fn read(&mut self, bytes: &mut Bytes<'a>, span: Span) {
-        if bytes.take(MAGIC.len() as u64).as_deref() != Some(MAGIC) {
-            return self.gaps.push(Gap::NotATrace);
-        }
-        if self.head(bytes).is_none() {
-            return self.gaps.push(Gap::missing("head", 1));
-        }
-        match self.version {
-            6 => version6::read(self, bytes, span),
-            7 => version7::read(self, bytes, span),
-            other => self.gaps.push(Gap::Unsupported { what: format!("version {other} of trace.dat") }),
-        }
+        opened.trace
     }
 
     fn head(&mut self, bytes: &mut Bytes<'a>) -> Option<()> {

@@ -1,6 +1,7 @@
 //! Written files are read again: complete, truncated, damaged, and in every byte order and word size.
 
 mod hostile;
+mod paged;
 mod properties;
 mod windows;
 

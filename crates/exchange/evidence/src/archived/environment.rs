@@ -1,13 +1,13 @@
 //! The machine, as far as a recording describes it.
 
 use archive::environment::Environment;
-use ftrace::trace_dat::TraceFile;
+use ftrace::trace_dat::PagedTrace;
 
 /// The hostname that stands for none.
 pub const UNNAMED: &str = "(none)";
 
 /// From `Linux board 6.1.0-rt arm64`, with or without the version of the kernel before the architecture.
-pub fn of(file: &TraceFile<'_>) -> Environment {
+pub fn of(file: &PagedTrace<'_>) -> Environment {
     let words: Vec<&str> = file.metadata.uname.trim_end_matches('\0').split_whitespace().collect();
     let [_, hostname, release, rest @ ..] = words.as_slice() else { return Environment::default() };
     let version = rest.split_last().map(|(_, version)| version.join(" ")).unwrap_or_default();

@@ -2,14 +2,14 @@
 
 use super::lacks;
 use crate::clock::Clock;
-use crate::file::Recording;
+use crate::file::Making;
 use crate::find::Found;
 use crate::problem::RecordingProblem;
 use crate::survey::{Survey, ThreadFacts};
 use archive::message::{Loss, LossKind, Message, Problem, Severity};
 use archive::policy::Policy;
 use archive::watched::WatchedSeries;
-use ftrace::trace_dat::TraceFile;
+use ftrace::trace_dat::PagedTrace;
 use wakeups::series::Series;
 
 pub fn losses(survey: &Survey, found: &Found) -> Vec<Loss> {
@@ -27,25 +27,29 @@ pub fn losses(survey: &Survey, found: &Found) -> Vec<Loss> {
     events.chain([unseen].into_iter().filter(|loss| loss.count > 0)).collect()
 }
 
-pub fn problems(file: &TraceFile<'_>, survey: &Survey, spread_ns: i64, recording: &Recording<'_>) -> Vec<Problem> {
-    let mut found: Vec<Problem> = file
+pub fn problems(file: &PagedTrace<'_>, survey: &Survey, found: &Found, spread_ns: i64, making: Making) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = file
         .gaps
         .iter()
         .map(|gap| Problem::new(Severity::Degraded, &RecordingProblem::Damaged(gap.to_string())))
         .collect();
+    if found.is_cut {
+        let text = "more events claim the same instant than fit into the memory".into();
+        problems.push(Problem::new(Severity::Degraded, &RecordingProblem::Damaged(text)));
+    }
     if let Clock::Converted(_) = survey.clock {
         let clock = file.metadata.clock.clone();
-        found.push(Problem::new(Severity::Notice, &RecordingProblem::ClockConverted { clock, spread_ns }));
+        problems.push(Problem::new(Severity::Notice, &RecordingProblem::ClockConverted { clock, spread_ns }));
     }
-    if recording.resolution_ns > 1 {
-        found.push(Problem::new(Severity::Notice, &RecordingProblem::WholeMicroseconds));
+    if making.resolution_ns > 1 {
+        problems.push(Problem::new(Severity::Notice, &RecordingProblem::WholeMicroseconds));
     }
-    if recording.unreadable > 0 {
-        let count = recording.unreadable;
-        found.push(Problem::new(Severity::Degraded, &RecordingProblem::LinesUnreadable(count)));
+    if making.unreadable > 0 {
+        let count = making.unreadable;
+        problems.push(Problem::new(Severity::Degraded, &RecordingProblem::LinesUnreadable(count)));
     }
-    found.extend(lacks::advice(survey, recording.tool).map(|advice| Problem::new(Severity::Notice, &advice)));
-    found
+    problems.extend(lacks::advice(survey, making.tool).map(|advice| Problem::new(Severity::Notice, &advice)));
+    problems
 }
 
 pub fn watched(survey: &Survey, found: &Found) -> Vec<WatchedSeries> {

@@ -4,10 +4,10 @@ use crate::clock::Clock;
 use crate::problem::{Lack, RecordingProblem};
 use crate::request::Choice;
 use crate::survey::Survey;
-use ftrace::trace_dat::TraceFile;
+use ftrace::trace_dat::PagedTrace;
 
 /// Everything that is unknown.
-pub fn of(file: &TraceFile<'_>, survey: &Survey, choice: &Choice) -> Vec<Lack> {
+pub fn of(file: &PagedTrace<'_>, survey: &Survey, choice: &Choice) -> Vec<Lack> {
     let mut lacks = Vec::new();
     lacks.extend(match choice {
         Choice::Named => Some(Lack::OtherThreads("those that were named".into())),

@@ -8,13 +8,15 @@ use archive::sample::Sample;
 use archive::settings::SnapshotMode;
 use archive::spike::{Snapshot, Spike, SpikeReason};
 use archive::watched::WatchedKind;
-use ftrace::trace_dat::TraceFile;
+use ftrace::trace_dat::PagedTrace;
 
 /// Bytes of traces after which no more spikes are kept.
-const TRACE_BYTES_MAX: usize = 256 << 20;
+const TRACE_BYTES_MAX: usize = 24 << 20;
+/// A trace that would be larger begins later. What lies between the instant that a thread asked for and its switch stays whole.
+const LEAD_BYTES_MAX: u64 = 4 << 20;
 
 /// The spikes with their traces, and how uncertain their times are. The largest get their trace first.
-pub fn spikes(file: &TraceFile<'_>, survey: &Survey, found: &Found) -> (Vec<(Spike, Vec<u8>)>, i64) {
+pub fn spikes(file: &PagedTrace<'_>, survey: &Survey, found: &Found) -> (Vec<(Spike, Vec<u8>)>, i64) {
     let mut ranked: Vec<(u32, &(Kept, SpikeReason))> = (1..).zip(&found.kept).collect();
     ranked.sort_by_key(|(_, (kept, _))| std::cmp::Reverse(kept.counted.sample.latency_ns));
     let mut spikes = Vec::new();
@@ -27,6 +29,7 @@ pub fn spikes(file: &TraceFile<'_>, survey: &Survey, found: &Found) -> (Vec<(Spi
         let period_ns = period_ns(found, kept.counted.thread);
         let sample = in_cut(kept, &offsets);
         let stretch = Stretch::around(sample.due_ns, sample.seen_ns(), period_ns);
+        let stretch = stretch.fitting(file, &offsets, sample.due_ns, LEAD_BYTES_MAX);
         let cut = cut(file, survey, stretch, &offsets, sample.cpu);
         largest_ns = largest_ns.max(cut.spread_ns);
         bytes += cut.trace.len();

@@ -1,4 +1,4 @@
-//! Makes a trace.dat of a perf.data file.
+//! Makes pages of the samples in a perf.data file.
 
 use super::attribute::Attribute;
 use super::packed::unpacked;
@@ -7,7 +7,7 @@ pub use super::session::is_one;
 use super::session::{Record, Session};
 use crate::archived::environment::UNNAMED;
 use crate::problem::Refusal;
-use crate::records::{About, CPUS_MAX, Room, trace_dat};
+use crate::records::{About, CPUS_MAX, Pages, Room};
 use ftrace::metadata::Metadata;
 use ftrace::page::RawRecord;
 use ftrace::page::writer::PageWriter;
@@ -23,11 +23,11 @@ enum Item<'a> {
 
 type ByCpu<'a> = BTreeMap<u32, Vec<(u64, Item<'a>)>>;
 
-/// A perf.data file as a trace.dat. `bytes_max`: limit of what it unpacks to.
+/// A perf.data file as pages. `bytes_max`: limit of what it unpacks to.
 ///
 /// # Errors
 /// [`Refusal::NoTracepoints`] if it does not have the raw data of tracepoints; [`Refusal::TooSparse`].
-pub fn convert(bytes: &[u8], bytes_max: usize) -> Result<Vec<u8>, Refusal> {
+pub fn convert(bytes: &[u8], bytes_max: usize) -> Result<Pages, Refusal> {
     let mut session = Session::of(bytes);
     let (metadata, _) = tracing_data(session.tracing_data);
     let plain = unpacked(std::mem::take(&mut session.packed), bytes_max);
@@ -41,7 +41,7 @@ pub fn convert(bytes: &[u8], bytes_max: usize) -> Result<Vec<u8>, Refusal> {
         return Err(Refusal::NoTracepoints);
     }
     session.names.append(&mut inside.names);
-    written(&session, &metadata, by_cpu, Room::of(bytes.len() + plain.len()))
+    written(&session, metadata, by_cpu, Room::of(bytes.len() + plain.len()))
 }
 
 fn has_events(by_cpu: &ByCpu<'_>) -> bool {
@@ -88,11 +88,10 @@ fn pages(mut items: Vec<(u64, Item<'_>)>, metadata: &Metadata, room: &mut Room) 
     writer.finish()
 }
 
-fn written(session: &Session<'_>, metadata: &Metadata, by_cpu: ByCpu<'_>, mut room: Room) -> Result<Vec<u8>, Refusal> {
+fn written(session: &Session<'_>, metadata: Metadata, by_cpu: ByCpu<'_>, mut room: Room) -> Result<Pages, Refusal> {
     let name = |(tid, name): (&u32, &&[u8])| format!("{tid} {}\n", String::from_utf8_lossy(name));
-    let pages: Vec<_> = by_cpu.into_iter().map(|(cpu, items)| (cpu, pages(items, metadata, &mut room))).collect();
+    let pages: Vec<_> = by_cpu.into_iter().map(|(cpu, items)| (cpu, pages(items, &metadata, &mut room))).collect();
     room.check()?;
-    let formats = metadata.formats.iter().map(|format| (format.system.clone(), format.text())).collect();
     let hostname = if session.hostname.is_empty() { UNNAMED } else { &session.hostname };
     let uname = format!("Linux {hostname} {} {}", session.release, session.architecture);
     let about = About {
@@ -101,5 +100,5 @@ fn written(session: &Session<'_>, metadata: &Metadata, by_cpu: ByCpu<'_>, mut ro
         version: &format!("{} perf", session.version),
         saved_cmdlines: &session.names.iter().map(name).collect::<String>(),
     };
-    Ok(trace_dat(metadata.layout, formats, String::new(), &pages, about))
+    Ok(Pages::new(metadata, pages, about))
 }

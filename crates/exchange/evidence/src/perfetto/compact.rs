@@ -34,7 +34,7 @@ pub struct Waking<'a> {
 type Row<'a> = (u64, [i64; 3], &'a str);
 
 /// The rows of five columns, whose first is a time and whose last the number of a name.
-fn rows<'a>(message: &'a [u8], columns: [u32; 5], names: &[&'a str]) -> Vec<Row<'a>> {
+fn rows<'a>(message: &'a [u8], columns: [u32; 5], names: &[&'a str], rows_max: usize) -> Vec<Row<'a>> {
     let column = |number: u32| {
         let parts = Fields(message).filter(move |(found, _)| *found == number);
         parts.filter_map(|(_, value)| value.bytes()).flat_map(packed)
@@ -46,15 +46,15 @@ fn rows<'a>(message: &'a [u8], columns: [u32; 5], names: &[&'a str]) -> Vec<Row<
         let name = usize::try_from(name).ok().and_then(|name| names.get(name)).copied().unwrap_or_default();
         (ts_ns, [one as i64, two as i64, three as i64], name)
     });
-    rows.collect()
+    rows.take(rows_max).collect()
 }
 
 /// The switches and the wake-ups of a bundle.
-pub fn expanded(message: &[u8]) -> (Vec<Switch<'_>>, Vec<Waking<'_>>) {
+pub fn expanded(message: &[u8], rows_max: usize) -> (Vec<Switch<'_>>, Vec<Waking<'_>>) {
     let names = Fields(message).filter(|(number, _)| *number == column::NAMES);
     let names: Vec<&str> = names.map(|(_, value)| text(value).unwrap_or_default()).collect();
-    let switches = rows(message, column::SWITCH, &names).into_iter().map(Switch::of).collect();
-    (switches, rows(message, column::WAKING, &names).into_iter().map(Waking::of).collect())
+    let switches = rows(message, column::SWITCH, &names, rows_max).into_iter().map(Switch::of).collect();
+    (switches, rows(message, column::WAKING, &names, rows_max).into_iter().map(Waking::of).collect())
 }
 
 impl<'a> Switch<'a> {
@@ -80,7 +80,7 @@ mod tests {
             message.extend([column << 3 | 2, 2]);
             message.extend(values);
         }
-        let (switches, wakings) = expanded(&message);
+        let (switches, wakings) = expanded(&message, 10);
         let first = Switch { ts_ns: 100, prev_state: 1, next_tid: 9, next_prio: 19, next_comm: "b" };
         let second = Switch { ts_ns: 107, prev_state: 0, next_tid: 10, next_prio: 120, next_comm: "a" };
         assert_eq!((switches, wakings), (vec![first, second], Vec::new()));

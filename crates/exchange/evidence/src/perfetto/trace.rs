@@ -22,39 +22,45 @@ pub fn is_one(bytes: &[u8]) -> bool {
     fields.by_ref().count() > 0 && fields.0.is_empty()
 }
 
-/// Packets that are packed together, unpacked, at most `bytes_max` of them.
-pub fn compressed(trace: &[u8], mut bytes_max: usize) -> Vec<Vec<u8>> {
-    let mut parts = Vec::new();
+/// The trace itself, then each part of it whose packets are packed together, unpacked; at most `bytes_max` bytes of these.
+pub fn parts(trace: &[u8], mut bytes_max: usize, mut visit: impl FnMut(&[u8])) {
+    visit(trace);
     for packed in packets(trace).filter_map(|packet| Fields(packet).find(field::COMPRESSED)?.bytes()) {
         // A damaged part, or one beyond the limit, is missing.
         let Ok(part) = decompress_to_vec_zlib_with_limit(packed, bytes_max) else { continue };
         bytes_max -= part.len().min(bytes_max);
-        parts.push(part);
+        visit(&part);
     }
-    parts
+}
+
+/// The bundles of events, each of one CPU.
+pub fn bundles(trace: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let of_packet = |packet| Fields(packet).filter(|(number, _)| *number == field::BUNDLE);
+    packets(trace).flat_map(of_packet).filter_map(|(_, value)| value.bytes())
 }
 
 fn packets(trace: &[u8]) -> impl Iterator<Item = &[u8]> {
     Fields(trace).filter(|(number, _)| *number == field::PACKET).filter_map(|(_, value)| value.bytes())
 }
 
-/// The packets that matter.
+/// What the packets beside the events say.
 #[derive(Debug, Default)]
-pub struct Packets<'a> {
-    pub bundles: Vec<&'a [u8]>,
+pub struct Surroundings {
     /// Names of functions, by the numbers that events have instead of addresses.
-    pub symbols: BTreeMap<u64, &'a [u8]>,
+    pub symbols: BTreeMap<u64, Vec<u8>>,
     /// Release, version and architecture of the kernel.
     pub kernel: [String; 3],
 }
 
-impl<'a> Packets<'a> {
-    pub fn learn(&mut self, trace: &'a [u8]) {
+impl Surroundings {
+    pub fn learn(&mut self, trace: &[u8]) {
         for (number, value) in packets(trace).flat_map(Fields) {
             let Some(body) = value.bytes() else { continue };
             match number {
-                field::BUNDLE => self.bundles.push(body),
-                field::INTERNED => self.symbols.extend(Fields(body).filter_map(symbol)),
+                field::INTERNED => {
+                    let symbols = Fields(body).filter_map(symbol);
+                    self.symbols.extend(symbols.map(|(number, name)| (number, name.to_vec())));
+                }
                 field::SYSTEM_INFO => self.learn_kernel(body),
                 _ => {}
             }

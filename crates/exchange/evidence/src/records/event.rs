@@ -112,42 +112,81 @@ pub fn is_vector(name: &str) -> bool {
     vector.and_then(Vector::from_name).is_some()
 }
 
-/// The text of each field, in order; `None` if one is missing.
-pub fn values<'a>(known: &Known, text: &'a str) -> Option<Vec<&'a str>> {
-    if let Some(values) = shortened(known.name, text) {
-        return Some(values);
+/// No event above has more fields.
+pub const FIELDS_MAX: usize = 7;
+
+/// The text of each field, in order.
+pub type Values<'a> = [&'a str; FIELDS_MAX];
+
+/// `None` if the text lacks a field.
+pub fn values<'a>(known: &Known, text: &'a str) -> Option<Values<'a>> {
+    in_order(known, text).or_else(|| shortened(known.name, text)).or_else(|| anywhere(known, text))
+}
+
+/// Fields in the kernel's order, each searched behind the one before it.
+fn in_order<'a>(known: &Known, text: &'a str) -> Option<Values<'a>> {
+    let bytes = text.as_bytes();
+    let space_from = |at: usize| bytes.get(at..)?.iter().position(|byte| *byte == b' ').map(|length| at + length);
+    let (mut found, mut at) = (Values::default(), 0);
+    for (value, (key, _, kind)) in found.iter_mut().zip(known.fields) {
+        loop {
+            at += bytes.get(at..)?.iter().position(|byte| *byte != b' ')?;
+            if bytes[at..].starts_with(key.as_bytes()) && bytes.get(at + key.len()) == Some(&b'=') {
+                break;
+            }
+            at = space_from(at)?;
+        }
+        let start = at + key.len() + 1;
+        let mut end = space_from(start);
+        if *kind == Kind::Name {
+            // A name may contain spaces: it lasts to the next key, whichever that is.
+            while let Some(space) = end
+                && !is_before_key(&bytes[space..])
+            {
+                end = space_from(space + 1);
+            }
+        }
+        at = end.unwrap_or(bytes.len());
+        *value = text.get(start..at)?.trim();
     }
-    let mut places = Vec::new();
-    for (key, ..) in known.fields {
+    Some(found)
+}
+
+/// Whether a word with `=` follows some spaces.
+fn is_before_key(bytes: &[u8]) -> bool {
+    let spaces = bytes.iter().take_while(|byte| **byte == b' ').count();
+    bytes[spaces..].iter().take_while(|byte| **byte != b' ').any(|byte| *byte == b'=')
+}
+
+/// Fields in any order.
+fn anywhere<'a>(known: &Known, text: &'a str) -> Option<Values<'a>> {
+    let ends = |start: usize| text.match_indices(' ').map(|(at, _)| at).filter(move |at| *at >= start);
+    let mut found = Values::default();
+    for (value, (key, ..)) in found.iter_mut().zip(known.fields) {
         let at = text.match_indices(key).map(|(at, _)| at).find(|at| {
             let starts = *at == 0 || text.as_bytes()[at - 1].is_ascii_whitespace();
             starts && text.as_bytes().get(at + key.len()) == Some(&b'=')
         })?;
-        places.push((at, at + key.len() + 1));
+        let start = at + key.len() + 1;
+        let end = ends(start).find(|at| is_before_key(&text.as_bytes()[*at..])).unwrap_or(text.len());
+        *value = text[start..end].trim();
     }
-    let ends = |start: usize| text.match_indices(" ").map(|(at, _)| at).filter(move |at| *at >= start);
-    // A name may contain spaces: it lasts to the next key, whichever that is.
-    let value = |(_, start): (usize, usize)| {
-        let is_key = |at: &usize| text[at + 1..].split_whitespace().next().is_some_and(|word| word.contains('='));
-        let end = ends(start).find(is_key).unwrap_or(text.len());
-        text[start..end].trim()
-    };
-    Some(places.into_iter().map(value).collect())
+    Some(found)
 }
 
 /// `rustc:2698 [125] R ==> cyclictest:2719 [19]` and `cyclictest:2719 [19] CPU:001`, as trace-cmd prints them.
-fn shortened<'a>(name: &str, text: &'a str) -> Option<Vec<&'a str>> {
+fn shortened<'a>(name: &str, text: &'a str) -> Option<Values<'a>> {
     match name {
         "sched_switch" => {
             let (prev, next) = text.split_once(" ==> ")?;
             let (prev, state) = prev.rsplit_once(' ')?;
             let ([prev_comm, prev_pid, prev_prio], [next_comm, next_pid, next_prio]) = (task(prev)?, task(next)?);
-            Some(vec![prev_comm, prev_pid, prev_prio, state, next_comm, next_pid, next_prio])
+            Some([prev_comm, prev_pid, prev_prio, state, next_comm, next_pid, next_prio])
         }
         "sched_wakeup" | "sched_wakeup_new" | "sched_waking" => {
             let (woken, cpu) = text.rsplit_once(" CPU:")?;
             let [comm, pid, prio] = task(woken)?;
-            Some(vec![comm, pid, prio, cpu])
+            Some([comm, pid, prio, cpu, "", "", ""])
         }
         _ => None,
     }
@@ -166,7 +205,7 @@ mod tests {
 
     fn of(name: &str, text: &str) -> Option<Vec<String>> {
         let known = KNOWN.iter().find(|known| known.name == name).unwrap();
-        Some(values(known, text)?.into_iter().map(str::to_owned).collect())
+        Some(values(known, text)?.into_iter().take(known.fields.len()).map(str::to_owned).collect())
     }
 
     #[test]
@@ -182,5 +221,6 @@ mod tests {
         assert_eq!(of("sched_wakeup", "my loop:7 [19] CPU:001").unwrap(), ["my loop", "7", "19", "001"]);
         assert_eq!(of("sched_process_fork", "comm=a b pid=1 child_comm=pid=9 child_pid=2").unwrap(), ["1", "2"]);
         assert_eq!(of("irq_handler_entry", "irq=24"), None);
+        assert_eq!(of("irq_handler_entry", "name=a b irq=24").unwrap(), ["24", "a b"]);
     }
 }

@@ -19,8 +19,12 @@ impl Functions {
         if let Some(Ok(address)) = name.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16)) {
             return address;
         }
+        if let Some(known) = self.by_name.get(name) {
+            return *known;
+        }
         let next = FIRST + APART * self.by_name.len() as u64;
-        *self.by_name.entry(name.to_owned()).or_insert(next)
+        self.by_name.insert(name.to_owned(), next);
+        next
     }
 
     /// The same as lines of kallsyms.

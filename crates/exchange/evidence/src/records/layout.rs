@@ -16,27 +16,28 @@ pub struct Layout {
     pub system: &'static str,
     /// `None`: the whole text is one field.
     pub known: Option<Known>,
+    /// An interrupt of x86 or of one CPU to another.
+    pub is_vector: bool,
 }
 
 impl Layout {
     pub fn of(number: u16, name: &str) -> Self {
         if is_vector(name) {
             let known = Known { system: "irq_vectors", name: "", fields: &[] };
-            return Self { number, system: known.system, known: Some(known) };
+            return Self { number, system: known.system, known: Some(known), is_vector: true };
         }
         let known = known(name);
         // What programs write to the trace.
         let marks = ["print", "tracing_mark_write"].contains(&name);
         let system = known.map_or(if marks { "ftrace" } else { "text" }, |known| known.system);
-        Self { number, system, known }
+        Self { number, system, known, is_vector: false }
     }
 
-    /// The common fields of a record.
-    pub fn head(&self, flags: u8, depth: u8, tid: i32) -> Vec<u8> {
-        let mut head = self.number.to_le_bytes().to_vec();
-        head.extend([flags, depth & 0x0f]);
-        head.extend(tid.to_le_bytes());
-        head
+    /// Appends the common fields of a record.
+    pub fn push_head(&self, payload: &mut Vec<u8>, flags: u8, depth: u8, tid: i32) {
+        payload.extend(self.number.to_le_bytes());
+        payload.extend([flags, depth & 0x0f]);
+        payload.extend(tid.to_le_bytes());
     }
 
     /// The text that describes it.
@@ -72,13 +73,13 @@ impl Layout {
 /// Appends a name in its sixteen bytes.
 pub fn push_name(payload: &mut Vec<u8>, name: &str) {
     let end = payload.len() + NAME_BYTES;
-    payload.extend(name.bytes().take(NAME_BYTES - 1));
+    payload.extend_from_slice(&name.as_bytes()[..name.len().min(NAME_BYTES - 1)]);
     payload.resize(end, 0);
 }
 
 /// Appends a text up to the end of the record. Nobody reads the rest of a long one.
 pub fn push_text(payload: &mut Vec<u8>, text: &str) {
-    payload.extend(text.bytes().take(TEXT_BYTES_MAX));
+    payload.extend_from_slice(&text.as_bytes()[..text.len().min(TEXT_BYTES_MAX)]);
     payload.push(0);
     payload.resize(payload.len().next_multiple_of(4), 0);
 }

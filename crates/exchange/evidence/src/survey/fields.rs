@@ -1,31 +1,20 @@
 //! The few fields of events that a survey reads.
 
-use ftrace::format::{EventFormat, Field};
-use ftrace::trace_dat::{Record, TraceFile};
+use ftrace::format::{EventFormat, EventFormats, Field};
+use ftrace::trace_dat::Record;
 use std::borrow::Cow;
 
-/// The role of an event in a survey.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Switch,
-    Waking,
-    Expiry,
+/// What an event says to a survey.
+#[derive(Debug, Clone)]
+pub enum Noted<'a> {
+    /// The thread that was switched out, and the one that was switched in.
+    Switch([Named<'a>; 2]),
+    Waking(Named<'a>),
+    Expiry(Expiry),
     ExpiryEnd,
-    Mark,
+    /// Text that a program wrote to the trace.
+    Mark(Cow<'a, str>),
     Other,
-}
-
-impl Kind {
-    fn of(format: &EventFormat) -> Self {
-        match (format.system.as_str(), format.name.as_str()) {
-            ("sched", "sched_switch") => Self::Switch,
-            ("sched", "sched_waking" | "sched_wakeup" | "sched_wakeup_new") => Self::Waking,
-            ("timer", "hrtimer_expire_entry") => Self::Expiry,
-            ("timer", "hrtimer_expire_exit") => Self::ExpiryEnd,
-            ("ftrace", "print") => Self::Mark,
-            _ => Self::Other,
-        }
-    }
 }
 
 /// A thread as an event names it.
@@ -36,58 +25,104 @@ pub struct Named<'a> {
     pub prio: Option<i32>,
 }
 
-/// Reads the records of one recording.
-#[derive(Debug)]
-pub struct Reader<'f> {
-    by_id: Vec<Option<(Kind, &'f EventFormat)>>,
+/// The function of an expired timer, and the time of its clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Expiry {
+    pub function: u64,
+    pub now_ns: i64,
 }
 
-impl<'f> Reader<'f> {
-    pub fn new(file: &'f TraceFile<'_>) -> Self {
-        let mut by_id: Vec<Option<(Kind, &EventFormat)>> = Vec::new();
-        for format in file.metadata.formats.iter() {
+/// Where an event has what it says.
+#[derive(Debug)]
+enum Places {
+    Switch([ThreadPlaces; 2]),
+    Waking(ThreadPlaces),
+    Expiry { function: Field, now: Field },
+    ExpiryEnd,
+    Mark(Field),
+    Other,
+}
+
+#[derive(Debug)]
+struct ThreadPlaces {
+    tid: Field,
+    comm: Option<Field>,
+    prio: Option<Field>,
+}
+
+impl ThreadPlaces {
+    fn of(format: &EventFormat, [tid, comm, prio]: [&str; 3]) -> Option<Self> {
+        let field = |name| format.field(name).cloned();
+        Some(Self { tid: field(tid)?, comm: field(comm), prio: field(prio) })
+    }
+
+    fn named<'a>(&self, payload: &'a [u8]) -> Option<Named<'a>> {
+        let tid = self.tid.int(payload)? as i32;
+        let comm = self.comm.as_ref().and_then(|field| field.c_str(payload)).unwrap_or_default();
+        let prio = self.prio.as_ref().and_then(|field| field.int(payload)).map(|prio| prio as i32);
+        Some(Named { tid, comm, prio })
+    }
+}
+
+impl Places {
+    /// [`Places::Other`] as well for an event without the fields.
+    fn of(format: &EventFormat) -> Self {
+        let field = |name| format.field(name).cloned();
+        let thread = |names| ThreadPlaces::of(format, names);
+        let found = match (format.system.as_str(), format.name.as_str()) {
+            ("sched", "sched_switch") => thread(["prev_pid", "prev_comm", "prev_prio"])
+                .zip(thread(["next_pid", "next_comm", "next_prio"]))
+                .map(|(prev, next)| Self::Switch([prev, next])),
+            ("sched", "sched_waking" | "sched_wakeup" | "sched_wakeup_new") => {
+                thread(["pid", "comm", "prio"]).map(Self::Waking)
+            }
+            ("timer", "hrtimer_expire_entry") => {
+                field("function").zip(field("now")).map(|(function, now)| Self::Expiry { function, now })
+            }
+            ("timer", "hrtimer_expire_exit") => Some(Self::ExpiryEnd),
+            ("ftrace", "print") => field("buf").map(Self::Mark),
+            _ => None,
+        };
+        found.unwrap_or(Self::Other)
+    }
+}
+
+/// Reads the records of one recording.
+#[derive(Debug)]
+pub struct Reader {
+    by_id: Vec<Option<Places>>,
+}
+
+impl Reader {
+    pub fn new(formats: &EventFormats) -> Self {
+        let mut by_id: Vec<Option<Places>> = Vec::new();
+        for format in formats.iter() {
             let index = usize::from(format.id);
             if by_id.len() <= index {
-                by_id.resize(index + 1, None);
+                by_id.resize_with(index + 1, || None);
             }
-            by_id[index] = Some((Kind::of(format), format));
+            by_id[index] = Some(Places::of(format));
         }
         Self { by_id }
     }
 
     /// `None` if the recording does not describe the event.
-    pub fn kind(&self, id: u16) -> Option<Kind> {
-        self.by_id.get(usize::from(id)).copied().flatten().map(|(kind, _)| kind)
-    }
-
-    /// The thread that was switched out, and the one that was switched in.
-    pub fn switched<'a>(&self, record: &Record<'a>) -> Option<[Named<'a>; 2]> {
-        let prev = self.named(record, ["prev_pid", "prev_comm", "prev_prio"])?;
-        Some([prev, self.named(record, ["next_pid", "next_comm", "next_prio"])?])
-    }
-
-    pub fn woken<'a>(&self, record: &Record<'a>) -> Option<Named<'a>> {
-        self.named(record, ["pid", "comm", "prio"])
-    }
-
-    /// The function of an expired timer, and the time of its clock.
-    pub fn expiry(&self, record: &Record<'_>) -> Option<(u64, i64)> {
-        let function = self.field(record, "function")?.uint(record.payload)?;
-        Some((function, self.field(record, "now")?.int(record.payload)?))
-    }
-
-    /// Text that a program wrote to the trace.
-    pub fn text<'a>(&self, record: &Record<'a>) -> Option<Cow<'a, str>> {
-        self.field(record, "buf")?.text(record.payload)
-    }
-
-    fn field(&self, record: &Record<'_>, name: &str) -> Option<&'f Field> {
-        self.by_id.get(usize::from(record.id)).copied().flatten()?.1.field(name)
-    }
-
-    fn named<'a>(&self, record: &Record<'a>, [tid, comm, prio]: [&str; 3]) -> Option<Named<'a>> {
-        let int = |name| self.field(record, name)?.int(record.payload).map(|value| value as i32);
-        let comm = self.field(record, comm).and_then(|field| field.c_str(record.payload)).unwrap_or_default();
-        Some(Named { tid: int(tid)?, comm, prio: int(prio) })
+    pub fn noted<'a>(&self, record: &Record<'a>) -> Option<Noted<'a>> {
+        let payload = record.payload;
+        let places = self.by_id.get(usize::from(record.id))?.as_ref()?;
+        let noted = match places {
+            Places::Switch([prev, next]) => {
+                prev.named(payload).zip(next.named(payload)).map(|(prev, next)| Noted::Switch([prev, next]))
+            }
+            Places::Waking(thread) => thread.named(payload).map(Noted::Waking),
+            Places::Expiry { function, now } => {
+                let values = function.uint(payload).zip(now.int(payload));
+                values.map(|(function, now_ns)| Noted::Expiry(Expiry { function, now_ns }))
+            }
+            Places::ExpiryEnd => Some(Noted::ExpiryEnd),
+            Places::Mark(text) => text.text(payload).map(Noted::Mark),
+            Places::Other => None,
+        };
+        Some(noted.unwrap_or(Noted::Other))
     }
 }

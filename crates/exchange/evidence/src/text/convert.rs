@@ -1,4 +1,4 @@
-//! Makes a trace.dat of the lines of a text.
+//! Makes records of the lines of a text.
 
 use super::line::Line;
 use crate::problem::Refusal;
@@ -6,14 +6,14 @@ use crate::records::contexts::Contexts;
 use crate::records::event::{Kind, values};
 use crate::records::functions::Functions;
 use crate::records::layout::{Layout, push_name, push_text};
-use crate::records::{About, CPUS_MAX, Place, Records, Room};
+use crate::records::{About, CPUS_MAX, Pages, Place, Records, Room};
 use archive::trace_event::flag;
 use ftrace::latency_trace::Flags;
 
 /// A text as a trace.
 #[derive(Debug)]
 pub struct Converted {
-    pub trace: Vec<u8>,
+    pub trace: Pages,
     /// Lines of known events whose fields cannot be read.
     pub unreadable: u64,
     /// Times are multiples of this.
@@ -83,7 +83,7 @@ fn fill(text: &str, layout: &Layout, functions: &mut Functions, payload: &mut Ve
 
 /// `CPU:1 [LOST 123 EVENTS]`.
 fn lost(line: &str) -> Option<(u32, Option<u64>)> {
-    let (cpu, rest) = line.trim().strip_prefix("CPU:")?.split_once(" [LOST ")?;
+    let (cpu, rest) = line.trim_start().strip_prefix("CPU:")?.split_once(" [LOST ")?;
     let cpu = cpu.trim().parse().ok().filter(|cpu| *cpu < CPUS_MAX)?;
     Some((cpu, rest.split_whitespace().next()?.parse().ok()))
 }

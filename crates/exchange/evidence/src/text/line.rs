@@ -34,16 +34,22 @@ impl<'a> Line<'a> {
         let (cpu, rest) = after.split_once(']')?;
         let cpu = cpu.trim().parse().ok()?;
         let (flags, rest) = flags(rest.trim_start());
-        let (time, rest) = rest.split_once(": ")?;
+        let (time, rest) = before_colon(rest)?;
         let (ts_ns, has_ns) = time_ns(time)?;
         let (comm, tid) = thread(before)?;
         let rest = rest.trim_start();
-        let (name, fields) = rest.split_once(": ").or_else(|| Some((rest.trim_end().strip_suffix(':')?, "")))?;
-        let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
+        let (name, fields) = before_colon(rest).or_else(|| Some((rest.trim_end().strip_suffix(':')?, "")))?;
+        let is_name = |name: &str| !name.is_empty() && !name.bytes().any(|byte| byte.is_ascii_whitespace());
         let (system, name) = name.rsplit_once(':').map_or((None, name), |(system, name)| (Some(system), name));
         let is_perf = system.is_some();
         is_name(name).then_some(Self { comm, tid, cpu, flags, ts_ns, has_ns, name, fields: fields.trim(), is_perf })
     }
+}
+
+/// What stands before the next colon with a space behind it, and what follows.
+fn before_colon(text: &str) -> Option<(&str, &str)> {
+    let at = text.match_indices(':').map(|(at, _)| at).find(|at| text.as_bytes().get(at + 1) == Some(&b' '))?;
+    Some((&text[..at], &text[at + 2..]))
 }
 
 /// The column of flags, if there is one, and the rest.

@@ -6,6 +6,9 @@ const HEAD: &str = " latency trace v";
 
 /// The text of a latency tracer, without what surrounds it; `None` if the file has none.
 pub fn stretch_in(text: &str) -> Option<String> {
+    if !text.contains(HEAD) {
+        return None;
+    }
     let lines: Vec<&str> = text.lines().map(unquoted).collect();
     let begin = lines.iter().position(|line| line.starts_with('#') && line.contains(HEAD))?;
     let own = lines[begin..].join("\n") + "\n";

@@ -15,7 +15,7 @@ const TEXT_STEP_BYTES: u64 = 256;
 
 /// At the end every read returns `None` and leaves the position unchanged.
 #[derive(Clone, Debug)]
-pub(super) struct Bytes<'a> {
+pub(in crate::trace_dat) struct Bytes<'a> {
     source: Source<'a>,
     position: u64,
     pub order: ByteOrder,

@@ -4,7 +4,7 @@ use super::Gap;
 use super::bytes::Bytes;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Compression {
+pub(in crate::trace_dat) enum Compression {
     Zstd,
     Zlib,
     /// `none`, or one unknown to this build.

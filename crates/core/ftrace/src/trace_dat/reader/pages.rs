@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::bytes::Bytes;
 use super::compression::{Compression, ENDS_EARLY};
+use super::places::Place;
 use super::{CpuPages, Gap, Span};
 use crate::header::PageLayout;
 use crate::page::page_ts_ns;
@@ -22,20 +23,22 @@ const NOT_KEPT: &str = "more than is kept in memory; a shorter window may be rea
 
 /// The requested pages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PageSpan {
+pub(in crate::trace_dat) struct PageSpan {
     pub layout: PageLayout,
     pub span: Span,
 }
 
 /// The place of one chunk of compressed pages.
-struct Chunk {
-    at: u64,
-    plain_bytes: u32,
+#[derive(Clone, Copy, Debug)]
+pub(in crate::trace_dat) struct Chunk {
+    pub at: u64,
+    pub plain_bytes: u32,
 }
 
 /// Reads pages from a file.
-pub(super) struct PageReader<'a> {
+pub(in crate::trace_dat) struct PageReader<'a> {
     file: Bytes<'a>,
+    compression: Compression,
     /// Each byte may be in the pages of only one CPU, so that a small hostile file cannot take hours or all memory.
     file_bytes_left: Cell<u64>,
     /// Limit for decompressed bytes, for the same reason.
@@ -54,24 +57,37 @@ impl PageSpan {
 }
 
 impl<'a> PageReader<'a> {
-    pub fn new(file: Bytes<'a>) -> PageReader<'a> {
+    pub fn new(file: Bytes<'a>, compression: Compression) -> PageReader<'a> {
         let size = file.size();
         // Traces usually compress to a tenth, nearly empty pages to a hundredth.
         let plain_bytes_left = Cell::new(size.saturating_mul(256).saturating_add(256 << 20));
         let copied_bytes_left = Cell::new(COPIED_BYTES_MAX);
-        PageReader { file, file_bytes_left: Cell::new(size), plain_bytes_left, copied_bytes_left }
+        PageReader { file, compression, file_bytes_left: Cell::new(size), plain_bytes_left, copied_bytes_left }
     }
 
-    pub fn plain(&self, gaps: &mut Vec<Gap>, wanted: &PageSpan, cpu: u32, offset: u64, size: u64) -> CpuPages<'a> {
-        let part = format!("pages of CPU {cpu}");
+    /// The requested pages of a CPU.
+    pub fn pages(&self, gaps: &mut Vec<Gap>, wanted: &PageSpan, place: &Place) -> CpuPages<'a> {
+        if place.is_packed { self.compressed(gaps, wanted, place) } else { self.plain(gaps, wanted, place) }
+    }
+
+    /// The bytes of uncompressed pages that the file has.
+    pub fn plain_bytes(&self, gaps: &mut Vec<Gap>, &Place { cpu, offset, size, .. }: &Place) -> u64 {
+        let part = part(cpu);
         let there = size.min(self.file.size().saturating_sub(offset));
         if there < size {
             gaps.push(Gap::missing(part.as_str(), size - there));
         }
         if !spend(&self.file_bytes_left, there) {
             gaps.push(Gap::Corrupt { part, why: TOO_MUCH });
-            return CpuPages { cpu, pages: Cow::Borrowed(&[]) };
+            return 0;
         }
+        there
+    }
+
+    fn plain(&self, gaps: &mut Vec<Gap>, wanted: &PageSpan, place: &Place) -> CpuPages<'a> {
+        let Place { cpu, offset, .. } = *place;
+        let part = part(cpu);
+        let there = self.plain_bytes(gaps, place);
         let in_memory = self.file.is_in_memory();
         if in_memory || there <= SCANNED_BYTES || wanted.is_whole() {
             if !in_memory && !spend(&self.copied_bytes_left, there) {
@@ -104,27 +120,20 @@ impl<'a> PageReader<'a> {
         CpuPages { cpu, pages: self.file.range(offset + start, end - start) }
     }
 
-    pub fn compressed(
-        &self,
-        compression: &Compression,
-        gaps: &mut Vec<Gap>,
-        wanted: &PageSpan,
-        cpu: u32,
-        offset: u64,
-    ) -> CpuPages<'a> {
-        let part = format!("pages of CPU {cpu}");
-        let (chunks, end) = self.chunks(offset);
+    fn compressed(&self, gaps: &mut Vec<Gap>, wanted: &PageSpan, place: &Place) -> CpuPages<'a> {
+        let cpu = place.cpu;
+        let (chunks, end) = self.chunks(place.offset);
         let plain_bytes: u64 = chunks.iter().map(|chunk| u64::from(chunk.plain_bytes)).sum();
         let (kept, mut failed) = match wanted.is_whole() || plain_bytes <= SCANNED_BYTES {
             true => (0..chunks.len(), end),
-            false => match self.chunks_in_span(compression, &chunks, wanted) {
+            false => match self.chunks_in_span(&chunks, wanted) {
                 (kept, None) => (kept, end),
                 (kept, failed) => (kept, failed),
             },
         };
         let mut pages = Vec::new();
         for chunk in &chunks[kept] {
-            match self.unpacked(compression, chunk) {
+            match self.unpacked(chunk) {
                 Ok(chunk) => {
                     let kept = wanted.cut(&chunk);
                     if !spend(&self.copied_bytes_left, kept.len() as u64) {
@@ -139,12 +148,17 @@ impl<'a> PageReader<'a> {
                 }
             }
         }
-        gaps.extend(failed.map(|why| compression.gap(part, why)));
+        gaps.extend(failed.map(|why| self.gap(cpu, why)));
         CpuPages { cpu, pages: Cow::Owned(pages) }
     }
 
+    /// Why some pages of a CPU are missing.
+    pub fn gap(&self, cpu: u32, why: &'static str) -> Gap {
+        self.compression.gap(part(cpu), why)
+    }
+
     /// The places of the chunks, and why some are missing, if so.
-    fn chunks(&self, offset: u64) -> (Vec<Chunk>, Option<&'static str>) {
+    pub fn chunks(&self, offset: u64) -> (Vec<Chunk>, Option<&'static str>) {
         let mut chunks = Vec::new();
         let mut bytes = self.file.at(offset);
         let Some(count) = bytes.u32() else { return (chunks, Some(ENDS_EARLY)) };
@@ -168,18 +182,13 @@ impl<'a> PageReader<'a> {
 
     /// The chunks that overlap the span, of which only a few are decompressed. Nothing is known about those after an
     /// invalid one; that is reported.
-    fn chunks_in_span(
-        &self,
-        compression: &Compression,
-        chunks: &[Chunk],
-        wanted: &PageSpan,
-    ) -> (Range<usize>, Option<&'static str>) {
+    fn chunks_in_span(&self, chunks: &[Chunk], wanted: &PageSpan) -> (Range<usize>, Option<&'static str>) {
         let (from_ns, to_ns) = wanted.span;
         let mut count = chunks.len();
         let mut failed = None;
         loop {
             let broken = Cell::new(None);
-            let begins = |index: usize| match self.unpacked(compression, &chunks[index]) {
+            let begins = |index: usize| match self.unpacked(&chunks[index]) {
                 Ok(pages) => page_ts_ns(&pages, &wanted.layout).unwrap_or(u64::MAX),
                 Err(why) => {
                     broken.set(Some((index, why)));
@@ -194,15 +203,29 @@ impl<'a> PageReader<'a> {
         }
     }
 
-    fn unpacked(&self, compression: &Compression, chunk: &Chunk) -> Result<Vec<u8>, &'static str> {
-        let plain = compression.chunk(&mut self.file.at(chunk.at), self.plain_bytes_left.get())?;
+    /// The file that the pages are in.
+    pub fn file(&self) -> &Bytes<'a> {
+        &self.file
+    }
+
+    /// A chunk that was read before, so that its size is known to be true.
+    pub fn unpacked_again(&self, chunk: &Chunk) -> Result<Vec<u8>, &'static str> {
+        self.compression.chunk(&mut self.file.at(chunk.at), u64::from(chunk.plain_bytes))
+    }
+
+    pub fn unpacked(&self, chunk: &Chunk) -> Result<Vec<u8>, &'static str> {
+        let plain = self.compression.chunk(&mut self.file.at(chunk.at), self.plain_bytes_left.get())?;
         spend(&self.plain_bytes_left, plain.len() as u64);
         Ok(plain)
     }
 }
 
+fn part(cpu: u32) -> String {
+    format!("pages of CPU {cpu}")
+}
+
 /// Takes `bytes` from a budget; returns whether it sufficed.
-pub(super) fn spend(left: &Cell<u64>, bytes: u64) -> bool {
+pub(in crate::trace_dat) fn spend(left: &Cell<u64>, bytes: u64) -> bool {
     let rest = left.get().checked_sub(bytes);
     left.set(rest.unwrap_or(left.get()));
     rest.is_some()

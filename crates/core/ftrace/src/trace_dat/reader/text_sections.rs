@@ -1,5 +1,7 @@
 //! The metadata that both versions store in the same form: header, formats, names and addresses.
 
+use std::borrow::Cow;
+
 use super::bytes::{Bytes, lossy};
 use super::{Gap, TraceFile};
 use crate::cmdlines::CommandLines;
@@ -122,24 +124,36 @@ impl TraceFile<'_> {
         self.or_missing(count, part)
     }
 
-    fn sized_64(&mut self, bytes: &mut Bytes<'_>, part: &str) -> Option<String> {
+    fn sized_64<'b>(&mut self, bytes: &mut Bytes<'b>, part: &str) -> Option<Cow<'b, str>> {
         let size = bytes.u64();
         self.sized(bytes, size, part)
     }
 
-    fn sized_32(&mut self, bytes: &mut Bytes<'_>, part: &str) -> Option<String> {
+    fn sized_32<'b>(&mut self, bytes: &mut Bytes<'b>, part: &str) -> Option<Cow<'b, str>> {
         let size = bytes.u32().map(u64::from);
         self.sized(bytes, size, part)
     }
 
-    fn sized(&mut self, bytes: &mut Bytes<'_>, size: Option<u64>, part: &str) -> Option<String> {
+    fn sized<'b>(&mut self, bytes: &mut Bytes<'b>, size: Option<u64>, part: &str) -> Option<Cow<'b, str>> {
         let size = self.or_missing(size, part)?;
         let (text, missing) = bytes.take_up_to(size);
         if missing > 0 {
             self.gaps.push(Gap::missing(part, missing));
             // Truncated names and addresses are still usable; a truncated format is not.
-            return (!part.starts_with("event formats")).then(|| lossy(&text));
+            return (!part.starts_with("event formats")).then(|| text_of(text));
         }
-        Some(lossy(&text))
+        Some(text_of(text))
+    }
+}
+
+/// Text up to its NUL, if it has one, without a second copy of a table of MBs.
+fn text_of(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    match bytes {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(&bytes[..end]),
+        Cow::Owned(mut bytes) => {
+            bytes.truncate(end);
+            Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| lossy(error.as_bytes())))
+        }
     }
 }

@@ -1,16 +1,12 @@
 //! Version 6: every part in a fixed order, one buffer.
 
 use super::bytes::{Bytes, lossy};
-use super::pages::{PageReader, PageSpan};
-use super::{Buffer, Gap, Span, TraceFile};
+use super::places::{Place, PlacedBuffer};
+use super::{Gap, TraceFile};
 use crate::trace_dat::layout::id;
 
-pub(super) fn read<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: Span) {
-    // Each part that ended early has added its gap.
-    let _ = read_parts(trace, bytes, span);
-}
-
-fn read_parts<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: Span) -> Option<()> {
+/// The metadata, and where the pages of the buffer are; `None` without a buffer. Each part that ended early has added its gap.
+pub(super) fn read(trace: &mut TraceFile<'_>, bytes: &mut Bytes<'_>) -> Option<PlacedBuffer> {
     trace.read_headers(bytes)?;
     trace.read_ftrace_formats(bytes)?;
     trace.read_event_formats(bytes)?;
@@ -23,7 +19,7 @@ fn read_parts<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: Span) 
         let kind = bytes.take(10);
         match trace.or_missing(kind, "kind of the trace data")?.as_ref() {
             b"options  \0" => read_options(trace, bytes)?,
-            b"flyrecord\0" => return read_buffer(trace, bytes, cpu_count, span),
+            b"flyrecord\0" => return Some(read_buffer(trace, bytes, cpu_count)),
             b"latency  \0" => {
                 trace
                     .gaps
@@ -59,27 +55,20 @@ fn read_options(trace: &mut TraceFile<'_>, bytes: &mut Bytes<'_>) -> Option<()> 
     }
 }
 
-fn read_buffer<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, cpu_count: u32, span: Span) -> Option<()> {
+fn read_buffer(trace: &mut TraceFile<'_>, bytes: &mut Bytes<'_>, cpu_count: u32) -> PlacedBuffer {
     let layout = trace.metadata.layout;
-    let mut places = Vec::new();
+    let mut cpus = Vec::new();
     for cpu in 0..cpu_count {
         let (Some(offset), Some(size)) = (bytes.u64(), bytes.u64()) else {
             trace.gaps.push(Gap::missing(format!("places of the pages of CPU {cpu} and above"), 1));
             break;
         };
-        places.push((cpu, offset, size));
+        cpus.push(Place { cpu, offset, size, is_packed: false });
     }
     if let Some(size) = bytes.u64()
         && let Some(clock) = bytes.take(size)
     {
         trace.metadata.clock = TraceFile::clock_name(&lossy(&clock));
     }
-    let reader = PageReader::new(bytes.clone());
-    let wanted = PageSpan { layout, span };
-    let cpus = places
-        .into_iter()
-        .map(|(cpu, offset, size)| reader.plain(&mut trace.gaps, &wanted, cpu, offset, size))
-        .collect();
-    trace.buffers.push(Buffer { name: String::new(), clock: trace.metadata.clock.clone(), layout, cpus });
-    Some(())
+    PlacedBuffer { name: String::new(), clock: trace.metadata.clock.clone(), layout, cpus }
 }

@@ -5,8 +5,9 @@ use std::cell::Cell;
 
 use super::bytes::Bytes;
 use super::compression::{Compression, ENDS_EARLY};
-use super::pages::{PageReader, PageSpan, spend};
-use super::{Buffer, Gap, Span, TraceFile};
+use super::pages::spend;
+use super::places::{Place, PlacedBuffer};
+use super::{Gap, TraceFile};
 use crate::trace_dat::layout::id;
 
 const FLAG_COMPRESSED: u16 = 1;
@@ -25,20 +26,20 @@ struct Section<'a> {
     content: Cow<'a, [u8]>,
 }
 
-pub(super) fn read<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: Span) {
+/// The metadata, where the pages of the buffers are, and how pages are compressed.
+pub(super) fn read<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>) -> Option<(Vec<PlacedBuffer>, Compression)> {
     let (Some(name), Some(_version)) = (bytes.text(), bytes.text()) else {
         trace.gaps.push(Gap::missing("name of the compression", 1));
-        return;
+        return None;
     };
     let compression = Compression::named(&name);
     let first = bytes.u64();
-    let Some(first) = trace.or_missing(first, "offset of the options") else { return };
+    let first = trace.or_missing(first, "offset of the options")?;
     let sections_at = bytes.position();
 
     let mut reader = Reader {
         file: bytes.clone(),
         compression,
-        span,
         buffers: Vec::new(),
         understood: Vec::new(),
         text_bytes_left: Cell::new(TEXT_BYTES_MAX),
@@ -53,20 +54,19 @@ pub(super) fn read<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: S
         }
         lists.push(options_at);
         match reader.options(trace, options_at) {
-            Some(0) => return reader.finish(trace),
+            Some(0) => return Some(reader.finish(trace)),
             Some(next) => options_at = next,
             None => break,
         }
     }
     // Without options the sections can still be read sequentially.
     reader.scan(trace, sections_at);
-    reader.finish(trace);
+    Some(reader.finish(trace))
 }
 
 struct Reader<'a> {
     file: Bytes<'a>,
     compression: Compression,
-    span: Span,
     /// Data of the options that name buffers: read last, because the layout of pages is in another section.
     buffers: Vec<Vec<u8>>,
     /// Offsets of the metadata sections read so far.
@@ -184,22 +184,22 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn finish(self, trace: &mut TraceFile<'a>) {
-        let pages = PageReader::new(self.file.clone());
+    fn finish(self, trace: &mut TraceFile<'a>) -> (Vec<PlacedBuffer>, Compression) {
+        let mut placed = Vec::new();
         for data in &self.buffers {
-            match self.buffer(trace, &pages, data) {
-                Some(buffer) => trace.buffers.push(buffer),
+            match self.buffer(trace, data) {
+                Some(buffer) => placed.push(buffer),
                 None => trace.gaps.push(Gap::Corrupt { part: "buffer option".to_owned(), why: "cut short" }),
             }
         }
+        (placed, self.compression)
     }
 
-    fn buffer(&self, trace: &mut TraceFile<'a>, pages: &PageReader<'a>, data: &[u8]) -> Option<Buffer<'a>> {
+    fn buffer(&self, trace: &mut TraceFile<'a>, data: &[u8]) -> Option<PlacedBuffer> {
         let mut option = Bytes::new(data, self.file.order);
         let section_at = option.u64()?;
         let (name, clock) = (option.text()?, TraceFile::clock_name(&option.text()?));
         let layout = trace.metadata.layout.with_page_size(option.u32()? as usize);
-        let wanted = PageSpan { layout, span: self.span };
         let compressed = {
             let mut section = self.file.at(section_at);
             section.skip(2);
@@ -211,12 +211,8 @@ impl<'a> Reader<'a> {
                 trace.gaps.push(Gap::missing("places of the pages of some CPUs", 1));
                 break;
             };
-            cpus.push(if compressed && size > 0 {
-                pages.compressed(&self.compression, &mut trace.gaps, &wanted, cpu, offset)
-            } else {
-                pages.plain(&mut trace.gaps, &wanted, cpu, offset, size)
-            });
+            cpus.push(Place { cpu, offset, size, is_packed: compressed && size > 0 });
         }
-        Some(Buffer { name, clock, layout, cpus })
+        Some(PlacedBuffer { name, clock, layout, cpus })
     }
 }

@@ -9,14 +9,14 @@ use super::properties::{Event, event, pack};
 use super::*;
 
 /// A file that counts its reads, and fails from some offset on.
-struct File {
-    bytes: Vec<u8>,
-    read: Cell<usize>,
+pub(super) struct File {
+    pub bytes: Vec<u8>,
+    pub read: Cell<usize>,
     broken_from: u64,
 }
 
 impl File {
-    fn new(bytes: Vec<u8>) -> File {
+    pub fn new(bytes: Vec<u8>) -> File {
         File { bytes, read: Cell::new(0), broken_from: u64::MAX }
     }
 }
@@ -39,7 +39,7 @@ impl ReadAt for File {
 }
 
 /// A file of version 6 with these pages per CPU.
-fn version6(cpus: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn version6(cpus: &[Vec<u8>]) -> Vec<u8> {
     let sized = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
     let mut file = b"\x17\x08\x44tracing6\0\0\x08\0\x10\0\0header_page\0".to_vec();
     file.extend(sized(""));
@@ -62,14 +62,14 @@ fn version6(cpus: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-fn version7(layout: PageLayout, cpus: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn version7(layout: PageLayout, cpus: &[Vec<u8>]) -> Vec<u8> {
     let metadata = metadata(&layout);
     let cpus = cpus.iter().zip(0..).map(|(pages, cpu)| CpuBytes { cpu, pages, stats: None }).collect();
     TraceDat { metadata: &metadata, layout, clock: "mono", uname: "", version: "", cpu_count: 9, cpus }.to_vec()
 }
 
 #[cfg(feature = "zlib")]
-fn compressed(pages: &[u8]) -> Vec<u8> {
+pub(super) fn compressed(pages: &[u8]) -> Vec<u8> {
     let pack = |plain: &[u8]| {
         let packed = miniz_oxide::deflate::compress_to_vec_zlib(plain, 1);
         [&(packed.len() as u32).to_le_bytes()[..], &(plain.len() as u32).to_le_bytes(), &packed].concat()
@@ -129,7 +129,7 @@ proptest! {
 }
 
 /// Pages of one event each, 1000 ns apart.
-fn many_pages(count: u64) -> Vec<u8> {
+pub(super) fn many_pages(count: u64) -> Vec<u8> {
     let layout = layouts()[0];
     (0..count).flat_map(|index| page(&layout, 1000 * index)).collect()
 }
