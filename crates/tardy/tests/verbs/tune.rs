@@ -73,7 +73,7 @@ fn the_settings_that_help_are_found_with_their_effects_and_files() {
         "b helps only together with a",
         "harmful h seem",
         "useless u, v, w change it by less than 10 %",
-        "not tried r (Invalid argument)",
+        "not tried r: the kernel refused it (Invalid argument)",
         "tardy tune --apply here",
     ] {
         assert!(text.contains(expected), "{expected} is not in {}", ended.stdout);

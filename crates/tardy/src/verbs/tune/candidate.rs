@@ -39,7 +39,27 @@ pub struct Changed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     pub name: String,
-    pub why: String,
+    pub why: WhyLeftOut,
+}
+
+/// Why a setting is not tried.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhyLeftOut {
+    /// The finding has no fix that a program can make.
+    ByHand,
+    /// The target does not boot for each run.
+    NeedsBoot,
+    /// The machine has the value already.
+    SetAlready,
+    /// Another candidate changes the same file.
+    SameFile(String),
+    /// By the kernel, in its words.
+    Refused(String),
+    /// On the command line.
+    Unwanted,
+    /// There are too many others.
+    TooMany,
 }
 
 /// The settings to try, and the others.
@@ -116,7 +136,7 @@ impl Candidates {
             match candidate {
                 Ok(candidate) => all.take(candidate, without, target),
                 Err(finding) => {
-                    all.left_out.push(LeftOut { name: finding.id.clone(), why: "a program cannot change it".into() });
+                    all.left_out.push(LeftOut { name: finding.id.clone(), why: WhyLeftOut::ByHand });
                 }
             }
         }
@@ -130,14 +150,13 @@ impl Candidates {
         };
         let rival = self.tried.iter().find(|other| !path(other).is_disjoint(&path(&candidate)));
         let why = if without.contains(&candidate.name) {
-            "--without names it".into()
+            WhyLeftOut::Unwanted
         } else if let Some(rival) = rival {
-            format!("{} changes the same file", rival.name)
+            WhyLeftOut::SameFile(rival.name.clone())
         } else if !candidate.boot.is_empty() && target.booted_with(&candidate.boot).is_none() {
-            let words: Vec<&str> = candidate.boot.add.iter().chain(&candidate.boot.remove).map(String::as_str).collect();
-            format!("it needs a boot ({}), and tardy boots only virtual machines", words.join(" "))
+            WhyLeftOut::NeedsBoot
         } else if self.tried.len() >= CANDIDATES_MAX {
-            format!("{CANDIDATES_MAX} others are tried")
+            WhyLeftOut::TooMany
         } else {
             let twins = self.tried.iter().filter(same_name).count();
             if twins > 0 {
@@ -162,7 +181,7 @@ impl Candidates {
             let refused = candidate.changes.iter().filter_map(of).find_map(|one| one.problem.clone());
             let set_already = |changed: &Changed| of(changed).is_some_and(|one| one.before.as_ref() == Some(&one.value));
             let idle = candidate.boot.is_empty() && candidate.changes.iter().all(set_already);
-            let why = refused.or_else(|| idle.then(|| "the machine has this value already".into()));
+            let why = refused.map(WhyLeftOut::Refused).or_else(|| idle.then_some(WhyLeftOut::SetAlready));
             match why {
                 Some(why) => self.left_out.push(LeftOut { name: candidate.name, why }),
                 None => {
@@ -214,10 +233,15 @@ mod tests {
         candidates.keep_possible(&[applied("x", "0", None), applied("z", "1", None), applied("w", "0", Some("no"))]);
         assert_eq!(candidates.tried.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["a"]);
         assert_eq!(candidates.tried[0].changes[0].before.as_deref(), Some("0"));
-        let why: Vec<(&str, &str)> =
-            candidates.left_out.iter().map(|one| (one.name.as_str(), one.why.as_str())).collect();
-        assert_eq!(why[0], ("b", "a changes the same file"));
-        assert!(why[1].1.contains("needs a boot (quiet)"));
-        assert_eq!(why[2..], [("d", "--without names it"), ("e", "the machine has this value already"), ("f", "no")]);
+        let why: Vec<(&str, WhyLeftOut)> =
+            candidates.left_out.iter().map(|one| (one.name.as_str(), one.why.clone())).collect();
+        let expected = [
+            ("b", WhyLeftOut::SameFile("a".into())),
+            ("c", WhyLeftOut::NeedsBoot),
+            ("d", WhyLeftOut::Unwanted),
+            ("e", WhyLeftOut::SetAlready),
+            ("f", WhyLeftOut::Refused("no".into())),
+        ];
+        assert_eq!(why, expected);
     }
 }

@@ -1,5 +1,6 @@
 //! The result of tuning as a page of text.
 
+use super::candidate::{LeftOut, WhyLeftOut};
 use super::files;
 use super::question::{Journal, Price, Tuned};
 use crate::measuring::rounds::RoundsState;
@@ -9,6 +10,7 @@ use crate::terminal::summary::quoted;
 use crate::terminal::table::{Align, Table};
 use judge::observer::Estimate;
 use judge::tune::{Goal, TuneState};
+use std::collections::BTreeMap;
 use std::path::Path;
 use words::figures::{counted, duration};
 use words::printable::printable;
@@ -54,11 +56,7 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
         }
         None => page.wrapped("", "No round is complete: nothing can be said."),
     }
-    let left_out: Vec<String> =
-        journal.question.left_out.iter().map(|one| format!("{} ({})", one.name, one.why)).collect();
-    if !left_out.is_empty() {
-        page.wrapped("not tried  ", &printable(&left_out.join("; ")));
-    }
+    left_out(&journal.question.left_out, &mut page);
     let shown = quoted(&directory.display().to_string());
     if !files::members(journal).is_empty() {
         page.line(&format!("  tardy tune --apply {shown}"));
@@ -135,6 +133,28 @@ fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
         };
         let effect = one.effect.map_or(String::new(), |effect| format!(" (about {effect:.2} x without it)"));
         page.wrapped("not decided  ", &format!("{}{effect}: {more}.", name(one.candidate)));
+    }
+}
+
+/// One entry for each reason.
+fn left_out(all: &[LeftOut], page: &mut Page) {
+    let mut names: BTreeMap<&WhyLeftOut, Vec<String>> = BTreeMap::new();
+    for one in all {
+        names.entry(&one.why).or_default().push(printable(&one.name));
+    }
+    for (why, names) in names {
+        let number = counted(names.len() as u64, "setting");
+        let list = names.join(", ");
+        let text = match why {
+            WhyLeftOut::ByHand => format!("{number} that only a person can change; `tardy check` shows them"),
+            WhyLeftOut::NeedsBoot => format!("{number} that take a boot, and this target does not boot for each run: {list}"),
+            WhyLeftOut::SetAlready => format!("{list}: the machine has the value already"),
+            WhyLeftOut::SameFile(other) => format!("{list}: {} changes the same file", printable(other)),
+            WhyLeftOut::Refused(reason) => format!("{list}: the kernel refused it ({})", printable(reason)),
+            WhyLeftOut::Unwanted => format!("{list}: excluded by --without"),
+            WhyLeftOut::TooMany => format!("{list}: others fill the list of candidates"),
+        };
+        page.wrapped("not tried  ", &format!("{text}."));
     }
 }
 
