@@ -150,11 +150,13 @@ fuzz_target!(|input: Input| {
         }
     };
     let text = serde_json::to_vec(&description).map_or(0, |text| text.len());
-    let one = CpuPages { cpu: 0, pages: &pages };
-    let cpus = if again { vec![one, CpuPages { cpu: 1, pages: &pages }] } else { vec![one] };
-    let own = if again { &pages[..] } else { &[] };
-    within_budget(text + cpus.len() * pages.len() + own.len(), || {
-        let recorded = read(&description, &cpus, own);
+    let cpus = if again { 2 } else { 1 };
+    let own = again.then(|| pages.clone());
+    within_budget(text + cpus * pages.len() + own.as_ref().map_or(0, Vec::len), || {
+        // Pieces that are no whole number of pages.
+        let pieces = || Box::new(pages.chunks(1000).map(<[u8]>::to_vec));
+        let cpus = (0..cpus).map(|cpu| CpuPages { cpu: cpu as u32, pieces: pieces() });
+        let recorded = read(&description, cpus, own.into_iter());
         for scope in [Scope::All, Scope::RealTime] {
             let report = judge(&description, &recorded, scope, settle_ns, &mut |_, offset| Some(offset.to_string()));
             for denied in [true, false] {

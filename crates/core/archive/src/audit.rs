@@ -3,11 +3,11 @@
 //! The pages of each CPU are files of the archive, as the kernel recorded them; [`AuditDescription`] is a file beside
 //! them with the layout of the events, the threads, and where their memory and their files are.
 
-use crate::directory::read_inside;
+use crate::directory::{ArchiveDirectory, read_inside};
 use crate::layout::FileKind;
 use crate::layout::file_path;
 use crate::policy::Policy;
-use crate::recorded_pages::{PAGES_BYTES_MAX, RecordedPages};
+use crate::recorded_pages::{PAGES_BYTES_MAX, Pieces, RecordedPages};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -17,6 +17,9 @@ pub const DESCRIPTION_VERSION: u32 = 1;
 /// Most bytes of a description that are read. Empty threads and mappings take 40 times as much memory.
 pub const DESCRIPTION_BYTES_MAX: u64 = 8 << 20;
 
+/// Bytes of a CPU's pages that are read at once. A machine may have hundreds of CPUs.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// Record what the watched threads ask of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -24,8 +27,12 @@ pub const DESCRIPTION_BYTES_MAX: u64 = 8 << 20;
 pub struct AuditSettings {
     /// Size of the ring buffer per CPU.
     pub buffer_kb_per_cpu: u32,
-    /// Most bytes of pages that are sent in all; what comes later is counted.
+    /// Most bytes of pages that are sent in all. They are spread over the run: of a program that does more, every part of the
+    /// run has some, and the rest is counted.
     pub budget_bytes: u64,
+    /// Time from the begin of the recording of which a reader needs little: the start of the program.
+    #[serde(default)]
+    pub settle_ns: u64,
     /// Record the user stack of each call and fault.
     pub stacks: bool,
     /// The program records its own calls in this memory, a file on the target; the trace leaves them out.
@@ -35,7 +42,7 @@ pub struct AuditSettings {
 
 impl Default for AuditSettings {
     fn default() -> Self {
-        Self { buffer_kb_per_cpu: 8192, budget_bytes: PAGES_BYTES_MAX, stacks: true, interception: None }
+        Self { buffer_kb_per_cpu: 8192, budget_bytes: PAGES_BYTES_MAX, settle_ns: 0, stacks: true, interception: None }
     }
 }
 
@@ -194,24 +201,25 @@ pub fn description(archive: &Path) -> io::Result<AuditDescription> {
     serde_json::from_slice(&bytes).map_err(io::Error::from)
 }
 
-/// The calls that an intercepted program recorded; none if the kernel recorded them.
+/// The calls that an intercepted program recorded, in pieces; none if the kernel recorded them.
 ///
 /// # Errors
-/// If they cannot be read, or are more than [`PAGES_BYTES_MAX`].
-pub fn calls(archive: &Path, description: &AuditDescription) -> io::Result<Vec<u8>> {
+/// If they cannot be opened, or are more than [`PAGES_BYTES_MAX`].
+pub fn calls(archive: &Path, description: &AuditDescription, piece_bytes: usize) -> io::Result<Option<Pieces>> {
     if description.interception.is_none() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
-    match read_inside(archive, file_path(FileKind::AuditCalls), PAGES_BYTES_MAX) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read,
+    let mut left = PAGES_BYTES_MAX;
+    match Pieces::open(&ArchiveDirectory::open(archive)?, &file_path(FileKind::AuditCalls), piece_bytes, &mut left) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some),
     }
 }
 
-/// The pages of each CPU of a description, as the kernel recorded them.
+/// The pages of each CPU of a description, as the kernel recorded them, in pieces.
 ///
 /// # Errors
-/// If they cannot be read, or are more than [`PAGES_BYTES_MAX`] together.
-pub fn pages(archive: &Path, description: &AuditDescription) -> io::Result<Vec<(u32, Vec<u8>)>> {
-    description.recorded.read(archive, |cpu| FileKind::AuditPages { cpu })
+/// If they cannot be opened, or are more than [`PAGES_BYTES_MAX`] together.
+pub fn pages(archive: &Path, description: &AuditDescription) -> io::Result<Vec<(u32, Pieces)>> {
+    description.recorded.open(&ArchiveDirectory::open(archive)?, PIECE_BYTES, |cpu| FileKind::AuditPages { cpu })
 }

@@ -1,11 +1,12 @@
 //! Trace pages as the kernel recorded them, a file of the archive for each CPU, and what they need to be read.
 
-use crate::directory::read_inside;
+use crate::directory::{ArchiveDirectory, Refusal, read_inside};
 use crate::layout::FileKind;
 use crate::layout::file_path;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Most bytes of the pages of all CPUs together.
@@ -30,7 +31,56 @@ pub struct RecordedPages {
     pub bytes_left_out: u64,
 }
 
+/// A file in pieces of one length; the last one may be shorter. A read that fails ends it.
+#[derive(Debug)]
+pub struct Pieces {
+    file: File,
+    left: u64,
+    piece_bytes: usize,
+}
+
+impl Pieces {
+    /// Opens a file of an archive, of which at most `left` bytes may be read; reduces them.
+    ///
+    /// # Errors
+    /// As [`ArchiveDirectory::read`].
+    pub fn open(archive: &ArchiveDirectory, name: &Path, piece_bytes: usize, left: &mut u64) -> io::Result<Self> {
+        let file = archive.file(name)?;
+        let bytes = file.metadata()?.len();
+        *left = left.checked_sub(bytes).ok_or(Refusal::TooLarge { bytes, bytes_max: *left })?;
+        Ok(Self { file, left: bytes, piece_bytes })
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        let length = self.left.min(self.piece_bytes as u64);
+        let mut piece = Vec::new();
+        let read = (&mut self.file).take(length).read_to_end(&mut piece).unwrap_or(0);
+        self.left -= read as u64;
+        (read > 0).then_some(piece)
+    }
+}
+
 impl RecordedPages {
+    /// The files of the pages of each CPU, to be read in pieces.
+    ///
+    /// # Errors
+    /// If they cannot be opened, or are more than [`PAGES_BYTES_MAX`] together.
+    pub fn open(
+        &self,
+        archive: &ArchiveDirectory,
+        piece_bytes: usize,
+        kind: fn(u32) -> FileKind,
+    ) -> io::Result<Vec<(u32, Pieces)>> {
+        let mut left = PAGES_BYTES_MAX;
+        // A description from elsewhere may name a CPU more than once.
+        let cpus = self.cpus.iter().copied().collect::<BTreeSet<_>>().into_iter();
+        cpus.map(|cpu| Ok((cpu, Pieces::open(archive, &file_path(kind(cpu)), piece_bytes, &mut left)?))).collect()
+    }
+
     /// The pages of each CPU, which `kind` says the file of.
     ///
     /// # Errors

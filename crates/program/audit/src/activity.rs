@@ -1,6 +1,8 @@
 //! The activity of one thread, in order of time.
 
+use crate::unseen::Unseen;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A system call from its entry to its exit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub struct Call {
     /// The part of that in the uninterruptible state: a device, or a lock of the kernel.
     pub uninterruptible_ns: i64,
     /// Addresses in user space, innermost first.
-    pub stack: Vec<u64>,
+    pub stack: Rc<[u64]>,
     /// It was delayed or refused on purpose.
     pub injected: bool,
     /// Calls of the same site that it stands for beside itself, and how long they took together.
@@ -42,7 +44,7 @@ impl Call {
 }
 
 /// A page fault.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fault {
     pub at_ns: i64,
     pub address: u64,
@@ -52,7 +54,7 @@ pub struct Fault {
     pub user: bool,
     /// Time without the CPU until the thread went on, in ns: a fault that read a file.
     pub waited_ns: i64,
-    pub stack: Vec<u64>,
+    pub stack: Rc<[u64]>,
     /// Faults of the same site that it stands for beside itself.
     pub joined: u64,
 }
@@ -65,10 +67,19 @@ impl Fault {
 }
 
 /// A signal that was delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Signal {
     pub at_ns: i64,
     pub number: i32,
+    /// Signals of the same number that it stands for beside itself.
+    pub joined: u64,
+}
+
+impl Signal {
+    /// Signals that it stands for.
+    pub fn count(&self) -> u64 {
+        self.joined.saturating_add(1)
+    }
 }
 
 /// One thread.
@@ -78,6 +89,8 @@ pub struct Activity {
     pub calls: Vec<Call>,
     pub faults: Vec<Fault>,
     pub signals: Vec<Signal>,
+    /// Time of which events are missing.
+    pub unseen: Unseen,
     /// How often each other thread woke it, by number; 0 is an interrupt while a CPU was idle.
     pub wakers: BTreeMap<i32, u64>,
     /// Smallest kernel priority that a switch showed: below 100 is real time, below 0 SCHED_DEADLINE.
@@ -92,5 +105,10 @@ pub struct Activity {
 impl Activity {
     pub fn new(tid: i32, at_ns: i64) -> Self {
         Self { tid, first_ns: at_ns, last_ns: at_ns, ..Self::default() }
+    }
+
+    /// Time in a stretch of which the events were recorded, in ns.
+    pub fn seen_ns(&self, start_ns: i64, end_ns: i64) -> i64 {
+        end_ns.saturating_sub(start_ns).saturating_sub(self.unseen.within(start_ns, end_ns)).max(0)
     }
 }

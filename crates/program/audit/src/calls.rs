@@ -16,7 +16,7 @@ pub struct Moment {
 /// Half of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Half {
-    Start { number: i64, arguments: [u64; 6], stack: Vec<u64>, injected: bool },
+    Start { number: i64, arguments: [u64; 6], stack: Vec<u64>, injected: bool, lost_before: u64 },
     End { answer: i64 },
 }
 
@@ -34,12 +34,25 @@ impl Half {
     }
 
     /// Where a call came from.
-    pub fn stack(&self) -> Option<Vec<u64>> {
+    pub fn stack(&self) -> Option<&[u64]> {
         match self {
-            Self::Start { stack, .. } => Some(stack.clone()),
+            Self::Start { stack, .. } => Some(stack),
             Self::End { .. } => None,
         }
     }
+
+    /// Calls of the thread that were lost since the one before.
+    pub fn lost_before(&self) -> u64 {
+        match self {
+            Self::Start { lost_before, .. } => *lost_before,
+            Self::End { .. } => 0,
+        }
+    }
+}
+
+/// Calls that were lost between a record and the one before it of its thread: the upper half of the first word.
+fn lost_before(record: &Record) -> u64 {
+    record.mark >> 32
 }
 
 /// Both halves of every call. Each thread's calls keep the order in which they were recorded, whatever their instants say.
@@ -60,7 +73,8 @@ pub fn moments(bytes: &[u8], description: &AuditDescription) -> Vec<Moment> {
             let frames = frames.filter(|caller| executable.contains(*caller));
             let stack = std::iter::once(record.address).chain(frames).collect();
             let number = i64::from(record.number);
-            let start = Half::Start { number, arguments: record.arguments, stack, injected: record.injected };
+            let (arguments, injected) = (record.arguments, record.injected);
+            let start = Half::Start { number, arguments, stack, injected, lost_before: lost_before(record) };
             moments.push(Moment { at_ns: start_ns, tid, call: start });
             last_ns = start_ns;
             if record.returned != NEVER {
@@ -150,6 +164,6 @@ mod tests {
         let process = AuditedProcess { mappings: vec![mapping], ..AuditedProcess::default() };
         let description = AuditDescription { processes: vec![process], ..AuditDescription::default() };
         let moments = moments(&record(1, 1, 1, 2).bytes(), &description);
-        assert_eq!(moments[0].call.stack().unwrap(), [0x10, 0x1010]);
+        assert_eq!(moments[0].call.stack().unwrap(), &[0x10, 0x1010]);
     }
 }

@@ -1,7 +1,8 @@
 //! Joins events of one site when there are more than are kept: each site stays, with its number and its worst.
 
-use crate::activity::{Activity, Call, Fault};
+use crate::activity::{Activity, Call, Fault, Signal};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Events of a site that stay apart.
 const APART_MAX: usize = 64;
@@ -17,38 +18,41 @@ pub enum Site {
 
 /// Joins neighbours of each frequent site of a thread, the last event of the thread excepted: it may go on.
 pub fn condense(thread: &mut Activity, site: Site) {
-    let calls = std::mem::take(&mut thread.calls);
-    thread.calls = joined(calls, |call| of_call(call, site), join_calls);
-    let faults = std::mem::take(&mut thread.faults);
-    thread.faults = joined(faults, |fault| (fault.user, fault.instruction, fault.stack.clone()), join_faults);
+    join(&mut thread.calls, |call| of_call(call, site), join_calls);
+    join(&mut thread.faults, |fault| (fault.user, fault.instruction, fault.stack.clone()), join_faults);
+    join(&mut thread.signals, |signal| signal.number, join_signals);
 }
 
-fn of_call(call: &Call, site: Site) -> (i64, bool, bool, u64, Vec<u64>) {
+fn of_call(call: &Call, site: Site) -> (i64, bool, bool, u64, Rc<[u64]>) {
     let object = if site == Site::WithObject { call.arguments[0] } else { 0 };
     (call.number, call.injected, call.waited_ns > 0, object, call.stack.clone())
 }
 
-fn joined<T, K: Ord>(mut events: Vec<T>, site: impl Fn(&T) -> K, join: fn(&mut T, T)) -> Vec<T> {
-    let Some(last) = events.pop() else { return events };
+/// In place: memory is short when events are joined.
+fn join<T: Default, K: Ord>(events: &mut Vec<T>, site: impl Fn(&T) -> K, join: fn(&mut T, T)) {
+    let Some(last) = events.pop() else { return };
     let mut frequent: BTreeMap<K, usize> = BTreeMap::new();
     events.iter().for_each(|event| *frequent.entry(site(event)).or_default() += 1);
     frequent.retain(|_, count| *count > APART_MAX);
-    let mut kept: Vec<T> = Vec::new();
+    let mut kept = 0;
     let mut alone: BTreeMap<K, usize> = BTreeMap::new();
-    for event in events {
+    for at in 0..events.len() {
+        let event = std::mem::take(&mut events[at]);
         let key = site(&event);
         match alone.remove(&key) {
-            Some(before) => join(&mut kept[before], event),
+            Some(before) => join(&mut events[before], event),
             None => {
                 if frequent.contains_key(&key) {
-                    alone.insert(key, kept.len());
+                    alone.insert(key, kept);
                 }
-                kept.push(event);
+                events[kept] = event;
+                kept += 1;
             }
         }
     }
-    kept.push(last);
-    kept
+    events.truncate(kept);
+    events.push(last);
+    events.shrink_to(kept + kept / 2);
 }
 
 /// The longer one stays, and stands for both.
@@ -68,6 +72,10 @@ fn join_faults(one: &mut Fault, other: Fault) {
         *one = other;
     }
     one.joined = joined;
+}
+
+fn join_signals(one: &mut Signal, other: Signal) {
+    one.joined = one.joined.saturating_add(other.count());
 }
 
 #[cfg(test)]

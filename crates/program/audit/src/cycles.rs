@@ -2,18 +2,26 @@
 //!
 //! A thread may lock memory and open devices before its loop, and may do anything when it ends: neither
 //! matters. The loop lasts from its first wait after the settling time to its last wait. A thread that never
-//! waits has no loop.
+//! waits has no loop, unless it is a storm: the same few events without a pause, from the settling time on or from its last wait
+//! on, up to the end.
 
-use crate::activity::{Activity, Call};
+use crate::activity::{Activity, Call, Fault};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// Calls and faults a second that make a storm of a thread that does not wait.
+pub const STORM_PER_SECOND: u64 = 1000;
+/// Shortest storm: a program that just ends does much as well.
+const STORM_NS_MIN: i64 = 100_000_000;
+/// Number of no call.
+const NO_CALL: i64 = -1;
 
 /// The loop of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loop {
     pub start_ns: i64,
     pub end_ns: i64,
-    /// How often the thread waited with the call it waits with most, less one.
+    /// How often the thread waited with the call it waits with most, less one; 0 for a storm without waits.
     pub cycles: u64,
     /// Number of that call.
     pub number: i64,
@@ -63,15 +71,42 @@ pub fn work(thread: &Activity, found: &Loop) -> WorkByInjection {
 }
 
 /// The loop of a thread, where `settle_ns` after its first event do not count; `None` if it waited less than twice after
-/// that.
+/// that and is not a storm.
 pub fn find(thread: &Activity, settle_ns: i64) -> Option<Loop> {
     let settled_ns = thread.first_ns.saturating_add(settle_ns);
+    let found = between_waits(thread, settled_ns);
+    storm(thread, settled_ns, found).or(found)
+}
+
+fn between_waits(thread: &Activity, settled_ns: i64) -> Option<Loop> {
     let waits: Vec<&Call> = thread.calls.iter().filter(|call| is_wait(call) && call.start_ns >= settled_ns).collect();
     let (first, last) = (waits.first()?, waits.last()?);
     let mut by_number: BTreeMap<i64, u64> = BTreeMap::new();
     waits.iter().for_each(|call| *by_number.entry(call.number).or_default() += call.count());
     let (number, most) = by_number.into_iter().max_by_key(|(_, count)| *count)?;
     (most >= 2).then(|| Loop { start_ns: first.start_ns, end_ns: last.end_ns, cycles: most - 1, number })
+}
+
+/// The thread up to its last event if it does much without waiting for most of the time.
+fn storm(thread: &Activity, settled_ns: i64, found: Option<Loop>) -> Option<Loop> {
+    let (from_ns, last_ns) = (found.map_or(settled_ns, |found| found.end_ns), thread.last_ns);
+    let storm_ns = last_ns.saturating_sub(from_ns);
+    let before_ns = from_ns.saturating_sub(found.map_or(settled_ns, |found| found.start_ns));
+    if storm_ns < STORM_NS_MIN || storm_ns < before_ns {
+        return None;
+    }
+    let calls = thread.calls.iter().filter(|call| call.start_ns > from_ns).map(Call::count);
+    let faults = thread.faults.iter().filter(|fault| fault.at_ns > from_ns).map(Fault::count);
+    let count = calls.chain(faults).fold(0, u64::saturating_add);
+    let is_storm = per_second(count, thread.seen_ns(from_ns, last_ns))? >= STORM_PER_SECOND;
+    let whole = found.unwrap_or(Loop { start_ns: settled_ns, end_ns: last_ns, cycles: 0, number: NO_CALL });
+    is_storm.then_some(Loop { end_ns: last_ns, ..whole })
+}
+
+/// `None` without a time.
+pub fn per_second(count: u64, seen_ns: i64) -> Option<u64> {
+    let seen_ns = u128::try_from(seen_ns).ok().filter(|ns| *ns > 0)?;
+    u64::try_from(u128::from(count) * 1_000_000_000 / seen_ns).ok()
 }
 
 /// Waiting for time or for another thread, and not for a device.
@@ -90,19 +125,8 @@ mod tests {
     use super::*;
 
     fn call(number: i64, start_ns: i64, waited_ns: i64) -> Call {
-        let (arguments, stack) = ([0; 6], Vec::new());
         let end_ns = start_ns + waited_ns + 1;
-        Call {
-            number,
-            arguments,
-            answer: Some(0),
-            start_ns,
-            end_ns,
-            waited_ns,
-            uninterruptible_ns: 0,
-            stack,
-            ..Call::default()
-        }
+        Call { number, answer: Some(0), start_ns, end_ns, waited_ns, ..Call::default() }
     }
 
     #[test]
@@ -119,6 +143,38 @@ mod tests {
         assert_eq!(find(&thread, 50), Some(Loop { start_ns: 100, end_ns: 210, cycles: 1, number: 230 }));
         assert_eq!(find(&thread, 0).unwrap().cycles, 2);
         assert_eq!(find(&thread, 150), None, "one wait is no loop");
+    }
+
+    /// `count` calls without a wait, one every 100 us.
+    fn busy(from_ns: i64, count: i64) -> Vec<Call> {
+        (0..count).map(|at| call(202, from_ns + at * 100_000, 0)).collect()
+    }
+
+    #[test]
+    fn a_thread_that_does_much_and_never_waits_is_a_loop_from_settling_to_its_end() {
+        let calls = busy(0, 5000);
+        let last_ns = calls.last().unwrap().end_ns;
+        let mut thread = Activity { calls, last_ns, ..Activity::new(1, 0) };
+        let storm = Loop { start_ns: 50_000_000, end_ns: last_ns, cycles: 0, number: NO_CALL };
+        assert_eq!(find(&thread, 50_000_000), Some(storm));
+        thread.calls = thread.calls.into_iter().step_by(20).collect();
+        assert_eq!(find(&thread, 50_000_000), None, "500 calls a second");
+        // They came in the twentieth of the time that was recorded.
+        thread.unseen.add(50_000_000, last_ns - (last_ns - 50_000_000) / 20);
+        assert_eq!(find(&thread, 50_000_000), Some(storm));
+    }
+
+    #[test]
+    fn a_storm_after_the_last_wait_counts_and_a_short_end_does_not() {
+        let waits = || (0..100).map(|at| call(230, at * 1_000_000, 900_000));
+        let with_end = |count| {
+            let calls: Vec<Call> = waits().chain(busy(100_000_000, count)).collect();
+            let last_ns = calls.last().unwrap().end_ns;
+            Activity { calls, last_ns, ..Activity::new(1, 0) }
+        };
+        assert_eq!(find(&with_end(900), 0).unwrap().end_ns, 99_900_001);
+        let storm = with_end(2000);
+        assert_eq!(find(&storm, 0), Some(Loop { start_ns: 0, end_ns: storm.last_ns, cycles: 99, number: 230 }));
     }
 
     #[test]

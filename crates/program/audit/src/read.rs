@@ -4,26 +4,23 @@ use crate::activity::{Activity, Call, Fault, Signal};
 use crate::calls::{self, Moment};
 use crate::condense::{Site, condense};
 use crate::decode::{Decoder, Event};
+pub use crate::pages::CpuPages;
+use crate::pages::{Item, Pages};
+use crate::stacks::Stacks;
 use archive::audit::AuditDescription;
 use ftrace::byte_order::ByteOrder;
 use ftrace::header::PageLayout;
 use ftrace::metadata::MetadataText;
-use ftrace::trace_dat::{CpuRecords, Merged, TraceItem};
 use std::collections::BTreeMap;
 
 /// Most bytes that are kept of what threads did; with more, events of one site are joined.
-const KEPT_BYTES_MAX: usize = 32 << 20;
+const KEPT_BYTES_MAX: usize = 16 << 20;
 /// Most bytes that may stay after that. A description from elsewhere may turn few bytes into many sites.
 const APART_BYTES_MAX: usize = KEPT_BYTES_MAX / 4 * 3;
-/// Bytes of own calls that are in order of time; each drain of the program's memory brought fewer.
-const OWN_CALLS_BYTES: usize = 8 << 20;
-
-/// Pages of one CPU, as they were recorded.
-#[derive(Debug, Clone, Copy)]
-pub struct CpuPages<'a> {
-    pub cpu: u32,
-    pub pages: &'a [u8],
-}
+/// Threads that are kept whatever they take.
+const THREADS_MIN: usize = 64;
+/// Bytes of own calls that are in order of time; a drain of the program's memory brings fewer.
+pub const OWN_CALLS_BYTES: usize = 4 << 20;
 
 /// Everything that was recorded of a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,12 +29,18 @@ pub struct Recorded {
     pub threads: BTreeMap<i32, Activity>,
     /// Stretches in which events were lost.
     pub gaps: u64,
+    /// Threads that ended early, of which there were more than are kept.
+    pub threads_left_out: u64,
     /// There were more events than are kept.
     pub cut_off: bool,
 }
 
-/// Reads all pages of a program, and the calls that it recorded itself, if it did.
-pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>], calls: &[u8]) -> Recorded {
+/// Reads all pages of a program, and the calls that it recorded itself, if it did: in pieces of [`OWN_CALLS_BYTES`].
+pub fn read<'a>(
+    description: &AuditDescription,
+    cpus: impl IntoIterator<Item = CpuPages<'a>>,
+    calls: impl Iterator<Item = Vec<u8>>,
+) -> Recorded {
     let order = if description.recorded.big_endian { ByteOrder::Big } else { ByteOrder::Little };
     let text = MetadataText {
         header_page: description.recorded.header_page.clone(),
@@ -49,19 +52,21 @@ pub fn read(description: &AuditDescription, cpus: &[CpuPages<'_>], calls: &[u8])
     let layout: PageLayout = metadata.layout.with_page_size(description.recorded.page_bytes as usize);
     let decoder = Decoder::new(&metadata.formats);
     let mut reading = Reading { stacks: description.stacks, ..Reading::default() };
-    let mut moments = calls.chunks(OWN_CALLS_BYTES).flat_map(|chunk| calls::moments(chunk, description)).peekable();
-    for item in Merged::new(cpus.iter().map(|cpu| CpuRecords::new(cpu.cpu, cpu.pages, &layout))) {
+    // A command is held back until the recording starts, and what holds it back makes calls as well.
+    let is_recorded = |moment: &Moment| moment.at_ns >= description.started_ns;
+    let mut moments = calls.flat_map(|piece| calls::moments(&piece, description)).filter(is_recorded).peekable();
+    for (ts_ns, item) in Pages::new(cpus, &layout, &decoder) {
         match item {
-            TraceItem::Gap(_) => reading.gap(),
-            TraceItem::Record(record) => {
-                let at_ns = i64::try_from(record.ts_ns).unwrap_or(i64::MAX);
+            Item::Gap => reading.gap(),
+            Item::Events(events) => {
+                let at_ns = i64::try_from(ts_ns).unwrap_or(i64::MAX);
                 if !reading.makes_room() {
                     break;
                 }
                 while let Some(moment) = moments.next_if(|moment| moment.at_ns <= at_ns) {
                     reading.take_own(moment);
                 }
-                for (tid, event) in decoder.events(&record) {
+                for (tid, event) in events {
                     reading.take(tid, at_ns, event);
                 }
             }
@@ -81,6 +86,9 @@ struct Reading {
     kept_bytes: usize,
     recorded: Recorded,
     open: BTreeMap<i32, Open>,
+    known_stacks: Stacks,
+    /// Losses so far.
+    losses: u64,
 }
 
 /// The call or fault that a thread is in the middle of.
@@ -93,6 +101,8 @@ struct Open {
     out: Option<(i64, bool)>,
     /// The record to which the next stack belongs.
     stack_of: StackOf,
+    /// Losses before its last event.
+    losses: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -121,15 +131,20 @@ impl Open {
 }
 
 impl Reading {
-    /// Joins events if there are more than are kept; `false` if they come from too many sites.
+    /// Joins events if there are more than are kept, and leaves out threads that ended long ago if they come from too many sites;
+    /// `false` if neither makes room.
     fn makes_room(&mut self) -> bool {
         if self.kept_bytes <= KEPT_BYTES_MAX {
             return true;
         }
         for site in [Site::WithObject, Site::Alone] {
             self.recorded.threads.values_mut().for_each(|thread| condense(thread, site));
-            self.kept_bytes = self.recorded.threads.values().map(bytes_of_thread).sum();
-            if self.kept_bytes <= APART_BYTES_MAX {
+            if self.counts_bytes() <= APART_BYTES_MAX {
+                return true;
+            }
+        }
+        while self.recorded.threads.len() > THREADS_MIN && self.leave_out_half() {
+            if self.counts_bytes() <= APART_BYTES_MAX {
                 return true;
             }
         }
@@ -137,10 +152,33 @@ impl Reading {
         false
     }
 
+    fn counts_bytes(&mut self) -> usize {
+        let threads: usize = self.recorded.threads.values().map(bytes_of_thread).sum();
+        self.kept_bytes = threads + self.known_stacks.forget_unused();
+        self.kept_bytes
+    }
+
+    /// Leaves out the threads whose last event is the oldest; `false` if all ended at once.
+    fn leave_out_half(&mut self) -> bool {
+        let mut last_ns: Vec<i64> = self.recorded.threads.values().map(|thread| thread.last_ns).collect();
+        let middle = last_ns.len() / 2;
+        let (_, middle_ns, _) = last_ns.select_nth_unstable(middle);
+        let middle_ns = *middle_ns;
+        let before = self.recorded.threads.len();
+        self.recorded.threads.retain(|_, thread| thread.last_ns >= middle_ns);
+        self.open.retain(|tid, _| self.recorded.threads.contains_key(tid));
+        let left_out = before - self.recorded.threads.len();
+        self.recorded.threads_left_out += left_out as u64;
+        left_out > 0
+    }
+
     /// A call whose exit may have been lost is not a long call.
     fn gap(&mut self) {
         self.recorded.gaps += 1;
-        self.open.clear();
+        self.losses += 1;
+        for open in self.open.values_mut() {
+            *open = Open { losses: open.losses, ..Open::default() };
+        }
     }
 
     /// A call of which the program itself recorded when it began, or when it returned.
@@ -149,10 +187,18 @@ impl Reading {
             return;
         }
         let Moment { at_ns, tid, call: call_half } = moment;
+        if call_half.lost_before() > 0
+            && let Some(thread) = self.recorded.threads.get_mut(&tid)
+        {
+            let since_ns = thread.calls.last().map_or(thread.first_ns, |call| call.end_ns);
+            thread.unseen.add(since_ns, at_ns);
+        }
         self.take(tid, at_ns, call_half.event());
         if let (Some(stack), Some(open)) = (call_half.stack(), self.open.get_mut(&tid)) {
             open.stack_of = StackOf::Nothing;
             if let Some(call) = &mut open.call {
+                let (stack, bytes) = self.known_stacks.one(stack);
+                self.kept_bytes += bytes;
                 call.injected = call_half.is_injected();
                 call.stack = stack;
             }
@@ -171,8 +217,13 @@ impl Reading {
             self.kept_bytes += size_of::<Activity>() + size_of::<Open>();
             Activity::new(tid, at_ns)
         });
+        let losses = self.losses;
+        let open = self.open.entry(tid).or_insert_with(|| Open { losses, ..Open::default() });
+        if open.losses != losses {
+            open.losses = losses;
+            thread.unseen.add(thread.last_ns, at_ns);
+        }
         thread.last_ns = at_ns;
-        let open = self.open.entry(tid).or_default();
         if self.stacks && !matches!(event, Event::Stack(_) | Event::In { .. }) {
             open.stack_of = StackOf::Other;
         }
@@ -204,25 +255,23 @@ impl Reading {
                 // In the kernel, the call waits. Its faults include those of reading the stack after each event.
                 open.in_fault = user;
                 open.stack_of = if self.stacks { StackOf::Fault } else { StackOf::Nothing };
-                let (waited_ns, stack, joined) = (0, Vec::new(), 0);
-                thread.faults.push(Fault { at_ns, address, instruction, user, waited_ns, stack, joined });
+                thread.faults.push(Fault { at_ns, address, instruction, user, ..Fault::default() });
             }
             Event::Signal { number } => {
-                thread.signals.push(Signal { at_ns, number });
+                thread.signals.push(Signal { at_ns, number, joined: 0 });
             }
-            Event::Stack(frames) => match std::mem::take(&mut open.stack_of) {
-                StackOf::Call => {
-                    if let Some(call) = &mut open.call {
-                        call.stack = frames;
-                    }
+            Event::Stack(frames) => {
+                let stack = match std::mem::take(&mut open.stack_of) {
+                    StackOf::Call => open.call.as_mut().map(|call| &mut call.stack),
+                    StackOf::Fault => thread.faults.last_mut().map(|fault| &mut fault.stack),
+                    StackOf::Other | StackOf::Nothing => None,
+                };
+                if let Some(stack) = stack {
+                    let (one, bytes) = self.known_stacks.one(&frames);
+                    self.kept_bytes += bytes;
+                    *stack = one;
                 }
-                StackOf::Fault => {
-                    if let Some(fault) = thread.faults.last_mut() {
-                        fault.stack = frames;
-                    }
-                }
-                StackOf::Other | StackOf::Nothing => {}
-            },
+            }
             Event::Woke { .. } => {}
         }
     }
@@ -236,20 +285,16 @@ fn bytes_of(event: &Event) -> usize {
         Event::Signal { .. } => size_of::<Signal>(),
         // An entry of a map.
         Event::Woke { .. } => 2 * size_of::<(i32, u64)>(),
-        Event::Stack(frames) => size_of_val(&frames[..]),
+        // Each is kept once.
+        Event::Stack(_) => 0,
         Event::Exit { .. } | Event::Out { .. } | Event::In { .. } => 0,
     }
 }
 
 fn bytes_of_thread(thread: &Activity) -> usize {
-    let stacks = thread.calls.iter().map(|call| &call.stack).chain(thread.faults.iter().map(|fault| &fault.stack));
     let events = size_of_val(&thread.calls[..]) + size_of_val(&thread.faults[..]) + size_of_val(&thread.signals[..]);
     let wakers = thread.wakers.len() * 2 * size_of::<(i32, u64)>();
-    size_of::<Activity>()
-        + size_of::<Open>()
-        + events
-        + wakers
-        + stacks.map(|stack| size_of_val(&stack[..])).sum::<usize>()
+    size_of::<Activity>() + size_of::<Open>() + events + wakers
 }
 
 #[cfg(test)]
@@ -290,7 +335,7 @@ mod tests {
         ]);
         let call = &thread.calls[0];
         assert_eq!((call.number, call.answer, call.duration_ns()), (1, Some(5), 15));
-        assert_eq!((call.waited_ns, call.uninterruptible_ns, call.stack.as_slice()), (8, 8, &[0xa, 0xb][..]));
+        assert_eq!((call.waited_ns, call.uninterruptible_ns, &call.stack[..]), (8, 8, &[0xa, 0xb][..]));
         assert_eq!((thread.kernel_priority_min, thread.name.as_deref()), (Some(19), Some("loop")));
     }
 
@@ -357,6 +402,48 @@ mod tests {
         assert!(thread.faults.last().is_some_and(|fault| fault.at_ns == (storms - 1) * 10));
     }
 
+    #[test]
+    fn of_too_many_threads_the_last_ones_stay() {
+        let mut reading = Reading::default();
+        let started = 200_000;
+        for tid in 1..=started {
+            assert!(reading.makes_room());
+            reading.take(tid, i64::from(tid), enter(1));
+            reading.take(tid, i64::from(tid), Event::Exit { answer: 0 });
+        }
+        let recorded = &reading.recorded;
+        assert!(recorded.threads.contains_key(&started) && recorded.threads.len() > 10_000);
+        assert_eq!(recorded.threads.len() as u64 + recorded.threads_left_out, started as u64);
+        assert!(reading.kept_bytes <= 2 * KEPT_BYTES_MAX && !recorded.cut_off);
+    }
+
+    #[test]
+    fn signals_are_counted_however_many_they_are() {
+        let mut reading = Reading::default();
+        let storms = 3_000_000;
+        for at_ns in 0..storms {
+            assert!(reading.makes_room());
+            reading.take(TID, at_ns, Event::Signal { number: 10 });
+        }
+        let signals = &reading.recorded.threads[&TID].signals;
+        assert_eq!(signals.iter().map(Signal::count).sum::<u64>(), storms as u64);
+        assert!(size_of_val(&signals[..]) <= KEPT_BYTES_MAX + 100);
+    }
+
+    /// Half of the time is lost, in stretches.
+    #[test]
+    fn the_time_of_losses_is_not_seen() {
+        let mut reading = Reading::default();
+        for second in 0..100 {
+            for at in 0..100 {
+                reading.take(TID, second * 1000 + at * 5, Event::Signal { number: 10 });
+            }
+            reading.gap();
+        }
+        let thread = &reading.recorded.threads[&TID];
+        assert_eq!(thread.seen_ns(thread.first_ns, thread.last_ns), 100 * 495);
+    }
+
     const FORMATS: [(&str, &str); 3] = [
         (
             "raw_syscalls",
@@ -393,8 +480,9 @@ mod tests {
                 processes: vec![process],
                 ..AuditDescription::default()
             };
-            let own = if stacks { &pages[..] } else { &[] };
-            let recorded = read(&description, &[CpuPages { cpu: 0, pages: &pages }], own);
+            let own = stacks.then(|| pages.clone());
+            let cpu = CpuPages { cpu: 0, pieces: Box::new(std::iter::once(pages.clone())) };
+            let recorded = read(&description, [cpu], own.into_iter());
             let calls: usize = recorded.threads.values().map(|thread| thread.calls.len()).sum();
             prop_assert!(calls <= 2 * pages.len());
             judge(&description, &recorded, Scope::All, 0, &mut |_, _| None);

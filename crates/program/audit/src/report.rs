@@ -43,10 +43,14 @@ pub struct ThreadReport {
     pub name: String,
     pub policy: Option<Policy>,
     pub priority: u8,
-    /// Absent if it never waited twice: nothing was audited.
+    /// 0 if it never waited twice and did much all the same. Absent if it did not even that: nothing was audited.
     pub cycles: Option<u64>,
     /// Length of its loop, in ns.
     pub loop_ns: Option<i64>,
+    /// The part of it of which no event was lost, in ns.
+    pub recorded_ns: Option<i64>,
+    /// Page faults that the kernel itself counted from the first look at the thread to the last one.
+    pub faults_counted: Option<u64>,
     /// The work of its cycles between their waits; absent if no call was injected.
     pub work: Option<WorkByInjection>,
     /// Most frequent first.
@@ -65,6 +69,8 @@ pub struct AuditReport {
     pub findings: Vec<Habit>,
     /// Stretches in which events were lost: findings count too few.
     pub gaps: u64,
+    /// Threads that ended early and were left out, because there were more than an audit keeps.
+    pub threads_left_out: u64,
     /// There was more than an audit keeps: the end is missing.
     pub cut_off: bool,
     /// Events that the kernel of the target lacks, as `exceptions:page_fault_user`.
@@ -109,7 +115,11 @@ pub fn judge(
     let subjects: Vec<Subject<'_>> = recorded
         .threads
         .values()
-        .filter(|activity| !activity.calls.is_empty())
+        .filter(|activity| {
+            // The kernel records a few events of threads that run next, which are not the program's.
+            let only_faults = !activity.faults.is_empty() && known.threads.contains_key(&activity.tid);
+            !activity.calls.is_empty() || only_faults
+        })
         .map(|activity| known.subject(activity, settle_ns))
         .collect();
     let any_real_time = subjects.iter().any(Subject::is_real_time);
@@ -128,6 +138,7 @@ pub fn judge(
         threads,
         findings,
         gaps: recorded.gaps,
+        threads_left_out: recorded.threads_left_out,
         cut_off: recorded.cut_off || more || frames.bytes_left == 0,
         events_absent,
         cost_ns_per_call: description.cost_ns_per_call,
@@ -208,11 +219,13 @@ fn thread(subject: &Subject<'_>, frames: &mut Frames<'_>) -> ThreadReport {
         })
         .collect();
     calls.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.name.cmp(&other.name)));
-    let AuditedThread { tid, pid, name, policy, priority, .. } = subject.thread.clone();
+    let AuditedThread { tid, pid, name, policy, priority, faults_first, faults_last, .. } = subject.thread.clone();
     let (cycles, loop_ns) = (subject.cycles.map(|found| found.cycles), subject.cycles.map(length_ns));
+    let faults_counted = faults_last.zip(faults_first).map(|(last, first)| last.saturating_sub(first));
+    let recorded_ns = subject.seen_ns();
     let any_injected = calls.iter().any(|call| call.injected > 0);
     let work = subject.cycles.filter(|_| any_injected).map(|found| cycles::work(subject.activity, &found));
-    ThreadReport { tid, pid, name, policy, priority, cycles, loop_ns, work, calls }
+    ThreadReport { tid, pid, name, policy, priority, cycles, loop_ns, recorded_ns, faults_counted, work, calls }
 }
 
 fn length_ns(found: Loop) -> i64 {

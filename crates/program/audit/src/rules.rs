@@ -2,6 +2,7 @@
 
 mod address_space;
 mod blocking_io;
+mod frequent_calls;
 mod interrupt_thread;
 mod locks;
 mod memory_unlocked;
@@ -12,7 +13,7 @@ mod timer_slack;
 mod yields;
 
 use crate::activity::{Activity, Call};
-use crate::cycles::Loop;
+use crate::cycles::{self, Loop, STORM_PER_SECOND};
 use crate::frame::Frame;
 use crate::places::Places;
 use crate::system_calls;
@@ -23,6 +24,8 @@ use std::collections::BTreeMap;
 
 /// Most findings of an audit. A real program has dozens.
 const FINDINGS_MAX: usize = 10_000;
+/// Most places of a finding that are counted.
+const STACKS_MAX: usize = 1000;
 
 /// A habit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -36,7 +39,7 @@ pub struct Rule {
 }
 
 /// Every rule, in the order of findings.
-pub const RULES: [Rule; 14] = [
+pub const RULES: [Rule; 15] = [
     memory_unlocked::RULE,
     page_faults::PAGE_FAULT,
     page_faults::STACK_FAULT,
@@ -47,6 +50,7 @@ pub const RULES: [Rule; 14] = [
     sleeps::WALL_CLOCK,
     sleeps::RELATIVE,
     yields::RULE,
+    frequent_calls::RULE,
     signals::RULE,
     timer_slack::NOT_REAL_TIME,
     timer_slack::SLACK,
@@ -63,13 +67,15 @@ pub struct Habit {
     pub thread: String,
     /// The exact call: `write to /dev/pts/0`.
     pub what: String,
-    /// How often, in its loop; 0 for a state and not an event.
+    /// How often, in its loop; 0 for a state and not an event. Where events were lost, at least as often.
     pub count: u64,
+    /// Rate in the recorded part of its loop; absent for a state.
+    pub per_second: Option<u64>,
     /// The longest one, in ns; absent where the trace shows no duration.
     pub worst_ns: Option<i64>,
     /// CLOCK_MONOTONIC of the target, of the longest one or of the first.
     pub at_ns: Option<i64>,
-    /// From where, innermost first.
+    /// From where, innermost first: the most frequent place of a storm, otherwise of the longest one.
     pub stack: Vec<Frame>,
     pub why: &'static str,
     pub instead: &'static str,
@@ -101,7 +107,21 @@ impl<'a> Subject<'a> {
     }
 
     pub fn name_of(&self, call: &Call) -> &'static str {
-        system_calls::name(self.machine, call.number).unwrap_or_default()
+        self.name_of_number(call.number)
+    }
+
+    pub fn name_of_number(&self, number: i64) -> &'static str {
+        system_calls::name(self.machine, number).unwrap_or_default()
+    }
+
+    /// The part of its loop that was recorded, in ns.
+    pub fn seen_ns(&self) -> Option<i64> {
+        self.cycles.map(|found| self.activity.seen_ns(found.start_ns, found.end_ns))
+    }
+
+    /// The rate of events in its loop.
+    pub fn per_second(&self, count: u64) -> Option<u64> {
+        cycles::per_second(count, self.seen_ns()?)
     }
 }
 
@@ -150,12 +170,13 @@ pub fn check(
         joined.extend(locks::check(subject, &locks));
         joined.extend(sleeps::check(subject));
         joined.extend(yields::check(subject));
+        joined.extend(frequent_calls::check(subject));
         joined.extend(signals::check(subject));
         joined.extend(timer_slack::check(subject));
         joined.extend(interrupt_thread::check(subject, &interrupt_threads));
         let room = FINDINGS_MAX.saturating_sub(findings.len());
         more |= joined.more || joined.sights.len() > room;
-        findings.extend(joined.sights.into_values().take(room).map(|sight| finding(subject, sight, frames)));
+        findings.extend(joined.sights.into_values().take(room).map(|sites| finding(subject, sites, frames)));
     }
     // A state of the process is one finding and not one for each of its threads.
     findings.sort_by_key(|finding| RULES.iter().position(|rule| rule.name == finding.rule));
@@ -165,10 +186,45 @@ pub fn check(
     (findings, more)
 }
 
-/// One for each rule and what it is about: the number of all, and the longest one.
+/// Sights of one thing: the longest one with the number of all, and the number of each place.
+#[derive(Debug)]
+struct Sites<'a> {
+    sight: Sight<'a>,
+    stacks: BTreeMap<&'a [u64], u64>,
+}
+
+impl<'a> Sites<'a> {
+    fn of(sight: Sight<'a>) -> Self {
+        Self { stacks: BTreeMap::from([(sight.stack, sight.count)]), sight }
+    }
+
+    fn add(&mut self, sight: Sight<'a>) {
+        if self.stacks.len() < STACKS_MAX || self.stacks.contains_key(sight.stack) {
+            let count = self.stacks.entry(sight.stack).or_default();
+            *count = count.saturating_add(sight.count);
+        }
+        let count = self.sight.count.saturating_add(sight.count);
+        if sight.worst_ns > self.sight.worst_ns {
+            self.sight = sight;
+        }
+        self.sight.count = count;
+    }
+
+    /// A storm is shown from where most of it comes; the longest one may have come from elsewhere.
+    fn chosen(mut self, per_second: Option<u64>) -> Sight<'a> {
+        if per_second.is_some_and(|rate| rate >= STORM_PER_SECOND)
+            && let Some((stack, _)) = self.stacks.into_iter().max_by_key(|(_, count)| *count)
+        {
+            self.sight.stack = stack;
+        }
+        self.sight
+    }
+}
+
+/// One for each rule and what it is about.
 #[derive(Debug, Default)]
 struct Joined<'a> {
-    sights: BTreeMap<(&'static str, String), Sight<'a>>,
+    sights: BTreeMap<(&'static str, String), Sites<'a>>,
     /// There were more than are kept.
     more: bool,
 }
@@ -181,13 +237,9 @@ impl<'a> Joined<'a> {
     fn add(&mut self, sight: Sight<'a>) {
         let key = (sight.rule.name, sight.what.clone());
         if let Some(known) = self.sights.get_mut(&key) {
-            let count = known.count.saturating_add(sight.count);
-            if sight.worst_ns > known.worst_ns {
-                *known = sight;
-            }
-            known.count = count;
+            known.add(sight);
         } else if self.sights.len() < FINDINGS_MAX {
-            self.sights.insert(key, sight);
+            self.sights.insert(key, Sites::of(sight));
         } else {
             self.more = true;
         }
@@ -196,9 +248,11 @@ impl<'a> Joined<'a> {
 
 fn finding(
     subject: &Subject<'_>,
-    sight: Sight<'_>,
+    sites: Sites<'_>,
     frames: &mut dyn FnMut(&Subject<'_>, &[u64]) -> Vec<Frame>,
 ) -> Habit {
+    let per_second = subject.per_second(sites.sight.count).filter(|_| sites.sight.count > 0);
+    let sight = sites.chosen(per_second);
     Habit {
         rule: sight.rule.name,
         pid: subject.thread.pid,
@@ -206,6 +260,7 @@ fn finding(
         thread: subject.thread.name.clone(),
         what: sight.what,
         count: sight.count,
+        per_second,
         worst_ns: sight.worst_ns,
         at_ns: sight.at_ns,
         stack: frames(subject, sight.stack),

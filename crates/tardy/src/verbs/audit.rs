@@ -26,7 +26,7 @@ use archive::manifest::RunState;
 use archive::message::{RunPhase, Severity};
 use archive::reader::Run;
 use arguments::{By, Format};
-use audit::read::{CpuPages, Recorded, read};
+use audit::read::{CpuPages, OWN_CALLS_BYTES, Recorded, read};
 use audit::report::{AuditReport, judge};
 use clap::Command;
 use functions::Functions;
@@ -53,7 +53,8 @@ impl Verb for AuditArguments {
     ];
     const NOTES: &'static str = "\
 It records every system call, page fault and signal of the program's threads and shows what a real-time loop must not do. \
-The loop of a thread lasts from its first wait after --settle to its last wait; calls before and after do not count.
+The loop of a thread lasts from its first wait after --settle to its last wait; calls before and after do not count. A thread that \
+calls or faults 1000 times a second without a wait is audited up to its end.
 Exit codes: 0 no habit that --deny names, 1 such a habit, 2 wrong usage, 3 nothing could be audited.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
@@ -73,7 +74,7 @@ fn run(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
     };
     let recording = Recording::open(&run.directory)?;
     if matches!(arguments.format(), Format::Calls) {
-        write_stdout(calls_page::lay_out(&recording.description, &recording.recorded()).as_bytes())?;
+        write_stdout(calls_page::lay_out(&recording.description, &recording.recorded).as_bytes())?;
         return Ok(Exit::Measured);
     }
     let mut report = recording.judged(arguments, &run);
@@ -166,22 +167,19 @@ fn memory(arguments: &AuditArguments, target: &KnownTarget) -> anyhow::Result<Op
 /// The audit in an archive.
 struct Recording {
     description: AuditDescription,
-    pages: Vec<(u32, Vec<u8>)>,
-    calls: Vec<u8>,
+    recorded: Recorded,
 }
 
 impl Recording {
+    /// Reads it piece by piece: a program that does much fills hundreds of megabytes.
     fn open(archive: &Path) -> anyhow::Result<Self> {
         let place = || format!("failed to read an audit in {}; `tardy audit` makes one", archive.display());
         let description = archive::audit::description(archive).with_context(place)?;
         let pages = archive::audit::pages(archive, &description).with_context(place)?;
-        let calls = archive::audit::calls(archive, &description).with_context(place)?;
-        Ok(Self { description, pages, calls })
-    }
-
-    fn recorded(&self) -> Recorded {
-        let cpus: Vec<CpuPages<'_>> = self.pages.iter().map(|(cpu, pages)| CpuPages { cpu: *cpu, pages }).collect();
-        read(&self.description, &cpus, &self.calls)
+        let calls = archive::audit::calls(archive, &description, OWN_CALLS_BYTES).with_context(place)?;
+        let cpus = pages.into_iter().map(|(cpu, pieces)| CpuPages { cpu, pieces: Box::new(pieces) });
+        let recorded = read(&description, cpus, calls.into_iter().flatten());
+        Ok(Self { description, recorded })
     }
 
     fn judged(&self, arguments: &AuditArguments, run: &Run) -> AuditReport {
@@ -189,7 +187,7 @@ impl Recording {
         // The files of another machine are not here; one of the same name may be another version.
         let here = run.manifest.as_ref().is_some_and(|manifest| manifest.target == local::NAME);
         let mut function = |file: &str, offset: u64| if here { functions.find(file, offset) } else { None };
-        judge(&self.description, &self.recorded(), arguments.scope(), arguments.settle_ns(), &mut function)
+        judge(&self.description, &self.recorded, arguments.scope(), arguments.settle_ns(), &mut function)
     }
 }
 

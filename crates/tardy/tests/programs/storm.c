@@ -1,4 +1,5 @@
-/* A loop of 1 ms that, in each cycle, faults, maps or wakes as often as its second argument says. */
+/* A loop without a pause, or one that waits 1 ms after each round, that faults, maps or calls futex(2) at a rate.
+   storm KIND PER_SECOND SECONDS FILE [waits]: writes how many it did after its first second, and in how many seconds. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <stdio.h>
@@ -9,41 +10,57 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, PAGES = 2048 };
+enum { PAGE = 4096, PAGES = 2048, ROUND = 1000 };
 
 static char *memory;
-static int word;
+static int word = 1;
+
+static double now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + now.tv_nsec * 1e-9;
+}
 
 __attribute__((noinline)) static void faulting(long count) {
-    for (long at = 0; at < count; at++) {
-        if (at % PAGES == 0) madvise(memory, PAGES * PAGE, MADV_DONTNEED);
-        ((volatile char *)memory)[at % PAGES * PAGE] = 1;
+    static long at;
+    for (; count > 0; count--, at = (at + 1) % PAGES) {
+        if (at == 0) madvise(memory, PAGES * PAGE, MADV_DONTNEED);
+        ((volatile char *)memory)[at * PAGE] = 1;
     }
 }
 
-__attribute__((noinline)) static void mapping(long count) {
-    for (long at = 0; at < count; at++) munmap(mmap(0, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), PAGE);
+__attribute__((noinline)) static void map_one(void) {
+    munmap(mmap(0, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), PAGE);
 }
 
-__attribute__((noinline)) static void waiting(long count) {
-    struct timespec none = {0, 1};
-    for (long at = 0; at < count; at++) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &none, 0, 0);
+/* Wrappers of the C library have no frame pointer, so a stack lacks their direct caller: this is the next one. */
+__attribute__((noinline)) static void mapping(long count) {
+    for (; count > 0; count--) map_one();
+}
+
+__attribute__((noinline)) static void ask_one(void) {
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+}
+
+__attribute__((noinline)) static void asking(long count) {
+    for (; count > 0; count--) ask_one();
 }
 
 int main(int count, char **words) {
-    void (*storm)(long) = !strcmp(words[1], "fault") ? faulting : !strcmp(words[1], "mmap") ? mapping : waiting;
-    long each = count > 2 ? atol(words[2]) : 10;
+    void (*storm)(long) = !strcmp(words[1], "fault") ? faulting : !strcmp(words[1], "mmap") ? mapping : asking;
+    double per_second = atof(words[2]), seconds = atof(words[3]), begin = now(), at;
     memory = mmap(0, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct timespec due;
-    clock_gettime(CLOCK_MONOTONIC, &due);
-    for (;;) {
-        storm(each);
-        due.tv_nsec += 1000000;
-        if (due.tv_nsec >= 1000000000) due.tv_sec++, due.tv_nsec -= 1000000000;
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec > due.tv_sec || (now.tv_sec == due.tv_sec && now.tv_nsec > due.tv_nsec)) due = now, due.tv_nsec += 50000;
-        if (due.tv_nsec >= 1000000000) due.tv_sec++, due.tv_nsec -= 1000000000;
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, 0);
+    madvise(memory, PAGES * PAGE, MADV_NOHUGEPAGE);
+    long done = 0, settled = 0;
+    while ((at = now() - begin) < seconds) {
+        long due = at * per_second - done;
+        if (due > ROUND) due = ROUND;
+        if (due > 0) storm(due), done += due;
+        if (at < 1) settled = done;
+        if (count > 5) usleep(1000);
     }
+    FILE *file = fopen(words[4], "w");
+    if (!file) return 1;
+    fprintf(file, "%ld %.3f\n", done - settled, at - 1);
+    return fclose(file);
 }

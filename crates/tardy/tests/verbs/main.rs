@@ -4,6 +4,7 @@ mod audit;
 mod audit_intercepted_live;
 mod audit_live;
 mod audit_programs_live;
+mod audit_storms_live;
 mod bisect;
 mod check;
 mod check_live;

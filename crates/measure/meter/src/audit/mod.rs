@@ -5,9 +5,9 @@
 //! not contain: policies, memory, open files. The calls of a program that records them
 //! itself come from [`crate::interception`]. Both are read by the main thread of a session and sent as files.
 
+mod listed;
 pub mod proc_scan;
 pub mod recording;
-mod share;
 
 use archive::audit::AuditedThread;
 pub use recording::AuditRecording;

@@ -1,22 +1,30 @@
 //! The state of an audited program in /proc, collected over several reads: a program that ends leaves nothing behind.
 
 use super::ThreadList;
+use super::listed::Listed;
 use crate::kernel::scheduling;
 use archive::audit::{AuditDescription, AuditedProcess, AuditedThread, InterruptThread, Mapping, OpenFile};
 use archive::settings::Policy;
 use load::task_stat::TaskStat;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 
-/// Most mappings and open files of one process.
+/// Most mappings, and most open files, of one process, and of all processes of a description together.
 const LISTED_MAX: usize = 10_000;
+const LISTED_OF_ALL_MAX: usize = 30_000;
+/// Most threads and processes. A program may start thousands a second; those that run at the end are kept.
+const THREADS_MAX: usize = 10_000;
+const PROCESSES_MAX: usize = 500;
 
 /// Threads and processes that were seen so far.
 pub struct ProcScan {
     list: ThreadList,
-    threads: BTreeMap<i32, AuditedThread>,
+    /// With the number of the last look that found each.
+    threads: BTreeMap<i32, (AuditedThread, u32)>,
     processes: BTreeMap<i32, Seen>,
+    look: u32,
 }
 
 #[derive(Default)]
@@ -25,38 +33,50 @@ struct Seen {
     machine: Option<String>,
     locked_kb: u64,
     size_kb: u64,
-    mappings: BTreeSet<Mapping>,
-    files: BTreeSet<OpenFile>,
+    look: u32,
+    mappings: Listed<Mapping>,
+    files: Listed<OpenFile>,
 }
 
 impl ProcScan {
     pub fn new(list: ThreadList) -> Self {
-        Self { list, threads: BTreeMap::new(), processes: BTreeMap::new() }
+        Self { list, threads: BTreeMap::new(), processes: BTreeMap::new(), look: 0 }
     }
 
     /// Reads /proc; returns the threads that were not known before.
     pub fn repeat(&mut self) -> Vec<i32> {
+        self.look += 1;
+        let look = self.look;
         let mut new = Vec::new();
+        let mut pids = BTreeSet::new();
         for found in (self.list)() {
             let tid = found.tid;
-            let known = self.threads.entry(tid).or_insert_with(|| {
+            let (known, seen) = self.threads.entry(tid).or_insert_with(|| {
                 new.push(tid);
-                AuditedThread { tid, pid: found.pid, ..AuditedThread::default() }
+                (AuditedThread { tid, pid: found.pid, ..AuditedThread::default() }, look)
             });
+            *seen = look;
             known.name = found.name;
             see_thread(known);
+            pids.insert(known.pid);
         }
-        let pids: BTreeSet<i32> = self.threads.values().map(|thread| thread.pid).collect();
         for pid in pids {
-            see_process(pid, self.processes.entry(pid).or_default());
+            let seen = self.processes.entry(pid).or_default();
+            seen.look = look;
+            see_process(pid, seen);
         }
+        // Threads with a real-time policy are audited, and the others are not.
+        let is_real_time = |thread: &AuditedThread| !matches!(thread.policy, Some(Policy::Other) | None);
+        keep(&mut self.threads, THREADS_MAX, |(thread, look)| (is_real_time(thread), *look));
+        keep(&mut self.processes, PROCESSES_MAX, |process| process.look);
         new
     }
 
     /// Adds all of it to the description.
     pub fn describe(mut self, description: &mut AuditDescription) {
         self.repeat();
-        description.threads = self.threads.into_values().collect();
+        description.threads = self.threads.into_values().map(|(thread, _)| thread).collect();
+        let of_each = (LISTED_OF_ALL_MAX / self.processes.len().max(1)).min(LISTED_MAX);
         description.processes = self
             .processes
             .into_iter()
@@ -66,8 +86,8 @@ impl ProcScan {
                 machine: seen.machine,
                 locked_kb: seen.locked_kb,
                 size_kb: seen.size_kb,
-                mappings: seen.mappings.into_iter().collect(),
-                files: seen.files.into_iter().collect(),
+                mappings: seen.mappings.best(of_each, matters),
+                files: seen.files.best(of_each, |_| true),
             })
             .collect();
         description.interrupt_threads = interrupt_threads();
@@ -117,19 +137,34 @@ fn see_process(pid: i32, seen: &mut Seen) {
         seen.locked_kb = kb("VmLck:").unwrap_or(seen.locked_kb);
         seen.size_kb = kb("VmSize:").unwrap_or(seen.size_kb);
     }
-    if seen.mappings.len() < LISTED_MAX
-        && let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps"))
-    {
-        seen.mappings.extend(maps.lines().filter_map(mapping).take(LISTED_MAX));
+    if let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) {
+        seen.mappings.add(seen.look, maps.lines().filter_map(mapping));
+        seen.mappings.keep(LISTED_MAX, matters);
     }
-    if seen.files.len() < LISTED_MAX {
-        let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        seen.files.extend(entries.take(LISTED_MAX).filter_map(|entry| {
-            let number = entry.file_name().to_str()?.parse().ok()?;
-            let target = fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
-            Some(OpenFile { number, target })
-        }));
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let files = entries.take(LISTED_MAX).filter_map(|entry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        let target = fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
+        Some(OpenFile { number, target })
+    });
+    seen.files.add(seen.look, files);
+    seen.files.keep(LISTED_MAX, |_| true);
+}
+
+/// Code has the places that a finding names; what a program maps and unmaps has no name.
+fn matters(mapping: &Mapping) -> bool {
+    !mapping.name.is_empty() || mapping.rights.contains('x')
+}
+
+/// Keeps the entries with the greatest worth.
+fn keep<T, W: Ord>(entries: &mut BTreeMap<i32, T>, most: usize, worth: impl Fn(&T) -> W) {
+    if entries.len() <= most {
+        return;
     }
+    let mut all: Vec<(i32, T)> = std::mem::take(entries).into_iter().collect();
+    all.sort_by_cached_key(|(_, entry)| Reverse(worth(entry)));
+    all.truncate(most);
+    entries.extend(all);
 }
 
 /// The machine of an ELF executable with 32-bit addresses, as the kernel of a 64-bit one runs it.

@@ -1,7 +1,6 @@
 //! The trace instance of an audit, drained to the host while it records.
 
 use super::proc_scan::ProcScan;
-use super::share::Share;
 use super::{EVENTS, ThreadList};
 use crate::cadence::Every;
 use crate::interception::Intercepted;
@@ -9,6 +8,7 @@ use crate::journal::Journal;
 use crate::kernel::clock;
 use crate::link::{GrowingFile, Link};
 use crate::trace::error::TraceError;
+use crate::trace::share::Share;
 use crate::trace::streamed::StreamedTrace;
 use archive::audit::{AuditDescription, AuditSettings, DESCRIPTION_VERSION};
 use archive::message::{FileKind, LossKind};
@@ -22,6 +22,11 @@ const SCAN_NS: i64 = 1_000_000_000;
 /// Calls of a round that shows the cost of recording; the buffers hold all of them.
 const COST_CALLS: u32 = 500;
 const COST_ROUNDS: u32 = 5;
+/// Most bytes that are sent each second in the long run. More of a storm shows nothing more, and takes longer to judge than to
+/// record.
+const A_SECOND_MAX: u64 = 8 << 20;
+/// Most bytes of own calls of a drain; a reader sorts more than these at a time.
+const CALLS_BYTES_MAX: u64 = 2 << 20;
 /// The events that an intercepted program records itself.
 const CALLS: &str = "raw_syscalls";
 
@@ -42,6 +47,7 @@ pub struct AuditRecording {
     budget: u64,
     share: Share,
     duration_ns: Option<u64>,
+    settle_ns: i64,
     scan: ProcScan,
     first_scans: Every,
     later_scans: Every,
@@ -97,8 +103,9 @@ impl AuditRecording {
             trace,
             bytes: Vec::new(),
             budget: settings.budget_bytes,
-            share: Share::begin(0, None, settings.budget_bytes),
+            share: Share::begin(0, 0, None, settings.budget_bytes, A_SECOND_MAX),
             duration_ns,
+            settle_ns: i64::try_from(settings.settle_ns).unwrap_or(i64::MAX),
             scan: ProcScan::new(threads),
             first_scans: Every::new(FIRST_SCAN_NS),
             later_scans: Every::new(SCAN_NS),
@@ -118,7 +125,9 @@ impl AuditRecording {
         let now_ns = clock::monotonic_ns();
         self.description.started_ns = now_ns;
         let length_ns = self.duration_ns.and_then(|ns| i64::try_from(ns).ok());
-        self.share = Share::begin(now_ns, length_ns.map(|ns| now_ns.saturating_add(ns)), self.budget);
+        let settled_ns = now_ns.saturating_add(self.settle_ns);
+        self.share =
+            Share::begin(now_ns, settled_ns, length_ns.map(|ns| now_ns.saturating_add(ns)), self.budget, A_SECOND_MAX);
         self.trace.instance.set_tracing_on(true)?;
         Ok(())
     }
@@ -133,18 +142,26 @@ impl AuditRecording {
             // Threads of a name that started meanwhile; children of known ones are recorded by the kernel itself.
             let _ = self.trace.instance.add_event_pids(&new);
         }
-        self.drain_calls(link, Intercepted::drain);
         let share = self.share.now(now_ns, self.budget);
+        // The trace has the waits and the faults, which the calls must not displace.
+        let of_calls = if self.intercepted.is_some() { (share - share / 8).min(CALLS_BYTES_MAX) } else { 0 };
         let left = self.budget;
-        self.trace.drain_share(link, &mut self.budget, share);
+        self.drain_calls(link, of_calls, Intercepted::drain);
+        let of_calls = left - self.budget;
+        self.trace.drain_share(link, &mut self.budget, share - of_calls);
         self.share.spend(left - self.budget);
     }
 
     /// Sends the calls that the program recorded itself.
-    fn drain_calls<W: Write>(&mut self, link: &mut Link<W>, drain: fn(&mut Intercepted, u64, &mut Vec<u8>) -> u64) {
+    fn drain_calls<W: Write>(
+        &mut self,
+        link: &mut Link<W>,
+        bytes_max: u64,
+        drain: fn(&mut Intercepted, u64, &mut Vec<u8>) -> u64,
+    ) {
         let Some(calls) = &mut self.intercepted else { return };
         self.bytes.clear();
-        calls.left_out += drain(&mut calls.reader, self.budget, &mut self.bytes);
+        calls.left_out += drain(&mut calls.reader, bytes_max.min(self.budget), &mut self.bytes);
         if self.bytes.is_empty() {
             return;
         }
@@ -167,7 +184,7 @@ impl AuditRecording {
         self.description.ended_ns = clock::monotonic_ns();
         let _ = self.trace.instance.set_tracing_on(false);
         self.drain(link);
-        self.drain_calls(link, Intercepted::drain_all);
+        self.drain_calls(link, CALLS_BYTES_MAX, Intercepted::drain_all);
         let buffers_full = "of the audited threads: the buffers were full; findings count too few";
         let budget_used = "of recorded calls: more than the budget of the audit";
         self.description.recorded = self.trace.close(link, &mut self.budget, buffers_full, budget_used);

@@ -2,14 +2,16 @@
 
 use super::{EVENTS, OF_MAPPING_DEVICE, Of, device};
 use crate::journal::Journal;
-use crate::kernel::trace_mount;
+use crate::kernel::{clock, trace_mount};
 use crate::link::Link;
 use crate::methods::program::RequestingProgram;
 use crate::trace::error::TraceError;
+use crate::trace::share::Share;
 use crate::trace::streamed::StreamedTrace;
 use archive::effective::EffectiveThread;
 use archive::message::FileKind;
 use archive::recorded_pages::PAGES_BYTES_MAX;
+use archive::settings::RunSettings;
 use archive::storage::{DESCRIPTION_VERSION, StorageDescription, StorageDevice};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -24,6 +26,8 @@ const INTERRUPTS_NAMED: usize = 16;
 pub struct BlockPathRecording {
     trace: StreamedTrace,
     budget: u64,
+    share: Share,
+    length_ns: Option<i64>,
     description: StorageDescription,
     /// The program that makes the requests in place of the measuring threads: its threads may start later.
     program: Option<Arc<dyn RequestingProgram>>,
@@ -37,6 +41,7 @@ impl BlockPathRecording {
     /// # Errors
     /// [`TraceError`]; the journal undoes the changes.
     pub fn arm(
+        settings: &RunSettings,
         places: &[PathBuf],
         threads: &[EffectiveThread],
         program: Option<Arc<dyn RequestingProgram>>,
@@ -77,7 +82,10 @@ impl BlockPathRecording {
             threads,
             ..StorageDescription::default()
         };
-        Ok(Some(Self { trace, budget: PAGES_BYTES_MAX, description, program, program_threads }))
+        let length_ns = settings.duration_ns.map(|ns| ns.saturating_add(settings.settle_ns));
+        let length_ns = length_ns.and_then(|ns| i64::try_from(ns).ok());
+        let (budget, share) = (PAGES_BYTES_MAX, Share::begin(0, 0, None, PAGES_BYTES_MAX, u64::MAX));
+        Ok(Some(Self { trace, budget, share, length_ns, description, program, program_threads }))
     }
 
     /// Starts recording.
@@ -85,23 +93,25 @@ impl BlockPathRecording {
     /// # Errors
     /// [`TraceError`].
     pub fn begin(&mut self) -> Result<(), TraceError> {
+        let now_ns = clock::monotonic_ns();
+        let ends_ns = self.length_ns.map(|ns| now_ns.saturating_add(ns));
+        self.share = Share::begin(now_ns, now_ns, ends_ns, self.budget, u64::MAX);
         Ok(self.trace.instance.set_tracing_on(true)?)
     }
 
-    /// Sends what was recorded since the last call.
+    /// Sends what was recorded since the last call. Of more requests than the budget holds, every part of the run has some.
     pub fn drain<W: Write>(&mut self, link: &mut Link<W>) {
         self.program_threads.extend(self.program.iter().flat_map(|program| program.threads()));
-        self.trace.drain(link, &mut self.budget);
-        if self.budget == 0 {
-            // Requests of the rest would have parts of their events only.
-            let _ = self.trace.instance.set_tracing_on(false);
-        }
+        let share = self.share.now(clock::monotonic_ns(), self.budget);
+        let left = self.budget;
+        self.trace.drain_share(link, &mut self.budget, share);
+        self.share.spend(left - self.budget);
     }
 
     /// Stops recording, sends the rest and the description.
     pub fn close<W: Write>(mut self, link: &mut Link<W>) {
         let buffers_full = "of block requests: the buffers were full; those requests are not split";
-        let budget_used = "of block requests: later ones are not split; make the run shorter";
+        let budget_used = "of block requests: more than the budget; those requests are not split";
         self.description.fio_threads = self.program_threads.into_iter().collect();
         self.description.recorded = self.trace.close(link, &mut self.budget, buffers_full, budget_used);
         let text = serde_json::to_vec(&self.description).expect("a description has only string keys");

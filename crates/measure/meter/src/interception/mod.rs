@@ -45,6 +45,10 @@ pub struct Intercepted {
 struct Ring {
     position: u64,
     owner: Owner,
+    /// Calls of this ring that were counted as lost at the last drain.
+    lost_seen: u64,
+    /// Calls of the owner that were lost since the last record that was kept.
+    lost_since: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,49 +77,57 @@ impl Intercepted {
         Ok(Self { file, clock, rings: vec![Ring::default(); RINGS] })
     }
 
-    /// Appends the calls since the last time, at most `bytes_max` of them in all; returns the number of those left out.
+    /// Appends the calls since the last time, at most `bytes_max` of them in all, which the threads share; returns the number of
+    /// those left out. A record names the calls that were lost before it.
     pub fn drain(&mut self, bytes_max: u64, out: &mut Vec<u8>) -> u64 {
+        self.drain_as(bytes_max, out, false)
+    }
+
+    /// Appends what is left, also calls that have not returned.
+    pub fn drain_all(&mut self, bytes_max: u64, out: &mut Vec<u8>) -> u64 {
+        self.drain_as(bytes_max, out, true)
+    }
+
+    fn drain_as(&mut self, bytes_max: u64, out: &mut Vec<u8>, is_last: bool) -> u64 {
         self.read_owners();
+        let taken: Vec<usize> = (0..RINGS).filter(|ring| self.rings[*ring].owner.taken).collect();
         let mut left_out = 0;
-        for ring in 0..RINGS {
-            if !self.rings[ring].owner.taken {
-                continue;
-            }
+        for (index, ring) in taken.iter().copied().enumerate() {
             let mut fresh = self.returned(ring);
-            if self.is_abandoned(ring) {
+            let is_abandoned = self.is_abandoned(ring);
+            if is_abandoned || is_last {
                 // Between the two, the thread may have ended.
                 fresh.extend(self.returned(ring));
                 fresh.extend(self.unfinished(ring));
+            }
+            if !fresh.is_empty() {
+                self.clock.advance();
+            }
+            // What one thread does not use is for those after it.
+            let room = bytes_max.saturating_sub(out.len() as u64) / (taken.len() - index) as u64;
+            let kept = usize::try_from(room).unwrap_or(usize::MAX) / RECORD_BYTES;
+            left_out += self.append(ring, &fresh, kept, out);
+            if is_abandoned {
                 self.put(control_offset(ring) + control::STATE, &control::FREE.to_le_bytes());
-            }
-            if fresh.is_empty() {
-                continue;
-            }
-            self.clock.advance();
-            for record in fresh {
-                match (out.len() + RECORD_BYTES) as u64 <= bytes_max {
-                    true => out.extend(self.dated(record, self.rings[ring].owner).bytes()),
-                    false => left_out += 1,
-                }
+                // The next owner lost none of them. The count of the ring goes on.
+                self.rings[ring].lost_since = 0;
             }
         }
         left_out
     }
 
-    /// Appends what is left, also calls that have not returned.
-    pub fn drain_all(&mut self, bytes_max: u64, out: &mut Vec<u8>) -> u64 {
-        let mut left_out = self.drain(bytes_max, out);
-        self.clock.advance();
-        for ring in 0..RINGS {
-            if self.rings[ring].owner.taken {
-                for record in self.unfinished(ring) {
-                    match (out.len() + RECORD_BYTES) as u64 <= bytes_max {
-                        true => out.extend(self.dated(record, self.rings[ring].owner).bytes()),
-                        false => left_out += 1,
-                    }
-                }
-            }
+    /// Appends the first `kept_max` records of a ring; returns the number of the others. A full ring loses what comes after its
+    /// records.
+    fn append(&mut self, ring: usize, fresh: &[Record], kept_max: usize, out: &mut Vec<u8>) -> u64 {
+        let kept = fresh.len().min(kept_max);
+        for record in &fresh[..kept] {
+            let lost = std::mem::take(&mut self.rings[ring].lost_since);
+            out.extend(self.dated(*record, self.rings[ring].owner, lost).bytes());
         }
+        let left_out = (fresh.len() - kept) as u64;
+        let Ring { owner, lost_seen, lost_since, .. } = &mut self.rings[ring];
+        *lost_since = lost_since.saturating_add(left_out).saturating_add(owner.lost.saturating_sub(*lost_seen));
+        *lost_seen = owner.lost;
         left_out
     }
 
@@ -235,11 +247,13 @@ impl Intercepted {
         if is_read { call_ring::record::records(&bytes).collect() } else { Vec::new() }
     }
 
-    /// The record as it is stored: with instants, and the process in place of the mark.
-    fn dated(&self, record: Record, owner: Owner) -> Record {
+    /// The record as it is stored: with instants, and in place of the mark the process, and above it how many calls of the thread
+    /// were lost before.
+    fn dated(&self, record: Record, owner: Owner, lost_before: u64) -> Record {
         let ns = |ticks: u64| u64::try_from(self.clock.ns(ticks)).unwrap_or(0);
         let returned = if record.returned == NEVER { NEVER } else { ns(record.returned) };
-        Record { mark: u64::from(owner.pid), entered: ns(record.entered), returned, ..record }
+        let lost_before = lost_before.min(u64::from(u32::MAX));
+        Record { mark: u64::from(owner.pid) | lost_before << 32, entered: ns(record.entered), returned, ..record }
     }
 }
 

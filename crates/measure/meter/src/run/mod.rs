@@ -251,7 +251,7 @@ fn record_requests<W: Write>(
 ) -> Result<Option<BlockPathRecording>, MeterProblem> {
     let journal = machine.journal().ok_or(MeterProblem::NoJournal)?;
     let places = methods::method(&settings.method).map_err(MeterProblem::Method)?.block_places(settings);
-    match BlockPathRecording::arm(&places, &source.threads(), source.program(), journal) {
+    match BlockPathRecording::arm(settings, &places, &source.threads(), source.program(), journal) {
         Ok(Some(armed)) => return Ok(Some(armed)),
         Ok(None) => link.problem(Severity::Notice, &MeterProblem::NoBlockDevice),
         Err(error) => link.problem(Severity::Degraded, &MeterProblem::RequestsNotRecorded(error)),

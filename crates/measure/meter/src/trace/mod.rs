@@ -21,6 +21,7 @@ pub mod late_interrupts;
 pub mod maxima;
 pub mod past;
 pub mod retention;
+pub mod share;
 pub mod snapshotter;
 pub mod stitch;
 pub mod streamed;

@@ -15,6 +15,12 @@ use std::io::Write;
 /// Most bytes of one CPU per round: the rest of the session's work must not wait for it.
 const ROUND_BYTES_MAX: usize = 16 << 20;
 
+/// Bytes that are sent after the end: a run ends with what led to its end.
+const LAST_BYTES: u64 = 8 << 20;
+/// Most memory that the buffers of all CPUs take, and the least that one has.
+const BUFFERS_KB_MAX: u32 = 64 << 10;
+const BUFFER_KB_MIN: u32 = 512;
+
 /// An instance and the files of its pages. The journal removes the instance.
 pub struct StreamedTrace {
     pub instance: Instance,
@@ -45,7 +51,8 @@ impl StreamedTrace {
         let instance = tracefs.create_instance(&name)?;
         instance.set_tracing_on(false)?;
         instance.set_clock("mono")?;
-        instance.set_buffer_size_kb(buffer_kb_per_cpu)?;
+        let cpus = u32::try_from(instance.cpus().len()).unwrap_or(u32::MAX).max(1);
+        instance.set_buffer_size_kb(buffer_kb_per_cpu.min((BUFFERS_KB_MAX / cpus).max(BUFFER_KB_MIN)))?;
         // A full buffer loses the newest events, so that what is there has no gaps but one.
         let _ = instance.set_option("overwrite", false);
         let _ = instance.set_option("record-cmd", false);
@@ -73,31 +80,6 @@ impl StreamedTrace {
             ..RecordedPages::default()
         };
         Ok(())
-    }
-
-    /// Sends what was recorded since the last call, as far as the budget in bytes allows. What no longer fits uses it up, so that the
-    /// files end at about one instant; the rest is counted.
-    pub fn drain<W: Write>(&mut self, link: &mut Link<W>, budget: &mut u64) {
-        for (cpu, pages) in &mut self.pages {
-            self.bytes.clear();
-            // What cannot be read is a gap that the next page reports.
-            let _ = pages.drain_into(&mut self.bytes, ROUND_BYTES_MAX);
-            let length = self.bytes.len() as u64;
-            if length == 0 {
-                continue;
-            }
-            if length > *budget {
-                *budget = 0;
-                self.description.bytes_left_out += length;
-                continue;
-            }
-            *budget -= length;
-            if self.interrupted.remove(cpu) {
-                page::mark_missed(&mut self.bytes, &self.layout);
-            }
-            let kind = (self.kind)(*cpu);
-            self.files.entry(*cpu).or_insert_with(|| GrowingFile::begin(link, kind)).append(link, &self.bytes);
-        }
     }
 
     /// Sends a part of what was recorded since the last call, `share` bytes of all CPUs; the rest is left out and counted. A reader
@@ -141,7 +123,7 @@ impl StreamedTrace {
         budget_used: &str,
     ) -> RecordedPages {
         let _ = self.instance.set_tracing_on(false);
-        self.drain(link, budget);
+        self.drain_share(link, budget, LAST_BYTES);
         self.description.cpus = self.files.keys().copied().collect();
         std::mem::take(&mut self.files).into_values().for_each(|file| file.end(link));
         let stats = self.description.cpus.iter().filter_map(|cpu| self.instance.cpu_stats(*cpu).ok());

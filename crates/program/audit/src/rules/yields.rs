@@ -9,7 +9,9 @@ pub const RULE: Rule = Rule {
     instead: "Wait with a futex, a condition variable or an eventfd, or sleep until an instant.",
 };
 
+pub const CALL: &str = "sched_yield";
+
 pub fn check<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Sight<'a>> {
-    let yields = subject.calls().filter(|call| subject.name_of(call) == "sched_yield");
-    yields.map(|call| Sight::of_call(&RULE, call, "sched_yield".into()))
+    let yields = subject.calls().filter(|call| subject.name_of(call) == CALL);
+    yields.map(|call| Sight::of_call(&RULE, call, CALL.into()))
 }

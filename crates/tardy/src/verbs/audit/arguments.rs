@@ -169,7 +169,8 @@ impl AuditArguments {
     /// Refusals of [`WhomArguments::request`].
     pub fn settings(&self, target: &KnownTarget) -> anyhow::Result<RunSettings> {
         let request = self.whom.request(target)?;
-        let audit = AuditSettings { stacks: !self.no_stacks, ..AuditSettings::default() };
+        let settle_ns = u64::try_from(self.settle_ns()).unwrap_or(0);
+        let audit = AuditSettings { stacks: !self.no_stacks, settle_ns, ..AuditSettings::default() };
         let mut settings = RunSettings {
             duration_ns: self.duration,
             settle_ns: 0,

@@ -32,8 +32,12 @@ pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn
         page.wrapped("", "No thread had a real-time policy, so all threads were audited.");
     }
     if report.gaps > 0 {
-        let text = format!("Events were lost in {}: the counts are too small.", counted(report.gaps, "place"));
-        page.alarm(&text);
+        let places = counted(report.gaps, "place");
+        page.alarm(&format!("Events were lost in {places}: each count is a lower bound. Rates are of the recorded time."));
+    }
+    if report.threads_left_out > 0 {
+        let threads = counted(report.threads_left_out, "thread");
+        page.alarm(&format!("The audit keeps no more threads: it left out {threads} that ended early."));
     }
     if report.cut_off {
         page.alarm("There was more than an audit keeps: the end is missing. Audit for a shorter time.");
@@ -73,7 +77,7 @@ pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn
 fn of_interception(interception: &InterceptionReport, page: &mut Page) {
     let InterceptionReport { patched, not_patched, lost, unpatched, refusal, .. } = interception;
     if *lost > 0 {
-        let text = format!("{} could not be recorded: the counts are too small.", counted(*lost, "system call"));
+        let text = format!("{} could not be recorded: each count is a lower bound.", counted(*lost, "system call"));
         page.alarm(&text);
     }
     if let Some(refusal) = refusal {
@@ -131,12 +135,16 @@ fn headline(report: &AuditReport, whom: &str) -> String {
 
 fn of_thread(report: &AuditReport, thread: &ThreadReport, denied: &dyn Fn(&str) -> bool, page: &mut Page) {
     let cycles = match (thread.cycles, thread.loop_ns) {
+        (Some(0), Some(loop_ns)) => format!("no wait in {}, audited as a loop", duration(loop_ns)),
         (Some(cycles), Some(loop_ns)) => format!("{} in {}", counted(cycles, "cycle"), duration(loop_ns)),
         _ => "no loop: it waited less than twice after it had settled".to_owned(),
     };
     page.heading(&format!("{} (thread {}, {}): {cycles}", thread.name, thread.tid, policy(thread)));
+    if let Some(lost) = lost(thread) {
+        page.wrapped("  ", &lost);
+    }
     for finding in report.findings.iter().filter(|finding| finding.tid == thread.tid) {
-        of_finding(finding, denied(finding.rule), page);
+        of_finding(finding, thread, denied(finding.rule), page);
     }
     if thread.calls.is_empty() {
         return;
@@ -181,15 +189,34 @@ fn injected(work: &WorkByInjection) -> String {
     }
 }
 
-fn of_finding(finding: &Habit, denied: bool, page: &mut Page) {
+/// What of the loop was not recorded, and what the kernel counted all the same.
+fn lost(thread: &ThreadReport) -> Option<String> {
+    let (loop_ns, recorded_ns) = (thread.loop_ns?, thread.recorded_ns?);
+    if recorded_ns >= loop_ns {
+        return None;
+    }
+    let percent = recorded_ns.max(0).saturating_mul(100) / loop_ns.max(1);
+    let part = if percent == 0 { "less than 1 %".to_owned() } else { format!("{percent} %") };
+    let faults = thread.faults_counted.filter(|faults| *faults > 0);
+    let faults = faults.map_or(String::new(), |faults| format!(" The kernel counted {}.", counted(faults, "page fault")));
+    Some(format!("The recording has {part} of this time.{faults}"))
+}
+
+/// Rates from here on are shown.
+const RATE_SHOWN_MIN: u64 = 1000;
+
+fn of_finding(finding: &Habit, thread: &ThreadReport, denied: bool, page: &mut Page) {
     let title = RULES.iter().find(|rule| rule.name == finding.rule).map_or("", |rule| rule.title);
     let number = match finding.count {
         0 => String::new(),
+        number if lost(thread).is_some() => format!(", at least {}", counted(number, "time")),
         number => format!(", {}", counted(number, "time")),
     };
+    let rate = finding.per_second.filter(|rate| *rate >= RATE_SHOWN_MIN);
+    let rate = rate.map_or(String::new(), |rate| format!(", {} a second", count(rate)));
     let worst = finding.worst_ns.map_or(String::new(), |ns| format!(", worst {}", latency(ns)));
     let mark = if denied { "  ! " } else { "  - " };
-    page.wrapped(mark, &format!("{title} [{}]: {}{number}{worst}", finding.rule, finding.what));
+    page.wrapped(mark, &format!("{title} [{}]: {}{number}{rate}{worst}", finding.rule, finding.what));
     // The last frames without a name are those that start a thread.
     let named = finding.stack.iter().rposition(|frame| frame.function.is_some()).map_or(1, |last| last + 1);
     let frames: Vec<String> = finding.stack.iter().take(named.min(FRAMES_MAX)).map(frame).collect();
