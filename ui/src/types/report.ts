@@ -782,6 +782,10 @@ export type LateInTask = { who: Holders, why: WhyLate,
  */
 further_sign?: MaskedSection | null, 
 /**
+ * What it did in the section.
+ */
+woke?: WokenThreads | null, 
+/**
  * Preemption was disabled when the interrupt arrived.
  */
 locked: boolean, 
@@ -1942,6 +1946,16 @@ ended: boolean, };
 export type WhyBlocking = { "no_priority": { tid: number, } } | "chosen_again" | "not_asked" | "no_tick" | "not_in_kernel" | { "kernel_not_preemptible": { model: ForeignText, } } | { "section": { preempt_rt: boolean, } };
 
 export type WhyLate = "functions" | "virtual_time" | { "section": MaskedSection } | "lock" | "masked_or_firmware" | { "masked_or_host_served": { host: ForeignText, } } | { "masked_or_host_delayed": { host: ForeignText, } } | "masked_or_outside";
+
+/**
+ * Threads that a task woke one after another, with interrupts masked all along.
+ */
+export type WokenThreads = { count: number, 
+/**
+ * They have the name of the task, and it or one of them ended right afterwards: a process that exits sends a signal to each of
+ * its threads under one lock.
+ */
+ended: boolean, };
 
 /**
  * A worker of the kernel's work queues.

@@ -28,7 +28,7 @@ pub use interrupts::{ForeignInterrupts, HeldBy, InterruptStorm, SoftirqWork, Tim
 pub use interventions::{ChangeTime, FreezeSign, Frozen, Migrated, PriorityChange, Stopped, StoppedBy};
 pub use kernel_work::{Console, Worker};
 pub(crate) use known::{all_known, if_known};
-pub use masked::{FullCharge, LateInTask, MaskedSection, WhyLate};
+pub use masked::{FullCharge, LateInTask, MaskedSection, WhyLate, WokenThreads};
 pub use named::NamedHolders;
 pub use names::{ForeignText, KernelName, KernelPriority, TaskName};
 pub use own::{FaultLengths, OwnTool, OwnWork, ThreadFaults};

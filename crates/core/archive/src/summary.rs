@@ -347,10 +347,13 @@ impl ReportData {
 
     /// The same beside a summary of the run that was made before.
     pub fn with(run: &Run, summary: RunSummary) -> Self {
+        // There may be millions, and a list that grows takes twice its size.
+        let mut seconds = Vec::with_capacity(run.threads.values().map(|thread| thread.seconds.len()).sum());
+        run.threads.values().for_each(|thread| seconds.extend_from_slice(&thread.seconds));
         Self {
             summary,
             histograms: run.threads.values().map(|thread| cpu_histogram(thread, 400, step_ns(run))).collect(),
-            seconds: run.threads.values().flat_map(|thread| thread.seconds.iter().copied()).collect(),
+            seconds,
             counters: run.counters.clone(),
             causes: None,
         }

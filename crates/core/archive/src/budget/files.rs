@@ -112,7 +112,9 @@ impl SentFiles {
             Item::Message(Message::SpikeDropped { number, .. }) => {
                 let traces = self.files.iter().filter(|(_, file)| file.spike == Some(*number));
                 let traces: Vec<u32> = traces.map(|(file, _)| *file).collect();
-                traces.into_iter().for_each(|file| drop(self.forget(file)));
+                for file in traces {
+                    self.forget(file);
+                }
                 Ok(())
             }
             Item::Chunk { file, data, .. } => self.grow(*file, data.len() as u64),

@@ -13,6 +13,9 @@ pub struct LateInTask {
     /// A sign of a masked section that does not decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub further_sign: Option<MaskedSection>,
+    /// What it did in the section.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub woke: Option<WokenThreads>,
     /// Preemption was disabled when the interrupt arrived.
     pub locked: bool,
     /// The kernel function that the interrupt broke into.
@@ -63,6 +66,17 @@ pub enum MaskedSection {
     EnabledAgain,
     /// It woke that many threads under the lock of their wait queue.
     WokeInARow(usize),
+}
+
+/// Threads that a task woke one after another, with interrupts masked all along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WokenThreads {
+    pub count: usize,
+    /// They have the name of the task, and it or one of them ended right afterwards: a process that exits sends a signal to each of
+    /// its threads under one lock.
+    pub ended: bool,
 }
 
 /// Instants are relative to due.

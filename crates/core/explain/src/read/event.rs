@@ -12,6 +12,8 @@ pub mod state {
     pub const STOPPED: i64 = 0x04;
     /// Stopped by a debugger.
     pub const TRACED: i64 = 0x08;
+    /// It ended, and its parent may still ask how.
+    pub const ENDED: i64 = 0x30;
 }
 
 /// State that `cpu_idle` reports when the CPU leaves idle.

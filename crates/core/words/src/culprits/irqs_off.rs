@@ -5,7 +5,7 @@ use crate::figures::latency;
 use crate::holders::holders;
 use crate::trace_event::relative;
 use crate::voice::Share;
-use archive::culprit::{ForeignText, FullCharge, KernelName, LateInTask, MaskedSection, WhyLate};
+use archive::culprit::{ForeignText, FullCharge, KernelName, LateInTask, MaskedSection, WhyLate, WokenThreads};
 
 pub const ADVICE: Advice = Advice {
     title: "interrupts masked by a task",
@@ -26,6 +26,7 @@ pub fn words(facts: &LateInTask, share: Share) -> FindingWords {
         _ => format!("`tardy run --stack` shows where the interrupt came in; {TRACER}"),
     };
     let remedy = match section {
+        _ if facts.woke.is_some_and(|woke| woke.ended) => "end threads before their process exits; ",
         Some(MaskedSection::WokeInARow(_)) => {
             "let fewer threads wait for the same event (EPOLLEXCLUSIVE, or a wait queue for each); "
         }
@@ -51,7 +52,7 @@ fn why(facts: &LateInTask) -> String {
         WhyLate::VirtualTime => {
             "it had interrupts masked: where the clock counts instructions, nothing else delays one".into()
         }
-        WhyLate::Section(section) => masked_by(*section),
+        WhyLate::Section(section) => masked_by(*section, facts.woke),
         WhyLate::Lock => "it held a lock, most likely with interrupts masked".into(),
         WhyLate::MaskedOrFirmware => {
             "either it had interrupts masked or firmware had the CPU; the trace does not show which".into()
@@ -71,15 +72,27 @@ fn why(facts: &LateInTask) -> String {
     }
 }
 
-fn masked_by(section: MaskedSection) -> String {
-    match section {
-        MaskedSection::EnabledAgain => {
+fn masked_by(section: MaskedSection, woke: Option<WokenThreads>) -> String {
+    match (section, woke) {
+        (MaskedSection::EnabledAgain, None) => {
             "it had interrupts masked: the pending interrupt came in where a lock was released and they were enabled again"
                 .into()
         }
-        MaskedSection::WokeInARow(count) => {
+        (MaskedSection::EnabledAgain, Some(woke)) => format!(
+            "it {} with interrupts masked: the pending interrupt came in where a lock was released and they were enabled again",
+            did(woke)
+        ),
+        (MaskedSection::WokeInARow(_), Some(woke)) if woke.ended => format!("it {} with interrupts masked", did(woke)),
+        (MaskedSection::WokeInARow(count), _) => {
             format!("it woke {count} threads in a row, with interrupts masked by the lock of the wait queue")
         }
+    }
+}
+
+fn did(woke: WokenThreads) -> String {
+    match woke.ended {
+        true => format!("sent a signal to {} threads of its process, which ended,", woke.count),
+        false => format!("woke {} threads in a row", woke.count),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tells meters that keep their journals elsewhere where this one keeps its own: two containers or two users of `TARDY_STATE_DIR`
+//! Shows meters that keep their journals elsewhere where this one keeps its own: two containers or two users of `TARDY_STATE_DIR`
 //! share the kernel's settings, and not the directory.
 //!
 //! The name of an abstract socket has it. That vanishes with its process, however that ends, and needs no directory to which

@@ -220,15 +220,17 @@ fn a_trace_that_another_program_takes_away_is_reported_once_and_put_back() {
     ];
     for (expected, file, value) in cases {
         let state = tempfile::tempdir().unwrap();
-        let mut meter = Meter::start(&traced(4000), state.path());
+        let mut meter = Meter::start(&traced(8000), state.path());
         meter.read_until_measured();
         let files: Vec<PathBuf> = recording_instances(&meter).iter().map(|instance| instance.join(file)).collect();
         assert!(!files.is_empty(), "{expected}");
-        for file in &files {
-            fs::write(file, value).unwrap();
-        }
         // Its output is read meanwhile: a meter whose output is not read waits.
         let finished = std::thread::spawn(move || meter.finish());
+        // Of two instances that record in turn, the next spike switches one on.
+        for _ in 0..25 {
+            files.iter().for_each(|file| fs::write(file, value).unwrap());
+            sleep(Duration::from_millis(100));
+        }
         if value == "0" {
             // One of two instances is off at any time.
             let is_on = || files.iter().any(|file| fs::read_to_string(file).is_ok_and(|text| text.starts_with('1')));

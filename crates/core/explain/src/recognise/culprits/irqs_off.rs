@@ -36,6 +36,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, LateInTask>> {
         who: case.holders(&pieces),
         why,
         further_sign,
+        woke: masked_section::woke(case, &pieces),
         locked: signs.locked,
         came_in: case.interrupted_function().map(KernelName::from),
         is_recorded: case.late_record().is_some(),

@@ -7,9 +7,9 @@
 
 use crate::account::interrupted_code::InterruptedCode;
 use crate::account::ledger::Piece;
-use crate::read::event::{Event, EventKind, flag};
+use crate::read::event::{Event, EventKind, flag, state};
 use crate::recognise::case::Case;
-use archive::culprit::MaskedSection;
+use archive::culprit::{MaskedSection, WokenThreads};
 
 /// Fewer wake-ups may follow each other by chance.
 const IN_A_ROW_MIN: usize = 3;
@@ -24,7 +24,26 @@ pub fn find(case: &Case, pieces: &[usize]) -> Option<MaskedSection> {
     let (first, last) = (&case.pieces[*pieces.first()?], &case.pieces[*pieces.last()?]);
     // With PREEMPT_RT the lock of a wait queue does not mask interrupts.
     let masks = case.preempt_rt() == Some(false);
-    masks.then(|| woken_in_a_row(case, first, last)).flatten().map(MaskedSection::WokeInARow)
+    masks.then(|| woken_in_a_row(case, first, last)).flatten().map(|row| MaskedSection::WokeInARow(row.late))
+}
+
+/// What the thread did, if it woke others for all of the delay. The start of the row may lie before the delay.
+pub fn woke(case: &Case, pieces: &[usize]) -> Option<WokenThreads> {
+    let (first, last) = (&case.pieces[*pieces.first()?], &case.pieces[*pieces.last()?]);
+    let row = woken_in_a_row(case, first, last)?;
+    let name = case.names().comm(row.by);
+    let are_namesakes = !name.is_empty() && row.woken.iter().all(|tid| case.names().comm(*tid) == name);
+    Some(WokenThreads { count: row.woken.len(), ended: are_namesakes && has_ended(case, &row) })
+}
+
+fn has_ended(case: &Case, row: &Row) -> bool {
+    let is_end = |event: &Event| match event.what {
+        EventKind::Switch { prev, prev_state, .. } => {
+            prev_state & state::ENDED != 0 && (prev == row.by || row.woken.contains(&prev))
+        }
+        _ => false,
+    };
+    case.trace.cpus.iter().any(|activity| activity.events_between(i64::MIN, i64::MAX).iter().any(is_end))
 }
 
 fn ends_with_interrupts_enabled(case: &Case) -> bool {
@@ -56,12 +75,21 @@ fn is_delayed_elsewhere(case: &Case) -> bool {
 /// A wake-up that a thread made.
 #[derive(Debug, Clone, Copy)]
 struct WakeUp {
+    tid: i32,
     start_ns: i64,
     end_ns: i64,
 }
 
-/// How many threads the thread on the CPU woke while the timer was overdue, one after another and under one lock.
-fn woken_in_a_row(case: &Case, first: &Piece, last: &Piece) -> Option<usize> {
+/// Wake-ups one after another and under one lock.
+struct Row {
+    by: i32,
+    woken: Vec<i32>,
+    /// Those that ended while the timer was overdue.
+    late: usize,
+}
+
+/// The threads that the thread on the CPU woke while the timer was overdue.
+fn woken_in_a_row(case: &Case, first: &Piece, last: &Piece) -> Option<Row> {
     let entry = case.wake_interrupt_entry().filter(|entry| entry.cpu == first.cpu && entry.cpu == last.cpu)?;
     let activity = case.trace.cpu(entry.cpu)?;
     let wake_ups = wake_ups(activity.events_between(i64::MIN, entry.ts_ns - 1), entry.tid, own_depth(case, &entry)?);
@@ -74,7 +102,8 @@ fn woken_in_a_row(case: &Case, first: &Piece, last: &Piece) -> Option<usize> {
     let late = row.iter().filter(|wake_up| wake_up.end_ns > first.start_ns).count();
     let covered_ns = row.last()?.end_ns.min(last.end_ns) - row.first()?.start_ns.max(first.start_ns);
     let enough = covered_ns.saturating_mul(100) >= (last.end_ns - first.start_ns).saturating_mul(COVERED_PERCENT_MIN);
-    (late >= IN_A_ROW_MIN && enough).then_some(late)
+    let woken = || row.iter().map(|wake_up| wake_up.tid).collect();
+    (late >= IN_A_ROW_MIN && enough).then(|| Row { by: entry.tid, woken: woken(), late })
 }
 
 /// How much deeper preemption is disabled in a wake-up than around it: by the wake-up of the measuring thread in the
@@ -101,7 +130,7 @@ fn wake_ups(events: &[Event], by: i32, own_depth: u8) -> Vec<WakeUp> {
         match event.what {
             EventKind::Waking { tid, .. } if locked && open.is_none() => open = Some((tid, event.ts_ns)),
             EventKind::Wakeup { tid, .. } if locked && open.is_some_and(|(woken, _)| woken == tid) => {
-                found.extend(open.take().map(|(_, start_ns)| WakeUp { start_ns, end_ns: event.ts_ns }));
+                found.extend(open.take().map(|(_, start_ns)| WakeUp { tid, start_ns, end_ns: event.ts_ns }));
             }
             // Charges, migrations and interrupts that are sent belong to a wake-up.
             _ if locked && open.is_some() => {}
