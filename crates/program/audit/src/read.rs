@@ -19,8 +19,9 @@ const KEPT_BYTES_MAX: usize = 16 << 20;
 const APART_BYTES_MAX: usize = KEPT_BYTES_MAX / 4 * 3;
 /// Threads that are kept whatever they take.
 const THREADS_MIN: usize = 64;
-/// Bytes of own calls that are in order of time; a drain of the program's memory brings fewer.
-pub const OWN_CALLS_BYTES: usize = 4 << 20;
+/// Bytes of own calls that are in order of time. A drain of a storm brings more: its threads are then in order each, and not
+/// together.
+pub const OWN_CALLS_BYTES: usize = 1 << 20;
 
 /// Everything that was recorded of a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 /* A loop without a pause, or one that waits 1 ms after each round, that faults, maps or calls futex(2) at a rate.
-   storm KIND PER_SECOND SECONDS FILE [waits]: writes how many it did after its first second, and in how many seconds. */
+   storm KIND PER_SECOND SECONDS FILE [waits]: writes how many it did after its first second, in how many seconds, and in all. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <stdio.h>
@@ -61,6 +61,6 @@ int main(int count, char **words) {
     }
     FILE *file = fopen(words[4], "w");
     if (!file) return 1;
-    fprintf(file, "%ld %.3f\n", done - settled, at - 1);
+    fprintf(file, "%ld %.3f %ld\n", done - settled, at - 1, done);
     return fclose(file);
 }
