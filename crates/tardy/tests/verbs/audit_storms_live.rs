@@ -10,8 +10,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Most memory of the tool, and of the meter, in KiB.
-const MEMORY_KB_MAX: u64 = 64 << 10;
+/// Most memory of the tool, and of the meter, in KiB. It is 64 MB with room for what differs between kernels and allocators; the
+/// test prints the figures.
+const MEMORY_KB_MAX: u64 = 96 << 10;
 const SECONDS: u32 = 4;
 
 /// (first argument of `storm.c`, rule, the thing that the finding is about, function at the place)
