@@ -23,6 +23,11 @@ mod tool;
 mod tools;
 mod version;
 
+#[cfg(fuzzing)]
+pub use line::{Line, next_line};
+#[cfg(fuzzing)]
+pub use message::message;
+
 pub use context::Context;
 pub use directories::Directories;
 pub use session::serve;

@@ -1,5 +1,6 @@
 //! A recording of another tool becomes an archive, which is explained like any other.
 
+mod buffer;
 mod bytes;
 
 use crate::archives::RUNS;
@@ -7,7 +8,7 @@ use crate::exit::UsageError;
 use crate::options::quantity::whole;
 use crate::storing::{Foreign, Location, store, unix_ns};
 use archive::reader::Run;
-use bytes::{RecordedBytes, open, read_whole};
+use bytes::RecordedBytes;
 use clap::Args;
 use evidence::archived::{Archived, Origin, archived};
 use evidence::request::Request;
@@ -42,6 +43,8 @@ pub struct RecordingArguments {
 pub enum Recorded<'a> {
     File(&'a Path),
     Instance(&'a str),
+    /// The directory of a trace buffer, such as `/sys/kernel/tracing`.
+    Buffer(&'a Path),
 }
 
 impl<'a> Recorded<'a> {
@@ -50,8 +53,12 @@ impl<'a> Recorded<'a> {
     /// # Errors
     /// Options of recordings for an archive.
     pub fn named(run: Option<&'a Path>, arguments: &'a RecordingArguments) -> Result<Option<Self>, UsageError> {
-        let file = run.filter(|path| path.is_file()).map(Self::File);
-        let recorded = arguments.instance.as_deref().map(Self::Instance).or(file);
+        let of_path = |path: &'a Path| match path {
+            path if path.is_file() || bytes::description(path).is_some() => Some(Self::File(path)),
+            path if buffer::is_one(path) => Some(Self::Buffer(path)),
+            _ => None,
+        };
+        let recorded = arguments.instance.as_deref().map(Self::Instance).or(run.and_then(of_path));
         let asked = arguments.comm.is_some() || arguments.pid.is_some() || arguments.out.is_some();
         if recorded.is_none() && asked {
             let text = "--comm, --pid and --out belong to a trace of another tool; name its file, or --instance";
@@ -62,7 +69,7 @@ impl<'a> Recorded<'a> {
 
     fn name(&self) -> Cow<'a, str> {
         match self {
-            Self::File(path) => path.file_name().unwrap_or_default().to_string_lossy(),
+            Self::File(path) | Self::Buffer(path) => path.file_name().unwrap_or_default().to_string_lossy(),
             Self::Instance(name) => Cow::Borrowed(name),
         }
     }
@@ -79,11 +86,9 @@ impl<'a> Recorded<'a> {
                     return Err(format!("there is no trace instance of this name on this machine; it has {others}"));
                 }
                 let instance = tracefs.open_instance(name).map_err(|why| format!("failed to {why}"))?;
-                let clock = instance.clock().map_err(|why| format!("failed to {why}"))?;
-                // The text stays in the buffer when it is read; the pages would not.
-                let text = read_whole(open(&instance.path().join("trace"))?)?;
-                Ok((RecordedBytes::Memory(text), clock))
+                buffer::contents(instance.path())
             }
+            Self::Buffer(path) => buffer::contents(path),
         }
     }
 }

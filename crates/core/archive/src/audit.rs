@@ -30,7 +30,7 @@ pub struct AuditSettings {
     /// Most bytes of pages that are sent in all. They are spread over the run: of a program that does more, every part of the
     /// run has some, and the rest is counted.
     pub budget_bytes: u64,
-    /// Time from the begin of the recording of which a reader needs little: the start of the program.
+    /// First part of the recording, of which a reader needs little: the start of the program.
     #[serde(default)]
     pub settle_ns: u64,
     /// Record the user stack of each call and fault.

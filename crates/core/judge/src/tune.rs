@@ -161,7 +161,7 @@ impl Tuner {
             confidence: self.question.confidence,
             least: self.question.least,
             members: self.members(confirmation),
-            total: ratio_of(confirmation.total.telling(), self.question.confidence),
+            total: ratio_of(confirmation.total.of_present_set(), self.question.confidence),
             pairs,
             useless: self.useless(confirmation),
             undecided,
@@ -184,7 +184,7 @@ impl Tuner {
         let tested = confirmation.tested.iter().zip(adjusted);
         let confirmed = tested.filter(|((candidate, _), _)| confirmation.confirmed.contains(**candidate));
         let member = |((candidate, tested), p_value): ((&usize, &Tested), f64)| {
-            let effect = ratio_of(tested.telling(), self.question.confidence)?;
+            let effect = ratio_of(tested.of_present_set(), self.question.confidence)?;
             Some(Member { candidate: *candidate, effect, p_value })
         };
         let mut members: Vec<Member> = confirmed.filter_map(member).collect();
@@ -202,7 +202,7 @@ impl Tuner {
         });
         let dropped = confirmation.dropped.candidates().map(|candidate| Useless {
             candidate,
-            effect: median(confirmation.tested[&candidate].telling()).exp(),
+            effect: median(confirmation.tested[&candidate].of_present_set()).exp(),
             was_tested: true,
         });
         screened.chain(dropped).collect()
@@ -223,7 +223,7 @@ impl Tuner {
             let more = f64::from(tested.rounds() as u32) * (wanted / grown - 1.0);
             Undecided {
                 candidate,
-                effect: (tested.rounds() > 0).then(|| median(tested.telling()).exp()),
+                effect: (tested.rounds() > 0).then(|| median(tested.of_present_set()).exp()),
                 rounds_more: (grown > 0.0 && more.is_finite() && more < 1e6).then(|| more.ceil().max(1.0) as u32),
             }
         });

@@ -21,10 +21,14 @@ const XZ: &[u8] = b"\xfd7zXZ\0";
 /// A larger dictionary than `xz -9` needs is hostile.
 const XZ_MEMORY_KB: u32 = 80 << 10;
 /// Beginnings of files of other kinds.
-const FOREIGN: [(&[u8], Foreign); 4] = [
+const FOREIGN: [(&[u8], Foreign); 7] = [
     (b"BZh", Foreign::Bzip2),
+    // A stream of either byte order, and the description beside the streams.
     (b"\xc1\x1f\xfc\xc1", Foreign::CommonTraceFormat),
     (b"\xc1\xfc\x1f\xc1", Foreign::CommonTraceFormat),
+    (b"\x57\x1d\xd1\x75", Foreign::CommonTraceFormat),
+    (b"\x75\xd1\x1d\x57", Foreign::CommonTraceFormat),
+    (b"/* CTF ", Foreign::CommonTraceFormat),
     (b"\x7fELF", Foreign::Program),
 ];
 /// Real traces pack to a twentieth of their size.
@@ -64,7 +68,7 @@ pub struct Recording<'a> {
 enum Trace<'a> {
     /// A trace.dat.
     File(Cow<'a, [u8]>),
-    Pages(Pages),
+    Pages(Box<Pages>),
 }
 
 impl Recording<'_> {
@@ -72,7 +76,10 @@ impl Recording<'_> {
     pub fn open(&mut self) -> PagedTrace<'_> {
         match &mut self.trace {
             Trace::File(bytes) => PagedTrace::open(&**bytes),
-            Trace::Pages(Pages { metadata, pages }) => PagedTrace::of_pages(metadata.clone(), std::mem::take(pages)),
+            Trace::Pages(held) => {
+                let pages = std::mem::take(&mut held.pages);
+                PagedTrace::of_pages(held.metadata.clone(), pages)
+            }
         }
     }
 }
@@ -101,7 +108,7 @@ pub fn contents<'a>(bytes: &'a [u8], clock: &str) -> Result<Contents<'a>, Refusa
         return Ok(Contents::Events(Recording { trace: Trace::File(plain), making: Making::TRACE_DAT }));
     }
     if perf::convert::is_one(&plain) {
-        let trace = Trace::Pages(perf::convert::convert(&plain, unpacked_max(&plain))?);
+        let trace = Trace::Pages(Box::new(perf::convert::convert(&plain, unpacked_max(&plain))?));
         return Ok(Contents::Events(Recording { trace, making: Making::of("perf", "perf.data") }));
     }
     // A binary file has a zero near its beginning.
@@ -117,7 +124,7 @@ pub fn contents<'a>(bytes: &'a [u8], clock: &str) -> Result<Contents<'a>, Refusa
         unreadable: converted.unreadable,
         ..Making::of(if converted.is_perf { "perf" } else { "ftrace" }, "text of events")
     };
-    Ok(Contents::Events(Recording { trace: Trace::Pages(converted.trace), making }))
+    Ok(Contents::Events(Recording { trace: Trace::Pages(Box::new(converted.trace)), making }))
 }
 
 /// A Perfetto trace, which no magic number marks.
@@ -127,7 +134,7 @@ fn of_messages<'a>(plain: &[u8]) -> Result<Contents<'a>, Refusal> {
     }
     let converted = perfetto::convert::convert(plain, unpacked_max(plain))?;
     let making = Making { unreadable: converted.unreadable, ..Making::of("Perfetto", "Perfetto trace") };
-    Ok(Contents::Events(Recording { trace: Trace::Pages(converted.trace), making }))
+    Ok(Contents::Events(Recording { trace: Trace::Pages(Box::new(converted.trace)), making }))
 }
 
 /// The bytes of a file without the compression around them.
@@ -214,6 +221,8 @@ mod tests {
         for (bytes, foreign) in [
             (&b""[..], Foreign::Empty),
             (b"\xc1\x1f\xfc\xc1", Foreign::CommonTraceFormat),
+            (b"\x57\x1d\xd1\x75\0\0", Foreign::CommonTraceFormat),
+            (b"/* CTF 1.8 */\n", Foreign::CommonTraceFormat),
             (b"hello", Foreign::Unknown),
         ] {
             assert_eq!(contents(bytes, "").err(), Some(Refusal::Foreign(foreign)), "{bytes:?}");

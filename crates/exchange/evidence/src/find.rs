@@ -55,7 +55,12 @@ pub fn find(file: &PagedTrace<'_>, survey: &Survey, request: &Request) -> Option
             let Some(raw) = reader.event(&item) else { continue };
             let Some(event) = converter.event(&raw) else { continue };
             followed.wakeups.apply(&event, &mut finished);
+            let is_switch = matches!(event.event, ThreadEvent::Switch { .. });
             for sample in finished.drain(..) {
+                if !is_switch && survey.ran_without_switches.contains(&sample.tid) {
+                    followed.wakeups.unseen += 1;
+                    continue;
+                }
                 if let Some(counted) = followed.count(&sample) {
                     keeping.offer(Kept { finished: sample, counted, raw_seen_ns: raw.ts_ns });
                 }

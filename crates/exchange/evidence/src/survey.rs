@@ -15,6 +15,9 @@ use wakeups::timer_functions::TimerFunctions;
 /// More systems are not chosen by hand: a file that describes all that the kernel has.
 const SYSTEMS_MAX: usize = 12;
 
+/// Threads on a CPU without switches; more ran on CPUs that have some.
+const SILENT_MAX: usize = 10_000;
+
 /// A thread, as far as a recording shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadFacts {
@@ -70,6 +73,8 @@ pub struct Survey {
     /// The same as system and name.
     pub events: BTreeSet<(String, String)>,
     pub functions: TimerFunctions,
+    /// Threads that ran on a CPU whose switches are not recorded: nobody sees whether they run or sleep.
+    pub ran_without_switches: BTreeSet<i32>,
     /// The last one.
     pub mark: Option<Mark>,
     pub clock: Clock,
@@ -88,21 +93,40 @@ struct Surveying<'s> {
     open_timer: Option<(u32, u64)>,
     /// Functions of timers that woke a thread.
     wakers: BTreeSet<u64>,
+    /// The CPU that is read, and the threads that ran on it until it has a switch.
+    silent: (u32, Option<BTreeSet<i32>>),
 }
 
 impl Surveying<'_> {
+    /// Before the events of another CPU.
+    fn end_cpu(&mut self, next: u32) {
+        self.survey.ran_without_switches.extend(self.silent.1.take().into_iter().flatten());
+        self.silent = (next, Some(BTreeSet::new()));
+    }
+
     fn read(&mut self, cpu: u32, records: CpuRecords<'_>) {
         let mut span: Option<CpuSpan> = self.survey.cpus.get(&cpu).copied();
+        if self.silent.0 != cpu {
+            self.end_cpu(cpu);
+        }
         self.open_timer = self.open_timer.filter(|(of, _)| *of == cpu);
         for item in records {
             extend_span(&mut span, &item);
             let TraceItem::Record(record) = item else { continue };
             let Some(noted) = self.reader.noted(&record) else { continue };
+            if let Some(threads) = &mut self.silent.1
+                && threads.len() < SILENT_MAX
+            {
+                threads.insert(record.common_pid);
+            }
             if let Some(occurred) = self.occurred.get_mut(usize::from(record.id)) {
                 *occurred = true;
             }
             match noted {
-                Noted::Switch(threads) => threads.into_iter().for_each(|named| self.survey.name(named)),
+                Noted::Switch(threads) => {
+                    threads.into_iter().for_each(|named| self.survey.name(named));
+                    self.silent.1 = None;
+                }
                 Noted::Waking(named) => {
                     self.wakers.extend(self.open_timer.map(|(_, function)| function));
                     self.survey.threads.entry(named.tid).or_default().wake(named.prio);
@@ -144,11 +168,14 @@ impl Survey {
             occurred: vec![false; usize::from(u16::MAX) + 1],
             open_timer: None,
             wakers: BTreeSet::new(),
+            silent: (u32::MAX, None),
         };
         file.read_through(|cpu, records| surveying.read(cpu, records));
+        surveying.end_cpu(u32::MAX);
         let Surveying { points, occurred, wakers, .. } = surveying;
         survey.recorded = (0..=u16::MAX).filter(|id| occurred[usize::from(*id)]).collect();
         survey.extend_recorded(file);
+        survey.drop_halves(file);
         survey.name_threads(file);
         survey.clock = points.clock(&file.metadata.clock);
         survey.learn_functions(&wakers);
@@ -192,6 +219,24 @@ impl Survey {
         }
         let named = |format: &EventFormat| (format.system.clone(), format.name.clone());
         self.events = self.recorded.iter().filter_map(|id| formats.by_id(*id)).map(named).collect();
+    }
+
+    /// An interrupt whose end is not recorded seems to last, and one whose beginning is not recorded shows nothing.
+    fn drop_halves(&mut self, file: &PagedTrace<'_>) {
+        let half = |name: &str| {
+            let [entry, exit] = ["_entry", "_exit"].map(|end| name.strip_suffix(end));
+            entry.map(|name| format!("{name}_exit")).or_else(|| exit.map(|name| format!("{name}_entry")))
+        };
+        let is_alone = |(system, name): &&(String, String)| {
+            let other = half(name).filter(|_| system.starts_with("irq"));
+            other.is_some_and(|other| !self.has(system, &other))
+        };
+        let alone: Vec<(String, String)> = self.events.iter().filter(is_alone).cloned().collect();
+        for (system, name) in alone {
+            let number = file.metadata.formats.find(&system, &name).map(|format| format.id);
+            self.recorded.retain(|id| Some(*id) != number);
+            self.events.remove(&(system, name));
+        }
     }
 
     fn name_threads(&mut self, file: &PagedTrace<'_>) {

@@ -2,10 +2,11 @@
 //!
 //! [`line`] reads one line in each of these forms, with the prefix of a log or the marks of a quoted mail before it; [`convert`]
 //! makes records of them.
-//! [`stretch`] finds the text of a latency tracer.
+//! [`stretch`] finds the text of a latency tracer, and [`short`] searches within a line.
 
 pub mod convert;
 pub mod line;
+pub(crate) mod short;
 pub mod stretch;
 
 use line::Line;

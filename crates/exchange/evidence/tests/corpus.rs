@@ -8,6 +8,7 @@ use archive::manifest::{Manifest, RunState};
 use archive::message::Message;
 use archive::reader::Run;
 use archive::spike::Spike;
+use archive::watched::WatchedKind;
 use archive::writer::RunWriter;
 use evidence::archived::{Archived, Origin, archived};
 use evidence::file::{Contents, contents, unpacked};
@@ -28,7 +29,7 @@ struct Planted {
 }
 
 /// Recordings of trace-cmd and ftrace.
-const OF_FTRACE: [(&str, &str); 11] = [
+const OF_FTRACE: [(&str, &str); 29] = [
     ("hog.dat", "other-rt-task"),
     ("hog-local.dat", "other-rt-task"),
     ("hog-no-irq.dat", "other-rt-task"),
@@ -40,6 +41,24 @@ const OF_FTRACE: [(&str, &str); 11] = [
     ("hog-report.txt", "other-rt-task"),
     ("stopped-report.txt", "thread-stopped"),
     ("hog-cat.txt", "other-rt-task"),
+    ("hog-raw.dat", "other-rt-task"),
+    ("hog-global.dat", "other-rt-task"),
+    ("hog-report-ns.txt", "other-rt-task"),
+    ("rival.dat", "other-rt-task"),
+    ("rival-local.dat", "other-rt-task"),
+    ("rival-sched.dat", "other-rt-task"),
+    ("rival-version6.dat", "other-rt-task"),
+    ("rival-report.txt", "other-rt-task"),
+    ("rival-report-ns.txt", "other-rt-task"),
+    ("rival-cat.txt", "other-rt-task"),
+    ("overrun-version6.dat", "own-work"),
+    ("overrun-report.txt", "own-work"),
+    ("overrun-report-ns.txt", "own-work"),
+    ("overrun-cat.txt", "own-work"),
+    ("stopped-local.dat", "thread-stopped"),
+    ("stopped-version6.dat", "thread-stopped"),
+    ("stopped-report-ns.txt", "thread-stopped"),
+    ("stopped-cat.txt", "thread-stopped"),
 ];
 /// Causes that `record-perf` plants: the name, the delayed thread, and the cause.
 const CAUSES: [(&str, &str, &str); 4] = [
@@ -243,15 +262,30 @@ fn a_quoted_text_a_log_and_perf_script_show_the_same_wake_up() {
     assert_eq!(latency_ns(&perf), expected_ns);
 }
 
-/// The explanation of the wake-up of a thread that was seen at an instant, if it is a spike.
-fn seen_at(account: &Account, tid: i32, seen_ns: i64) -> Option<Explanation> {
-    let near = |spike: &&Spike| spike.tid == tid && spike.sample.seen_ns().abs_diff(seen_ns) < SAME_NS;
-    let spike = account.run().late_spikes().find(near)?;
+/// The explanation of the same wake-up, if it is still a spike. After a late one several follow at once, each due at another instant.
+fn of_same(account: &Account, whole: &Spike) -> Option<Explanation> {
+    let near = |one: i64, other: i64| one.abs_diff(other) < SAME_NS;
+    let is_same = |spike: &&Spike| {
+        let timed = [spike.watched, whole.watched] == [Some(WatchedKind::Timer); 2];
+        let (sample, other) = (spike.sample, whole.sample);
+        spike.tid == whole.tid
+            && near(sample.seen_ns(), other.seen_ns())
+            && (!timed || near(sample.due_ns, other.due_ns))
+    };
+    let spike = account.run().late_spikes().find(is_same)?;
     account.explanation_of(spike.number).cloned()
 }
 
 /// The same events in another form lack the same.
-const SAME_EVENTS: [&str; 4] = ["perf-script.txt", "perf-packed.data", "perf-pipe.data", "typed.pftrace"];
+const SAME_EVENTS: [&str; 7] = [
+    "perf-script.txt",
+    "perf-packed.data",
+    "perf-pipe.data",
+    "typed.pftrace",
+    "report.txt",
+    "report-ns.txt",
+    "version6.dat",
+];
 
 /// Wrong names above a hint when each recording of a group lacks something, and how many were checked.
 fn wrong_without(is_of_group: impl Fn(&str) -> bool) -> (usize, Vec<String>) {
@@ -263,11 +297,11 @@ fn wrong_without(is_of_group: impl Fn(&str) -> bool) -> (usize, Vec<String>) {
         // Without nothing: the same as a trace.dat.
         let plain = lacking(&bytes(&name), Lacking::Events(&[]));
         let (_folder, account) = account_of(archive_of(&plain, comm, 2).unwrap());
-        let (tid, seen_ns) = (largest(&account).tid, largest(&account).sample.seen_ns());
+        let whole = largest(&account).clone();
         for what in LACKING {
             let Ok(archived) = archive_of(&lacking(&plain, what), comm, 2) else { continue };
             let (_folder, account) = account_of(archived);
-            let Some(explanation) = seen_at(&account, tid, seen_ns) else { continue };
+            let Some(explanation) = of_same(&account, &whole) else { continue };
             failures.extend(wrong(&explanation, cause).iter().map(|wrong| format!("{name}, {what:?}: {wrong}")));
             checked += 1;
         }

@@ -5,7 +5,7 @@ use evidence::file::{Packing, is_trace_dat, unpacked_bytes_max};
 use ftrace::trace_dat::Source;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Larger files do not fit into memory everywhere.
 const FILE_BYTES_MAX: u64 = 2 << 30;
@@ -21,9 +21,16 @@ pub enum RecordedBytes {
     Disk(DiskFile),
 }
 
+/// The description of a CTF trace, which is a directory.
+pub fn description(directory: &Path) -> Option<PathBuf> {
+    ["metadata", "kernel/metadata"].iter().map(|name| directory.join(name)).find(|path| path.is_file())
+}
+
 impl RecordedBytes {
     /// Opens a file. One that holds a packed trace.dat is unpacked into a file in `scratch` that has no name.
     pub fn of(path: &Path, scratch: &Path) -> Result<Self, String> {
+        let description = description(path);
+        let path = description.as_deref().unwrap_or(path);
         let on_disk = |file| DiskFile::of(file).map(Self::Disk).map_err(|error| error.to_string());
         let disk = on_disk(open(path)?)?;
         if is_trace_dat(disk.source()).is_some() {

@@ -3,5 +3,6 @@
 mod catalogue;
 mod corpus;
 mod hostile;
+mod lacking;
 mod recomputed;
 mod trace_builder;

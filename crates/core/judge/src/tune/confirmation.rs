@@ -33,7 +33,7 @@ impl Tested {
     }
 
     /// Differences from which to estimate: beside the present set, or all if these are few.
-    pub(super) fn telling(&self) -> &[f64] {
+    pub(super) fn of_present_set(&self) -> &[f64] {
         let present = self.beside_present();
         if present.len() >= ROUNDS_TO_DROP { present } else { &self.differences }
     }
@@ -101,7 +101,7 @@ impl Confirmation {
     fn confirm(&mut self) {
         let p_values: Vec<f64> = self.tested.values().map(|tested| tested.p_value).collect();
         for ((member, tested), p) in self.tested.iter().zip(holm(&p_values)) {
-            let helps = median(tested.telling()) > 0.0;
+            let helps = median(tested.of_present_set()) > 0.0;
             if p <= self.risk && helps && self.set.contains(*member) {
                 self.confirmed = self.confirmed.with(*member);
             }

@@ -1,5 +1,6 @@
 //! The events whose fields are read out of their text, or of messages.
 
+use crate::text::short::split_at_last_byte;
 use archive::trace_event::Vector;
 
 /// How the text of a field becomes a number or stays text.
@@ -147,7 +148,8 @@ fn in_order<'a>(known: &Known, text: &'a str) -> Option<Values<'a>> {
             }
         }
         at = end.unwrap_or(bytes.len());
-        *value = text.get(start..at)?.trim();
+        let word = text.get(start..at)?;
+        *value = if *kind == Kind::Name { word.trim() } else { word };
     }
     Some(found)
 }
@@ -178,13 +180,15 @@ fn anywhere<'a>(known: &Known, text: &'a str) -> Option<Values<'a>> {
 fn shortened<'a>(name: &str, text: &'a str) -> Option<Values<'a>> {
     match name {
         "sched_switch" => {
-            let (prev, next) = text.split_once(" ==> ")?;
-            let (prev, state) = prev.rsplit_once(' ')?;
+            let at = text.as_bytes().windows(5).position(|word| word == b" ==> ")?;
+            let (prev, next) = (&text[..at], &text[at + 5..]);
+            let (prev, state) = split_at_last_byte(prev, b' ')?;
             let ([prev_comm, prev_pid, prev_prio], [next_comm, next_pid, next_prio]) = (task(prev)?, task(next)?);
             Some([prev_comm, prev_pid, prev_prio, state, next_comm, next_pid, next_prio])
         }
         "sched_wakeup" | "sched_wakeup_new" | "sched_waking" => {
-            let (woken, cpu) = text.rsplit_once(" CPU:")?;
+            let (woken, cpu) = split_at_last_byte(text, b':')?;
+            let woken = woken.strip_suffix(" CPU")?;
             let [comm, pid, prio] = task(woken)?;
             Some([comm, pid, prio, cpu, "", "", ""])
         }
@@ -194,8 +198,8 @@ fn shortened<'a>(name: &str, text: &'a str) -> Option<Values<'a>> {
 
 /// `cyclictest:2719 [19]`.
 fn task(text: &str) -> Option<[&str; 3]> {
-    let (thread, prio) = text.trim().strip_suffix(']')?.rsplit_once(" [")?;
-    let (comm, pid) = thread.rsplit_once(':')?;
+    let (thread, prio) = split_at_last_byte(text.trim().strip_suffix(']')?, b'[')?;
+    let (comm, pid) = split_at_last_byte(thread.strip_suffix(' ')?, b':')?;
     Some([comm, pid, prio])
 }
 

@@ -35,11 +35,11 @@ pub struct Expiry {
 /// Where an event has what it says.
 #[derive(Debug)]
 enum Places {
-    Switch([ThreadPlaces; 2]),
-    Waking(ThreadPlaces),
-    Expiry { function: Field, now: Field },
+    Switch(Box<[ThreadPlaces; 2]>),
+    Waking(Box<ThreadPlaces>),
+    Expiry(Box<[Field; 2]>),
     ExpiryEnd,
-    Mark(Field),
+    Mark(Box<Field>),
     Other,
 }
 
@@ -72,15 +72,15 @@ impl Places {
         let found = match (format.system.as_str(), format.name.as_str()) {
             ("sched", "sched_switch") => thread(["prev_pid", "prev_comm", "prev_prio"])
                 .zip(thread(["next_pid", "next_comm", "next_prio"]))
-                .map(|(prev, next)| Self::Switch([prev, next])),
+                .map(|(prev, next)| Self::Switch(Box::new([prev, next]))),
             ("sched", "sched_waking" | "sched_wakeup" | "sched_wakeup_new") => {
-                thread(["pid", "comm", "prio"]).map(Self::Waking)
+                thread(["pid", "comm", "prio"]).map(|thread| Self::Waking(Box::new(thread)))
             }
             ("timer", "hrtimer_expire_entry") => {
-                field("function").zip(field("now")).map(|(function, now)| Self::Expiry { function, now })
+                field("function").zip(field("now")).map(|(function, now)| Self::Expiry(Box::new([function, now])))
             }
             ("timer", "hrtimer_expire_exit") => Some(Self::ExpiryEnd),
-            ("ftrace", "print") => field("buf").map(Self::Mark),
+            ("ftrace", "print") => field("buf").map(|text| Self::Mark(Box::new(text))),
             _ => None,
         };
         found.unwrap_or(Self::Other)
@@ -111,11 +111,13 @@ impl Reader {
         let payload = record.payload;
         let places = self.by_id.get(usize::from(record.id))?.as_ref()?;
         let noted = match places {
-            Places::Switch([prev, next]) => {
+            Places::Switch(threads) => {
+                let [prev, next] = &**threads;
                 prev.named(payload).zip(next.named(payload)).map(|(prev, next)| Noted::Switch([prev, next]))
             }
             Places::Waking(thread) => thread.named(payload).map(Noted::Waking),
-            Places::Expiry { function, now } => {
+            Places::Expiry(fields) => {
+                let [function, now] = &**fields;
                 let values = function.uint(payload).zip(now.int(payload));
                 values.map(|(function, now_ns)| Noted::Expiry(Expiry { function, now_ns }))
             }

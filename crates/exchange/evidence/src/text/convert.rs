@@ -1,6 +1,7 @@
 //! Makes records of the lines of a text.
 
 use super::line::Line;
+use super::short::{split_at_byte, without_spaces};
 use crate::problem::Refusal;
 use crate::records::contexts::Contexts;
 use crate::records::event::{Kind, values};
@@ -83,7 +84,7 @@ fn fill(text: &str, layout: &Layout, functions: &mut Functions, payload: &mut Ve
 
 /// `CPU:1 [LOST 123 EVENTS]`.
 fn lost(line: &str) -> Option<(u32, Option<u64>)> {
-    let (cpu, rest) = line.trim_start().strip_prefix("CPU:")?.split_once(" [LOST ")?;
+    let (cpu, rest) = without_spaces(line).strip_prefix("CPU:")?.split_once(" [LOST ")?;
     let cpu = cpu.trim().parse().ok().filter(|cpu| *cpu < CPUS_MAX)?;
     Some((cpu, rest.split_whitespace().next()?.parse().ok()))
 }
@@ -107,11 +108,14 @@ fn bits(flags: &Flags) -> u8 {
 }
 
 fn number_of(kind: Kind, text: &str, functions: &mut Functions) -> Option<i64> {
-    let word = text.split_whitespace().next()?.trim_end_matches(',');
+    let word = split_at_byte(text, b' ').map_or(text, |(word, _)| word);
+    let word = word.strip_suffix(',').unwrap_or(word);
     match kind {
         // An idle CPU leaves with the largest number that the field can have.
         Kind::Number => word.parse().ok().or_else(|| word.parse::<u64>().ok().map(|value| value as i64)),
-        Kind::Address => u64::from_str_radix(word.trim_start_matches("0x"), 16).ok().map(|value| value as i64),
+        Kind::Address => {
+            u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok().map(|value| value as i64)
+        }
         Kind::Function => Some(functions.address(word) as i64),
         Kind::State => state(word),
         Kind::Name => None,

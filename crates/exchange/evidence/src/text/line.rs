@@ -1,6 +1,7 @@
 //! One line: `cyclictest-2719  [001] d.h2. 32200.386949: sched_waking: comm=...`, or of perf `cyclictest 2719 [001] 32200.386949:
 //! sched:sched_waking: comm=...`.
 
+use super::short::{split_at_byte, split_at_last_byte, without_spaces};
 use ftrace::latency_trace::Flags;
 
 /// The kernel's limit.
@@ -27,20 +28,27 @@ impl<'a> Line<'a> {
     /// `None` for lines of another kind.
     pub fn parse(line: &'a str) -> Option<Self> {
         // A name may contain brackets, too.
-        line.match_indices('[').find_map(|(at, _)| Self::around_cpu(&line[..at], &line[at + 1..]))
+        let mut from = 0;
+        loop {
+            let at = from + line[from..].bytes().position(|byte| byte == b'[')?;
+            from = at + 1;
+            if let Some(found) = Self::around_cpu(&line[..at], &line[from..]) {
+                return Some(found);
+            }
+        }
     }
 
     fn around_cpu(before: &'a str, after: &'a str) -> Option<Self> {
-        let (cpu, rest) = after.split_once(']')?;
+        let (cpu, rest) = split_at_byte(after, b']')?;
         let cpu = cpu.trim().parse().ok()?;
-        let (flags, rest) = flags(rest.trim_start());
+        let (flags, rest) = flags(without_spaces(rest));
         let (time, rest) = before_colon(rest)?;
         let (ts_ns, has_ns) = time_ns(time)?;
         let (comm, tid) = thread(before)?;
-        let rest = rest.trim_start();
+        let rest = without_spaces(rest);
         let (name, fields) = before_colon(rest).or_else(|| Some((rest.trim_end().strip_suffix(':')?, "")))?;
         let is_name = |name: &str| !name.is_empty() && !name.bytes().any(|byte| byte.is_ascii_whitespace());
-        let (system, name) = name.rsplit_once(':').map_or((None, name), |(system, name)| (Some(system), name));
+        let (system, name) = split_at_last_byte(name, b':').map_or((None, name), |(system, name)| (Some(system), name));
         let is_perf = system.is_some();
         is_name(name).then_some(Self { comm, tid, cpu, flags, ts_ns, has_ns, name, fields: fields.trim(), is_perf })
     }
@@ -48,19 +56,19 @@ impl<'a> Line<'a> {
 
 /// What stands before the next colon with a space behind it, and what follows.
 fn before_colon(text: &str) -> Option<(&str, &str)> {
-    let at = text.match_indices(':').map(|(at, _)| at).find(|at| text.as_bytes().get(at + 1) == Some(&b' '))?;
+    let at = text.as_bytes().windows(2).position(|pair| pair == b": ")?;
     Some((&text[..at], &text[at + 2..]))
 }
 
 /// The column of flags, if there is one, and the rest.
 fn flags(text: &str) -> (Option<Flags>, &str) {
-    let split = text.split_once(' ').and_then(|(word, rest)| Some((Flags::parse(word)?, rest)));
-    split.map_or((None, text), |(flags, rest)| (Some(flags), rest.trim_start()))
+    let split = split_at_byte(text, b' ').and_then(|(word, rest)| Some((Flags::parse(word)?, rest)));
+    split.map_or((None, text), |(flags, rest)| (Some(flags), without_spaces(rest)))
 }
 
 /// `32200.386949` in ns, and whether it has ns.
 fn time_ns(text: &str) -> Option<(u64, bool)> {
-    let (seconds, fraction) = text.trim().split_once('.')?;
+    let (seconds, fraction) = split_at_byte(text.trim(), b'.')?;
     let digits = u32::try_from(fraction.len()).ok().filter(|digits| (6..=9).contains(digits))?;
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -75,7 +83,7 @@ fn thread(before: &str) -> Option<(&str, i32)> {
     if text.ends_with(')') {
         text = text.rsplit_once('(')?.0.trim_end();
     }
-    let of_ftrace = text.rsplit_once('-').and_then(|(comm, tid)| Some((comm, tid.parse().ok()?)));
+    let of_ftrace = split_at_last_byte(text, b'-').and_then(|(comm, tid)| Some((comm, tid.parse().ok()?)));
     let of_perf = || {
         let (comm, ids) = text.rsplit_once(char::is_whitespace)?;
         Some((comm, ids.rsplit('/').next()?.parse().ok()?))
@@ -86,7 +94,8 @@ fn thread(before: &str) -> Option<(&str, i32)> {
 
 /// The name without what stands before it in a log or a mail.
 fn name(text: &str) -> &str {
-    let quoted = text.trim().trim_start_matches(['>', '|', ' ']);
+    let marks = text.bytes().take_while(|byte| b"> |\t".contains(byte)).count();
+    let quoted = text[marks..].trim();
     let name = match quoted.len() > COMM_BYTES_MAX {
         true => quoted.rsplit(char::is_whitespace).next().unwrap_or(quoted),
         false => quoted,

@@ -1,0 +1,70 @@
+//! Cases of the corpus without a part of their events, as if another tool had recorded them: what a trace no longer shows is hardly ever
+//! blamed on something else.
+
+use crate::corpus::cases;
+use archive::explanation::{Confidence, Explanation, Finding};
+use explain::corpus_case::CorpusCase;
+use explain::recorder::{Precision, Recorder};
+use explain::{SpikeInput, explain_spike};
+use fixtures::lacking::{Lacking, without};
+use ftrace::trace_dat::PagedTrace;
+
+const LACKING: [Lacking; 14] = [
+    Lacking::Events(&["irq"]),
+    Lacking::Events(&["irq_vectors"]),
+    Lacking::Events(&["irq", "irq_vectors"]),
+    Lacking::Events(&["irq/softirq_entry", "irq/softirq_exit", "irq/softirq_raise"]),
+    Lacking::Events(&["timer"]),
+    Lacking::Events(&["timer/hrtimer_start"]),
+    Lacking::Events(&["irq", "irq_vectors", "timer"]),
+    Lacking::Events(&["sched/sched_waking"]),
+    Lacking::Events(&["sched/sched_waking", "sched/sched_wakeup", "sched/sched_wakeup_new"]),
+    Lacking::Events(&["sched/sched_migrate_task"]),
+    Lacking::Events(&["signal"]),
+    Lacking::SwitchesOf(0),
+    Lacking::SwitchesOf(1),
+    Lacking::Stretches,
+];
+
+/// One of N pairs of a case and a lack is checked: all of them take minutes.
+const ONE_OF: usize = 4;
+/// Most are less specific names, such as a softirq for the RCU work in it, and none is of a recording of another tool: `corpus/foreign`
+/// has those.
+const WRONG_PERCENT_MAX: usize = 2;
+
+/// Above a hint, with most of the latency.
+fn named(explanation: &Explanation) -> Vec<&Finding> {
+    let most = |finding: &&Finding| finding.ns * 2 > explanation.latency_ns && finding.confidence > Confidence::Hint;
+    explanation.findings.iter().filter(most).collect()
+}
+
+#[test]
+fn without_a_part_of_its_events_hardly_a_case_names_another_culprit_above_a_hint() {
+    let (mut checked, mut named_still, mut wrong) = (0, 0, Vec::new());
+    for (index, directory) in cases().iter().enumerate() {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let case: CorpusCase = serde_json::from_slice(&std::fs::read(directory.join("spike.json")).unwrap()).unwrap();
+        let trace = std::fs::read(directory.join("trace.dat")).unwrap();
+        let whole = explain_spike(&case.input((&trace).into()));
+        let of_case = LACKING.into_iter().enumerate().filter(|(number, _)| (index + number).is_multiple_of(ONE_OF));
+        for (_, lacking) in of_case {
+            let less = without(&mut PagedTrace::open(&trace), lacking);
+            let recorder = Recorder::Foreign(Precision { resolution_ns: 1, clock_spread_ns: 0 });
+            let explanation = explain_spike(&SpikeInput { recorder, ..case.input((&less).into()) });
+            let others: Vec<&Finding> = named(&explanation)
+                .into_iter()
+                .filter(|finding| whole.findings.iter().all(|known| known.culprit != finding.culprit))
+                .collect();
+            checked += 1;
+            named_still += usize::from(!named(&explanation).is_empty() && others.is_empty());
+            let of = whole.findings.first().map(|finding| finding.culprit.id());
+            wrong.extend(others.iter().map(|other| {
+                format!("{name}, {lacking:?}: {} ({:?}) instead of {of:?}", other.culprit, other.confidence)
+            }));
+        }
+    }
+    let text = wrong.join("\n");
+    println!("{checked} traces, {named_still} still name their culprit, {} name another:\n{text}", wrong.len());
+    assert!(checked > 900 && named_still > 300, "the corpus is gone");
+    assert!(wrong.len() * 100 <= checked * WRONG_PERCENT_MAX, "{} of {checked}:\n{text}", wrong.len());
+}
