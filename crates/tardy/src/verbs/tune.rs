@@ -128,10 +128,7 @@ fn run(arguments: &TuneArguments, command: Vec<String>) -> anyhow::Result<Exit> 
 }
 
 /// A new series: its directory, its journal, and its target.
-fn begin(
-    arguments: &TuneArguments,
-    command: Vec<String>,
-) -> anyhow::Result<(PathBuf, Journal, Option<KnownTarget>)> {
+fn begin(arguments: &TuneArguments, command: Vec<String>) -> anyhow::Result<(PathBuf, Journal, Option<KnownTarget>)> {
     let own: Vec<Candidate> =
         arguments.candidates.iter().map(|text| Candidate::parse(text)).collect::<Result<_, UsageError>>()?;
     let target = find(&arguments.run.target)?;
@@ -169,7 +166,8 @@ fn measurable(arguments: &TuneArguments, settings: &RunSettings) -> Result<(), U
     let needed = arguments.goal.samples_needed();
     let cpus = settings.cpus.as_ref().map_or(1, Vec::len).max(1) as f64;
     let timed = settings.duration_ns.map(|ns| ns as f64 / settings.interval_ns.max(1) as f64);
-    let samples = cpus * timed.into_iter().chain(settings.cycles.map(|cycles| cycles as f64)).fold(f64::INFINITY, f64::min);
+    let samples =
+        cpus * timed.into_iter().chain(settings.cycles.map(|cycles| cycles as f64)).fold(f64::INFINITY, f64::min);
     if samples.is_infinite() {
         return Err(UsageError("name the length of each run with --duration, such as 60s".into()));
     }

@@ -33,7 +33,9 @@ pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn
     }
     if report.gaps > 0 {
         let places = counted(report.gaps, "place");
-        page.alarm(&format!("Events were lost in {places}: each count is a lower bound. Rates are of the recorded time."));
+        page.alarm(&format!(
+            "Events were lost in {places}: each count is a lower bound. Rates are of the recorded time."
+        ));
     }
     if report.threads_left_out > 0 {
         let threads = counted(report.threads_left_out, "thread");
@@ -198,7 +200,8 @@ fn lost(thread: &ThreadReport) -> Option<String> {
     let percent = recorded_ns.max(0).saturating_mul(100) / loop_ns.max(1);
     let part = if percent == 0 { "less than 1 %".to_owned() } else { format!("{percent} %") };
     let faults = thread.faults_counted.filter(|faults| *faults > 0);
-    let faults = faults.map_or(String::new(), |faults| format!(" The kernel counted {}.", counted(faults, "page fault")));
+    let faults =
+        faults.map_or(String::new(), |faults| format!(" The kernel counted {}.", counted(faults, "page fault")));
     Some(format!("The recording has {part} of this time.{faults}"))
 }
 

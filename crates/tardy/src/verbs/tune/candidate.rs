@@ -90,8 +90,9 @@ impl Candidate {
             } else if let Some(word) = part.strip_prefix(BOOT_WITHOUT) {
                 candidate.boot.remove.push(word.trim().into());
             } else {
-                let (path, value) =
-                    part.split_once('=').ok_or_else(|| refused("a change is PATH=VALUE, boot WORD or boot-without WORD"))?;
+                let (path, value) = part
+                    .split_once('=')
+                    .ok_or_else(|| refused("a change is PATH=VALUE, boot WORD or boot-without WORD"))?;
                 let change = setting_change(path, value).map_err(|why| refused(&why.to_string()))?;
                 candidate.changes.push(Changed { change, before: None });
             }
@@ -179,7 +180,8 @@ impl Candidates {
         let of = |changed: &Changed| applied.iter().find(|one| one.path == changed.change.path);
         for candidate in std::mem::take(&mut self.tried) {
             let refused = candidate.changes.iter().filter_map(of).find_map(|one| one.problem.clone());
-            let set_already = |changed: &Changed| of(changed).is_some_and(|one| one.before.as_ref() == Some(&one.value));
+            let set_already =
+                |changed: &Changed| of(changed).is_some_and(|one| one.before.as_ref() == Some(&one.value));
             let idle = candidate.boot.is_empty() && candidate.changes.iter().all(set_already);
             let why = refused.map(WhyLeftOut::Refused).or_else(|| idle.then_some(WhyLeftOut::SetAlready));
             match why {
@@ -206,9 +208,10 @@ mod tests {
 
     #[test]
     fn a_candidate_is_read_as_it_is_typed() {
-        let candidate =
-            Candidate::parse("quiet: kernel.nmi_watchdog=0; /sys/kernel/mm/ksm/run=0; boot nohz_full=1; boot-without debug")
-                .unwrap();
+        let candidate = Candidate::parse(
+            "quiet: kernel.nmi_watchdog=0; /sys/kernel/mm/ksm/run=0; boot nohz_full=1; boot-without debug",
+        )
+        .unwrap();
         let paths: Vec<&str> = candidate.changes.iter().map(|changed| changed.change.path.as_str()).collect();
         assert_eq!(paths, ["/proc/sys/kernel/nmi_watchdog", "/sys/kernel/mm/ksm/run"]);
         assert_eq!((candidate.boot.add, candidate.boot.remove), (vec!["nohz_full=1".into()], vec!["debug".into()]));
@@ -220,10 +223,10 @@ mod tests {
 
     #[test]
     fn candidates_that_cannot_be_tried_are_left_out_with_the_reason() {
-        let own = ["a: kernel.x=1", "b: kernel.x=2", "c: boot quiet", "d: kernel.y=1", "e: kernel.z=1", "f: kernel.w=1"]
-            .map(|text| Candidate::parse(text).unwrap());
-        let mut candidates =
-            Candidates::gather(&own, std::iter::empty(), &["d".to_owned()], &KnownTarget::local());
+        let own =
+            ["a: kernel.x=1", "b: kernel.x=2", "c: boot quiet", "d: kernel.y=1", "e: kernel.z=1", "f: kernel.w=1"]
+                .map(|text| Candidate::parse(text).unwrap());
+        let mut candidates = Candidates::gather(&own, std::iter::empty(), &["d".to_owned()], &KnownTarget::local());
         let applied = |name: &str, before: &str, problem: Option<&str>| Applied {
             path: format!("/proc/sys/kernel/{name}"),
             value: "1".into(),

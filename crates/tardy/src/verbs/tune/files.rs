@@ -82,10 +82,9 @@ mod tests {
 
     #[test]
     fn each_kind_of_change_goes_into_its_file() {
-        let candidate = Candidate::parse(
-            "a: vm.stat_interval=120; /sys/kernel/mm/ksm/run=0; boot nohz_full=1; boot-without debug",
-        )
-        .unwrap();
+        let candidate =
+            Candidate::parse("a: vm.stat_interval=120; /sys/kernel/mm/ksm/run=0; boot nohz_full=1; boot-without debug")
+                .unwrap();
         let members = [&candidate];
         assert_eq!(sysctls(&members), "vm.stat_interval = 120\n");
         assert_eq!(tmpfiles(&members), "w /sys/kernel/mm/ksm/run - - - - 0\n");

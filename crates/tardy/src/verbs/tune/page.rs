@@ -78,7 +78,11 @@ fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
     let all = journal.question.candidates.len();
     page.heading(&match (result.members.len(), tuned.before, tuned.after) {
         (0, ..) if result.state == TuneState::Decided => {
-            format!("No setting lowers {goal} by {} or more: {all} tried in {} runs.", percent(result.least), result.runs)
+            format!(
+                "No setting lowers {goal} by {} or more: {all} tried in {} runs.",
+                percent(result.least),
+                result.runs
+            )
         }
         (0, ..) => format!("No setting is shown to lower {goal} yet: {all} tried in {} runs.", result.runs),
         (number, Some(before), Some(after)) => format!(
@@ -147,7 +151,9 @@ fn left_out(all: &[LeftOut], page: &mut Page) {
         let list = names.join(", ");
         let text = match why {
             WhyLeftOut::ByHand => format!("{number} that only a person can change; `tardy check` shows them"),
-            WhyLeftOut::NeedsBoot => format!("{number} that take a boot, and this target does not boot for each run: {list}"),
+            WhyLeftOut::NeedsBoot => {
+                format!("{number} that take a boot, and this target does not boot for each run: {list}")
+            }
             WhyLeftOut::SetAlready => format!("{list}: the machine has the value already"),
             WhyLeftOut::SameFile(other) => format!("{list}: {} changes the same file", printable(other)),
             WhyLeftOut::Refused(reason) => format!("{list}: the kernel refused it ({})", printable(reason)),
@@ -176,7 +182,6 @@ fn work(tuned: &Tuned, candidate: Option<usize>) -> String {
         let ends = price.ratio.interval.map(|ends| format!(" [{}, {}]", percent(ends.low), percent(ends.high)));
         format!("{} {}{}", price.load, percent(price.ratio.value), ends.unwrap_or_default())
     };
-    let prices: Vec<String> =
-        tuned.prices.iter().filter(|price| price.candidate == candidate).map(change).collect();
+    let prices: Vec<String> = tuned.prices.iter().filter(|price| price.candidate == candidate).map(change).collect();
     prices.join(", ")
 }

@@ -86,9 +86,8 @@ impl Measurable for Tuning {
 fn answer(journal: &Journal) -> Option<Tuned> {
     let result = tuner(journal).filter(|tuner| tuner.runs() > 0)?.result();
     let members: Configuration = result.members.iter().map(|member| member.candidate).collect();
-    let figures = |of: Configuration| -> Vec<f64> {
-        blocks(journal).filter_map(|block| Some(block.get(&of)?.figure)).collect()
-    };
+    let figures =
+        |of: Configuration| -> Vec<f64> { blocks(journal).filter_map(|block| Some(block.get(&of)?.figure)).collect() };
     let (before, after) = (figures(Configuration::NONE), figures(members));
     Some(Tuned {
         before: judge::tune::median_of(&before),
@@ -100,12 +99,12 @@ fn answer(journal: &Journal) -> Option<Tuned> {
 
 /// The work of the loads with and without each member, and with and without all.
 fn prices(journal: &Journal, result: &TuneResult, members: Configuration) -> Vec<Price> {
-    let loads: BTreeSet<String> =
-        journal.question.measured.values().flat_map(|run| run.work.keys().cloned()).collect();
+    let loads: BTreeSet<String> = journal.question.measured.values().flat_map(|run| run.work.keys().cloned()).collect();
     let mut prices = Vec::new();
     for load in loads {
         let compared = |with: Configuration, without: Configuration| {
-            let ratio = |(one, other): (&Measured, &Measured)| Some((one.work.get(&load)? / other.work.get(&load)?).ln());
+            let ratio =
+                |(one, other): (&Measured, &Measured)| Some((one.work.get(&load)? / other.work.get(&load)?).ln());
             let both = blocks(journal).filter_map(|block| Some((*block.get(&with)?, *block.get(&without)?)));
             let logarithms: Vec<f64> = both.filter_map(ratio).filter(|value| value.is_finite()).collect();
             ratio_of(&logarithms, result.confidence)
