@@ -265,7 +265,7 @@ mod tests {
         alone + if on.contains(2) && on.contains(5) { -0.4 } else { 0.0 } + if on.contains(8) { 0.3 } else { 0.0 }
     }
 
-    /// Measures until the end, or until so many blocks are measured.
+    /// Measures until the end, or until there are `blocks` of them.
     fn measured(tuner: &mut Tuner, scatter: f64, blocks: u32) {
         while tuner.blocks < blocks {
             let Some(next) = tuner.next() else { return };

@@ -21,7 +21,7 @@ const DROPPED: f64 = 1.64;
 pub(super) struct Tested {
     /// Logarithm of the figure without the candidate less that with it, of every round.
     differences: Vec<f64>,
-    /// Rounds at the begin that had other candidates beside it.
+    /// First rounds, which had other candidates beside it.
     beside_others: usize,
     pub(super) p_value: f64,
 }

@@ -9,7 +9,7 @@ pub const RULE: Rule = Rule {
     name: "frequent-calls",
     title: "makes system calls at a high rate",
     why: "Each call enters the kernel, which takes its locks, does its pending work and may switch to another thread before it returns. At thousands a second the loop spends its time there, and every cycle meets the worst of it.",
-    instead: "Wait once until there is work instead of asking again and again, join small transfers into one, and share data through memory. For a futex, hold the lock for less time or give each thread its own data.",
+    instead: "Wait once until there is work instead of asking repeatedly, join small transfers into one, and share data through memory. For a futex, hold the lock for less time or give each thread its own data.",
 };
 
 /// Calls a second from which a rate is high.
