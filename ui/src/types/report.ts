@@ -17,9 +17,14 @@ export type AuditSettings = {
  */
 buffer_kb_per_cpu: number, 
 /**
- * Most bytes of pages that are sent in all; what comes later is counted.
+ * Most bytes of pages that are sent in all. They are spread over the run: of a program that does more, every part of the
+ * run has some, and the rest is counted.
  */
 budget_bytes: number, 
+/**
+ * First part of the recording, of which a reader needs little: the start of the program.
+ */
+settle_ns: number, 
 /**
  * Record the user stack of each call and fault.
  */
