@@ -78,10 +78,11 @@ pub fn read_whole(file: File) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A file that vanishes when it is closed. The directory of temporary files is often in the memory.
+/// A file that vanishes when it is closed, in this directory or, as long as it does not exist, above it. The directory of
+/// temporary files is often in the memory.
 fn unnamed_in(directory: &Path) -> io::Result<File> {
-    fs::create_dir_all(directory)?;
-    let path = directory.join(format!(".{}.unpacked", std::process::id()));
+    let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("."));
+    let path = there.join(format!(".{}.unpacked", std::process::id()));
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
     fs::remove_file(&path)?;
     Ok(file)
