@@ -21,7 +21,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const SECONDS_MAX: u64 = 10;
+const SECONDS_MAX: u64 = if cfg!(debug_assertions) { 20 } else { 10 };
 /// Limit of address space, which exceeds memory.
 const KILOBYTES_MAX: u64 = 512 << 10;
 /// A malicious target name: a formula, a path, markup, an escape sequence, a direction override, lines.
