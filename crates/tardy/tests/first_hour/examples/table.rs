@@ -51,6 +51,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("check --apply", "permission to change this machine"),
     ("tardy target restore", "permission to change this machine"),
     ("tardy setup", "a user without root; setup_live.rs makes one"),
+    ("explain /sys/kernel/tracing", "a trace buffer that was stopped after a late wake-up"),
     ("tardy tune", "hours; tests/verbs/tune.rs runs it with a meter that plays them"),
     ("/etc/tardy", "permission to change this machine"),
     ("iperf3:", "a second machine"),
