@@ -136,7 +136,7 @@ fn fio_jobs(path: &Path) -> Result<String, Contradiction> {
 pub enum SettingError {
     #[error("write it as PATH=VALUE, like kernel.sched_rt_runtime_us=-1")]
     NoValue,
-    #[error("`{0}` is neither a file below /proc/sys or /sys nor a sysctl name")]
+    #[error("`{0}` is not a file below /proc/sys, /proc/irq or /sys, nor a sysctl name")]
     NoSetting(String),
 }
 
@@ -159,7 +159,7 @@ pub fn setting_change(name: &str, value: &str) -> Result<SettingChange, SettingE
     } else {
         format!("/proc/sys/{}", name.replace('.', "/"))
     };
-    let below = path.starts_with("/proc/sys/") || path.starts_with("/sys/");
+    let below = ["/proc/sys/", "/proc/irq/", "/sys/"].iter().any(|root| path.starts_with(root));
     let straight = path.split('/').skip(1).all(|part| !part.is_empty() && part != "." && part != "..");
     if !below || !straight {
         return Err(SettingError::NoSetting(name.into()));
