@@ -787,7 +787,7 @@ export type LateInTask = { who: Holders, why: WhyLate,
  */
 further_sign?: MaskedSection | null, 
 /**
- * What it did in the section.
+ * Its work in the section.
  */
 woke?: WokenThreads | null, 
 /**

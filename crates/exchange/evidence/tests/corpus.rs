@@ -95,7 +95,7 @@ fn planted() -> Vec<Planted> {
 
 /// Two instants closer than this are of one wake-up.
 const SAME_NS: u64 = 500_000;
-/// What recordings lack.
+/// Parts that recordings lack.
 const LACKING: [Lacking; 22] = [
     Lacking::Events(&["irq"]),
     Lacking::Events(&["irq_vectors"]),

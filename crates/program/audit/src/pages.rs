@@ -12,7 +12,7 @@ pub struct CpuPages<'a> {
     pub pieces: Box<dyn Iterator<Item = Vec<u8>> + 'a>,
 }
 
-/// What a page has at an instant.
+/// Content of a page at an instant.
 #[derive(Debug)]
 pub enum Item {
     /// Events of threads.

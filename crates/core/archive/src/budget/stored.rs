@@ -8,7 +8,7 @@ use crate::manifest::Manifest;
 use crate::recorded::{RECORDED_BYTES_MAX, RECORDED_FILE};
 use std::time::Duration;
 
-/// What a host adds to the stream of a run: the plan, absences of CPUs, figures of other machines, its own problems.
+/// Messages that a host adds to the stream of a run: the plan, absences of CPUs, figures of other machines, its own problems.
 const STREAM_BYTES_OF_HOST: u64 = 64 << 20;
 
 /// The budget of an archive as files, charged one after the other.

@@ -13,7 +13,7 @@ pub struct LateInTask {
     /// A sign of a masked section that does not decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub further_sign: Option<MaskedSection>,
-    /// What it did in the section.
+    /// Its work in the section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub woke: Option<WokenThreads>,
     /// Preemption was disabled when the interrupt arrived.

@@ -14,7 +14,7 @@ const CONTROLS_MAX: usize = 100;
 /// Numbers of spikes without room, so that one that is dropped later is not counted as left out.
 const NUMBERS_MAX: usize = 1 << 20;
 
-/// What is known of the spikes that were left out.
+/// The spikes that were left out, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct LeftOutSpikes {
     /// In memory, of the spikes that are kept.

@@ -28,8 +28,8 @@ const LACKING: [Lacking; 14] = [
 
 /// One of N pairs of a case and a lack is checked: all of them take minutes.
 const ONE_OF: usize = 4;
-/// Most are less specific names, such as a softirq for the RCU work in it, and none is of a recording of another tool: `corpus/foreign`
-/// has those.
+/// Share of the explanations that may name another culprit above a hint. It guards against more of them: some names are less
+/// specific, such as softirq for RCU work in it, others are wrong. Recordings of other tools are in `corpus/foreign`.
 const WRONG_PERCENT_MAX: usize = 2;
 
 /// Above a hint, with most of the latency.

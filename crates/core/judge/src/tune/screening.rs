@@ -16,7 +16,7 @@ use crate::coin::Coin;
 const HELPS: f64 = 3.0;
 /// The same for a candidate that an explained spike names.
 const HELPS_IF_NAMED: f64 = 1.5;
-/// Share of the least effect of interest below which an estimate is no reason for a test, however small its error.
+/// Share of the least effect of interest that an estimate must reach for a test, however small its error.
 const NEGLIGIBLE: f64 = 0.25;
 /// Standard errors by which a candidate must harm to be left out.
 const HARMS: f64 = 3.0;

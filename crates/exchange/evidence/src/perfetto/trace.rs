@@ -43,7 +43,7 @@ fn packets(trace: &[u8]) -> impl Iterator<Item = &[u8]> {
     Fields(trace).filter(|(number, _)| *number == field::PACKET).filter_map(|(_, value)| value.bytes())
 }
 
-/// What the packets beside the events say.
+/// Facts in the packets beside the events.
 #[derive(Debug, Default)]
 pub struct Surroundings {
     /// Names of functions, by the numbers that events have instead of addresses.

@@ -4,7 +4,7 @@ use ftrace::format::{EventFormat, EventFormats, Field};
 use ftrace::trace_dat::Record;
 use std::borrow::Cow;
 
-/// What an event says to a survey.
+/// The part of an event that a survey reads.
 #[derive(Debug, Clone)]
 pub enum Noted<'a> {
     /// The thread that was switched out, and the one that was switched in.

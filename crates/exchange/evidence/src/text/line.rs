@@ -54,7 +54,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What stands before the next colon with a space behind it, and what follows.
+/// The text before the next colon that has a space behind it, and the text after it.
 fn before_colon(text: &str) -> Option<(&str, &str)> {
     let at = text.as_bytes().windows(2).position(|pair| pair == b": ")?;
     Some((&text[..at], &text[at + 2..]))

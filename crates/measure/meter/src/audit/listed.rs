@@ -1,4 +1,4 @@
-//! Things that several looks found. Of more than are kept, those that matter and those of the last look stay.
+//! Things that several looks found. Where they are too many, the ones that matter and the ones of the last look stay.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -191,7 +191,7 @@ fn injected(work: &WorkByInjection) -> String {
     }
 }
 
-/// What of the loop was not recorded, and what the kernel counted all the same.
+/// The recorded part of the loop, and the kernel's own count of page faults.
 fn lost(thread: &ThreadReport) -> Option<String> {
     let (loop_ns, recorded_ns) = (thread.loop_ns?, thread.recorded_ns?);
     if recorded_ns >= loop_ns {

@@ -20,7 +20,7 @@ pub struct Candidate {
     /// The rule of `tardy check` that found it; `None` if the user named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// What a run with it changes, and what the setting was before tuning, as far as known.
+    /// The files that a run with it changes.
     pub changes: Vec<Changed>,
     #[serde(default, skip_serializing_if = "BootWords::is_empty")]
     pub boot: BootWords,
@@ -124,7 +124,7 @@ impl Candidate {
 }
 
 impl Candidates {
-    /// The user's own, then those of the findings; `without` names the ones to leave out.
+    /// The user's own candidates, then one of each finding; `without` names candidates to leave out.
     pub fn gather<'a>(
         own: &[Candidate],
         findings: impl Iterator<Item = &'a Finding>,

@@ -27,7 +27,7 @@ pub fn find(case: &Case, pieces: &[usize]) -> Option<MaskedSection> {
     masks.then(|| woken_in_a_row(case, first, last)).flatten().map(|row| MaskedSection::WokeInARow(row.late))
 }
 
-/// What the thread did, if it woke others for all of the delay. The start of the row may lie before the delay.
+/// The thread's work, if it woke others for all of the delay. The start of the row may lie before the delay.
 pub fn woke(case: &Case, pieces: &[usize]) -> Option<WokenThreads> {
     let (first, last) = (&case.pieces[*pieces.first()?], &case.pieces[*pieces.last()?]);
     let row = woken_in_a_row(case, first, last)?;
