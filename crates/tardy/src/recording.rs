@@ -2,6 +2,7 @@
 
 mod buffer;
 mod bytes;
+mod unreadable;
 
 use crate::archives::RUNS;
 use crate::exit::UsageError;
@@ -15,6 +16,7 @@ use evidence::request::Request;
 use ftrace::tracefs::Tracefs;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use unreadable::Unreadable;
 use wakeups::pattern::Pattern;
 use words::printable::printable;
 
@@ -75,17 +77,16 @@ impl<'a> Recorded<'a> {
     }
 
     /// Its bytes, and the clock of an instance. `scratch`: a directory with room for an unpacked file.
-    fn contents(&self, scratch: &Path) -> Result<(RecordedBytes, String), String> {
+    fn contents(&self, scratch: &Path) -> Result<(RecordedBytes, String), Unreadable> {
         match self {
             Self::File(path) => Ok((RecordedBytes::of(path, scratch)?, String::new())),
             Self::Instance(name) => {
-                let tracefs = Tracefs::find().map_err(|why| format!("failed to {why}"))?;
-                let instances = tracefs.instances();
-                if !instances.iter().any(|instance| instance == name) {
-                    let others = if instances.is_empty() { "none".into() } else { instances.join(", ") };
-                    return Err(format!("there is no trace instance of this name on this machine; it has {others}"));
+                let tracefs = Tracefs::find()?;
+                let others = tracefs.instances();
+                if !others.iter().any(|instance| instance == name) {
+                    return Err(Unreadable::NoInstance { others });
                 }
-                let instance = tracefs.open_instance(name).map_err(|why| format!("failed to {why}"))?;
+                let instance = tracefs.open_instance(name)?;
                 buffer::contents(instance.path())
             }
             Self::Buffer(path) => buffer::contents(path),
@@ -114,7 +115,7 @@ pub fn stored(recorded: &Recorded<'_>, arguments: &RecordingArguments, worst: us
     let comm = arguments.comm.as_deref().map(Pattern::new).transpose().map_err(|why| UsageError(why.to_string()))?;
     let request = Request { tid: arguments.pid, comm, worst: worst.max(KEPT_MIN) };
     let location = arguments.out.as_deref().map_or(Location::Below(Path::new(RUNS)), Location::Archive);
-    let (bytes, clock) = recorded.contents(location.parent()).map_err(failed)?;
+    let (bytes, clock) = recorded.contents(location.parent()).map_err(|why| failed(why.to_string()))?;
     let origin = Origin { file_name: &name, clock: &clock, imported_unix_ns: unix_ns() };
     let archived = archived(bytes.source(), &request, origin).map_err(|why| failed(why.to_string()))?;
     store(foreign(archived), &location)

@@ -2,6 +2,7 @@
 //! gambler who bets on the sign of each difference before the coin is tossed. By Ville's inequality, if there is no
 //! difference, it ever reaches 1/a with probability at most a.
 
+use crate::median::median_of_sorted;
 use crate::sign_flip::Interval;
 
 /// Largest share of its wealth that a gambler bets. Who bets all loses all to one outlier run with the wrong sign.
@@ -18,7 +19,7 @@ pub fn evidence(differences: &[f64]) -> Vec<f64> {
     for difference in differences {
         let at = sizes.partition_point(|size| *size < difference.abs());
         sizes.insert(at, difference.abs());
-        let scale = median(&sizes);
+        let scale = median_of_sorted(&sizes);
         // The size of a difference is known before the coin toss, its sign is not: dividing by sizes does not look
         // ahead.
         let scaled = if scale > 0.0 { difference / scale } else { difference.signum() * f64::from(*difference != 0.0) };
@@ -59,11 +60,6 @@ pub fn interval(differences: &[f64], confidence: f64) -> Option<Interval> {
         Some(outside)
     };
     Some(Interval { low: end(-1.0)?, high: end(1.0)?, confidence })
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[half] } else { 0.5 * (sorted[half - 1] + sorted[half]) }
 }
 
 #[cfg(test)]

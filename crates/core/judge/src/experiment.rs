@@ -17,6 +17,7 @@ pub use carry_over::CarryOver;
 pub(crate) use enough::Enough;
 pub use enough::rounds_needed;
 pub use failures::{Failed, FailureResult, void_rounds_max};
+pub(crate) use metric::samples_needed;
 pub use metric::{Metric, Scale, metrics};
 pub use result::{CulpritResult, ExperimentResult, MetricResult, Outcome};
 pub use round::{PairedRound, VariantFigures, variant_figures};

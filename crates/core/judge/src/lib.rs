@@ -18,6 +18,7 @@
 //! * [`step`] defines the verdicts of the steps of a plan.
 //! * [`history`] finds where a series of runs changed.
 //! * [`bisect`] searches an ordered list for its first bad candidate, with a bound on the error of all steps together.
+//! * [`tune`] finds which of many settings help: a screening that claims nothing, then proof on fresh runs.
 //! * [`virtual_time`] compares measurements in virtual time, which are reproducible.
 //! * [`compare`] compares two runs without a verdict, [`causes`] the causes of their late wake-ups, [`difference`]
 //!   everything else.
@@ -47,6 +48,7 @@ pub mod length;
 pub mod limit;
 pub mod machine;
 pub mod mean_share;
+pub mod median;
 pub mod memory;
 pub mod multiplicity;
 mod neighbour_ranks;

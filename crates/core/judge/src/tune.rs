@@ -7,24 +7,23 @@
 mod configuration;
 mod confirmation;
 mod goal;
-mod median;
 mod regression;
 mod result;
 mod screening;
 mod together;
 
 pub use configuration::{CANDIDATES_MAX, Configuration, ConfigurationError};
-pub use goal::Goal;
+pub use goal::{Goal, UnknownGoal};
 pub use result::{Member, TuneResult, TuneState, Undecided, Useless};
 pub use together::Pair;
 
 use crate::coin::Coin;
 use crate::e_process;
+use crate::median::median;
 use crate::multiplicity::holm;
 use crate::observer::Estimate;
 use crate::sign_flip::Interval;
 use confirmation::{Confirmation, Tested};
-use median::median;
 use screening::Screening;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -46,6 +46,25 @@ pub fn open(target: &KnownTarget, meter: &Path, signals: &Signals) -> anyhow::Re
     Ok(target.open(meter, reporting(), signals.requests().clone())?)
 }
 
+/// Prepares a target, asks it, and closes it, also after an error: the answer matters more than the state in which the
+/// machine was left.
+///
+/// # Errors
+/// If it cannot be opened or prepared, does not answer, or cannot be closed.
+pub fn ask<T>(
+    target: &KnownTarget,
+    meter: &Path,
+    question: impl FnOnce(&mut dyn Target) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let mut target = open(target, meter, &Signals::watch()?)?;
+    target.prepare()?;
+    let answer = question(target.as_mut());
+    let closed = target.close();
+    let answer = answer?;
+    closed?;
+    Ok(answer)
+}
+
 /// The user fixes a missing or wrong target on the command line or in its file.
 pub fn usage(error: TargetFileError) -> UsageError {
     UsageError(error.to_string())

@@ -63,11 +63,20 @@ impl Variant {
 
     /// Expected number of samples of a run, as far as its settings determine it.
     pub fn samples(&self) -> f64 {
-        let cpus = self.settings.cpus.as_ref().map_or(1, Vec::len).max(1) as f64;
-        let timed = self.settings.duration_ns.map(|ns| ns as f64 / self.settings.interval_ns.max(1) as f64);
-        let counted = self.settings.cycles.map(|cycles| cycles as f64);
-        cpus * timed.into_iter().chain(counted).fold(f64::INFINITY, f64::min)
+        samples(&self.settings)
     }
+}
+
+/// Expected number of samples of a run with these settings, as far as they determine it.
+pub fn samples(settings: &RunSettings) -> f64 {
+    let timed = settings.duration_ns.map(|ns| ns as f64 / settings.interval_ns.max(1) as f64);
+    let counted = settings.cycles.map(|cycles| cycles as f64);
+    threads(settings) * timed.into_iter().chain(counted).fold(f64::INFINITY, f64::min)
+}
+
+/// Number of measuring threads, one if the meter chooses the CPUs.
+pub fn threads(settings: &RunSettings) -> f64 {
+    settings.cpus.as_ref().map_or(1, Vec::len).max(1) as f64
 }
 
 #[cfg(test)]

@@ -445,7 +445,7 @@ mod tests {
             "5: priority: real-time priorities are 1 to 99",
             "6: cpus: `x` is not a CPU",
             "8: mode: `flyp` is unknown; did you mean `flip`?",
-            "10: etc/../x: `etc/../x` is neither",
+            "10: etc/../x: `etc/../x` is not a file below",
             "12: limit: no test shows that a maximum stays below a limit",
             "13: allow: `often` is not a rate",
             "15: confidence is in percent",

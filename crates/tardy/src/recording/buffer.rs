@@ -1,6 +1,8 @@
 //! A trace buffer of this machine, which may have been frozen, or may be of the last boot.
 
-use super::bytes::{RecordedBytes, open, read_whole};
+use super::bytes::{RecordedBytes, read_whole};
+use super::unreadable::Unreadable;
+use std::fs::File;
 use std::path::Path;
 
 const TEXT: &str = "trace";
@@ -12,9 +14,12 @@ pub fn is_one(directory: &Path) -> bool {
 }
 
 /// The text of the events, which stays in the buffer when it is read, and the name of its clock.
-pub fn contents(directory: &Path) -> Result<(RecordedBytes, String), String> {
-    let clocks = read_whole(open(&directory.join(CLOCK))?)?;
-    let text = read_whole(open(&directory.join(TEXT))?)?;
+///
+/// # Errors
+/// [`Unreadable`].
+pub fn contents(directory: &Path) -> Result<(RecordedBytes, String), Unreadable> {
+    let clocks = read_whole(File::open(directory.join(CLOCK))?)?;
+    let text = read_whole(File::open(directory.join(TEXT))?)?;
     Ok((RecordedBytes::Memory(text), chosen(&String::from_utf8_lossy(&clocks)).to_owned()))
 }
 

@@ -8,7 +8,6 @@ pub use arguments::CheckArguments;
 
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine;
-use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::verb::{Group, Place, Verb};
@@ -80,17 +79,10 @@ fn of_target(
         return Err(UsageError(format!("{} {why}", known.name())).into());
     }
     let meter = MeterPlaces::of_process().find()?;
-    let mut target = machine::open(&known, &meter, &Signals::watch()?)?;
-    target.prepare()?;
-    let answer = ask(arguments, target.as_mut(), &meter, judge);
-    // The facts matter more than the state in which the machine was left.
-    let closed = target.close();
-    let answer = answer?;
-    closed?;
-    Ok(answer)
+    machine::ask(&known, &meter, |target| facts_of(arguments, target, &meter, judge))
 }
 
-fn ask(
+fn facts_of(
     arguments: &CheckArguments,
     target: &mut dyn Target,
     meter: &Path,

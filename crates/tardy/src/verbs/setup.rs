@@ -5,7 +5,6 @@ mod user;
 
 use crate::exit::Exit;
 use crate::measuring::machine;
-use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::verb::{Place, Verb};
@@ -99,10 +98,6 @@ fn undo(meter: &Path, as_json: bool) -> anyhow::Result<Exit> {
     Ok(if complete { Exit::Measured } else { Exit::NotMeasured })
 }
 
-fn on_this_machine<T>(meter: &Path, ask: impl FnOnce(&mut dyn Target) -> anyhow::Result<T>) -> anyhow::Result<T> {
-    let mut target = machine::open(&machine::find(LOCAL)?, meter, &Signals::watch()?)?;
-    target.prepare()?;
-    let answer = ask(target.as_mut());
-    target.close()?;
-    answer
+fn on_this_machine<T>(meter: &Path, question: impl FnOnce(&mut dyn Target) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    machine::ask(&machine::find(LOCAL)?, meter, question)
 }

@@ -8,9 +8,9 @@ mod series;
 
 use crate::exit::{Exit, UsageError};
 use crate::measuring::arguments::RunArguments;
-use crate::measuring::machine::{self, find};
+use crate::measuring::machine::{ask, find};
 use crate::measuring::rounds::{Question, Rounds, RoundsState, StoredSeries, new_directory, now, system_seed};
-use crate::measuring::signals::Signals;
+use crate::measuring::variant::{samples, threads};
 use crate::options::limits::confidence;
 use crate::options::quantity::{percentage, positive_time_ns, time, whole};
 use crate::terminal::page::Page;
@@ -21,9 +21,8 @@ use candidate::{Candidate, Candidates};
 use clap::Args;
 use judge::coin::SEED_MAX;
 use judge::tune::{Goal, TuneState};
-use machines::KnownTarget;
-use machines::Target;
 use machines::meter_places::MeterPlaces;
+use machines::{KnownTarget, Target};
 use question::{Journal, Tuning};
 use readiness::{Checklist, Profile, Readiness, Subject, check};
 use runner::facts::{apply, gather};
@@ -42,7 +41,7 @@ const BUDGET_DEFAULT: &str = "8h";
 #[derive(Debug, Args)]
 pub struct TuneArguments {
     /// Figure of each run to lower: p99, p99.9, p99.99, worst, or over/h with --limit
-    #[arg(long, value_name = "FIGURE", default_value = "p99.9", value_parser = goal, help_heading = "Tuning")]
+    #[arg(long, value_name = "FIGURE", default_value = "p99.9", help_heading = "Tuning")]
     goal: Goal,
     /// Time for all runs
     #[arg(long, value_name = "TIME", default_value = BUDGET_DEFAULT, value_parser = positive_time_ns, help_heading = "Tuning")]
@@ -97,10 +96,6 @@ Exit codes: 0 decided, 2 wrong usage, 3 could not measure, 4 the budget ended be
             None => run(self, typed),
         }
     }
-}
-
-fn goal(text: &str) -> Result<Goal, String> {
-    Goal::by_word(text).ok_or_else(|| "write p50, p99, p99.9, p99.99, p99.999, worst or over/h".into())
 }
 
 fn run(arguments: &TuneArguments, command: Vec<String>) -> anyhow::Result<Exit> {
@@ -164,15 +159,8 @@ fn measurable(arguments: &TuneArguments, settings: &RunSettings) -> Result<(), U
         return Err(UsageError("--least is a percentage above 0".into()));
     }
     let needed = arguments.goal.samples_needed();
-    let cpus = settings.cpus.as_ref().map_or(1, Vec::len).max(1) as f64;
-    let timed = settings.duration_ns.map(|ns| ns as f64 / settings.interval_ns.max(1) as f64);
-    let samples =
-        cpus * timed.into_iter().chain(settings.cycles.map(|cycles| cycles as f64)).fold(f64::INFINITY, f64::min);
-    if samples.is_infinite() {
-        return Err(UsageError("name the length of each run with --duration, such as 60s".into()));
-    }
-    if samples < needed {
-        let length = time((needed / cpus * settings.interval_ns as f64).ceil() as u64);
+    if samples(settings) < needed {
+        let length = time((needed / threads(settings) * settings.interval_ns as f64).ceil() as u64);
         let goal = page::goal_words(&arguments.goal);
         return Err(UsageError(format!("{goal} needs {needed:.0} wake-ups a run: --duration {length} or longer")));
     }
@@ -194,19 +182,20 @@ fn possible(
     if known.is_in_virtual_time() {
         return Ok(gathered(None));
     }
-    on_target(known, |target, meter| {
+    let meter = MeterPlaces::of_process().find()?;
+    ask(known, &meter, |target| {
         let limit = LIMIT * target.slowdown();
         let readiness = match arguments.only_candidates {
             true => None,
             false => {
-                let facts = gather(target, meter, settings.priority, limit)?;
+                let facts = gather(target, &meter, settings.priority, limit)?;
                 let subject =
                     Subject { cpus: settings.cpus.clone(), priority: settings.priority, profile: Profile::Auto };
                 Some(check(&facts, &subject, &Checklist::default(), &[]))
             }
         };
         let mut candidates = gathered(readiness.as_ref());
-        let applied = set_once(target, meter, &candidates.changes(), limit)?;
+        let applied = set_once(target, &meter, &candidates.changes(), limit)?;
         candidates.keep_possible(&applied);
         Ok(candidates)
     })
@@ -228,21 +217,6 @@ fn set_once(
     Ok(applied?)
 }
 
-/// Opens a target, asks it, and closes it, also after an error.
-fn on_target<T>(
-    known: &KnownTarget,
-    ask: impl FnOnce(&mut dyn Target, &Path) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let meter = MeterPlaces::of_process().find()?;
-    let mut target = machine::open(known, &meter, &Signals::watch()?)?;
-    target.prepare()?;
-    let answer = ask(target.as_mut(), &meter);
-    let closed = target.close();
-    let answer = answer?;
-    closed?;
-    Ok(answer)
-}
-
 fn apply_result(directory: &Path) -> anyhow::Result<Exit> {
     let journal = Journal::load(directory)?;
     let changes: Vec<SettingChange> = files::members(&journal)
@@ -253,9 +227,10 @@ fn apply_result(directory: &Path) -> anyhow::Result<Exit> {
         return Err(UsageError(format!("{} has no setting to change at run time", directory.display())).into());
     }
     let known = find(&journal.question.target)?;
-    let applied = on_target(&known, |target, meter| {
+    let meter = MeterPlaces::of_process().find()?;
+    let applied = ask(&known, &meter, |target| {
         let limit = LIMIT * target.slowdown();
-        Ok(apply(target, meter, &changes, limit)?)
+        Ok(apply(target, &meter, &changes, limit)?)
     })?;
     let mut page = Page::for_stdout();
     for one in &applied {
@@ -266,8 +241,11 @@ fn apply_result(directory: &Path) -> anyhow::Result<Exit> {
         };
         page.wrapped("", &printable(&text));
     }
-    let name = if known.is_local() { String::new() } else { format!(" {}", known.name()) };
-    page.line(&format!("  tardy target restore{name}    reverts this"));
+    let reverts = match known.is_local() {
+        true => "`tardy target restore` reverts this.".to_owned(),
+        false => format!("`tardy target restore {}` reverts this.", known.name()),
+    };
+    page.wrapped("", &reverts);
     page.print()?;
     Ok(if applied.iter().any(|one| one.problem.is_some()) { Exit::NotMeasured } else { Exit::Measured })
 }

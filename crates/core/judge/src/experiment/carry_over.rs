@@ -7,6 +7,7 @@
 
 use super::round::scaled;
 use super::{Metric, PairedRound, Scale};
+use crate::median::median;
 use crate::paired_test::{PairedTest, joint_p_value};
 use serde::{Deserialize, Serialize};
 use words::amounts::{change, p_value};
@@ -117,17 +118,11 @@ impl Order {
 
 /// Values less their mean, none further from the median than `FAR` median deviations: outlier runs must not hide the effect.
 fn without_outliers(values: Vec<f64>) -> Vec<f64> {
-    let middle = median(values.clone());
-    let most = FAR * median(values.iter().map(|value| (value - middle).abs()).collect());
+    let middle = median(&values);
+    let most = FAR * median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>());
     let near: Vec<f64> = values.iter().map(|value| value.clamp(middle - most, middle + most)).collect();
     let mean = near.iter().sum::<f64>() / near.len().max(1) as f64;
     near.into_iter().map(|value| value - mean).collect()
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let half = values.len() / 2;
-    if values.len() % 2 == 1 { values[half] } else { 0.5 * (values[half.max(1) - 1] + values[half]) }
 }
 
 /// Factors of the coins in the sum of products of the sums with [`follows`].

@@ -6,8 +6,8 @@
 //! probability that a useless one is confirmed.
 
 use super::configuration::Configuration;
-use super::median::{median, median_error};
 use crate::e_process;
+use crate::median::{median, median_error};
 use crate::multiplicity::holm;
 use std::collections::BTreeMap;
 

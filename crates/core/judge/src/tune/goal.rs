@@ -1,13 +1,14 @@
 //! The figure that tuning lowers.
 
+use crate::experiment::samples_needed;
 use crate::figure_name::FigureName;
 use crate::figures::{all_periods, quantile_ns};
 use crate::unit::Unit;
 use archive::reader::Run;
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+use thiserror::Error;
 
-/// Samples expected above a quantile for it to resolve in one run.
-const SAMPLES_ABOVE_MIN: f64 = 50.0;
 const NS_PER_HOUR: f64 = 3.6e12;
 
 /// The figure of each run that tuning lowers. One run's largest lateness decides nothing: every figure is compared over
@@ -23,19 +24,28 @@ pub enum Goal {
     OverLimit,
 }
 
-impl Goal {
-    /// Goals by the words with which users ask for them.
-    pub fn by_word(word: &str) -> Option<Self> {
+/// A word that is not a goal.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("write p50, p99, p99.9, p99.99, p99.999, worst or over/h")]
+pub struct UnknownGoal;
+
+impl FromStr for Goal {
+    type Err = UnknownGoal;
+
+    /// The words with which users ask for a goal.
+    fn from_str(word: &str) -> Result<Self, UnknownGoal> {
         match word {
-            "worst" | "max" => Some(Self::Worst),
-            "over/h" => Some(Self::OverLimit),
+            "worst" | "max" => Ok(Self::Worst),
+            "over/h" => Ok(Self::OverLimit),
             word => {
                 let quantile = FigureName::QUANTILES.into_iter().find(|(name, _)| name.to_string() == word);
-                quantile.map(|(name, _)| Self::Quantile(name))
+                quantile.map(|(name, _)| Self::Quantile(name)).ok_or(UnknownGoal)
             }
         }
     }
+}
 
+impl Goal {
     pub fn unit(&self) -> Unit {
         match self {
             Self::Quantile(_) | Self::Worst => Unit::Nanoseconds,
@@ -48,14 +58,14 @@ impl Goal {
         match self {
             Self::Quantile(name) => {
                 let share = FigureName::QUANTILES.iter().find(|(other, _)| other == name).map_or(0.5, |(_, q)| *q);
-                (SAMPLES_ABOVE_MIN / (1.0 - share)).round()
+                samples_needed(share)
             }
             Self::Worst | Self::OverLimit => 1.0,
         }
     }
 
-    /// The figure of a run of this length; `None` without samples. An event less than one of half a count is stated for none,
-    /// so that runs without any have a logarithm.
+    /// The figure of a run of this length; `None` without samples. Half an event is added to the number over the limit, so
+    /// that a run without any has a logarithm.
     pub fn value(&self, run: &Run, measured_ns: u64) -> Option<f64> {
         let value = match self {
             Self::Quantile(name) => {
@@ -81,11 +91,11 @@ mod tests {
 
     #[test]
     fn goals_are_asked_for_in_the_words_of_limits() {
-        assert_eq!(Goal::by_word("p99.9"), Some(Goal::Quantile(FigureName::P99_9)));
-        assert_eq!(Goal::by_word("worst"), Some(Goal::Worst));
-        assert_eq!(Goal::by_word("over/h"), Some(Goal::OverLimit));
-        assert_eq!(Goal::by_word("p98"), None);
-        assert_eq!(Goal::by_word("p99.9").unwrap().samples_needed(), 50_000.0);
+        assert_eq!("p99.9".parse(), Ok(Goal::Quantile(FigureName::P99_9)));
+        assert_eq!("worst".parse(), Ok(Goal::Worst));
+        assert_eq!("over/h".parse(), Ok(Goal::OverLimit));
+        assert_eq!("p98".parse::<Goal>(), Err(UnknownGoal));
+        assert_eq!("p99.9".parse::<Goal>().unwrap().samples_needed(), 50_000.0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Linear regression without intercept that outlier runs pull little: Tukey's biweight from Huber's estimate (1964), by
 //! reweighting.
 
-use super::median::{MEDIAN_TO_SCALE, median};
+use crate::median::{MEDIAN_TO_SCALE, median};
 
 /// Scales beyond which residuals have less weight in the first rounds, and none in the last ones; 95 % efficient for normal
 /// noise.

@@ -8,9 +8,9 @@
 //! effect of interest, no open candidate is worth a test, alone or beside another one.
 
 use super::configuration::Configuration;
-use super::median::{median, median_error};
 use super::regression::{self, Coefficient};
 use crate::coin::Coin;
+use crate::median::{median, median_error};
 
 /// Standard errors by which a candidate must help to be tested.
 const HELPS: f64 = 3.0;

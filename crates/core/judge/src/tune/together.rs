@@ -1,8 +1,8 @@
 //! Pairs of members that help only, or help more, together: rounds with both, either and neither of them.
 
 use super::configuration::Configuration;
-use super::median::{median, median_error};
 use crate::e_process;
+use crate::median::{median, median_error};
 use crate::multiplicity::holm;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct Pair {
 
 /// Differences of a pair in each round.
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Tested {
+struct TestedPair {
     /// Effect of the second member beside the first less its effect without the first.
     excess: Vec<f64>,
     /// Effect of each member where the other one is off.
@@ -34,7 +34,7 @@ struct Tested {
     settled: bool,
 }
 
-impl Tested {
+impl TestedPair {
     /// Whether the effect without the other member stays below the least one of interest.
     fn needs_the_other(&self, side: usize, least: f64) -> bool {
         let alone = &self.alone[side];
@@ -53,7 +53,7 @@ pub(super) struct Together {
     set: Configuration,
     risk: f64,
     least: f64,
-    tested: BTreeMap<[usize; 2], Tested>,
+    tested: BTreeMap<[usize; 2], TestedPair>,
 }
 
 impl Together {
@@ -62,7 +62,7 @@ impl Together {
         let members = if members.len() > MEMBERS_MAX { &[] } else { &members[..] };
         let pairs =
             members.iter().enumerate().flat_map(|(at, one)| members[at + 1..].iter().map(|other| [*one, *other]));
-        Self { set, risk, least, tested: pairs.map(|pair| (pair, Tested::default())).collect() }
+        Self { set, risk, least, tested: pairs.map(|pair| (pair, TestedPair::default())).collect() }
     }
 
     /// The configurations of the next round; empty if every pair is settled.
@@ -103,17 +103,17 @@ impl Together {
     }
 
     /// Pairs whose excess the evidence shows, or of which a member has no effect of interest without the other.
-    fn shown(&self) -> impl Iterator<Item = ([usize; 2], &Tested)> {
+    fn shown(&self) -> impl Iterator<Item = ([usize; 2], &TestedPair)> {
         let p_values: Vec<f64> = self.tested.values().map(|tested| e_process::p_value(&tested.excess)).collect();
         let tests = self.tested.iter().zip(holm(&p_values));
-        let exceeds = |tested: &Tested, p: f64| p <= self.risk && median(&tested.excess) > 0.0;
-        let needs = |tested: &Tested| [0, 1].iter().any(|side| tested.needs_the_other(*side, self.least));
+        let exceeds = |tested: &TestedPair, p: f64| p <= self.risk && median(&tested.excess) > 0.0;
+        let needs = |tested: &TestedPair| [0, 1].iter().any(|side| tested.needs_the_other(*side, self.least));
         let shown = tests.filter(move |((_, tested), p)| exceeds(tested, *p) || needs(tested));
         shown.map(|((pair, tested), _)| (*pair, tested))
     }
 
     pub(super) fn pairs(&self) -> Vec<Pair> {
-        let pair = |(members, tested): ([usize; 2], &Tested)| Pair {
+        let pair = |(members, tested): ([usize; 2], &TestedPair)| Pair {
             members,
             alone: [0, 1].map(|side| median(&tested.alone[side]).exp()),
             needs_the_other: [0, 1].map(|side| tested.needs_the_other(side, self.least)),

@@ -6,6 +6,7 @@ use crate::tables::{Table, publish};
 use crate::{error_most, repeated, share};
 use judge::coin::Coin;
 use judge::e_process;
+use judge::median::{median, median_error};
 use judge::tune::{Configuration, Question, TuneResult, TuneState, Tuner};
 
 const MACHINES: usize = 200;
@@ -139,17 +140,7 @@ fn one_at_a_time(machine: &mut Invented) -> (Configuration, u32) {
 
 /// The rule of the confirmation: eight rounds or more, and an upper end of the effect below the least one.
 fn useless(differences: &[f64]) -> bool {
-    let centre = median(differences);
-    let magnitudes: Vec<f64> = differences.iter().map(|difference| (difference - centre).abs()).collect();
-    let error = 1.2533 * 1.4826 * median(&magnitudes) / (differences.len() as f64).sqrt();
-    differences.len() >= 8 && centre + 1.64 * error < LEAST.ln()
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[half] } else { 0.5 * (sorted[half - 1] + sorted[half]) }
+    differences.len() >= 8 && median(differences) + 1.64 * median_error(differences) < LEAST.ln()
 }
 
 /// One machine, tuned both ways.
