@@ -92,7 +92,7 @@ e2e-labgrid: build $(LABGRID)/requirements.txt ## share a board on loopback with
 	TARDY_LABGRID=$(CURDIR)/$(LABGRID)/bin TARDY_METER=$(CURDIR)/$(METER) \
 	  cargo test --package tardy --test boards -- --ignored --test-threads=1
 
-e2e-first-hour: build ## what a new user types in the first hour: the part of `make test`, then JACK, PipeWire and a virtual machine (downloads them)
+e2e-first-hour: build ## type the commands of a new user's first hour: the part of `make test`, then JACK, PipeWire and a virtual machine (downloads them)
 	packaging/install-dependencies --first-hour
 	cargo build --package tardy-meter --package tardy --package interception
 	TARDY_METER=$(CURDIR)/$(METER) cargo test --package tardy --test first_hour -- --include-ignored --test-threads=1

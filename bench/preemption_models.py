@@ -31,7 +31,7 @@ LOAD = "churn"
 TEXT = """\
 # Four preemption models
 
-What the kernel's four preemption models do to a real-time thread: the same plan, the same load, one kernel version,
+The effect of the kernel's four preemption models on a real-time thread: the same plan, the same load, one kernel version,
 [virtual time](virtual-time.md). Each figure counts executed instructions, one nanosecond each. The figures compare the models
 exactly and prove no deadline of any hardware.
 

@@ -5,12 +5,14 @@ pub mod length;
 mod machine;
 pub mod problem;
 pub mod round;
+mod shipped;
 
 use crate::exit::UsageError;
 use checked::{CheckedPlan, Overrides, PlanHost};
 use runner::plan::Plan;
 use runner::plan::document::Problem;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use words::printable::printable;
 
@@ -30,10 +32,26 @@ pub fn load(path: &Path, overrides: &Overrides) -> anyhow::Result<CheckedPlan> {
     Err(UsageError(format!("{} cannot be run; `tardy help KEY` describes a key of a plan", path.display())).into())
 }
 
+/// The text of a plan, from its file or, where there is none, from the shipped plan of this path.
+///
 /// # Errors
-/// If the file cannot be read.
+/// If the file cannot be read, or there is neither.
 pub fn text_of(path: &Path) -> Result<String, UsageError> {
-    fs::read_to_string(path).map_err(|error| UsageError(format!("failed to read the plan {}: {error}", path.display())))
+    let error = match fs::read_to_string(path) {
+        Ok(text) => return Ok(text),
+        Err(error) => error,
+    };
+    let shown = path.display();
+    if error.kind() != ErrorKind::NotFound {
+        return Err(UsageError(format!("failed to read the plan {shown}: {error}")));
+    }
+    let Some(text) = shipped::text(path) else {
+        return Err(UsageError(format!(
+            "failed to read the plan {shown}: {error}; `tardy lab plan new {shown}` writes a template"
+        )));
+    };
+    complain!("tardy: {} is not a file here; tardy uses the shipped plan of this name", printable(&shown.to_string()));
+    Ok(text.to_owned())
 }
 
 /// A problem in the format that editors parse: file, line, text.

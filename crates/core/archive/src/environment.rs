@@ -1,4 +1,4 @@
-//! The fingerprint of a run's machine: what must be equal for two runs to be comparable.
+//! The fingerprint of a run's machine: runs are comparable where it agrees.
 
 use serde::{Deserialize, Serialize};
 

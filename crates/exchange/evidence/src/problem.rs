@@ -97,7 +97,7 @@ pub enum Lack {
     #[error("timers, so lateness counts from each wake-up and not from the instant that the thread asked for")]
     #[problem(
         code = "recording.timers-not-recorded",
-        meaning = "Without hrtimer_start nobody knows when a thread wanted to wake: what delayed its timer is not in the figures.",
+        meaning = "Without hrtimer_start the instant for which a thread asked is unknown: the delay of its timer is not in the figures.",
         fix = "record with `trace-cmd record -C mono -e timer` as well"
     )]
     Timers,

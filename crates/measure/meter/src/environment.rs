@@ -1,4 +1,4 @@
-//! The fingerprint of this machine: what must be equal for two runs to be comparable.
+//! The fingerprint of this machine: runs are comparable where it agrees.
 //!
 //! Everything is read from files below a root directory, so that a saved tree works like the running kernel. What
 //! cannot be read stays `None` or empty; nothing here fails.

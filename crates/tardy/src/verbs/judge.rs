@@ -200,7 +200,7 @@ fn lay_out_proof(judged: &JudgedRun, page: &mut Page) {
     page.blank();
     match &judged.proof {
         Some(proof) => {
-            page.heading("What this run proves by its length");
+            page.heading("Claims that this length can prove");
             proof.sentences.iter().for_each(|sentence| page.wrapped("  ", sentence));
             lay_out_quantiles(proof, page);
         }

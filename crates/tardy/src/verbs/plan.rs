@@ -72,7 +72,7 @@ impl Verb for PlanArguments {
     const PLACE: Place = Place::Below(Parent::Lab);
     const EXAMPLES: &'static [&'static str] = &[
         "tardy lab plan new lathe.toml",
-        "tardy lab plan check plans/*.toml",
+        "tardy lab plan check plans/smoke.toml",
         "tardy lab plan show plans/founding-talk.toml",
         "tardy run plans/smoke.toml",
     ];

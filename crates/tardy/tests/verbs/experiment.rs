@@ -33,7 +33,7 @@ fn a_worse_variant_is_code_1_with_its_size() {
 #[test]
 fn the_same_twice_is_the_noise_floor() {
     let ended = later_at_90().run(&["experiment", "--rounds", "10", "--", "--duration", "5s"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stderr, ended.stdout);
     assert!(ended.stdout.contains("noise floor") && ended.stdout.contains("No difference found"), "{}", ended.stdout);
 }
 

@@ -77,6 +77,8 @@ fn every_plan_that_comes_along_is_sound_and_documented() {
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         assert!(document.contains(&format!("`plans/{name}`")), "docs/how-to/plans.md does not name {name}");
+        let shipped = Bench::new().run(&["lab", "plan", "check", "--json", &format!("plans/{name}")]);
+        assert_eq!(shipped.json()[0]["steps"], ended.json()[0]["steps"], "{}", shipped.stderr);
         checked.push((name, ended.json()[0]["steps"].as_u64().unwrap()));
     }
     checked.sort();
@@ -408,7 +410,7 @@ fn keys_of_a_plan_are_refused_as_options() {
         (&["run", "--resume", "empty", "--every", "1h"], "PLAN"),
         (&["run", "--every", "1h"], "PLAN"),
         (&["run", "absent.toml"], "failed to read the plan absent.toml"),
-        (&["lab", "plan", "show", "absent.toml"], "absent.toml"),
+        (&["lab", "plan", "show", "absent.toml"], "`tardy lab plan new absent.toml` writes a template"),
     ] {
         let ended = bench.run(words);
         assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);

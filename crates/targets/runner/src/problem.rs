@@ -71,7 +71,7 @@ pub enum RunProblem {
     #[error("the words of the console are not in the archive: {why}")]
     #[problem(
         code = "run.console-not-written",
-        meaning = "What the machine's console said could not be stored. Nothing else of the run is missing.",
+        meaning = "The output of the machine's console could not be stored. Nothing else of the run is missing.",
         fix = "",
         documented_fix = "free space on the disk before the next run"
     )]

@@ -24,7 +24,7 @@ method! {
         original: "rt-migrate-test",
         options: {
             work: Number<1, 1_000_000, 200> = "how long each thread keeps its CPU, in us; less than --interval",
-            wake: Wake = "what wakes the threads: a timer of each, or one system call of a more urgent thread, as in rt-migrate-test",
+            wake: Wake = "how the threads are woken: a timer of each, or one system call of a more urgent thread, as in rt-migrate-test",
         },
     }
 }

@@ -72,7 +72,7 @@ method! {
         original: "fio, with one request at a time",
         needs: "a directory to make a file in, on a file system on a block device, or a block device",
         options: {
-            engine: Engine = "what makes the requests: the measuring threads, or the program fio, which must be on the target",
+            engine: Engine = "the source of the requests: the measuring threads, or the program fio, which must be on the target",
             ioengine: Text = "engine=fio: how fio makes them, such as psync (default), libaio or io_uring",
             iodepth: Number<1, 4096, 1> = "engine=fio: requests of a thread that are under way at a time",
             op: Op = "the requests",

@@ -1,6 +1,7 @@
 //! The result of an experiment: each figure, each cause, the outcome.
 
 use super::carry_over::CarryOver;
+use super::parts::Parts;
 use super::failures::FailureResult;
 use super::{Metric, Stopping};
 use crate::figure_name::FigureName;
@@ -102,6 +103,22 @@ pub struct ExperimentResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds_needed: Option<u32>,
     pub sentence: String,
+}
+
+impl ExperimentResult {
+    /// How the figures share the allowed error; `None` if there is only one.
+    pub fn error_sentence(&self) -> Option<String> {
+        let parts = Parts::of(self.secondary.len());
+        let error = 1.0 - self.confidence;
+        (!self.secondary.is_empty()).then(|| {
+            format!(
+                "{} was chosen beforehand and may use {} of the {} error; the other figures share the rest.",
+                self.primary.metric.name,
+                percent(parts.primary * error),
+                percent(error)
+            )
+        })
+    }
 }
 
 /// A figure's result in words.

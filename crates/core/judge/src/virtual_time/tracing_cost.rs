@@ -105,7 +105,7 @@ impl TracingCost {
             None => "No wake-up is earlier with tracing, so the two runs may be one course to their end.".into(),
             Some(TracedWakeUp { cycle, latency_ns, traced_ns }) => format!(
                 "From wake-up {cycle} on at the latest the traced run is a different trajectory: that wake-up is {} ns late with \
-                 tracing and {latency_ns} ns without, and tracing takes nothing away. What the trace shows of it and of \
+                 tracing and {latency_ns} ns without, and tracing takes nothing away. Its account and the accounts of \
                  later ones did not happen in the first run.",
                 traced_ns.unwrap_or_default()
             ),

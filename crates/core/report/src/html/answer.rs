@@ -67,7 +67,7 @@ fn audited() -> Markup {
     html! {
         p.validity role="note" {
             strong { "This is an audit. " }
-            "What the program asks of the kernel, and which of it can cost a deadline, is printed by "
+            "A list of the program's requests to the kernel, with the ones that can cost a deadline: "
             code { "tardy audit --archive RUN" }
             ". The latencies below are a by-product: every recorded call delays its thread, and no trace of a late wake-up is kept."
         }
@@ -223,7 +223,7 @@ fn caution(summary: &RunSummary) -> Markup {
     let word = vocabulary::sample(summary);
     html! {
         p.caution {
-            strong { "What this does not prove. " }
+            strong { "No bound. " }
             "A maximum is an observation, not a bound: it is the " (word.worst) " " (word.one) " that happened to occur"
             @if let Some(measured) = summary.measured_ns { " in " (number::duration(measured)) }
             @if summary.imported.is_some() { " under whatever load there was" }

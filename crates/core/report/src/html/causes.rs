@@ -22,8 +22,7 @@ pub fn section(data: &ReportData) -> Markup {
         section #causes aria-labelledby="causes-title" {
             h2 #causes-title { "Causes" }
             p {
-                "The " (word.late) " " (word.many) " whose trace was kept, grouped by what explains them. A number leads to the account of the \
-                  worst one in its group."
+                "The " (word.late) " " (word.many) " with a trace, grouped by cause. A number links to the account of the worst of its group."
             }
             div.scroll tabindex="0" role="region" aria-labelledby="causes-caption" {
                 table {
@@ -34,11 +33,11 @@ pub fn section(data: &ReportData) -> Markup {
                             th.number scope="col" { (word.many) }
                             th.number scope="col" { (word.worst) ", in µs" }
                             th scope="col" { "on CPU (times)" }
-                            th.number scope="col" { "of the " (causes.worst_samples) " worst" }
+                            @if causes.worst_samples > 0 { th.number scope="col" { "of the " (causes.worst_samples) " worst" } }
                             th scope="col" { "rhythm" }
                         }
                     }
-                    tbody { @for group in &causes.groups { (row(group)) } }
+                    tbody { @for group in &causes.groups { (row(group, causes.worst_samples > 0)) } }
                 }
             }
             ul { @for clause in &causes.sentences { li { (said(sentence::sentence(clause))) } } }
@@ -46,7 +45,7 @@ pub fn section(data: &ReportData) -> Markup {
     }
 }
 
-fn row(group: &CauseGroup) -> Markup {
+fn row(group: &CauseGroup, of_the_worst: bool) -> Markup {
     html! {
         tr {
             th scope="row" {
@@ -66,7 +65,7 @@ fn row(group: &CauseGroup) -> Markup {
                     (of.cpu) " (" (of.count) "×)"
                 }
             }
-            td.number { (group.worst) }
+            @if of_the_worst { td.number { (group.worst) } }
             td { @if group.rhythm.is_empty() { "none found" } @else { (said(&group.rhythm)) } }
         }
     }
@@ -89,7 +88,7 @@ mod tests {
             period: None,
             rhythm: String::new(),
         };
-        let row = row(&group).into_string();
+        let row = row(&group, true).into_string();
         assert!(row.contains("href=\"#spike-7\"") && row.contains("1 (2×)") && row.contains("none found"), "{row}");
         assert!(!row.contains("<script>") && !row.contains("<b>"), "{row}");
     }

@@ -10,7 +10,7 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
     html! {
         @if let Some(svg) = &plots.counters {
             section #counters aria-labelledby="counters-title" {
-                h2 #counters-title { "What the machine did" }
+                h2 #counters-title { "Activity of the machine" }
                 figure {
                     div.picture { (PreEscaped(svg)) }
                     figcaption {

@@ -78,7 +78,7 @@ fn losses(summary: &RunSummary) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="losses-caption" {
             table {
-                caption #losses-caption { "What was lost on the way" }
+                caption #losses-caption { "Losses on the way" }
                 thead { tr { th scope="col" { "what" } th.number scope="col" { "count" } th scope="col" { "detail" } } }
                 tbody {
                     @for loss in &summary.losses {

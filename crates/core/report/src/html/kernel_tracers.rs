@@ -13,7 +13,7 @@ pub fn section(summary: &RunSummary) -> Markup {
     }
     html! {
         section #kernel-tracers aria-labelledby="kernel-tracers-title" {
-            h2 #kernel-tracers-title { "What the kernel measured meanwhile" }
+            h2 #kernel-tracers-title { "Measured by the kernel" }
             @if !summary.kernel_series.is_empty() { (series_table(&summary.kernel_series)) }
             @if !summary.latency_traces.is_empty() { (latency_table(&summary.latency_traces)) }
         }

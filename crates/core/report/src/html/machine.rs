@@ -21,7 +21,7 @@ pub fn section(summary: &RunSummary) -> Markup {
     html! {
         section #machine aria-labelledby="machine-title" {
             h2 #machine-title { "Machine" }
-            p { "What must be equal for two runs to be comparable. An absent line could not be read there." }
+            p { "Runs are comparable where these agree. An absent line could not be read on the machine." }
             @match &summary.environment {
                 Some(environment) => (fingerprint(summary, environment)),
                 None => p.empty { "The archive holds no description of the machine." },

@@ -92,7 +92,7 @@ pub fn body(page: &Page) -> String {
                     @if summary.stimulus_board.is_some() { li { a href="#stimulus-board" { (crate::stimulus::TITLE) } } }
                     @if !summary.roles.is_empty() { li { a href="#roles" { (crate::roles::TITLE) } } }
                     @if summary.storage.is_some() { li { a href="#block-requests" { "Where the time went" } } }
-                    @if plots.counters.is_some() { li { a href="#counters" { "What the machine did" } } }
+                    @if plots.counters.is_some() { li { a href="#counters" { "Activity of the machine" } } }
                     @if !summary.counted.is_empty() { li { a href="#counted" { (crate::counted::TITLE) } } }
                     li { a href="#spikes" { "The worst " (word.many) } }
                     li { a href="#machine" { "Machine" } }

@@ -29,7 +29,7 @@ pub fn section(summary: &RunSummary) -> Markup {
             @match &summary.effective {
                 Some(effective) => (granted(effective)),
                 None if summary.imported.is_some() => p.empty { "The source does not say." },
-                None => p.empty { "The meter did not get as far as saying what it was granted." },
+                None => p.empty { "The meter ended before it reported the granted settings." },
             }
             h3 { "Loads" }
             (loads(summary))

@@ -46,7 +46,7 @@ pub fn section(summary: &RunSummary, accounts: &Accounts, plots: &Plots) -> Mark
             @if !controls.is_empty() {
                 div.on-screen {
                     h3 { "Ordinary " (word.many) ", for comparison" }
-                    p { "What always runs also shows here. What shows above only is a suspect." }
+                    p { "Work that always runs also shows here. Work that shows only above is a suspect." }
                     @for control in &controls { (account(summary, control, false, plots)) }
                 }
             }
@@ -169,7 +169,7 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots, wor
             ExplanationStatus::NotExplained => p.caution {
                 strong { "Not explained. " }
                 "No cause was found that accounts for at least 70" (number::THIN) "% of the time beyond the ordinary "
-                (number::micros_unit(explanation.median_ns)) "; what follows are hints."
+                (number::micros_unit(explanation.median_ns)) "; the findings below are hints."
             },
             ExplanationStatus::NoTrace => p.caution {
                 strong { "No trace. " }
@@ -197,7 +197,7 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots, wor
         @if let Some(functions) = &explanation.functions { (self::functions(functions)) }
         @if !explanation.caveats.is_empty() {
             div.caveats {
-                h4 { "What limits this account" }
+                h4 { "Limits of this account" }
                 ul { @for caveat in &explanation.caveats { li { (said(&caveat.text)) } } }
             }
         }
@@ -340,7 +340,7 @@ fn recorded(snapshot: &Snapshot, due_ns: i64, number: u32, word: SampleWord) -> 
         @if !snapshot.coverage.is_empty() {
             div.scroll tabindex="0" role="region" aria-labelledby={ "coverage-" (number) } {
                 table {
-                    caption id={ "coverage-" (number) } { "What the trace buffers held, in µs relative to " (word.start()) }
+                    caption id={ "coverage-" (number) } { "Contents of the trace buffers, in µs relative to " (word.start()) }
                     thead {
                         tr {
                             th scope="col" { "CPU" }

@@ -55,7 +55,7 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
         .filter(|(panel, lines)| !lines.is_empty() && (panel.always || lines.iter().any(|line| line.max > 0.0)))
         .collect();
     let names: Vec<&str> = panels.iter().map(|(panel, _)| panel.title).collect();
-    let label = format!("What the kernel counted over {high:.0} seconds: {}.", names.join("; "));
+    let label = format!("Counters of the kernel over {high:.0} seconds: {}.", names.join("; "));
     let mut drawing = Drawing::new(WIDTH, TOP + PANEL_STEP * panels.len() as f64 + 12.0, label);
     for (place, (panel, lines)) in panels.iter().enumerate() {
         let top = TOP + PANEL_STEP * place as f64;

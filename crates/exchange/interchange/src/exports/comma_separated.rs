@@ -44,7 +44,7 @@ pub const SECONDS: CommaSeparated = CommaSeparated {
 
 pub const COUNTERS: CommaSeparated = CommaSeparated {
     name: "counters-csv",
-    about: "What the kernel counted in every second: switches, interrupts, softirqs, faults, pressure",
+    about: "Counters of the kernel in every second: switches, interrupts, softirqs, faults, pressure",
     file_name: "counters.csv",
     lacks: "counts of the kernel",
     table: counters,

@@ -23,7 +23,7 @@ impl ImportFormat for CyclictestText {
     }
 
     fn about(&self) -> &'static str {
-        "What cyclictest prints: histograms of -h, -H, --histfile, samples of -v, or `T:` lines"
+        "Output of cyclictest: histograms of -h, -H, --histfile, samples of -v, or `T:` lines"
     }
 
     fn title(&self) -> &'static str {

@@ -100,7 +100,7 @@ pub enum ImportProblem {
     #[error("the maximum is the last row with a count: larger values, had there been any, are not in the file")]
     #[problem(
         code = "import.maximum-truncated",
-        meaning = "The columns end at a largest row; what lay beyond it is unknown.",
+        meaning = "The columns end at a largest row; larger latencies are unknown.",
         fix = "import the whole output of the tool instead"
     )]
     MaximumTruncated,

@@ -33,7 +33,7 @@ impl ImportFormat for RtlaText {
     }
 
     fn about(&self) -> &'static str {
-        "What `rtla timerlat hist` and `rtla osnoise hist` print"
+        "Output of `rtla timerlat hist` and `rtla osnoise hist`"
     }
 
     fn title(&self) -> &'static str {

@@ -50,7 +50,7 @@ pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
                 }
             }
         }
-        h2 { "What else differs" }
+        h2 { "Other differences" }
         @if comparison.differences.is_empty() { p.empty { "Machine and settings are the same." } } @else {
             div.scroll {
                 table.sides {

@@ -36,7 +36,7 @@ pub fn content(rows: &[CulpritRow], trends: &Trends, days: u32) -> Markup {
     let most = causes.iter().filter_map(|(_, cause)| cause.lost_ns).max().unwrap_or(0).max(1);
     html! {
         h1 { "Culprits" }
-        p.lead { "What made samples late in the last " (counted(u64::from(days), "day")) ", most lost time first." }
+        p.lead { "Causes of late samples in the last " (counted(u64::from(days), "day")) ", most lost time first." }
         nav.choices aria-label="Time" {
             ul { @for (choice, name) in [(7, "week"), (31, "month"), (366, "year")] {
                 li { a href={ "/culprits?days=" (choice) } aria-current=[(choice == days).then_some("true")] { (name) } }

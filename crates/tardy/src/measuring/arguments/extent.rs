@@ -9,7 +9,7 @@ use runner::plan::options::Place::Measurement;
 options! {
     pub struct ExtentArguments, "Measurement" {
         /// How long to measure; with --cycles alone until they are done
-        #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns, allow_hyphen_values = true)]
+        #[arg(short = 'D', long, alias = "time", value_name = "TIME", value_parser = positive_time_ns, allow_hyphen_values = true)]
         #[arg(default_value = Resettable::from(RunSettings::default().duration_ns.map(|ns| OsStr::from(time(ns)))))]
         #[arg(default_value_if("cycles", ArgPredicate::IsPresent, None))]
         pub duration: Option<u64> => Common, key(Measurement).or_beside();

@@ -76,7 +76,9 @@ fn figures(result: &ExperimentResult, page: &mut Page) {
         }
     }
     page.headed_table(&table);
-    page.wrapped("", "The first figure was chosen beforehand and has four fifths of the error that is allowed; the others share the rest.");
+    if let Some(sentence) = result.error_sentence() {
+        page.wrapped("", &sentence);
+    }
     work(result, page);
     let differing = result.culprits.iter().filter(|culprit| culprit.differs);
     for culprit in differing {

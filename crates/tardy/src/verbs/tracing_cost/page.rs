@@ -52,7 +52,7 @@ fn figures(journal: &Journal, result: &ObserverEffect, page: &mut Page) {
     page.wrapped(
         "",
         &format!(
-            "What recording costs on {}: {}, each with one run{length} at every level ({}), in an order that a coin decided (seed {}).",
+            "Cost of recording on {}: {}, each with one run{length} at every level ({}), in an order that a coin decided (seed {}).",
             journal.question.target,
             counted(u64::from(result.rounds), "round"),
             journal.rounds.variants.join(", "),

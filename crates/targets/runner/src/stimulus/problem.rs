@@ -54,10 +54,10 @@ pub enum StimulusProblem {
                           edges"
     )]
     NoSignal { overruns: u64 },
-    #[error("what answers at the address of the stimulus board does not speak latmon: {contradiction}")]
+    #[error("the service at the address of the stimulus board does not speak latmon: {contradiction}")]
     #[problem(
         code = "stimulus.wrong-answer",
-        meaning = "The bytes that the external board sent contradict latmon's protocol. What came before them is kept.",
+        meaning = "The bytes that the external board sent contradict latmon's protocol. The data before them is kept.",
         fix = "check address and port; latmon listens at port 2306",
         documented_fix = "check address and port: latmon listens at port 2306"
     )]

@@ -19,8 +19,8 @@ pub fn content(result: &ExperimentResult, worst: Option<&MetricResult>) -> Marku
     html! {
         h2 { "Figures" }
         p.beside {
-            "Means over the rounds. The first figure was chosen beforehand and has four fifths of the error that is allowed; the others \
-             share the rest. Bars are intervals at " (percent(result.confidence)) " confidence; the line marks no change."
+            "Means over the rounds. " @if let Some(sentence) = result.error_sentence() { (sentence) " " }
+            "Bars are intervals at " (percent(result.confidence)) " confidence; the line marks no change."
         }
         div.scroll {
             table.figures.experiment {
