@@ -105,6 +105,8 @@ pub struct AuditedProcess {
     pub size_kb: u64,
     pub mappings: Vec<Mapping>,
     pub files: Vec<OpenFile>,
+    /// Open files at the same time that are not listed, because there were more than an audit lists.
+    pub files_left_out: u64,
 }
 
 /// A thread of the kernel that handles an interrupt.

@@ -270,6 +270,8 @@ pub struct StorageAccount {
     pub flushes: u64,
     /// Stretches in which events were lost.
     pub gaps: u64,
+    /// Events at the end of the run that were not read, because there were more than an account reads.
+    pub events_left_out: u64,
     /// The largest requests, largest first.
     pub worst: Vec<StorageRequest>,
 }

@@ -138,10 +138,13 @@ pub struct TraceEvent {
 pub enum Happened {
     Switch {
         from: TaskName,
-        from_priority: KernelPriority,
+        /// Absent if the record has no priorities.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from_priority: Option<KernelPriority>,
         left: LeftAs,
         to: TaskName,
-        to_priority: KernelPriority,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to_priority: Option<KernelPriority>,
     },
     Waking {
         task: TaskName,
@@ -158,8 +161,10 @@ pub enum Happened {
     },
     PriorityLent {
         task: TaskName,
-        old_priority: KernelPriority,
-        new_priority: KernelPriority,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        old_priority: Option<KernelPriority>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        new_priority: Option<KernelPriority>,
     },
     Signal {
         signal: i32,

@@ -36,10 +36,14 @@ impl Recorder {
 pub struct Shown {
     pub interrupts: bool,
     pub softirqs: bool,
+    /// Starts and expiries of timers.
+    pub timers: bool,
+    /// Moves of threads between CPUs.
+    pub migrations: bool,
 }
 
 impl Shown {
-    pub const ALL: Self = Self { interrupts: true, softirqs: true };
+    pub const ALL: Self = Self { interrupts: true, softirqs: true, timers: true, migrations: true };
 
     /// By the events that a trace describes.
     pub fn of(recorder: Recorder, formats: &EventFormats, environment: Option<&Environment>) -> Self {
@@ -50,9 +54,12 @@ impl Shown {
         let architecture = environment.map_or("", |environment| environment.architecture.as_str());
         let has_vectors = architecture.is_empty() || architecture.starts_with("x86") || architecture == "i686";
         let vectors = !has_vectors || formats.find("irq_vectors", "local_timer_entry").is_some();
+        let has = |system: &str, name: &str| formats.find(system, name).is_some();
         Self {
-            interrupts: vectors && formats.find("irq", "irq_handler_entry").is_some(),
-            softirqs: formats.find("irq", "softirq_entry").is_some(),
+            interrupts: vectors && has("irq", "irq_handler_entry"),
+            softirqs: has("irq", "softirq_entry"),
+            timers: has("timer", "hrtimer_start") && has("timer", "hrtimer_expire_entry"),
+            migrations: has("sched", "sched_migrate_task"),
         }
     }
 }

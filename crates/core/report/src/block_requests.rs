@@ -75,6 +75,12 @@ pub fn remarks(account: &StorageAccount) -> Vec<String> {
     if left > 0 {
         remarks.push(format!("{} not divided: the trace lacks events of their time", counted(left, noun(account))));
     }
+    if account.events_left_out > 0 {
+        let events = counted(account.events_left_out, "event");
+        remarks.push(format!(
+            "{events} at the end of the run not read: an account reads no more; measure for a shorter time"
+        ));
+    }
     remarks.extend(about_fio(account));
     if account.device.maps {
         remarks.push("the device maps requests to others: its time includes the block layer below it".to_owned());
@@ -109,6 +115,13 @@ pub fn causes(request: &StorageRequest) -> Vec<String> {
 mod tests {
     use super::*;
     use archive::storage::{FioRequests, StoragePhaseFigures};
+
+    #[test]
+    fn events_that_were_not_read_are_counted() {
+        let account = StorageAccount { events_left_out: 7, ..StorageAccount::default() };
+        assert!(remarks(&account).join(" ").starts_with("7 events at the end of the run not read"), "{account:?}");
+        assert!(remarks(&StorageAccount::default()).is_empty());
+    }
 
     #[test]
     fn shares_are_rounded_down_and_whole() {

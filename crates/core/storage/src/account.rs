@@ -63,6 +63,7 @@ fn account_within(
         requeued: count(&|part| part.requeued > 0),
         flushes: count(&|part| part.extent.is_flush),
         gaps: recorded.gaps.len() as u64 + u64::from(given_up_ns.is_some()),
+        events_left_out: recorded.left_out,
         ..condensed(&requests)
     };
     requests.sort_by_key(|request| (Reverse(request.latency_ns), request.due_ns));

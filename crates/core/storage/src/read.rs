@@ -100,6 +100,8 @@ pub struct Recorded {
     pub events: Vec<Event>,
     /// Instants of the first events after a loss.
     pub gaps: Vec<i64>,
+    /// Events after the last one that is kept.
+    pub left_out: u64,
     /// Names of threads that submitted requests.
     pub names: BTreeMap<i32, String>,
 }
@@ -284,6 +286,11 @@ impl Decoder {
 
 /// Reads all pages of a run.
 pub fn read(description: &StorageDescription, cpus: &[CpuPages<'_>]) -> Recorded {
+    read_at_most(EVENTS_MAX, description, cpus)
+}
+
+/// Reads all pages of a run, and keeps the first `events_max` events.
+fn read_at_most(events_max: usize, description: &StorageDescription, cpus: &[CpuPages<'_>]) -> Recorded {
     let order = if description.recorded.big_endian { ByteOrder::Big } else { ByteOrder::Little };
     let text = MetadataText {
         header_page: description.recorded.header_page.clone(),
@@ -301,12 +308,14 @@ pub fn read(description: &StorageDescription, cpus: &[CpuPages<'_>]) -> Recorded
             TraceItem::Gap(gap) => recorded.gaps.push(i64::try_from(gap.ts_ns).unwrap_or(i64::MAX)),
             TraceItem::Record(record) => {
                 let at_ns = i64::try_from(record.ts_ns).unwrap_or(i64::MAX);
-                if recorded.events.len() >= EVENTS_MAX {
-                    recorded.gaps.push(at_ns);
-                    break;
-                }
                 decoder.note_threads_of_interrupts(&record, &mut of_interrupts);
                 let Some(what) = decoder.decode(&record, &mut recorded.names) else { continue };
+                if recorded.events.len() >= events_max {
+                    // What is open then goes on unseen.
+                    recorded.gaps.extend((recorded.left_out == 0).then_some(at_ns));
+                    recorded.left_out += 1;
+                    continue;
+                }
                 recorded.events.push(Event {
                     at_ns,
                     cpu: record.cpu,
@@ -320,4 +329,36 @@ pub fn read(description: &StorageDescription, cpus: &[CpuPages<'_>]) -> Recorded
     }
     recorded.gaps.sort_unstable();
     recorded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::recorded_pages::RecordedPages;
+    use ftrace::header::PageLayout;
+    use ftrace::page::RawRecord;
+    use ftrace::page::writer::PageWriter;
+
+    const WAKING: &str = "name: sched_waking\nID: 1\nformat:\n\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n";
+
+    #[test]
+    fn events_beyond_the_most_that_are_kept_are_counted() {
+        let layout = PageLayout::bits64(ByteOrder::Little);
+        let mut writer = PageWriter::new(layout);
+        for ts_ns in 1..=10 {
+            writer.push(RawRecord { ts_ns, payload: &[1, 0, 0, 0, 7, 0, 0, 0, 9, 0, 0, 0] });
+        }
+        let recorded = RecordedPages {
+            header_page: layout.text(),
+            event_formats: vec![("sched".into(), WAKING.into())],
+            page_bytes: 4096,
+            ..RecordedPages::default()
+        };
+        let description = StorageDescription { recorded, ..StorageDescription::default() };
+        let pages = writer.finish();
+        let read = |events_max: usize| read_at_most(events_max, &description, &[CpuPages { cpu: 0, pages: &pages }]);
+        let (some, all) = (read(6), read(10));
+        assert_eq!((some.events.len(), some.left_out, &some.gaps[..]), (6, 4, &[7][..]));
+        assert_eq!((all.events.len(), all.left_out, &all.gaps[..]), (10, 0, &[][..]));
+    }
 }

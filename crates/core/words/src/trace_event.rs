@@ -1,7 +1,7 @@
 //! One record of a trace as a line of text: time relative to due, CPU, state flags, thread, event.
 
 use crate::holders::{interrupt, task};
-use archive::culprit::{ForeignText, TaskName};
+use archive::culprit::{ForeignText, KernelPriority, TaskName};
 use archive::trace_event::{FileSystem, Happened, LeftAs, TraceEvent, flag, softirq};
 
 /// `+12.345 µs`, an instant relative to due.
@@ -46,10 +46,10 @@ fn happened(what: &Happened) -> String {
         Happened::Switch { from, from_priority, left, to, to_priority } => format!(
             "switch from {} (prio {}, {}) to {} (prio {})",
             thread(from),
-            from_priority.0,
+            priority(*from_priority),
             left_as(*left),
             thread(to),
-            to_priority.0
+            priority(*to_priority)
         ),
         Happened::Waking { task, on_cpu } => format!("starts to wake {} on CPU {on_cpu}", thread(task)),
         Happened::Wakeup { task, on_cpu } => format!("{} is runnable on CPU {on_cpu}", thread(task)),
@@ -57,7 +57,8 @@ fn happened(what: &Happened) -> String {
             format!("{} moves from CPU {from_cpu} to CPU {to_cpu}", thread(task))
         }
         Happened::PriorityLent { task, old_priority, new_priority } => {
-            format!("{} inherits prio {} instead of {}", thread(task), new_priority.0, old_priority.0)
+            let (new, old) = (priority(*new_priority), priority(*old_priority));
+            format!("{} inherits prio {new} instead of {old}", thread(task))
         }
         Happened::Signal { signal, task } => format!("sends {} to {}", signal_name(*signal), thread(task)),
         Happened::Freeze { frozen, group } => {
@@ -124,6 +125,10 @@ fn signal_name(signal: i32) -> String {
         22 => "SIGTTOU".into(),
         _ => format!("signal {signal}"),
     }
+}
+
+fn priority(priority: Option<KernelPriority>) -> String {
+    priority.map_or_else(|| "unknown".into(), |priority| priority.0.to_string())
 }
 
 fn left_as(left: LeftAs) -> &'static str {

@@ -117,6 +117,9 @@ pub fn contents<'a>(bytes: &'a [u8], clock: &str) -> Result<Contents<'a>, Refusa
     if let Some(stretch) = text.as_deref().and_then(text::stretch::stretch_in) {
         return Ok(Contents::Stretch(stretch));
     }
+    if text.as_deref().is_some_and(text::is_of_an_empty_buffer) {
+        return Err(Refusal::NoEvents);
+    }
     let Some(text) = text.filter(|text| text::is_one(text)) else { return of_messages(&plain) };
     let converted = text::convert::convert(&text, clock)?;
     let making = Making {
@@ -227,6 +230,14 @@ mod tests {
         ] {
             assert_eq!(contents(bytes, "").err(), Some(Refusal::Foreign(foreign)), "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn the_text_of_a_trace_buffer_without_events_is_known() {
+        let empty = "# tracer: nop\n#\n# entries-in-buffer/entries-written: 0/0   #P:2\n#\n#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n";
+        assert_eq!(contents(empty.as_bytes(), "mono").err(), Some(Refusal::NoEvents));
+        let foreign = format!("{empty}hello\n");
+        assert_eq!(contents(foreign.as_bytes(), "mono").err(), Some(Refusal::Foreign(Foreign::Unknown)));
     }
 
     /// `a trace`, packed by xz.

@@ -37,7 +37,9 @@ pub enum Refusal {
     TooSparse,
     #[error("nothing in it can be read: {0}")]
     Unreadable(String),
-    #[error("it holds no events; look whether tracing was on, and whether the events were enabled")]
+    #[error(
+        "it holds no events; record some with `trace-cmd record -C mono -e sched -e irq -e irq_vectors -e timer`, or in a trace buffer with `trace-cmd start` and the same options"
+    )]
     NoEvents,
     #[error(
         "it holds no `sched_switch`, without which nobody sees when a thread runs; record with `trace-cmd record -e sched -e irq -e irq_vectors -e timer`"

@@ -14,6 +14,14 @@ use line::Line;
 /// Lines in which the first event stands.
 const HEAD_LINES: usize = 400;
 
+/// Begin of the text of a trace buffer, which has it without events as well.
+const BUFFER: &str = "# tracer:";
+
+/// Whether a text is of a trace buffer without events.
+pub fn is_of_an_empty_buffer(text: &str) -> bool {
+    text.starts_with(BUFFER) && text.lines().all(|line| line.is_empty() || line.starts_with('#'))
+}
+
 /// Whether a text has lines of events.
 pub fn is_one(text: &str) -> bool {
     text.lines().take(HEAD_LINES).any(|line| Line::parse(line).is_some())

@@ -71,6 +71,8 @@ pub struct AuditReport {
     pub gaps: u64,
     /// Threads that ended early and were left out, because there were more than an audit keeps.
     pub threads_left_out: u64,
+    /// Open files of the audited processes that were not listed: a call on one shows its number instead of its path.
+    pub files_left_out: u64,
     /// There was more than an audit keeps: the end is missing.
     pub cut_off: bool,
     /// Events that the kernel of the target lacks, as `exceptions:page_fault_user`.
@@ -94,6 +96,8 @@ pub struct InterceptionReport {
     pub refusal: Option<PatchRefusal>,
     /// Where calls are not seen; each place of a file once.
     pub unpatched: Vec<UnpatchedReport>,
+    /// Instructions that were not patched either and that the library did not list, because it found too many.
+    pub not_listed: u64,
 }
 
 /// An instruction that keeps its system call.
@@ -139,6 +143,7 @@ pub fn judge(
         findings,
         gaps: recorded.gaps,
         threads_left_out: recorded.threads_left_out,
+        files_left_out: description.processes.iter().fold(0, |sum, one| one.files_left_out.saturating_add(sum)),
         cut_off: recorded.cut_off || more || frames.bytes_left == 0,
         events_absent,
         cost_ns_per_call: description.cost_ns_per_call,
@@ -158,7 +163,8 @@ fn intercepted(known: &Known<'_>, recorded: &Interception, frames: &mut Frames<'
     }
     let Interception { processes, patched, not_patched, lost, refusal, .. } = *recorded;
     let unpatched = unpatched.into_values().collect();
-    InterceptionReport { processes, patched, not_patched, lost, refusal, unpatched }
+    let not_listed = not_patched.saturating_sub(recorded.unpatched.len() as u64);
+    InterceptionReport { processes, patched, not_patched, lost, refusal, unpatched, not_listed }
 }
 
 /// The known threads and processes, by number.

@@ -74,6 +74,11 @@ pub fn returned_mark(position: u64) -> u64 {
     position.wrapping_mul(2).wrapping_add(2)
 }
 
+/// The position of a record by its mark, whether or not its call has returned.
+pub fn position_of(mark: u64) -> u64 {
+    mark.wrapping_sub(1) / 2
+}
+
 const _: () = assert!(RING_RECORDS.is_power_of_two() && RESERVE < RING_RECORDS);
 const _: () = assert!(header::HEADER_BYTES <= CONTROL_OFFSET);
 const _: () = assert!(CONTROL_OFFSET + RINGS * CONTROL_BYTES <= RECORDS_OFFSET);
@@ -94,5 +99,6 @@ mod tests {
     fn a_mark_belongs_to_one_position() {
         let marks: Vec<u64> = (0..100).flat_map(|at| [running_mark(at), returned_mark(at)]).collect();
         assert!(marks.windows(2).all(|pair| pair[0] < pair[1]) && marks[0] > 0);
+        assert!((0..100).all(|at| [running_mark(at), returned_mark(at)].map(position_of) == [at, at]));
     }
 }

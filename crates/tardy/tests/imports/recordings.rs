@@ -68,9 +68,13 @@ fn what_is_no_recording_is_named_and_options_of_recordings_need_one() {
     let write = |name: &str, bytes: &[u8]| std::fs::write(bench.path(name), bytes).unwrap();
     write("perf.data", b"PERFILE2\0\0\0\0");
     write("notes", b"hello");
+    std::fs::create_dir(bench.path("buffer")).unwrap();
+    write("buffer/trace", b"# tracer: nop\n#\n# entries-in-buffer/entries-written: 0/0   #P:2\n#\n");
+    write("buffer/trace_clock", b"local [mono]\n");
     for (arguments, expected) in [
         (&["explain", "perf.data"][..], "perf record -a"),
         (&["explain", "notes"], "not a known kind of recording"),
+        (&["explain", "buffer"], "it holds no events; record some with"),
         (
             &["explain", &recording("hog.dat.gz"), "--comm", "nobody"],
             "no wake-up of the named threads; it has wake-ups of",

@@ -164,11 +164,13 @@ fn a_storm_that_records_itself_is_named_with_its_place_and_rate() {
     let Some((meter, library)) = prepared() else { return };
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(&folder, &[]);
-    // The library loses calls of faster storms than these without a share of the time that it lost, so their rates are low.
-    for (at, rate) in [(0, "1e4"), (0, "1e5"), (1, "1e4")] {
-        let storm = STORMS[at];
-        let audited = audit(&meter, Some(&library), &folder, &[&program, storm.0, rate]);
-        assert!(audited.report["interception"].is_object(), "{}", audited.report);
-        has_its_finding(&audited, &format!("{} {rate} by interception", storm.0), storm);
+    for storm in STORMS {
+        // Faults are in the trace. A call that the thread records in a loss of the trace ends the time of the loss too early.
+        let rates = if storm.0 == "fault" { &["1e4", "1e5"][..] } else { &["1e4", "1e5", "1e6"] };
+        for &rate in rates {
+            let audited = audit(&meter, Some(&library), &folder, &[&program, storm.0, rate]);
+            assert!(audited.report["interception"].is_object(), "{}", audited.report);
+            has_its_finding(&audited, &format!("{} {rate} by interception", storm.0), storm);
+        }
     }
 }

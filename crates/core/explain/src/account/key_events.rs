@@ -68,6 +68,7 @@ fn mark(
             Some((MarkKind::Migrated, format!("the thread moves from CPU {from_cpu} to CPU {to_cpu}")))
         }
         EventKind::PiSetPrio { tid, old_prio, new_prio } => {
+            let (new_prio, old_prio) = new_prio.zip(old_prio)?;
             let what = if new_prio < old_prio { "inherits" } else { "goes back to" };
             Some((MarkKind::Boosted, format!("{} {what} prio {new_prio} (was {old_prio})", names.task(tid))))
         }

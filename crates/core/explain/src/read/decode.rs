@@ -97,7 +97,8 @@ impl Decoder {
         Self { byte_order: metadata.layout.byte_order, by_id, stack }
     }
 
-    /// The record as an event. A field reads as 0 if the format lacks it or the record is too short for it.
+    /// The record as an event. A field reads as 0 if the format lacks it or the record is too short for it; a priority, of which 0
+    /// is one, as unknown.
     #[inline]
     pub fn event<'a>(&self, record: &Record<'a>) -> Event<'a> {
         let what = match self.recipe(record.id) {
@@ -121,15 +122,15 @@ impl Decoder {
     pub fn learn(&self, event: &Event, names: &mut Names, metadata: &Metadata, seen_ns: i64) {
         let Some(recipe) = self.recipe(event.id) else { return };
         let text = |index: usize| recipe.texts[index].as_ref().and_then(|field| field.c_str(event.payload));
-        let prio = |tid: i32, prio: i32, names: &Names| match names.prio(tid) {
+        let prio = |tid: i32, prio: Option<i32>, names: &Names| match names.prio(tid) {
             Some(_) if event.ts_ns > seen_ns => None,
-            _ => Some(prio),
+            _ => prio,
         };
         match event.what {
             EventKind::Switch { prev, prev_prio, next, next_prio, .. } => {
                 // It may have become less urgent while it was switched out: its CPU time was used at the earlier
                 // priority.
-                let most_urgent = names.prio(prev).map_or(prev_prio, |known| known.min(prev_prio));
+                let most_urgent = prev_prio.map(|prio| names.prio(prev).map_or(prio, |known| known.min(prio)));
                 names.learn_task(prev, text(0), prio(prev, most_urgent, names));
                 names.learn_task(next, text(1), prio(next, next_prio, names));
             }
@@ -177,22 +178,24 @@ impl Decoder {
 
     #[inline]
     fn what(&self, recipe: &Recipe, payload: &[u8]) -> EventKind {
-        let long = |index: usize| self.read(recipe.slots[index], payload);
+        let number = |index: usize| self.read(recipe.slots[index], payload);
+        let long = |index: usize| number(index).unwrap_or(0);
+        let prio = |index: usize| number(index).map(|prio| prio as i32);
         let address = |index: usize| long(index) as u64;
         let int = |index: usize| long(index) as i32;
         match recipe.kind {
             Kind::Switch => EventKind::Switch {
                 prev: int(0),
-                prev_prio: int(1),
+                prev_prio: prio(1),
                 prev_state: long(2),
                 next: int(3),
-                next_prio: int(4),
+                next_prio: prio(4),
             },
-            Kind::Waking => EventKind::Waking { tid: int(0), prio: int(1), target_cpu: int(2) },
-            Kind::Wakeup => EventKind::Wakeup { tid: int(0), prio: int(1), target_cpu: int(2) },
+            Kind::Waking => EventKind::Waking { tid: int(0), prio: prio(1), target_cpu: int(2) },
+            Kind::Wakeup => EventKind::Wakeup { tid: int(0), prio: prio(1), target_cpu: int(2) },
             Kind::Migrate => EventKind::Migrate { tid: int(0), from_cpu: int(1), to_cpu: int(2) },
             Kind::Runtime => EventKind::Runtime { tid: int(0), ran_ns: long(1) },
-            Kind::PiSetPrio => EventKind::PiSetPrio { tid: int(0), old_prio: int(1), new_prio: int(2) },
+            Kind::PiSetPrio => EventKind::PiSetPrio { tid: int(0), old_prio: prio(1), new_prio: prio(2) },
             Kind::Signal => EventKind::Signal { signal: int(0), tid: int(1) },
             Kind::Freeze { frozen } => EventKind::Freeze { frozen },
             Kind::FileSync(file_system) => EventKind::FileSync { file_system, device: long(0) as u32 },
@@ -234,13 +237,10 @@ impl Decoder {
     }
 
     #[inline]
-    fn read(&self, slot: Option<Slot>, payload: &[u8]) -> i64 {
-        let Some(slot) = slot else { return 0 };
-        match self.byte_order.uint_at(payload, slot.offset, slot.size) {
-            Some(value) if slot.signed => sign_extend(value, slot.size),
-            Some(value) => value as i64,
-            None => 0,
-        }
+    fn read(&self, slot: Option<Slot>, payload: &[u8]) -> Option<i64> {
+        let slot = slot?;
+        let value = self.byte_order.uint_at(payload, slot.offset, slot.size)?;
+        Some(if slot.signed { sign_extend(value, slot.size) } else { value as i64 })
     }
 }
 

@@ -22,22 +22,22 @@ pub const IDLE_EXIT: u32 = u32::MAX;
 /// The event. Addresses are of kernel functions and objects, 0 if the trace lacks them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
-    /// `prio` is the kernel's: below 100 is real-time, lower is more urgent.
+    /// `prio` is the kernel's: below 100 is real-time, lower is more urgent; `None` if the event does not contain it.
     Switch {
         prev: i32,
-        prev_prio: i32,
+        prev_prio: Option<i32>,
         prev_state: i64,
         next: i32,
-        next_prio: i32,
+        next_prio: Option<i32>,
     },
     Waking {
         tid: i32,
-        prio: i32,
+        prio: Option<i32>,
         target_cpu: i32,
     },
     Wakeup {
         tid: i32,
-        prio: i32,
+        prio: Option<i32>,
         target_cpu: i32,
     },
     Migrate {
@@ -52,8 +52,8 @@ pub enum EventKind {
     },
     PiSetPrio {
         tid: i32,
-        old_prio: i32,
-        new_prio: i32,
+        old_prio: Option<i32>,
+        new_prio: Option<i32>,
     },
     /// A signal was sent to a thread, or to the process that it leads.
     Signal {

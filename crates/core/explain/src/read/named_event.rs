@@ -29,18 +29,18 @@ fn happened(event: &Event, names: &Names) -> Happened {
     match event.what {
         EventKind::Switch { prev, prev_prio, prev_state, next, next_prio } => Happened::Switch {
             from: task(prev),
-            from_priority: KernelPriority(prev_prio),
+            from_priority: prev_prio.map(KernelPriority),
             left: left_as(prev_state),
             to: task(next),
-            to_priority: KernelPriority(next_prio),
+            to_priority: next_prio.map(KernelPriority),
         },
         EventKind::Waking { tid, target_cpu, .. } => Happened::Waking { task: task(tid), on_cpu: target_cpu },
         EventKind::Wakeup { tid, target_cpu, .. } => Happened::Wakeup { task: task(tid), on_cpu: target_cpu },
         EventKind::Migrate { tid, from_cpu, to_cpu } => Happened::Migrate { task: task(tid), from_cpu, to_cpu },
         EventKind::PiSetPrio { tid, old_prio, new_prio } => Happened::PriorityLent {
             task: task(tid),
-            old_priority: KernelPriority(old_prio),
-            new_priority: KernelPriority(new_prio),
+            old_priority: old_prio.map(KernelPriority),
+            new_priority: new_prio.map(KernelPriority),
         },
         EventKind::Signal { signal, tid } => Happened::Signal { signal, task: task(tid) },
         EventKind::Freeze { frozen } => Happened::Freeze { frozen, group: text() },

@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn switch(ts_us: i64, prev: i32, next: i32) -> Event<'static> {
-        event(ts_us, prev, EventKind::Switch { prev, prev_prio: 120, prev_state: 0, next, next_prio: 120 })
+        event(ts_us, prev, EventKind::Switch { prev, prev_prio: Some(120), prev_state: 0, next, next_prio: Some(120) })
     }
 
     fn points_us(events: &[Event]) -> Vec<(i64, ChargeKind)> {

@@ -54,10 +54,8 @@ impl<'a> Priorities<'a> {
         priorities
     }
 
-    fn note(&mut self, tid: i32, prio: i32, event: &Event<'a>, inherited: bool) {
-        if tid == 0 {
-            return;
-        }
+    fn note(&mut self, tid: i32, prio: Option<i32>, event: &Event<'a>, inherited: bool) {
+        let Some(prio) = prio.filter(|_| tid != 0) else { return };
         let spans = self.spans.entry(tid).or_default();
         match spans.last_mut() {
             Some(last) if last.prio == prio => last.last_ns = event.ts_ns,
@@ -134,13 +132,18 @@ mod tests {
     }
 
     fn switch(ts_ns: i64, prev: (i32, i32), next: (i32, i32)) -> Event<'static> {
-        let what =
-            EventKind::Switch { prev: prev.0, prev_prio: prev.1, prev_state: 0, next: next.0, next_prio: next.1 };
+        let what = EventKind::Switch {
+            prev: prev.0,
+            prev_prio: Some(prev.1),
+            prev_state: 0,
+            next: next.0,
+            next_prio: Some(next.1),
+        };
         event(ts_ns, prev.0, what)
     }
 
     fn inherit(ts_ns: i64, by: i32, tid: i32, old_prio: i32, new_prio: i32) -> Event<'static> {
-        event(ts_ns, by, EventKind::PiSetPrio { tid, old_prio, new_prio })
+        event(ts_ns, by, EventKind::PiSetPrio { tid, old_prio: Some(old_prio), new_prio: Some(new_prio) })
     }
 
     #[test]

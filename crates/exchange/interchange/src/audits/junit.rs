@@ -88,6 +88,7 @@ mod tests {
             without_real_time: false,
             threads,
             threads_left_out: 0,
+            files_left_out: 0,
             findings: vec![finding],
             gaps: 0,
             cut_off: false,

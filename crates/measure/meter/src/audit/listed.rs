@@ -27,6 +27,10 @@ impl<T: Ord> Listed<T> {
         self.0.extend(all);
     }
 
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// In order.
     pub fn best(mut self, most: usize, matters: fn(&T) -> bool) -> Vec<T> {
         self.keep(most, matters);

@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// Most mappings, and most open files, of one process, and of all processes of a description together.
 const LISTED_MAX: usize = 10_000;
@@ -36,6 +37,7 @@ struct Seen {
     look: u32,
     mappings: Listed<Mapping>,
     files: Listed<OpenFile>,
+    files_left_out: u64,
 }
 
 impl ProcScan {
@@ -80,14 +82,19 @@ impl ProcScan {
         description.processes = self
             .processes
             .into_iter()
-            .map(|(pid, seen)| AuditedProcess {
-                pid,
-                program: seen.program,
-                machine: seen.machine,
-                locked_kb: seen.locked_kb,
-                size_kb: seen.size_kb,
-                mappings: seen.mappings.best(of_each, matters),
-                files: seen.files.best(of_each, |_| true),
+            .map(|(pid, seen)| {
+                let open = seen.files.len();
+                let files = seen.files.best(of_each, |_| true);
+                AuditedProcess {
+                    pid,
+                    program: seen.program,
+                    machine: seen.machine,
+                    locked_kb: seen.locked_kb,
+                    size_kb: seen.size_kb,
+                    mappings: seen.mappings.best(of_each, matters),
+                    files_left_out: seen.files_left_out.saturating_add((open - files.len()) as u64),
+                    files,
+                }
             })
             .collect();
         description.interrupt_threads = interrupt_threads();
@@ -141,14 +148,20 @@ fn see_process(pid: i32, seen: &mut Seen) {
         seen.mappings.add(seen.look, maps.lines().filter_map(mapping));
         seen.mappings.keep(LISTED_MAX, matters);
     }
-    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let files = entries.take(LISTED_MAX).filter_map(|entry| {
+    see_files(&PathBuf::from(format!("/proc/{pid}/fd")), seen, LISTED_MAX);
+}
+
+/// Lists the open files of a process, at most `most`, and counts the others: reading where each link leads takes long.
+fn see_files(directory: &Path, seen: &mut Seen, most: usize) {
+    let mut entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let files = entries.by_ref().take(most).filter_map(|entry| {
         let number = entry.file_name().to_str()?.parse().ok()?;
         let target = fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
         Some(OpenFile { number, target })
     });
     seen.files.add(seen.look, files);
-    seen.files.keep(LISTED_MAX, |_| true);
+    seen.files.keep(most, |_| true);
+    seen.files_left_out = seen.files_left_out.max(entries.count() as u64);
 }
 
 /// Code has the places that a finding names; what a program maps and unmaps has no name.
@@ -226,6 +239,15 @@ mod tests {
         head[4] = 2;
         assert_eq!(narrow_machine(&head[..]), None);
         assert_eq!(narrow_machine(&head[..19]), None);
+    }
+
+    #[test]
+    fn open_files_beyond_the_most_that_are_listed_are_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        (0..10).for_each(|number| std::os::unix::fs::symlink("/x", directory.path().join(number.to_string())).unwrap());
+        let mut seen = Seen::default();
+        see_files(directory.path(), &mut seen, 4);
+        assert_eq!((seen.files.len(), seen.files_left_out), (4, 6));
     }
 
     #[test]

@@ -9,9 +9,10 @@ use archive::audit::{Interception, PatchRefusal, Unpatched, UnpatchedReason};
 use call_ring::header::{MAGIC, Reason, Refusal, UNPATCHED_BYTES, UNPATCHED_MAX, at};
 use call_ring::record::{NEVER, RECORD_BYTES, Record};
 use call_ring::{
-    CONTROL_BYTES, CONTROL_OFFSET, MEMORY_BYTES, RING_RECORDS, RINGS, control, control_offset, record_offset,
-    returned_mark, running_mark,
+    CONTROL_BYTES, CONTROL_OFFSET, MEMORY_BYTES, RESERVE, RING_RECORDS, RINGS, control, control_offset, position_of,
+    record_offset, returned_mark, running_mark,
 };
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -41,14 +42,43 @@ pub struct Intercepted {
 }
 
 /// How far a ring was read.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Ring {
     position: u64,
     owner: Owner,
-    /// Calls of this ring that were counted as lost at the last drain.
+    /// Calls of this ring that were counted as lost so far.
     lost_seen: u64,
-    /// Calls of the owner that were lost since the last record that was kept.
+    /// Calls that were lost right before the record at a position, ascending.
+    lost_before: VecDeque<(u64, u64)>,
+    /// Calls of the owner that were lost or left out since the last record that was kept.
     lost_since: u64,
+}
+
+impl Ring {
+    /// Places the losses that the library counted since the last time. It loses calls while the ring is full from the position of
+    /// the reader on, so they lie right before the record that comes next in the full ring.
+    fn note_losses(&mut self, lost: u64) {
+        let fresh = lost.saturating_sub(self.lost_seen);
+        self.lost_seen = lost;
+        if fresh == 0 {
+            return;
+        }
+        let next = self.position.wrapping_add((RING_RECORDS - RESERVE) as u64);
+        match self.lost_before.back_mut() {
+            Some((position, count)) if *position == next => *count = count.saturating_add(fresh),
+            _ => self.lost_before.push_back((next, fresh)),
+        }
+    }
+
+    /// The losses right before the record at a position.
+    fn take_losses(&mut self, position: u64) -> u64 {
+        let mut lost = 0_u64;
+        while let Some((_, count)) = self.lost_before.front().copied().filter(|(next, _)| *next <= position) {
+            lost = lost.saturating_add(count);
+            self.lost_before.pop_front();
+        }
+        lost
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -111,23 +141,27 @@ impl Intercepted {
                 self.put(control_offset(ring) + control::STATE, &control::FREE.to_le_bytes());
                 // The next owner lost none of them. The count of the ring goes on.
                 self.rings[ring].lost_since = 0;
+                self.rings[ring].lost_before.clear();
             }
         }
         left_out
     }
 
-    /// Appends the first `kept_max` records of a ring; returns the number of the others. A full ring loses what comes after its
-    /// records.
+    /// Appends the first `kept_max` records of a ring; returns the number of the others.
     fn append(&mut self, ring: usize, fresh: &[Record], kept_max: usize, out: &mut Vec<u8>) -> u64 {
-        let kept = fresh.len().min(kept_max);
-        for record in &fresh[..kept] {
-            let lost = std::mem::take(&mut self.rings[ring].lost_since);
-            out.extend(self.dated(*record, self.rings[ring].owner, lost).bytes());
+        let mut left_out = 0;
+        for (index, record) in fresh.iter().enumerate() {
+            let of_ring = &mut self.rings[ring];
+            let lost = of_ring.take_losses(position_of(record.mark));
+            of_ring.lost_since = of_ring.lost_since.saturating_add(lost);
+            if index < kept_max {
+                let lost = std::mem::take(&mut of_ring.lost_since);
+                out.extend(self.dated(*record, self.rings[ring].owner, lost).bytes());
+            } else {
+                of_ring.lost_since = of_ring.lost_since.saturating_add(1);
+                left_out += 1;
+            }
         }
-        let left_out = (fresh.len() - kept) as u64;
-        let Ring { owner, lost_seen, lost_since, .. } = &mut self.rings[ring];
-        *lost_since = lost_since.saturating_add(left_out).saturating_add(owner.lost.saturating_sub(*lost_seen));
-        *lost_seen = owner.lost;
         left_out
     }
 
@@ -225,6 +259,10 @@ impl Intercepted {
     }
 
     fn advance(&mut self, ring: usize, count: u64) {
+        let mut lost = [0; 8];
+        if self.file.read_exact_at(&mut lost, (control_offset(ring) + control::LOST) as u64).is_ok() {
+            self.rings[ring].note_losses(u64::from_le_bytes(lost));
+        }
         let position = &mut self.rings[ring].position;
         *position = position.wrapping_add(count);
         let position = *position;
@@ -382,6 +420,30 @@ mod tests {
         let mut read = Vec::new();
         let left_out = reader.drain(4 * RECORD_BYTES as u64, &mut read);
         assert_eq!((numbers(&read).len(), left_out, reader.describe(left_out).lost), (4, 6, 6));
+    }
+
+    /// The ring is full, loses calls, and goes on as soon as a part of it is read.
+    #[test]
+    fn losses_stand_before_the_record_that_follows_them() {
+        let file = memory();
+        let mut reader = Intercepted::open(file.path()).unwrap();
+        take(&file, 0, std::process::id());
+        let full = (RING_RECORDS - RESERVE) as u64;
+        (0..full).for_each(|position| write(&file, 0, &record(position, true), position));
+        let lose = |count: u64| {
+            file.as_file().write_all_at(&count.to_le_bytes(), (control_offset(0) + control::LOST) as u64).unwrap();
+        };
+        lose(70);
+        (full..full + 50).for_each(|position| write(&file, 0, &record(position, true), position));
+        let mut read = Vec::new();
+        reader.drain(u64::MAX, &mut read);
+        (full + 50..full + 60).for_each(|position| write(&file, 0, &record(position, true), position));
+        reader.drain(u64::MAX, &mut read);
+        let losses: Vec<(u64, u64)> = call_ring::record::records(&read)
+            .filter(|record| record.mark >> 32 > 0)
+            .map(|record| (record.number.into(), record.mark >> 32))
+            .collect();
+        assert_eq!((losses, reader.describe(0).lost), (vec![(full % 400, 70)], 70));
     }
 
     #[test]

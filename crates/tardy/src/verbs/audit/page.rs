@@ -41,6 +41,10 @@ pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn
         let threads = counted(report.threads_left_out, "thread");
         page.alarm(&format!("The audit keeps no more threads: it left out {threads} that ended early."));
     }
+    if report.files_left_out > 0 {
+        let files = counted(report.files_left_out, "open file");
+        page.alarm(&format!("The audit lists no more open files: of {files} it shows the number instead of the path."));
+    }
     if report.cut_off {
         page.alarm("There was more than an audit keeps: the end is missing. Audit for a shorter time.");
     }
@@ -77,9 +81,9 @@ pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn
 }
 
 fn of_interception(interception: &InterceptionReport, page: &mut Page) {
-    let InterceptionReport { patched, not_patched, lost, unpatched, refusal, .. } = interception;
+    let InterceptionReport { patched, not_patched, lost, unpatched, not_listed, refusal, .. } = interception;
     if *lost > 0 {
-        let text = format!("{} could not be recorded: each count is a lower bound.", counted(*lost, "system call"));
+        let text = format!("{} could not be recorded: each count is a lower bound. Rates are of the recorded time.", counted(*lost, "system call"));
         page.alarm(&text);
     }
     if let Some(refusal) = refusal {
@@ -99,6 +103,10 @@ fn of_interception(interception: &InterceptionReport, page: &mut Page) {
     }
     if unpatched.len() > UNPATCHED_MAX {
         page.line(&format!("    and {}; --json has all", counted((unpatched.len() - UNPATCHED_MAX) as u64, "other")));
+    }
+    if *not_listed > 0 {
+        let more = counted(*not_listed, "further instruction");
+        page.line(&format!("    and {more}, which the library did not list because it found too many"));
     }
 }
 

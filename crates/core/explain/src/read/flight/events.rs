@@ -198,8 +198,7 @@ impl<'r> EventBuilder<'r> {
             CallEvent::Exit { function } => self.exit(function, instant, &mut found),
             CallEvent::Leaves { to, waits } => {
                 let next = self.tid(to);
-                let prio = |names: &Names, tid: i32| names.prio(tid).unwrap_or(120);
-                let (prev_prio, next_prio) = (prio(&self.names, tid), prio(&self.names, next));
+                let (prev_prio, next_prio) = (self.names.prio(tid), self.names.prio(next));
                 found.push(EventKind::Switch { prev: tid, prev_prio, prev_state: i64::from(waits), next, next_prio });
             }
             CallEvent::Comes => {}
@@ -289,7 +288,7 @@ impl<'r> EventBuilder<'r> {
     fn choose_wake(&mut self) {
         let chosen = self.wakes.iter().find(|wake| wake.real_time).or(self.wakes.first()).copied();
         let tid = self.own_tid;
-        let (prio, cpu) = (self.names.prio(tid).unwrap_or(120), self.cpu as i32);
+        let (prio, cpu) = (self.names.prio(tid), self.cpu as i32);
         let Some(wake) = chosen else { return };
         if let Some(EventKind::HrtimerExpireEntry { timer, .. }) =
             self.events.get_mut(wake.expired).map(|event| &mut event.what)

@@ -29,7 +29,11 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, IdleExit>> {
     });
     let cpu = case.cpu();
     let halted = case.late_record().is_some_and(came_in_a_halt);
+    // The scheduler leaves a CPU idle beside a throttled thread, which only its priority shows.
+    let mut waits = pieces.iter().map(|&index| &case.pieces[index]).filter(|piece| case.kept_off(piece));
+    let may_be_throttled = waits.any(|piece| case.own_prio_in(piece).is_none());
     let confidence = match (state, case.virtualised()) {
+        _ if may_be_throttled => Confidence::Hint,
         (Some(_), None) if case.bare_metal() => Confidence::Certain,
         (Some(_), _) => Confidence::Likely,
         (None, Some(_)) if halted => Confidence::Likely,

@@ -82,8 +82,8 @@ impl<'c> PassedOver<'c> {
         let way = |event: &&Event| (previous_ns..=armed.ts_ns).contains(&event.ts_ns);
         let switches = || course.iter().filter(way).filter(|event| matches!(event.what, EventKind::Switch { .. }));
         let gives_way = |event: &&Event| {
-            matches!(event.what, EventKind::Switch { prev, prev_state, next_prio, .. }
-                if prev == own && prev_state & 0xff == 0 && next_prio >= 100)
+            matches!(event.what, EventKind::Switch { prev, prev_state, next, next_prio, .. }
+                if prev == own && prev_state & 0xff == 0 && (next == 0 || next_prio.is_some_and(|prio| prio >= 100)))
         };
         let comes_back = |event: &&Event| matches!(event.what, EventKind::Switch { next, .. } if next == own);
         let aside: Vec<(i64, i64)> = switches()
@@ -190,7 +190,7 @@ impl<'c> PassedOver<'c> {
             event.ts_ns > self.decision.ts_ns && matches!(event.what, EventKind::Switch { next, .. } if next == own)
         });
         given.is_some_and(|event| {
-            matches!(event.what, EventKind::Switch { prev: 1.., prev_prio: 100.., prev_state, .. } if prev_state & 0xff != 0)
+            matches!(event.what, EventKind::Switch { prev: 1.., prev_prio: Some(100..), prev_state, .. } if prev_state & 0xff != 0)
         })
     }
 
@@ -206,7 +206,7 @@ impl<'c> PassedOver<'c> {
     pub fn spender(&self, case: &Case) -> Option<i32> {
         let activity = case.trace.cpu(case.cpu())?;
         let left = activity.before.events().chain(activity.events.iter().copied()).filter(|event| {
-            matches!(event.what, EventKind::Switch { prev, prev_prio: ..100, prev_state, .. }
+            matches!(event.what, EventKind::Switch { prev, prev_prio: Some(..100), prev_state, .. }
                 if prev != case.tool_threads.own_tid && prev_state & 0xff == 0 && event.ts_ns <= self.decision.ts_ns)
         });
         let Some(EventKind::Switch { prev, .. }) = left.max_by_key(|event| event.ts_ns).map(|event| event.what) else {
@@ -259,7 +259,7 @@ fn last_asked<'c>(case: &Case<'c>, from_ns: i64, decided_ns: i64) -> Option<Even
 fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool, no_budget: bool) -> Option<Event<'c>> {
     let own = case.tool_threads.own_tid;
     let own_prio = case.tool_threads.own_prio.filter(|_| no_budget);
-    let is_less_urgent = |prio: i32| prio > own_prio.unwrap_or(99);
+    let is_less_urgent = |prio: Option<i32>| prio.is_some_and(|prio| prio > own_prio.unwrap_or(99));
     let switched = case.anchors.switched;
     let waits = |ts_ns: i64| !work_of_a_cycle && switched.is_none_or(|switched| ts_ns < switched.ts_ns);
     let asked = case.event(|event| event.cpu == case.cpu() && event.ts_ns >= could_run_ns && event.needs_resched());
@@ -271,7 +271,7 @@ fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool, no_bu
         match event.what {
             EventKind::Switch { prev, prev_state, next, next_prio, .. } => {
                 next != own
-                    && is_less_urgent(next_prio)
+                    && (next == 0 || is_less_urgent(next_prio))
                     && (waits(event.ts_ns) || (prev == own && prev_state & 0xff == 0))
             }
             EventKind::Idle { state } => state != IDLE_EXIT && waits(event.ts_ns),

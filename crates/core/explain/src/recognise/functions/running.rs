@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_tail_of_a_switch_is_the_new_threads() {
-        let switch = EventKind::Switch { prev: 7, prev_prio: 120, prev_state: 0, next: 8, next_prio: 120 };
+        let switch = EventKind::Switch { prev: 7, prev_prio: Some(120), prev_state: 0, next: 8, next_prio: Some(120) };
         let events = vec![
             event(10, 7, flag::IRQS_OFF, switch),
             function(20, 7, flag::IRQS_OFF),

@@ -13,6 +13,7 @@
 
 use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::ORDINARY_PRIO;
+use std::cmp::Ordering;
 
 const INTERRUPTED: u8 = flag::HARDIRQ | flag::SOFTIRQ | flag::NMI;
 
@@ -20,10 +21,27 @@ const INTERRUPTED: u8 = flag::HARDIRQ | flag::SOFTIRQ | flag::NMI;
 #[derive(Debug, Clone, Copy)]
 struct Woken {
     tid: i32,
-    /// The kernel priority: lower is more urgent; ordinary threads have no order among themselves.
-    prio: i32,
-    /// Another thread is equally urgent.
+    /// The kernel priority, if known: lower is more urgent; ordinary threads have no order among themselves.
+    prio: Option<i32>,
+    /// Another thread is equally urgent, or one of both has an unknown priority.
     rivalled: bool,
+}
+
+impl Woken {
+    /// The one of both that the scheduler would choose.
+    fn or_more_urgent(self, other: Self) -> Self {
+        if self.tid == other.tid {
+            return self;
+        }
+        let Some((own_prio, other_prio)) = self.prio.zip(other.prio) else {
+            return Self { prio: None, rivalled: true, ..self };
+        };
+        match own_prio.cmp(&other_prio) {
+            Ordering::Less => self,
+            Ordering::Equal => Self { rivalled: true, ..self },
+            Ordering::Greater => other,
+        }
+    }
 }
 
 /// Known facts about a CPU's idle task that may be about to yield.
@@ -67,12 +85,8 @@ impl GivingWay {
                 self.own_woken = true;
                 return;
             }
-            let woken = Woken { tid, prio: prio.min(ORDINARY_PRIO), rivalled: false };
-            match &mut self.woken {
-                Some(known) if known.tid == tid || known.prio < woken.prio => {}
-                Some(known) if known.prio == woken.prio => known.rivalled = true,
-                best => *best = Some(woken),
-            }
+            let woken = Woken { tid, prio: prio.map(|prio| prio.min(ORDINARY_PRIO)), rivalled: false };
+            self.woken = Some(self.woken.map_or(woken, |known| known.or_more_urgent(woken)));
         }
     }
 
@@ -129,12 +143,17 @@ mod tests {
         wakeup_of(ts_ns, tid, 9, target_cpu)
     }
 
-    fn wakeup_of(ts_ns: i64, tid: i32, prio: i32, target_cpu: i32) -> Event<'static> {
-        event(ts_ns, 0, ASKED | flag::HARDIRQ, EventKind::Wakeup { tid, prio, target_cpu })
+    fn wakeup_of(ts_ns: i64, tid: i32, prio: impl Into<Option<i32>>, target_cpu: i32) -> Event<'static> {
+        event(ts_ns, 0, ASKED | flag::HARDIRQ, EventKind::Wakeup { tid, prio: prio.into(), target_cpu })
     }
 
     fn switch(ts_ns: i64, prev: i32, next: i32) -> Event<'static> {
-        event(ts_ns, prev, flag::IRQS_OFF, EventKind::Switch { prev, prev_prio: 9, prev_state: 1, next, next_prio: 19 })
+        event(
+            ts_ns,
+            prev,
+            flag::IRQS_OFF,
+            EventKind::Switch { prev, prev_prio: Some(9), prev_state: 1, next, next_prio: Some(19) },
+        )
     }
 
     /// Idle is interrupted at 100 ns and wakes thread 7; the interrupt ends at 200.
@@ -194,6 +213,9 @@ mod tests {
         assert_eq!(with(wakeup_of(150, 7, 9, 0), wakeup_of(160, 8, 9, 0)), (None, 0));
         assert_eq!(with(wakeup_of(150, 7, 9, 0), wakeup_of(160, 8, 5, 0)), (None, 0));
         assert_eq!(with(wakeup_of(150, 7, 110, 0), wakeup_of(160, 8, 139, 0)), (None, 0), "ordinary ones take turns");
+        assert_eq!(with(wakeup_of(150, 7, None, 0), wakeup_of(160, 8, 9, 0)), (None, 0), "7 may be less urgent");
+        assert_eq!(with(wakeup_of(150, 7, 9, 0), wakeup_of(160, 8, None, 0)), (None, 0), "8 may be more urgent");
+        assert_eq!(with(wakeup_of(150, 7, None, 0), wakeup_of(160, OWN, None, 0)), SEVEN, "no other one was woken");
     }
 
     #[test]

@@ -30,8 +30,8 @@ impl Section {
         let interrupted = event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) != 0;
         match event.what {
             EventKind::Switch { .. } => self.forget(),
-            EventKind::Wakeup { tid, prio, target_cpu }
-                if tid == self.own_tid && prio < ORDINARY_PRIO && i64::from(target_cpu) == i64::from(event.cpu) =>
+            EventKind::Wakeup { tid, prio: Some(..ORDINARY_PRIO), target_cpu }
+                if tid == self.own_tid && i64::from(target_cpu) == i64::from(event.cpu) =>
             {
                 self.own_waits = true;
             }
@@ -74,8 +74,8 @@ mod tests {
         Event { ts_ns, cpu: 0, tid, flags, depth, what, id: 0, payload: &[] }
     }
 
-    fn woken(prio: i32, target_cpu: i32) -> Event<'static> {
-        let what = EventKind::Wakeup { tid: OWN, prio, target_cpu };
+    fn woken(prio: impl Into<Option<i32>>, target_cpu: i32) -> Event<'static> {
+        let what = EventKind::Wakeup { tid: OWN, prio: prio.into(), target_cpu };
         event(150, 7, ASKED | flag::HARDIRQ, 4, what)
     }
 
@@ -133,6 +133,8 @@ mod tests {
         let mut ordinary = section();
         ordinary[1] = woken(120, 0);
         assert_eq!(at_500(&ordinary), unknown, "an ordinary thread waits for others, too");
+        ordinary[1] = woken(None, 0);
+        assert_eq!(at_500(&ordinary), unknown, "it may be an ordinary thread");
         let mut elsewhere = section();
         elsewhere[1] = woken(19, 1);
         assert_eq!(at_500(&elsewhere), unknown, "the measuring thread was woken on another CPU");

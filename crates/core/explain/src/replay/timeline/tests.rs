@@ -11,7 +11,12 @@ fn event(ts_ns: i64, tid: i32, flags: u8, what: EventKind) -> Event<'static> {
 }
 
 fn switch(ts_ns: i64, prev: i32, next: i32) -> Event<'static> {
-    event(ts_ns, prev, flag::IRQS_OFF, EventKind::Switch { prev, prev_prio: 120, prev_state: 0, next, next_prio: 120 })
+    event(
+        ts_ns,
+        prev,
+        flag::IRQS_OFF,
+        EventKind::Switch { prev, prev_prio: Some(120), prev_state: 0, next, next_prio: Some(120) },
+    )
 }
 
 /// (start, end, context) of a replay that is covered from 0 to 1000.
