@@ -343,7 +343,11 @@ findings: Array<Finding>, spans: Array<PhaseSpan>, lanes: Array<Lane>,
  */
 marks: Array<Mark>, 
 /**
- * The part of the other CPUs in it, and their work meanwhile, one sentence each.
+ * The part of the other CPUs in it, and their work meanwhile. Empty in archives of older versions.
+ */
+elsewhere_facts?: Array<OtherCpus>, 
+/**
+ * The same, one sentence each.
  */
 elsewhere: Array<string>, 
 /**
@@ -535,6 +539,11 @@ export type Happened = { "switch": { from: TaskName, from_priority: KernelPriori
  * Something had the CPU; more is not known.
  */
 export type HeldBy = { who: Holders, };
+
+/**
+ * A holder of a CPU, and for how long.
+ */
+export type HeldFor = { who: Holder, ns: number, };
 
 /**
  * One owner, and the function in which it spent most of its time.
@@ -1026,6 +1035,19 @@ export type ObservedSpan = { start_ns: number, end_ns: number,
  * Maximum error of both instants.
  */
 slack_ns: number, };
+
+/**
+ * One fact about other CPUs between due and seen.
+ */
+export type OtherCpus = { "woke_thread": { waker: TaskName, cpu: number, 
+/**
+ * From due until it started to wake the thread.
+ */
+after_ns: number, runnable_on: number, 
+/**
+ * From there until the thread was runnable.
+ */
+runnable_after_ns: number, } } | { "held": { cpu: number, by: Array<HeldFor>, } } | { "less_busy": { cpus: number, } } | { "idle": { cpus: number, } };
 
 /**
  * Other timers expired in the same interrupt.

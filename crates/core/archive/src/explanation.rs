@@ -3,6 +3,7 @@
 use crate::culprit::{Culprit, Facts, all_known, if_known};
 use crate::evidence::Evidence;
 use crate::functions::FunctionAccount;
+use crate::other_cpus::OtherCpus;
 pub use crate::owner::{Owner, OwnerKind};
 use crate::problem::Remark;
 use crate::recorded::FlightRecording;
@@ -220,7 +221,10 @@ pub struct Explanation {
     /// Instants in the picture, ascending.
     #[serde(default)]
     pub marks: Vec<Mark>,
-    /// The part of the other CPUs in it, and their work meanwhile, one sentence each.
+    /// The part of the other CPUs in it, and their work meanwhile. Empty in archives of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "all_known")]
+    pub elsewhere_facts: Vec<OtherCpus>,
+    /// The same, one sentence each.
     #[serde(default)]
     pub elsewhere: Vec<String>,
     /// `None` if the trace has neither functions nor stacks.

@@ -41,6 +41,7 @@ pub mod measured;
 pub mod message;
 pub mod method;
 pub mod nearest;
+pub mod other_cpus;
 pub mod owner;
 pub mod packed;
 pub mod planned;

@@ -105,6 +105,7 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
         spans: vec![PhaseSpan { name: PhaseName::Untraced, start_ns: 0, end_ns: latency_ns }],
         lanes: Vec::new(),
         marks: Vec::new(),
+        elsewhere_facts: Vec::new(),
         elsewhere: Vec::new(),
         functions: None,
         recording: None,
@@ -156,13 +157,14 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
         spans: lanes::phase_spans(&spans, trace.window.due_ns),
         lanes: lanes::lanes(trace, &pieces, &tool_threads),
         marks: key_events::marks(trace, &anchors, &tool_threads),
-        elsewhere: other_cpus::sentences(trace, &anchors, input, &tool_threads),
+        elsewhere_facts: other_cpus::facts(trace, &anchors, input.spike.sample.cpu, &tool_threads),
+        elsewhere: Vec::new(),
         functions: functions::account(&case),
         recording: None,
         caveats,
     };
     let watched = input.spike.watched;
-    words::culprits::fill_in(&mut explanation, Voice { watched, sample: input.sample });
+    words::explanation::fill_in(&mut explanation, Voice { watched, sample: input.sample });
     explanation
 }
 

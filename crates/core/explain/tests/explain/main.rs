@@ -4,5 +4,6 @@ mod catalogue;
 mod corpus;
 mod hostile;
 mod lacking;
+mod other_cpus;
 mod recomputed;
 mod trace_builder;

@@ -4,6 +4,7 @@ use ::account::Account;
 use archive::causes::RunCauses;
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Mark, Phase};
 use archive::functions::FunctionAccount;
+use archive::other_cpus::OtherCpus;
 use archive::problem::Remark;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
@@ -45,6 +46,8 @@ struct Entry<'a> {
     /// Instants on the way, relative to due.
     marks: &'a [Mark],
     /// The part of other CPUs in it, and their activity meanwhile.
+    elsewhere_facts: &'a [OtherCpus],
+    /// The same in words.
     elsewhere: &'a [String],
     /// Absent if the trace has no functions.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,6 +104,7 @@ fn entry<'a>(run: &Run, spike: &Spike, explanation: &'a Explanation) -> Entry<'a
         phases: &explanation.phases,
         findings: &explanation.findings,
         marks: &explanation.marks,
+        elsewhere_facts: &explanation.elsewhere_facts,
         elsewhere: &explanation.elsewhere,
         functions: explanation.functions.as_ref(),
         recording: explanation.recording.as_ref().map(|recording| Recording {
