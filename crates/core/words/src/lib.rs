@@ -13,6 +13,7 @@ pub mod evidence;
 pub mod explanation;
 pub mod figures;
 pub mod holders;
+pub mod mark;
 pub mod new_cause;
 pub mod observation;
 pub mod printable;

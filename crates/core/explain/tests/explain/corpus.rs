@@ -93,6 +93,8 @@ fn is_kept_by_an_archive(explanation: &Explanation) -> bool {
     read == *explanation
         && explanation.findings.iter().all(|finding| finding.facts.is_some())
         && explanation.elsewhere.len() == explanation.elsewhere_facts.len()
+        && explanation.marks.iter().all(|mark| mark.event.is_some())
+        && explanation.caveats.iter().all(|caveat| caveat.facts.is_some())
 }
 
 fn expected(explanation: &Explanation, window: &[String]) -> String {

@@ -16,7 +16,7 @@ pub fn write_again(explanation: &mut Explanation, run: &Run) {
     fill_in(explanation, voice);
     let latency_ns = explanation.latency_ns;
     explanation.findings.iter_mut().for_each(|finding| advise(finding, Share { ns: finding.ns, latency_ns, voice }));
-    explanation.marks.iter_mut().for_each(name);
+    explanation.marks.iter_mut().filter(|mark| mark.event.is_none()).for_each(name);
 }
 
 /// Where no facts are published, what holds for every finding of the culprit.

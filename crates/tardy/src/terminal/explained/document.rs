@@ -2,6 +2,7 @@
 
 use ::account::Account;
 use archive::causes::RunCauses;
+use archive::caveat::Caveat;
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Mark, Phase};
 use archive::functions::FunctionAccount;
 use archive::other_cpus::OtherCpus;
@@ -55,7 +56,7 @@ struct Entry<'a> {
     /// Present if it was recorded in virtual time from outside the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<Recording<'a>>,
-    caveats: &'a [Remark],
+    caveats: &'a [Caveat],
 }
 
 /// The evidence for an account in virtual time.
