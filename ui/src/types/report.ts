@@ -89,6 +89,15 @@ export type CameIn = {
 is_recorded: boolean, code: UnmaskedCode, };
 
 /**
+ * What limits an account.
+ */
+export type Caveat = { code: Code, text: string, 
+/**
+ * `None` in archives of older versions, and if a newer version wrote facts that this one does not know.
+ */
+facts?: Limit | null, };
+
+/**
  * How a chain of callers was recorded.
  */
 export type ChainSource = "entries" | "graph" | "stack";
@@ -343,7 +352,11 @@ findings: Array<Finding>, spans: Array<PhaseSpan>, lanes: Array<Lane>,
  */
 marks: Array<Mark>, 
 /**
- * The part of the other CPUs in it, and their work meanwhile, one sentence each.
+ * The part of the other CPUs in it, and their work meanwhile. Empty in archives of older versions.
+ */
+elsewhere_facts?: Array<OtherCpus>, 
+/**
+ * The same, one sentence each.
  */
 elsewhere: Array<string>, 
 /**
@@ -357,7 +370,7 @@ recording?: FlightRecording | null,
 /**
  * Lost events, missing coverage, absent event types: what limits this account.
  */
-caveats: Array<Remark>, };
+caveats: Array<Caveat>, };
 
 /**
  * The verdict over the findings.
@@ -539,6 +552,11 @@ from_priority?: KernelPriority | null, left: LeftAs, to: TaskName, to_priority?:
  * Something had the CPU; more is not known.
  */
 export type HeldBy = { who: Holders, };
+
+/**
+ * A holder of a CPU, and for how long.
+ */
+export type HeldFor = { who: Holder, ns: number, };
 
 /**
  * One owner, and the function in which it spent most of its time.
@@ -882,6 +900,11 @@ cut: boolean, };
 export type LeftAs = "runnable" | "stopped" | "blocked" | "asleep" | "gone";
 
 /**
+ * A limit of an account.
+ */
+export type Limit = "sample_invalid" | { "no_snapshot": string } | { "trace_damaged": string } | { "clock_not_mono": string } | { "events_lost": { cpu: number, count: number | null, } } | { "switches_missing": { cpu: number, count: number, inferred: number, } } | { "nothing_of_cpu": number } | { "starts_late": { cpu: number, late_ns: number, } } | { "events_absent": Array<string> } | "interrupts_not_recorded" | "softirqs_not_recorded" | { "times_rounded": number } | { "clock_converted": number } | { "record_starts_late": { late_ns: number, } } | "clock_read_not_seen" | "not_a_flight_record" | { "flight_version": number } | "flight_damaged" | "no_function_names" | { "absences_contradicted": number } | "not_late" | { "trace_unreadable": string };
+
+/**
  * State of a load.
  */
 export type LoadReport = { name: string, 
@@ -929,7 +952,11 @@ export type Mark = { at_ns: number,
  */
 cpu: number, kind: MarkKind, 
 /**
- * The event, and the task that caused it: `messaging-send-41 on CPU 0 begins to wake the thread`.
+ * `None` in archives of older versions, and if a newer version wrote an event that this one does not know.
+ */
+event?: MarkedEvent | null, 
+/**
+ * The event, and the task that caused it: `messaging-send-41 on CPU 0 starts to wake the thread`.
  */
 text: string, };
 
@@ -937,6 +964,19 @@ text: string, };
  * Kind of a mark in the picture.
  */
 export type MarkKind = "woken" | "given_cpu" | "ipi" | "migrated" | "boosted" | "frequency" | "marker";
+
+/**
+ * The event of a mark.
+ */
+export type MarkedEvent = { "woken": { by: TaskName, } } | "given_cpu" | { "ipi": { by: TaskName, to_cpu: number, 
+/**
+ * Function to run there; `None`: check whether there is something to do.
+ */
+function?: KernelName | null, 
+/**
+ * Function that sends it.
+ */
+sent_from?: KernelName | null, } } | { "migrated": { from_cpu: number, to_cpu: number, } } | { "boosted": { task: TaskName, old_priority: KernelPriority, new_priority: KernelPriority, } } | { "frequency": { cpu: number, khz: number, } } | { "marker": { by: TaskName, text: ForeignText, } };
 
 /**
  * The proof, without traced functions, that a thread had interrupts masked.
@@ -1030,6 +1070,19 @@ export type ObservedSpan = { start_ns: number, end_ns: number,
  * Maximum error of both instants.
  */
 slack_ns: number, };
+
+/**
+ * One fact about other CPUs between due and seen.
+ */
+export type OtherCpus = { "woke_thread": { waker: TaskName, cpu: number, 
+/**
+ * From due until it started to wake the thread.
+ */
+after_ns: number, runnable_on: number, 
+/**
+ * From there until the thread was runnable.
+ */
+runnable_after_ns: number, } } | { "held": { cpu: number, by: Array<HeldFor>, } } | { "less_busy": { cpus: number, } } | { "idle": { cpus: number, } };
 
 /**
  * Other timers expired in the same interrupt.

@@ -2,17 +2,16 @@
 
 use crate::spike_trace::SpikeTrace;
 use archive::causes::RunCauses;
+use archive::caveat::{Caveat, Limit};
 use archive::environment::{Environment, VIRTUAL_TIME};
 use archive::explanation::Explanation;
 use archive::message::RunPhase;
 use archive::method::{SampleWord, Stimulus};
-use archive::problem::Remark;
 use archive::reader::Run;
 use archive::sample::Sample;
 use archive::settings::Policy;
 use archive::spike::{Spike, SpikeReason};
 use archive::watched::WatchedKind;
-use explain::caveat::Limit;
 use explain::flight::{Flight, StopPoint};
 use explain::recorder::{Precision, Recorder};
 use explain::run_analysis::{SpikesOfRun, analyse};
@@ -197,7 +196,7 @@ impl Circumstances {
             Ok(trace) => explain_spike(&self.input(run, spike, trace.source(), controls)),
             Err(error) => {
                 let mut explanation = explain_without_trace(spike, median_ns(run, spike));
-                explanation.caveats.push(Remark::new(&Limit::TraceUnreadable(error.to_string())));
+                explanation.caveats.push(Caveat::new(Limit::TraceUnreadable(error.to_string())));
                 explanation
             }
         }

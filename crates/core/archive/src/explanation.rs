@@ -1,10 +1,12 @@
 //! The account of one spike: ledger, culprits, evidence, and the picture of what ran on the CPUs.
 
+use crate::caveat::Caveat;
 use crate::culprit::{Culprit, Facts, all_known, if_known};
 use crate::evidence::Evidence;
 use crate::functions::FunctionAccount;
+pub use crate::mark::{Mark, MarkKind};
+use crate::other_cpus::OtherCpus;
 pub use crate::owner::{Owner, OwnerKind};
-use crate::problem::Remark;
 use crate::recorded::FlightRecording;
 use serde::{Deserialize, Serialize};
 
@@ -157,41 +159,6 @@ pub struct Lane {
     pub segments: Vec<Segment>,
 }
 
-/// Kind of a mark in the picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum MarkKind {
-    /// The waking of the thread started.
-    Woken,
-    /// The thread was switched in.
-    GivenCpu,
-    /// Another CPU sent an interrupt to the late one.
-    Ipi,
-    /// The thread moved to another CPU.
-    Migrated,
-    /// A thread inherited the priority of one that waits for it, or dropped it again.
-    Boosted,
-    /// The frequency of a CPU changed.
-    Frequency,
-    /// Text that a program wrote into the trace.
-    Marker,
-}
-
-/// An instant of the picture, relative to the due instant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Mark {
-    pub at_ns: i64,
-    /// CPU that recorded it.
-    pub cpu: u32,
-    pub kind: MarkKind,
-    /// The event, and the task that caused it: `messaging-send-41 on CPU 0 begins to wake the thread`.
-    pub text: String,
-}
-
 /// A phase boundary in the picture, relative to the due instant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -220,7 +187,10 @@ pub struct Explanation {
     /// Instants in the picture, ascending.
     #[serde(default)]
     pub marks: Vec<Mark>,
-    /// The part of the other CPUs in it, and their work meanwhile, one sentence each.
+    /// The part of the other CPUs in it, and their work meanwhile. Empty in archives of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "all_known")]
+    pub elsewhere_facts: Vec<OtherCpus>,
+    /// The same, one sentence each.
     #[serde(default)]
     pub elsewhere: Vec<String>,
     /// `None` if the trace has neither functions nor stacks.
@@ -230,5 +200,5 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<FlightRecording>,
     /// Lost events, missing coverage, absent event types: what limits this account.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Caveat>,
 }

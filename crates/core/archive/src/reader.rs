@@ -183,7 +183,7 @@ impl Run {
                 self.expect_seconds(&manifest);
                 self.manifest = Some(manifest);
             }
-            Err(error) => self.note(&Damage::ManifestUnreadable { error }),
+            Err(error) => self.note(&Damage::ManifestUnreadable { error: error.to_string() }),
         }
     }
 
@@ -456,10 +456,8 @@ fn opened(directory: &Path) -> Result<ArchiveDirectory, OpenError> {
     Ok(inside)
 }
 
-/// The manifest, or why it cannot be read.
-fn read_manifest(inside: &ArchiveDirectory) -> Result<Manifest, String> {
-    let bytes = inside.read(MANIFEST, MANIFEST_BYTES_MAX).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+fn read_manifest(inside: &ArchiveDirectory) -> io::Result<Manifest> {
+    Ok(serde_json::from_slice(&inside.read(MANIFEST, MANIFEST_BYTES_MAX)?)?)
 }
 
 /// Whether a process on this machine is writing a stream: it holds a lock for its lifetime. The lock of this test is released

@@ -10,7 +10,6 @@
 #![deny(clippy::disallowed_methods)]
 
 mod account;
-pub mod caveat;
 pub mod corpus_case;
 mod cut;
 mod decide;
@@ -27,12 +26,11 @@ pub use recognise::culprits;
 
 use account::{Account, event_list, key_events, lanes, ledger, other_cpus};
 use archive::absence::Absence;
+use archive::caveat::{Caveat, Limit};
 use archive::environment::Environment;
 use archive::explanation::{Confidence, Explanation, ExplanationStatus, Owner, OwnerKind, Phase, PhaseName, PhaseSpan};
 use archive::method::{SampleWord, Stimulus};
-use archive::problem::Remark;
 use archive::spike::Spike;
-use caveat::Limit;
 use decide::verdict;
 pub use ftrace::trace_dat::{ReadAt, Source};
 use read::window::Window;
@@ -78,13 +76,13 @@ pub struct SpikeInput<'a> {
 pub fn explain_spike(input: &SpikeInput) -> Explanation {
     let Some(window) = Window::of(input.spike, input.interval_ns) else {
         let mut explanation = explain_without_trace(input.spike, input.median_ns);
-        explanation.caveats.push(Remark::new(&Limit::SampleInvalid));
+        explanation.caveats.push(Caveat::new(Limit::SampleInvalid));
         return explanation;
     };
     let recorded = Recorded::new(input.trace, window);
     if !recorded.has_records() {
         let mut explanation = explain_without_trace(input.spike, input.median_ns);
-        explanation.caveats.extend(recorded.trace(input, window).limits.iter().map(Remark::new));
+        explanation.caveats.extend(recorded.trace(input, window).limits.into_iter().map(Caveat::new));
         return explanation;
     }
     let trace = recorded.trace(input, window);
@@ -105,10 +103,11 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
         spans: vec![PhaseSpan { name: PhaseName::Untraced, start_ns: 0, end_ns: latency_ns }],
         lanes: Vec::new(),
         marks: Vec::new(),
+        elsewhere_facts: Vec::new(),
         elsewhere: Vec::new(),
         functions: None,
         recording: None,
-        caveats: spike.snapshot_missing.iter().map(|why| Remark::new(&Limit::NoSnapshot(why.clone()))).collect(),
+        caveats: spike.snapshot_missing.iter().map(|why| Caveat::new(Limit::NoSnapshot(why.clone()))).collect(),
     }
 }
 
@@ -145,7 +144,7 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
     let verdict = verdict::reach(&mut case);
     let refused = (absences_refused > 0).then_some(Limit::AbsencesContradicted(absences_refused));
     let limits = trace.limits.iter().chain(&refused).chain(&verdict.limit);
-    let caveats = limits.map(Remark::new).collect();
+    let caveats = limits.cloned().map(Caveat::new).collect();
     let mut explanation = Explanation {
         spike: input.spike.number,
         latency_ns: input.spike.sample.latency_ns,
@@ -156,13 +155,14 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
         spans: lanes::phase_spans(&spans, trace.window.due_ns),
         lanes: lanes::lanes(trace, &pieces, &tool_threads),
         marks: key_events::marks(trace, &anchors, &tool_threads),
-        elsewhere: other_cpus::sentences(trace, &anchors, input, &tool_threads),
+        elsewhere_facts: other_cpus::facts(trace, &anchors, input.spike.sample.cpu, &tool_threads),
+        elsewhere: Vec::new(),
         functions: functions::account(&case),
         recording: None,
         caveats,
     };
     let watched = input.spike.watched;
-    words::culprits::fill_in(&mut explanation, Voice { watched, sample: input.sample });
+    words::explanation::fill_in(&mut explanation, Voice { watched, sample: input.sample });
     explanation
 }
 

@@ -92,7 +92,7 @@ fn leave_out_neighbours(data: &mut ReportData) {
         explanation.lanes.retain(|lane| lane.cpu == entry.spike.sample.cpu);
         let hidden = before - explanation.lanes.len();
         if hidden > 0 {
-            explanation.caveats.push(Remark::new(&Omission::Cpus(hidden)));
+            explanation.caveats.push(Remark::new(&Omission::Cpus(hidden)).into());
         }
     }
 }

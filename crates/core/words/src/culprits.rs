@@ -9,7 +9,7 @@ use crate::evidence;
 use crate::voice::{Share, Voice};
 use archive::culprit::{Culprit, Facts};
 use archive::evidence::Evidence;
-use archive::explanation::{Explanation, Finding};
+use archive::explanation::Finding;
 
 /// General texts about a culprit.
 #[derive(Debug, Clone, Copy)]
@@ -67,14 +67,8 @@ pub fn named(id: &str) -> String {
     advice(&Culprit::from(id)).map_or_else(|| id.to_owned(), |advice| format!("{} ({id})", advice.title))
 }
 
-/// Writes the words of every finding that has facts; the others keep theirs.
-pub fn fill_in(explanation: &mut Explanation, voice: Voice) {
-    for finding in &mut explanation.findings {
-        fill_in_finding(finding, explanation.latency_ns, voice);
-    }
-}
-
-fn fill_in_finding(finding: &mut Finding, latency_ns: i64, voice: Voice) {
+/// Writes the words of a finding that has facts; one without keeps its words.
+pub fn fill_in(finding: &mut Finding, latency_ns: i64, voice: Voice) {
     let Some(facts) = &finding.facts else { return };
     let FindingWords { mut sentence, evidence: own, confirm, fix } =
         words(facts, Share { ns: finding.ns, latency_ns, voice });
@@ -103,7 +97,7 @@ mod tests {
     use archive::watched::WatchedKind;
 
     fn written(mut finding: Finding, watched: Option<WatchedKind>) -> Finding {
-        fill_in_finding(&mut finding, 100_000, Voice { watched, sample: SampleWord::default() });
+        fill_in(&mut finding, 100_000, Voice { watched, sample: SampleWord::default() });
         finding
     }
 

@@ -12,6 +12,11 @@ pub fn task(task: &TaskName) -> String {
     }
 }
 
+/// [`task`], or `idle`.
+pub fn thread(thread: &TaskName) -> String {
+    if thread.tid == 0 { "idle".into() } else { task(thread) }
+}
+
 /// `irq 24 virtio0-input`.
 pub fn interrupt(interrupt: &Interrupt) -> String {
     match &interrupt.name {

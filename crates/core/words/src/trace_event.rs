@@ -1,7 +1,7 @@
 //! One record of a trace as a line of text: time relative to due, CPU, state flags, thread, event.
 
-use crate::holders::{interrupt, task};
-use archive::culprit::{ForeignText, KernelPriority, TaskName};
+use crate::holders::{interrupt, thread};
+use archive::culprit::{ForeignText, KernelPriority};
 use archive::trace_event::{FileSystem, Happened, LeftAs, TraceEvent, flag, softirq};
 
 /// `+12.345 µs`, an instant relative to due.
@@ -13,10 +13,6 @@ pub fn relative(at_ns: i64) -> String {
 pub fn line(event: &TraceEvent) -> String {
     let (at, flags, thread) = (relative(event.at_ns), flags(event.flags, event.depth), thread(&event.thread));
     format!("{at:>14} cpu{} {flags} {thread}: {}", event.cpu, happened(&event.what))
-}
-
-fn thread(thread: &TaskName) -> String {
-    if thread.tid == 0 { "idle".into() } else { task(thread) }
 }
 
 /// In the kernel's notation: interrupts off, reschedule needed, in interrupt, preemption depth.

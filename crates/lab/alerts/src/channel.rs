@@ -1,5 +1,6 @@
 //! The ways to send a message.
 
+pub mod error;
 pub mod forge;
 pub mod mail;
 pub mod webhook;

@@ -1,6 +1,6 @@
 //! The file that says which changes go where.
 
-use crate::channel::{Channel, Program, forge::Forge, mail::Mail, webhook::Webhook};
+use crate::channel::{Channel, Program, error::ChannelError, forge::Forge, mail::Mail, webhook::Webhook};
 use crate::rule::{Direction, Rule};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -41,8 +41,8 @@ pub enum SettingsError {
     TooLong { path: PathBuf },
     #[error("{path}: line {line}: {because}")]
     Toml { path: PathBuf, line: usize, because: String },
-    #[error("{path}: destination {name}: {because}")]
-    Destination { path: PathBuf, name: String, because: String },
+    #[error("{path}: destination {name}: {source}")]
+    Destination { path: PathBuf, name: String, source: ChannelError },
     #[error("{path}: a rule names the destination {name}, which does not exist")]
     NoDestination { path: PathBuf, name: String },
     #[error("{path}: no rule, so nothing would ever be sent; write [[rule]] with `to = [\"NAME\"]`")]
@@ -105,9 +105,9 @@ impl Settings {
         let roots = Roots::from(file.ca_file.map(|ca_file| folder.join(ca_file)));
         let mut destinations = Vec::new();
         for (name, described) in file.destinations {
-            let wrong = |because| SettingsError::Destination { path: path.to_owned(), name: name.clone(), because };
+            let wrong = |source| SettingsError::Destination { path: path.to_owned(), name: name.clone(), source };
             if !is_name(&name) {
-                return Err(wrong(format!("a name has letters, digits, - and _, at most {NAME_LETTERS_MAX}")));
+                return Err(wrong(ChannelError::Name { letters_max: NAME_LETTERS_MAX }));
             }
             let channel = match described {
                 DestinationFile::Webhook(webhook) => webhook.channel(folder, &roots),
@@ -169,46 +169,47 @@ fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::SecretError;
     use fixtures::repository::repository_path;
 
-    fn parsed(text: &str) -> Result<Settings, String> {
-        Settings::parse(text, Path::new("lab/alerts.toml")).map_err(|error| error.to_string())
+    fn refused(text: &str) -> SettingsError {
+        Settings::parse(text, Path::new("lab/alerts.toml")).unwrap_err()
+    }
+
+    #[test]
+    fn mistakes_are_distinguished() {
+        let rule = "[[rule]]\nto = [\"a\"]\n";
+        assert!(matches!(refused(""), SettingsError::NoRule { .. }));
+        assert!(matches!(refused(rule), SettingsError::NoDestination { name, .. } if name == "a"));
+        assert!(matches!(refused("[[rule]]\nto = []\npercent = 5\n"), SettingsError::Toml { line: 3, .. }));
+        assert!(matches!(refused(&format!("link = \"lab\"\n{rule}")), SettingsError::Link { .. }));
+        let unknown = format!("{rule}[destination.a]\nkind = \"pager\"\n");
+        assert!(matches!(refused(&unknown), SettingsError::Toml { .. }));
     }
 
     #[test]
     fn mistakes_are_named_with_their_destination() {
-        let rule = "[[rule]]\nto = [\"a\"]\n";
-        for (text, said) in [
-            ("", "no rule"),
-            (rule, "names the destination a, which does not exist"),
-            ("[[rule]]\nto = []\npercent = 5\n", "percent"),
-            (&format!("link = \"lab\"\n{rule}"), "link is the address"),
-            (&format!("{rule}[destination.a]\nkind = \"pager\"\n"), "pager"),
-            (
-                &format!("{rule}[destination.\"a b\"]\nkind = \"webhook\"\nurl = \"http://localhost/\"\n"),
-                "destination a b: a name has",
-            ),
-            (&format!("{rule}[destination.a]\nkind = \"webhook\"\nurl = \"ftp://x\"\n"), "destination a: "),
-            (
-                &format!(
-                    "{rule}[destination.a]\nkind = \"webhook\"\nurl = \"https://x\"\nsecret = {{ file = \"none\" }}\n"
-                ),
-                "lab/none",
-            ),
-            (
-                &format!(
-                    "{rule}[destination.a]\nkind = \"github\"\nproject = \"o/r\"\napi = \"http://forge.example\"\ntoken = {{ env = \"PATH\" }}\n"
-                ),
-                "in clear",
-            ),
-            (
-                &format!("{rule}[destination.a]\nkind = \"mail\"\nserver = \"mail\"\nfrom = \"x\"\nto = [\"y@z\"]\n"),
-                "destination a: ",
-            ),
-        ] {
-            let error = parsed(text).unwrap_err();
-            assert!(error.contains(said), "{error}");
-        }
+        let of = |destination: &str, lines: &str| {
+            let text = format!("[[rule]]\nto = [\"a\"]\n[destination.{destination}]\n{lines}\n");
+            match refused(&text) {
+                SettingsError::Destination { name, source, .. } => {
+                    assert_eq!(name, destination.trim_matches('"'));
+                    source
+                }
+                other => panic!("{other}"),
+            }
+        };
+        let hook = "kind = \"webhook\"\nurl = \"https://x\"";
+        assert!(matches!(of("\"a b\"", hook), ChannelError::Name { .. }));
+        assert!(matches!(of("a", "kind = \"webhook\"\nurl = \"ftp://x\""), ChannelError::Address(_)));
+        let unread = of("a", &format!("{hook}\nsecret = {{ file = \"none\" }}"));
+        assert!(
+            matches!(unread, ChannelError::Secret(SecretError::Read { path, .. }) if path == Path::new("lab/none"))
+        );
+        let open = "kind = \"github\"\nproject = \"o/r\"\napi = \"http://forge.example\"\ntoken = { env = \"PATH\" }";
+        assert!(matches!(of("a", open), ChannelError::TokenInClear));
+        let mail = "kind = \"mail\"\nserver = \"mail\"\nfrom = \"x\"\nto = [\"y@z\"]";
+        assert!(matches!(of("a", mail), ChannelError::Mailbox { text, .. } if text == "x"));
     }
 
     #[test]

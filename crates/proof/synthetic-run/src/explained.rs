@@ -17,6 +17,7 @@ pub(crate) fn explanations(spikes: &[(i64, Option<String>)]) -> Vec<Explanation>
         spans: Vec::new(),
         lanes: Vec::new(),
         marks: Vec::new(),
+        elsewhere_facts: Vec::new(),
         elsewhere: Vec::new(),
         functions: None,
         recording: None,

@@ -18,10 +18,10 @@ macro_rules! declared {
 
 /// Every type with problems.
 const ALL: &[(&str, &[Definition])] = declared![
+    archive::caveat::Limit,
     archive::damage::Damage,
     evidence::problem::Lack,
     evidence::problem::RecordingProblem,
-    explain::caveat::Limit,
     interchange::imports::problem::Contradiction,
     interchange::imports::problem::ImportProblem,
     interchange::imports::problem::Lost,

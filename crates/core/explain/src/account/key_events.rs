@@ -3,10 +3,10 @@
 
 use crate::cut::anchors::Anchors;
 use crate::read::event::{Event, EventKind};
-use crate::read::names::Names;
 use crate::replay::context::ToolThreads;
 use crate::replay::trace::Trace;
-use archive::explanation::{Mark, MarkKind};
+use archive::culprit::{ForeignText, KernelName, KernelPriority};
+use archive::mark::{Mark, MarkKind, MarkedEvent};
 
 /// Marks in one picture; more would hide what they mark. The first of each kind are kept.
 const MARKS_MAX: usize = 60;
@@ -21,8 +21,8 @@ pub fn marks(trace: &Trace, anchors: &Anchors, tool_threads: &ToolThreads) -> Ve
         .iter()
         .flat_map(|activity| &activity.events)
         .filter_map(|event| {
-            let (kind, text) = mark(event, trace, anchors, tool_threads, cpu)?;
-            Some(Mark { at_ns: event.ts_ns - trace.window.due_ns, cpu: event.cpu, kind, text })
+            let marked = marked(event, trace, anchors, tool_threads, cpu)?;
+            Some(Mark::new(event.ts_ns - trace.window.due_ns, event.cpu, marked))
         })
         .collect();
     marks.sort_by_key(|mark| (mark.at_ns, mark.cpu, mark.kind));
@@ -46,51 +46,50 @@ fn late_cpu(trace: &Trace, anchors: &Anchors) -> Option<u32> {
     anchor.map(|anchor| anchor.cpu).or(trace.cpus.first().map(|activity| activity.cpu))
 }
 
-fn mark(
+fn marked(
     event: &Event,
     trace: &Trace,
     anchors: &Anchors,
     tool_threads: &ToolThreads,
     late_cpu: Option<u32>,
-) -> Option<(MarkKind, String)> {
+) -> Option<MarkedEvent> {
     let names = &trace.names;
     let at = |anchor: Option<crate::cut::anchors::Anchor>| {
         anchor.is_some_and(|anchor| anchor.ts_ns == event.ts_ns && anchor.cpu == event.cpu)
     };
+    let by = || names.task_name(event.tid);
     match event.what {
         EventKind::Waking { tid, .. } if tid == tool_threads.own_tid && at(anchors.waking) => {
-            Some((MarkKind::Woken, format!("{} starts to wake the thread", task_on_cpu(event, names))))
+            Some(MarkedEvent::Woken { by: by() })
         }
         EventKind::Switch { next, .. } if next == tool_threads.own_tid && at(anchors.switched) => {
-            Some((MarkKind::GivenCpu, "the thread gets the CPU".into()))
+            Some(MarkedEvent::GivenCpu)
         }
         EventKind::Migrate { tid, from_cpu, to_cpu } if tid == tool_threads.own_tid => {
-            Some((MarkKind::Migrated, format!("the thread moves from CPU {from_cpu} to CPU {to_cpu}")))
+            Some(MarkedEvent::Migrated { from_cpu, to_cpu })
         }
         EventKind::PiSetPrio { tid, old_prio, new_prio } => {
-            let (new_prio, old_prio) = new_prio.zip(old_prio)?;
-            let what = if new_prio < old_prio { "inherits" } else { "goes back to" };
-            Some((MarkKind::Boosted, format!("{} {what} prio {new_prio} (was {old_prio})", names.task(tid))))
+            let (old_prio, new_prio) = old_prio.zip(new_prio)?;
+            Some(MarkedEvent::Boosted {
+                task: names.task_name(tid),
+                old_priority: KernelPriority(old_prio),
+                new_priority: KernelPriority(new_prio),
+            })
         }
-        EventKind::Frequency { khz, cpu } => Some((MarkKind::Frequency, format!("CPU {cpu} is set to {khz} kHz"))),
+        EventKind::Frequency { khz, cpu } => Some(MarkedEvent::Frequency { cpu, khz }),
         EventKind::Marker => {
             let text = names.text(event.cpu, event.ts_ns).unwrap_or("").trim();
             let short: String = text.chars().take(TEXT_MAX).collect();
-            (!short.is_empty()).then(|| (MarkKind::Marker, format!("{} wrote: {short}", task_on_cpu(event, names))))
+            (!short.is_empty()).then(|| MarkedEvent::Marker { by: by(), text: ForeignText(short) })
         }
         EventKind::Other => {
             let request = Request::read(names.text(event.cpu, event.ts_ns)?)?;
-            let asked = late_cpu.filter(|cpu| *cpu != event.cpu && request.asks(*cpu))?;
-            Some((MarkKind::Ipi, format!("{} asks CPU {asked} for {}", task_on_cpu(event, names), request.what())))
+            let to_cpu = late_cpu.filter(|cpu| *cpu != event.cpu && request.asks(*cpu))?;
+            let (function, sent_from) = (request.function.map(KernelName::from), request.from.map(KernelName::from));
+            Some(MarkedEvent::Ipi { by: by(), to_cpu, function, sent_from })
         }
         _ => None,
     }
-}
-
-/// Thread and CPU of an event.
-pub fn task_on_cpu(event: &Event, names: &Names) -> String {
-    let thread = if event.tid == 0 { "idle".into() } else { names.task(event.tid) };
-    format!("{thread} on CPU {}", event.cpu)
 }
 
 /// The kernel's record of a request to other CPUs: `ipi_send_cpu`, `ipi_send_cpumask`, `csd_queue_cpu`.
@@ -98,9 +97,9 @@ struct Request<'a> {
     cpu: Option<u32>,
     mask: Option<u128>,
     /// Function that sends the request.
-    from: &'a str,
-    /// Function to run there; empty: check whether there is something to do.
-    function: &'a str,
+    from: Option<&'a str>,
+    /// Function to run there; `None`: check whether there is something to do.
+    function: Option<&'a str>,
 }
 
 impl<'a> Request<'a> {
@@ -110,27 +109,18 @@ impl<'a> Request<'a> {
             return None;
         }
         let value = |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key));
-        let name = |text: &'a str| text.split('+').next().unwrap_or(text);
-        let function = value("callback=").or(value("func=")).unwrap_or("");
+        let name = |text: &'a str| text.split('+').next().filter(|name| !name.is_empty());
+        let function = value("callback=").or(value("func=")).filter(|function| !function.starts_with("0x"));
         Some(Self {
             cpu: value("cpu=").and_then(|cpu| cpu.parse().ok()),
             mask: value("cpumask=").and_then(|mask| u128::from_str_radix(&mask.replace(',', ""), 16).ok()),
-            from: value("callsite=").map_or("", name),
-            function: if function.starts_with("0x") { "" } else { name(function) },
+            from: value("callsite=").and_then(name),
+            function: function.and_then(name),
         })
     }
 
     fn asks(&self, cpu: u32) -> bool {
         self.cpu == Some(cpu) || self.mask.is_some_and(|mask| cpu < u128::BITS && mask >> cpu & 1 == 1)
-    }
-
-    fn what(&self) -> String {
-        match (self.function, self.from) {
-            ("", "") => "attention".into(),
-            ("", from) => format!("attention ({from})"),
-            (function, "") => function.to_owned(),
-            (function, from) => format!("{function} ({from})"),
-        }
     }
 }
 
@@ -142,9 +132,9 @@ mod tests {
     fn requests_are_read_as_the_kernel_words_them() {
         let one = Request::read("ipi_send_cpu cpu=1 callsite=irq_work_queue+0x29 callback=rb_wake_up_waiters").unwrap();
         assert!(one.asks(1) && !one.asks(0));
-        assert_eq!(one.what(), "rb_wake_up_waiters (irq_work_queue)");
+        assert_eq!((one.function, one.from), (Some("rb_wake_up_waiters"), Some("irq_work_queue")));
         let plain = Request::read("ipi_send_cpu cpu=0 callsite=wakeup_preempt+0x55 callback=0x0").unwrap();
-        assert_eq!(plain.what(), "attention (wakeup_preempt)");
+        assert_eq!((plain.function, plain.from), (None, Some("wakeup_preempt")));
         let many =
             Request::read("ipi_send_cpumask cpumask=00000000,0000000a callsite=x+0x1 callback=do_sync_core").unwrap();
         assert!(many.asks(1) && many.asks(3) && !many.asks(0) && !many.asks(200));

@@ -1,25 +1,22 @@
 //! The part of other CPUs in a late wake-up, and their activity meanwhile.
 
-use crate::SpikeInput;
-use crate::account::key_events::task_on_cpu;
 use crate::cut::anchors::Anchors;
 use crate::read::event::EventKind;
 use crate::replay::context::{Context, ToolThreads};
 use crate::replay::trace::{CpuActivity, Trace};
+use archive::other_cpus::{HeldFor, OtherCpus};
 use std::collections::HashMap;
-use words::figures::latency;
 
-/// Maximum number of CPUs with their own sentence.
+/// Maximum number of CPUs whose holders are listed.
 const CPUS_MAX: usize = 4;
-/// Maximum number of owners in a sentence.
-const OWNERS_MAX: usize = 3;
-/// An owner below this percentage is not mentioned.
+/// Maximum number of holders of a CPU that are listed.
+const HOLDERS_MAX: usize = 3;
+/// A holder below this percentage of the latency is not listed.
 const PERCENT_MIN: i64 = 5;
 
 /// The wake-up across CPUs first, then the activity of each other CPU between due and seen, the least idle first.
-pub fn sentences(trace: &Trace, anchors: &Anchors, input: &SpikeInput, tool_threads: &ToolThreads) -> Vec<String> {
-    let cpu = input.spike.sample.cpu;
-    let mut sentences: Vec<String> = woken_from_elsewhere(trace, anchors, input, tool_threads).into_iter().collect();
+pub fn facts(trace: &Trace, anchors: &Anchors, cpu: u32, tool_threads: &ToolThreads) -> Vec<OtherCpus> {
+    let mut facts: Vec<OtherCpus> = woken_from_elsewhere(trace, anchors, tool_threads).into_iter().collect();
     let mut others: Vec<(i64, &CpuActivity)> = trace
         .cpus
         .iter()
@@ -28,26 +25,19 @@ pub fn sentences(trace: &Trace, anchors: &Anchors, input: &SpikeInput, tool_thre
         .collect();
     others.sort_by_key(|(busy_ns, activity)| (std::cmp::Reverse(*busy_ns), activity.cpu));
     let busy = others.iter().filter(|(busy_ns, _)| *busy_ns > 0);
-    sentences.extend(busy.clone().take(CPUS_MAX).filter_map(|(_, activity)| did(activity, trace)));
-    let left = busy.count().saturating_sub(CPUS_MAX);
-    if left > 0 {
-        sentences.push(format!("{left} more CPUs were busy less"));
+    facts.extend(busy.clone().take(CPUS_MAX).filter_map(|(_, activity)| largest_holders(activity, trace)));
+    let less_busy = busy.count().saturating_sub(CPUS_MAX);
+    if less_busy > 0 {
+        facts.push(OtherCpus::LessBusy { cpus: less_busy });
     }
     let idle = others.iter().filter(|(busy_ns, activity)| *busy_ns == 0 && !held(activity, trace).is_empty()).count();
-    match idle {
-        0 => {}
-        1 => sentences.push("1 other CPU was idle all the time".into()),
-        _ => sentences.push(format!("{idle} other CPUs were idle all the time")),
+    if idle > 0 {
+        facts.push(OtherCpus::Idle { cpus: idle });
     }
-    sentences
+    facts
 }
 
-fn woken_from_elsewhere(
-    trace: &Trace,
-    anchors: &Anchors,
-    input: &SpikeInput,
-    tool_threads: &ToolThreads,
-) -> Option<String> {
+fn woken_from_elsewhere(trace: &Trace, anchors: &Anchors, tool_threads: &ToolThreads) -> Option<OtherCpus> {
     let waking = anchors.waking?;
     let given = anchors.switched.or(anchors.woken)?;
     if waking.cpu == given.cpu {
@@ -57,14 +47,13 @@ fn woken_from_elsewhere(
     let event =
         events.find(|event| matches!(event.what, EventKind::Waking { tid, .. } if tid == tool_threads.own_tid))?;
     let runnable = anchors.woken.map_or(given.ts_ns, |woken| woken.ts_ns);
-    let begun = if input.sample.is_wake_up() { "due" } else { input.sample.begun };
-    Some(format!(
-        "the wake-up came from another CPU: {} started it {} after {begun}; the thread was runnable on CPU {} {} later",
-        task_on_cpu(event, &trace.names),
-        latency(waking.ts_ns - trace.window.due_ns),
-        given.cpu,
-        latency(runnable - waking.ts_ns)
-    ))
+    Some(OtherCpus::WokeThread {
+        waker: trace.names.task_name(event.tid),
+        cpu: event.cpu,
+        after_ns: waking.ts_ns - trace.window.due_ns,
+        runnable_on: given.cpu,
+        runnable_after_ns: runnable - waking.ts_ns,
+    })
 }
 
 /// Time between due and seen in which a CPU was not idle.
@@ -72,7 +61,7 @@ fn busy_ns(activity: &CpuActivity, trace: &Trace) -> i64 {
     held(activity, trace).iter().filter(|(context, _)| !context.is_idle()).map(|(_, ns)| ns).sum()
 }
 
-/// The owners of a CPU between due and seen, with their times; unrecorded time is left out.
+/// The holders of a CPU between due and seen, with their times; unrecorded time is left out.
 fn held(activity: &CpuActivity, trace: &Trace) -> Vec<(Context, i64)> {
     let window = trace.window;
     let mut sums: HashMap<Context, i64> = HashMap::new();
@@ -87,15 +76,10 @@ fn held(activity: &CpuActivity, trace: &Trace) -> Vec<(Context, i64)> {
     held
 }
 
-fn did(activity: &CpuActivity, trace: &Trace) -> Option<String> {
+fn largest_holders(activity: &CpuActivity, trace: &Trace) -> Option<OtherCpus> {
     let latency_ns = (trace.window.seen_ns - trace.window.due_ns).max(1);
-    let percent = |ns: i64| (i128::from(ns) * 100 / i128::from(latency_ns)) as i64;
-    let held = held(activity, trace);
-    let named: Vec<String> = held
-        .iter()
-        .filter(|(_, ns)| percent(*ns) >= PERCENT_MIN)
-        .take(OWNERS_MAX)
-        .map(|(context, ns)| format!("{} {} %", context.name(&trace.names), percent(*ns)))
-        .collect();
-    (!named.is_empty()).then(|| format!("CPU {} meanwhile: {}", activity.cpu, named.join(", ")))
+    let is_listed = |ns: i64| i128::from(ns) * 100 / i128::from(latency_ns) >= i128::from(PERCENT_MIN);
+    let listed = held(activity, trace).into_iter().filter(|(_, ns)| is_listed(*ns)).take(HOLDERS_MAX);
+    let by: Vec<HeldFor> = listed.map(|(context, ns)| HeldFor { who: context.named(&trace.names), ns }).collect();
+    (!by.is_empty()).then_some(OtherCpus::Held { cpu: activity.cpu, by })
 }

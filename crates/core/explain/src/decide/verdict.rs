@@ -2,12 +2,12 @@
 
 use super::ordinary_share::{OwnerTimes, ordinary_share_ns};
 use super::unrecorded;
-use crate::caveat::Limit;
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::controls::{Compared, Controls};
 use crate::recognise::culprits::CATALOGUE;
 use crate::recognise::functions;
 use crate::replay::context::Context;
+use archive::caveat::Limit;
 use archive::culprit::Facts;
 use archive::evidence::Evidence;
 use archive::explanation::{Confidence, ExplanationStatus, Finding};

@@ -1,12 +1,12 @@
 //! The recording around a wake-up, by either recorder: the kernel's trace, or the flight recorder of virtual time.
 
 use crate::SpikeInput;
-use crate::caveat::Limit;
 use crate::read::flight::Flight;
 use crate::read::window::Window;
 use crate::recorder::Shown;
 use crate::replay::snapshot::TraceSnapshot;
 use crate::replay::trace::{Covered, CpuActivity, RecordItem, Trace};
+use archive::caveat::Limit;
 use ftrace::trace_dat::Source;
 
 /// Recorded for one wake-up.

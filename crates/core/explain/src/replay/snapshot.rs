@@ -1,13 +1,13 @@
 //! Turns the bytes of a trace.dat into a [`Trace`].
 
 use crate::SpikeInput;
-use crate::caveat::Limit;
 use crate::read::decode::Decoder;
 use crate::read::event::{Event, EventKind};
 use crate::read::names::Names;
 use crate::read::window::Window;
 use crate::recorder::{Precision, Recorder, Shown};
 use crate::replay::trace::{Covered, CpuActivity, RecordItem, Stack, Trace};
+use archive::caveat::Limit;
 use archive::method::SampleWord;
 use archive::spike::{Coverage, Snapshot, Spike};
 use archive::watched::WatchedKind;
@@ -181,13 +181,13 @@ impl<'a> TraceSnapshot<'a> {
             }
             Some(_) => {}
         }
-        let absent: Vec<&str> = NEEDED_EVENTS
+        let absent: Vec<String> = NEEDED_EVENTS
             .iter()
             .filter(|(system, name)| self.file.metadata.formats.find(system, name).is_none())
-            .map(|(_, name)| *name)
+            .map(|(_, name)| (*name).to_owned())
             .collect();
         if !absent.is_empty() && self.has_records() {
-            trace.limits.push(Limit::EventsAbsent(absent.join(", ")));
+            trace.limits.push(Limit::EventsAbsent(absent));
         }
     }
 }

@@ -3,7 +3,6 @@
 #[cfg(test)]
 pub mod idle_cpus;
 
-use crate::caveat::Limit;
 use crate::read::event::{Event, EventKind, Vector, flag};
 use crate::read::names::Names;
 use crate::read::window::Window;
@@ -14,6 +13,7 @@ use crate::replay::thread_life::{LifeSpan, life};
 use crate::replay::timeline::inferred::Inferred;
 use crate::replay::timeline::{Interval, Replay};
 use crate::replay::timer_deferral::{Deferral, TimerInterrupts};
+use archive::caveat::Limit;
 use archive::spike::LateInterrupt;
 use std::collections::{HashSet, VecDeque};
 

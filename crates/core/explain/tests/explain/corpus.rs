@@ -87,10 +87,14 @@ fn check_case(directory: &Path) -> Result<(), String> {
     check(&directory.join("expected.txt"), expected(&explanation, &window).as_bytes())
 }
 
-/// Whether every finding has facts, and an explanation that is read back has all of them.
+/// Whether every sentence has facts, and an explanation that is read back has all of them.
 fn is_kept_by_an_archive(explanation: &Explanation) -> bool {
     let read: Explanation = serde_json::from_value(serde_json::to_value(explanation).unwrap()).unwrap();
-    read == *explanation && explanation.findings.iter().all(|finding| finding.facts.is_some())
+    read == *explanation
+        && explanation.findings.iter().all(|finding| finding.facts.is_some())
+        && explanation.elsewhere.len() == explanation.elsewhere_facts.len()
+        && explanation.marks.iter().all(|mark| mark.event.is_some())
+        && explanation.caveats.iter().all(|caveat| caveat.facts.is_some())
 }
 
 fn expected(explanation: &Explanation, window: &[String]) -> String {

@@ -4,5 +4,7 @@ mod catalogue;
 mod corpus;
 mod hostile;
 mod lacking;
+mod marks;
+mod other_cpus;
 mod recomputed;
 mod trace_builder;

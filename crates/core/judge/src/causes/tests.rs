@@ -62,6 +62,7 @@ fn explained(spike: u32, culprit: &str, latency_ns: i64) -> Explanation {
         spans: Vec::new(),
         lanes: Vec::new(),
         marks: Vec::new(),
+        elsewhere_facts: Vec::new(),
         elsewhere: Vec::new(),
         functions: None,
         recording: None,

@@ -1,8 +1,8 @@
 //! The result of an experiment: each figure, each cause, the outcome.
 
 use super::carry_over::CarryOver;
-use super::parts::Parts;
 use super::failures::FailureResult;
+use super::parts::Parts;
 use super::{Metric, Stopping};
 use crate::figure_name::FigureName;
 use crate::observer::Estimate;

@@ -3,6 +3,7 @@
 //! An attempt that is not the first looks for what an earlier one may have left: so a message is there once, even if a process died
 //! between sending and recording.
 
+use super::error::ChannelError;
 use super::{Channel, Failure};
 use crate::http::{Address, Body, Client};
 use crate::message::Message;
@@ -52,28 +53,35 @@ pub struct ForgeChannel {
 }
 
 impl Forge {
-    pub fn github(self, folder: &Path, roots: &Roots) -> Result<Channel, String> {
+    pub fn github(self, folder: &Path, roots: &Roots) -> Result<Channel, ChannelError> {
         let parts: Vec<&str> = self.project.split('/').collect();
         if parts.len() != 2 || !parts.iter().all(|part| is_name(part)) {
-            return Err("project is OWNER/NAME".into());
+            return Err(ChannelError::Project("OWNER/NAME"));
         }
         let project = format!("/repos/{}", self.project);
         self.channel(Kind::Github, "https://api.github.com", project, folder, roots)
     }
 
-    pub fn gitlab(self, folder: &Path, roots: &Roots) -> Result<Channel, String> {
+    pub fn gitlab(self, folder: &Path, roots: &Roots) -> Result<Channel, ChannelError> {
         let parts: Vec<&str> = self.project.split('/').collect();
         if parts.len() < 2 || !parts.iter().all(|part| is_name(part)) {
-            return Err("project is GROUP/NAME".into());
+            return Err(ChannelError::Project("GROUP/NAME"));
         }
         let project = format!("/projects/{}", self.project.replace('/', "%2F"));
         self.channel(Kind::Gitlab, "https://gitlab.com/api/v4", project, folder, roots)
     }
 
-    fn channel(self, kind: Kind, api: &str, project: String, folder: &Path, roots: &Roots) -> Result<Channel, String> {
+    fn channel(
+        self,
+        kind: Kind,
+        api: &str,
+        project: String,
+        folder: &Path,
+        roots: &Roots,
+    ) -> Result<Channel, ChannelError> {
         let api = Address::parse(self.api.as_deref().unwrap_or(api))?;
         if api.is_open() {
-            return Err("it would send its token in clear; write https:// in `api`".into());
+            return Err(ChannelError::TokenInClear);
         }
         let (token, client) = (self.token.read(folder)?, Client::new(roots));
         let Self { issue, labels, .. } = self;

@@ -1,5 +1,6 @@
 //! Mail by SMTP.
 
+use super::error::ChannelError;
 use super::{Channel, Failure};
 use crate::http::Address;
 use crate::message::Message as Alert;
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
-use tls::Roots;
+use tls::{Roots, TlsError};
 
 const SMTP_MAX: Duration = Duration::from_secs(30);
 
@@ -74,22 +75,22 @@ impl Header for AutoSubmitted {
 }
 
 impl Mail {
-    pub fn channel(self, folder: &Path, roots: &Roots) -> Result<Channel, String> {
-        let address =
-            Address::parse(&format!("http://{}", self.server)).map_err(|_| "server is HOST or HOST:PORT".to_owned())?;
-        let mailbox =
-            |text: &String| text.parse::<Mailbox>().map_err(|error| format!("{text:?} is not a mail address: {error}"));
+    pub fn channel(self, folder: &Path, roots: &Roots) -> Result<Channel, ChannelError> {
+        let address = Address::parse(&format!("http://{}", self.server)).map_err(|_| ChannelError::MailServer)?;
+        let mailbox = |text: &String| {
+            text.parse::<Mailbox>().map_err(|source| ChannelError::Mailbox { text: text.clone(), source })
+        };
         let (from, to) = (mailbox(&self.from)?, self.to.iter().map(mailbox).collect::<Result<Vec<_>, _>>()?);
         if to.is_empty() {
-            return Err("`to` names no one".into());
+            return Err(ChannelError::NoReceiver);
         }
         let login = match (self.user, self.password) {
             (None, None) => None,
             (Some(user), Some(place)) => Some((user, place.read(folder)?)),
-            _ => return Err("write both `user` and `password`, or neither".into()),
+            _ => return Err(ChannelError::HalfLogin),
         };
         if login.is_some() && self.security == Security::None && address.is_open() {
-            return Err("it would send its password in clear; set security to \"starttls\" or \"tls\"".into());
+            return Err(ChannelError::PasswordInClear);
         }
         let port = match (self.server.rsplit_once(':'), self.security) {
             (Some((_, port)), _) if port.parse::<u16>().is_ok() => port.parse().unwrap_or_default(),
@@ -103,10 +104,19 @@ impl Mail {
     }
 }
 
+/// Why there is no way to a server.
+#[derive(Debug, thiserror::Error)]
+enum TransportError {
+    #[error(transparent)]
+    Roots(#[from] TlsError),
+    #[error(transparent)]
+    Smtp(#[from] lettre::transport::smtp::Error),
+}
+
 impl MailChannel {
     pub async fn send(&self, alert: &Alert) -> Result<String, Failure> {
         let message = self.message(alert).map_err(|error| Failure::of(format!("failed to write the mail: {error}")))?;
-        let transport = self.transport().map_err(Failure::of)?;
+        let transport = self.transport().map_err(|error| Failure::of(error.to_string()))?;
         transport.send(message).await.map_err(|error| Failure::of(self.because(&error)))?;
         Ok(format!("{} took it", self.host))
     }
@@ -120,7 +130,7 @@ impl MailChannel {
         message.body(alert.plain())
     }
 
-    fn transport(&self) -> Result<AsyncSmtpTransport<Tokio1Executor>, String> {
+    fn transport(&self) -> Result<AsyncSmtpTransport<Tokio1Executor>, TransportError> {
         let tls = match self.security {
             Security::None => Tls::None,
             Security::Starttls => Tls::Required(self.parameters()?),
@@ -135,13 +145,13 @@ impl MailChannel {
         .build())
     }
 
-    fn parameters(&self) -> Result<TlsParameters, String> {
+    fn parameters(&self) -> Result<TlsParameters, TransportError> {
         let mut parameters = TlsParameters::builder(self.host.clone());
-        if let Some(pem) = self.roots.pem().map_err(|error| error.to_string())? {
-            let roots = Certificate::from_pem(&pem).map_err(|error| error.to_string())?;
+        if let Some(pem) = self.roots.pem()? {
+            let roots = Certificate::from_pem(&pem)?;
             parameters = parameters.certificate_store(CertificateStore::None).add_root_certificate(roots);
         }
-        parameters.build().map_err(|error| error.to_string())
+        Ok(parameters.build()?)
     }
 
     /// The reply of a server is not repeated: it may contain what was sent.

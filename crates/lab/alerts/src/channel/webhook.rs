@@ -1,5 +1,6 @@
 //! A webhook: the message as JSON, signed as GitHub, Gitea and Forgejo sign theirs.
 
+use super::error::ChannelError;
 use super::{Channel, Failure};
 use crate::http::{Address, Body, Client};
 use crate::message::Message;
@@ -28,11 +29,11 @@ pub struct WebhookChannel {
 }
 
 impl Webhook {
-    pub fn channel(self, folder: &Path, roots: &Roots) -> Result<Channel, String> {
+    pub fn channel(self, folder: &Path, roots: &Roots) -> Result<Channel, ChannelError> {
         let address = match (self.url, self.url_secret) {
             (Some(url), None) => Address::parse(&url)?,
             (None, Some(place)) => Address::parse(place.read(folder)?.shown())?,
-            _ => return Err("write either `url` or `url_secret`".into()),
+            _ => return Err(ChannelError::UrlTwice),
         };
         let secret = self.secret.map(|place| place.read(folder)).transpose()?;
         Ok(Channel::Webhook(WebhookChannel { client: Client::new(roots), address, secret }))

@@ -2,7 +2,8 @@
 
 use archive::explanation::{Explanation, Finding, Mark, MarkKind};
 use archive::reader::Run;
-use words::culprits::{advice, fill_in};
+use words::culprits::advice;
+use words::explanation::fill_in;
 use words::voice::{Share, Voice};
 
 /// Writes the sentences of the findings and marks of an explanation of this run.
@@ -11,11 +12,11 @@ pub fn write_again(explanation: &mut Explanation, run: &Run) {
     let sample = settings.map(|settings| settings.method.sample()).unwrap_or_default();
     let watched = run.spikes.iter().find(|spike| spike.number == explanation.spike).and_then(|spike| spike.watched);
     let voice = Voice { watched, sample };
+    explanation.elsewhere.clear();
     fill_in(explanation, voice);
     let latency_ns = explanation.latency_ns;
     explanation.findings.iter_mut().for_each(|finding| advise(finding, Share { ns: finding.ns, latency_ns, voice }));
-    explanation.elsewhere.clear();
-    explanation.marks.iter_mut().for_each(name);
+    explanation.marks.iter_mut().filter(|mark| mark.event.is_none()).for_each(name);
 }
 
 /// Where no facts are published, what holds for every finding of the culprit.

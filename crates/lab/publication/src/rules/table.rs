@@ -222,14 +222,19 @@ pub const RULES: &[Rule] = &[
     rule("units of loads", Action::Own(OwnWord::LoadUnit), &["LoadReport.unit"], "tardy's words: `messages`"),
     rule("kinds of losses", Action::Own(OwnWord::Loss), &["Loss.what"], "tardy's words: `snapshots`"),
     rule("culprits", Action::Own(OwnWord::Culprit), &["Finding.culprit"], "tardy's words: `blocking-task`"),
-    rule("codes of problems", Action::Own(OwnWord::Code), &["Problem.code", "Remark.code"], "tardy's words"),
+    rule(
+        "codes of problems",
+        Action::Own(OwnWord::Code),
+        &["Problem.code", "Remark.code", "Caveat.code"],
+        "tardy's words",
+    ),
     rule("limits of plans", Action::Own(OwnWord::Limit), &["PlannedLimit.limit"], "what tardy reads as a limit stays"),
     rule("rates of plans", Action::Own(OwnWord::Rate), &["PlannedLimit.allow"], "what tardy reads as a rate stays"),
     rule("accepted doubts", Action::Own(OwnWord::Doubt), &["PlannedStep.accept"], "tardy's words: `virtual`"),
     rule(
         "sentences about problems",
         Action::Code,
-        &["Problem.text", "Remark.text"],
+        &["Problem.text", "Remark.text", "Caveat.text"],
         "they quote names; the page of problems says what a code means",
     ),
     rule(

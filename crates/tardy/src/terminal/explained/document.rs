@@ -2,8 +2,10 @@
 
 use ::account::Account;
 use archive::causes::RunCauses;
+use archive::caveat::Caveat;
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Mark, Phase};
 use archive::functions::FunctionAccount;
+use archive::other_cpus::OtherCpus;
 use archive::problem::Remark;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
@@ -45,6 +47,8 @@ struct Entry<'a> {
     /// Instants on the way, relative to due.
     marks: &'a [Mark],
     /// The part of other CPUs in it, and their activity meanwhile.
+    elsewhere_facts: &'a [OtherCpus],
+    /// The same in words.
     elsewhere: &'a [String],
     /// Absent if the trace has no functions.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +56,7 @@ struct Entry<'a> {
     /// Present if it was recorded in virtual time from outside the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<Recording<'a>>,
-    caveats: &'a [Remark],
+    caveats: &'a [Caveat],
 }
 
 /// The evidence for an account in virtual time.
@@ -101,6 +105,7 @@ fn entry<'a>(run: &Run, spike: &Spike, explanation: &'a Explanation) -> Entry<'a
         phases: &explanation.phases,
         findings: &explanation.findings,
         marks: &explanation.marks,
+        elsewhere_facts: &explanation.elsewhere_facts,
         elsewhere: &explanation.elsewhere,
         functions: explanation.functions.as_ref(),
         recording: explanation.recording.as_ref().map(|recording| Recording {

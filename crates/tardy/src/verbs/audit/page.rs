@@ -83,7 +83,10 @@ pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn
 fn of_interception(interception: &InterceptionReport, page: &mut Page) {
     let InterceptionReport { patched, not_patched, lost, unpatched, not_listed, refusal, .. } = interception;
     if *lost > 0 {
-        let text = format!("{} could not be recorded: each count is a lower bound. Rates are of the recorded time.", counted(*lost, "system call"));
+        let text = format!(
+            "{} could not be recorded: each count is a lower bound. Rates are of the recorded time.",
+            counted(*lost, "system call")
+        );
         page.alarm(&text);
     }
     if let Some(refusal) = refusal {

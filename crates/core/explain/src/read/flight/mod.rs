@@ -14,8 +14,8 @@ mod stop_point;
 #[cfg(test)]
 mod tests;
 
-use crate::caveat::Limit;
 use crate::read::window::Window;
+use archive::caveat::Limit;
 use archive::spike::Spike;
 use blocks::Blocks;
 use events::{EventBuilder, FlightEvents};

@@ -15,7 +15,7 @@ fn made() -> (Spike, Explanation) {
     ];
     let other = vec![segment(-20_000, 120_000, OwnerKind::Idle, "idle\x1b[2J")];
     let span = |name, start_ns, end_ns| PhaseSpan { name, start_ns, end_ns };
-    let mark = |at_ns, kind, text: &str| Mark { at_ns, cpu: 0, kind, text: text.into() };
+    let mark = |at_ns, kind, text: &str| Mark { at_ns, cpu: 0, kind, event: None, text: text.into() };
     let document = serde_json::json!({
         "spike": 1, "latency_ns": 100_000, "median_ns": 0, "status": "not_explained", "phases": [], "findings": [],
         "spans": [

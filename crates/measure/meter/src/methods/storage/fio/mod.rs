@@ -3,6 +3,7 @@
 //! [`job`] writes the job file, [`process`] runs fio while the run measures, and [`log`] reads a line of a log. fio writes its logs when
 //! it ends, so each thread of the meter waits for that and then hands over the requests of one thread of fio.
 
+mod failure;
 mod job;
 mod log;
 pub mod process;
@@ -19,6 +20,7 @@ use archive::message::{FileKind, Problem, Severity};
 use archive::method::Method;
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::settings::Policy;
+use failure::FioFailure;
 use job::Conditions;
 pub use job::places;
 pub use process::is_installed;
@@ -56,7 +58,7 @@ pub struct FioRun {
     end_ns: AtomicI64,
     /// Process number of fio; 0 before it is started.
     pid: AtomicI32,
-    outcome: OnceLock<Result<Outcome, String>>,
+    outcome: OnceLock<Result<Outcome, FioFailure>>,
 }
 
 /// The report of fio in JSON.
@@ -73,11 +75,10 @@ impl FioRun {
         self.over.load(Relaxed)
     }
 
-    fn ended(&self, ended: Result<(), String>) {
+    fn ended(&self, ended: Result<(), FioFailure>) {
         let offset_ns = clock::realtime_ns() - clock::monotonic_ns();
         let outcome = ended.and_then(|()| {
-            let text = bounded(&self.directory.join(RESULT), RESULT_BYTES_MAX)
-                .map_err(|error| format!("fio left no result ({error})"))?;
+            let text = bounded(&self.directory.join(RESULT), RESULT_BYTES_MAX).map_err(FioFailure::NoResult)?;
             Ok(Outcome { offset_ns, requests: requests_in(&text)? })
         });
         let _ = self.outcome.set(outcome);
@@ -100,7 +101,7 @@ impl RequestingProgram for FioRun {
     }
 
     fn failure(&self) -> Option<Problem> {
-        let why = self.outcome.get()?.as_ref().err()?.clone();
+        let why = self.outcome.get()?.as_ref().err()?.to_string();
         Some(Problem::new(Severity::Invalid, &MethodError::FioFailed { why }))
     }
 
@@ -118,7 +119,7 @@ fn bounded(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The requests of each thread.
-fn requests_in(json: &[u8]) -> Result<Vec<u64>, String> {
+fn requests_in(json: &[u8]) -> Result<Vec<u64>, FioFailure> {
     #[derive(Deserialize, Default)]
     #[serde(default)]
     struct Requests {
@@ -142,9 +143,9 @@ fn requests_in(json: &[u8]) -> Result<Vec<u64>, String> {
     // Notes of fio may come before and after it.
     let from = json.iter().position(|byte| *byte == b'{').unwrap_or(0);
     let mut all = serde_json::Deserializer::from_slice(&json[from..]).into_iter::<All>();
-    let all = all.next().transpose().ok().flatten().ok_or("fio's result is not readable")?;
+    let all = all.next().transpose().ok().flatten().ok_or(FioFailure::Unreadable)?;
     match all.jobs.iter().find(|job| job.error != 0) {
-        Some(job) => Err(format!("job {} failed: {}", job.jobname, io::Error::from_raw_os_error(job.error))),
+        Some(job) => Err(FioFailure::Job { job: job.jobname.clone(), source: io::Error::from_raw_os_error(job.error) }),
         None => Ok(all.jobs.iter().map(|job| job.read.total_ios.saturating_add(job.write.total_ios)).collect()),
     }
 }
@@ -351,10 +352,13 @@ mod tests {
         let good = br#"note: something
             {"jobs": [{"jobname": "a", "error": 0, "read": {"total_ios": 3}, "write": {"total_ios": 4}}, {"read": {"total_ios": 5}}]}
             "#;
-        assert_eq!(requests_in(good), Ok(vec![7, 5]));
+        assert_eq!(requests_in(good).unwrap(), [7, 5]);
         let failed = br#"{"jobs": [{"jobname": "a", "error": 28}]}"#;
-        assert!(requests_in(failed).unwrap_err().starts_with("job a failed: No space left"));
-        assert!(requests_in(b"fio: oops").is_err());
+        assert!(matches!(
+            requests_in(failed),
+            Err(FioFailure::Job { job, source }) if job == "a" && source.kind() == io::ErrorKind::StorageFull
+        ));
+        assert!(matches!(requests_in(b"fio: oops"), Err(FioFailure::Unreadable)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The process of fio: started with the policy and on the CPUs of the run, ended with it.
 
 use super::FioRun;
+use super::failure::FioFailure;
 use crate::kernel::{clock, scheduling, signals};
 use archive::settings::Policy;
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
@@ -74,7 +75,7 @@ pub fn keep(fio: &FioRun, start: &Receiver<()>) {
     // Where it is not permitted, the run is degraded: its threads have the same policy.
     let _ = scheduling::bind(&fio.cpus);
     let _ = scheduling::set_policy(fio.policy, fio.priority, 1_000_000);
-    let ended = run(fio).map_err(|error| format!("fio could not be started ({error})"));
+    let ended = run(fio).map_err(FioFailure::NotStarted);
     // Log files are read at ordinary priority.
     let _ = scheduling::set_policy(Policy::Other, 0, 1_000_000);
     fio.ended(ended.and_then(|status| outcome(status, &fio.directory)));
@@ -132,17 +133,17 @@ fn end(child: &mut Child) -> io::Result<ExitStatus> {
     }
 }
 
-fn outcome(status: ExitStatus, directory: &Path) -> Result<(), String> {
+fn outcome(status: ExitStatus, directory: &Path) -> Result<(), FioFailure> {
     if status.success() || status.code() == Some(ENDED_BY_SIGNAL) {
         return Ok(());
     }
     if status.signal() == Some(Signal::INT.as_raw()) {
-        return Err("the run ended before fio had started its jobs; make it longer (--duration)".into());
+        return Err(FioFailure::EndedBeforeItsJobs);
     }
     let mut said = String::new();
     let errors = File::open(directory.join(super::ERRORS));
     let _ = errors.and_then(|errors| errors.take(ERRORS_BYTES_MAX).read_to_string(&mut said));
-    Err(format!("fio failed ({status}): {}", one_line(&said)))
+    Err(FioFailure::Exit { status, said: one_line(&said) })
 }
 
 /// Runs the subcommand: becomes another program, which ends with the meter.

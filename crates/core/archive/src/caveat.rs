@@ -1,11 +1,71 @@
-//! Limits of the account of a wake-up, with their codes.
+//! Limits of the account of a late sample, with their codes.
 
-use archive::method::SampleWord;
-use archive::problem::Problem;
+use crate::culprit::if_known;
+use crate::method::SampleWord;
+use crate::problem::{Code, Problem, Remark};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use thiserror::Error;
 
+/// What limits an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredCaveat")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Caveat {
+    pub code: Code,
+    pub text: String,
+    /// `None` in archives of older versions, and if a newer version wrote facts that this one does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Limit>,
+}
+
+impl Caveat {
+    pub fn new(limit: Limit) -> Self {
+        Self { facts: Some(limit.clone()), ..Self::from(Remark::new(&limit)) }
+    }
+}
+
+impl From<Remark> for Caveat {
+    fn from(Remark { code, text }: Remark) -> Self {
+        Self { code, text, facts: None }
+    }
+}
+
+impl fmt::Display for Caveat {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
+    }
+}
+
+/// A caveat in the format of any archive version.
+#[derive(Deserialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+enum StoredCaveat {
+    Text(String),
+    Coded {
+        code: Code,
+        text: String,
+        #[serde(default, deserialize_with = "if_known")]
+        facts: Option<Limit>,
+    },
+}
+
+impl From<StoredCaveat> for Caveat {
+    fn from(stored: StoredCaveat) -> Self {
+        match stored {
+            StoredCaveat::Text(text) => Self { code: Code::UNCLASSIFIED, text, facts: None },
+            StoredCaveat::Coded { code, text, facts } => Self { code, text, facts },
+        }
+    }
+}
+
 /// A limit of an account.
-#[derive(Debug, Clone, PartialEq, Eq, Error, Problem)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error, Problem)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Limit {
     #[error("the sample makes no sense: the clock was stepped or the record is damaged")]
     #[problem(
@@ -64,14 +124,21 @@ pub enum Limit {
         meaning = "The trace starts after the instant from which the latency counts; the time before is untraced.",
         fix = "use larger trace buffers"
     )]
-    StartsLate { cpu: u32, late_ns: i64, sample: SampleWord },
-    #[error("the trace lacks the events {0}")]
+    StartsLate {
+        cpu: u32,
+        late_ns: i64,
+        /// The method of the run has it.
+        #[serde(skip)]
+        #[cfg_attr(feature = "typescript", ts(skip))]
+        sample: SampleWord,
+    },
+    #[error("the trace lacks the events {}", .0.join(", "))]
     #[problem(
         code = "explain.events-absent",
         meaning = "The trace lacks events without which the phases cannot be separated.",
         fix = "record them; `tardy run` does by itself"
     )]
-    EventsAbsent(String),
+    EventsAbsent(Vec<String>),
     #[error("the trace lacks events of interrupts: the time of one counts as the time of the thread below it")]
     #[problem(
         code = "explain.interrupts-not-recorded",
@@ -105,7 +172,13 @@ pub enum Limit {
     ClockConverted(i64),
     #[error("the record starts {:.1} µs after {}", *.late_ns as f64 / 1e3, .sample.begun)]
     #[problem(same_as = StartsLate)]
-    RecordStartsLate { late_ns: i64, sample: SampleWord },
+    RecordStartsLate {
+        late_ns: i64,
+        /// The method of the run has it.
+        #[serde(skip)]
+        #[cfg_attr(feature = "typescript", ts(skip))]
+        sample: SampleWord,
+    },
     #[error("the record does not show where the thread read the clock; times may be off by 100 ns")]
     #[problem(
         code = "explain.clock-read-not-seen",
@@ -168,5 +241,32 @@ fn inferred_words(inferred: usize) -> String {
     match inferred {
         0 => String::new(),
         _ => format!("; which thread had the CPU after {inferred} of them is inferred from the records around it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json, to_value};
+
+    #[test]
+    fn caveats_of_older_versions_have_no_facts() {
+        let sentence: Caveat = from_value(json!("the trace is damaged")).unwrap();
+        let coded: Caveat = from_value(json!({"code": "explain.trace-clock", "text": "said"})).unwrap();
+        let newer = json!({"code": "explain.tide", "text": "said", "facts": {"tide": {"high": true}}});
+        let newer: Caveat = from_value(newer).unwrap();
+        assert_eq!(
+            (sentence.code, sentence.text.as_str(), sentence.facts),
+            (Code::UNCLASSIFIED, "the trace is damaged", None)
+        );
+        assert_eq!((coded.facts, newer.facts, newer.text.as_str()), (None, None, "said"));
+    }
+
+    #[test]
+    fn facts_are_stored_beside_the_sentence() {
+        for limit in [Limit::EventsLost { cpu: 1, count: Some(7) }, Limit::NotLate, Limit::FlightVersion(9)] {
+            let caveat = Caveat::new(limit);
+            assert_eq!(from_value::<Caveat>(to_value(&caveat).unwrap()).unwrap(), caveat);
+        }
     }
 }
