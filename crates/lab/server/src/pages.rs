@@ -5,6 +5,7 @@
 mod amounts;
 mod assets;
 mod board;
+mod command;
 mod compare;
 mod conditions;
 mod culprits;

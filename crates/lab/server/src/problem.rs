@@ -103,7 +103,7 @@ pub enum Refusal {
         fix = "close one of them, or load the page without its script"
     )]
     StreamsBusy { wait_s: u64 },
-    #[error("{} cannot be read as {expected}", shown(.found))]
+    #[error("expected {expected}; got {}", shown(.found))]
     #[problem(
         code = "server.parameter",
         meaning = "Part of the address of a request cannot be read.",

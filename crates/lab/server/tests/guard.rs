@@ -12,7 +12,7 @@ async fn a_lab_without_runs_shows_how_to_fill_it() {
     let answer = lab.page("/").await;
     assert_eq!(answer.status(), StatusCode::OK);
     let page = text(answer).await;
-    assert!(page.contains("No run yet") && page.contains("tardy run --duration 30s"), "{page}");
+    assert!(page.contains("No run yet") && page.contains("<bdi>--duration</bdi> <bdi>30s</bdi>"), "{page}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use account::brief::short::Short;
 use account::brief::spike::BriefSpike;
 use serde::Serialize;
 use words::printable::printable;
+use words::spikes::numbers;
 
 /// The part of a run that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +57,8 @@ pub fn explained(account: &Account, asked: &Asked) -> Result<Explained, UsageErr
 
 /// The refusal of a spike that a run does not have.
 pub fn no_spike(account: &Account, number: u32) -> UsageError {
-    let numbers: Vec<String> = account.run().spikes.iter().map(|spike| spike.number.to_string()).collect();
-    UsageError(format!("this run has no spike {number}; it has: {}", numbers.join(" ")))
+    let has: Vec<u32> = account.run().spikes.iter().map(|spike| spike.number).collect();
+    UsageError(format!("this run has no spike {number}; its spikes: {}", numbers(&has)))
 }
 
 fn no_evidence(id: &str) -> UsageError {

@@ -23,8 +23,13 @@ pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
     let worst = if *verdict == Verdict::Fail { by(|cpu| cpu.low) } else { by(|cpu| cpu.high) };
     let Some(worst) = worst else { return format!("{words}: no thread has samples to judge.") };
     let mut where_ = place(&decisive, cpus.len());
-    if *verdict == Verdict::Fail && decisive.len() > 1 {
-        // What is shown of the worst need not hold for the others.
+    let of_some = match verdict {
+        Verdict::Fail => decisive.len() > 1,
+        Verdict::NotEnoughData => decisive.iter().any(|cpu| evidence(cpu) != evidence(worst)),
+        _ => false,
+    };
+    if of_some {
+        // The numbers of the worst need not hold for the others.
         let of_worst = place(&[worst], cpus.len());
         where_ = format!("{}; {of_worst}", where_.trim_end_matches([' ', ':']));
     }
@@ -47,6 +52,12 @@ pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
         Verdict::Fail => of_fail(limit, allow, worst, &where_, &sure, word),
         _ => of_not_enough(limit, allow, cpus, worst, &where_, &sure, word),
     }
+}
+
+/// The numbers that a sentence states of a CPU.
+fn evidence(cpu: &CpuJudgement) -> impl PartialEq {
+    let occasions = cpu.occasions.map(|occasions| (occasions.count, occasions.late_samples, occasions.missed));
+    (occasions, cpu.samples.map(|samples| (samples.over, samples.missed)))
 }
 
 /// The decisive CPUs, followed by a space.

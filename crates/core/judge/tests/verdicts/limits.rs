@@ -65,6 +65,15 @@ fn where_several_cpus_fail_the_evidence_names_the_worst() {
 }
 
 #[test]
+fn the_count_of_one_cpu_is_not_the_count_of_every_cpu() {
+    let once = run(10, 2, |cpu, second| (if cpu == 1 && second == 3 { 200_000 } else { 1 }, 0, 0));
+    let once = judged(&once, "latency < 100us", "1/h").sentence;
+    assert!(once.starts_with("NOT ENOUGH DATA: on every CPU; on CPU 1, 1 wake-up later"), "{once}");
+    let none = judged(&run(10, 2, |_, _| (1, 0, 0)), "latency < 100us", "1/h").sentence;
+    assert!(none.starts_with("NOT ENOUGH DATA: on every CPU, no wake-up"), "{none}");
+}
+
+#[test]
 fn a_burst_counts_once() {
     // 30 bad seconds in a row: one event, in two minutes of 480.
     let burst = run(8 * HOUR, 1, |_, second| (if (1000..1030).contains(&second) { 200_000 } else { 1 }, 0, 0));

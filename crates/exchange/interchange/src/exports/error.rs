@@ -7,10 +7,11 @@ use judge::criteria::CriteriaError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
+use words::spikes::numbers;
 
 #[derive(Debug, Error)]
 pub enum ExportError {
-    #[error("this run has no spike {number}; it has: {}", has.iter().map(u32::to_string).collect::<Vec<_>>().join(" "))]
+    #[error("this run has no spike {number}; its spikes: {}", numbers(has))]
     NoSpike { number: u32, has: Vec<u32> },
     #[error("this run has no snapshot")]
     NoSnapshot,

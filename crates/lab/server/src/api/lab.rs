@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use serde::Deserialize;
+use std::error::Error;
 use std::sync::Arc;
 use store::changes::Change;
 use store::queries::board::{History, HistoryPart, PARTS_MAX, Scenario};
@@ -68,7 +69,11 @@ impl Days {
 
 /// Parameters that can be read.
 pub fn parameters<T>(asked: Asked<T>, expected: &'static str) -> Result<T, Refusal> {
-    let Query(read) = asked.map_err(|rejection| Refusal::Parameter { found: rejection.body_text(), expected })?;
+    let Query(read) = asked.map_err(|rejection| {
+        // The text of the rejection itself begins with the library's own words.
+        let found = rejection.source().map_or_else(|| rejection.body_text(), ToString::to_string);
+        Refusal::Parameter { found, expected }
+    })?;
     Ok(read)
 }
 

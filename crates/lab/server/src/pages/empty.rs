@@ -1,5 +1,6 @@
 //! The page of a lab without runs: the commands that fill it.
 
+use super::command::command;
 use crate::known_archives::Progress;
 use maud::{Markup, html};
 use std::path::Path;
@@ -16,14 +17,10 @@ pub fn content(directory: &Path, progress: &Progress) -> Markup {
         (unfinished(progress))
         h1 { "No run yet" }
         p.lead { "This lab keeps its archives in " code { bdi { (directory) } } ", and has no archive yet. Measure this machine for 30 seconds:" }
-        pre.command tabindex="0" { code { (first) } }
+        (command(&first))
         p { "Then load this page again. To measure another machine:" }
-        pre.command tabindex="0" {
-            code {
-                "tardy target add board --ssh root@192.168.1.7\n"
-                "tardy run --target board --duration 30s --out " (directory) "/board-1"
-            }
-        }
+        (command("tardy target add board --ssh root@192.168.1.7"))
+        (command(&format!("tardy run --target board --duration 30s --out {directory}/board-1")))
         p { "Results of cyclictest and other tools become archives with " code { "tardy import" } "." }
     }
 }

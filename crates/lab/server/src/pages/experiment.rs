@@ -4,6 +4,7 @@ mod figures;
 
 use super::amounts::figure;
 use super::as_html;
+use super::command::command;
 use super::conditions::kernel;
 use super::layout::{Page, Refresh};
 use super::links::{experiment_address, run_address};
@@ -54,7 +55,7 @@ fn list(found: &[ExperimentSeries]) -> Markup {
         p.lead { "Two ways to run, measured alternately in random order: is B worse than A?" }
         @if found.is_empty() {
             p.empty { "There is no experiment in this lab's directory. One that compares two kernels of virtual machines:" }
-            pre.command tabindex="0" { code { "tardy experiment --a '--target old' --b '--target new' -- --duration 60s --load messaging" } }
+            (command("tardy experiment --a '--target old' --b '--target new' -- --duration 60s --load messaging"))
         } @else {
             div.scroll {
                 table.figures.cards.experiments {

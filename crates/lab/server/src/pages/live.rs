@@ -3,6 +3,7 @@
 
 use super::amounts::{ago, figure, rounded};
 use super::as_html;
+use super::command::command;
 use super::layout::{Page, Refresh};
 use super::links::{board_address, events_address, live_address};
 use crate::api::live::states;
@@ -42,7 +43,7 @@ async fn list(State(site): State<Arc<Site>>, Extension(identity): Extension<Iden
         div #live-runs {
             @if runs.is_empty() {
                 p.empty { "No run in progress in this directory. A measurement that writes here is shown while it runs:" }
-                pre.command tabindex="0" { code { "tardy run --duration 10min --out " bdi { (directory) } "/now" } }
+                (command(&format!("tardy run --duration 10min --out {directory}/now")))
             } @else {
                 ul.live-list { @for run in &runs { li { (line(run)) } } }
             }

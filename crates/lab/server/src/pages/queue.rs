@@ -2,6 +2,7 @@
 
 use super::amounts::ago;
 use super::as_html;
+use super::command::command;
 use super::layout::{Page, Refresh};
 use super::links::{board_address, cancel_address, live_address, run_address};
 use crate::api::jobs::{backfilled, cancelled};
@@ -123,7 +124,7 @@ impl View<'_> {
                 h2 #workers-title { "Workers" }
                 @if self.workers.is_empty() {
                     p.empty { "No worker has reported. On a host that reaches the board:" }
-                    pre.command tabindex="0" { code { "tardy lab worker --board BOARD" } }
+                    (command("tardy lab worker --board BOARD"))
                 } @else {
                     div.scroll {
                         table.figures.cards {
@@ -156,7 +157,7 @@ impl View<'_> {
                 h2 #jobs-title { "Jobs" }
                 @if self.jobs.is_empty() {
                     p.empty { "No job yet. A plan for a board:" }
-                    pre.command tabindex="0" { code { "tardy lab queue add plans/smoke.toml --board BOARD" } }
+                    (command("tardy lab queue add plans/smoke.toml --board BOARD"))
                 } @else {
                     @if self.jobs.len() as i64 == JOBS_SHOWN { p.note { "The newest " (JOBS_SHOWN) "." } }
                     div.scroll {
@@ -240,7 +241,7 @@ impl View<'_> {
                 h2 #triggers-title { "Triggers" }
                 @if self.triggers.is_empty() {
                     p.empty { "No triggers yet. A plan for every night:" }
-                    pre.command tabindex="0" { code { "tardy lab queue trigger add nightly plans/smoke.toml --board BOARD --every 24h" } }
+                    (command("tardy lab queue trigger add nightly plans/smoke.toml --board BOARD --every 24h"))
                 } @else {
                     div.scroll {
                         table.figures.cards {
