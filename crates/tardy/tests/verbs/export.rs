@@ -252,7 +252,7 @@ fn one_spike_is_exported_by_number_and_others_are_refused() {
         let ended = bench.run(&[&["export", "here"], words].concat());
         assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);
     }
-    assert!(bench.run(&["export", "here", "--format", "perfetto", "--spike", "99"]).stderr.contains("1 11 12"));
+    assert!(bench.run(&["export", "here", "--format", "perfetto", "--spike", "99"]).stderr.contains("1, 11, 12"));
 }
 
 #[test]

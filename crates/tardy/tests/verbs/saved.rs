@@ -43,7 +43,7 @@ fn explain_shows_the_worst_first_and_one_by_number() {
     assert!(one.contains("Spike 3:") && !one.contains("Spike 2:"), "{one}");
     let absent = bench.run(&["explain", "here", "--spike", "9"]);
     assert_eq!(absent.code, Some(2));
-    assert!(absent.stderr.contains("1 2 3 4"), "{}", absent.stderr);
+    assert!(absent.stderr.contains("1, 2, 3, 4"), "{}", absent.stderr);
 }
 
 #[test]
