@@ -63,7 +63,9 @@ fn may_be_another(case: &Case, culprit: Culprit, pieces: &[usize]) -> bool {
             !shown.migrations && !is_asleep() || life_unknown() || throttled()
         }
         Culprit::Migration | Culprit::OwnWork => lacks_all_switches(case) || lost_events(case),
-        Culprit::PreviousIrq => lost_events(case),
+        Culprit::PreviousIrq => !shown.timers || case.anchors.waking.is_none() || lost_events(case),
+        // Timers that expired late may have waited for a wake-up that is not recorded.
+        Culprit::Timers => case.anchors.waking.is_none(),
         _ => false,
     }
 }
