@@ -89,7 +89,7 @@ export type CameIn = {
 is_recorded: boolean, code: UnmaskedCode, };
 
 /**
- * What limits an account.
+ * A limit of an account with its words.
  */
 export type Caveat = { code: Code, text: string, 
 /**

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
-/// What limits an account.
+/// A limit of an account with its words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredCaveat")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

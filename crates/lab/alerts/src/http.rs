@@ -83,7 +83,7 @@ impl Address {
     }
 }
 
-/// Why there is no answer.
+/// A request without an answer.
 #[derive(Debug, Error)]
 enum RequestError {
     #[error("no answer within {} s", REQUEST_MAX.as_secs())]

@@ -2,14 +2,18 @@
 
 use std::path::Path;
 
-const SHIPPED: [(&str, &str); 6] = [
-    ("plans/founding-talk.toml", include_str!("../../../../plans/founding-talk.toml")),
-    ("plans/osadl.toml", include_str!("../../../../plans/osadl.toml")),
-    ("plans/overnight.toml", include_str!("../../../../plans/overnight.toml")),
-    ("plans/smoke.toml", include_str!("../../../../plans/smoke.toml")),
-    ("plans/storage-study.toml", include_str!("../../../../plans/storage-study.toml")),
-    ("plans/three-kernels.toml", include_str!("../../../../plans/three-kernels.toml")),
-];
+macro_rules! shipped {
+    ($($name:literal),*) => {
+        &[$((
+            concat!("plans/", $name, ".toml"),
+            include_str!(concat!("../../../../plans/", $name, ".toml")),
+        )),*]
+    };
+}
+
+/// Paths and texts.
+const SHIPPED: &[(&str, &str)] =
+    shipped!["founding-talk", "osadl", "overnight", "smoke", "storage-study", "three-kernels"];
 
 /// The shipped plan of this path.
 pub fn text(path: &Path) -> Option<&'static str> {

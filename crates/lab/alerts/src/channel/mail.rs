@@ -104,7 +104,7 @@ impl Mail {
     }
 }
 
-/// Why there is no way to a server.
+/// A connection to the server that cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 enum TransportError {
     #[error(transparent)]
