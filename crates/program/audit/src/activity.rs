@@ -1,8 +1,15 @@
 //! The activity of one thread, in order of time.
 
-use crate::unseen::Unseen;
+use crate::lost::Lost;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+/// The recording that has an event. An intercepted program records its calls itself, and the trace the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Calls,
+    Trace,
+}
 
 /// A system call from its entry to its exit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,8 +96,12 @@ pub struct Activity {
     pub calls: Vec<Call>,
     pub faults: Vec<Fault>,
     pub signals: Vec<Signal>,
-    /// Time of which events are missing.
-    pub unseen: Unseen,
+    /// Time of which events of the trace are missing, in ns.
+    pub unseen_ns: Lost,
+    /// The program recorded its calls itself: a loss of the trace has them all the same.
+    pub records_calls: bool,
+    /// Calls that the program itself did not record.
+    pub lost_calls: Lost,
     /// How often each other thread woke it, by number; 0 is an interrupt while a CPU was idle.
     pub wakers: BTreeMap<i32, u64>,
     /// Smallest kernel priority that a switch showed: below 100 is real time, below 0 SCHED_DEADLINE.
@@ -107,8 +118,57 @@ impl Activity {
         Self { tid, first_ns: at_ns, last_ns: at_ns, ..Self::default() }
     }
 
-    /// Time in a stretch of which the events were recorded, in ns.
+    /// Time in a stretch of which the trace has the events, in ns.
     pub fn seen_ns(&self, start_ns: i64, end_ns: i64) -> i64 {
-        end_ns.saturating_sub(start_ns).saturating_sub(self.unseen.within(start_ns, end_ns)).max(0)
+        end_ns.saturating_sub(start_ns).saturating_sub(self.unseen_ns.within(start_ns, end_ns)).max(0)
+    }
+
+    /// Calls of a stretch that the program itself did not record.
+    pub fn lost_calls(&self, start_ns: i64, end_ns: i64) -> u64 {
+        u64::try_from(self.lost_calls.within(start_ns, end_ns)).unwrap_or(0)
+    }
+
+    /// The rate in a stretch of events that the trace recorded there; `None` if it recorded none of the time.
+    pub fn traced_per_second(&self, count: u64, start_ns: i64, end_ns: i64) -> Option<u64> {
+        per_second(count.into(), self.seen_ns(start_ns, end_ns))
+    }
+
+    /// The rate in a stretch of calls that were recorded there. The lost ones of a program that records its calls are counted, and
+    /// their kinds are taken to be in the proportion of the recorded ones.
+    pub fn calls_per_second(&self, count: u64, start_ns: i64, end_ns: i64) -> Option<u64> {
+        if !self.records_calls {
+            return self.traced_per_second(count, start_ns, end_ns);
+        }
+        let calls = self.calls.iter().filter(|call| (start_ns..=end_ns).contains(&call.start_ns));
+        let recorded = calls.map(|call| u128::from(call.count())).sum::<u128>().max(1);
+        let all = recorded + u128::from(self.lost_calls(start_ns, end_ns));
+        per_second(u128::from(count) * all / recorded, end_ns.saturating_sub(start_ns))
+    }
+}
+
+/// `None` without a time.
+fn per_second(count: u128, ns: i64) -> Option<u64> {
+    let ns = u128::try_from(ns).ok().filter(|ns| *ns > 0)?;
+    u64::try_from(count * 1_000_000_000 / ns).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_of_calls_has_the_counted_lost_ones_and_not_the_losses_of_the_trace() {
+        let call = |start_ns| Call { start_ns, ..Call::default() };
+        let mut thread = Activity { records_calls: true, ..Activity::new(1, 0) };
+        thread.calls = (0..100).map(|at| call(at * 10_000_000)).collect();
+        thread.lost_calls.add(600_000_000, 900);
+        thread.unseen_ns.add(500_000_000, 400_000_000);
+        let whole = (0, 1_000_000_000);
+        assert_eq!(thread.calls_per_second(100, whole.0, whole.1), Some(1000));
+        assert_eq!(thread.calls_per_second(50, whole.0, whole.1), Some(500));
+        assert_eq!(thread.traced_per_second(60, whole.0, whole.1), Some(100));
+        assert_eq!(thread.calls_per_second(1, 5, 5), None);
+        thread.records_calls = false;
+        assert_eq!(thread.calls_per_second(60, whole.0, whole.1), Some(100));
     }
 }

@@ -97,16 +97,11 @@ fn storm(thread: &Activity, settled_ns: i64, found: Option<Loop>) -> Option<Loop
     }
     let calls = thread.calls.iter().filter(|call| call.start_ns > from_ns).map(Call::count);
     let faults = thread.faults.iter().filter(|fault| fault.at_ns > from_ns).map(Fault::count);
-    let count = calls.chain(faults).fold(0, u64::saturating_add);
-    let is_storm = per_second(count, thread.seen_ns(from_ns, last_ns))? >= STORM_PER_SECOND;
+    let calls = thread.calls_per_second(calls.fold(0, u64::saturating_add), from_ns, last_ns)?;
+    let faults = thread.traced_per_second(faults.fold(0, u64::saturating_add), from_ns, last_ns).unwrap_or(0);
+    let is_storm = calls.saturating_add(faults) >= STORM_PER_SECOND;
     let whole = found.unwrap_or(Loop { start_ns: settled_ns, end_ns: last_ns, cycles: 0, number: NO_CALL });
     is_storm.then_some(Loop { end_ns: last_ns, ..whole })
-}
-
-/// `None` without a time.
-pub fn per_second(count: u64, seen_ns: i64) -> Option<u64> {
-    let seen_ns = u128::try_from(seen_ns).ok().filter(|ns| *ns > 0)?;
-    u64::try_from(u128::from(count) * 1_000_000_000 / seen_ns).ok()
 }
 
 /// Waiting for time or for another thread, and not for a device.
@@ -160,7 +155,7 @@ mod tests {
         thread.calls = thread.calls.into_iter().step_by(20).collect();
         assert_eq!(find(&thread, 50_000_000), None, "500 calls a second");
         // They came in the twentieth of the time that was recorded.
-        thread.unseen.add(50_000_000, last_ns - (last_ns - 50_000_000) / 20);
+        thread.unseen_ns.add(last_ns - 1, (last_ns - 50_000_000) / 20 * 19);
         assert_eq!(find(&thread, 50_000_000), Some(storm));
     }
 

@@ -1,6 +1,6 @@
 //! Reads the pages of an audit.
 
-use crate::activity::{Activity, Call, Fault, Signal};
+use crate::activity::{Activity, Call, Fault, Signal, Source};
 use crate::calls::{self, Moment};
 use crate::condense::{Site, condense};
 use crate::decode::{Decoder, Event};
@@ -68,7 +68,7 @@ pub fn read<'a>(
                     reading.take_own(moment);
                 }
                 for (tid, event) in events {
-                    reading.take(tid, at_ns, event);
+                    reading.take(tid, at_ns, event, Source::Trace);
                 }
             }
         }
@@ -102,8 +102,10 @@ struct Open {
     out: Option<(i64, bool)>,
     /// The record to which the next stack belongs.
     stack_of: StackOf,
-    /// Losses before its last event.
+    /// Losses before its last event in the trace.
     losses: u64,
+    /// Instant of that event.
+    traced_ns: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -178,7 +180,7 @@ impl Reading {
         self.recorded.gaps += 1;
         self.losses += 1;
         for open in self.open.values_mut() {
-            *open = Open { losses: open.losses, ..Open::default() };
+            *open = Open { losses: open.losses, traced_ns: open.traced_ns, ..Open::default() };
         }
     }
 
@@ -188,13 +190,13 @@ impl Reading {
             return;
         }
         let Moment { at_ns, tid, call: call_half } = moment;
-        if call_half.lost_before() > 0
-            && let Some(thread) = self.recorded.threads.get_mut(&tid)
-        {
-            let since_ns = thread.calls.last().map_or(thread.first_ns, |call| call.end_ns);
-            thread.unseen.add(since_ns, at_ns);
+        self.take(tid, at_ns, call_half.event(), Source::Calls);
+        if let Some(thread) = self.recorded.threads.get_mut(&tid) {
+            thread.records_calls = true;
+            if call_half.lost_before() > 0 {
+                thread.lost_calls.add(at_ns, i64::try_from(call_half.lost_before()).unwrap_or(i64::MAX));
+            }
         }
-        self.take(tid, at_ns, call_half.event());
         if let (Some(stack), Some(open)) = (call_half.stack(), self.open.get_mut(&tid)) {
             open.stack_of = StackOf::Nothing;
             if let Some(call) = &mut open.call {
@@ -206,7 +208,7 @@ impl Reading {
         }
     }
 
-    fn take(&mut self, tid: i32, at_ns: i64, event: Event) {
+    fn take(&mut self, tid: i32, at_ns: i64, event: Event, source: Source) {
         self.kept_bytes += bytes_of(&event);
         if let Event::Woke { tid: woken } = event {
             if let Some(thread) = self.recorded.threads.get_mut(&woken) {
@@ -220,9 +222,12 @@ impl Reading {
         });
         let losses = self.losses;
         let open = self.open.entry(tid).or_insert_with(|| Open { losses, ..Open::default() });
-        if open.losses != losses {
-            open.losses = losses;
-            thread.unseen.add(thread.last_ns, at_ns);
+        if source == Source::Trace {
+            if open.losses != losses {
+                open.losses = losses;
+                thread.unseen_ns.add(at_ns, at_ns.saturating_sub(open.traced_ns.unwrap_or(thread.first_ns)));
+            }
+            open.traced_ns = Some(at_ns);
         }
         thread.last_ns = at_ns;
         if self.stacks && !matches!(event, Event::Stack(_) | Event::In { .. }) {
@@ -319,7 +324,7 @@ mod tests {
     fn replay(events: &[(i64, Event)]) -> Activity {
         let mut reading = Reading { stacks: true, ..Reading::default() };
         for (at_ns, event) in events {
-            reading.take(TID, *at_ns, event.clone());
+            reading.take(TID, *at_ns, event.clone(), Source::Trace);
         }
         reading.recorded.threads.remove(&TID).unwrap()
     }
@@ -368,9 +373,9 @@ mod tests {
     #[test]
     fn a_call_is_not_long_because_its_exit_was_lost() {
         let mut reading = Reading::default();
-        reading.take(TID, 1, enter(1));
+        reading.take(TID, 1, enter(1), Source::Trace);
         reading.gap();
-        reading.take(TID, 900, Event::Exit { answer: 0 });
+        reading.take(TID, 900, Event::Exit { answer: 0 }, Source::Trace);
         let thread = &reading.recorded.threads[&TID];
         assert!(thread.calls.is_empty() && reading.recorded.gaps == 1);
     }
@@ -384,11 +389,21 @@ mod tests {
         for at_ns in 0..storms {
             assert!(reading.makes_room());
             let site = at_ns as u64 % 3;
-            reading.take(TID, at_ns * 10, Event::Fault { address: at_ns as u64 * 4096, instruction: site, user: true });
-            reading.take(TID, at_ns * 10, Event::Stack(vec![site, 77]));
+            reading.take(
+                TID,
+                at_ns * 10,
+                Event::Fault { address: at_ns as u64 * 4096, instruction: site, user: true },
+                Source::Trace,
+            );
+            reading.take(TID, at_ns * 10, Event::Stack(vec![site, 77]), Source::Trace);
             if at_ns % 1000 == 0 {
                 for event in [enter(230), Event::Stack(vec![5]), out.clone(), back("loop"), Event::Exit { answer: 0 }] {
-                    reading.take(TID, at_ns * 10 + i64::from(!matches!(event, Event::Enter { .. })), event);
+                    reading.take(
+                        TID,
+                        at_ns * 10 + i64::from(!matches!(event, Event::Enter { .. })),
+                        event,
+                        Source::Trace,
+                    );
                 }
             }
         }
@@ -409,8 +424,8 @@ mod tests {
         let started = 200_000;
         for tid in 1..=started {
             assert!(reading.makes_room());
-            reading.take(tid, i64::from(tid), enter(1));
-            reading.take(tid, i64::from(tid), Event::Exit { answer: 0 });
+            reading.take(tid, i64::from(tid), enter(1), Source::Trace);
+            reading.take(tid, i64::from(tid), Event::Exit { answer: 0 }, Source::Trace);
         }
         let recorded = &reading.recorded;
         assert!(recorded.threads.contains_key(&started) && recorded.threads.len() > 10_000);
@@ -424,7 +439,7 @@ mod tests {
         let storms = 3_000_000;
         for at_ns in 0..storms {
             assert!(reading.makes_room());
-            reading.take(TID, at_ns, Event::Signal { number: 10 });
+            reading.take(TID, at_ns, Event::Signal { number: 10 }, Source::Trace);
         }
         let signals = &reading.recorded.threads[&TID].signals;
         assert_eq!(signals.iter().map(Signal::count).sum::<u64>(), storms as u64);
@@ -437,7 +452,7 @@ mod tests {
         let mut reading = Reading::default();
         for second in 0..100 {
             for at in 0..100 {
-                reading.take(TID, second * 1000 + at * 5, Event::Signal { number: 10 });
+                reading.take(TID, second * 1000 + at * 5, Event::Signal { number: 10 }, Source::Trace);
             }
             reading.gap();
         }

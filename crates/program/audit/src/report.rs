@@ -47,8 +47,10 @@ pub struct ThreadReport {
     pub cycles: Option<u64>,
     /// Length of its loop, in ns.
     pub loop_ns: Option<i64>,
-    /// The part of it of which no event was lost, in ns.
+    /// The part of it of which the trace lost no event, in ns.
     pub recorded_ns: Option<i64>,
+    /// Calls in it that the program itself did not record, of a program that records its calls.
+    pub lost_calls: Option<u64>,
     /// Page faults that the kernel itself counted from the first look at the thread to the last one.
     pub faults_counted: Option<u64>,
     /// The work of its cycles between their waits; absent if no call was injected.
@@ -229,9 +231,23 @@ fn thread(subject: &Subject<'_>, frames: &mut Frames<'_>) -> ThreadReport {
     let (cycles, loop_ns) = (subject.cycles.map(|found| found.cycles), subject.cycles.map(length_ns));
     let faults_counted = faults_last.zip(faults_first).map(|(last, first)| last.saturating_sub(first));
     let recorded_ns = subject.seen_ns();
+    let lost_calls = subject.lost_calls().filter(|_| subject.activity.records_calls);
     let any_injected = calls.iter().any(|call| call.injected > 0);
     let work = subject.cycles.filter(|_| any_injected).map(|found| cycles::work(subject.activity, &found));
-    ThreadReport { tid, pid, name, policy, priority, cycles, loop_ns, recorded_ns, faults_counted, work, calls }
+    ThreadReport {
+        tid,
+        pid,
+        name,
+        policy,
+        priority,
+        cycles,
+        loop_ns,
+        recorded_ns,
+        lost_calls,
+        faults_counted,
+        work,
+        calls,
+    }
 }
 
 fn length_ns(found: Loop) -> i64 {

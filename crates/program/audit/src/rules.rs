@@ -12,8 +12,8 @@ mod sleeps;
 mod timer_slack;
 mod yields;
 
-use crate::activity::{Activity, Call};
-use crate::cycles::{self, Loop, STORM_PER_SECOND};
+use crate::activity::{Activity, Call, Source};
+use crate::cycles::{Loop, STORM_PER_SECOND};
 use crate::frame::Frame;
 use crate::places::Places;
 use crate::system_calls;
@@ -67,9 +67,12 @@ pub struct Habit {
     pub thread: String,
     /// The exact call: `write to /dev/pts/0`.
     pub what: String,
-    /// How often, in its loop; 0 for a state and not an event. Where events were lost, at least as often.
+    /// How often, in its loop; 0 for a state and not an event.
     pub count: u64,
-    /// Rate in the recorded part of its loop; absent for a state.
+    /// Events of its kind were lost: it happened at least as often.
+    pub is_lower_bound: bool,
+    /// Rate in the part of its loop that the trace has. Of a program that records its calls: of its calls, the lost ones
+    /// included in proportion. Absent for a state.
     pub per_second: Option<u64>,
     /// The longest one, in ns; absent where the trace shows no duration.
     pub worst_ns: Option<i64>,
@@ -119,9 +122,26 @@ impl<'a> Subject<'a> {
         self.cycles.map(|found| self.activity.seen_ns(found.start_ns, found.end_ns))
     }
 
+    /// Calls of its loop that the program itself did not record.
+    pub fn lost_calls(&self) -> Option<u64> {
+        self.cycles.map(|found| self.activity.lost_calls(found.start_ns, found.end_ns))
+    }
+
+    /// Whether it had more events in its loop than were recorded.
+    pub fn has_losses(&self, source: Source) -> bool {
+        self.cycles.is_some_and(|found| match source {
+            Source::Calls if self.activity.records_calls => self.lost_calls() > Some(0),
+            Source::Calls | Source::Trace => self.seen_ns() < Some(found.end_ns.saturating_sub(found.start_ns)),
+        })
+    }
+
     /// The rate of events in its loop.
-    pub fn per_second(&self, count: u64) -> Option<u64> {
-        cycles::per_second(count, self.seen_ns()?)
+    pub fn per_second(&self, count: u64, source: Source) -> Option<u64> {
+        let Loop { start_ns, end_ns, .. } = self.cycles?;
+        match source {
+            Source::Calls => self.activity.calls_per_second(count, start_ns, end_ns),
+            Source::Trace => self.activity.traced_per_second(count, start_ns, end_ns),
+        }
     }
 }
 
@@ -130,6 +150,7 @@ impl<'a> Subject<'a> {
 struct Sight<'a> {
     rule: &'static Rule,
     what: String,
+    source: Source,
     /// 0 for a state.
     count: u64,
     worst_ns: Option<i64>,
@@ -140,11 +161,19 @@ struct Sight<'a> {
 impl<'a> Sight<'a> {
     fn of_call(rule: &'static Rule, call: &'a Call, what: String) -> Self {
         let worst_ns = call.answer.map(|_| call.duration_ns());
-        Self { rule, what, count: call.count(), worst_ns, at_ns: Some(call.start_ns), stack: &call.stack }
+        Self {
+            rule,
+            what,
+            source: Source::Calls,
+            count: call.count(),
+            worst_ns,
+            at_ns: Some(call.start_ns),
+            stack: &call.stack,
+        }
     }
 
     fn of_state(rule: &'static Rule, what: String) -> Self {
-        Self { rule, what, count: 0, worst_ns: None, at_ns: None, stack: &[] }
+        Self { rule, what, source: Source::Trace, count: 0, worst_ns: None, at_ns: None, stack: &[] }
     }
 }
 
@@ -251,7 +280,8 @@ fn finding(
     sites: Sites<'_>,
     frames: &mut dyn FnMut(&Subject<'_>, &[u64]) -> Vec<Frame>,
 ) -> Habit {
-    let per_second = subject.per_second(sites.sight.count).filter(|_| sites.sight.count > 0);
+    let per_second = subject.per_second(sites.sight.count, sites.sight.source).filter(|_| sites.sight.count > 0);
+    let is_lower_bound = sites.sight.count > 0 && subject.has_losses(sites.sight.source);
     let sight = sites.chosen(per_second);
     Habit {
         rule: sight.rule.name,
@@ -260,6 +290,7 @@ fn finding(
         thread: subject.thread.name.clone(),
         what: sight.what,
         count: sight.count,
+        is_lower_bound,
         per_second,
         worst_ns: sight.worst_ns,
         at_ns: sight.at_ns,

@@ -120,7 +120,7 @@ fn has_its_finding(audited: &Audited, name: &str, (_, rule, what, function): (&s
     // The program and the audit begin to count within a few ms of each other.
     let tolerated = audited.done + audited.done / 20;
     assert!(count <= tolerated && count > 0, "{name}: {count} found, {} done", audited.done);
-    if percent >= 99.9 && report["interception"].is_null() {
+    if finding["is_lower_bound"] == false && report["interception"].is_null() {
         assert!(count + audited.done / 10 >= audited.done, "{name}: {count} found, {} done, none lost", audited.done);
     }
     let rate = rate as f64;
@@ -165,9 +165,7 @@ fn a_storm_that_records_itself_is_named_with_its_place_and_rate() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(&folder, &[]);
     for storm in STORMS {
-        // Faults are in the trace. A call that the thread records in a loss of the trace ends the time of the loss too early.
-        let rates = if storm.0 == "fault" { &["1e4", "1e5"][..] } else { &["1e4", "1e5", "1e6"] };
-        for &rate in rates {
+        for rate in ["1e4", "1e5", "1e6"] {
             let audited = audit(&meter, Some(&library), &folder, &[&program, storm.0, rate]);
             assert!(audited.report["interception"].is_object(), "{}", audited.report);
             has_its_finding(&audited, &format!("{} {rate} by interception", storm.0), storm);

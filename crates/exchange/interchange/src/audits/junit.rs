@@ -75,6 +75,7 @@ mod tests {
             thread: thread.into(),
             what: "a & b".into(),
             count: 3,
+            is_lower_bound: false,
             per_second: None,
             worst_ns: Some(5),
             at_ns: None,

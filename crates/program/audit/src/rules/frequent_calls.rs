@@ -1,7 +1,7 @@
 //! Calls at a rate that no loop needs: a lock that is fought for, a queue that is polled, a buffer of one byte.
 
 use super::{Rule, Sight, Subject, yields};
-use crate::activity::Call;
+use crate::activity::{Call, Source};
 use crate::system_calls::{ADDRESS_SPACE, FILE_SYSTEM};
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub fn check<'a>(subject: &Subject<'a>) -> Vec<Sight<'a>> {
     subject.calls().for_each(|call| *by_number.entry(call.number).or_default() += call.count());
     by_number.retain(|number, count| {
         let is_futex = is_futex(subject, *number);
-        let is_frequent = subject.per_second(*count).is_some_and(|rate| rate >= PER_SECOND_MIN);
+        let is_frequent = subject.per_second(*count, Source::Calls).is_some_and(|rate| rate >= PER_SECOND_MIN);
         // The loop's own wait is what a loop is for; one that waits for a futex as often fights for a lock.
         let is_allowed = match *number == found.number {
             true => !is_futex,

@@ -1,7 +1,7 @@
 //! Page faults in the loop, of the stack separately: their cures differ.
 
 use super::{Rule, Sight, Subject};
-use crate::activity::Activity;
+use crate::activity::{Activity, Source};
 use crate::places::Memory;
 use archive::audit::AuditDescription;
 use std::collections::BTreeSet;
@@ -41,7 +41,15 @@ pub fn check<'s, 'a>(subject: &'s Subject<'a>, are_counted: bool) -> Box<dyn Ite
         let rule = if memory == Memory::Stack { &STACK_FAULT } else { &PAGE_FAULT };
         let worst_ns = Some(fault.waited_ns).filter(|ns| *ns > 0);
         let what = format!("a page of {}", memory.words());
-        Sight { rule, what, count: fault.count(), worst_ns, at_ns: Some(fault.at_ns), stack: &fault.stack }
+        Sight {
+            rule,
+            what,
+            source: Source::Trace,
+            count: fault.count(),
+            worst_ns,
+            at_ns: Some(fault.at_ns),
+            stack: &fault.stack,
+        }
     }))
 }
 

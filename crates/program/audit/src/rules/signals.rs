@@ -1,6 +1,7 @@
 //! Signals that interrupt the loop.
 
 use super::{Rule, Sight, Subject};
+use crate::activity::Source;
 
 pub const RULE: Rule = Rule {
     name: "signal",
@@ -29,7 +30,15 @@ pub fn check<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Sight<'a>> {
     signals.filter(|signal| subject.is_in_loop(signal.at_ns) && !OF_JOB_CONTROL.contains(&signal.number)).map(
         |signal| {
             let what = name(signal.number);
-            Sight { rule: &RULE, what, count: signal.count(), worst_ns: None, at_ns: Some(signal.at_ns), stack: &[] }
+            Sight {
+                rule: &RULE,
+                what,
+                source: Source::Trace,
+                count: signal.count(),
+                worst_ns: None,
+                at_ns: Some(signal.at_ns),
+                stack: &[],
+            }
         },
     )
 }

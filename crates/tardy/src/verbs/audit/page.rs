@@ -84,7 +84,7 @@ fn of_interception(interception: &InterceptionReport, page: &mut Page) {
     let InterceptionReport { patched, not_patched, lost, unpatched, not_listed, refusal, .. } = interception;
     if *lost > 0 {
         let text = format!(
-            "{} could not be recorded: each count is a lower bound. Rates are of the recorded time.",
+            "{} could not be recorded: each count of calls is a lower bound. Rates include them.",
             counted(*lost, "system call")
         );
         page.alarm(&text);
@@ -157,7 +157,7 @@ fn of_thread(report: &AuditReport, thread: &ThreadReport, denied: &dyn Fn(&str) 
         page.wrapped("  ", &lost);
     }
     for finding in report.findings.iter().filter(|finding| finding.tid == thread.tid) {
-        of_finding(finding, thread, denied(finding.rule), page);
+        of_finding(finding, denied(finding.rule), page);
     }
     if thread.calls.is_empty() {
         return;
@@ -202,7 +202,7 @@ fn injected(work: &WorkByInjection) -> String {
     }
 }
 
-/// The recorded part of the loop, and the kernel's own count of page faults.
+/// The part of the loop that the trace has, and the kernel's own count of page faults.
 fn lost(thread: &ThreadReport) -> Option<String> {
     let (loop_ns, recorded_ns) = (thread.loop_ns?, thread.recorded_ns?);
     if recorded_ns >= loop_ns {
@@ -213,17 +213,17 @@ fn lost(thread: &ThreadReport) -> Option<String> {
     let faults = thread.faults_counted.filter(|faults| *faults > 0);
     let faults =
         faults.map_or(String::new(), |faults| format!(" The kernel counted {}.", counted(faults, "page fault")));
-    Some(format!("The recording has {part} of this time.{faults}"))
+    Some(format!("The trace has {part} of this time.{faults}"))
 }
 
 /// Rates from here on are shown.
 const RATE_SHOWN_MIN: u64 = 1000;
 
-fn of_finding(finding: &Habit, thread: &ThreadReport, denied: bool, page: &mut Page) {
+fn of_finding(finding: &Habit, denied: bool, page: &mut Page) {
     let title = RULES.iter().find(|rule| rule.name == finding.rule).map_or("", |rule| rule.title);
     let number = match finding.count {
         0 => String::new(),
-        number if lost(thread).is_some() => format!(", at least {}", counted(number, "time")),
+        number if finding.is_lower_bound => format!(", at least {}", counted(number, "time")),
         number => format!(", {}", counted(number, "time")),
     };
     let rate = finding.per_second.filter(|rate| *rate >= RATE_SHOWN_MIN);
