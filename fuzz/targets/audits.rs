@@ -4,6 +4,7 @@
 
 use archive::audit::{AuditDescription, AuditedProcess, AuditedThread, Mapping, OpenFile};
 use archive::recorded_pages::RecordedPages;
+use audit::naming::{Names, Variable};
 use audit::read::{CpuPages, read};
 use audit::report::{Scope, judge};
 use interchange::audits::{self, Audited};
@@ -137,6 +138,19 @@ impl Recording<'_> {
     }
 }
 
+/// Every place has its offset as its name.
+struct Offsets;
+
+impl Names for Offsets {
+    fn function(&mut self, _: &str, offset: u64) -> Option<String> {
+        Some(offset.to_string())
+    }
+
+    fn variable(&mut self, _: &str, offset: u64) -> Option<Variable> {
+        Some(Variable { name: offset.to_string(), inside: offset % 2, address: offset })
+    }
+}
+
 fuzz_target!(|input: Input| {
     let (description, pages, settle_ns, again) = match input {
         Input::Description(description, pages) => {
@@ -158,7 +172,7 @@ fuzz_target!(|input: Input| {
         let cpus = (0..cpus).map(|cpu| CpuPages { cpu: cpu as u32, pieces: pieces() });
         let recorded = read(&description, cpus, own.into_iter());
         for scope in [Scope::All, Scope::RealTime] {
-            let report = judge(&description, &recorded, scope, settle_ns, &mut |_, offset| Some(offset.to_string()));
+            let report = judge(&description, &recorded, scope, settle_ns, &mut Offsets);
             for denied in [true, false] {
                 let audited = Audited { report: &report, whom: "any program", denied: &|_| denied };
                 for format in audits::FORMATS {

@@ -10,6 +10,7 @@ use clap::Args;
 use report::conditions;
 use serde::Serialize;
 use std::path::Path;
+use store::CountedLimit;
 
 /// Which runs are listed.
 #[derive(Debug, Clone, Default, Args)]
@@ -62,8 +63,12 @@ pub struct Listed {
     pub interval_ns: Option<u64>,
     pub limit_ns: Option<i64>,
     pub over_limit: u64,
+    /// What the run shows of its limit.
+    #[serde(skip)]
+    pub limit: Option<CountedLimit>,
     pub started_unix_ns: Option<i64>,
     pub measured_ns: Option<i64>,
+    /// `None` without samples, and of an invalid run.
     pub latency_ns_max: Option<i64>,
     /// The source may have cut off larger values.
     pub max_is_least: bool,
@@ -95,7 +100,8 @@ fn listed(run: Run) -> Listed {
         interval_ns: summary.settings.as_ref().map(|settings| settings.interval_ns),
         limit_ns: summary.settings.as_ref().and_then(|settings| settings.limit_ns),
         over_limit: summary.deciding().map(|cpu| cpu.over_limit).fold(0, u64::saturating_add),
-        latency_ns_max: summary.all_cpus.max,
+        limit: CountedLimit::of(&summary),
+        latency_ns_max: summary.all_cpus.max.filter(|_| summary.valid),
         max_is_least: summary.imported.as_ref().is_some_and(|imported| imported.maximum_truncated),
         spikes: summary.late_spikes().count(),
         worst_cause: worst.and_then(|worst| cause(worst.explanation.as_ref()?)),

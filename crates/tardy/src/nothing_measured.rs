@@ -14,7 +14,8 @@ pub struct NothingMeasured {
     pub command: Option<u8>,
 }
 
-fn with_fix(problem: &Problem) -> String {
+/// A problem in a sentence with its fix.
+pub fn with_fix(problem: &Problem) -> String {
     if problem.fix.is_empty() { problem.text.clone() } else { format!("{}; {}", problem.text, problem.fix) }
 }
 

@@ -1965,7 +1965,7 @@ all_threads: boolean,
 ours: boolean, };
 
 /**
- * Kind of the samples of a series.
+ * Kind of the samples of a series. The earlier it is declared, the better it shows how late a thread woke.
  */
 export type WatchedKind = "timer" | "woken" | "cycle";
 

@@ -97,14 +97,18 @@ pub enum Limit {
         fix = "record with the trace clock `mono`"
     )]
     ClockNotMono(String),
-    #[error("{} of CPU {cpu} were lost inside the window", lost(*.count))]
+    #[error("{} lost inside the window", lost(*.cpu, *.count))]
     #[problem(
         code = "explain.events-lost",
         meaning = "The kernel overwrote or dropped events inside the window.",
         fix = "use larger trace buffers, or record fewer events"
     )]
     EventsLost { cpu: u32, count: Option<u64> },
-    #[error("the trace misses {count} thread switches of CPU {cpu} in the window{}", inferred_words(*.inferred))]
+    #[error(
+        "the trace misses {} of CPU {cpu} in the window{}",
+        number(*.count, "thread switch", "thread switches"),
+        inferred_words(*.count, *.inferred)
+    )]
     #[problem(
         code = "explain.switches-missing",
         meaning = "The trace misses thread switches that must have happened.",
@@ -207,8 +211,8 @@ pub enum Limit {
     )]
     NoFunctionNames,
     #[error(
-        "the host reports {0} stretches in which it did not run a CPU that recorded events meanwhile; they are not taken into \
-         account"
+        "the host reports {} in which it did not run a CPU that recorded events meanwhile; the account ignores such a report",
+        number(*.0 as u64, "stretch", "stretches")
     )]
     #[problem(
         code = "explain.host-contradicted",
@@ -233,15 +237,26 @@ pub enum Limit {
     TraceUnreadable(String),
 }
 
-fn lost(count: Option<u64>) -> String {
-    count.map_or_else(|| "an unknown number of events".into(), |count| format!("{count} events"))
+fn number(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
-fn inferred_words(inferred: usize) -> String {
-    match inferred {
-        0 => String::new(),
-        _ => format!("; which thread had the CPU after {inferred} of them is inferred from the records around it"),
+fn lost(cpu: u32, count: Option<u64>) -> String {
+    match count {
+        None => format!("an unknown number of events of CPU {cpu} were"),
+        Some(1) => format!("1 event of CPU {cpu} was"),
+        Some(count) => format!("{count} events of CPU {cpu} were"),
     }
+}
+
+fn inferred_words(missing: u64, inferred: usize) -> String {
+    let after = match (missing, inferred) {
+        (_, 0) => return String::new(),
+        (1, _) => "it".into(),
+        (_, inferred) if inferred as u64 >= missing => "each".into(),
+        (_, inferred) => format!("{inferred} of them"),
+    };
+    format!("; which thread had the CPU after {after} is inferred from the records around it")
 }
 
 #[cfg(test)]
@@ -260,6 +275,18 @@ mod tests {
             (Code::UNCLASSIFIED, "the trace is damaged", None)
         );
         assert_eq!((coded.facts, newer.facts, newer.text.as_str()), (None, None, "said"));
+    }
+
+    #[test]
+    fn numbers_and_verbs_agree() {
+        let text = |limit| Caveat::new(limit).text;
+        let missing = |count, inferred| text(Limit::SwitchesMissing { cpu: 1, count, inferred });
+        assert!(missing(1, 1).starts_with("the trace misses 1 thread switch of CPU 1"), "{}", missing(1, 1));
+        assert!(missing(1, 1).contains("after it is inferred") && !missing(1, 0).contains("inferred"));
+        assert!(missing(3, 1).contains("3 thread switches") && missing(3, 1).contains("after 1 of them"));
+        assert!(missing(3, 3).contains("after each is inferred"), "{}", missing(3, 3));
+        assert!(text(Limit::EventsLost { cpu: 1, count: Some(1) }).starts_with("1 event of CPU 1 was"));
+        assert!(text(Limit::AbsencesContradicted(1)).contains("1 stretch in"));
     }
 
     #[test]

@@ -3,12 +3,14 @@
 mod bars;
 mod counted;
 mod figures;
+mod headline;
 mod roles;
 mod stimulus;
 
 pub use bars::{CpuHistogram, HistogramBar};
 pub use counted::{BESIDE_NS, CountedText, PrintedLine, SpikeBeside};
 pub use figures::LatencyFigures;
+pub use headline::headline;
 pub use roles::RoleSummary;
 pub use stimulus::StimulusBoardSummary;
 
@@ -28,7 +30,7 @@ use crate::settings::RunSettings;
 use crate::spike::Spike;
 use crate::storage::StorageAccount;
 use crate::tracer::{KernelSample, KernelSeries, KernelSource, LatencyTrace};
-use crate::watched::{WatchedKind, WatchedSeries};
+use crate::watched::WatchedSeries;
 use bars::cpu_histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -434,15 +436,6 @@ fn cpu_summary(run: &Run, thread: &ThreadRun, imported: bool, step_ns: i64) -> C
         watched: run.watched.get(&thread.thread).cloned(),
         aside: !run.decides(thread.thread),
     }
-}
-
-/// The threads whose samples are summarised: for watched threads, the series that best shows how late they woke.
-pub fn headline(run: &Run) -> impl Iterator<Item = &ThreadRun> {
-    let kind = [WatchedKind::Timer, WatchedKind::Woken, WatchedKind::Cycle]
-        .into_iter()
-        .find(|kind| run.watched.values().any(|series| series.kind == *kind && run.decides(series.thread)));
-    let of_kind = move |thread: &&ThreadRun| run.watched.get(&thread.thread).map(|series| series.kind) == kind;
-    run.threads.values().filter(of_kind).filter(|thread| run.decides(thread.thread))
 }
 
 fn spike_summaries(run: &Run) -> Vec<SpikeSummary> {

@@ -62,7 +62,7 @@ impl WatchSettings {
     }
 }
 
-/// Kind of the samples of a series.
+/// Kind of the samples of a series. The earlier it is declared, the better it shows how late a thread woke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

@@ -37,7 +37,8 @@ impl Difference {
 /// A named property of a run.
 type Property = (DifferenceKind, Option<String>);
 
-/// Every difference. None is left out as harmless: any of them may affect latency.
+/// Every difference. None is left out as harmless, because any of them may affect latency, but for clocks that resolve about
+/// equally well.
 pub fn differences(a: &RunSummary, b: &RunSummary) -> Vec<Difference> {
     let mut found = Vec::new();
     for ((what, a), (_, b)) in properties(a).into_iter().zip(properties(b)) {
@@ -162,10 +163,18 @@ pub(crate) fn reductions(summary: &RunSummary) -> Vec<String> {
     degraded.map(|problem| problem.text.clone()).collect()
 }
 
-/// The resolutions of both clocks, where both archives state it: older ones do not.
+/// A clock that resolves this time resolves every latency that anyone asks about.
+const FINE_CLOCK_NS: u64 = 1000;
+
+/// The resolutions of both clocks, where both archives state it: older ones do not. It is measured, so two runs with the same
+/// clock may state 9 and 10 ns.
 fn clock_resolution(a: &RunSummary, b: &RunSummary) -> Option<Difference> {
     let of = |summary: &RunSummary| summary.effective.as_ref()?.clock_resolution_ns;
-    let (a, b) = of(a).zip(of(b)).filter(|(a, b)| a != b)?;
+    let matters = |(a, b): &(u64, u64)| {
+        let (finer, coarser) = (*a.min(b), *a.max(b));
+        finer != coarser && (coarser > FINE_CLOCK_NS || coarser >= finer.saturating_mul(2))
+    };
+    let (a, b) = of(a).zip(of(b)).filter(matters)?;
     Some(Difference { what: DifferenceKind::ClockResolution, a: Some(a.to_string()), b: Some(b.to_string()) })
 }
 
@@ -266,6 +275,11 @@ mod tests {
             (DifferenceKind::Reduced, "SCHED_FIFO was not permitted"),
         ];
         assert_eq!(found, expected.map(|(what, value)| (what, value.to_owned())));
+        let resolution = |a: u64, b: u64| {
+            let found = differences(&of(Policy::Fifo, a, ""), &of(Policy::Fifo, b, ""));
+            found.iter().any(|found| found.what == DifferenceKind::ClockResolution)
+        };
+        assert_eq!([resolution(9, 10), resolution(1, 10), resolution(1500, 1600)], [false, true, true]);
         let mut older = a.clone();
         older.effective.as_mut().unwrap().clock_resolution_ns = None;
         assert_eq!(differences(&older, &a), [], "an older archive does not state it");

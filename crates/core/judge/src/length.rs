@@ -1,8 +1,9 @@
 //! Plans the length of a test: how long it must be to show that a limit holds, for a number of events during the test.
 //! The same functions judge the test afterwards.
 
-use crate::bounds::time_needed;
+use crate::bounds::{expected_events, time_needed};
 use crate::limit::{DISTURBANCE_S, Limit, Requirement};
+use crate::occasions::occasion_s;
 use crate::quantile::stretches_needed;
 use serde::{Deserialize, Serialize};
 use words::amounts::{hours, hours_more, percent, rough};
@@ -54,6 +55,37 @@ pub fn needed(limit: &Limit, interval_ns: u64, confidence: f64) -> Needed {
     let lengths: Vec<Length> = EVENTS.into_iter().filter_map(length).collect();
     let sentence = sentence(limit, &lengths, confidence);
     Needed { limit: limit.clone(), confidence, lengths, sentence }
+}
+
+/// The shortest test that shows a rate to be exceeded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Refutation {
+    /// Occasions with late wake-ups.
+    pub occasions: u64,
+    /// From the first to the last of them.
+    pub hours: f64,
+}
+
+/// Occasions tried before a rate counts as one that no test refutes.
+const REFUTING_OCCASIONS_MAX: u64 = 10_000;
+
+/// The fewest occasions that refute an allowed rate on one CPU; more CPUs need more. `None` for a quantile, or a rate that the record
+/// of each second cannot resolve. Late wake-ups in a large part of a shorter run may refute it as well.
+pub fn refutation(limit: &Limit, confidence: f64) -> Option<Refutation> {
+    let per_hour = limit.allow.as_ref().map(|allow| allow.per_hour).filter(|rate| *rate <= PER_HOUR_MAX)?;
+    if matches!(limit.requirement, Requirement::Quantile { .. }) {
+        return None;
+    }
+    let occasion_hours = f64::from(occasion_s(per_hour)) / 3600.0;
+    let level = level_of_events(confidence);
+    (1..REFUTING_OCCASIONS_MAX)
+        .find(|count| expected_events(*count, level).0 > per_hour * *count as f64 * occasion_hours)
+        .map(|occasions| Refutation { occasions, hours: (occasions - 1) as f64 * occasion_hours })
+}
+
+/// The level of each of the two ways to refute a rate, which share the error of `confidence`.
+pub(crate) fn level_of_events(confidence: f64) -> f64 {
+    1.0 - (1.0 - confidence) / 2.0
 }
 
 fn sentence(limit: &Limit, lengths: &[Length], confidence: f64) -> String {
@@ -134,6 +166,17 @@ mod tests {
             let length = needed(&limit(requirement, ""), interval_ns, 0.95).lengths[0];
             assert!((length.hours / expected - 1.0).abs() < 0.02, "{allowed} {length:?}");
         }
+    }
+
+    #[test]
+    fn a_rate_is_refuted_by_occasions_and_not_by_a_short_run() {
+        let of = |allow: &str| refutation(&limit(Requirement::Latency { latest_ns: 1 }, allow), 0.95);
+        assert_eq!(of("1/h"), Some(Refutation { occasions: 3, hours: 1.0 / 3.0 }));
+        assert_eq!(of("never").map(|one| (one.occasions, one.hours)), Some((1, 0.0)));
+        assert_eq!(of("1/day").map(|one| one.occasions), Some(1), "one in ten minutes");
+        assert_eq!(of("10/s"), None);
+        let quantile = Requirement::Quantile { q: 0.99, latest_ns: 1, disturbance_s: 60 };
+        assert_eq!(refutation(&limit(quantile, ""), 0.95), None);
     }
 
     #[test]

@@ -145,7 +145,14 @@ impl Limit {
         if !text.contains('<') && time_ns(text.trim()).is_ok() {
             return Self::parse(&format!("latency <= {}", text.trim()), allow, time_ns);
         }
-        let (what, bound) = text.split_once('<').ok_or_else(form)?;
+        let Some((what, bound)) = text.split_once('<') else {
+            let number = text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+            // The parser of times names the unit that a bare number lacks.
+            return Err(time_ns(text.trim())
+                .err()
+                .filter(|_| number)
+                .map_or_else(form, |error| LimitError::Time(error.to_string())));
+        };
         let (bound, disturbance) = bound.split_once(',').map_or((bound, None), |(bound, rest)| (bound, Some(rest)));
         let (bound, inclusive) = bound.strip_prefix('=').map_or((bound, false), |bound| (bound, true));
         let what = match what.split_whitespace().collect::<Vec<_>>().join(" ") {

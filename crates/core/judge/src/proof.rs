@@ -216,7 +216,10 @@ fn sentences(proof: &Proof, causes: Option<&SeenCauses>, word: SampleWord, max_n
     });
     let lengths: Vec<String> = lengths.take(LENGTHS_SHOWN).collect();
     if !lengths.is_empty() {
-        sentences.push(format!("An upper bound of a higher quantile takes at least {}.", lengths.join(", ")));
+        sentences.push(format!(
+            "The interval of a higher quantile has an upper end after {} or more; each end has half of the error.",
+            lengths.join(", ")
+        ));
     }
     sentences
 }
@@ -258,7 +261,7 @@ mod tests {
         let probabilities: Vec<f64> = proof.new_maximum.iter().map(|next| next.probability).collect();
         assert_eq!((proof.hours, probabilities[0], probabilities.len()), (24.0, 0.5, 3));
         let expected = "The maximum of 500 ns is not a bound: if one hour is like another, a new one comes with a probability of up to \
-                        50 % in the next 24.0 h, 88 % in the next 7 days, 99.7 % in the next 365 days.";
+                        50 % in the next 24 h, 88 % in the next 7 days, 99.7 % in the next 365 days.";
         assert_eq!(proof.sentences[0], expected);
         assert!(proof.sentences[1].contains("3 h for 1/h, 3 days for 1/day"), "{}", proof.sentences[1]);
         // One in 20 000 is over: p99 is 100 ns. For p99.9 the run shows no upper bound: a bad minute may still come.
@@ -268,7 +271,8 @@ mod tests {
         assert_eq!(shown, [("p99", None, Some(100))]);
         assert_eq!(
             proof.sentences[2],
-            "An upper bound of a higher quantile takes at least 2.7 days for p99.9, 27 days for p99.99, 270 days for p99.999."
+            "The interval of a higher quantile has an upper end after 2.7 days for p99.9, 27 days for p99.99, 270 days for p99.999 or \
+             more; each end has half of the error."
         );
     }
 
@@ -288,7 +292,7 @@ mod tests {
         let proof = proof(&run, &RunSummary::of(&run, &[]), None, 0.95).unwrap();
         assert!(proof.cpus[0].quantiles.is_empty());
         assert!(
-            proof.sentences[0].ends_with("50 % in the next 20 s, over 99.9 % in the next 24.0 h."),
+            proof.sentences[0].ends_with("50 % in the next 20 s, over 99.9 % in the next 24 h."),
             "{}",
             proof.sentences[0]
         );

@@ -102,7 +102,7 @@ pub enum Refusal {
         fix = "measure for longer"
     )]
     NothingMeasured,
-    #[error("bad seconds come in bursts too long for this run: they cannot be counted as separate events")]
+    #[error("late wake-ups come in bursts so long that this run has too few separate ones")]
     #[problem(
         code = "judge.long-bursts",
         meaning = "Late wake-ups come in bursts so long that this run has too few independent ones.",
@@ -177,7 +177,7 @@ pub enum Refusal {
         fix = "measure again without lost records"
     )]
     MaximumUnplaced { certain: bool },
-    #[error("{} are too short; it takes {}", hours(*hours_measured), hours(*hours_needed))]
+    #[error("the run measured for {}, and this claim needs {}", hours(*hours_measured), hours(*hours_needed))]
     #[problem(
         code = "judge.too-short",
         meaning = "The run is too short for this claim.",
@@ -286,7 +286,11 @@ pub enum Refusal {
         fix = "measure for longer; look for several causes"
     )]
     Contradiction,
-    #[error("{peaks} peaks are too few for a tail; late wake-ups come in bursts, and it takes {}", hours(*.hours_needed))]
+    #[error(
+        "the run has only {}, because late wake-ups come in bursts; a tail needs a run of {}",
+        counted(*.peaks as u64, "separate peak"),
+        hours(*.hours_needed)
+    )]
     #[problem(
         code = "judge.too-few-peaks",
         meaning = "There are too few independent peaks for a tail.",

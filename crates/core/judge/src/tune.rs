@@ -43,6 +43,7 @@ pub struct Question {
     pub least: f64,
     /// One for all claims, in 0 .. 1.
     pub confidence: f64,
+    /// Runs that the budget is expected to have room for; a part of them screens.
     pub runs_max: u32,
     pub seed: u64,
 }
@@ -63,6 +64,8 @@ pub struct Tuner {
     phase: Phase,
     blocks: u32,
     runs: u32,
+    /// Runs that the budget has room for, as far as is known.
+    room: u32,
 }
 
 impl Tuner {
@@ -73,13 +76,18 @@ impl Tuner {
         } else {
             Phase::Screening
         };
-        Self { question, screening, phase, blocks: 0, runs: 0 }
+        Self { question, screening, phase, blocks: 0, runs: 0, room: question.runs_max }
+    }
+
+    /// The same series with room for another number of runs than was expected; what follows from the measured runs stays.
+    pub fn with_room(self, runs: u32) -> Self {
+        Self { room: runs, ..self }
     }
 
     /// The configurations to measure next, in an order that the caller's coin decides; `None` at the end.
     pub fn next(&self) -> Option<Vec<Configuration>> {
         let block = self.block();
-        let fits = self.runs + block.len() as u32 <= self.question.runs_max;
+        let fits = self.runs + block.len() as u32 <= self.room;
         (fits && !block.is_empty()).then_some(block)
     }
 
@@ -308,6 +316,7 @@ mod tests {
         measured(&mut tuner, 0.1, u32::MAX);
         let result = tuner.result();
         assert_eq!((result.state, result.members.len(), tuner.next()), (TuneState::OutOfRuns, 0, None));
+        assert!(tuner.clone().with_room(40).next().is_some(), "runs were shorter than expected");
         assert_eq!(result.undecided.len() + result.useless.len(), 10);
     }
 

@@ -5,7 +5,7 @@ use crate::watched;
 use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus, OwnerKind};
 use archive::manifest::{ImportedFrom, RunState};
-use archive::message::Severity;
+use archive::message::Problem;
 use archive::method::MethodOptions;
 use archive::problem::{Code, Remark};
 use archive::summary::{RunSummary, VirtualSpeed};
@@ -80,7 +80,7 @@ pub fn verdict(summary: &RunSummary) -> String {
         push_judgement(summary, &mut text);
         return text;
     }
-    let worst_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
+    let worst_cpu = summary.worst().map_or(0, |(cpu, _)| cpu.cpu);
     let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
     let (threads, samples, worst) = (summary.cpus.len() as u64, count(cycles), vocabulary::maximum(summary, worst_ns));
     let of_machine = summary.other_machine().map(|machine| format!(" of {machine}")).unwrap_or_default();
@@ -114,7 +114,7 @@ pub fn verdict(summary: &RunSummary) -> String {
 /// The figures of all samples in one sentence, with the quantiles that the number of samples resolves; `None` without samples.
 pub fn figures(summary: &RunSummary) -> Option<String> {
     let all = &summary.all_cpus;
-    let samples: u64 = summary.cpus.iter().map(|cpu| cpu.cycles).fold(0, u64::saturating_add);
+    let samples = summary.headline_samples();
     let resolved = |per: u64, ns: Option<i64>| ns.filter(|_| samples >= per);
     let max = all.max?;
     let named = [("p50", resolved(2, all.p50)), ("p99", resolved(100, all.p99)), ("p99.9", resolved(1000, all.p99_9))];
@@ -131,8 +131,7 @@ pub fn figures(summary: &RunSummary) -> Option<String> {
 
 fn push_judgement(summary: &RunSummary, text: &mut String) {
     if let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) {
-        let latencies = summary.deciding().filter(|cpu| !watched::is_cycle(cpu));
-        let over: u64 = latencies.map(|cpu| cpu.over_limit).sum();
+        let (over, _) = watched::limited_samples(summary);
         let how_many = if over == 0 { "None".to_owned() } else { count(over) };
         text.push_str(&format!(" {how_many} came later than the limit of {}.", latency(limit_ns)));
     }
@@ -225,18 +224,24 @@ pub fn where_codes_are_explained(summary: &RunSummary) -> Option<&'static str> {
 
 /// Everything that did not go as requested, worst first, each with its fix.
 pub fn problems(summary: &RunSummary) -> Vec<String> {
-    let mut problems: Vec<_> = summary.problems.iter().collect();
+    let line = |problem: &Problem| format!("{}: {}", vocabulary::severity(problem.severity), problem_sentence(problem));
+    worst_first(summary).into_iter().map(line).collect()
+}
+
+/// The same without their weight.
+pub fn problem_sentences(summary: &RunSummary) -> Vec<String> {
+    worst_first(summary).into_iter().map(problem_sentence).collect()
+}
+
+fn worst_first(summary: &RunSummary) -> Vec<&Problem> {
+    let mut problems: Vec<&Problem> = summary.problems.iter().collect();
     problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
-    let line = |problem: &archive::message::Problem| {
-        let weight = match problem.severity {
-            Severity::Notice => "notice",
-            Severity::Degraded => "degraded",
-            Severity::Invalid => "invalid",
-        };
-        let fix = if problem.fix.is_empty() { String::new() } else { format!("; {}", problem.fix) };
-        format!("{weight}: {}{fix}{}", problem.text, bracketed(&problem.code))
-    };
-    problems.into_iter().map(line).collect()
+    problems
+}
+
+fn problem_sentence(problem: &Problem) -> String {
+    let fix = if problem.fix.is_empty() { String::new() } else { format!("; {}", problem.fix) };
+    format!("{}{fix}{}", problem.text, bracketed(&problem.code))
 }
 
 #[cfg(test)]

@@ -8,13 +8,16 @@ use words::figures::{count, counted, duration, latency};
 /// Title of the section.
 pub const TITLE: &str = "Counted lines";
 
+/// What a spike before a line does not show.
+pub const NO_PROOF: &str = "A spike before a line does not show that it was the reason.";
+
 /// Number of lines with a text.
 pub fn headline(text: &CountedText) -> String {
     format!("{} with {}", counted(text.count, "line"), text.text)
 }
 
 /// The number of lines by the cause of the late wake-up before each: `21 lines with XRun: 20 after realtime-task (hog-71), 1 after
-/// no captured spike`.
+/// no captured spike`, and what that does not show.
 pub fn with_causes(text: &CountedText, summary: &RunSummary) -> String {
     let mut causes: BTreeMap<String, u64> = BTreeMap::new();
     for line in &text.lines {
@@ -28,7 +31,12 @@ pub fn with_causes(text: &CountedText, summary: &RunSummary) -> String {
         each.push(format!("{} not kept", count(unkept)));
     }
     let of = if each.is_empty() { String::new() } else { format!(": {}", each.join(", ")) };
-    format!("{}{of}.", headline(text))
+    format!("{}{of}.{}", headline(text), reservation(text).map(|said| format!(" {said}")).unwrap_or_default())
+}
+
+/// What the spikes before the lines do not show; `None` if no spike came before one.
+pub fn reservation(text: &CountedText) -> Option<&'static str> {
+    text.lines.iter().any(|line| line.beside.is_some()).then_some(NO_PROOF)
 }
 
 /// The cause of the late wake-up before a line, as a phrase behind the number of such lines.

@@ -19,6 +19,7 @@ mod plot;
 mod png;
 pub mod problem;
 pub mod roles;
+pub mod steps;
 pub mod stimulus;
 mod template;
 mod thinning;

@@ -60,12 +60,11 @@ pub fn verdict(summary: &RunSummary) -> String {
         counted(of(WatchedKind::Timer), "time"),
         counted(of(WatchedKind::Woken), "time")
     ));
-    let kind = if of(WatchedKind::Timer) > 0 { WatchedKind::Timer } else { WatchedKind::Woken };
-    let worst = deciding(kind).max_by_key(|(cpu, _)| cpu.latency_ns.max);
-    if let Some((cpu, watched)) = worst
-        && let Some(ns) = cpu.latency_ns.max
+    if let Some((cpu, ns)) = summary.worst().filter(|(cpu, _)| !is_cycle(cpu))
+        && let Some(watched) = &cpu.watched
     {
-        text.push_str(&format!("; the worst {} was {} late ({})", kind.title(), latency(ns), thread_name(watched)));
+        let kind = watched.kind.title();
+        text.push_str(&format!("; the worst {kind} was {} late ({})", latency(ns), thread_name(watched)));
     }
     text.push('.');
     let aside = tids(&summary.cpus).difference(&threads).count() as u64;
@@ -84,6 +83,27 @@ fn tids<'a>(series: impl IntoIterator<Item = &'a CpuSummary>) -> BTreeSet<i32> {
 /// Whether a series consists of cycles, which are not latencies.
 pub fn is_cycle(cpu: &CpuSummary) -> bool {
     cpu.watched.as_ref().is_some_and(|watched| watched.kind == WatchedKind::Cycle)
+}
+
+/// Samples of the deciding threads by which the limit is judged: how many were over it, and their number.
+pub fn limited_samples(summary: &RunSummary) -> (u64, u64) {
+    let latencies = summary.deciding().filter(|cpu| !is_cycle(cpu));
+    latencies.fold((0, 0), |(over, all): (u64, u64), cpu| {
+        (over.saturating_add(cpu.over_limit), all.saturating_add(cpu.cycles))
+    })
+}
+
+/// The subject of a line of a picture and of a row of the table, after `each` or `one`.
+pub fn subject(summary: &RunSummary) -> &'static str {
+    if is_watch(summary) { "series of a watched thread" } else { "CPU" }
+}
+
+/// The same with their number.
+pub fn subjects(summary: &RunSummary, number: usize) -> String {
+    match is_watch(summary) {
+        true => format!("{number} series of watched threads"),
+        false => counted(number as u64, "CPU"),
+    }
 }
 
 /// The number of cycles over the limit, as a sentence; empty if there is no limit.
@@ -108,6 +128,6 @@ pub fn runs_as(watched: &WatchedSeries) -> String {
         Some(Policy::Rr) => format!("rr {}", watched.priority),
         Some(Policy::Deadline) => "deadline".into(),
         Some(Policy::Other) => "other".into(),
-        None => "?".into(),
+        None => "policy unknown".into(),
     }
 }

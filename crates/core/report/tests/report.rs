@@ -1,6 +1,9 @@
 //! Output of the report: figures without a script, no markup from a target, pictures as files.
 
 use archive::method::{METHODS, MethodRequest};
+use archive::policy::Policy;
+use archive::summary::CpuSummary;
+use archive::watched::{WatchedKind, WatchedSeries};
 use fixtures::report_sample::{Shape, named, report_data};
 use report::{render_html, render_pngs};
 
@@ -45,13 +48,52 @@ fn an_audit_refers_to_its_findings_and_does_not_call_its_trace_off() {
     let watch = archive::watched::WatchSettings { command: vec!["./robot".into()], ..Default::default() };
     data.summary.settings.as_mut().unwrap().watch = Some(watch);
     let watch = markup(&render_html(&data, &[]));
-    assert!(watch.contains("nothing (tracing was off)") && watch.contains("Why the longest"), "{watch}");
+    assert!(watch.contains("nothing (tracing was off)") && watch.contains("Why the worst"), "{watch}");
     data.summary.settings.as_mut().unwrap().audit = Some(archive::audit::AuditSettings::default());
     let audit = markup(&render_html(&data, &[]));
     assert!(audit.contains("tardy audit --archive RUN") && audit.contains("every system call, page fault and signal"));
-    assert!(!audit.contains("tracing was off") && !audit.contains("Why the longest"), "{audit}");
+    assert!(!audit.contains("tracing was off") && !audit.contains("Why the worst"), "{audit}");
     data.summary.cpus.clear();
     assert!(!markup(&render_html(&data, &[])).contains("Nothing was measured"), "an audit measures nothing");
+}
+
+#[test]
+fn the_report_of_a_watch_is_about_the_threads_that_decide() {
+    let mut data = report_data(&Shape { spikes: 0, ..Shape::default() });
+    let watch = archive::watched::WatchSettings { command: vec!["./robot".into()], ..Default::default() };
+    let settings = data.summary.settings.as_mut().unwrap();
+    (settings.watch, settings.limit_ns) = (Some(watch), Some(1_000_000));
+    let one = data.summary.cpus[0].clone();
+    let series = |thread: u32, kind, name: &str, policy, max: i64| {
+        let watched = WatchedSeries {
+            thread,
+            kind,
+            tid: 100,
+            name: name.into(),
+            policy: Some(policy),
+            priority: 0,
+            slack_ns_max: 0,
+            late_arms: 0,
+            page_faults: None,
+            ended: false,
+        };
+        let mut cpu = CpuSummary { thread, cycles: 500, over_limit: 3, worst: None, ..one.clone() };
+        cpu.latency_ns.max = Some(max);
+        CpuSummary { watched: Some(watched), aside: policy == Policy::Other, ..cpu }
+    };
+    data.summary.cpus = vec![
+        series(0, WatchedKind::Timer, "urgent", Policy::Fifo, 4_010_000),
+        series(1, WatchedKind::Cycle, "urgent", Policy::Fifo, 9_000_000),
+        series(2, WatchedKind::Timer, "helper", Policy::Other, 4_020_000),
+    ];
+    let page = render_html(&data, &[]);
+    let html = markup(&page);
+    let title = page.split_once("<title>").unwrap().1.split_once("</title>").unwrap().0;
+    assert!(title.contains("4.01 ms") && !title.contains("4.02 ms"), "{title}");
+    let why = html.split_once("Why the worst").unwrap().1.split_once("</p>").unwrap().0;
+    assert!(why.contains("urgent-100 timer") && !why.contains("helper"), "{why}");
+    assert!(html.contains("3 of 500 "), "cycles and threads that do not decide are not counted: {html}");
+    assert!(!html.contains("one CPU") && !html.contains("on each CPU") && html.contains("(does not count)"), "{html}");
 }
 
 #[test]

@@ -37,13 +37,14 @@ fn thousands(digits: &str) -> String {
     grouped
 }
 
-/// A duration given in hours: `20 s`, `15 min`, `3.0 h`, `4.17 days`, `3 years`.
+/// A duration given in hours: `20 s`, `15 min`, `3 h`, `4.17 days`, `3 years`.
 pub fn hours(hours: f64) -> String {
     let seconds = hours * 3600.0;
     match seconds {
+        s if s < 0.95 => format!("{} s", rough(s)),
         s if s < 99.5 => format!("{s:.0} s"),
         s if s < 5400.0 => format!("{:.0} min", s / 60.0),
-        s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
+        s if s < 172_800.0 => format!("{} h", format!("{:.1}", s / 3600.0).trim_end_matches(".0")),
         s if s < 730.0 * 86_400.0 => format!("{} days", rough(s / 86_400.0)),
         s => format!("{} years", rough(s / 31_557_600.0)),
     }
@@ -96,7 +97,7 @@ mod tests {
             [0.0, 0.0123, 4.56, 789.4, 12_345.0, -12_345.0, -345_000.0].map(rough),
             ["0", "0.0123", "4.56", "789", "12 300", "-12 300", "-345 000"]
         );
-        assert_eq!([0.005, 0.25, 3.0, 100.0, 26_280.0].map(hours), ["18 s", "15 min", "3.0 h", "4.17 days", "3 years"]);
+        assert_eq!([0.005, 0.25, 3.0, 100.0, 26_280.0].map(hours), ["18 s", "15 min", "3 h", "4.17 days", "3 years"]);
         assert_eq!(
             [2.95, 3.0, 71.9001, 71.9, 0.026, 0.0].map(hours_more),
             ["2.95 h", "3 h", "3 days", "3 days", "94 s", "0 s"]

@@ -18,23 +18,25 @@ pub fn microseconds_rough(ns: Option<i64>) -> String {
     ns.map_or("-".into(), |ns| format!("{:.1}", ns as f64 / 1e3))
 }
 
-/// A duration for planning: `350 ms`, `20.0 s`, `5 min 3 s`, `2 h 5 min`, `3 d 4 h`.
+/// A duration for planning: `350 ms`, `20.0 s`, `5 min 3 s`, `2 h`, `3 d 4 h`.
 pub fn duration(ns: i64) -> String {
     let seconds = ns / 1_000_000_000;
     match seconds {
         0 => format!("{} ms", ns / 1_000_000),
         1..100 => format!("{:.1} s", ns as f64 / 1e9),
-        100..7200 => format!("{} min {} s", seconds / 60, seconds % 60),
-        7200..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
+        100..7200 => whole_and_part((seconds / 60, "min"), (seconds % 60, "s")),
+        7200..172_800 => whole_and_part((seconds / 3600, "h"), (seconds % 3600 / 60, "min")),
+        _ => whole_and_part((seconds / 86_400, "d"), (seconds % 86_400 / 3600, "h")),
     }
+}
+
+fn whole_and_part((whole, unit): (i64, &str), (part, smaller): (i64, &str)) -> String {
+    if part == 0 { format!("{whole} {unit}") } else { format!("{whole} {unit} {part} {smaller}") }
 }
 
 /// A duration that a user set, without a zero at its end: `24 h`, `10 min`, `90 s`.
 pub fn set_duration(ns: i64) -> String {
-    let shown = duration(ns);
-    let without = [" 0 h", " 0 min", " 0 s"].iter().find_map(|zero| shown.strip_suffix(zero));
-    without.map_or_else(|| shown.replace(".0 s", " s"), str::to_owned)
+    duration(ns).replace(".0 s", " s")
 }
 
 /// A count with grouped digits: `12 345`.

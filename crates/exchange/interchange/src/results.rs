@@ -12,7 +12,7 @@ use archive::problem::Remark;
 use archive::summary::{LatencyFigures, RunSummary, SpikeSummary};
 use judge::verdict::{Judgement, Verdict};
 use naming::{distinct_names, run_identifier, run_name, word};
-use words::figures::counted;
+use report::watched::subjects;
 use words::printable::printable;
 use words::vocabulary;
 
@@ -88,7 +88,7 @@ pub struct Figure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     pub culprit: Culprit,
-    /// The finding of the latest of its spikes.
+    /// The finding of the worst of its spikes.
     pub sentence: String,
     pub spikes: usize,
     pub latency_ns_max: i64,
@@ -110,9 +110,9 @@ pub struct RunResults {
     pub warning: Option<&'static str>,
     pub cases: Vec<Case>,
     pub figures: Vec<Figure>,
-    /// Sorted by their latest spike.
+    /// Sorted by their worst spike.
     pub causes: Vec<Cause>,
-    /// Latencies in ns of the unexplained spikes, latest first.
+    /// Latencies in ns of the unexplained spikes, the worst first.
     pub unexplained: Vec<i64>,
     pub judgements: Vec<Judgement>,
     pub summary: RunSummary,
@@ -217,8 +217,8 @@ fn cases(summary: &RunSummary, judgements: &[Judgement]) -> Vec<Case> {
     let measurement = if summary.valid {
         let word = vocabulary::sample(summary);
         let maximum = |ns| vocabulary::largest(word, &vocabulary::maximum(summary, ns));
-        let latest = summary.all_cpus.max.map_or(String::new(), |ns| format!("; {}", maximum(ns)));
-        let sentence = format!("measured on {}{latest}", counted(summary.cpus.len() as u64, "CPU"));
+        let worst = summary.all_cpus.max.map_or(String::new(), |ns| format!("; {}", maximum(ns)));
+        let sentence = format!("measured on {}{worst}", subjects(summary, summary.cpus.len()));
         measurement(Outcome::Measured, sentence)
     } else {
         let because = printable(&Remark::joined(&summary.invalid_because));

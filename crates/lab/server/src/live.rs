@@ -7,11 +7,12 @@ use archive::explanation::Explanation;
 use archive::histogram::Histogram;
 use archive::message::RunPhase;
 use archive::reader::Run;
-use archive::summary::RunSummary;
+use archive::summary::{RunSummary, headline};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use store::Outline;
 use utoipa::ToSchema;
+use words::vocabulary::watched_series;
 
 pub use reading::{follow, newest};
 pub use running::RunningRuns;
@@ -54,6 +55,9 @@ pub struct LiveRun {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LiveCpu {
     pub cpu: u32,
+    /// The series of a watched thread; a CPU otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
     pub samples: u64,
     pub latency_ns_max: Option<i64>,
     pub over_limit: u64,
@@ -74,16 +78,17 @@ impl LiveRun {
         let explanations: Vec<Explanation> = explained.values().cloned().collect();
         let summary = RunSummary::of(run, &explanations);
         let mut all = Histogram::default();
-        run.threads.values().for_each(|thread| all.merge(&thread.histogram));
+        headline(run).for_each(|thread| all.merge(&thread.histogram));
         let settings = summary.settings.as_ref();
         let cpu = |thread: &archive::reader::ThreadRun| LiveCpu {
             cpu: thread.cpu,
+            series: run.watched.get(&thread.thread).map(watched_series),
             samples: thread.totals.cycles,
             latency_ns_max: thread.totals.latency_ns_max,
             over_limit: thread.totals.over_limit,
         };
         let sum = |of: fn(&archive::sample::Totals) -> u64| {
-            run.threads.values().map(|thread| of(&thread.totals)).fold(0, u64::saturating_add)
+            headline(run).map(|thread| of(&thread.totals)).fold(0, u64::saturating_add)
         };
         let spike = |spike: &archive::spike::Spike| LiveSpike {
             number: spike.number,
@@ -104,7 +109,7 @@ impl LiveRun {
             measuring_since_unix_ns: measuring_since(run, summary.started_unix_ns),
             requested_ns: settings.and_then(|settings| settings.duration_ns),
             samples: sum(|totals| totals.cycles),
-            latency_ns_max: run.threads.values().filter_map(|thread| thread.totals.latency_ns_max).max(),
+            latency_ns_max: summary.all_cpus.max,
             limit_ns: settings.and_then(|settings| settings.limit_ns),
             over_limit: sum(|totals| totals.over_limit),
             missed_periods: sum(|totals| totals.missed_periods),

@@ -331,7 +331,7 @@ impl Refusal {
                 Self::UploadMalformed(refused.to_string())
             }
             StoreError::Refused(refused) => Self::UploadRefused(refused.to_string()),
-            StoreError::Io { .. } => Self::NotStored,
+            StoreError::Io { .. } | StoreError::DiskFull { .. } => Self::NotStored,
             other => Self::of_store(other),
         }
     }

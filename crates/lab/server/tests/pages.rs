@@ -40,7 +40,7 @@ async fn the_pages_of_a_year_show_boards_states_and_what_they_rest_on() {
     );
     assert!(bad.contains("irqs-off"), "the reason");
     let steady = fleet.split("data-board=\"rock-5b\"").nth(1).unwrap().split("</tbody>").next().unwrap();
-    assert!(!steady.contains("first bad") && steady.contains("data-state=\"good\""), "{steady}");
+    assert!(!steady.contains("first bad") && steady.contains("data-state=\"held\""), "{steady}");
     every_zero_stands_beside_what_it_is_a_zero_of(&fleet);
     let silent = fleet.split("data-board=\"old-atom\"").nth(1).unwrap().split("</tbody>").next().unwrap();
     assert!(silent.contains("data-state=\"silent\"") && silent.contains("no limit"));

@@ -40,6 +40,14 @@ fn trigger(plan: &str) -> TriggerRequest {
 }
 
 #[tokio::test]
+async fn the_commands_of_an_empty_queue_name_the_index() {
+    let lab = Lab::new().await;
+    let page = text(lab.page("/queue").await).await;
+    let store = format!("<bdi>--store</bdi> <bdi>{}</bdi>", lab.directory.path().display());
+    assert_eq!(page.matches(&store).count(), 3, "worker, job and trigger: {page}");
+}
+
+#[tokio::test]
 async fn a_plan_is_queued_and_cancelled_with_the_role_run_only() {
     let lab = Lab::with_tokens(&[Role::Read, Role::Run]).await;
     let plan = json!({ "boards": ["pi", "amd"], "plan_name": "smoke", "plan": "about = 'x'" });

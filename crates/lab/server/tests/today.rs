@@ -2,6 +2,7 @@
 
 mod lab;
 
+use archive::manifest::RunState;
 use axum::http::StatusCode;
 use lab::{Lab, nightly, text};
 use serde_json::Value;
@@ -102,6 +103,31 @@ async fn a_board_that_became_bad_stands_first_with_last_good_first_bad_cause_and
         (&"irqs-off".into(), &2.into())
     );
     assert_eq!(found["new_maxima"].as_array().unwrap().len(), 1, "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_state_and_the_figure_of_a_cell_are_of_one_run() {
+    let lab = with(&[at("pi", "6.12.1", 5, 162_000, Some("irqs-off"))]).await;
+    let invalid = SyntheticRun {
+        limit_ns: Some(LIMIT_NS),
+        spikes: vec![(627_000, None)],
+        state: RunState::Failed,
+        ..SyntheticRun::of("pi", "6.12.1", now() - HOUR_NS)
+    };
+    invalid.write(&lab.directory.path().join("invalid"));
+    server::add_new_archives(&lab.site).await;
+    for path in ["/", "/?by=kernel"] {
+        let shown = page(&lab, path).await;
+        let line = shown.split("<tr data-board=\"pi\"").nth(1).unwrap().split("</tr>").next().unwrap();
+        assert!(line.contains("data-state=\"bad\"") && line.contains("162.0 µs"), "{path}: {line}");
+    }
+    // An invalid run has no figure.
+    for path in ["/", "/?by=kernel", "/fleet", "/boards/pi", "/culprits"] {
+        let shown = page(&lab, path).await;
+        assert!(!shown.contains("627.0 µs"), "{path}: {shown}");
+    }
+    let metrics = text(lab.api("/metrics").await).await;
+    assert!(!metrics.contains("tardy_newest_run_latency_max_seconds{"), "{metrics}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

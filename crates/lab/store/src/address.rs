@@ -53,6 +53,17 @@ impl Address {
         }
     }
 
+    /// The options by which a command line on this machine names the index and its archives; no password is among them.
+    pub fn options(&self) -> String {
+        let archives = self.archives.display();
+        let store = match &self.index {
+            Index::File => format!("--store {archives}"),
+            Index::Server(url) => format!("--store {} --archives {archives}", without_password(url)),
+        };
+        let objects = self.objects.as_ref().map(|of| format!(" --artefacts s3://{}/{}", of.bucket, of.prefix));
+        store + objects.as_deref().unwrap_or_default()
+    }
+
     /// The URL of the index, if `root` is the absolute path of the directory of archives, without `..`.
     pub fn url(&self, root: &Path) -> String {
         match &self.index {
@@ -60,6 +71,20 @@ impl Address {
             Index::Server(url) => url.clone(),
         }
     }
+}
+
+/// A directory as it is, and a URL without the password that it can have before its host or among its parameters.
+pub fn without_password(store: &str) -> String {
+    let Some((scheme, rest)) = store.split_once("://") else { return store.to_owned() };
+    let (place, parameters) =
+        rest.split_once('?').map_or((rest, None), |(place, parameters)| (place, Some(parameters)));
+    let place = match place.rsplit_once('@') {
+        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
+        None => place.to_owned(),
+    };
+    let open = parameters.filter(|parameters| !parameters.contains("password"));
+    let parameters = open.map_or(String::new(), |parameters| format!("?{parameters}"));
+    format!("{scheme}://{place}{parameters}")
 }
 
 /// A path may have letters with a meaning in a URL, and a URL is shortened where it has `..`.
@@ -90,6 +115,12 @@ mod tests {
             (lab.url(Path::new("/x")).as_str(), lab.archives.as_path()),
             ("postgres://lab@db/tardy", Path::new("archives"))
         );
+        assert_eq!(
+            (runs.options().as_str(), lab.options().as_str()),
+            ("--store ../runs", "--store postgres://lab@db/tardy --archives archives")
+        );
+        let secret = Address::parse("postgres://lab:hush@db/tardy?password=hush", Path::new("a")).unwrap();
+        assert_eq!(secret.options(), "--store postgres://lab@db/tardy --archives a");
         assert!(matches!(Address::parse("mysql://x", Path::new("")), Err(StoreError::Address(_))));
     }
 }

@@ -2,13 +2,16 @@
 
 use crate::error::StoreError;
 use sqlx::any::{AnyPoolOptions, install_default_drivers};
-use sqlx::{Any, AnyPool, Executor, Transaction};
+use sqlx::{Any, AnyConnection, AnyPool, Connection, Executor, Transaction};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{Mutex, MutexGuard};
 
 const CONNECTIONS_MAX: u32 = 8;
 const WAIT_MAX: Duration = Duration::from_secs(30);
+/// A disk with less room cannot take the files that SQLite writes beside an index.
+const ROOM_MIN_BYTES: u64 = 1 << 20;
 /// A commit is on the disk before it is acknowledged; readers do not wait for a writer, nor a writer for readers.
 const SQLITE_SETUP: &str =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 30000; PRAGMA foreign_keys = ON";
@@ -40,9 +43,16 @@ impl Writing<'_> {
 }
 
 impl Database {
-    pub async fn open(url: &str) -> Result<Self, StoreError> {
+    /// Opens a database; the file of one in SQLite is in `directory`.
+    pub async fn open(url: &str, directory: &Path) -> Result<Self, StoreError> {
         install_default_drivers();
         let engine = if url.starts_with("sqlite:") { Engine::Sqlite } else { Engine::Postgres };
+        if engine == Engine::Sqlite && !has_room(directory) {
+            // The pool repeats a failed connection until its time is over, and does not return the reason.
+            tried(url)
+                .await
+                .map_err(|source| StoreError::DiskFull { place: directory.display().to_string(), source })?;
+        }
         let options = AnyPoolOptions::new().max_connections(CONNECTIONS_MAX).acquire_timeout(WAIT_MAX);
         let options = options.after_connect(move |connection, _| {
             Box::pin(async move {
@@ -114,6 +124,19 @@ impl Database {
         sqlx::query(sql).bind(scenario).execute(&mut *writing.transaction).await?;
         Ok(())
     }
+}
+
+/// Whether a disk can take the files of an index; one that cannot be asked may.
+fn has_room(directory: &Path) -> bool {
+    let asked = rustix::fs::statvfs(directory);
+    !asked.is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM_MIN_BYTES)
+}
+
+/// One connection to an index in SQLite, as the pool makes it.
+async fn tried(url: &str) -> Result<(), sqlx::Error> {
+    let mut connection = AnyConnection::connect(url).await?;
+    connection.execute(SQLITE_SETUP).await?;
+    connection.close().await
 }
 
 /// The clock of this machine in ns since 1970.

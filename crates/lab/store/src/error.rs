@@ -2,6 +2,7 @@
 
 use crate::refused::Refused;
 use archive::reader::OpenError;
+use sqlx::migrate::MigrateError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -9,20 +10,27 @@ use thiserror::Error;
 /// `serialization_failure`, `deadlock_detected`, `unique_violation`: see "PostgreSQL Error Codes" in its manual.
 const CONFLICTS: [&str; 3] = ["40001", "40P01", "23505"];
 
+/// `disk_full` of PostgreSQL, and `SQLITE_FULL` of SQLite: see "Result and Error Codes" in its manual.
+const DISK_FULL: [&str; 2] = ["53100", "13"];
+
 /// Completes "failed to ...".
 #[derive(Debug, Error)]
 pub enum StoreError {
     #[error("`{0}` is not the address of an index; write a directory, or postgres://USER@HOST/DATABASE")]
     Address(String),
-    #[error("no address of an object store: {0}")]
-    ObjectsAddress(String),
+    #[error("`{text}` is not the address of an object store: {expected}")]
+    ObjectsAddress { text: String, expected: &'static str },
+    #[error("failed to use the object store {store}: {because}")]
+    ObjectsAccess { store: String, because: String },
     #[error("failed to use the object store {store}: {source}")]
     Objects { store: String, source: object_store::Error },
     #[error("failed to use the index: {0}")]
-    Database(#[from] sqlx::Error),
+    Database(#[source] sqlx::Error),
+    #[error("failed to write the index: the disk of {place} is full; free some space there")]
+    DiskFull { place: String, source: sqlx::Error },
     #[error("failed to update the schema of the index: {0}; a newer tardy may have made it")]
-    Schema(#[from] sqlx::migrate::MigrateError),
-    #[error("failed to read or write {path}: {source}")]
+    Schema(#[source] MigrateError),
+    #[error("failed to read or write {path}: {source}{}", fix(.source))]
     Io { path: PathBuf, source: io::Error },
     #[error("{0}")]
     Archive(#[from] OpenError),
@@ -48,8 +56,70 @@ impl StoreError {
         error.code().is_some_and(|code| CONFLICTS.contains(&&*code))
     }
 
+    /// Whether the index or the object store failed: then every other archive fails as well.
+    pub(crate) fn is_of_the_lab(&self) -> bool {
+        matches!(self, Self::Database(_) | Self::DiskFull { .. } | Self::Thread(_) | Self::Objects { .. })
+    }
+
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
+    }
+}
+
+fn fix(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space there",
+        _ => "",
+    }
+}
+
+fn is_disk_full(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(error) = error else { return false };
+    error.code().is_some_and(|code| DISK_FULL.contains(&&*code))
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(source: sqlx::Error) -> Self {
+        match is_disk_full(&source) {
+            true => Self::DiskFull { place: "the database".into(), source },
+            false => Self::Database(source),
+        }
+    }
+}
+
+impl From<MigrateError> for StoreError {
+    fn from(error: MigrateError) -> Self {
+        match error {
+            MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) if is_disk_full(&source) => {
+                source.into()
+            }
+            other => Self::Schema(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlx::any::install_default_drivers;
+    use sqlx::{AnyConnection, Connection, Executor};
+
+    #[test]
+    fn a_full_disk_is_named_with_its_fix() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let full = runtime.block_on(async {
+            install_default_drivers();
+            let mut connection = AnyConnection::connect("sqlite::memory:").await.unwrap();
+            connection.execute("CREATE TABLE filled (bytes BLOB)").await.unwrap();
+            connection.execute("PRAGMA max_page_count = 2").await.unwrap();
+            connection.execute("INSERT INTO filled VALUES (zeroblob(100000))").await.unwrap_err()
+        });
+        let error = StoreError::from(full);
+        assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+        assert!(error.to_string().ends_with("free some space there"), "{error}");
+        let archive = StoreError::io("lab/run")(io::Error::from(io::ErrorKind::StorageFull));
+        assert!(archive.to_string().ends_with("free some space there"), "{archive}");
+        assert!(matches!(StoreError::from(sqlx::Error::PoolTimedOut), StoreError::Database(_)));
     }
 }

@@ -53,7 +53,7 @@ mod stored_histogram;
 mod summable;
 mod unique_name;
 
-pub use address::Address;
+pub use address::{Address, without_password};
 pub use error::StoreError;
 pub use ingest::{Ingested, Outcome};
 pub use label::label;
@@ -65,7 +65,7 @@ pub use pruning::Pruned;
 pub use rebuild::{LeftOut, Rebuilt};
 pub use refused::Refused;
 pub use retention::{KeptBecause, Prunable, Retention};
-pub use standing::Standing;
+pub use standing::{CountedLimit, Standing};
 
 use artefacts::Artefacts;
 use database::Database;
@@ -85,11 +85,11 @@ impl Store {
     /// store is not asked until an archive is added or needed.
     ///
     /// # Errors
-    /// [`StoreError::Database`] if the database cannot be opened, [`StoreError::Io`] if the directory of archives cannot be
-    /// made.
+    /// [`StoreError::Database`] if the database cannot be opened, [`StoreError::DiskFull`] if its disk is full,
+    /// [`StoreError::Io`] if the directory of archives cannot be made.
     pub async fn open(address: &Address) -> Result<Self, StoreError> {
         let artefacts = Artefacts::open(&address.archives)?;
-        let database = Database::open(&address.url(artefacts.root())).await?;
+        let database = Database::open(&address.url(artefacts.root()), artefacts.root()).await?;
         migrations::run(&database).await?;
         let objects = address.objects.as_ref().map(Objects::open).transpose()?;
         Ok(Self { database, artefacts, objects })

@@ -23,13 +23,14 @@ fn views(engine: Engine) -> (i64, &'static str, &'static str) {
     (7, "views", sql)
 }
 
-const AFTER_VIEWS: [(i64, &str, &str); 6] = [
+const AFTER_VIEWS: [(i64, &str, &str); 7] = [
     (8, "holds", include_str!("../migrations/0008_holds.sql")),
     (9, "drifts", include_str!("../migrations/0009_drifts.sql")),
     (10, "alerts", include_str!("../migrations/0010_alerts.sql")),
     (11, "alert_parts", include_str!("../migrations/0011_alert_parts.sql")),
     (12, "newest_of_a_standing", include_str!("../migrations/0012_newest_of_a_standing.sql")),
     (13, "news", include_str!("../migrations/0013_news.sql")),
+    (14, "held", include_str!("../migrations/0014_held.sql")),
 ];
 
 /// Brings a database to the newest version. Of several processes that start at once, one does it.

@@ -54,7 +54,7 @@ impl Objects {
     pub fn open(address: &ObjectsAddress) -> Result<Self, StoreError> {
         let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_MAX, ..RetryConfig::default() };
         let connections = Connections::to(&address.endpoint)
-            .map_err(|error| StoreError::ObjectsAddress(format!("{address}: {error}")))?;
+            .map_err(|error| StoreError::ObjectsAccess { store: address.to_string(), because: error.to_string() })?;
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(&address.bucket)
             .with_endpoint(&address.endpoint)

@@ -124,14 +124,14 @@ impl Store {
     /// # Errors
     /// Errors of the database.
     pub async fn runs_of_jobs(&self, count: i64) -> Result<BTreeMap<String, Vec<JobRun>>, StoreError> {
-        let sql = "SELECT j.job, r.digest, r.standing, r.verdict FROM job_runs j JOIN runs r ON r.digest = j.digest \
+        let sql = "SELECT j.job, r.digest, r.standing, r.verdict, r.limit_ns FROM job_runs j JOIN runs r ON r.digest = j.digest \
                    WHERE j.job IN (SELECT job FROM jobs ORDER BY queued_unix_ns DESC, job DESC LIMIT $1) \
                    ORDER BY r.started_unix_ns, r.digest";
         let query = sqlx::query(sql).bind(count.clamp(0, JOBS_MAX));
         let mut runs: BTreeMap<String, Vec<JobRun>> = BTreeMap::new();
         for row in query.fetch_all(self.database.pool()).await? {
             let standing: Standing = worded(&row, "standing")?;
-            let because = standing.undecided_because(worded(&row, "verdict")?);
+            let because = standing.undecided_because(worded(&row, "verdict")?, get(&row, "limit_ns")?);
             runs.entry(get(&row, "job")?).or_default().push(JobRun { digest: get(&row, "digest")?, standing, because });
         }
         Ok(runs)

@@ -42,9 +42,7 @@ impl Store {
             progress(number);
             match self.add(archive, true).await {
                 Ok(ingested) => drop(found.insert(ingested.digest)),
-                Err(error @ (StoreError::Database(_) | StoreError::Thread(_) | StoreError::Objects { .. })) => {
-                    return Err(error);
-                }
+                Err(error) if error.is_of_the_lab() => return Err(error),
                 Err(error) => rebuilt
                     .left_out
                     .push(LeftOut { archive: archive.display().to_string(), because: error.to_string() }),
@@ -79,9 +77,7 @@ impl Store {
             };
             match added {
                 Ok(ingested) => drop(found.insert(ingested.digest)),
-                Err(error @ (StoreError::Database(_) | StoreError::Thread(_) | StoreError::Objects { .. })) => {
-                    return Err(error);
-                }
+                Err(error) if error.is_of_the_lab() => return Err(error),
                 Err(error) => rebuilt.left_out.push(LeftOut { archive: digest, because: error.to_string() }),
             }
         }

@@ -6,7 +6,7 @@ mod agreement;
 use crate::kernel_line::kernel_line;
 use crate::label::{hex, hex_of, label};
 use crate::outline::Outline;
-use crate::standing::Standing;
+use crate::standing::{CountedLimit, Standing};
 use crate::summable::summable;
 use account::Account;
 use archive::explanation::{Explanation, ExplanationStatus};
@@ -121,8 +121,9 @@ impl RunRecord {
         let worst = summary.late_spikes().next();
         let worst_cause = worst.and_then(|worst| cause(account.explanation_of(worst.spike.number)?));
         let history = account.history_figures();
+        // An invalid run has no figure, on any page and in any document.
         let figures = StoredFigures {
-            latency_ns: summary.all_cpus.clone(),
+            latency_ns: if summary.valid { summary.all_cpus.clone() } else { LatencyFigures::default() },
             samples: history.as_ref().map_or(0.0, |history| history.samples),
             compared: history.map(|history| history.values).unwrap_or_default(),
         };
@@ -150,9 +151,9 @@ impl RunRecord {
             emulated: summary.emulated,
             virtual_time: summary.virtual_time,
             verdict,
-            standing: Standing::of(verdict, limit_ns.is_some(), over_limit),
+            standing: Standing::of(verdict, CountedLimit::of(summary)),
             samples: signed(total(|totals| totals.cycles)),
-            latency_max_ns: summary.all_cpus.max,
+            latency_max_ns: figures.latency_ns.max,
             limit_ns,
             over_limit: signed(over_limit),
             missed: imported.is_none().then(|| signed(total(|totals| totals.missed_periods))),

@@ -1,5 +1,6 @@
 //! The state of a run, of a load and of a board: one vocabulary for pages, API, metrics and the command line.
 
+use archive::summary::RunSummary;
 use judge::step::StepVerdict;
 use serde::{Deserialize, Serialize};
 
@@ -8,45 +9,100 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// It shows neither.
+    /// It shows none of the others.
     #[default]
     Undecided,
-    /// It passed its limits, or exceeded none of those it counted.
+    /// It passed the limits of its plan.
     Good,
+    /// It exceeded no limit, and does not prove that it never will.
+    Held,
     /// It failed a limit, or exceeded the one it counted.
     Bad,
 }
 
+/// What a run shows of the latency over which it counts samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountedLimit {
+    /// No sample was over it.
+    Held,
+    /// A sample was over it.
+    Exceeded,
+}
+
+impl CountedLimit {
+    /// `None` without a limit or samples, and of an invalid run. A run in progress can exceed its limit, but not hold it yet.
+    pub fn of(summary: &RunSummary) -> Option<Self> {
+        summary.settings.as_ref()?.limit_ns?;
+        let sum =
+            |of: fn(&archive::summary::CpuSummary) -> u64| summary.deciding().map(of).fold(0, u64::saturating_add);
+        match (sum(|cpu| cpu.cycles), sum(|cpu| cpu.over_limit)) {
+            _ if !summary.valid => None,
+            (0, _) => None,
+            (_, 0) if summary.goes_on => None,
+            (_, 0) => Some(Self::Held),
+            _ => Some(Self::Exceeded),
+        }
+    }
+
+    /// After the limit, as on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Held => Standing::Held.word(),
+            Self::Exceeded => "exceeded",
+        }
+    }
+}
+
 impl Standing {
-    pub const ALL: [Self; 3] = [Self::Bad, Self::Good, Self::Undecided];
+    pub const ALL: [Self; 4] = [Self::Bad, Self::Held, Self::Good, Self::Undecided];
+    /// The side from which a load turns bad.
+    pub(crate) const NOT_BAD: [Self; 2] = [Self::Good, Self::Held];
 
     /// As on pages, on the command line, in metrics and in documents.
     pub fn word(self) -> &'static str {
         match self {
             Self::Good => "good",
+            Self::Held => "held",
             Self::Bad => "bad",
             Self::Undecided => "undecided",
         }
     }
 
-    /// `limited`: the run counted samples over a limit; `over_limit` of them were.
-    pub fn of(verdict: StepVerdict, limited: bool, over_limit: u64) -> Self {
-        match verdict {
-            StepVerdict::Pass => Self::Good,
-            StepVerdict::Fail => Self::Bad,
-            StepVerdict::Measured if limited && over_limit == 0 => Self::Good,
-            StepVerdict::Measured if limited => Self::Bad,
+    /// What the word means, beside it.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Good => "passed the limits of its plan",
+            Self::Held => "exceeded no limit; the samples do not prove more",
+            Self::Bad => "exceeded a limit",
+            Self::Undecided => "shows nothing about a limit",
+        }
+    }
+
+    /// By the limits of a run's plan, and by the limit that it counted.
+    pub fn of(verdict: StepVerdict, limit: Option<CountedLimit>) -> Self {
+        match (verdict, limit) {
+            (StepVerdict::Pass, _) => Self::Good,
+            (StepVerdict::Fail, _) | (StepVerdict::Measured, Some(CountedLimit::Exceeded)) => Self::Bad,
+            (StepVerdict::Measured | StepVerdict::NotEnoughData, Some(CountedLimit::Held)) => Self::Held,
             _ => Self::Undecided,
         }
     }
 
-    /// Why a run with this verdict is undecided; `None` if it is not.
-    pub fn undecided_because(self, verdict: StepVerdict) -> Option<&'static str> {
+    /// Whether a run with this state is on the side from which a load turns bad.
+    pub fn is_not_bad(self) -> bool {
+        Self::NOT_BAD.contains(&self)
+    }
+
+    /// Why a run with this verdict and this limit is undecided; `None` if it is not.
+    pub fn undecided_because(self, verdict: StepVerdict, limit_ns: Option<i64>) -> Option<&'static str> {
         match (self, verdict) {
-            (Self::Good | Self::Bad, _) => None,
+            (Self::Good | Self::Held | Self::Bad, _) => None,
             (_, StepVerdict::NotEnoughData) => Some("not enough data"),
             (_, StepVerdict::Error) => Some("not measured"),
             (_, StepVerdict::NoVerdict) => Some("not judged"),
+            (_, StepVerdict::Pass | StepVerdict::Measured | StepVerdict::Fail) if limit_ns.is_some() => {
+                Some("no sample")
+            }
             (_, StepVerdict::Pass | StepVerdict::Measured | StepVerdict::Fail) => Some("no limit"),
         }
     }
@@ -55,6 +111,12 @@ impl Standing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use account::{Account, ExplanationSource};
+    use archive::manifest::{Manifest, RunState};
+    use archive::reader::{Run, ThreadRun};
+    use archive::sample::Totals;
+    use archive::settings::RunSettings;
+    use std::collections::BTreeMap;
 
     #[test]
     fn the_word_of_a_standing_is_the_one_in_documents() {
@@ -65,28 +127,60 @@ mod tests {
 
     #[test]
     fn a_board_is_as_bad_as_the_worst_of_its_loads() {
-        assert_eq!([Standing::Good, Standing::Bad, Standing::Undecided].into_iter().max(), Some(Standing::Bad));
-        assert_eq!([Standing::Good, Standing::Undecided].into_iter().max(), Some(Standing::Good));
+        let worst = |of: &[Standing]| of.iter().copied().max();
+        assert_eq!(worst(&[Standing::Good, Standing::Bad, Standing::Undecided]), Some(Standing::Bad));
+        assert_eq!(worst(&[Standing::Good, Standing::Undecided]), Some(Standing::Good));
+        assert_eq!(worst(&[Standing::Good, Standing::Held]), Some(Standing::Held), "not every load passed");
     }
 
     #[test]
     fn only_an_undecided_run_has_a_reason() {
-        let because = |verdict, limited| Standing::of(verdict, limited, 0).undecided_because(verdict);
-        assert_eq!(because(StepVerdict::Measured, true), None);
-        assert_eq!(because(StepVerdict::Measured, false), Some("no limit"));
-        assert_eq!(because(StepVerdict::NotEnoughData, true), Some("not enough data"));
-        assert_eq!(because(StepVerdict::Error, true), Some("not measured"));
+        let because = |verdict, limit: Option<CountedLimit>, limit_ns| {
+            Standing::of(verdict, limit).undecided_because(verdict, limit_ns)
+        };
+        assert_eq!(because(StepVerdict::Measured, Some(CountedLimit::Held), Some(1)), None);
+        assert_eq!(because(StepVerdict::Measured, None, None), Some("no limit"));
+        assert_eq!(because(StepVerdict::Measured, None, Some(1)), Some("no sample"));
+        assert_eq!(because(StepVerdict::NotEnoughData, Some(CountedLimit::Exceeded), Some(1)), Some("not enough data"));
+        assert_eq!(because(StepVerdict::Error, None, Some(1)), Some("not measured"));
     }
 
     #[test]
-    fn a_run_without_a_limit_or_without_data_shows_nothing() {
-        assert_eq!(Standing::of(StepVerdict::Pass, true, 3), Standing::Good, "the limit allowed them");
-        assert_eq!(Standing::of(StepVerdict::Fail, true, 3), Standing::Bad);
-        assert_eq!(Standing::of(StepVerdict::Measured, true, 0), Standing::Good);
-        assert_eq!(Standing::of(StepVerdict::Measured, true, 1), Standing::Bad);
+    fn a_limit_that_was_not_exceeded_is_held_and_only_a_judged_one_is_good() {
+        let (held, exceeded) = (Some(CountedLimit::Held), Some(CountedLimit::Exceeded));
+        assert_eq!(Standing::of(StepVerdict::Pass, exceeded), Standing::Good, "the limit allowed them");
+        assert_eq!(Standing::of(StepVerdict::Fail, held), Standing::Bad, "another limit failed");
+        assert_eq!(Standing::of(StepVerdict::Measured, held), Standing::Held);
+        assert_eq!(Standing::of(StepVerdict::Measured, exceeded), Standing::Bad);
+        assert_eq!(Standing::of(StepVerdict::NotEnoughData, held), Standing::Held, "as without a plan");
         for verdict in [StepVerdict::NotEnoughData, StepVerdict::NoVerdict, StepVerdict::Error] {
-            assert_eq!(Standing::of(verdict, true, 1), Standing::Undecided);
+            assert_eq!(Standing::of(verdict, exceeded), Standing::Undecided);
         }
-        assert_eq!(Standing::of(StepVerdict::Measured, false, 0), Standing::Undecided);
+        for verdict in [StepVerdict::Measured, StepVerdict::NotEnoughData] {
+            assert_eq!(Standing::of(verdict, None), Standing::Undecided);
+        }
+    }
+
+    #[test]
+    fn a_run_without_samples_or_in_progress_holds_nothing() {
+        let limit = |cycles: u64, over_limit: u64, goes_on: bool| {
+            let thread =
+                ThreadRun { totals: Totals { cycles, over_limit, ..Totals::default() }, ..ThreadRun::default() };
+            let settings = Some(RunSettings { limit_ns: Some(1_000_000), ..RunSettings::default() });
+            let state = if goes_on { RunState::Running } else { RunState::Complete };
+            let manifest =
+                Manifest { state, settings, ..Manifest::new("invented", env!("CARGO_PKG_VERSION"), "local") };
+            let run =
+                Run { threads: BTreeMap::from([(0, thread)]), manifest: Some(manifest), goes_on, ..Run::default() };
+            let mut summary = Account::of(run, ExplanationSource::Stored).summary().clone();
+            // The invented run has no ending, which is not the question here.
+            summary.valid = true;
+            CountedLimit::of(&summary)
+        };
+        assert_eq!(limit(1000, 0, false), Some(CountedLimit::Held));
+        assert_eq!(limit(1000, 1, false), Some(CountedLimit::Exceeded));
+        assert_eq!(limit(0, 0, false), None);
+        assert_eq!(limit(1000, 0, true), None, "it may exceed it yet");
+        assert_eq!(limit(1000, 1, true), Some(CountedLimit::Exceeded));
     }
 }

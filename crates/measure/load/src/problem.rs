@@ -26,7 +26,7 @@ pub enum LoadError {
         documented_fix = "install the program on the target, or choose a built-in load"
     )]
     NoProgram { name: String, program: &'static str, fix: &'static str },
-    #[error("start the load `{name}`: {source}")]
+    #[error("start the load `{name}`")]
     #[problem(
         code = "load.unusable",
         meaning = "An option of the load names a file that the target does not have, or one that the program cannot \
@@ -137,7 +137,7 @@ impl ProblemKind for BrokenLoad {
 }
 
 const RUN_ALONE: &str =
-    "run it alone to see why: `tardy-meter load NAME`, a command in a shell; --keep-going measures to the end";
+    "run the load alone to see why: `tardy-meter load NAME`, or a command in a shell; --keep-going measures to the end";
 
 #[cfg(test)]
 mod tests {

@@ -76,7 +76,7 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.setting-refused",
         meaning = "A kernel setting that the run asks for could not be changed.",
-        fix = "check name and value; a setting acts on every user, so `sudo tardy run` changes it"
+        fix = "check name and value; only root may change a setting"
     )]
     Setting(JournalError),
     #[error("another measurement (process {pid}) holds {path} at another value, or restores it when it ends")]
@@ -158,7 +158,8 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.untraced",
         meaning = "The kernel could not be traced. The figures stand; late wake-ups are not explained.",
-        fix = "`sudo tardy setup --apply`, or run as root; or pass --trace off to measure without it"
+        fix = "--trace off measures without it",
+        documented_fix = "`sudo tardy setup --apply`, or run as root; or pass --trace off to measure without it"
     )]
     Untraced(TraceError),
     #[error("another tool is tracing: {others}")]

@@ -2,8 +2,8 @@
 //!
 //! [`read`] turns the recorded pages, or the calls that a program recorded itself, into [`activity`]: each thread's system
 //! calls, faults and signals in order of time.
-//! [`cycles`] finds where a thread's loop starts and ends, [`places`] what an address or an open file is, and
-//! [`rules`] looks for habits in the loop alone. [`report`] is the result.
+//! [`cycles`] finds where a thread's loop starts and ends, [`places`] what an address or an open file is,
+//! [`naming`] names addresses, and [`rules`] looks for habits in the loop alone. [`report`] is the result.
 //!
 //! [`injection`] parses rules that delay or refuse calls.
 //!
@@ -19,6 +19,7 @@ mod decode;
 pub mod frame;
 pub mod injection;
 mod lost;
+pub mod naming;
 mod pages;
 pub mod places;
 pub mod read;

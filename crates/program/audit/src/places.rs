@@ -137,6 +137,21 @@ impl<'a> Places<'a> {
         Some((&mapping.name, (address - mapping.start).checked_add(mapping.offset)?))
     }
 
+    /// The file whose writable memory an address is in, and the offset in it. Memory without a file directly behind such
+    /// memory is what the file wants beyond its end: variables that start as zeros.
+    pub fn data(&self, address: u64) -> Option<(&'a str, u64)> {
+        let mapping = self.mapping(address)?;
+        let of_file = match mapping.name.as_str() {
+            "" | "[anon:.bss]" => self.mapping(mapping.start.checked_sub(1)?)?,
+            _ => mapping,
+        };
+        let is_data = |mapping: &Mapping| mapping.rights.starts_with("rw");
+        if !of_file.name.starts_with('/') || !is_data(of_file) || !is_data(mapping) {
+            return None;
+        }
+        Some((&of_file.name, (address - of_file.start).checked_add(of_file.offset)?))
+    }
+
     /// The targets of an open file. The number may have been reused between two looks, so all are returned.
     pub fn files(&self, number: i32) -> &[&'a str] {
         self.0.as_ref().and_then(|process| process.files.get(&number)).map_or(&[], Vec::as_slice)
@@ -170,6 +185,23 @@ mod tests {
         assert_eq!(places.memory(0x9001), Memory::File("/bin/loop".into()));
         assert_eq!((places.code(0x9010), places.code(0x5001)), (Some(("/bin/loop", 0x110)), None));
         assert_eq!(Places::unknown().memory(0x2001), Memory::Unknown);
+    }
+
+    #[test]
+    fn variables_are_in_writable_memory_of_a_file_and_directly_behind_it() {
+        let mappings = vec![
+            mapping(0x1000, 0x2000, "r-xp", "/bin/loop"),
+            mapping(0x2000, 0x3000, "rw-p", "/bin/loop"),
+            mapping(0x3000, 0x5000, "rw-p", ""),
+            mapping(0x6000, 0x7000, "rw-p", ""),
+            mapping(0x7000, 0x8000, "rw-p", "[heap]"),
+        ];
+        let process = AuditedProcess { pid: 1, mappings, ..AuditedProcess::default() };
+        let description = AuditDescription { processes: vec![process], ..AuditDescription::default() };
+        let all = Places::of_all(&description);
+        let found = [0x1010, 0x2010, 0x3010, 0x6010, 0x7010].map(|address| all[&1].data(address));
+        let loop_at = |offset| Some(("/bin/loop", offset));
+        assert_eq!(found, [None, loop_at(0x110), loop_at(0x1110), None, None]);
     }
 
     #[test]

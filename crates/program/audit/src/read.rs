@@ -306,6 +306,7 @@ fn bytes_of_thread(thread: &Activity) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::naming::NoNames;
     use crate::report::{Scope, judge};
     use archive::audit::{AuditedProcess, Mapping};
     use archive::recorded_pages::RecordedPages;
@@ -501,7 +502,7 @@ mod tests {
             let recorded = read(&description, [cpu], own.into_iter());
             let calls: usize = recorded.threads.values().map(|thread| thread.calls.len()).sum();
             prop_assert!(calls <= 2 * pages.len());
-            judge(&description, &recorded, Scope::All, 0, &mut |_, _| None);
+            judge(&description, &recorded, Scope::All, 0, &mut NoNames);
         }
     }
 }

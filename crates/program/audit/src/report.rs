@@ -3,6 +3,7 @@
 use crate::activity::{Activity, Call};
 use crate::cycles::{self, Loop, WorkByInjection};
 use crate::frame::Frame;
+use crate::naming::{Names, Naming};
 use crate::places::Places;
 use crate::read::Recorded;
 use crate::rules::{self, Habit, Subject};
@@ -109,13 +110,13 @@ pub struct UnpatchedReport {
     pub reason: UnpatchedReason,
 }
 
-/// Judges what was recorded. `function` names the function at an offset of a file, if it can.
+/// Judges what was recorded.
 pub fn judge(
     description: &AuditDescription,
     recorded: &Recorded,
     scope: Scope,
     settle_ns: i64,
-    function: &mut dyn FnMut(&str, u64) -> Option<String>,
+    names: &mut dyn Names,
 ) -> AuditReport {
     let known = Known::of(description);
     let subjects: Vec<Subject<'_>> = recorded
@@ -132,12 +133,11 @@ pub fn judge(
     let without_real_time = scope == Scope::RealTime && !any_real_time;
     let audited: Vec<&Subject<'_>> =
         subjects.iter().filter(|subject| scope == Scope::All || !any_real_time || subject.is_real_time()).collect();
-    let mut frames = Frames { function, known: BTreeMap::new(), bytes_left: FRAMES_BYTES_MAX };
-    let (findings, more) =
-        rules::check(description, &subjects, &audited, &mut |subject, stack| frames.of(subject, stack));
-    let threads = audited.iter().map(|subject| thread(subject, &mut frames)).collect();
+    let mut naming = Naming::new(names);
+    let (findings, more) = rules::check(description, &subjects, &audited, &mut naming);
+    let threads = audited.iter().map(|subject| thread(subject, &mut naming)).collect();
     let events_absent = description.recorded.events_absent.clone();
-    let interception = description.interception.as_ref().map(|recorded| intercepted(&known, recorded, &mut frames));
+    let interception = description.interception.as_ref().map(|recorded| intercepted(&known, recorded, &mut naming));
     AuditReport {
         audit_version: 1,
         without_real_time,
@@ -146,18 +146,18 @@ pub fn judge(
         gaps: recorded.gaps,
         threads_left_out: recorded.threads_left_out,
         files_left_out: description.processes.iter().fold(0, |sum, one| one.files_left_out.saturating_add(sum)),
-        cut_off: recorded.cut_off || more || frames.bytes_left == 0,
+        cut_off: recorded.cut_off || more || naming.is_cut_off(),
         events_absent,
         cost_ns_per_call: description.cost_ns_per_call,
         interception,
     }
 }
 
-fn intercepted(known: &Known<'_>, recorded: &Interception, frames: &mut Frames<'_>) -> InterceptionReport {
+fn intercepted(known: &Known<'_>, recorded: &Interception, naming: &mut Naming<'_>) -> InterceptionReport {
     let mut unpatched: BTreeMap<(Option<String>, Option<u64>, u64), UnpatchedReport> = BTreeMap::new();
     for one in &recorded.unpatched {
         let places = known.places.get(&one.pid).cloned().unwrap_or_else(Places::unknown);
-        let Some(place) = frames.at(one.pid, &places, one.address) else { break };
+        let Some(place) = naming.frame(one.pid, &places, one.address) else { break };
         // The same file is elsewhere in each process.
         let address = if place.file.is_some() { 0 } else { place.address };
         let key = (place.file.clone(), place.offset, address);
@@ -206,7 +206,7 @@ impl<'a> Known<'a> {
     }
 }
 
-fn thread(subject: &Subject<'_>, frames: &mut Frames<'_>) -> ThreadReport {
+fn thread(subject: &Subject<'_>, naming: &mut Naming<'_>) -> ThreadReport {
     let mut by_number: BTreeMap<i64, Vec<&Call>> = BTreeMap::new();
     subject.calls().for_each(|call| by_number.entry(call.number).or_default().push(call));
     let mut calls: Vec<CallCount> = by_number
@@ -222,7 +222,7 @@ fn thread(subject: &Subject<'_>, frames: &mut Frames<'_>) -> ThreadReport {
                 worst_ns: worst.duration_ns(),
                 injected: calls.iter().filter(|call| call.injected).map(|call| call.count()).sum(),
                 waits: calls.iter().filter(|call| call.waited_ns > 0).map(|call| call.count()).sum(),
-                stack: frames.of(subject, &worst.stack),
+                stack: naming.stack(subject.thread.pid, &subject.places, &worst.stack),
             })
         })
         .collect();
@@ -256,39 +256,3 @@ fn length_ns(found: Loop) -> i64 {
 
 /// Most kinds of system calls of a thread.
 const CALLS_MAX: usize = 1000;
-/// Most bytes of all stacks together. Any number of addresses may be in a file with a long name.
-const FRAMES_BYTES_MAX: usize = 32 << 20;
-
-/// Names addresses; each once.
-struct Frames<'f> {
-    function: &'f mut dyn FnMut(&str, u64) -> Option<String>,
-    known: BTreeMap<(i32, u64), Frame>,
-    bytes_left: usize,
-}
-
-impl Frames<'_> {
-    fn of(&mut self, subject: &Subject<'_>, stack: &[u64]) -> Vec<Frame> {
-        if self.bytes_left == 0 {
-            return Vec::new();
-        }
-        let frames: Option<Vec<Frame>> =
-            stack.iter().map(|address| self.at(subject.thread.pid, &subject.places, *address)).collect();
-        frames.unwrap_or_else(|| {
-            self.bytes_left = 0;
-            Vec::new()
-        })
-    }
-
-    /// `None` once all frames together are longer than is allowed.
-    fn at(&mut self, pid: i32, places: &Places<'_>, address: u64) -> Option<Frame> {
-        let frame = self.known.entry((pid, address)).or_insert_with(|| {
-            let place = places.code(address);
-            let function = place.and_then(|(file, offset)| (self.function)(file, offset));
-            let (file, offset) = (place.map(|(file, _)| file.to_owned()), place.map(|(_, offset)| offset));
-            Frame { address, file, offset, function }
-        });
-        let texts = [&frame.file, &frame.function].into_iter().flatten().map(String::len).sum::<usize>();
-        self.bytes_left = self.bytes_left.checked_sub(texts + size_of::<Frame>())?;
-        Some(frame.clone())
-    }
-}

@@ -15,6 +15,7 @@ mod yields;
 use crate::activity::{Activity, Call, Source};
 use crate::cycles::{Loop, STORM_PER_SECOND};
 use crate::frame::Frame;
+use crate::naming::Naming;
 use crate::places::Places;
 use crate::system_calls;
 use archive::audit::{AuditDescription, AuditedThread};
@@ -183,7 +184,7 @@ pub fn check(
     description: &AuditDescription,
     subjects: &[Subject<'_>],
     audited: &[&Subject<'_>],
-    frames: &mut dyn FnMut(&Subject<'_>, &[u64]) -> Vec<Frame>,
+    naming: &mut Naming<'_>,
 ) -> (Vec<Habit>, bool) {
     let locks = locks::find(subjects);
     let faults_are_counted = page_faults::are_counted(description);
@@ -196,7 +197,7 @@ pub fn check(
         joined.extend(page_faults::check(subject, faults_are_counted));
         joined.extend(address_space::check(subject));
         joined.extend(blocking_io::check(subject));
-        joined.extend(locks::check(subject, &locks));
+        joined.extend(locks::check(subject, &locks, naming));
         joined.extend(sleeps::check(subject));
         joined.extend(yields::check(subject));
         joined.extend(frequent_calls::check(subject));
@@ -205,7 +206,7 @@ pub fn check(
         joined.extend(interrupt_thread::check(subject, &interrupt_threads));
         let room = FINDINGS_MAX.saturating_sub(findings.len());
         more |= joined.more || joined.sights.len() > room;
-        findings.extend(joined.sights.into_values().take(room).map(|sites| finding(subject, sites, frames)));
+        findings.extend(joined.sights.into_values().take(room).map(|sites| finding(subject, sites, naming)));
     }
     // A state of the process is one finding and not one for each of its threads.
     findings.sort_by_key(|finding| RULES.iter().position(|rule| rule.name == finding.rule));
@@ -275,11 +276,7 @@ impl<'a> Joined<'a> {
     }
 }
 
-fn finding(
-    subject: &Subject<'_>,
-    sites: Sites<'_>,
-    frames: &mut dyn FnMut(&Subject<'_>, &[u64]) -> Vec<Frame>,
-) -> Habit {
+fn finding(subject: &Subject<'_>, sites: Sites<'_>, naming: &mut Naming<'_>) -> Habit {
     let per_second = subject.per_second(sites.sight.count, sites.sight.source).filter(|_| sites.sight.count > 0);
     let is_lower_bound = sites.sight.count > 0 && subject.has_losses(sites.sight.source);
     let sight = sites.chosen(per_second);
@@ -294,7 +291,7 @@ fn finding(
         per_second,
         worst_ns: sight.worst_ns,
         at_ns: sight.at_ns,
-        stack: frames(subject, sight.stack),
+        stack: naming.stack(subject.thread.pid, &subject.places, sight.stack),
         why: sight.rule.why,
         instead: sight.rule.instead,
     }

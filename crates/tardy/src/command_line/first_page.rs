@@ -11,11 +11,13 @@ use std::fs;
 use std::path::Path;
 
 const NAME_COLUMNS: usize = 15;
-const COMMANDS: [(&str, &str); 4] = [
+const COMMANDS: [(&str, &str); 6] = [
     ("tardy check", "settings that hurt real-time work"),
     ("tardy run --duration 60s --load messaging", "a minute under load"),
     ("tardy explain", "why its worst wake-ups came late"),
+    ("tardy qualify --limit 100us --duration 60s", "whether this machine keeps a limit"),
     ("tardy watch -- ./program", "why your own program wakes late"),
+    ("tardy audit -- ./program", "which calls can cost a deadline"),
 ];
 
 /// Prints the page.
@@ -119,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_page_is_short_and_its_commands_are_understood() {
-        assert!(abilities().len() + COMMANDS.len() <= 11);
+        assert!(abilities().len() + COMMANDS.len() <= 13);
         for (command, _) in COMMANDS {
             let parsed = definition().try_get_matches_from(command.split_whitespace());
             assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());

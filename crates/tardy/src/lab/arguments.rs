@@ -2,9 +2,11 @@
 
 use crate::archives::RUNS;
 use crate::exit::UsageError;
+use crate::terminal::summary::quoted;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use store::{Address, ObjectsAddress, Store, StoreError};
+use store::{Address, ObjectsAddress, Store, StoreError, without_password};
+use words::printable::printable;
 
 /// Where the index is.
 #[derive(Debug, Clone, Args)]
@@ -31,6 +33,18 @@ pub struct IndexArguments {
 }
 
 impl StoreOption {
+    /// The options of another command that uses the same index, each after a space; empty where it needs none.
+    pub fn words(&self) -> String {
+        let mut words = String::new();
+        let (store, archives) = (without_password(&self.store), self.archives.to_string_lossy());
+        let given = [("--store", &*store), ("--archives", &*archives)].into_iter().filter(|(_, value)| *value != RUNS);
+        let artefacts = self.artefacts.as_deref().map(|url| ("--artefacts", url));
+        for (name, value) in given.chain(artefacts) {
+            words.push_str(&format!(" {name} {}", quoted(&printable(value))));
+        }
+        words
+    }
+
     /// Opens an index to read it: makes none.
     ///
     /// # Errors
@@ -70,4 +84,22 @@ pub fn address(store: &str, archives: &Path, artefacts: Option<&str>) -> anyhow:
 /// The object store that a command line names.
 fn objects(artefacts: Option<&str>) -> Result<Option<ObjectsAddress>, StoreError> {
     artefacts.map(|url| ObjectsAddress::parse(url, |name| std::env::var(name).ok())).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_command_names_the_same_index() {
+        let words = |store: &str, archives: &str, artefacts: Option<&str>| {
+            let artefacts = artefacts.map(str::to_owned);
+            StoreOption { store: store.into(), archives: archives.into(), artefacts }.words()
+        };
+        assert_eq!(words(RUNS, RUNS, None), "");
+        assert_eq!(words("my lab", RUNS, None), " --store 'my lab'");
+        assert_eq!(words("postgres://lab:hush@db/tardy", RUNS, None), " --store postgres://lab@db/tardy");
+        let all = " --store lab --archives a --artefacts s3://lab/runs";
+        assert_eq!(words("lab", "a", Some("s3://lab/runs")), all);
+    }
 }

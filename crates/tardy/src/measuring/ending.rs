@@ -5,7 +5,7 @@ use super::arguments::Showing;
 use crate::exit::Exit;
 use crate::measuring::roles::RolesEnded;
 use crate::measuring::signals::Signals;
-use crate::nothing_measured::NothingMeasured;
+use crate::nothing_measured::{NothingMeasured, with_fix};
 use crate::refusal::NothingWoke;
 use crate::terminal::answer::{Answer, Next};
 use crate::terminal::json;
@@ -49,7 +49,7 @@ pub fn conclude(
     let broken = outcome.problem.as_ref().filter(|_| outcome.state != RunState::Interrupted || !valid);
     show(showing, &account, broken)?;
     if let Some(broken) = broken {
-        complain!("tardy: {}", printable(&broken.text));
+        complain!("tardy: {}", printable(&with_fix(broken)));
     }
     Ok(exit_of(account.summary()))
 }
@@ -105,23 +105,24 @@ pub fn measured(
     }
 }
 
-/// Removes the archive of a run that failed before it measured: it holds no measurement, and would be the latest run.
+/// Removes the archive of a run that ended before it measured: it holds no measurement, and would be the latest run.
 /// The console output of a machine is kept.
 fn discard_unmeasured(outcome: &RunOutcome, run: &Run) -> Option<NothingMeasured> {
     unmeasured(outcome, run).map(|reason| discarded(outcome, reason))
 }
 
-/// Why a run failed before it measured.
+/// Why a run ended before it measured.
 fn unmeasured(outcome: &RunOutcome, run: &Run) -> Option<Problem> {
     let began = run.phases.iter().any(|(phase, _)| *phase == RunPhase::Measure);
     let measured = began || run.threads.values().any(|thread| thread.totals.cycles > 0);
-    let (Some(problem), RunState::Failed, false) = (&outcome.problem, outcome.state, measured) else { return None };
-    if outcome.directory.join(RECEIVED_FILE).exists() {
+    let (Some(problem), false) = (&outcome.problem, measured) else { return None };
+    let is_over = matches!(outcome.state, RunState::Failed | RunState::Interrupted);
+    if !is_over || outcome.directory.join(RECEIVED_FILE).exists() {
         return None;
     }
     // The reason is more useful than the fact that it ended the meter.
-    let reason = run.problems.iter().find(|problem| problem.severity == Severity::Invalid).unwrap_or(problem);
-    Some(reason.clone())
+    let reason = run.problems.iter().find(|problem| problem.severity == Severity::Invalid);
+    Some(reason.filter(|_| outcome.state == RunState::Failed).unwrap_or(problem).clone())
 }
 
 /// Whether the program ended before one of its threads had woken up.

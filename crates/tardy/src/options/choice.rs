@@ -49,7 +49,10 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Listed<T> {
     }
 }
 
-/// Why the word is refused, with the names that it may have been meant for, or else all of them.
+/// Names that a refusal lists.
+const NAMES_MAX: usize = 12;
+
+/// Why the word is refused, with the names that it may have been meant for, or else the first ones.
 fn instead<T>(typed: &str, list: &[Entry<T>]) -> String {
     let names = || list.iter().map(|entry| entry.name);
     if let Some(name) = nearest(typed, names()) {
@@ -57,7 +60,12 @@ fn instead<T>(typed: &str, list: &[Entry<T>]) -> String {
     }
     let part: Vec<&str> = names().filter(|name| !typed.is_empty() && name.contains(typed)).collect();
     match part.is_empty() {
-        true => format!("`{typed}` is not one of {}", names().collect::<Vec<_>>().join(", ")),
+        true => {
+            let first: Vec<&str> = names().take(NAMES_MAX).collect();
+            let more = list.len() - first.len();
+            let more = if more == 0 { String::new() } else { format!(" and {more} more, which --help lists") };
+            format!("`{typed}` is not one of {}{more}", first.join(", "))
+        }
         false => format!("`{typed}` is unknown; did you mean `{}`?", part.join("` or `")),
     }
 }
@@ -72,5 +80,7 @@ mod tests {
         assert_eq!(instead("jsno", &list), "`jsno` is unknown; did you mean `json`?");
         assert_eq!(instead("csv", &list), "`csv` is unknown; did you mean `histogram-csv` or `worst-csv`?");
         assert_eq!(instead("", &list), "`` is not one of histogram-csv, worst-csv, json");
+        let long = vec![Entry { value: (), name: "x", about: "" }; 20];
+        assert!(instead("banana", &long).ends_with("x and 8 more, which --help lists"));
     }
 }

@@ -24,7 +24,7 @@ pub enum QuantityError {
     Cpus(String),
     #[error("real-time priorities are 1 to 99")]
     Priority,
-    #[error("`{text}` is not a whole number {bounds}")]
+    #[error("`{text}` must be a whole number{bounds}")]
     Number { text: String, bounds: String },
     #[error("write it like 95 or 99.9")]
     Percentage,
@@ -92,9 +92,9 @@ pub fn whole<T: TryFrom<u64>>(
         number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| QuantityError::Number {
             text: text.into(),
             bounds: match (bounds.start_bound(), bounds.end_bound()) {
-                (Bound::Included(least), Bound::Included(most)) => format!("from {least} to {most}"),
-                (Bound::Included(least), _) => format!("of at least {least}"),
-                _ => "within the bounds of its option".into(),
+                (Bound::Included(least), Bound::Included(most)) => format!(" from {least} to {most}"),
+                (Bound::Included(least), _) => format!(", {least} or more"),
+                _ => " within the bounds of its option".into(),
             },
         })
     }
@@ -174,9 +174,9 @@ mod tests {
         let why = |result: Result<u32, QuantityError>| result.unwrap_err().to_string();
         assert_eq!(whole::<u32>(8..)("8"), Ok(8));
         for text in ["7", "-1", "x", "4294967296", "1.5", ""] {
-            assert_eq!(why(whole::<u32>(8..)(text)), format!("`{text}` is not a whole number of at least 8"));
+            assert_eq!(why(whole::<u32>(8..)(text)), format!("`{text}` must be a whole number, 8 or more"));
         }
-        assert_eq!(why(whole::<u32>(1..=9)("10")), "`10` is not a whole number from 1 to 9");
+        assert_eq!(why(whole::<u32>(1..=9)("10")), "`10` must be a whole number from 1 to 9");
     }
 
     #[test]

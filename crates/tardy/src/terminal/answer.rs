@@ -5,10 +5,10 @@ use crate::terminal::page::Page;
 use crate::terminal::short::Short;
 use account::Account;
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
-use archive::message::Problem;
+use archive::message::{Problem, Severity};
 use archive::problem::Remark;
 use archive::summary::{RunSummary, SpikeSummary};
-use report::account::{culprit, figures, losses, problems, remarks, verdict};
+use report::account::{culprit, figures, losses, problem_sentences, remarks, verdict};
 use report::conditions::{are_known, conditions_line};
 use report::{counted, roles, stimulus};
 use words::figures::latency;
@@ -58,6 +58,8 @@ impl Answer<'_> {
             short.optional("Causes: ", words::run_causes::counted(self.account.sample_word(), self.account.causes()));
             short.optional("Worst:  ", worst(summary));
             short.optional("Fix:    ", fix(summary));
+        } else {
+            short.optional("Fix:    ", self.repair_of_run());
         }
         short.optional("But:    ", remark(summary));
         match &self.next {
@@ -72,6 +74,13 @@ impl Answer<'_> {
         let shown = |reason: &&Remark| self.shown.is_some_and(|problem| Remark::from(problem) == **reason);
         let reason = self.summary.invalid_because.iter().find(|reason| !shown(reason))?;
         (!self.summary.cpus.is_empty()).then_some(&reason.text)
+    }
+
+    /// What makes the next run valid, unless it is shown elsewhere.
+    fn repair_of_run(&self) -> Option<&str> {
+        let invalid = self.summary.problems.iter().filter(|problem| problem.severity == Severity::Invalid);
+        let others = invalid.filter(|problem| self.shown.is_none_or(|shown| shown != *problem));
+        others.map(|problem| problem.fix.as_str()).find(|fix| !fix.is_empty())
     }
 }
 
@@ -96,7 +105,7 @@ fn others(summary: &RunSummary) -> Vec<String> {
 /// time of hardware the clock.
 fn remark(summary: &RunSummary) -> Option<String> {
     let is_said = !summary.valid || summary.emulated || summary.virtual_time;
-    let of_request = if is_said { Vec::new() } else { problems(summary) };
+    let of_request = if is_said { Vec::new() } else { problem_sentences(summary) };
     let lost = losses(summary).into_iter().map(|loss| format!("lost: {loss}"));
     let all: Vec<String> = of_request.into_iter().chain(remarks(&summary.gaps)).chain(lost).collect();
     let first = all.first()?;
@@ -107,15 +116,16 @@ fn remark(summary: &RunSummary) -> Option<String> {
 }
 
 fn worst(summary: &RunSummary) -> Option<String> {
-    let worst = summary.late_spikes().next()?;
+    let worst = summary.worst_spike()?;
     let late = by(sample(summary), &latency(worst.latency_ns));
     Some(format!("CPU {}, {late}: {}", worst.spike.sample.cpu, culprit(worst.explanation.as_ref())))
 }
 
 /// The repair for the worst wake-up that is explained.
 fn fix(summary: &RunSummary) -> Option<String> {
-    let (entry, finding) = summary.late_spikes().find_map(|entry| Some((entry, repair(entry)?)))?;
-    let is_worst = summary.late_spikes().next().is_some_and(|worst| worst.spike.number == entry.spike.number);
+    let mut worst_first = summary.worst_spike().into_iter().chain(summary.late_spikes());
+    let (entry, finding) = worst_first.find_map(|entry| Some((entry, repair(entry)?)))?;
+    let is_worst = summary.worst_spike().is_some_and(|worst| worst.spike.number == entry.spike.number);
     Some(match is_worst {
         true => finding.fix.clone(),
         false => format!("for {} (spike {}): {}", finding.culprit, entry.spike.number, finding.fix),

@@ -104,6 +104,9 @@ pub fn output_counts(summary: &RunSummary, page: &mut Page) {
             page.line(&format!("    and {} more", count(unshown)));
         }
     }
+    if summary.counted.iter().any(|text| report::counted::reservation(text).is_some()) {
+        page.wrapped("  ", report::counted::NO_PROOF);
+    }
 }
 
 /// The worst sample of each series that has a trace, with all its findings, then the causes of all.

@@ -26,6 +26,7 @@ use archive::manifest::RunState;
 use archive::message::{RunPhase, Severity};
 use archive::reader::Run;
 use arguments::{By, Format};
+use audit::naming::{Names, NoNames};
 use audit::read::{CpuPages, OWN_CALLS_BYTES, Recorded, read};
 use audit::report::{AuditReport, judge};
 use clap::Command;
@@ -183,11 +184,11 @@ impl Recording {
     }
 
     fn judged(&self, arguments: &AuditArguments, run: &Run) -> AuditReport {
-        let mut functions = Functions::default();
+        let (mut functions, mut none) = (Functions::default(), NoNames);
         // The files of another machine are not here; one of the same name may be another version.
         let here = run.manifest.as_ref().is_some_and(|manifest| manifest.target == local::NAME);
-        let mut function = |file: &str, offset: u64| if here { functions.find(file, offset) } else { None };
-        judge(&self.description, &self.recorded, arguments.scope(), arguments.settle_ns(), &mut function)
+        let names: &mut dyn Names = if here { &mut functions } else { &mut none };
+        judge(&self.description, &self.recorded, arguments.scope(), arguments.settle_ns(), names)
     }
 }
 

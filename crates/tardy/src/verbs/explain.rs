@@ -134,6 +134,12 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
     if arguments.json {
         return print_document(&explained);
     }
+    if let Some(advice) = audit_advice(explained.run()) {
+        let mut page = Page::for_stdout();
+        page.wrapped("", &advice);
+        page.print()?;
+        return Ok(Exit::Measured);
+    }
     if !arguments.is_detailed() {
         let (summary, next) = (&explained.explained_summary(), next(&explained));
         Answer { account: &explained, summary, shown: None, next }.lay_out(Page::for_stdout()).print()?;
@@ -185,16 +191,20 @@ fn next(explained: &Account) -> Next {
     Next::Commands(vec![format!("tardy explain {archive} --more"), format!("tardy report {archive}")])
 }
 
+/// Where the answer of an audit is: the lateness of its threads is a by-product without traces.
+fn audit_advice(run: &Run) -> Option<String> {
+    run.manifest.as_ref()?.settings.as_ref()?.audit.as_ref()?;
+    let name = quoted(&run.directory.display().to_string());
+    Some(format!(
+        "This is an audit: it records what a program asks of the kernel, and no trace of a late wake-up. `tardy audit --archive \
+         {name}` shows its findings."
+    ))
+}
+
 /// Where the answer of a run is that has no spike to explain.
 fn advice(run: &Run) -> Option<String> {
     let manifest = run.manifest.as_ref()?;
     let name = quoted(&run.directory.display().to_string());
-    if manifest.settings.as_ref().is_some_and(|settings| settings.audit.is_some()) {
-        return Some(format!(
-            "This is an audit: it records what a program asks of the kernel, and no latency. `tardy audit --archive {name}` \
-             shows its findings."
-        ));
-    }
     if run.is_stretch() {
         return Some(
             "A latency tracer keeps one stretch and no cause. To see the cause, record the events: `trace-cmd record -C mono \

@@ -2,7 +2,7 @@
 
 mod sparkline;
 
-use crate::archives::{RUNS, below, is_archive};
+use crate::archives::{RUNS, in_reach, is_archive};
 use crate::exit::Exit;
 use crate::measuring::experiment_command::experiment_command;
 use crate::terminal::clock_alarm::{alarm_of_clock, clock_alarm};
@@ -17,7 +17,7 @@ use judge::difference::Difference;
 use judge::history::{ChangePoint, HistoryRun, Series, history};
 use report::write_history_pngs;
 use sparkline::sparkline;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use words::figures::counted;
 
@@ -105,9 +105,9 @@ fn run(arguments: &HistoryArguments, typed: &[String]) -> anyhow::Result<Exit> {
     })
 }
 
-/// The directory itself if it is an archive, or the archives in it.
+/// The directory itself if it is an archive, or the archives that `tardy list` finds in it: a lab and a plan have theirs deeper.
 fn archives_of(directory: &Path) -> Vec<PathBuf> {
-    if is_archive(directory) { vec![directory.to_owned()] } else { below(directory) }
+    if is_archive(directory) { vec![directory.to_owned()] } else { in_reach(directory) }
 }
 
 /// The changes, the newest first, and what the other series show.
@@ -135,11 +135,35 @@ fn short(all: &[Series], runs: &[HistoryRun], typed: &[String], page: Page) -> P
         short.whole("", &format!("No figure of {measured} changed."));
     }
     // Several series often have the same reason.
-    let unchanged: BTreeSet<&String> =
-        all.iter().filter(|series| series.changes.is_empty()).map(|series| &series.sentence).collect();
+    let unchanged: BTreeSet<&String> = all
+        .iter()
+        .filter(|series| series.changes.is_empty() && !series.too_few)
+        .map(|series| &series.sentence)
+        .collect();
     unchanged.iter().for_each(|sentence| short.text(1, "", &format!("{sentence}.")));
+    too_few(all).iter().for_each(|sentences| short.text(1, "", sentences));
     short.more(typed);
     short.lay_out()
+}
+
+/// The scenarios with too few runs: the sentence of the one with the most, and how many the others have.
+fn too_few(all: &[Series]) -> Option<String> {
+    let few = || all.iter().filter(|series| series.too_few);
+    let largest = few().max_by_key(|series| series.points.len())?;
+    let mut others: BTreeMap<&String, usize> = few().map(|series| (&series.scenario, series.points.len())).collect();
+    others.remove(&largest.scenario);
+    let sentence = format!("{}.", largest.sentence);
+    let (Some(fewest), Some(most)) = (others.values().min(), others.values().max()) else { return Some(sentence) };
+    let scenarios = counted(others.len() as u64, "other scenario");
+    let verb = if others.len() == 1 { "has" } else { "have" };
+    let runs = counted(*most as u64, "run");
+    let runs = if fewest == most { runs } else { format!("{fewest} to {runs}") };
+    Some(format!("{sentence} {scenarios} {verb} {runs}."))
+}
+
+/// Whether one sentence is about both figures.
+fn is_alike(a: &Series, b: &Series) -> bool {
+    a.scenario == b.scenario && a.sentence == b.sentence && a.changes.is_empty() && b.changes.is_empty()
 }
 
 fn lay_out(all: &[Series], runs: &[HistoryRun], mut page: Page) -> Page {
@@ -149,27 +173,39 @@ fn lay_out(all: &[Series], runs: &[HistoryRun], mut page: Page) -> Page {
     let of_any = |holds: fn(&HistoryRun) -> bool| runs.iter().any(holds);
     alarm_of_clock(of_any(|run| run.summary.virtual_time), of_any(|run| run.summary.emulated), &mut page);
     let mut scenario = None;
-    for series in all {
-        if scenario != Some(&series.scenario) {
+    for alike in all.chunk_by(is_alike) {
+        let first = &alike[0];
+        if scenario != Some(&first.scenario) {
             page.blank();
-            page.wrapped("", &series.scenario);
-            scenario = Some(&series.scenario);
+            page.wrapped("", &first.scenario);
+            scenario = Some(&first.scenario);
         }
-        page.wrapped("  ", &format!("{}: {}.", series.metric.name, series.sentence));
-        let (line, scale) = sparkline(series, COLUMNS);
-        page.line(&format!("  {line}"));
-        page.line(&format!("  {scale}"));
-        for change in &series.changes {
-            page.wrapped("  * ", &change.sentence);
-            differences(&change.differences, &mut page);
-            let side = |index: usize| runs.iter().find(|run| run.archive == series.points[index].archive);
-            if let (Some(before), Some(after)) = (side(change.at - 1), side(change.drift_until.unwrap_or(change.at))) {
-                page.line("    To prove or refute it:");
-                page.line(&format!("      {}", experiment_command(&before.summary, &after.summary)));
+        let names: Vec<String> = alike.iter().map(|series| series.metric.name.to_string()).collect();
+        page.wrapped("  ", &format!("{}: {}.", names.join(", "), first.sentence));
+        for (series, name) in alike.iter().zip(&names) {
+            if let Some((line, scale)) = sparkline(series, COLUMNS) {
+                if alike.len() > 1 {
+                    page.line(&format!("  {name}"));
+                }
+                page.line(&format!("  {line}"));
+                page.line(&format!("  {scale}"));
             }
+            changes(series, runs, &mut page);
         }
     }
     page
+}
+
+fn changes(series: &Series, runs: &[HistoryRun], page: &mut Page) {
+    for change in &series.changes {
+        page.wrapped("  * ", &change.sentence);
+        differences(&change.differences, page);
+        let side = |index: usize| runs.iter().find(|run| run.archive == series.points[index].archive);
+        if let (Some(before), Some(after)) = (side(change.at - 1), side(change.drift_until.unwrap_or(change.at))) {
+            page.line("    To prove or refute it:");
+            page.line(&format!("      {}", experiment_command(&before.summary, &after.summary)));
+        }
+    }
 }
 
 fn differences(differences: &[Difference], page: &mut Page) {
@@ -180,5 +216,43 @@ fn differences(differences: &[Difference], page: &mut Page) {
     }
     if differences.len() > DIFFERENCES_SHOWN {
         page.line(&format!("    and {} more differences, see --json", differences.len() - DIFFERENCES_SHOWN));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use judge::experiment::{Metric, Scale};
+    use judge::figure_name::FigureName;
+    use judge::history::Point;
+    use judge::unit::Unit;
+
+    fn few(scenario: &str, runs: usize) -> Series {
+        let point = Point { archive: String::new(), id: String::new(), started_unix_ns: None, value: 1.0 };
+        Series {
+            scenario: scenario.into(),
+            metric: Metric { name: FigureName::P99, unit: Unit::Nanoseconds, scale: Scale::Ratio },
+            points: vec![point; runs],
+            changes: Vec::new(),
+            detectable: None,
+            autocorrelation: None,
+            too_few: true,
+            sentence: format!("{runs} are few"),
+        }
+    }
+
+    #[test]
+    fn scenarios_with_too_few_runs_share_a_sentence() {
+        assert_eq!(too_few(&[]), None);
+        assert_eq!(too_few(&[few("a", 3), few("a", 3)]).unwrap(), "3 are few.");
+        assert_eq!(too_few(&[few("a", 1), few("b", 11)]).unwrap(), "11 are few. 1 other scenario has 1 run.");
+        let several = [few("a", 1), few("b", 11), few("c", 4)];
+        assert_eq!(too_few(&several).unwrap(), "11 are few. 2 other scenarios have 1 to 4 runs.");
+    }
+
+    #[test]
+    fn figures_share_a_sentence_within_a_scenario_only() {
+        assert!(is_alike(&few("a", 3), &few("a", 3)));
+        assert!(!is_alike(&few("a", 3), &few("b", 3)) && !is_alike(&few("a", 3), &few("a", 4)));
     }
 }

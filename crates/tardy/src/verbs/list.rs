@@ -161,7 +161,7 @@ fn circumstances(run: &Listed) -> Vec<String> {
 
 fn limit(run: &Listed) -> Option<String> {
     let limit = latency(run.limit_ns?);
-    Some(if run.over_limit == 0 { format!("{limit} held") } else { format!("{limit} exceeded") })
+    Some(run.limit.map_or(limit.clone(), |shown| format!("{limit} {}", shown.word())))
 }
 
 fn when(unix_ns: i64) -> String {

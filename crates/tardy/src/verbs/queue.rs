@@ -133,15 +133,15 @@ async fn add(arguments: &AddArguments) -> anyhow::Result<Exit> {
     let mut jobs = Vec::new();
     for board in &arguments.boards {
         if !store.knows_board(board).await? {
-            let board = printable(board);
+            let (board, index) = (printable(board), arguments.common.store.words());
             complain!(
-                "tardy: no worker reaches {board} and the index has no run of it: the job waits until `tardy lab worker --board {board}` runs"
+                "tardy: no worker reaches {board} and the index has no run of it: the job waits until `tardy lab worker --board {board}{index}` runs"
             );
         }
         let request = request(&arguments.plan, board, text.clone());
         jobs.push(queue(&store, &request).await?);
     }
-    show(&jobs, arguments.common.json)
+    show(&jobs, &arguments.common)
 }
 
 async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
@@ -151,18 +151,18 @@ async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
     for job in jobs.iter_mut().filter(|job| job.is_overdue(now_unix_ns)) {
         job.message = "its lease has ended".into();
     }
-    show(&jobs, arguments.json)
+    show(&jobs, arguments)
 }
 
 async fn cancel(arguments: &CancelArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open_existing().await?;
     let cancelled = store.cancel(&arguments.job, &this_user(), store.now_unix_ns().await?).await?;
     let Some(job) = store.job(&arguments.job).await? else {
-        return Err(
-            UsageError(format!("no job {}; `tardy lab queue list` lists the newest ones", arguments.job)).into()
-        );
+        let index = arguments.common.store.words();
+        let text = format!("no job {}; `tardy lab queue list{index}` lists the newest ones", arguments.job);
+        return Err(UsageError(text).into());
     };
-    show(&[job], arguments.common.json)?;
+    show(&[job], &arguments.common)?;
     Ok(if cancelled { Exit::Measured } else { Exit::LimitExceeded })
 }
 
@@ -195,8 +195,8 @@ fn check(path: &Path, text: &str) -> anyhow::Result<()> {
     Err(UsageError(format!("{} cannot be run; `tardy help KEY` describes a key of a plan", path.display())).into())
 }
 
-fn show(jobs: &[Job], as_json: bool) -> anyhow::Result<Exit> {
-    if as_json {
+fn show(jobs: &[Job], common: &IndexArguments) -> anyhow::Result<Exit> {
+    if common.json {
         json::print(&serde_json::json!({ "queue_version": QUEUE_VERSION, "jobs": jobs }))?;
         return Ok(Exit::Measured);
     }
@@ -211,7 +211,9 @@ fn show(jobs: &[Job], as_json: bool) -> anyhow::Result<Exit> {
     }
     let mut page = Page::for_stdout();
     match jobs {
-        [] => page.line("no jobs; `tardy lab queue add PLAN --board BOARD` queues one"),
+        [] => {
+            page.line(&format!("no jobs; `tardy lab queue add PLAN --board BOARD{}` queues one", common.store.words()))
+        }
         _ => page.records(&table),
     }
     page.print()?;

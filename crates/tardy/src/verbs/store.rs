@@ -201,7 +201,7 @@ async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
         json::print(&serde_json::json!({ "store_version": STORE_VERSION, "rows": fleet.rows, "cut": fleet.cut }))?;
     } else {
         let mut page = Page::for_stdout();
-        page::fleet(&fleet, &mut page);
+        page::fleet(&fleet, &arguments.store.words(), &mut page);
         page.print()?;
     }
     Ok(Exit::Measured)
@@ -245,7 +245,8 @@ async fn pin(arguments: &PinArguments, keep: bool) -> anyhow::Result<Exit> {
     let (digest, reason) = (arguments.digest.as_str(), arguments.reason.as_str());
     let changed = if keep { store.pin(digest, reason).await? } else { store.unpin(digest, reason).await? };
     let Some(there) = changed else {
-        let text = format!("no run {digest} in the index; `tardy lab store list --json` lists the newest ones");
+        let index = arguments.common.store.words();
+        let text = format!("no run {digest} in the index; `tardy lab store list --json{index}` lists the newest ones");
         return Err(UsageError(text).into());
     };
     let pins = store.pins(digest).await?;

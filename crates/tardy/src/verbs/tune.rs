@@ -1,6 +1,7 @@
 //! `tardy tune`: which of many settings lower the latency of a target, and the price of each.
 
 mod candidate;
+mod document;
 mod files;
 mod page;
 mod question;
@@ -114,6 +115,7 @@ fn run(arguments: &TuneArguments, command: Vec<String>) -> anyhow::Result<Exit> 
         StoredSeries::complete(&directory, journal, target, arguments.run.silence(), quiet)?
     };
     files::write(&directory, &journal)?;
+    document::write(&directory, &journal)?;
     journal.show(&directory, output.json, output.quiet, page::lay_out)?;
     Ok(match (&journal.result, journal.rounds.state) {
         (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,

@@ -97,10 +97,13 @@ fn every_planted_habit_is_found_and_no_other() {
     assert_eq!(failures, PLANTED.len(), "{junit}");
     let text = again(&[]).stdout;
     assert!(text.contains("11 bad habits") && text.contains("SIGUSR1") && text.contains("deep"), "{text}");
+    let text = text.replace('\n', " ");
+    assert!(text.contains("--deny all") && !again(&["--deny", "all"]).stdout.contains("--deny"), "{text}");
 
     // Verbs for latencies do not take it for a run without spikes.
     let explained = tardy(&folder, &["explain", "run"]).replace('\n', " ");
     assert!(explained.contains("This is an audit") && explained.contains("tardy audit --archive"), "{explained}");
+    assert!(!explained.contains(" late (") && !explained.contains("worst"), "{explained}");
     let listed = tardy(&folder, &["list", "."]);
     assert!(listed.contains("method") && listed.contains("audit"), "{listed}");
 }

@@ -64,7 +64,7 @@ fn a_quiet_run_passes_what_it_is_long_enough_for() {
     assert!(!text.contains("a new one comes with a probability"), "the verdict is the answer: {text}");
     let more = bench.run(&["judge", "here", "--limit", "latency < 100us", "--more"]).stdout;
     let more = more.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(more.contains("a new one comes with a probability of up to 50 % in the next 4.0 h"), "{more}");
+    assert!(more.contains("a new one comes with a probability of up to 50 % in the next 4 h"), "{more}");
     let short = bench.run(&["judge", "here", "--limit", "latency < 100us", "--allow", "1/day", "--json"]);
     assert_eq!(short.code, Some(4));
     let judgement = &short.json()["judgements"][0];

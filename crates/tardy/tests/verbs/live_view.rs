@@ -94,6 +94,24 @@ fn a_resized_terminal_is_filled_and_not_overrun() {
 }
 
 #[test]
+fn a_run_that_was_stopped_before_it_measured_leaves_no_archive() {
+    let settling = [hello(), phase(RunPhase::Settle, 1_000)];
+    let bench = Bench::new()
+        .says(&settling)
+        .does("touch \"$here/settling\"; read -r stop")
+        .says(&[phase(RunPhase::Collect, 2_000), Message::End { ending: Ending::Stopped, monotonic_ns: 3 }]);
+    let terminal = Terminal::start(run(&bench, &[]), 80);
+    while !bench.path("settling").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&terminal.program), rustix::process::Signal::INT)
+        .unwrap();
+    let (_, shown) = terminal.end();
+    assert!(shown.contains("stopped on request; nothing was measured"), "{shown}");
+    assert_eq!(std::fs::read_dir(bench.path("runs")).unwrap().count(), 0);
+}
+
+#[test]
 fn ctrl_c_removes_the_view_and_shows_the_result() {
     let begun = [hello(), phase(RunPhase::Measure, 1_000), totals(0), progress()];
     let bench = Bench::new().says(&begun).does("read -r stop").says(&[

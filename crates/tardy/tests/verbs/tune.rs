@@ -86,6 +86,9 @@ fn the_settings_that_help_are_found_with_their_effects_and_files() {
     let mut lines: Vec<&str> = file.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["kernel.a = 1", "kernel.b = 1"]);
+    let page = fs::read_to_string(bench.path("here/tune.html")).unwrap();
+    assert!(page.contains("p50: 2.0 µs before") && page.contains("without b"), "{page}");
+    assert_eq!(page.matches("<svg").count(), 2, "the figures of each step, and the curves before and after");
     assert_eq!(run(&bench, &["tune", "--resume", "here"].map(str::to_owned)).stdout, ended.stdout);
     let applied = run(&bench, &["tune", "--apply", "here"].map(str::to_owned));
     assert_eq!(applied.code, Some(3), "the answer of this meter has a refused change: {}", applied.stdout);

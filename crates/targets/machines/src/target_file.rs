@@ -17,7 +17,7 @@ use thiserror::Error;
 #[error(
     "failed to find target {name}: there is no {}; {}",
     wanted.display(),
-    nearest_or(name, known.iter().map(String::as_str), &format!("`tardy target add {name}` makes one"))
+    nearest_or(name, known.iter().map(String::as_str), &format!("`tardy target add {name} --ssh USER@HOST` adds it"))
 )]
 pub struct MissingTarget {
     pub name: String,

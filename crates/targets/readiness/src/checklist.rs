@@ -132,15 +132,12 @@ impl Assertion {
 
     fn finding(&self, id: String, found: String) -> Finding {
         let wanted = match (self.wish.negated, self.wish.state) {
-            (false, None) => Some('y'),
-            (false, Some(state)) => Some(state),
-            (true, None | Some('y' | 'm')) => Some('n'),
-            (true, _) => Some('y'),
+            (false, None) => 'y',
+            (false, Some(state)) => state,
+            (true, None | Some('y' | 'm')) => 'n',
+            (true, _) => 'y',
         };
-        let line = match wanted {
-            Some('n') | None => format!("# {} is not set", self.wish.symbol),
-            Some(state) => format!("{}={state}", self.wish.symbol),
-        };
+        let line = format!("{}={wanted}", self.wish.symbol);
         Finding {
             fingerprint: fingerprint(&id, &self.text()),
             id,

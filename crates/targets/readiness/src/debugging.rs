@@ -95,7 +95,7 @@ fn set(machine: &Machine, options: &[&str]) -> Look {
     for option in options {
         if machine.is_built(option)? {
             let sign = Sign::new(format!("CONFIG_{option} is set")).key(*option);
-            signs.push(sign.build(format!("# CONFIG_{option} is not set")));
+            signs.push(sign.build(format!("CONFIG_{option}=n")));
         }
     }
     Ok(signs)

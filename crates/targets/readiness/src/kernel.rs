@@ -98,7 +98,7 @@ fn high_resolution_timers(machine: &Machine) -> Look {
 fn rt_group_scheduling(machine: &Machine) -> Look {
     let disabled = machine.command_line.value("rt_group_sched") == Some("0");
     sign_if(machine.is_built("RT_GROUP_SCHED")? && !disabled, || {
-        let sign = Sign::new("CONFIG_RT_GROUP_SCHED is set").build("# CONFIG_RT_GROUP_SCHED is not set");
+        let sign = Sign::new("CONFIG_RT_GROUP_SCHED is set").build("CONFIG_RT_GROUP_SCHED=n");
         if machine.is_since(6, 16) == Ok(true) { sign.boot("rt_group_sched=0") } else { sign }
     })
 }

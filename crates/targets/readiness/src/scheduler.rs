@@ -1,12 +1,15 @@
 //! Rules about CPU time that the scheduler grants to real-time tasks or takes from them.
 
-use super::machine::Machine;
+use super::isolation::listed;
+use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};
 use super::unknown::Unknown;
 
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 const FAIR: &str = "/sys/kernel/debug/sched/fair_server/cpu";
+const EXTENSIBLE_STATE: &str = "/sys/kernel/sched_ext/state";
+const EXTENSIBLE_NAME: &str = "/sys/kernel/sched_ext/root/ops";
 /// The kernel's default: 95 %.
 const USUAL_PERCENT: i64 = 95;
 
@@ -26,6 +29,22 @@ pub const RULES: &[Rule] = &[
         source: "Deadline Task Scheduling",
         severity: Severity::Notice,
         look: fair_server,
+    },
+    Rule {
+        id: "scheduler.fair-server-tick",
+        title: "the fair server may restart the tick of a nohz_full CPU",
+        reason: "kernels from 6.12 on start the server when an ordinary task wakes up there, and some of them keep the tick while it runs: up to 1000 interrupts a second on a CPU that should have none",
+        source: "NO_HZ: Reducing Scheduling-Clock Ticks",
+        severity: Severity::Notice,
+        look: fair_server_tick,
+    },
+    Rule {
+        id: "scheduler.extensible",
+        title: "a scheduler in BPF schedules the ordinary tasks",
+        reason: "it decides when ordinary threads run, threads of audio and desktop programs among them, and its bugs delay them; real-time and deadline threads still run first",
+        source: "Extensible Scheduler Class",
+        severity: Severity::Notice,
+        look: extensible,
     },
     Rule {
         id: "scheduler.statistics",
@@ -102,6 +121,35 @@ fn fair_server(machine: &Machine) -> Look {
         }
     }
     Ok(signs)
+}
+
+fn fair_server_tick(machine: &Machine) -> Look {
+    if !machine.is_since(6, 12)? {
+        return fine();
+    }
+    let without_tick = listed(machine, "nohz_full")?;
+    if without_tick.is_empty() {
+        return fine();
+    }
+    let runtimes = machine.of_cpus(FAIR, "/runtime")?;
+    let serving = runtimes.into_iter().filter(|(cpu, runtime)| without_tick.contains(*cpu) && *runtime != "0");
+    let sign = |(cpu, _): (u32, &str)| {
+        Sign::new(format!("CPU {cpu} is in nohz_full and has a fair server"))
+            .key(format!("cpu{cpu}"))
+            .write(format!("{FAIR}{cpu}/runtime"), "0")
+    };
+    Ok(serving.map(sign).collect())
+}
+
+fn extensible(machine: &Machine) -> Look {
+    let enabled = machine.optional(EXTENSIBLE_STATE)? == Some("enabled");
+    let name = machine.optional(EXTENSIBLE_NAME)?.filter(|name| !name.is_empty());
+    sign_if(enabled, || {
+        let name = name
+            .map_or_else(|| "a scheduler of sched_ext".to_owned(), |name| format!("the scheduler {}", quoted(name)));
+        Sign::new(format!("{name} is loaded (sched_ext)"))
+            .by_hand("stop the program or the service that loaded it, such as scx.service, and measure both ways")
+    })
 }
 
 fn statistics(machine: &Machine) -> Look {

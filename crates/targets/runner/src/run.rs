@@ -156,6 +156,19 @@ struct Beside<'a> {
 fn run_with(
     target: &mut dyn Target,
     request: &RunRequest,
+    extras: Extras<'_>,
+    stop: &StopRequests,
+    watch: &mut dyn FnMut(Event),
+) -> Result<RunOutcome, RunError> {
+    archived(target, request, extras, stop, watch).inspect_err(|_| {
+        // A directory without an archive would look like a run. One with anything in it stays.
+        let _ = std::fs::remove_dir(&request.directory);
+    })
+}
+
+fn archived(
+    target: &mut dyn Target,
+    request: &RunRequest,
     Extras { planned, counted, part }: Extras<'_>,
     stop: &StopRequests,
     watch: &mut dyn FnMut(Event),

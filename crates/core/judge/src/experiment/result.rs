@@ -112,13 +112,23 @@ impl ExperimentResult {
         let error = 1.0 - self.confidence;
         (!self.secondary.is_empty()).then(|| {
             format!(
-                "{} was chosen beforehand and may use {} of the {} error; the other figures share the rest.",
-                self.primary.metric.name,
+                "Of experiments without a change, at most {} report one in {}, which was chosen beforehand, and at most {} in any other \
+                 figure.",
                 percent(parts.primary * error),
-                percent(error)
+                self.primary.metric.name,
+                percent((1.0 - parts.primary) * error)
             )
         })
     }
+}
+
+/// A change that is worth more rounds, as a ratio.
+const SMALL_CHANGE: f64 = 1.1;
+
+/// Rounds that find [`SMALL_CHANGE`] where these found no less than `size`, a ratio: the scatter of a mean falls with their root.
+fn rounds_for(size: f64, rounds: usize) -> Option<u64> {
+    let times = (size.ln() / SMALL_CHANGE.ln()).powi(2);
+    (times > 1.0 && times.is_finite()).then(|| (rounds as f64 * times).ceil() as u64)
 }
 
 /// A figure's result in words.
@@ -161,7 +171,11 @@ pub fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String
     let seen = match result.detectable {
         // Equal runs have no scatter to find a change in.
         Some(size) if metric.name != FigureName::Max && size >= 1.0005 => {
-            format!(" A change of {:.1} % would have been found with 80 % probability.", (size - 1.0) * 100.0)
+            let more = match rounds_for(size, rounds) {
+                Some(more) => format!("; one of {:.0} % needs about {more} rounds", (SMALL_CHANGE - 1.0) * 100.0),
+                None => String::new(),
+            };
+            format!(" A change of {:.1} % would have been found with 80 % probability{more}.", (size - 1.0) * 100.0)
         }
         _ => String::new(),
     };

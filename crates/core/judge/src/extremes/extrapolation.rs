@@ -329,7 +329,7 @@ mod tests {
         let sentence = sentence(3, 20.0, Some(7_200_000_000_000), &estimate, 0.95);
         assert!(sentence.starts_with("CPU 3: if the same mechanisms keep acting under the same load"), "{sentence}");
         assert!(sentence.contains("of the largest have another cause"), "{sentence}");
-        assert!(sentence.ends_with("causes that did not occur during the 2.0 h of the test."), "{sentence}");
+        assert!(sentence.ends_with("causes that did not occur during the 2 h of the test."), "{sentence}");
         for word in ["worst case", "WCET", "guarantee", "never"] {
             assert!(!sentence.contains(word), "{sentence}");
         }

@@ -7,6 +7,7 @@ use super::{CpuJudgement, Levels, Occasions, Verdict};
 use crate::blocks::{BLOCK_S_DEFAULT, SecondState, Seconds};
 use crate::bounds::{expected_events, time_needed};
 use crate::lateness::{certainly_late, gaps_are_normal, length_s, missed_are_known};
+use crate::length::level_of_events;
 use crate::limit::{Rate, Requirement};
 use crate::memory;
 use crate::occasions::{occasion_s, occasions};
@@ -130,7 +131,7 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
     let suspect = blocks.bad + blocks.unknown + u64::from(known.unplaced);
     let high = at_once * expected_events(suspect, levels.pass).1 / hours;
     // Two ways to show it share the error.
-    let level = 1.0 - (1.0 - levels.fail) / 2.0;
+    let level = level_of_events(levels.fail);
     let count = occasions(seconds, within_s);
     // An occasion that began before the run reaches into it.
     let reached = hours + f64::from(within_s) / 3600.0;

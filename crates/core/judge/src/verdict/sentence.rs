@@ -16,7 +16,11 @@ pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
     let mut decisive: Vec<&CpuJudgement> = cpus.iter().filter(|cpu| cpu.verdict == *verdict).collect();
     let by = |figure: fn(&CpuJudgement) -> f64| {
         let worse = |one: &&CpuJudgement, other: &&CpuJudgement| {
-            figure(one).total_cmp(&figure(other)).then(one.latest_ns.cmp(&other.latest_ns))
+            let with_events = |cpu: &CpuJudgement| cpu.occasions.is_some_and(|occasions| occasions.count > 0);
+            let undecided = *verdict == Verdict::NotEnoughData;
+            let by_events = with_events(one).cmp(&with_events(other));
+            let by_figure = figure(one).total_cmp(&figure(other)).then(one.latest_ns.cmp(&other.latest_ns));
+            if undecided { by_events.then(by_figure) } else { by_figure }
         };
         decisive.iter().copied().max_by(worse)
     };
@@ -234,8 +238,9 @@ fn of_quantile(
                 format!(" Another {} like this would be enough for PASS.", hours_more(more))
             });
             let because = cpu.because.as_ref().map_or(String::new(), |because| format!(" ({})", because.text));
+            let bounds = if cpu.low == 0.0 { format!("at most {high}") } else { format!("between {low} and {high}") };
             format!(
-                "NOT ENOUGH DATA: {where_}between {low} and {high} of the {many} {late} ({sure} confidence); {allowed} \
+                "NOT ENOUGH DATA: {where_}{bounds} of the {many} {late} ({sure} confidence); {allowed} \
                  may{because}. {}.{more}",
                 assumed(counts.stretch_s)
             )

@@ -50,7 +50,7 @@ fn bad_seconds_that_resemble_their_neighbours_are_named_as_such() {
     let late = run(4 * HOUR, 1, |_, second| if second > 2 * HOUR { (200_000, 1, 0) } else { (1, 0, 0) });
     let judged = judged(&late, "p99 <= 100us, disturbance < 1000000us", "1/h");
     assert_eq!(judged.verdict, Verdict::NotEnoughData);
-    assert!(judged.sentence.contains("bad seconds come in bursts too long"), "{}", judged.sentence);
+    assert!(judged.sentence.contains("late wake-ups come in bursts so long"), "{}", judged.sentence);
     assert!(judged.sentence.contains("like this would be enough for PASS"), "{}", judged.sentence);
 }
 

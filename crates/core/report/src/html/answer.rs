@@ -4,7 +4,7 @@ use super::super::number;
 use super::said;
 use crate::account::{measured_by, tracing};
 use crate::conditions::{are_known, conditions};
-use crate::watched::{KINDS, is_recording, is_watch, meaning, verdict, whom};
+use crate::watched::{KINDS, cycle_judgement, is_recording, is_watch, limited_samples, meaning, verdict, whom};
 use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
 use archive::summary::{CpuSummary, ReportData, RunSummary, SpikeSummary};
@@ -15,9 +15,10 @@ use words::vocabulary;
 pub fn answer(data: &ReportData) -> Markup {
     let summary = &data.summary;
     let word = vocabulary::sample(summary);
+    let samples = summary.headline_samples();
     html! {
         @if summary.emulated || summary.virtual_time || !summary.valid { (validity(summary)) }
-        @match worst_cpu(summary) {
+        @match summary.worst() {
             Some((cpu, latency_ns)) if is_watch(summary) => {
                 @if is_audit(summary) { (audited()) }
                 p.verdict { (said(verdict(summary))) }
@@ -25,12 +26,13 @@ pub fn answer(data: &ReportData) -> Markup {
                 (circumstances(summary))
                 (watched(summary))
                 (limit(summary))
+                (cycle_limit(summary))
                 (recorded(summary))
                 (caution(summary))
             },
             Some((cpu, latency_ns)) => {
                 p.verdict {
-                    "The " (word.worst) " of " (number::grouped(cycles(summary))) " " (word.for_count(cycles(summary)))
+                    "The " (word.worst) " of " (number::grouped(samples)) " " (word.for_count(samples))
                     @if word.is_wake_up() { " was " } @else { " took " }
                     @if is_least(summary) { "at least " }
                     strong.worst { (number::micros_unit(latency_ns)) }
@@ -58,7 +60,7 @@ fn is_least(summary: &RunSummary) -> bool {
     summary.imported.as_ref().is_some_and(|imported| imported.maximum_truncated)
 }
 
-fn is_audit(summary: &RunSummary) -> bool {
+pub fn is_audit(summary: &RunSummary) -> bool {
     summary.settings.as_ref().is_some_and(|settings| settings.audit.is_some())
 }
 
@@ -133,13 +135,13 @@ fn validity(summary: &RunSummary) -> Markup {
 
 fn why(summary: &RunSummary, cpu: &CpuSummary, latency_ns: i64) -> Markup {
     let spike = summary.spikes.iter().find(|spike| is_worst(spike, cpu, latency_ns));
-    let largest = summary.late_spikes().next();
+    let largest = summary.worst_spike();
     let word = vocabulary::sample(summary);
     html! {
         p.why {
             strong {
                 @if is_watch(summary) {
-                    "Why the longest, " (latency(latency_ns)) " of " (said(vocabulary::series(cpu))) ": "
+                    "Why the worst, " (latency(latency_ns)) " of " (said(vocabulary::series(cpu))) ": "
                 } @else { "Why: " }
             }
             @match (spike, largest) {
@@ -188,15 +190,20 @@ fn limit(summary: &RunSummary) -> Markup {
         return html! {};
     };
     let word = vocabulary::sample(summary);
-    let over = summary.deciding().fold(0u64, |sum, cpu| sum.saturating_add(cpu.over_limit));
+    let (over, of) = limited_samples(summary);
     html! {
         p {
             strong { "Limit " (number::axis_time(limit_ns as f64)) ": " }
-            (number::grouped(over)) " of " (number::grouped(cycles(summary))) " " (word.many) " "
+            (number::grouped(over)) " of " (number::grouped(of)) " " (word.many) " "
             @if over == 1 { "was" } @else { "were" }
             " " (word.later) "."
         }
     }
+}
+
+fn cycle_limit(summary: &RunSummary) -> Markup {
+    let judgement = cycle_judgement(summary);
+    html! { @if !judgement.is_empty() { p { (said(judgement.trim_start())) } } }
 }
 
 /// The watched program, and the meaning of a sample.
@@ -231,14 +238,6 @@ fn caution(summary: &RunSummary) -> Markup {
             ". A longer run, another load or a cause that did not occur can bring a " (word.later) " one."
         }
     }
-}
-
-fn cycles(summary: &RunSummary) -> u64 {
-    summary.cpus.iter().fold(0, |sum, cpu| sum.saturating_add(cpu.cycles))
-}
-
-pub fn worst_cpu(summary: &RunSummary) -> Option<(&CpuSummary, i64)> {
-    summary.cpus.iter().filter_map(|cpu| Some((cpu, cpu.latency_ns.max?))).max_by_key(|(_, max)| *max)
 }
 
 fn instant_of_worst(summary: &RunSummary, cpu: &CpuSummary) -> Option<i64> {

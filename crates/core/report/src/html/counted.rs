@@ -2,7 +2,7 @@
 
 use super::said;
 use crate::accounts::Accounts;
-use crate::counted::{TITLE, beside, headline, when};
+use crate::counted::{NO_PROOF, TITLE, beside, headline, when};
 use archive::summary::{PrintedLine, RunSummary};
 use maud::{Markup, html};
 
@@ -14,8 +14,8 @@ pub fn section(summary: &RunSummary, accounts: &Accounts) -> Markup {
             section #counted aria-labelledby="counted-title" {
                 h2 #counted-title { (TITLE) }
                 p {
-                    "Lines that the command printed, each with the largest captured spike that ended shortly before. \
-                     That one came before the other does not show that it was the reason."
+                    "Lines that the command printed, each with the largest captured spike that ended shortly before. "
+                    (NO_PROOF)
                 }
                 @for text in &summary.counted {
                     h3 { (said(headline(text))) }

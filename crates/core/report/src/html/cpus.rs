@@ -2,7 +2,7 @@
 
 use super::super::number;
 use super::said;
-use crate::watched::is_watch;
+use crate::watched::{is_watch, subject};
 use archive::summary::{LatencyFigures, RunSummary};
 use maud::{Markup, html};
 use words::vocabulary;
@@ -21,7 +21,7 @@ pub fn table(summary: &RunSummary) -> Markup {
     if summary.cpus.is_empty() {
         return html! {};
     }
-    let what = if is_watch(summary) { "watched thread" } else { "CPU" };
+    let what = subject(summary);
     let limited = summary.settings.as_ref().is_some_and(|settings| settings.limit_ns.is_some());
     let total = |of: fn(&archive::summary::CpuSummary) -> u64| summary.cpus.iter().map(of).fold(0, u64::saturating_add);
     let missed =
@@ -54,6 +54,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                         tr {
                             th scope="row" {
                                 @if cpu.watched.is_some() { (said(vocabulary::series(cpu))) } @else { (cpu.cpu) }
+                                @if cpu.aside { " (does not count)" }
                             }
                             (cell(cpu.latency_ns.max, "worst"))
                             (counts(cpu.cycles, cpu.missed, limited.then_some(cpu.over_limit)))

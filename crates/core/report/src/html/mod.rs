@@ -24,6 +24,7 @@ use super::number;
 use super::plot::{self, Plots};
 use crate::Place;
 use crate::accounts::Accounts;
+use crate::watched::subject;
 use archive::message::LossKind;
 use archive::method::SampleWord;
 use archive::summary::{ReportData, RunSummary};
@@ -42,7 +43,9 @@ pub fn title(data: &ReportData) -> String {
 /// The worst latency of the run, without the machine.
 fn worst(summary: &RunSummary) -> String {
     let word = vocabulary::sample(summary);
-    match answer::worst_cpu(summary) {
+    match summary.worst() {
+        // The lateness of its threads is a by-product.
+        _ if answer::is_audit(summary) => "audit".into(),
         Some((_, latency_ns)) => {
             let late = if word.is_wake_up() { " late" } else { "" };
             format!("{} {} {}{late}", word.worst, word.one, latency(latency_ns))
@@ -110,13 +113,13 @@ pub fn body(page: &Page) -> String {
             }
             (causes::section(data))
             (picture("distribution", "How often, how late", &plots.histogram, absent(summary, "The source kept no histogram."), word, html! {
-                "Each line is the latency histogram of one CPU. The counts are on a logarithmic axis, so \
+                "Each line is the latency histogram of one " (subject(summary)) ". The counts are on a logarithmic axis, so \
                  that a single " (word.late) " " (word.one) " stays visible beside millions of ordinary ones: look at how far right a line \
                  reaches, and whether it ends in a smooth tail or in an island of its own."
                 (not_drawn(summary))
             }))
             (picture("time", "When", &plots.latency, absent(summary, "The source did not keep when each wake-up happened."), word, html! {
-                "The " (word.worst) " " (word.one) " of each second on each CPU. A mark shows a " (word.one) " whose trace was kept; it leads to its \
+                "The " (word.worst) " " (word.one) " of each second, a line for each " (subject(summary)) ". A mark shows a " (word.one) " whose trace was kept; it leads to its \
                  account below. Equal distances between the peaks suggest a periodic cause."
             }))
             (stimulus::section(summary, plots))

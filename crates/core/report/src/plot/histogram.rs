@@ -4,6 +4,7 @@ use super::axis::Axis;
 use super::bins::binned;
 use super::drawing::{Anchor, Drawing};
 use crate::number;
+use crate::watched::{subject, subjects};
 use archive::stimulus::CELL_NS;
 use archive::summary::{HistogramBar, ReportData, StimulusBoardSummary};
 use std::fmt::Write;
@@ -101,9 +102,10 @@ fn label(data: &ReportData) -> String {
         .max
         .map_or_else(String::new, |max| format!(", the {} at {}", word.worst, number::micros_unit(max)));
     format!(
-        "Histogram of {} by latency, {} CPUs{max}. The table of each CPU holds the same in numbers.",
+        "Histogram of {} by latency, {}{max}. The table of each {} holds the same in numbers.",
         word.many,
-        data.histograms.len()
+        subjects(&data.summary, data.histograms.len()),
+        subject(&data.summary)
     )
 }
 

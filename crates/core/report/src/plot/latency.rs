@@ -4,6 +4,7 @@ use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
 use super::histogram::legend;
 use crate::number;
+use crate::watched::subjects;
 use archive::summary::{ReportData, SpikeSummary};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -29,10 +30,10 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     let y = Axis::logarithmic(low * 0.8, high * 1.3, BOTTOM, TOP);
     let word = vocabulary::sample(&data.summary);
     let label = format!(
-        "The {} {} of each second on {} CPUs over {} seconds.",
+        "The {} {} of each second on {} over {} seconds.",
         word.worst,
         word.one,
-        data.summary.cpus.len(),
+        subjects(&data.summary, data.summary.cpus.len()),
         u64::from(last) + 1
     );
     let mut drawing = Drawing::new(WIDTH, HEIGHT, label);

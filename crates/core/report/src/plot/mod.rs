@@ -12,6 +12,7 @@ pub mod history;
 mod latency;
 mod layout;
 mod spike;
+pub mod steps;
 pub mod style;
 
 pub use drawing::Drawing;

@@ -16,6 +16,11 @@ pub const PATTERNS: &str = concat!(
     r##"</defs>"##
 );
 
+/// The variables and the rules, for a page that follows the reader's colour scheme.
+pub fn variable() -> String {
+    format!("{COLOURS}{RULES}")
+}
+
 /// The rules with every variable replaced by its light value, for renderers without variables.
 pub fn light() -> String {
     let mut css = RULES.to_owned();

@@ -42,7 +42,10 @@ fn why(why: &WhyBlocking, share: Share) -> (String, String) {
             format!("{} has no real-time priority", share.voice.thread()),
             match share.voice.watched {
                 None => "run the measurement with --policy fifo --priority 80".into(),
-                Some(_) => format!("give it one: chrt -f -p 50 {tid}, or sched_setscheduler in the program"),
+                Some(_) => format!(
+                    "give {} a real-time priority: chrt -f -p 50 {tid}, or sched_setscheduler in the program",
+                    share.voice.thread()
+                ),
             },
         ),
         WhyBlocking::ChosenAgain => (

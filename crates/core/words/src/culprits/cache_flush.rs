@@ -7,7 +7,7 @@ use archive::culprit::NamedHolders;
 pub const ADVICE: Advice = Advice {
     title: "all caches were flushed",
     confirm: "csd:csd_function_entry with func=__wbinvd; ipi:ipi_send_cpumask names the sender",
-    fix: "avoid what asks for it: graphics drivers without coherent memory, ACPI C3 on old processors, changes of memory types (MTRR), confidential guests",
+    fix: "avoid what flushes caches: graphics drivers without coherent memory, ACPI C3 on old processors, changes of memory types (MTRR), confidential guests",
 };
 
 pub fn words(facts: &NamedHolders, share: Share) -> FindingWords {

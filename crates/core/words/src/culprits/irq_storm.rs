@@ -8,7 +8,7 @@ use archive::culprit::{InterruptStorm, KernelName};
 pub const ADVICE: Advice = Advice {
     title: "interrupt storm",
     confirm: "the rate in /proc/interrupts; /proc/irq/N/spurious counts unhandled interrupts",
-    fix: "raise its coalescing, move it, or unplug the device; stop the profiler, or sample less often",
+    fix: "raise the coalescing of the interrupt, move the interrupt, or unplug the device; stop the profiler, or sample less often",
 };
 
 pub fn words(facts: &InterruptStorm, share: Share) -> FindingWords {
@@ -26,7 +26,7 @@ pub fn words(facts: &InterruptStorm, share: Share) -> FindingWords {
                 ),
                 evidence: vec![format!("{samples} samples between due and seen, {per_second} per second")],
                 confirm: "pgrep perf; /proc/sys/kernel/perf_event_max_sample_rate is the limit; the rate in /proc/interrupts".into(),
-                fix: "stop `perf record`, or sample less often (-F); it samples by a timer where the machine has no counters for it"
+                fix: "stop `perf record`, or sample less often (-F); perf samples by a timer where the machine has no counters"
                     .into(),
             }
         }
@@ -36,7 +36,7 @@ pub fn words(facts: &InterruptStorm, share: Share) -> FindingWords {
                 .map_or_else(String::new, |timer| format!(", {} times to execute {}", timer.times, timer.function.0));
             let fix = match irq {
                 Some(irq) => format!(
-                    "raise its coalescing, move it (/proc/irq/{irq}/smp_affinity_list), or unplug the device; a device on a shared line may never clear its interrupt"
+                    "raise the coalescing of the interrupt, move the interrupt (/proc/irq/{irq}/smp_affinity_list), or unplug the device; a device on a shared line may never clear its interrupt"
                 ),
                 None => "find the sender with ipi:ipi_send_cpu or timer:hrtimer_start and keep it off this CPU".into(),
             };

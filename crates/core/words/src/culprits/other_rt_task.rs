@@ -8,7 +8,7 @@ use archive::culprit::MoreUrgent;
 pub const ADVICE: Advice = Advice {
     title: "another real-time task",
     confirm: "ps -eLo tid,cls,rtprio,psr,comm lists all real-time threads",
-    fix: "lower it (chrt -p -f 1 TID), raise the measuring thread (--priority, below 99), or move it off the CPU (taskset -p)",
+    fix: "lower the other task (chrt -p -f 1 TID), raise the measuring thread (--priority, below 99), or move the other task off the CPU (taskset -p)",
 };
 
 pub fn words(facts: &MoreUrgent, share: Share) -> FindingWords {
@@ -20,7 +20,9 @@ pub fn words(facts: &MoreUrgent, share: Share) -> FindingWords {
     };
     FindingWords {
         confirm: format!("chrt -p {tid}; {}", ADVICE.confirm),
-        fix: format!("lower it (chrt -p -f 1 {tid}), {raise}, or move it off this CPU (taskset -p)"),
+        fix: format!(
+            "lower the other task (chrt -p -f 1 {tid}), {raise}, or move the other task off this CPU (taskset -p)"
+        ),
         ..ADVICE.with(format!("{who} ran at {theirs}; the thread has {ours} ({share})"))
     }
 }

@@ -16,7 +16,7 @@ pub fn words(facts: &ForeignInterrupts, share: Share) -> FindingWords {
         Some(irq) => (
             format!("watch /proc/interrupts; /proc/irq/{irq}/effective_affinity says where it may go"),
             format!(
-                "move it: echo another CPU to /proc/irq/{irq}/smp_affinity_list; threadirqs on the kernel command line; raise coalescing (ethtool -C) for a network card"
+                "move the interrupt: echo another CPU to /proc/irq/{irq}/smp_affinity_list; threadirqs on the kernel command line; raise coalescing (ethtool -C) for a network card"
             ),
         ),
         None => (

@@ -8,7 +8,7 @@ use archive::culprit::SoftirqWork;
 pub const ADVICE: Advice = Advice {
     title: "softirq work",
     confirm: "watch /proc/softirqs for this CPU; event napi:napi_poll names the device",
-    fix: "PREEMPT_RT; move the interrupt that raises it, and RPS/XPS masks; rcu_nocbs for RCU; no ksoftirqd above the late thread",
+    fix: "PREEMPT_RT; move the interrupt that raises the softirq, and RPS/XPS masks; rcu_nocbs for RCU; no ksoftirqd above the late thread",
 };
 
 pub fn words(facts: &SoftirqWork, share: Share) -> FindingWords {
@@ -19,7 +19,7 @@ pub fn words(facts: &SoftirqWork, share: Share) -> FindingWords {
         Some(1 | 8) => "keep the owners of those timers off this CPU (isolcpus, timer_migration)",
         Some(4 | 5) => "move the storage device's interrupt to another CPU",
         Some(9) => "rcu_nocbs= for this CPU",
-        _ => "move what raises it to another CPU",
+        _ => "move what raises the softirq to another CPU",
     };
     let kernel = match facts.preempt_rt {
         true => format!("do not give ksoftirqd a priority above {}'s", share.voice.thread()),

@@ -7,7 +7,7 @@ use archive::culprit::NamedHolders;
 pub const ADVICE: Advice = Advice {
     title: "disk or memory card",
     confirm: "the events block:block_rq_issue and block:block_rq_complete name device and writer",
-    fix: "move its interrupt (smp_affinity_list) and its workers (/sys/devices/virtual/workqueue/cpumask) to another CPU; write logs and measurements to a tmpfs",
+    fix: "move the interrupt of the storage (smp_affinity_list) and the workers (/sys/devices/virtual/workqueue/cpumask) to another CPU; write logs and measurements to a tmpfs",
 };
 
 pub fn words(facts: &NamedHolders, share: Share) -> FindingWords {

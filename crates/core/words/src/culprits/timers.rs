@@ -7,7 +7,7 @@ use archive::culprit::OtherTimers;
 pub const ADVICE: Advice = Advice {
     title: "other timers in the same interrupt",
     confirm: "/proc/timer_list shows which timers this CPU has",
-    fix: "keep their owners off this CPU; skew_tick=1 and an interval that is not a multiple of the tick spread expiries; nohz_full removes the tick",
+    fix: "keep the owners of the timers off this CPU; skew_tick=1 and an interval that is not a multiple of the tick spread expiries; nohz_full removes the tick",
 };
 
 pub fn words(facts: &OtherTimers, share: Share) -> FindingWords {

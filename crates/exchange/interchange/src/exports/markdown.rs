@@ -3,10 +3,11 @@
 use super::judged_results::JudgedResults;
 use crate::results::{Outcome, RunResults};
 use judge::step::StepVerdict;
+use report::watched::is_watch;
 use std::fmt::Write;
 use words::figures::{duration, latency, microseconds_rough};
 use words::printable::printable;
-use words::vocabulary;
+use words::vocabulary::{self, watched_series};
 
 pub const MARKDOWN: JudgedResults = JudgedResults {
     name: "markdown",
@@ -41,7 +42,7 @@ fn overview(steps: &[RunResults], text: &mut String) {
     for step in steps {
         let summary = &step.summary;
         let [p99, max] = [summary.all_cpus.p99, summary.all_cpus.max].map(microseconds_rough);
-        let cycles: u64 = summary.cpus.iter().map(|cpu| cpu.cycles).sum();
+        let cycles = summary.headline_samples();
         let _ = writeln!(
             text,
             "| {} | {} | {cycles} | {p99} | {max} | {} |",
@@ -81,21 +82,25 @@ fn section(run: &RunResults, text: &mut String) {
         let name = name.into_iter().nth(at).unwrap_or(&case.name);
         let _ = writeln!(text, "| {} | {word} | {} |", safe(name), safe(&case.sentence));
     }
-    text.push_str("\n| CPU | cycles | missed | p50 µs | p99 µs | p99.9 µs | max µs |\n|--:|--:|--:|--:|--:|--:|--:|\n");
+    let subject = if is_watch(summary) { "series" } else { "CPU" };
+    let heads = format!("\n| {subject} | cycles | missed | p50 µs | p99 µs | p99.9 µs | max µs |\n");
+    text.push_str(&heads);
+    text.push_str("|--:|--:|--:|--:|--:|--:|--:|\n");
     for cpu in &summary.cpus {
         let figures = &cpu.latency_ns;
         let latencies = [figures.p50, figures.p99, figures.p99_9, figures.max].map(microseconds_rough).join(" | ");
         let missed = cpu.missed.map_or("-".into(), |missed| missed.to_string());
-        let _ = writeln!(text, "| {} | {} | {missed} | {latencies} |", cpu.cpu, cpu.cycles);
+        let name = cpu.watched.as_ref().map_or_else(|| cpu.cpu.to_string(), |series| safe(&watched_series(series)));
+        let _ = writeln!(text, "| {name} | {} | {missed} | {latencies} |", cpu.cycles);
     }
     if !run.causes.is_empty() || !run.unexplained.is_empty() {
-        text.push_str("\n| cause | spikes | latest | found |\n|---|--:|--:|---|\n");
+        text.push_str("\n| cause | spikes | worst | found |\n|---|--:|--:|---|\n");
         for cause in &run.causes {
             let (name, found) = (safe(cause.culprit.id()), safe(&cause.sentence));
             let _ = writeln!(text, "| {name} | {} | {} | {found} |", cause.spikes, latency(cause.latency_ns_max));
         }
-        if let Some(latest) = run.unexplained.first() {
-            let _ = writeln!(text, "| not explained | {} | {} | |", run.unexplained.len(), latency(*latest));
+        if let Some(worst) = run.unexplained.first() {
+            let _ = writeln!(text, "| not explained | {} | {} | |", run.unexplained.len(), latency(*worst));
         }
     }
 }

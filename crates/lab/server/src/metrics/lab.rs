@@ -104,7 +104,10 @@ fn of_scenarios(registry: &mut Registry, rows: &[FleetRow]) {
         newest.get_or_create(&of_run).set(1.0);
         set(&started, seconds(run.started_unix_ns));
         set(&valid, f64::from(u8::from(run.valid)));
-        set(&over_limit, run.over_limit as f64);
+        // An invalid run has no figure.
+        if run.valid {
+            set(&over_limit, run.over_limit as f64);
+        }
         set(&covered_runs, row.coverage.runs as f64);
         set(&samples, row.coverage.samples as f64);
         set(&bad, f64::from(u8::from(row.standing == Standing::Bad)));
@@ -124,19 +127,27 @@ fn of_scenarios(registry: &mut Registry, rows: &[FleetRow]) {
     let mut of_seconds =
         |name: &str, help: &str, figure| registry.register_with_unit(name, help, Unit::Seconds, figure);
     of_seconds("newest_run_start_timestamp", "Start of the newest run, since 1970", started);
-    of_seconds("newest_run_latency_max", "Largest latency of the newest run; absent without samples", latency_max);
+    of_seconds(
+        "newest_run_latency_max",
+        "Largest latency of the newest run; absent without samples and of an invalid run",
+        latency_max,
+    );
     of_seconds("newest_run_limit", "Latency over which the newest run counted samples; absent without a limit", limit);
     of_seconds(
         "covered_latency_max",
         "Largest latency of all valid runs on the kernel of the newest run; absent without samples",
         covered_max,
     );
-    registry.register("newest_run_over_limit", "Samples of the newest run over its limit", over_limit);
+    registry.register(
+        "newest_run_over_limit",
+        "Samples of the newest run over its limit; absent of an invalid run",
+        over_limit,
+    );
     registry.register("newest_run_valid", "1 if the newest run is valid, 0 if not", valid);
     registry.register("covered_runs", "Valid runs on the kernel of the newest run", covered_runs);
     registry.register("covered_samples", "Samples of all valid runs on the kernel of the newest run", samples);
     registry.register("load_state", "1 for the state of the load on the board, 0 for the others", states);
-    registry.register("board_bad", "1 if a run after the last good one was bad, 0 if not", bad);
+    registry.register("board_bad", "1 if a run after the last good or held one was bad, 0 if not", bad);
 }
 
 fn of_counts(registry: &mut Registry, counts: &Counts) {

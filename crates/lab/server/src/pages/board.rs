@@ -43,6 +43,8 @@ pub struct BoardView<'a> {
     pub between: &'a BTreeMap<String, usize>,
     /// The reader may record what a change is.
     pub may_decide: bool,
+    /// Options of a command line that name the index.
+    pub index: &'a str,
 }
 
 pub fn content(view: &BoardView<'_>) -> Markup {
@@ -161,10 +163,22 @@ fn changes(view: &BoardView<'_>) -> Markup {
                 @for at in view.found.chunk_by(|a, b| a.number == b.number) { (change(at, view)) }
             }
         } @else if let Some(sentences) = view.sentences {
-            ul.sentences { @for (figure, sentence) in sentences { li { b { (figure) } ": " (sentence) "." } } }
+            ul.sentences { @for (figures, sentence) in joined(sentences) { li { b { (figures.join(", ")) } ": " (sentence) "." } } }
             @if sentences.is_empty() { p.empty { "No valid run." } }
         }
     }
+}
+
+/// Each sentence once, with the figures that it is about.
+fn joined(sentences: &[(String, String)]) -> Vec<(Vec<&str>, &str)> {
+    let mut joined: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (figure, sentence) in sentences {
+        match joined.iter_mut().find(|(_, known)| known == sentence) {
+            Some((figures, _)) => figures.push(figure),
+            None => joined.push((vec![figure.as_str()], sentence.as_str())),
+        }
+    }
+    joined
 }
 
 fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
@@ -173,7 +187,7 @@ fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
     html! {
         li.change #{ "change-" (first.number) } value=(first.number) {
             @for found in found {
-                p { (found.change.sentence) " " (triage(&found.change)) }
+                p { (found.change.sentence) " " (triage(&found.change, view.index)) }
                 @if view.may_decide { (decision(&found.change, view.days)) }
             }
             p.links {
@@ -206,9 +220,9 @@ fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
 }
 
 /// Decision of people about a change.
-fn triage(change: &Change) -> Markup {
+fn triage(change: &Change, index: &str) -> Markup {
     let word = change.triage.word();
-    html! { span.triage data-triage=(word) title={ "tardy lab store triage " (change.change) } { (word) } }
+    html! { span.triage data-triage=(word) title={ "tardy lab store triage " (change.change) " noise " (index) } { (word) } }
 }
 
 /// A button for each other decision.
@@ -241,17 +255,17 @@ fn parts_table(parts: &[HistoryPart]) -> Markup {
         details.parts {
             summary { "The picture in numbers" }
             div.scroll {
-                table.figures {
+                table.figures.cards {
                     caption.unseen { "Stretches of time" }
                     thead { tr { th scope="col" { "From" } th scope="col" { "Runs" } th scope="col" { "Samples" } th scope="col" { "Most often" } th scope="col" { "Largest" } } }
                     tbody {
                         @for (at, part) in parts.iter().enumerate() {
                             tr data-part=(at) {
                                 th scope="row" { (utc(part.from_unix_ns)) }
-                                td { (part.runs) }
-                                td { (rounded(part.samples)) }
-                                td { (most_often(part)) }
-                                td { (figure(part.latency_max_ns)) }
+                                td data-name="Runs" { (part.runs) }
+                                td data-name="Samples" { (rounded(part.samples)) }
+                                td data-name="Most often" { (most_often(part)) }
+                                td data-name="Largest" { (figure(part.latency_max_ns)) }
                             }
                         }
                     }
@@ -308,11 +322,22 @@ fn run_row(run: &RunRow) -> Markup {
             td data-name="p99.99" { (figure(run.latency_ns.p99_99)) }
             td.worst data-name="Largest" { (figure(run.latency_max_ns)) }
             td data-name="Over the limit" {
-                @if run.limit_ns.is_none() { span.beside { "no limit" } }
-                @else if run.over_limit > 0 { strong.nonzero { (count(run.over_limit)) } }
-                @else { "0" span.beside { "of " (rounded(run.samples)) } }
+                (state::over_limit(run, |run| html! { @if run.over_limit == 0 { span.beside { "of " (rounded(run.samples)) } } }))
             }
             td.text data-name="Cause of the largest" { @if let Some(cause) = &run.worst_cause { (turn::cause(cause)) } @else { span.beside { "–" } } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_about_several_figures_stands_once() {
+        let of = |figure: &str, sentence: &str| (figure.to_owned(), sentence.to_owned());
+        let sentences = [of("p50", "few"), of("p99", "one change"), of("missed periods", "few")];
+        let expected = [(vec!["p50", "missed periods"], "few"), (vec!["p99"], "one change")];
+        assert_eq!(joined(&sentences), expected);
     }
 }

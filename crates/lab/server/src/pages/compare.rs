@@ -31,7 +31,7 @@ pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
         @for caution in &comparison.cautions { p.caution { strong { "Caution: " } (caution.text) } }
         h2 { "Figures" }
         div.scroll {
-            table.figures {
+            table.figures.cards {
                 caption.unseen { "Figures of both runs" }
                 thead { tr { th scope="col" { "Figure" } th scope="col" { "A" } th scope="col" { "B" } th scope="col" { "B against A" } } }
                 tbody { @for figure in &comparison.figures { (figure_row(figure)) } }
@@ -40,12 +40,12 @@ pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
         h2 { "Causes of late samples" }
         @if comparison.culprits.is_empty() { p.empty { "No explained spike in both runs." } } @else {
             div.scroll {
-                table.figures {
+                table.figures.cards {
                     caption.unseen { "Spikes of each cause" }
                     thead { tr { th scope="col" { "Cause" } th scope="col" { "A" } th scope="col" { "B" } } }
                     tbody {
-                        @for culprit in &comparison.culprits { tr { th scope="row" { (turn::cause(culprit.culprit.id())) } td { (count(culprit.a)) } td { (count(culprit.b)) } } }
-                        tr { th scope="row" { "not explained" } td { (count(comparison.unexplained.0)) } td { (count(comparison.unexplained.1)) } }
+                        @for culprit in &comparison.culprits { tr { th scope="row" { (turn::cause(culprit.culprit.id())) } td data-name="A" { (count(culprit.a)) } td data-name="B" { (count(culprit.b)) } } }
+                        tr { th scope="row" { "not explained" } td data-name="A" { (count(comparison.unexplained.0)) } td data-name="B" { (count(comparison.unexplained.1)) } }
                     }
                 }
             }
@@ -80,9 +80,9 @@ fn figure_row(figure: &ComparedFigure) -> Markup {
     html! {
         tr {
             th scope="row" { (figure.name) }
-            td { (amount(figure.a)) }
-            td { (amount(figure.b)) }
-            td { (figure.ratio.map_or_else(|| "–".into(), change)) }
+            td data-name="A" { (amount(figure.a)) }
+            td data-name="B" { (amount(figure.b)) }
+            td data-name="B against A" { (figure.ratio.map_or_else(|| "–".into(), change)) }
         }
     }
 }

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use store::queries::culprits::{CulpritRow, TREND_PARTS, Trends};
+use words::amounts::rough;
 use words::calendar::date;
 use words::culprits::advice;
 use words::figures::{count, counted, latency};
@@ -31,7 +32,8 @@ struct Cause<'a> {
     rows: Vec<&'a CulpritRow>,
 }
 
-pub fn content(rows: &[CulpritRow], trends: &Trends, days: u32) -> Markup {
+/// `index`: the options that name the index on a command line.
+pub fn content(rows: &[CulpritRow], trends: &Trends, days: u32, index: &str) -> Markup {
     let causes = grouped(rows);
     let most = causes.iter().filter_map(|(_, cause)| cause.lost_ns).max().unwrap_or(0).max(1);
     html! {
@@ -45,7 +47,7 @@ pub fn content(rows: &[CulpritRow], trends: &Trends, days: u32) -> Markup {
         @if causes.is_empty() { p.empty { "No spike in this time." } }
         @else {
             @if causes.iter().any(|(_, cause)| cause.lost_ns.is_none()) {
-                p.note { "A dash: an earlier version added some of the runs, and counted no lost time. " code { "tardy lab store rebuild" } " counts it." }
+                p.note { "A dash: an earlier version added some of the runs, and counted no lost time. " code { "tardy lab store rebuild " bdi { (index) } } " counts it." }
             }
             div.scroll {
                 table.figures.cards.culprits {
@@ -121,7 +123,7 @@ fn trend(spikes: &[u64; TREND_PARTS], measured_ns: &[i64; TREND_PARTS]) -> Marku
     let most = rates.iter().flatten().fold(f64::MIN_POSITIVE, |most, rate| most.max(*rate));
     let half = |parts: std::ops::Range<usize>| {
         let shown = rate(spikes[parts.clone()].iter().sum(), measured_ns[parts].iter().sum());
-        shown.map_or("–".into(), |rate| format!("{rate:.1}"))
+        shown.map_or("–".into(), rough)
     };
     let (before, after) = (half(0..TREND_PARTS / 2), half(TREND_PARTS / 2..TREND_PARTS));
     html! {
@@ -205,9 +207,9 @@ mod tests {
         trends.measured_ns[0] = 0;
         let spikes = std::array::from_fn(|part| if part < TREND_PARTS / 2 { 1 } else { 4 });
         trends.spikes.insert("irqs-off".into(), spikes);
-        let shown = content(&[row("irqs-off", "a", 4, Some(90))], &trends, 7).into_string();
+        let shown = content(&[row("irqs-off", "a", 4, Some(90))], &trends, 7, "--store lab").into_string();
         assert!(shown.contains("interrupts masked by a task") && shown.contains("(<bdi>irqs-off</bdi>)"), "{shown}");
-        assert!(shown.contains("<summary>Fix</summary>") && shown.contains("1.2 → 4.0"), "{shown}");
+        assert!(shown.contains("<summary>Fix</summary>") && shown.contains("1.2 → 4"), "{shown}");
         assert_eq!(shown.matches("<rect x=").count(), TREND_PARTS - 1, "a part without a measurement has no bar");
     }
 }

@@ -1,6 +1,6 @@
 //! The page of a lab without runs: the commands that fill it.
 
-use super::command::command;
+use super::command::{command, out};
 use crate::known_archives::Progress;
 use maud::{Markup, html};
 use std::path::Path;
@@ -11,8 +11,9 @@ const LEFT_OUT_SHOWN: usize = 50;
 
 /// The commands that bring the first run into this directory.
 pub fn content(directory: &Path, progress: &Progress) -> Markup {
+    let first = format!("tardy run --duration 30s --load messaging {}", out(directory, "first"));
+    let board = format!("tardy run --target board --duration 30s {}", out(directory, "board-1"));
     let directory = printable(&directory.display().to_string());
-    let first = format!("tardy run --duration 30s --load messaging --out {directory}/first");
     html! {
         (unfinished(progress))
         h1 { "No run yet" }
@@ -20,7 +21,7 @@ pub fn content(directory: &Path, progress: &Progress) -> Markup {
         (command(&first))
         p { "Then load this page again. To measure another machine:" }
         (command("tardy target add board --ssh root@192.168.1.7"))
-        (command(&format!("tardy run --target board --duration 30s --out {directory}/board-1")))
+        (command(&board))
         p { "Results of cyclictest and other tools become archives with " code { "tardy import" } "." }
     }
 }

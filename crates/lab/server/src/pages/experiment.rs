@@ -4,7 +4,7 @@ mod figures;
 
 use super::amounts::figure;
 use super::as_html;
-use super::command::command;
+use super::command::{command, out};
 use super::conditions::kernel;
 use super::layout::{Page, Refresh};
 use super::links::{experiment_address, run_address};
@@ -35,7 +35,7 @@ async fn show_all(
 ) -> Result<Response, Refusal> {
     let found = all(&site).await?;
     let page = Page { title: "Experiments", here: ADDRESS, identity: &identity, refresh: Refresh::Never };
-    Ok(as_html(&page.around(list(&found))))
+    Ok(as_html(&page.around(list(&found, site.directory()))))
 }
 
 async fn show_one(
@@ -49,13 +49,15 @@ async fn show_one(
     Ok(as_html(&page.around(content(&series, &rounds))))
 }
 
-fn list(found: &[ExperimentSeries]) -> Markup {
+fn list(found: &[ExperimentSeries], directory: &std::path::Path) -> Markup {
+    let first = "tardy experiment --a '' --b '--cpu-dma-latency 0'";
+    let shared = "-- --duration 60s --load messaging";
     html! {
         h1 { "Experiments" }
         p.lead { "Two ways to run, measured alternately in random order: is B worse than A?" }
         @if found.is_empty() {
-            p.empty { "There is no experiment in this lab's directory. One that compares two kernels of virtual machines:" }
-            (command("tardy experiment --a '--target old' --b '--target new' -- --duration 60s --load messaging"))
+            p.empty { "This lab's directory holds no experiment. One that compares this machine with and without its deep idle states:" }
+            (command(&format!("{first} {} {shared}", out(directory, "idle-states"))))
         } @else {
             div.scroll {
                 table.figures.cards.experiments {
@@ -151,7 +153,7 @@ fn cautions(series: &ExperimentSeries) -> Markup {
         @match series.state {
             SeriesState::Complete => {},
             SeriesState::Running => p.caution { "The rounds are incomplete: still running, or cut off." },
-            SeriesState::Interrupted => p.caution { "Stopped early; " code { "tardy experiment --resume" } " continues it." },
+            SeriesState::Interrupted => p.caution { "Stopped early; " code { "tardy experiment --resume DIR" } " continues it." },
             SeriesState::Failed => p.caution { strong { "Failed: " } bdi { (series.problem.as_deref().unwrap_or("unknown")) } },
         }
         @if series.voids > 0 {
@@ -185,16 +187,16 @@ fn causes(result: &judge::experiment::ExperimentResult) -> Markup {
         @if result.culprits.is_empty() { p.empty { "No explained spike in any round." } } @else {
             p.beside { "Runs in which each cause occurred, of " (count(result.rounds.into())) " of each way." }
             div.scroll {
-                table.figures {
+                table.figures.cards {
                     caption.unseen { "Runs with each cause" }
                     thead { tr { th scope="col" { "Cause" } th scope="col" { "A" } th scope="col" { "B" } th.text scope="col" { "Verdict" } } }
                     tbody {
                         @for culprit in &result.culprits {
                             tr {
                                 th scope="row" { (turn::cause(culprit.culprit.id())) }
-                                td { (culprit.a) }
-                                td { (culprit.b) }
-                                td.text { @if culprit.differs { "differs at " (percent(result.confidence)) " confidence" } @else { span.beside { "not shown to differ" } } }
+                                td data-name="A" { (culprit.a) }
+                                td data-name="B" { (culprit.b) }
+                                td.text data-name="Verdict" { @if culprit.differs { "differs at " (percent(result.confidence)) " confidence" } @else { span.beside { "not shown to differ" } } }
                             }
                         }
                     }
@@ -207,15 +209,15 @@ fn causes(result: &judge::experiment::ExperimentResult) -> Markup {
 fn rounds_table(rounds: &[Round]) -> Markup {
     html! {
         div.scroll {
-            table.figures {
+            table.figures.cards {
                 caption.unseen { "The largest latency of each run" }
                 thead { tr { th scope="col" { "Round" } th scope="col" { "A, largest" } th scope="col" { "B, largest" } th.text scope="col" aria-label="Comparison" {} } }
                 tbody {
                     @for (index, round) in rounds.iter().enumerate() {
                         tr {
-                            th scope="row" { (index + 1) }
-                            @for run in round {
-                                td {
+                            th scope="row" { span.card-name { "Round " } (index + 1) }
+                            @for (run, name) in round.iter().zip(["A, largest", "B, largest"]) {
+                                td data-name=(name) {
                                     @match run {
                                         Some(run) => a href=(run_address(&run.digest)) { (figure(run.latency_max_ns)) },
                                         None => span.beside { "not in the index yet" },

@@ -12,6 +12,7 @@ use maud::{Markup, html};
 use std::cmp::Reverse;
 use store::Standing;
 use store::queries::fleet::{Fleet, FleetRow, board_standing};
+use store::queries::run::RunRow;
 use store::queries::silence::silent_since;
 use words::calendar::utc;
 use words::figures::{count, counted, latency};
@@ -47,15 +48,13 @@ pub fn content(fleet: &Fleet, progress: &Progress, now_unix_ns: i64) -> Markup {
 }
 
 fn overview(boards: &[&[FleetRow]], now_unix_ns: i64) -> Markup {
-    let number = |standing: Standing| boards.iter().filter(|rows| board_standing(rows) == standing).count() as u64;
+    let standings: Vec<Standing> = boards.iter().map(|rows| board_standing(rows)).collect();
     let silent =
         boards.iter().filter(|rows| rows.iter().all(|row| silent_since(&row.recent, now_unix_ns).is_some())).count();
     html! {
         p.lead.overview {
             (counted(boards.len() as u64, "board"))
-            @for standing in Standing::ALL {
-                @if number(standing) > 0 { " · " span.state data-state=(standing.word()) { (count(number(standing))) " " (standing.word()) } }
-            }
+            (state::counts(&standings))
             @if silent > 0 { " · " span.state data-state="silent" { (count(silent as u64)) " silent" } }
         }
     }
@@ -98,6 +97,11 @@ fn since(row: &FleetRow) -> Markup {
     }
 }
 
+/// Samples and limit of a run.
+fn basis(run: &RunRow) -> Markup {
+    html! { span.beside { "of " (count(run.samples)) @if let Some(limit) = run.limit_ns { ", limit " (latency(limit)) } } }
+}
+
 fn scenario(row: &FleetRow, now_unix_ns: i64) -> Markup {
     let run = &row.newest;
     let history = format!("{}?scenario={}", board_address(&run.board), row.scenario);
@@ -108,13 +112,7 @@ fn scenario(row: &FleetRow, now_unix_ns: i64) -> Markup {
             td data-name="State" { (state::of_run(run)) }
             td.number data-name="Largest latency" { a href=(run_address(&run.digest)) { (figure(run.latency_max_ns)) } }
             td.number data-name="Over the limit" {
-                @match run.limit_ns {
-                    Some(limit) => {
-                        @if run.over_limit > 0 { strong.nonzero { (count(run.over_limit)) } } @else { "0" }
-                        span.beside { "of " (count(run.samples)) ", limit " (latency(limit)) }
-                    },
-                    None => span.beside { "no limit" },
-                }
+                (state::over_limit(run, basis))
             }
             td data-name="On this kernel" { (coverage(&row.coverage)) }
             td.spark data-name="Last 30 runs" { a href=(history) { (sparkline::inline(&row.recent)) } }

@@ -135,6 +135,7 @@ async fn show_board(
         sentences: board.sentences.as_ref().map(|sentences| sentences.as_slice()),
         days,
         may_decide: identity.is_admin(),
+        index: &site.lab.index.options(),
     };
     let page = Page {
         title: &name,
@@ -247,5 +248,5 @@ async fn show_culprits(
     let last = rows.iter().map(|row| row.last_unix_ns).max().unwrap_or(until_unix_ns);
     let trends = site.store().culprit_trends(first, last.saturating_add(1)).await.map_err(Refusal::of_store)?;
     let page = Page { title: "Culprits", here: "/culprits", identity: &identity, refresh: Refresh::Never };
-    Ok(as_html(&page.around(culprits::content(&rows, &trends, days))))
+    Ok(as_html(&page.around(culprits::content(&rows, &trends, days, &site.lab.index.options()))))
 }

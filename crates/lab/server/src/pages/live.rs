@@ -3,7 +3,7 @@
 
 use super::amounts::{ago, figure, rounded};
 use super::as_html;
-use super::command::command;
+use super::command::{command, out};
 use super::layout::{Page, Refresh};
 use super::links::{board_address, events_address, live_address};
 use crate::api::live::states;
@@ -21,7 +21,6 @@ use maud::{Markup, html};
 use report::picture::{Axis, axis_time};
 use std::sync::Arc;
 use words::figures::{count, counted, duration, latency, set_duration};
-use words::printable::printable;
 
 const WIDTH: f64 = 1080.0;
 const HEIGHT: f64 = 260.0;
@@ -36,14 +35,13 @@ pub fn router() -> Router<Arc<Site>> {
 
 async fn list(State(site): State<Arc<Site>>, Extension(identity): Extension<Identity>) -> Response {
     let runs = states(&site).await;
-    let directory = printable(&site.directory().display().to_string());
     let page = Page { title: "Live", here: "/live", identity: &identity, refresh: Refresh::WithoutScript };
     as_html(&page.around(html! {
         h1 { "Live" }
         div #live-runs {
             @if runs.is_empty() {
                 p.empty { "No run in progress in this directory. A measurement that writes here is shown while it runs:" }
-                (command(&format!("tardy run --duration 10min --out {directory}/now")))
+                (command(&format!("tardy run --duration 10min {}", out(site.directory(), "now"))))
             } @else {
                 ul.live-list { @for run in &runs { li { (line(run)) } } }
             }
@@ -92,6 +90,8 @@ async fn one(
 
 /// The part that changes while the run goes on.
 pub fn fragment(run: &LiveRun) -> Markup {
+    let is_watch = run.cpus.iter().any(|cpu| cpu.series.is_some());
+    let subject = if is_watch { "watched thread" } else { "CPU" };
     html! {
         p.lead { "Linux " bdi { (run.kernel) } ", " (phase(run)) }
         (progress(run, now_unix_ns()))
@@ -109,18 +109,18 @@ pub fn fragment(run: &LiveRun) -> Markup {
             }
         }
         section aria-labelledby="cpus-title" {
-            h2 #cpus-title { "CPUs" }
+            h2 #cpus-title { (if is_watch { "Watched threads" } else { "CPUs" }) }
             div.scroll {
-                table.figures {
-                    caption.unseen { "Largest latency of each CPU" }
-                    thead { tr { th scope="col" { "CPU" } th scope="col" { "Samples" } th scope="col" { "Largest" } th scope="col" { "Over the limit" } } }
+                table.figures.cards {
+                    caption.unseen { "Largest latency of each " (subject) }
+                    thead { tr { th scope="col" { (subject) } th scope="col" { "Samples" } th scope="col" { "Largest" } th scope="col" { "Over the limit" } } }
                     tbody {
                         @for cpu in &run.cpus {
                             tr {
-                                th scope="row" { (cpu.cpu) }
-                                td { (rounded(cpu.samples)) }
-                                td.worst { (figure(cpu.latency_ns_max)) }
-                                td { @if run.limit_ns.is_some() { (count(cpu.over_limit)) } @else { span.beside { "no limit" } } }
+                                th scope="row" { @if let Some(series) = &cpu.series { bdi { (series) } } @else { span.card-name { "CPU " } (cpu.cpu) } }
+                                td data-name="Samples" { (rounded(cpu.samples)) }
+                                td.worst data-name="Largest" { (figure(cpu.latency_ns_max)) }
+                                td data-name="Over the limit" { @if run.limit_ns.is_some() { (count(cpu.over_limit)) } @else { span.beside { "no limit" } } }
                             }
                         }
                     }
@@ -132,16 +132,16 @@ pub fn fragment(run: &LiveRun) -> Markup {
             @if run.spikes.is_empty() { p.empty { "None so far." } } @else {
                 @if run.spikes_count > run.spikes.len() as u64 { p.note { "The newest of " (counted(run.spikes_count, "spike")) "." } }
                 div.scroll {
-                    table.figures {
+                    table.figures.cards {
                         caption.unseen { "Spikes, the newest first" }
                         thead { tr { th scope="col" { "Spike" } th scope="col" { "CPU" } th scope="col" { "Latency" } th.text scope="col" { "Cause" } } }
                         tbody {
                             @for spike in &run.spikes {
                                 tr {
-                                    th scope="row" { (spike.number) }
-                                    td { (spike.cpu) }
-                                    td.worst { (figure(Some(spike.latency_ns))) }
-                                    td.text { @if let Some(cause) = &spike.cause { bdi { (cause) } } @else { span.beside { "not explained yet" } } }
+                                    th scope="row" { span.card-name { "Spike " } (spike.number) }
+                                    td data-name="CPU" { (spike.cpu) }
+                                    td.worst data-name="Latency" { (figure(Some(spike.latency_ns))) }
+                                    td.text data-name="Cause" { @if let Some(cause) = &spike.cause { bdi { (cause) } } @else { span.beside { "not explained yet" } } }
                                 }
                             }
                         }

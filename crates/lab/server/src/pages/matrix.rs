@@ -10,6 +10,7 @@ use store::Standing;
 use store::queries::fleet::{Fleet, board_standing};
 use store::queries::kernels::OnKernel;
 use store::queries::silence::SilentBoard;
+use words::calendar::date;
 use words::culprits::named;
 use words::figures::{counted, latency};
 
@@ -35,13 +36,15 @@ pub struct Boards<'a> {
     pub days: u32,
 }
 
-/// A board under a load or on a kernel line: the worst of what it stands for.
+/// A board under a load or on a kernel line: the worst of what it stands for. Its state and its figure are of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Cell {
     standing: Standing,
     latency_max_ns: Option<i64>,
     worst_cause: Option<String>,
     scenario: String,
+    kernel: String,
+    started_unix_ns: i64,
 }
 
 /// A line of cells.
@@ -74,7 +77,7 @@ pub fn section(view: &Boards<'_>) -> Markup {
             }
             div.scroll {
                 table.matrix {
-                    caption.unseen { "Boards, bad ones first, with state and largest latency of the newest run of each " @if view.by == By::Load { "load" } @else { "kernel line" } }
+                    caption.unseen { "Boards, bad ones first, with the state and the largest latency of the newest run that shows it, for each " @if view.by == By::Load { "load" } @else { "kernel line" } }
                     thead { tr { th scope="col" { "Board" } @for column in shown { th scope="col" { bdi { (load(column)) } } } } }
                     tbody { @for line in lines(view) { (row(&line, shown)) } }
                 }
@@ -101,11 +104,13 @@ fn row(line: &Line<'_>, columns: &[&str]) -> Markup {
 /// The state is in the mark before the figure, too: not in the colour alone.
 fn cell(of: &Cell, board: &str) -> Markup {
     let cause = of.worst_cause.as_deref().filter(|_| of.standing == Standing::Bad);
+    let run = format!("run of {} on {}", date(of.started_unix_ns), of.kernel);
+    let title = cause.map_or_else(|| run.clone(), |cause| format!("{}; {run}", named(cause)));
     html! {
         td {
-            a.state data-state=(of.standing.word()) href={ (board_address(board)) "?scenario=" (of.scenario) } title=[cause.map(named)] {
+            a.state data-state=(of.standing.word()) href={ (board_address(board)) "?scenario=" (of.scenario) } title=(title) {
                 span.unseen { (of.standing.word()) ", " }
-                @match of.latency_max_ns { Some(ns) => (latency(ns)), None => "no sample" }
+                @match of.latency_max_ns { Some(ns) => (latency(ns)), None => "no figure" }
                 @if let Some(cause) = cause { " " bdi { (cause) } }
             }
         }
@@ -134,22 +139,28 @@ type Cells<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Cell>>;
 fn by_load(fleet: &Fleet) -> Cells<'_> {
     let mut cells = Cells::new();
     for row in &fleet.rows {
+        let run = row.shown();
         let of = Cell {
             standing: row.standing,
-            latency_max_ns: row.newest.latency_max_ns,
-            worst_cause: row.newest.worst_cause.clone(),
+            latency_max_ns: run.latency_max_ns,
+            worst_cause: run.worst_cause,
             scenario: row.scenario.clone(),
+            kernel: run.kernel,
+            started_unix_ns: run.started_unix_ns,
         };
         cells.entry(&row.newest.board).or_default().entry(&row.newest.load).or_default().add(of);
     }
     cells
 }
 
-/// The newest kernel of each line decides.
+/// The newest kernel of each line that shows a state decides, as the newest such run of a load does.
 fn by_kernel(kernels: &[OnKernel]) -> Cells<'_> {
     let mut newest: BTreeMap<(&str, &str), &OnKernel> = BTreeMap::new();
     kernels.iter().for_each(|of| {
-        newest.insert((&of.scenario, &of.kernel_line), of);
+        let decided = newest.entry((&of.scenario, &of.kernel_line)).or_insert(of);
+        if of.standing != Standing::Undecided || decided.standing == Standing::Undecided {
+            *decided = of;
+        }
     });
     let mut cells = Cells::new();
     for of in newest.into_values() {
@@ -158,6 +169,8 @@ fn by_kernel(kernels: &[OnKernel]) -> Cells<'_> {
             latency_max_ns: of.latency_max_ns,
             worst_cause: of.worst_cause.clone(),
             scenario: of.scenario.clone(),
+            kernel: of.kernel.clone(),
+            started_unix_ns: of.started_unix_ns,
         };
         cells.entry(&of.board).or_default().entry(&of.kernel_line).or_default().add(cell);
     }
@@ -225,5 +238,12 @@ mod tests {
         };
         let kernels = [on("6.12.1", Standing::Bad), on("6.12.2", Standing::Good)];
         assert_eq!(by_kernel(&kernels)["pi"]["6.12"].standing, Standing::Good);
+        let kernels = [on("6.12.1", Standing::Bad), on("6.12.2", Standing::Undecided)];
+        let shown = &by_kernel(&kernels)["pi"]["6.12"];
+        assert_eq!(
+            (shown.standing, shown.kernel.as_str()),
+            (Standing::Bad, "6.12.1"),
+            "an undecided run decides nothing"
+        );
     }
 }

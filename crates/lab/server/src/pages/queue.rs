@@ -2,7 +2,7 @@
 
 use super::amounts::ago;
 use super::as_html;
-use super::command::command;
+use super::command::command_of_index;
 use super::layout::{Page, Refresh};
 use super::links::{board_address, cancel_address, live_address, run_address};
 use crate::api::jobs::{backfilled, cancelled};
@@ -80,6 +80,7 @@ async fn show(State(site): State<Arc<Site>>, Extension(identity): Extension<Iden
         triggers: &store.triggers().await.map_err(Refusal::of_store)?,
         may_run: identity.may_run(),
         now_unix_ns: now,
+        index: &site.lab.index.options(),
     };
     let page = Page { title: "Queue", here: "/queue", identity: &identity, refresh: Refresh::Never };
     Ok(as_html(&page.around(view.content())))
@@ -104,6 +105,8 @@ struct View<'a> {
     triggers: &'a [Trigger],
     may_run: bool,
     now_unix_ns: i64,
+    /// Options of a command line that name the index.
+    index: &'a str,
 }
 
 impl View<'_> {
@@ -124,7 +127,7 @@ impl View<'_> {
                 h2 #workers-title { "Workers" }
                 @if self.workers.is_empty() {
                     p.empty { "No worker has reported. On a host that reaches the board:" }
-                    (command("tardy lab worker --board BOARD"))
+                    (command_of_index("tardy lab worker --board BOARD", self.index))
                 } @else {
                     div.scroll {
                         table.figures.cards {
@@ -157,7 +160,7 @@ impl View<'_> {
                 h2 #jobs-title { "Jobs" }
                 @if self.jobs.is_empty() {
                     p.empty { "No job yet. A plan for a board:" }
-                    (command("tardy lab queue add plans/smoke.toml --board BOARD"))
+                    (command_of_index("tardy lab queue add plans/smoke.toml --board BOARD", self.index))
                 } @else {
                     @if self.jobs.len() as i64 == JOBS_SHOWN { p.note { "The newest " (JOBS_SHOWN) "." } }
                     div.scroll {
@@ -241,7 +244,7 @@ impl View<'_> {
                 h2 #triggers-title { "Triggers" }
                 @if self.triggers.is_empty() {
                     p.empty { "No triggers yet. A plan for every night:" }
-                    (command("tardy lab queue trigger add nightly plans/smoke.toml --board BOARD --every 24h"))
+                    (command_of_index("tardy lab queue trigger add nightly plans/smoke.toml --board BOARD --every 24h", self.index))
                 } @else {
                     div.scroll {
                         table.figures.cards {

@@ -5,6 +5,7 @@ use super::conditions;
 use super::empty::unfinished;
 use super::links::{board_address, run_address};
 use super::matrix::{self, Boards};
+use super::state;
 use super::turn;
 use crate::known_archives::Progress;
 use maud::{Markup, html};
@@ -59,14 +60,11 @@ fn choices(view: &TodayView<'_>) -> Markup {
 
 fn overview(view: &TodayView<'_>) -> Markup {
     let boards: Vec<Standing> = view.boards.fleet.boards().map(board_standing).collect();
-    let number = |standing: Standing| boards.iter().filter(|of| **of == standing).count() as u64;
     let silent = view.news.silent.len() as u64;
     html! {
         p.lead.overview {
             (counted(boards.len() as u64, "board"))
-            @for standing in Standing::ALL {
-                @if number(standing) > 0 { " · " span.state data-state=(standing.word()) { (count(number(standing))) " " (standing.word()) } }
-            }
+            (state::counts(&boards))
             @if silent > 0 { " · " span.state data-state="silent" { (count(silent)) " silent" } }
         }
     }
@@ -139,6 +137,7 @@ fn bad(turn: &Turn, news: &News) -> Markup {
                 Some(good) => { "last good " (turn::run(good)) " · " (turn::differs(good, &turn.first)) },
                 None => "never good",
             }
+            (last(turn, "last bad"))
         }
     }
 }
@@ -153,7 +152,15 @@ fn good(turn: &Turn) -> Markup {
                 @if let Some(cause) = &bad.worst_cause { ", " (turn::cause(cause)) }
                 " · " (turn::differs(bad, &turn.first))
             }
+            (last(turn, "last good"))
         }
+    }
+}
+
+/// The run whose figure the line of the board shows, if it is not the first after the turn.
+fn last(turn: &Turn, words: &str) -> Markup {
+    html! {
+        @if turn.last.digest != turn.first.digest { "; " (words) " " (turn::run(&turn.last)) ": " (figure(turn.last.latency_max_ns)) }
     }
 }
 

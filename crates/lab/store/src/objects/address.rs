@@ -24,26 +24,27 @@ impl ObjectsAddress {
     /// Reads `s3://BUCKET/PREFIX`. `variable` is the environment of the process.
     ///
     /// # Errors
-    /// [`StoreError::ObjectsAddress`] for another address, and where endpoint or keys are missing.
+    /// [`StoreError::ObjectsAddress`] for another address, [`StoreError::ObjectsAccess`] where endpoint or keys are missing.
     pub fn parse(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self, StoreError> {
-        let wrong = |because: &str| StoreError::ObjectsAddress(format!("{text:?}: {because}"));
-        let rest = text.strip_prefix("s3://").ok_or_else(|| wrong("write s3://BUCKET or s3://BUCKET/PREFIX"))?;
+        let wrong = |expected| StoreError::ObjectsAddress { text: text.to_owned(), expected };
+        let lacking = |because: String| StoreError::ObjectsAccess { store: text.to_owned(), because };
+        let rest = text.strip_prefix("s3://").ok_or_else(|| wrong("expected s3://BUCKET or s3://BUCKET/PREFIX"))?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
         if bucket.is_empty() || !bucket.chars().all(is_name) {
-            return Err(wrong("a bucket has letters, digits, '-', '_' and '.'"));
+            return Err(wrong("expected a bucket of letters, digits, '-', '_' and '.'"));
         }
         let prefix = prefix.trim_matches('/');
         if !prefix.is_empty() && !prefix.split('/').all(|part| !part.is_empty() && part.chars().all(is_name)) {
-            return Err(wrong("a prefix has letters, digits, '-', '_', '.' and single '/'"));
+            return Err(wrong("expected a prefix of letters, digits, '-', '_', '.' and single '/'"));
         }
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let set = |name: &str| variable(name).ok_or_else(|| wrong(&format!("set {name}")));
+        let set = |name: &str| variable(name).ok_or_else(|| lacking(format!("set {name}")));
         let endpoint = variable("AWS_ENDPOINT_URL_S3").or_else(|| variable("AWS_ENDPOINT_URL"));
         let example = "like http://localhost:9000 or https://s3.eu-central-1.amazonaws.com";
-        let endpoint = endpoint.ok_or_else(|| wrong(&format!("set AWS_ENDPOINT_URL, {example}")))?;
+        let endpoint = endpoint.ok_or_else(|| lacking(format!("set AWS_ENDPOINT_URL, {example}")))?;
         if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {
-            return Err(wrong(&format!("AWS_ENDPOINT_URL is {endpoint}; write an address {example}")));
+            return Err(lacking(format!("AWS_ENDPOINT_URL is {endpoint}; write an address {example}")));
         }
         Ok(Self {
             bucket: bucket.into(),
@@ -98,10 +99,10 @@ mod tests {
     #[test]
     fn a_missing_part_is_named_with_its_fix() {
         for (text, without, endpoint, fix) in [
-            ("gs://lab", "", "http://h", "write s3://BUCKET"),
-            ("s3:///x", "", "http://h", "a bucket has"),
-            ("s3://lab/a//b", "", "http://h", "a prefix has"),
-            ("s3://lab/../b c", "", "http://h", "a prefix has"),
+            ("gs://lab", "", "http://h", "`gs://lab` is not the address of an object store: expected s3://BUCKET"),
+            ("s3:///x", "", "http://h", "expected a bucket of"),
+            ("s3://lab/a//b", "", "http://h", "expected a prefix of"),
+            ("s3://lab/../b c", "", "http://h", "expected a prefix of"),
             ("s3://lab", "AWS_ENDPOINT_URL", "", "set AWS_ENDPOINT_URL"),
             ("s3://lab", "", "ftp://h", "write an address like"),
             ("s3://lab", "AWS_ACCESS_KEY_ID", "http://h", "set AWS_ACCESS_KEY_ID"),

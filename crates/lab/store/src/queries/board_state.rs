@@ -1,8 +1,9 @@
 //! Where a load turned bad or good: the runs on both sides of the turn, and what differs between them.
 
+use super::run::RunRow;
 use crate::Store;
 use crate::error::StoreError;
-use crate::row::get;
+use crate::row::{get, worded};
 use crate::standing::Standing;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
@@ -12,14 +13,14 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardState {
-    /// The newest good run.
+    /// The newest run that is good or held its limit.
     pub last_good: Option<KernelRun>,
     /// The oldest bad run after that; `None` while the load is good.
     pub first_bad: Option<KernelRun>,
     /// The newest bad run.
     #[serde(default)]
     pub last_bad: Option<KernelRun>,
-    /// The oldest good run after that; `None` while the load is bad.
+    /// The oldest run after that which is good or held its limit; `None` while the load is bad.
     #[serde(default)]
     pub first_good: Option<KernelRun>,
 }
@@ -34,9 +35,33 @@ pub struct KernelRun {
     #[serde(default)]
     pub settings: String,
     pub started_unix_ns: i64,
+    /// `None` without samples, and of an invalid run.
     pub latency_max_ns: Option<i64>,
     /// Culprit of its largest spike.
     pub worst_cause: Option<String>,
+    #[serde(default)]
+    pub standing: Standing,
+}
+
+impl KernelRun {
+    /// Its place among the runs of a scenario, by time.
+    fn place(&self) -> (i64, &str) {
+        (self.started_unix_ns, &self.digest)
+    }
+}
+
+impl From<&RunRow> for KernelRun {
+    fn from(run: &RunRow) -> Self {
+        Self {
+            digest: run.digest.clone(),
+            kernel: run.kernel.clone(),
+            settings: run.settings.clone(),
+            started_unix_ns: run.started_unix_ns,
+            latency_max_ns: run.latency_max_ns,
+            worst_cause: run.worst_cause.clone(),
+            standing: run.standing,
+        }
+    }
 }
 
 /// Differences between two runs of a load, the likeliest reason of a change first.
@@ -69,11 +94,11 @@ impl Differs {
 }
 
 impl BoardState {
-    /// Bad from the first bad run until the next good one.
+    /// Bad from the first bad run until the next one that is not; otherwise the state of the newest run that has one.
     pub fn standing(&self) -> Standing {
         match (&self.first_bad, &self.last_good) {
             (Some(_), _) => Standing::Bad,
-            (None, Some(_)) => Standing::Good,
+            (None, Some(good)) => good.standing,
             (None, None) => Standing::Undecided,
         }
     }
@@ -82,7 +107,7 @@ impl BoardState {
 /// Columns of a [`KernelRun`]; `r` is the run.
 macro_rules! kernel_run_columns {
     () => {
-        "r.digest, r.kernel, r.settings, r.started_unix_ns, r.latency_max_ns, r.worst_cause"
+        "r.digest, r.kernel, r.settings, r.started_unix_ns, r.latency_max_ns, r.worst_cause, r.standing"
     };
 }
 pub(super) use kernel_run_columns;
@@ -95,6 +120,7 @@ pub(super) fn kernel_run(row: &AnyRow) -> Result<KernelRun, StoreError> {
         started_unix_ns: get(row, "started_unix_ns")?,
         latency_max_ns: get(row, "latency_max_ns")?,
         worst_cause: get(row, "worst_cause")?,
+        standing: worded(row, "standing")?,
     })
 }
 
@@ -104,17 +130,27 @@ type ByScenario = BTreeMap<String, KernelRun>;
 impl Store {
     pub(super) async fn states(&self) -> Result<BTreeMap<String, BoardState>, StoreError> {
         let mut states: BTreeMap<String, BoardState> = BTreeMap::new();
-        for (scenario, run) in self.newest(Standing::Good).await? {
-            states.entry(scenario).or_default().last_good = Some(run);
+        for standing in Standing::NOT_BAD {
+            for (scenario, run) in self.newest(standing).await? {
+                let last = &mut states.entry(scenario).or_default().last_good;
+                if last.as_ref().is_none_or(|known| known.place() < run.place()) {
+                    *last = Some(run);
+                }
+            }
         }
         for (scenario, run) in self.newest(Standing::Bad).await? {
             states.entry(scenario).or_default().last_bad = Some(run);
         }
-        for (scenario, run) in self.first_after(Standing::Bad, Standing::Good).await? {
+        for (scenario, run) in self.first_after(Standing::Bad, Standing::NOT_BAD).await? {
             states.entry(scenario).or_default().first_bad = Some(run);
         }
-        for (scenario, run) in self.first_after(Standing::Good, Standing::Bad).await? {
-            states.entry(scenario).or_default().first_good = Some(run);
+        for standing in Standing::NOT_BAD {
+            for (scenario, run) in self.first_after(standing, [Standing::Bad; 2]).await? {
+                let first = &mut states.entry(scenario).or_default().first_good;
+                if first.as_ref().is_none_or(|known| run.place() < known.place()) {
+                    *first = Some(run);
+                }
+            }
         }
         Ok(states)
     }
@@ -130,16 +166,19 @@ impl Store {
         by_scenario(&sqlx::query(sql).bind(standing.word()).fetch_all(self.database.pool()).await?)
     }
 
-    /// The oldest run of this standing after the newest run of the other.
-    async fn first_after(&self, standing: Standing, other: Standing) -> Result<ByScenario, StoreError> {
+    /// The oldest run of this standing after the newest run of each of the others.
+    async fn first_after(&self, standing: Standing, others: [Standing; 2]) -> Result<ByScenario, StoreError> {
         let sql = concat!(
             "SELECT s.scenario, ",
             kernel_run_columns!(),
             " FROM scenarios s JOIN runs r ON r.digest = (SELECT n.digest FROM runs n WHERE n.scenario = s.scenario \
              AND n.standing = $1 AND n.started_unix_ns > COALESCE((SELECT MAX(o.started_unix_ns) FROM runs o \
-             WHERE o.scenario = s.scenario AND o.standing = $2), $3) ORDER BY n.started_unix_ns, n.digest LIMIT 1)"
+             WHERE o.scenario = s.scenario AND o.standing = $2), $4) \
+             AND n.started_unix_ns > COALESCE((SELECT MAX(p.started_unix_ns) FROM runs p \
+             WHERE p.scenario = s.scenario AND p.standing = $3), $4) ORDER BY n.started_unix_ns, n.digest LIMIT 1)"
         );
-        let query = sqlx::query(sql).bind(standing.word()).bind(other.word()).bind(i64::MIN);
+        let [one, other] = others.map(Standing::word);
+        let query = sqlx::query(sql).bind(standing.word()).bind(one).bind(other).bind(i64::MIN);
         by_scenario(&query.fetch_all(self.database.pool()).await?)
     }
 }
@@ -161,6 +200,7 @@ mod tests {
             started_unix_ns: 0,
             latency_max_ns: None,
             worst_cause: None,
+            standing: Standing::Undecided,
         };
         let before = run("6.12", "s");
         let differs = |first| Differs::between(&before, &first);

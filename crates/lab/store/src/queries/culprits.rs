@@ -43,7 +43,7 @@ pub struct Trends {
 }
 
 impl Store {
-    /// Causes in runs that started in a time, most spikes first; at most 10 000 rows.
+    /// Causes in valid runs that started in a time, most spikes first; at most 10 000 rows.
     ///
     /// # Errors
     /// Errors of the database.
@@ -53,7 +53,7 @@ impl Store {
                    CASE WHEN COUNT(c.lost_ns) = COUNT(*) THEN CAST(SUM(c.lost_ns) AS BIGINT) END AS lost_ns, MAX(c.latency_max_ns) AS latency_max_ns, \
                    MIN(r.started_unix_ns) AS first_unix_ns, MAX(r.started_unix_ns) AS last_unix_ns \
                    FROM causes c JOIN runs r ON r.digest = c.digest JOIN scenarios s ON s.scenario = r.scenario \
-                   WHERE r.started_unix_ns >= $1 AND r.started_unix_ns < $2 \
+                   WHERE r.started_unix_ns >= $1 AND r.started_unix_ns < $2 AND r.valid = 1 \
                    GROUP BY c.culprit, s.board, s.load, s.method, r.scenario \
                    ORDER BY spikes DESC, c.culprit, r.scenario LIMIT 10000";
         let rows = sqlx::query(sql).bind(from_unix_ns).bind(until_unix_ns).fetch_all(self.database.pool()).await?;
@@ -83,14 +83,14 @@ impl Store {
         let length_ns = until_unix_ns.saturating_sub(from_unix_ns) / TREND_PARTS as i64 + 1;
         let mut trends = Trends::default();
         let sql = "SELECT (started_unix_ns - $1) / $3 AS part, CAST(SUM(measured_ns) AS BIGINT) AS measured_ns FROM runs \
-                   WHERE started_unix_ns >= $1 AND started_unix_ns < $2 AND measured_ns < $4 GROUP BY 1";
+                   WHERE started_unix_ns >= $1 AND started_unix_ns < $2 AND measured_ns < $4 AND valid = 1 GROUP BY 1";
         let query = sqlx::query(sql).bind(from_unix_ns).bind(until_unix_ns).bind(length_ns).bind(SUMMABLE_MAX);
         for row in query.fetch_all(self.database.pool()).await? {
             trends.measured_ns[part(&row)?] = get(&row, "measured_ns")?;
         }
         let sql = "SELECT c.culprit, (r.started_unix_ns - $1) / $3 AS part, CAST(SUM(c.spikes) AS BIGINT) AS spikes \
                    FROM causes c JOIN runs r ON r.digest = c.digest \
-                   WHERE r.started_unix_ns >= $1 AND r.started_unix_ns < $2 GROUP BY 1, 2 LIMIT 10000";
+                   WHERE r.started_unix_ns >= $1 AND r.started_unix_ns < $2 AND r.valid = 1 GROUP BY 1, 2 LIMIT 10000";
         let query = sqlx::query(sql).bind(from_unix_ns).bind(until_unix_ns).bind(length_ns);
         for row in query.fetch_all(self.database.pool()).await? {
             trends.spikes.entry(get(&row, "culprit")?).or_default()[part(&row)?] = count(&row, "spikes")?;

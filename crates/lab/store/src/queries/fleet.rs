@@ -1,6 +1,6 @@
 //! Every board with what is known of it: the first page.
 
-use super::board_state::BoardState;
+use super::board_state::{BoardState, KernelRun};
 use super::run::{RunRow, run_columns};
 use crate::Store;
 use crate::error::StoreError;
@@ -55,8 +55,21 @@ pub struct Coverage {
 pub struct RecentRun {
     pub digest: String,
     pub started_unix_ns: i64,
+    /// `None` without samples, and of an invalid run.
     pub latency_max_ns: Option<i64>,
     pub standing: Standing,
+}
+
+impl FleetRow {
+    /// The newest run with the state of the load: the figure beside a state is of the same run.
+    pub fn shown(&self) -> KernelRun {
+        let with_state = match self.standing {
+            Standing::Bad => self.state.last_bad.clone(),
+            Standing::Good | Standing::Held => self.state.last_good.clone(),
+            Standing::Undecided => None,
+        };
+        with_state.unwrap_or_else(|| KernelRun::from(&self.newest))
+    }
 }
 
 impl Fleet {

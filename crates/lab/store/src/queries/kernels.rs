@@ -8,7 +8,7 @@ use sqlx::any::AnyRow;
 
 const ROWS_MAX: i64 = 50_000;
 
-/// The newest valid run of a load on a kernel.
+/// The newest run of a load on a kernel that shows a state; the newest valid one if none does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnKernel {
     pub board: String,
@@ -23,7 +23,8 @@ pub struct OnKernel {
 }
 
 impl Store {
-    /// The newest valid run of each load on each kernel, oldest first.
+    /// The run of each load on each kernel that shows its state, oldest first. An undecided run shows it only where every run
+    /// is undecided, as for a load.
     ///
     /// # Errors
     /// Errors of the database.
@@ -31,8 +32,10 @@ impl Store {
         let sql = "SELECT s.board, s.load, r.scenario, r.kernel, r.kernel_line, r.standing, r.digest, \
                    r.latency_max_ns, r.worst_cause, r.started_unix_ns FROM coverage c \
                    JOIN scenarios s ON s.scenario = c.scenario \
-                   JOIN runs r ON r.digest = (SELECT n.digest FROM runs n WHERE n.scenario = c.scenario AND n.kernel = c.kernel \
-                   ORDER BY n.started_unix_ns DESC, n.digest DESC LIMIT 1) \
+                   JOIN runs r ON r.digest = COALESCE((SELECT n.digest FROM runs n WHERE n.scenario = c.scenario \
+                   AND n.kernel = c.kernel AND n.standing <> 'undecided' ORDER BY n.started_unix_ns DESC, n.digest DESC LIMIT 1), \
+                   (SELECT v.digest FROM runs v WHERE v.scenario = c.scenario AND v.kernel = c.kernel AND v.valid = 1 \
+                   ORDER BY v.started_unix_ns DESC, v.digest DESC LIMIT 1)) \
                    ORDER BY r.started_unix_ns, r.digest LIMIT $1";
         let rows = sqlx::query(sql).bind(ROWS_MAX).fetch_all(self.database.pool()).await?;
         rows.iter().map(on_kernel).collect()

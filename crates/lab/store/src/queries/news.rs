@@ -22,9 +22,9 @@ const ROWS_MAX: i64 = 10_000;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct News {
     pub since_unix_ns: i64,
-    /// Loads whose first bad run after the last good one is new, the largest latency first.
+    /// Loads whose first bad run after the last good or held one is new, the largest latency first.
     pub newly_bad: Vec<Turn>,
-    /// Loads whose first good run after the last bad one is new.
+    /// Loads whose first good or held run after the last bad one is new.
     pub newly_good: Vec<Turn>,
     /// Causes that the board did not have before.
     pub new_culprits: Vec<NewCulprit>,
@@ -46,6 +46,8 @@ pub struct Turn {
     pub before: Option<KernelRun>,
     /// The first run after it.
     pub first: KernelRun,
+    /// The newest run with the state of the load.
+    pub last: KernelRun,
 }
 
 /// A cause that a board did not have before.
@@ -82,8 +84,8 @@ impl Store {
     pub async fn news(&self, fleet: &Fleet, since_unix_ns: i64, now_unix_ns: i64) -> Result<News, StoreError> {
         Ok(News {
             since_unix_ns,
-            newly_bad: turns(fleet, Standing::Bad, since_unix_ns),
-            newly_good: turns(fleet, Standing::Good, since_unix_ns),
+            newly_bad: turns(fleet, became_bad, since_unix_ns),
+            newly_good: turns(fleet, became_good, since_unix_ns),
             new_culprits: self.new_culprits(since_unix_ns).await?,
             new_maxima: self.new_maxima(since_unix_ns).await?,
             silent: SilentBoard::all(fleet, now_unix_ns),
@@ -96,7 +98,7 @@ impl Store {
             "SELECT s.board, s.load, c.culprit, c.spikes, c.latency_max_ns AS of_cause_ns, ",
             kernel_run_columns!(),
             " FROM runs r JOIN causes c ON c.digest = r.digest JOIN scenarios s ON s.scenario = r.scenario \
-             WHERE r.started_unix_ns >= $1 AND c.culprit <> $2 AND c.culprit <> $3 \
+             WHERE r.started_unix_ns >= $1 AND r.valid = 1 AND c.culprit <> $2 AND c.culprit <> $3 \
              AND EXISTS (SELECT 1 FROM scenarios t JOIN runs e ON e.scenario = t.scenario \
              WHERE t.board = s.board AND e.started_unix_ns < $1) \
              AND NOT EXISTS (SELECT 1 FROM scenarios t JOIN runs e ON e.scenario = t.scenario \
@@ -160,23 +162,31 @@ impl NewMaximum {
     }
 }
 
-/// Loads that have this state since a run after an instant.
-fn turns(fleet: &Fleet, standing: Standing, since_unix_ns: i64) -> Vec<Turn> {
+/// The last run before a turn, if there is one, and the first after it.
+type Sides<'a> = (Option<&'a KernelRun>, &'a KernelRun);
+
+fn became_bad(row: &FleetRow) -> Option<Sides<'_>> {
+    let first = row.state.first_bad.as_ref().filter(|_| row.standing == Standing::Bad)?;
+    Some((row.state.last_good.as_ref(), first))
+}
+
+fn became_good(row: &FleetRow) -> Option<Sides<'_>> {
+    let before = row.state.last_bad.as_ref().filter(|_| row.standing.is_not_bad())?;
+    Some((Some(before), row.state.first_good.as_ref()?))
+}
+
+/// Loads with a turn whose first run is after an instant.
+fn turns(fleet: &Fleet, sides: fn(&FleetRow) -> Option<Sides<'_>>, since_unix_ns: i64) -> Vec<Turn> {
     let turn = |row: &FleetRow| {
-        let (before, first) = match standing {
-            Standing::Bad => (&row.state.last_good, row.state.first_bad.as_ref()?),
-            Standing::Good => {
-                (&row.state.last_bad, row.state.first_good.as_ref().filter(|_| row.state.last_bad.is_some())?)
-            }
-            Standing::Undecided => return None,
-        };
+        let (before, first) = sides(row).filter(|(_, first)| first.started_unix_ns >= since_unix_ns)?;
         let run = &row.newest;
-        (row.standing == standing && first.started_unix_ns >= since_unix_ns).then(|| Turn {
+        Some(Turn {
             board: run.board.clone(),
             load: run.load.clone(),
             scenario: row.scenario.clone(),
-            before: before.clone(),
+            before: before.cloned(),
             first: first.clone(),
+            last: row.shown(),
         })
     };
     let mut found: Vec<Turn> = fleet.rows.iter().filter_map(turn).collect();

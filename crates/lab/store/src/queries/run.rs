@@ -54,7 +54,7 @@ pub struct RunRow {
     pub standing: Standing,
     /// Samples of all threads.
     pub samples: u64,
-    /// `None` without samples.
+    /// `None` without samples, and of an invalid run.
     pub latency_max_ns: Option<i64>,
     /// Quantiles in ns.
     #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, Option<f64>>))]
@@ -112,6 +112,11 @@ macro_rules! run_columns {
 pub(crate) use run_columns;
 
 impl RunRow {
+    /// Why the run is undecided; `None` if it is not.
+    pub fn undecided_because(&self) -> Option<&'static str> {
+        self.standing.undecided_because(self.verdict, self.limit_ns)
+    }
+
     pub(crate) fn of(row: &AnyRow) -> Result<Self, StoreError> {
         let figures: StoredFigures = json(row, "figures")?;
         Ok(Self {

@@ -5,7 +5,6 @@ use super::{JobRequest, Trigger};
 use crate::Store;
 use crate::error::StoreError;
 use crate::queries::board_state::KernelRun;
-use crate::queries::run::RunRow;
 use serde::{Deserialize, Serialize};
 
 /// The kernels around a change for the worse.
@@ -72,19 +71,8 @@ impl Store {
         let Some((change, board)) = self.change(change).await? else { return Ok(None) };
         let (before, after) = (self.run(&change.before_digest).await?, self.run(change.reached()).await?);
         let Some((before, after)) = before.zip(after) else { return Ok(None) };
-        let (before, after) = (of_run(before.run), of_run(after.run));
+        let (before, after) = (KernelRun::from(&before.run), KernelRun::from(&after.run));
         let candidates = if before.kernel == after.kernel { &[] } else { candidates };
         Ok(Some(Suspects::among(candidates, board, before, after)))
-    }
-}
-
-fn of_run(run: RunRow) -> KernelRun {
-    KernelRun {
-        settings: run.settings,
-        digest: run.digest,
-        kernel: run.kernel,
-        started_unix_ns: run.started_unix_ns,
-        latency_max_ns: run.latency_max_ns,
-        worst_cause: run.worst_cause,
     }
 }

@@ -171,9 +171,10 @@ fn disagreements(number: u64) -> Vec<String> {
         (shown.iter().all(|one| one.verdict != fails || late > 0), "the report fails a limit that nothing exceeded"),
         (shown.iter().all(|one| one.verdict != passes || late == 0), "the report passes a limit in a short run"),
         (data.summary.all_cpus == summary.all_cpus, "the report's figures"),
-        (record.figures.latency_ns == summary.all_cpus, "the lab's figures"),
+        (!usable || record.figures.latency_ns == summary.all_cpus, "the lab's figures"),
+        (usable || record.latency_max_ns.is_none(), "an invalid run has a figure in the lab"),
         (record.over_limit as u64 == over, "the lab's count"),
-        (!usable || (record.standing == Standing::Good) == (late == 0), "the lab's standing"),
+        (!usable || (record.standing == Standing::Held) == (late == 0), "the lab's standing"),
     ];
     claims
         .into_iter()

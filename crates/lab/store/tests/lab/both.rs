@@ -42,6 +42,7 @@ promises!(
     added_and_read_again_at_once_by_many_no_one_fails,
     the_fleet_shows_the_newest_run_and_its_coverage,
     a_board_that_turned_bad_names_the_last_good_and_the_first_bad_run,
+    a_state_and_its_figure_are_of_one_run_and_an_invalid_run_has_none,
     a_history_has_its_runs_in_order_and_its_parts_add_up,
     the_index_is_made_again_from_the_archives,
     an_archive_that_changed_replaces_its_rows,

@@ -280,6 +280,33 @@ pub async fn a_board_that_turned_bad_names_the_last_good_and_the_first_bad_run(l
     assert_eq!((row.state.last_good.unwrap().kernel.as_str(), row.state.first_bad), ("6.1.5", None));
 }
 
+pub async fn a_state_and_its_figure_are_of_one_run_and_an_invalid_run_has_none(lab: Lab) {
+    let store = lab.open().await;
+    let of = |day: i64, spike_ns: Option<i64>| SyntheticRun {
+        limit_ns: Some(100_000),
+        spikes: spike_ns.map(|ns| (ns, None)).into_iter().collect(),
+        ..SyntheticRun::of("pi", "6.1.0", day * DAY_NS)
+    };
+    lab.add(&store, "held", &of(0, None)).await;
+    let row = store.fleet().await.unwrap().rows.remove(0);
+    assert_eq!((row.standing, row.shown().digest), (Standing::Held, row.newest.digest.clone()));
+    lab.add(&store, "bad", &of(1, Some(301_000))).await;
+    lab.add(&store, "broken", &SyntheticRun { state: RunState::Failed, ..of(2, Some(627_000)) }).await;
+    let row = store.fleet().await.unwrap().rows.remove(0);
+    assert_eq!((row.newest.standing, row.newest.latency_max_ns), (Standing::Undecided, None));
+    assert_eq!(row.newest.latency_ns, archive::summary::LatencyFigures::default());
+    let shown = row.shown();
+    assert_eq!((row.standing, shown.standing, shown.latency_max_ns), (Standing::Bad, Standing::Bad, Some(301_000)));
+    let on_kernel = store.on_kernels().await.unwrap().remove(0);
+    assert_eq!((on_kernel.standing, on_kernel.latency_max_ns), (Standing::Bad, Some(301_000)), "as for the load");
+    assert_eq!(row.state.last_good.unwrap().standing, Standing::Held);
+    // The news have the same runs.
+    let fleet = store.fleet().await.unwrap();
+    let news = store.news(&fleet, 0, 9 * DAY_NS).await.unwrap();
+    assert_eq!((news.newly_bad.len(), news.newly_bad[0].last.digest.as_str()), (1, shown.digest.as_str()));
+    assert_eq!(news.new_maxima.len(), 0, "{:?}", news.new_maxima);
+}
+
 pub async fn a_history_has_its_runs_in_order_and_its_parts_add_up(lab: Lab) {
     let store = lab.open().await;
     for day in [2, 0, 3, 1] {

@@ -15,14 +15,35 @@ pub const PROGRAM: Program = Program {
     reports_progress: false,
 };
 
+/// What fio calls `rw`.
+const PATTERNS: [&str; 11] = [
+    "read",
+    "write",
+    "trim",
+    "randread",
+    "randwrite",
+    "randtrim",
+    "rw",
+    "readwrite",
+    "randrw",
+    "trimwrite",
+    "randtrimwrite",
+];
+
 fn job_file<'a>(options: &'a Options) -> Option<&'a str> {
     options.subject().filter(|subject| subject.contains('/'))
 }
 
 fn check(options: &Options) -> Result<(), Unusable> {
-    match job_file(options) {
-        Some(path) if !Path::new(path).is_file() => Err(Unusable::NoFile { what: "job file", path: path.into() }),
-        _ => Ok(()),
+    if let Some(path) = job_file(options) {
+        let is_there = Path::new(path).is_file();
+        return if is_there { Ok(()) } else { Err(Unusable::NoFile { what: "job file", path: path.into() }) };
+    }
+    // `randread:8` reads 8 blocks before each new place.
+    let pattern = options.subject().map(|subject| subject.split(':').next().unwrap_or(subject));
+    match pattern.filter(|pattern| !PATTERNS.contains(pattern)) {
+        Some(pattern) => Err(Unusable::NoPattern { pattern: pattern.into(), known: PATTERNS.join(", ") }),
+        None => Ok(()),
     }
 }
 
@@ -91,6 +112,18 @@ fio: terminating on signal 2
         assert_eq!(total_ios(OUTPUT.as_bytes()), Some(12_185));
         assert_eq!(total_ios(b"fio: failed parsing rw=nonsense"), None);
         any_bytes(&PROGRAM, OUTPUT);
+    }
+
+    #[test]
+    fn a_pattern_that_fio_lacks_is_refused() {
+        let checked = |text: &str| match LoadRequest::parse(text) {
+            Ok(LoadRequest::Program { words, .. }) => check(&Options(&words)),
+            other => panic!("no program: {other:?}"),
+        };
+        let refused = Unusable::NoPattern { pattern: "x".into(), known: PATTERNS.join(", ") };
+        assert_eq!(checked("fio:x"), Err(refused));
+        assert_eq!((checked("fio:randread:8"), checked("fio:rw,bs=16k")), (Ok(()), Ok(())));
+        assert!(matches!(checked("fio:/nowhere/jobs.fio"), Err(Unusable::NoFile { .. })));
     }
 
     #[test]

@@ -25,7 +25,7 @@ const INTERRUPT_PATIENCE: Duration = Duration::from_millis(1500);
 const SERVER_PATIENCE: Duration = Duration::from_secs(3);
 /// Most bytes of a round's output to examine.
 const OUTPUT_BYTES_MAX: u64 = 16 << 20;
-/// Last lines of output quoted as the reason of an exit.
+/// Lines of output quoted as the reason of an exit.
 const QUOTE_LINES: usize = 3;
 
 /// Runs rounds until the load is stopped, when `control` closes.
@@ -101,13 +101,13 @@ fn round(
             }
         };
         if !exit.is_success() {
-            return Err(io::Error::other(format!("{}; {} {exit}", last_lines(&read(&output)), line[0])));
+            return Err(io::Error::other(format!("{}; {} {exit}", reason(&read(&output), &line[0]), line[0])));
         }
     }
     match count(supervision.counters) {
         Some(work) if work > 0 => Ok(RoundEnd::Done),
         _ => {
-            let output = last_lines(&read(&output));
+            let output = reason(&read(&output), program.name);
             Err(io::Error::other(format!("{} did nothing in a round that could be counted: {output}", program.name)))
         }
     }
@@ -184,9 +184,14 @@ fn read(output: &File) -> Vec<u8> {
     bytes
 }
 
-fn last_lines(output: &[u8]) -> String {
+/// The last lines that a program began with its name, as its errors begin; without such lines the last ones. A list of the
+/// words that the program takes may follow its error.
+fn reason(output: &[u8], program: &str) -> String {
     let text = String::from_utf8_lossy(output);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let all: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let by_name = |line: &&&str| line.strip_prefix(program).is_some_and(|rest| rest.starts_with(':'));
+    let named: Vec<&str> = all.iter().filter(by_name).copied().collect();
+    let lines = if named.is_empty() { all } else { named };
     match lines.is_empty() {
         true => "it printed nothing".into(),
         false => lines[lines.len().saturating_sub(QUOTE_LINES)..].join("; "),
@@ -209,5 +214,18 @@ pub fn any_bytes(program: &Program, output: &str) {
             spoilt[at] = (state >> 32) as u8;
         }
         let _ = (program.work)(&spoilt, Path::new("/"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_program_is_quoted_and_not_the_words_behind_it() {
+        let fio = b"fio: failed parsing rw=x\nvalid values: read Sequential read\n: write Sequential write\n: trim Trim\n: rw\n";
+        assert_eq!(reason(fio, "fio"), "fio: failed parsing rw=x");
+        assert_eq!(reason(b"one\ntwo\n\nthree\nfour\n", "fio"), "two; three; four");
+        assert_eq!(reason(b"", "fio"), "it printed nothing");
     }
 }

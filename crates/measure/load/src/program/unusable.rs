@@ -9,6 +9,8 @@ pub enum Unusable {
     RelativePath { what: &'static str, path: String },
     #[error("there is no {what} {path} on the target")]
     NoFile { what: &'static str, path: String },
+    #[error("fio has no pattern {pattern}: it has {known}; a job file is named by its whole path")]
+    NoPattern { pattern: String, known: String },
     #[error("there is no source tree with a Makefile at {path} on the target")]
     NoSourceTree { path: String },
     /// Seconds of an idle load would be part of each round.

@@ -273,12 +273,12 @@ impl SampleSource for WatchedThreads<'_> {
         let unseen = Loss {
             kind: LossKind::WakeUps,
             count: followed.wakeups.unseen,
-            detail: "without a sample, because the kernel did not record when the thread was given the CPU; after the first few its return from the system call counts instead".into(),
+            detail: "the trace has no switch to the thread, so these wake-ups have no sample. After several of them the meter takes the instant at which the thread returns from its system call instead.".into(),
         };
         let unfinished = Loss {
             kind: LossKind::WakeUps,
             count: followed.unfinished(self.ended_ns),
-            detail: "without a sample, because they were due before the end and had not come when the run ended".into(),
+            detail: "the run ended before these wake-ups came, so they have no sample".into(),
         };
         events.chain([unseen, unfinished]).filter(|loss| loss.count > 0).collect()
     }

@@ -5,6 +5,7 @@
 
 use super::{Rule, Sight, Subject};
 use crate::activity::Call;
+use crate::naming::Naming;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub const WITHOUT_INHERITANCE: Rule = Rule {
@@ -57,18 +58,19 @@ pub fn find(subjects: &[Subject<'_>]) -> Locks {
     locks
 }
 
-pub fn check<'a>(subject: &Subject<'a>, locks: &Locks) -> Vec<Sight<'a>> {
+pub fn check<'a>(subject: &Subject<'a>, locks: &Locks, naming: &mut Naming<'_>) -> Vec<Sight<'a>> {
     let mut sights = Vec::new();
     let in_loop = subject.calls().filter(|call| is_futex(subject, call));
     for call in in_loop {
         let word = (subject.thread.pid, call.arguments[0]);
         let Some(users) = locks.users.get(&word) else { continue };
+        let mut lock = || naming.data(word.0, &subject.places, word.1);
         if waits_for_lock(call) && call.waited_ns > 0 {
-            sights.push(Sight::of_call(&WITHOUT_INHERITANCE, call, format!("the lock at {:#x}", word.1)));
+            sights.push(Sight::of_call(&WITHOUT_INHERITANCE, call, format!("the lock {}", lock())));
         }
         let own = urgency(subject);
         if let Some((_, tid, name)) = users.first().filter(|(urgency, ..)| *urgency < own) {
-            let what = format!("the lock at {:#x}, which {name} (thread {tid}) takes as well", word.1);
+            let what = format!("the lock {}, which {name} (thread {tid}) takes as well", lock());
             let sight = Sight::of_call(&SHARED, call, what);
             sights.push(Sight { worst_ns: Some(call.waited_ns).filter(|ns| *ns > 0), ..sight });
         }

@@ -13,7 +13,7 @@ options! {
         #[arg(default_value = Resettable::from(RunSettings::default().duration_ns.map(|ns| OsStr::from(time(ns)))))]
         #[arg(default_value_if("cycles", ArgPredicate::IsPresent, None))]
         pub duration: Option<u64> => Common, key(Measurement).or_beside();
-        /// Count and capture wake-ups later than TIME, and exit with code 1 if there were any
+        /// Count and capture wake-ups later than TIME
         #[arg(short = 'b', long, value_name = "TIME", value_parser = latency_ns, allow_hyphen_values = true)]
         pub limit: Option<i64> => Common, no_key("[[limits]] has what must hold");
     }

@@ -235,14 +235,14 @@ mod tests {
     #[test]
     fn numbers_have_the_bounds_of_their_options() {
         for (section, key, refused, bounds) in [
-            ("measurement", "cycles", "0", "of at least 1"),
-            ("measurement", "worst_kept", "100001", "from 0 to 100000"),
-            ("trace", "buffer_kb", "7", "of at least 8"),
-            ("trace", "budget_mb", "0", "of at least 1"),
-            ("trace", "controls", "-1", "of at least 0"),
+            ("measurement", "cycles", "0", ", 1 or more"),
+            ("measurement", "worst_kept", "100001", " from 0 to 100000"),
+            ("trace", "buffer_kb", "7", ", 8 or more"),
+            ("trace", "budget_mb", "0", ", 1 or more"),
+            ("trace", "controls", "-1", ", 0 or more"),
         ] {
             let text = format!("[{section}]\n{key} = {refused}\n");
-            assert_eq!(problems(&text), [format!("{key}: `{refused}` is not a whole number {bounds}")]);
+            assert_eq!(problems(&text), [format!("{key}: `{refused}` must be a whole number{bounds}")]);
         }
         assert_eq!(
             problems("[trace]\nsources = [\"hwlat\",\n\"smi\"]"),
@@ -256,7 +256,7 @@ mod tests {
         let found: Vec<(Option<usize>, &str)> =
             found.iter().map(|problem| (problem.line, problem.text.as_str())).collect();
         let expected = [
-            (Some(2), "buffer_kb: `1` is not a whole number of at least 8"),
+            (Some(2), "buffer_kb: `1` must be a whole number, 8 or more"),
             (Some(3), "functions: needs `tracer` in [trace]"),
         ];
         assert_eq!(found, expected);

@@ -77,7 +77,19 @@ pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn
     }
     page.blank();
     page.record(0, &format!("Archive: {}", run.directory.display()));
+    if let Some(gate) = gate(report, denied) {
+        page.wrapped("", &gate);
+    }
     page
+}
+
+/// How a found habit makes the audit fail; `None` if one does so already.
+fn gate(report: &AuditReport, denied: &dyn Fn(&str) -> bool) -> Option<String> {
+    let first = report.findings.first()?;
+    let is_open = !report.findings.iter().any(|finding| denied(finding.rule));
+    is_open.then(|| {
+        format!("The exit code is 0. `--deny {}` makes it 1 for that habit, `--deny all` for every habit.", first.rule)
+    })
 }
 
 fn of_interception(interception: &InterceptionReport, page: &mut Page) {

@@ -42,7 +42,7 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     }
     page.blank();
     let directory = quoted(&directory.display().to_string());
-    page.record(0, &format!("Archives and experiment.json are in {directory} (coin {}).", journal.rounds.seed));
+    page.record(0, &format!("Archives and experiment.json are in {directory} (--coin-seed {}).", journal.rounds.seed));
     if !matches!(journal.rounds.state, RoundsState::Complete) {
         page.line(&format!("  tardy experiment --resume {directory}"));
     }

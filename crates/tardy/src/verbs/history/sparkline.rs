@@ -1,21 +1,22 @@
 //! A series in one line of a terminal.
 
 use judge::history::Series;
-use judge::unit::Unit;
-use words::figures::latency;
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The values as bars, a `|` before each change, and a line with the values of the lowest and the highest bar. Of a
-/// series longer than `columns`, only the latest runs are drawn.
-pub fn sparkline(series: &Series, columns: usize) -> (String, String) {
+/// series longer than `columns`, only the newest runs are drawn. `None` if all values are the same: bars show a difference.
+pub fn sparkline(series: &Series, columns: usize) -> Option<(String, String)> {
     let marks = series.changes.len();
     let first = series.points.len().saturating_sub(columns.saturating_sub(marks));
     let shown = &series.points[first..];
     let low = shown.iter().map(|point| point.value).fold(f64::INFINITY, f64::min);
     let high = shown.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max);
+    if high <= low || shown.is_empty() {
+        return None;
+    }
     let bar = |value: f64| {
-        let share = if high > low { (value - low) / (high - low) } else { 0.0 };
+        let share = (value - low) / (high - low);
         LEVELS[((share * 7.0).round().clamp(0.0, 7.0)) as usize]
     };
     let mut line = String::new();
@@ -25,12 +26,8 @@ pub fn sparkline(series: &Series, columns: usize) -> (String, String) {
         }
         line.push(bar(point.value));
     }
-    let amount = |value: f64| match &series.metric.unit {
-        Unit::Nanoseconds => latency(value.round() as i64),
-        unit => format!("{value:.1} {unit}"),
-    };
-    let scale = if shown.is_empty() { String::new() } else { format!("▁ {}  █ {}", amount(low), amount(high)) };
-    (line, scale)
+    let unit = &series.metric.unit;
+    Some((line, format!("▁ {}  █ {}", unit.amount(low), unit.amount(high))))
 }
 
 #[cfg(test)]
@@ -39,6 +36,7 @@ mod tests {
     use judge::experiment::{Metric, Scale};
     use judge::figure_name::FigureName;
     use judge::history::{ChangePoint, Point};
+    use judge::unit::Unit;
 
     #[test]
     fn bars_follow_the_values_and_changes_are_marked() {
@@ -63,9 +61,15 @@ mod tests {
             too_few: false,
             sentence: String::new(),
         };
-        assert_eq!(sparkline(&series, 72), ("▁▁|█▅".into(), "▁ 1.0 µs  █ 2.0 µs".into()));
-        assert_eq!(sparkline(&series, 3).0, "|█▁", "the latest runs are drawn");
-        (series.points, series.changes) = (Vec::new(), Vec::new());
-        assert_eq!(sparkline(&series, 72), (String::new(), String::new()));
+        assert_eq!(sparkline(&series, 72), Some(("▁▁|█▅".into(), "▁ 1.0 µs  █ 2.0 µs".into())));
+        assert_eq!(sparkline(&series, 3).unwrap().0, "|█▁", "the newest runs are drawn");
+        series.changes.clear();
+        series.points = [0.0, 32_400.0].map(point).into();
+        series.metric.unit = Unit::AnHour;
+        assert_eq!(sparkline(&series, 72).unwrap().1, "▁ 0 an hour  █ 32 400 an hour");
+        for same in [vec![1.0; 3], vec![1.0], Vec::new()] {
+            series.points = same.into_iter().map(point).collect();
+            assert_eq!(sparkline(&series, 72), None);
+        }
     }
 }

@@ -10,7 +10,7 @@ use runner::plan::options::PlanOption;
 use serde_json::{Value, json};
 use words::figures::{counted, duration};
 
-/// The extent of a plan: `6 steps, 3 h 0 min of measuring`.
+/// The extent of a plan: `6 steps, 3 h of measuring`.
 pub fn extent(plan: &CheckedPlan) -> String {
     let steps = counted(plan.steps.len() as u64, "step");
     match plan.duration_ns() {

@@ -6,6 +6,7 @@ use crate::options::limits::described;
 use crate::terminal::page::Page;
 use account::Account;
 use archive::explanation::{ExplanationStatus, Finding};
+use judge::length::refutation;
 use judge::verdict::{Judgement, Verdict};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -104,6 +105,24 @@ impl Answer {
         }
     }
 
+    /// The way to a decision, if there is none yet. A run with late wake-ups is not on the way to YES.
+    fn next(&self) -> Option<String> {
+        let Judgement { verdict, limit, confidence, cpus, .. } = &self.judgement;
+        if *verdict != Verdict::NotEnoughData {
+            return None;
+        }
+        if cpus.iter().any(|cpu| cpu.occasions.is_some_and(|occasions| occasions.count > 0)) {
+            let measured = cpus.iter().map(|cpu| cpu.hours).fold(0.0, f64::max);
+            let longer = refutation(limit, *confidence).filter(|refutation| refutation.hours > measured);
+            let no = longer.map_or("until NO is shown with `--until-decided`".to_owned(), |refutation| {
+                format!("{} or longer to show NO", hours_more(refutation.hours))
+            });
+            return Some(format!("remove the cause and qualify again, or measure {no}"));
+        }
+        let more = cpus.iter().filter_map(|cpu| cpu.hours_needed).fold(0.0, f64::max);
+        (more > 0.0).then(|| format!("measure {} more, or `--until-decided`", hours_more(more)))
+    }
+
     fn lay_out_next(&self, page: &mut Page) {
         if let (Some(count @ 1..), Some(worst)) = (self.settings.findings, &self.settings.worst) {
             let settings = if count == 1 { "setting hurts" } else { "settings hurt" };
@@ -112,9 +131,8 @@ impl Answer {
                 &format!("{count} {settings} real-time work, the worst: {worst}; `tardy check` shows fixes"),
             );
         }
-        let more = self.judgement.cpus.iter().filter_map(|cpu| cpu.hours_needed).fold(0.0, f64::max);
-        if self.judgement.verdict == Verdict::NotEnoughData && more > 0.0 {
-            page.wrapped("Next:  ", &format!("measure {} more, or `--until-decided`", hours_more(more)));
+        if let Some(next) = self.next() {
+            page.wrapped("Next:  ", &next);
         }
         page.wrapped("Page:  ", &self.page.display().to_string());
     }

@@ -1,9 +1,10 @@
 //! The claims that a measurement can show, said before it begins.
 
 use crate::terminal::page::Page;
-use judge::length::needed;
+use judge::length::{Refutation, needed, refutation};
 use judge::limit::{DISTURBANCE_S, Limit, Requirement};
 use words::amounts::{hours, hours_more, percent};
+use words::figures::counted;
 
 /// Shares of wake-ups, from the one that takes least time to show.
 const QUANTILES: [(&str, f64); 5] =
@@ -15,6 +16,8 @@ pub struct Prospect {
     confidence: f64,
     /// For the limit itself; `None` if no length is enough.
     needed: Option<f64>,
+    /// The fewest late wake-ups that show the limit to be broken.
+    refutation: Option<Refutation>,
     /// For at most this share of later wake-ups.
     quantiles: Vec<(&'static str, f64)>,
 }
@@ -40,6 +43,7 @@ impl Prospect {
             limit: limit.clone(),
             confidence,
             needed: hours(limit),
+            refutation: refutation(limit, confidence),
             quantiles: QUANTILES.into_iter().filter_map(quantile).collect(),
         }
     }
@@ -70,7 +74,16 @@ impl Prospect {
         }
         let shown = self.quantiles.iter().rev().find(|(_, needed)| *needed <= measured);
         let shown = shown.map_or(String::new(), |(name, _)| format!(", or show {name}"));
-        format!("{} can end with NO{shown}: {yes}.", hours(measured))
+        match self.refutation.filter(|refutation| refutation.hours > measured) {
+            None => format!("{} can end with NO{shown}: {yes}.", hours(measured)),
+            Some(Refutation { occasions, hours: no }) => format!(
+                "{} can end with NO only if a large share of wake-ups is late{shown}. NO for {allow} takes {} with late ones on \
+                 {}; {yes}.",
+                hours(measured),
+                hours_more(no),
+                counted(occasions, "occasion"),
+            ),
+        }
     }
 }
 
@@ -88,11 +101,17 @@ mod tests {
         };
         let prospect = Prospect::of(&limit("1/h"), 1_000_000, 0.95);
         let minute = prospect.sentence(Some(60_000_000_000));
-        assert_eq!(minute, "60 s can end with NO: YES for 1/h takes 3 h without a late wake-up (95 % confidence).");
+        assert_eq!(
+            minute,
+            "60 s can end with NO only if a large share of wake-ups is late. NO for 1/h takes 20 min with late ones on 3 occasions; \
+             YES for 1/h takes 3 h without a late wake-up (95 % confidence)."
+        );
+        let day = Prospect::of(&limit("1/day"), 1_000_000, 0.95).sentence(Some(60_000_000_000));
+        assert_eq!(day, "60 s can end with NO: YES for 1/day takes 3 days without a late wake-up (95 % confidence).");
         let hour = prospect.sentence(Some(3_600_000_000_000));
         assert!(hour.starts_with("60 min can end with NO, or show p90: YES"), "{hour}");
         let night = prospect.sentence(Some(4 * 3_600_000_000_000));
-        assert!(night.starts_with("4.0 h can end with NO or YES:"), "{night}");
+        assert!(night.starts_with("4 h can end with NO or YES:"), "{night}");
         assert!(prospect.needed_ns().unwrap() <= 3 * 3_600_000_000_000);
         assert_eq!(Prospect::of(&limit("never"), 1_000_000, 0.95).needed_ns(), None);
     }

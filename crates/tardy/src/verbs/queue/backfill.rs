@@ -46,7 +46,7 @@ pub async fn backfill(arguments: &BackfillArguments) -> anyhow::Result<Exit> {
     let kernels = match (&trigger, arguments.kernels.as_slice()) {
         (_, [_, ..]) => &arguments.kernels,
         (Some(trigger), []) => &trigger.kernels,
-        (None, []) => return Err(no_trigger(&arguments.board, "kernels").into()),
+        (None, []) => return Err(no_trigger(arguments, "kernels").into()),
     };
     let suspects = suspects(&store, arguments, kernels).await?;
     let mut requests = Vec::new();
@@ -69,7 +69,7 @@ pub async fn backfill(arguments: &BackfillArguments) -> anyhow::Result<Exit> {
         (_, 0) => complain!("tardy: all of them wait or run already"),
         _ => {}
     }
-    show(&jobs, arguments.common.json)?;
+    show(&jobs, &arguments.common)?;
     Ok(if jobs.is_empty() { Exit::LimitExceeded } else { Exit::Measured })
 }
 
@@ -85,13 +85,15 @@ fn plan(arguments: &BackfillArguments, trigger: Option<&Trigger>) -> Result<(Str
             Ok((Plan::name_of(path), text))
         }
         (None, Some(trigger)) => Ok((trigger.plan_name.clone(), trigger.plan.clone())),
-        (None, None) => Err(no_trigger(&arguments.board, "--plan")),
+        (None, None) => Err(no_trigger(arguments, "--plan")),
     }
 }
 
-fn no_trigger(board: &str, missing: &str) -> UsageError {
+fn no_trigger(arguments: &BackfillArguments, missing: &str) -> UsageError {
+    let (board, index) = (&arguments.board, arguments.common.store.words());
     UsageError(format!(
-        "no trigger has a plan with {KERNEL} for {board}; give {missing}, or set one up with `tardy lab queue trigger add`"
+        "no trigger has a plan with {KERNEL} for {board}; give {missing}, or set one up: \
+         `tardy lab queue trigger add NAME PLAN --board {board}{index}`"
     ))
 }
 
@@ -99,7 +101,8 @@ fn no_trigger(board: &str, missing: &str) -> UsageError {
 async fn suspects(store: &Store, arguments: &BackfillArguments, kernels: &[String]) -> anyhow::Result<Vec<Suspects>> {
     if let Some(change) = &arguments.change {
         let found = store.suspects_of_change(change, kernels).await?;
-        let text = || UsageError(format!("no change {change}; `tardy lab store changes` lists them"));
+        let index = arguments.common.store.words();
+        let text = || UsageError(format!("no change {change}; `tardy lab store changes{index}` lists them"));
         return Ok(vec![found.ok_or_else(text)?]);
     }
     let scenarios = match &arguments.scenario {

@@ -115,8 +115,8 @@ async fn add(arguments: &AddArguments) -> anyhow::Result<Exit> {
         branch: arguments.branch.clone(),
     };
     if !store.add_trigger(&request, &this_user()).await? {
-        let name = &arguments.name;
-        let text = format!("there is a trigger {name}; `tardy lab queue trigger remove {name}` removes it");
+        let (name, index) = (&arguments.name, arguments.common.store.words());
+        let text = format!("there is a trigger {name}; `tardy lab queue trigger remove {name}{index}` removes it");
         return Err(UsageError(text).into());
     }
     let trigger = store.trigger(&arguments.name).await?.map(|(trigger, _)| trigger);
@@ -191,7 +191,12 @@ async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
     }
     let mut page = Page::for_stdout();
     match triggers.as_slice() {
-        [] => page.line("no trigger; `tardy lab queue trigger add NAME PLAN --board BOARD --every 24h` sets one up"),
+        [] => {
+            let index = arguments.store.words();
+            page.line(&format!(
+                "no trigger; `tardy lab queue trigger add NAME PLAN --board BOARD --every 24h{index}` sets one up"
+            ));
+        }
         _ => page.records(&table),
     }
     page.print()?;
@@ -201,7 +206,8 @@ async fn list(arguments: &IndexArguments) -> anyhow::Result<Exit> {
 async fn remove(arguments: &RemoveArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open_existing().await?;
     if !store.remove_trigger(&arguments.name, &this_user()).await? {
-        let text = format!("no trigger {}; `tardy lab queue trigger list` lists them", arguments.name);
+        let index = arguments.common.store.words();
+        let text = format!("no trigger {}; `tardy lab queue trigger list{index}` lists them", arguments.name);
         return Err(UsageError(text).into());
     }
     if arguments.common.json {

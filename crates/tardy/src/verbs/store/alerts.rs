@@ -44,7 +44,8 @@ pub async fn alerts(arguments: &AlertsArguments) -> anyhow::Result<Exit> {
     let mut all = store.alerts(SHOWN).await?;
     if let Some(name) = &arguments.retry {
         if !store.retry_alert(name, &this_user(), store.now_unix_ns().await?).await? {
-            let text = format!("no message {name} that was given up; `tardy lab store alerts` lists them");
+            let index = arguments.common.store.words();
+            let text = format!("no message {name} that was given up; `tardy lab store alerts{index}` lists them");
             return Err(UsageError(text).into());
         }
         all = store.alert(name).await?.into_iter().collect();

@@ -97,7 +97,8 @@ pub async fn changes(arguments: &ChangesArguments) -> anyhow::Result<Exit> {
 pub async fn triage(arguments: &TriageArguments) -> anyhow::Result<Exit> {
     let store = arguments.common.store.open_existing().await?;
     if !store.triage(&arguments.change, arguments.triage, &this_user()).await? {
-        let text = format!("no change {}; `tardy lab store changes` lists them", arguments.change);
+        let index = arguments.common.store.words();
+        let text = format!("no change {}; `tardy lab store changes{index}` lists them", arguments.change);
         return Err(UsageError(text).into());
     }
     let all = store.changes(None).await?;

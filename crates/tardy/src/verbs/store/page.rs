@@ -32,11 +32,12 @@ pub fn left_out(archives: &[LeftOut], page: &mut Page) {
     }
 }
 
-pub fn fleet(fleet: &Fleet, page: &mut Page) {
+/// `index`: the options that name the index, each after a space.
+pub fn fleet(fleet: &Fleet, index: &str, page: &mut Page) {
     if fleet.rows.is_empty() {
-        page.line(
-            "no runs; `tardy lab store ingest RUN` adds one, `tardy lab store rebuild` adds every run of the directory",
-        );
+        page.line(&format!(
+            "no runs; `tardy lab store ingest RUN{index}` adds one, `tardy lab store rebuild{index}` adds every run of the directory"
+        ));
         return;
     }
     let [left, right] = [Align::Left, Align::Right];
@@ -51,7 +52,7 @@ pub fn fleet(fleet: &Fleet, page: &mut Page) {
         "worst case",
         "samples",
         "last run",
-        "since",
+        "reason",
     ]);
     fleet.rows.iter().for_each(|row| table.row(cells(row)));
     page.records(&table);
@@ -72,14 +73,14 @@ fn cells(row: &FleetRow) -> [String; 10] {
         row.coverage.latency_max_ns.map_or("-".into(), latency),
         count(row.coverage.samples),
         utc(newest.started_unix_ns),
-        since(row),
+        reason_of(row),
     ]
 }
 
 /// Where the load went from good to bad, and why an undecided one is.
-fn since(row: &FleetRow) -> String {
+fn reason_of(row: &FleetRow) -> String {
     let Some(bad) = &row.state.first_bad else {
-        return row.standing.undecided_because(row.newest.verdict).unwrap_or("-").into();
+        return row.standing.undecided_because(row.newest.verdict, row.newest.limit_ns).unwrap_or("-").into();
     };
     let good = row.state.last_good.as_ref().map_or("never good".into(), |good| format!("last good {}", good.kernel));
     let why = bad.worst_cause.as_ref().map_or(String::new(), |cause| format!(", {}", named(cause)));

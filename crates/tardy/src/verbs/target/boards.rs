@@ -97,6 +97,9 @@ impl BoardArguments {
     pub fn description(&self) -> anyhow::Result<Description> {
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let identity = self.identity.as_ref().map(absolute);
+        if let Some(missing) = identity.as_ref().filter(|path| !path.is_file()) {
+            return Err(UsageError(format!("--identity: there is no file {}", missing.display())).into());
+        }
         if let Some(place) = &self.labgrid {
             let place = LabgridPlace {
                 coordinator: self.coordinator.clone(),

@@ -64,7 +64,13 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     if !matches!(journal.rounds.state, RoundsState::Complete) {
         page.line(&format!("  tardy tune --resume {shown}"));
     }
-    page.record(0, &format!("Archives, tune.json and files to install are in {shown} (coin {}).", journal.rounds.seed));
+    page.record(
+        0,
+        &format!(
+            "Archives, tune.html, tune.json and files to install are in {shown} (--coin-seed {}).",
+            journal.rounds.seed
+        ),
+    );
     page
 }
 

@@ -33,6 +33,9 @@ pub struct Tuning {
 pub struct Measured {
     /// The goal's figure.
     pub figure: f64,
+    /// From its start to its end, with all that belongs to it, in ns; 0 in series of older versions.
+    #[serde(default)]
+    pub took_ns: u64,
     /// Work of the loads, in units a second.
     pub work: BTreeMap<String, f64>,
 }
@@ -86,6 +89,18 @@ pub fn blocks(journal: &Journal) -> impl Iterator<Item = Block<'_>> {
     })
 }
 
+/// Runs that the budget has room for at least: fewer decide nothing.
+pub const RUNS_MIN: u32 = 2;
+
+/// Runs that the budget has room for at the mean length of the measured ones. The first run, from which their number was expected,
+/// may be far from the mean. `None` where no length is known.
+fn room(question: &Tuning) -> Option<u32> {
+    let lengths: Vec<u64> = question.measured.values().map(|run| run.took_ns).filter(|ns| *ns > 0).collect();
+    let all_ns = lengths.iter().fold(0, |sum: u128, ns| sum + u128::from(*ns));
+    let runs = u128::from(question.budget_ns) * lengths.len() as u128 / Some(all_ns).filter(|ns| *ns > 0)?;
+    Some(u32::try_from(runs).unwrap_or(u32::MAX).max(RUNS_MIN))
+}
+
 /// The state that follows from the complete rounds; `None` before the first run.
 pub fn tuner(journal: &Journal) -> Option<Tuner> {
     let mut tuner = Tuner::new(journal.question.question?);
@@ -94,5 +109,9 @@ pub fn tuner(journal: &Journal) -> Option<Tuner> {
             block.into_iter().map(|(configuration, run)| (configuration, run.figure.ln())).collect();
         tuner.push(&values);
     }
-    Some(tuner)
+    let room = room(&journal.question);
+    Some(match room {
+        Some(runs) => tuner.with_room(runs),
+        None => tuner,
+    })
 }

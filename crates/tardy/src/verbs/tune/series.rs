@@ -1,6 +1,6 @@
 //! The runs of tuning: each with its candidates, and the answer of the complete rounds.
 
-use super::question::{Journal, Measured, Price, Tuned, Tuning, blocks, tuner};
+use super::question::{Journal, Measured, Price, RUNS_MIN, Tuned, Tuning, blocks, tuner};
 use crate::exit::UsageError;
 use crate::measuring::machine::find;
 use crate::measuring::rounds::{Measurable, RoundsState, RunResult, StoredSeries};
@@ -15,8 +15,6 @@ use std::time::Instant;
 
 /// The run before the first round.
 const BASELINE: &str = "00-0";
-/// Runs that the budget has room for at least: fewer decide nothing.
-const RUNS_MIN: u64 = 2;
 
 type Series = StoredSeries<Tuning>;
 
@@ -36,7 +34,7 @@ impl Measurable for Tuning {
         series.measuring.report("a first run without changes");
         let started = Instant::now();
         let run = measure(series, Configuration::NONE, BASELINE)?;
-        let took_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1);
+        let took_ns = ns_since(started).max(1);
         let account = match run {
             _ if series.measuring.stopped() => return ended(series, RoundsState::Interrupted, None),
             Err(why) => return ended(series, RoundsState::Failed, Some(why)),
@@ -44,9 +42,8 @@ impl Measurable for Tuning {
         };
         let journal = &mut series.journal;
         let named = named_candidates(&journal.question, &account);
-        let runs_max = (journal.question.budget_ns / took_ns).max(RUNS_MIN);
+        let runs_max = (journal.question.budget_ns / took_ns).max(u64::from(RUNS_MIN));
         let runs_max = u32::try_from(runs_max).unwrap_or(u32::MAX);
-        journal.rounds.rounds_asked = runs_max;
         journal.question.question = Some(judge::tune::Question {
             candidates: journal.question.candidates.len(),
             named,
@@ -136,6 +133,7 @@ fn measure(
     let target = if boot.is_empty() { Some(series.machines.clone()) } else { series.machines.booted_with(&boot) };
     let Some(target) = target else { return Ok(Err(format!("{} cannot be booted", series.machines.name()))) };
     let directory = series.directory.join(archive);
+    let started = Instant::now();
     // Of a baseline that was interrupted.
     if archive == BASELINE && directory.exists() {
         std::fs::remove_dir_all(&directory)?;
@@ -155,11 +153,15 @@ fn measure(
         return Ok(Err("the run has no samples".into()));
     };
     let work = figures.loads.iter().map(|load| (load.name.clone(), load.per_second)).collect();
-    journal.question.measured.insert(archive.to_owned(), Measured { figure, work });
+    journal.question.measured.insert(archive.to_owned(), Measured { figure, took_ns: ns_since(started), work });
     if !series.measuring.stopped() {
         account.save_explanations()?;
     }
     Ok(Ok(account))
+}
+
+fn ns_since(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The settings of a run with these candidates, and the words of its boot.

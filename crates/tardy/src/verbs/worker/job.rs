@@ -178,7 +178,7 @@ async fn ended(working: &Working, directory: &Path, code: Option<i32>) -> Result
     for archive in all_below(directory) {
         match working.store.ingest(&archive).await {
             Ok(ingested) => runs.push(ingested.digest),
-            Err(error @ StoreError::Database(_)) => return Err(error),
+            Err(error @ (StoreError::Database(_) | StoreError::DiskFull { .. })) => return Err(error),
             Err(error) => complain!("tardy: {}", printable(&error.to_string())),
         }
     }

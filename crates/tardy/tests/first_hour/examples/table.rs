@@ -40,6 +40,8 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("--target arm", "a virtual machine"),
     ("tardy virtual", "virtual time"),
     ("--target exact", "virtual time"),
+    ("--target rt", "virtual time"),
+    ("--load-module driver/", "a kernel module"),
     ("seeds", "virtual time"),
     ("baseline", "virtual time"),
     ("--a '--target old'", "virtual time"),

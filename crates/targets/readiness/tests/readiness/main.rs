@@ -54,7 +54,7 @@ fn an_ordinary_machine_is_shown_what_it_lacks() {
         assert!(found.contains(&id), "{id} is not in {found:?}");
     }
     let unknown: Vec<&str> = readiness.not_known.iter().map(|one| one.id.as_str()).collect();
-    assert_eq!(unknown, ["scheduler.fair-server", "firmware.management-interrupts"]);
+    assert_eq!(unknown, ["scheduler.fair-server", "scheduler.extensible", "firmware.management-interrupts"]);
 }
 
 #[test]

@@ -128,6 +128,14 @@ const PLANTED: &[Planted] = &[
     }),
     bad_one("scheduler.fair-server", |facts| later_kernel(facts, "100000000")),
     notice("scheduler.fair-server", |facts| later_kernel(facts, "50000000")),
+    notice("scheduler.fair-server-tick", |facts| {
+        later_kernel(facts, "50000000");
+        set(facts, "/sys/devices/system/cpu/nohz_full", "1");
+    }),
+    notice("scheduler.extensible", |facts| {
+        set(facts, "/sys/kernel/sched_ext/state", "enabled");
+        set(facts, "/sys/kernel/sched_ext/root/ops", "lavd_1.0");
+    }),
     notice("scheduler.statistics", |facts| sysctl(facts, "kernel.sched_schedstats", "1")),
     notice("scheduler.bpf-statistics", |facts| sysctl(facts, "kernel.bpf_stats_enabled", "1")),
     bad_one("isolation.not-in-effect", |facts| {

@@ -23,7 +23,7 @@ pub fn content(result: &ExperimentResult, worst: Option<&MetricResult>) -> Marku
             "Bars are intervals at " (percent(result.confidence)) " confidence; the line marks no change."
         }
         div.scroll {
-            table.figures.experiment {
+            table.figures.cards.experiment {
                 caption.unseen { "Figures of A and B" }
                 thead {
                     tr {
@@ -40,12 +40,12 @@ pub fn content(result: &ExperimentResult, worst: Option<&MetricResult>) -> Marku
                     @for row in &rows {
                         tr.proven[worst.is_some_and(|worst| std::ptr::eq(worst, *row))] {
                             th scope="row" { bdi { (row.metric.name.to_string()) } }
-                            td { (row.metric.unit.amount(row.a)) }
-                            td { (row.metric.unit.amount(row.b)) }
-                            td { (ratio(row.ratio.as_ref())) }
+                            td data-name="A" { (row.metric.unit.amount(row.a)) }
+                            td data-name="B" { (row.metric.unit.amount(row.b)) }
+                            td data-name="B against A" { (ratio(row.ratio.as_ref())) }
                             td.picture { (interval(row, reach)) }
-                            td { (p_value(row.p_adjusted).trim_start_matches("p = ").trim_start_matches("p ")) }
-                            td.text { (verdict(row)) }
+                            td data-name="p" { (p_value(row.p_adjusted).trim_start_matches("p = ").trim_start_matches("p ")) }
+                            td.text data-name="Verdict" { (verdict(row)) }
                         }
                     }
                 }
