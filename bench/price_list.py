@@ -32,20 +32,23 @@ KERNELS = [
 CONTROL = "tardy_unused=1"
 PAIR = ["clocksource=hpet", "tsc=unstable"]
 BOTH = " ".join(PAIR)
+# This machine has CPU 0 alone.
+WITHOUT_CPU = "nohz_full=1"
 SYSCTL = "kernel.sched_schedstats=1"
 # An option, whether only kernels with a choice of the preemption model have it, and its effect on the path.
 OPTIONS = [
     (CONTROL, False, "the control: the kernel does not know this word and passes it to the first process."),
     ("psi=0", False, "the kernel counts no stall times when a task sleeps, wakes or runs."),
-    ("mitigations=off", False, "the kernel makes indirect calls without a detour. The emulated processor needs few mitigations; one "
+    ("mitigations=off", False, "indirect calls do without retpolines. The emulated processor needs few other mitigations; one "
      "that needs more may pay more."),
-    ("nohz_full=1", False, "CPU 1, which this machine lacks, works without a tick. The price is for a CPU outside the list."),
+    (WITHOUT_CPU, False, "the machine lacks CPU 1, so the kernel's list of CPUs without a tick stays empty. The row does not show "
+     "the price on a machine that has the CPU."),
     ("rcu_nocbs=0", False, "threads run the RCU callbacks of CPU 0, and an idle machine has few."),
     ("nohz=off", False, "the tick continues while the CPU idles."),
     ("highres=off", False, "timers expire in a tick, every 4 ms. The price is the wait for it, not the length of a path."),
     ("audit=1", False, "each system call of each task enters and leaves through the slow path."),
     ("trace_event=sched:sched_switch", False, "one event of the kernel's trace is on from boot. The path contains one switch, to the "
-     "measuring thread, which fills one record."),
+     "measuring thread."),
     (SYSCTL, False, "the scheduler keeps statistics of each task; set with `tardy run --set`."),
     ("threadirqs", True, "interrupt handlers run in threads; the timer's does not. PREEMPT_RT kernels always do this."),
     ("preempt=none", True, "the default of both kernels is `voluntary`."),
@@ -313,7 +316,7 @@ class PriceList:
     def resolution(self):
         control = self.of_option(CONTROL).values()
         widest = max(max(abs(price["shift"]["least_ns"]), abs(price["shift"]["most_ns"])) for price in control)
-        small = [f"`{option}`" for option, _, _ in OPTIONS if option != CONTROL and
+        small = [f"`{option}`" for option, _, _ in OPTIONS if option not in (CONTROL, WITHOUT_CPU) and
                  all(abs(middle(price)) <= widest for price in self.of_option(option).values())]
         text = (f"The control `{CONTROL}` moves the median by up to {widest} ns: a longer command line is a different trajectory. A "
                 "price that small does not come from the option.")
@@ -331,14 +334,14 @@ class PriceList:
             lines.append(f"`psi=0` saves {span(psi)}, {min(share):.0f} to {max(share):.0f} % of the path.")
         switch = prices("trace_event=sched:sched_switch")
         if min(switch) > 0:
-            lines.append(f"A single event of the trace costs {span(switch)} a wake-up.")
+            lines.append(f"One event of the trace, `sched_switch`, costs {span(switch)} a wake-up.")
         if min(prices("audit=1")) > 0:
             lines.append(f"`audit=1` costs {span(prices('audit=1'))}, although no audit rule exists: the thread sleeps by a system call.")
         if late > 0.1:
             lines.append(f"`highres=off` costs {late:.1f} ms, a thousand times the path.")
         models = [*prices("preempt=none"), *prices("preempt=full")]
         if max(map(abs, models)) < 10:
-            lines.append("The preemption model changes an idle machine's path by nothing. Under load it decides: see "
+            lines.append("The preemption model does not change the path of an idle machine. Under load it decides: see "
                          "[four preemption models](preemption-models.md).")
         return "\n".join(wrapped(line, "* ") for line in lines)
 

@@ -27,10 +27,19 @@ impl Difference {
             DifferenceKind::Interval => ("interval", latency),
             DifferenceKind::Limit => ("limit", latency),
             DifferenceKind::ClockResolution => ("clock resolution", latency),
-            other => return (other.to_string(), self.clone()),
+            other => return (other.to_string(), Self { a: yes_or_no(&self.a), b: yes_or_no(&self.b), ..self.clone() }),
         };
         let time = |ns: &Option<String>| ns.as_ref().and_then(|ns| ns.parse().ok()).map(words);
         (name.into(), Self { a: time(&self.a), b: time(&self.b), ..self.clone() })
+    }
+}
+
+/// A setting that is on or off, as a person says it.
+fn yes_or_no(side: &Option<String>) -> Option<String> {
+    match side.as_deref() {
+        Some("true") => Some("yes".into()),
+        Some("false") => Some("no".into()),
+        _ => side.clone(),
     }
 }
 

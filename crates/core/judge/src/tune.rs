@@ -316,8 +316,14 @@ mod tests {
         measured(&mut tuner, 0.1, u32::MAX);
         let result = tuner.result();
         assert_eq!((result.state, result.members.len(), tuner.next()), (TuneState::OutOfRuns, 0, None));
-        assert!(tuner.clone().with_room(40).next().is_some(), "runs were shorter than expected");
         assert_eq!(result.undecided.len() + result.useless.len(), 10);
+    }
+
+    #[test]
+    fn runs_of_another_length_than_expected_change_the_room() {
+        let none = Tuner::new(Question { runs_max: 1, ..QUESTION });
+        assert_eq!((none.next(), Tuner::new(QUESTION).with_room(1).next()), (None, None));
+        assert!(none.with_room(40).next().is_some());
     }
 
     #[test]

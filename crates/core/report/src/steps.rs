@@ -1,30 +1,13 @@
 //! The page of a series of runs whose settings changed step by step: its answer, the figures of each step, and how late the
 //! periods were.
 
+pub use crate::plot::steps::Step;
+
 use crate::plot::steps as drawings;
 use crate::plot::style;
-use archive::histogram::Histogram;
-use judge::median::median;
 use judge::unit::Unit;
 use maud::{DOCTYPE, PreEscaped, html};
 use words::printable::printable_page;
-
-/// Runs with the same settings.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Step {
-    pub name: String,
-    /// The figure of each run.
-    pub figures: Vec<f64>,
-    /// Of every period of all of them; empty for a step whose curve is not drawn.
-    pub lateness: Histogram,
-}
-
-impl Step {
-    /// `None` without a run.
-    pub fn median(&self) -> Option<f64> {
-        (!self.figures.is_empty()).then(|| median(&self.figures))
-    }
-}
 
 const LAYOUT: &str = "\
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
@@ -70,7 +53,7 @@ pub fn render(title: &str, answer: &str, figure: &str, unit: Unit, steps: &[Step
 #[cfg(test)]
 mod tests {
     use super::*;
-    use archive::histogram::bucket_of;
+    use archive::histogram::{Histogram, bucket_of};
 
     #[test]
     fn a_page_has_both_pictures_and_no_markup_of_a_name() {

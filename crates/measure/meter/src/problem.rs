@@ -76,7 +76,7 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.setting-refused",
         meaning = "A kernel setting that the run asks for could not be changed.",
-        fix = "check name and value; only root may change a setting"
+        fix = "check name and value; a setting acts on every user, so only root may change one (`sudo tardy run`)"
     )]
     Setting(JournalError),
     #[error("another measurement (process {pid}) holds {path} at another value, or restores it when it ends")]

@@ -209,7 +209,8 @@ fn printed_by(path: &Path, source: &str) -> Vec<Printed> {
         .flat_map(|line| {
             let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("tardy "));
             let alone = line.split('"').skip(1).step_by(2).filter(|literal| begins_with_a_verb(literal));
-            let filled = |text: &str| text.replace("{}", "X").replace("\\\"", "\"");
+            // Options that name the index follow a command, or nothing does.
+            let filled = |text: &str| text.replace("{index}", "").replace("{}", "X").replace("\\\"", "\"");
             let place = format!("{}: {line}", path.display());
             let spans: Vec<Printed> = spans
                 .chain(alone)

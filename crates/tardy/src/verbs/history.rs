@@ -209,10 +209,10 @@ fn changes(series: &Series, runs: &[HistoryRun], page: &mut Page) {
 }
 
 fn differences(differences: &[Difference], page: &mut Page) {
-    for difference in differences.iter().take(DIFFERENCES_SHOWN) {
+    for (name, difference) in differences.iter().take(DIFFERENCES_SHOWN).map(Difference::in_units) {
         let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
         let text = format!("{} before, {} after", side(&difference.a), side(&difference.b));
-        page.wrapped(&format!("    {}: ", difference.what), &text);
+        page.wrapped(&format!("    {name}: "), &text);
     }
     if differences.len() > DIFFERENCES_SHOWN {
         page.line(&format!("    and {} more differences, see --json", differences.len() - DIFFERENCES_SHOWN));

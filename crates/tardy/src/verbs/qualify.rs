@@ -27,6 +27,7 @@ use machines::board::{AccessOptions, Purpose};
 use machines::meter_places::MeterPlaces;
 use prospect::Prospect;
 use report::render_html;
+use settings::Settings;
 use std::path::PathBuf;
 use words::figures::latency;
 use words::printable::printable;
@@ -95,7 +96,10 @@ fn run(arguments: &QualifyArguments, command: Vec<String>) -> anyhow::Result<Exi
     let access = AccessOptions { deploy: None, ..arguments.access.options(Purpose::Run) };
     let mut target = known.open(&meter, access, signals.requests().clone())?;
     let request = new_request(&known, &arguments.run.output, command, meter, settings)?;
-    let settings = settings::checked(target.as_mut(), &request);
+    let settings = match known.is_in_virtual_time() {
+        true => Settings::of_virtual_time(),
+        false => settings::checked(target.as_mut(), &request),
+    };
     let mut progress = Progress::new(arguments.run.output.view(), &request.settings);
     let mut decided = arguments.until_decided.then(|| Decided::of(&request.directory, &limit, &arguments.claim));
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
@@ -137,7 +141,7 @@ fn answered(
     arguments: &QualifyArguments,
     limit: &Limit,
     account: &Account,
-    settings: settings::Settings,
+    settings: Settings,
 ) -> anyhow::Result<Answer> {
     let accepted = arguments.claim.accepted();
     let judged = |limit: Limit| account.judge(&[limit], arguments.claim.confidence(), &accepted).remove(0);

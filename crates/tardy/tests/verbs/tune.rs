@@ -71,7 +71,7 @@ fn the_settings_that_help_are_found_with_their_effects_and_files() {
     for expected in [
         "p50: 2.0 µs before, 1.0 µs with 2 of 6 settings",
         "b helps only together with a",
-        "harmful h seem",
+        "harmful h seems",
         "useless u, v, w change it by less than 10 %",
         "not tried r: the kernel refused it (Invalid argument)",
         "tardy tune --apply here",

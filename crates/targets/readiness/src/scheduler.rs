@@ -1,7 +1,7 @@
 //! Rules about CPU time that the scheduler grants to real-time tasks or takes from them.
 
 use super::isolation::listed;
-use super::machine::{Machine, quoted};
+use super::machine::Machine;
 use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};
 use super::unknown::Unknown;
 
@@ -9,7 +9,6 @@ const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 const FAIR: &str = "/sys/kernel/debug/sched/fair_server/cpu";
 const EXTENSIBLE_STATE: &str = "/sys/kernel/sched_ext/state";
-const EXTENSIBLE_NAME: &str = "/sys/kernel/sched_ext/root/ops";
 /// The kernel's default: 95 %.
 const USUAL_PERCENT: i64 = 95;
 
@@ -143,11 +142,8 @@ fn fair_server_tick(machine: &Machine) -> Look {
 
 fn extensible(machine: &Machine) -> Look {
     let enabled = machine.optional(EXTENSIBLE_STATE)? == Some("enabled");
-    let name = machine.optional(EXTENSIBLE_NAME)?.filter(|name| !name.is_empty());
     sign_if(enabled, || {
-        let name = name
-            .map_or_else(|| "a scheduler of sched_ext".to_owned(), |name| format!("the scheduler {}", quoted(name)));
-        Sign::new(format!("{name} is loaded (sched_ext)"))
+        Sign::new("a scheduler of sched_ext is loaded")
             .by_hand("stop the program or the service that loaded it, such as scx.service, and measure both ways")
     })
 }

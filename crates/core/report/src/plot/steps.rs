@@ -3,8 +3,8 @@
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
 use crate::number;
-use crate::steps::Step;
 use archive::histogram::{Histogram, bucket_low_ns};
+use judge::median::median;
 use judge::unit::Unit;
 use std::fmt::Write;
 
@@ -13,6 +13,23 @@ const LEFT: f64 = 260.0;
 const RIGHT: f64 = 930.0;
 const ROW: f64 = 34.0;
 const TOP: f64 = 44.0;
+
+/// Runs with the same settings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub name: String,
+    /// The figure of each run.
+    pub figures: Vec<f64>,
+    /// Of every period of all of them; empty for a step whose curve is not drawn.
+    pub lateness: Histogram,
+}
+
+impl Step {
+    /// `None` without a run.
+    pub fn median(&self) -> Option<f64> {
+        (!self.figures.is_empty()).then(|| median(&self.figures))
+    }
+}
 
 /// A row for each step: its runs, and their median. `None` without a positive figure.
 pub fn figures(steps: &[Step], title: &str, unit: Unit) -> Option<Drawing> {

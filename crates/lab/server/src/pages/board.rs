@@ -8,6 +8,7 @@ use super::picture::ridge::{self, Ridge};
 use super::picture::time::Events;
 use super::{state, turn};
 use crate::changes::Found;
+use judge::difference::Difference;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use store::changes::{Change, Triage};
@@ -204,9 +205,9 @@ fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
             @if let Some(kernels) = view.between.get(&first.change.change) { (backfill(&first.change, *kernels)) }
             @if !first.change.differences.is_empty() {
                 ul.differences {
-                    @for difference in first.change.differences.iter().take(DIFFERENCES_SHOWN) {
+                    @for (name, difference) in first.change.differences.iter().take(DIFFERENCES_SHOWN).map(Difference::in_units) {
                         li {
-                            bdi { (difference.what) } ": "
+                            bdi { (name) } ": "
                             del { bdi { (difference.a.as_deref().unwrap_or("-")) } } " → "
                             ins { bdi { (difference.b.as_deref().unwrap_or("-")) } }
                         }

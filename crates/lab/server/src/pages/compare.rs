@@ -4,6 +4,7 @@ use super::conditions::{kernel, load};
 use super::links::run_address;
 use super::turn;
 use judge::compare::{ComparedFigure, Comparison};
+use judge::difference::Difference;
 use maud::{Markup, html};
 use store::queries::run::RunRow;
 use words::amounts::change;
@@ -57,9 +58,9 @@ pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
                     caption.unseen { "Differences of machine and settings" }
                     thead { tr { td {} th scope="col" { "A" } th scope="col" { "B" } } }
                     tbody {
-                        @for difference in &comparison.differences {
+                        @for (name, difference) in comparison.differences.iter().map(Difference::in_units) {
                             tr {
-                                th scope="row" { bdi { (difference.what) } }
+                                th scope="row" { bdi { (name) } }
                                 td { bdi { (difference.a.as_deref().unwrap_or("–")) } }
                                 td { bdi { (difference.b.as_deref().unwrap_or("–")) } }
                             }

@@ -34,7 +34,7 @@ const ROWS: [&str; 4] = [
      '6.1.0', '6.1', 'rt', '', '', 1, 2, 'complete', 1, 0, 0, 0, 'pass', 'good', 3, 90000, 100000, 0, NULL, 1, 'irq-storm', $1, $1, \
      '{\"latency_ns\":{\"p50\":7,\"p99.9\":8},\"compared\":{}}', '{}', 10, 11)",
     "INSERT INTO coverage VALUES ('s', '6.1.0', 1, 3, 2, 90000)",
-    "INSERT INTO causes VALUES ('d', 'irq-storm', 1, 90000)",
+    "INSERT INTO causes (digest, culprit, spikes, latency_max_ns) VALUES ('d', 'irq-storm', 1, 90000)",
 ];
 
 pub async fn an_index_of_an_earlier_schema_is_updated_and_keeps_its_runs(mut lab: Lab) {

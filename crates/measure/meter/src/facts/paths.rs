@@ -45,7 +45,6 @@ const PLAIN: &[&str] = &[
     "/sys/kernel/mm/transparent_hugepage/defrag",
     "/sys/kernel/mm/transparent_hugepage/enabled",
     "/sys/kernel/rcu_expedited",
-    "/sys/kernel/sched_ext/root/ops",
     "/sys/kernel/sched_ext/state",
     "/sys/module/pcie_aspm/parameters/policy",
     "/sys/module/printk/parameters/ignore_loglevel",

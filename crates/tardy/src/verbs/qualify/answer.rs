@@ -83,14 +83,22 @@ impl Answer {
         }
         match (&self.cause, self.explained) {
             (Some(cause), (explained, late)) => {
-                page.wrapped("Why:   ", &format!("{} ({explained} of {late} late wake-ups explained)", cause.sentence));
-                page.wrapped("Fix:   ", &cause.fix);
+                let captured = if self.is_over() { "late" } else { "captured" };
+                page.wrapped("Why:   ", &format!("{} ({explained} of {late} {captured} wake-ups explained)", cause.sentence));
+                if self.is_over() {
+                    page.wrapped("Fix:   ", &cause.fix);
+                }
             }
             (None, (_, 0)) => {}
             (None, (_, late)) => page.wrapped("Why:   ", &format!("not explained ({late} late wake-ups with a trace)")),
         }
         self.lay_out_next(&mut page);
         page
+    }
+
+    /// Whether a wake-up was later than the limit: a cause of earlier ones needs no fix.
+    fn is_over(&self) -> bool {
+        self.worst_ns > self.judgement.limit.requirement.latest_ns()
     }
 
     /// Whether the machine keeps the limit.

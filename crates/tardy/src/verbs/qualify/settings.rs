@@ -20,6 +20,14 @@ pub struct Settings {
     pub worst: Option<String>,
 }
 
+impl Settings {
+    /// A machine in virtual time runs one measurement and nothing before it.
+    pub fn of_virtual_time() -> Self {
+        complain!("tardy: a machine in virtual time only measures, so its settings are not checked");
+        Self { findings: None, worst: None }
+    }
+}
+
 /// Checks the machine of a run. That it cannot be checked is said, and does not prevent the measurement.
 pub fn checked(target: &mut dyn Target, request: &RunRequest) -> Settings {
     let priority = request.settings.priority.clamp(1, 99);

@@ -5,6 +5,7 @@ use super::question::Journal;
 use crate::measuring::rounds::VariantRun;
 use crate::terminal::page::Page;
 use archive::histogram::Histogram;
+use archive::manifest::LOCAL;
 use archive::reader::Run;
 use judge::figures::all_periods;
 use judge::tune::Configuration;
@@ -25,7 +26,10 @@ pub fn write(directory: &Path, journal: &Journal) -> io::Result<()> {
         return Ok(());
     }
     let text = page::lay_out(directory, journal, Page::new(false).with_columns(COLUMNS)).text().to_owned();
-    let target = printable(&journal.question.target);
+    let target = match journal.question.target.as_str() {
+        LOCAL => "this machine".to_owned(),
+        name => printable(name),
+    };
     let goal = &journal.question.goal;
     let title = format!("Settings that lower {} of {target}", goal_words(goal));
     let html = render(&title, &text, &goal_words(goal), goal.unit(), &steps(directory, journal));

@@ -128,12 +128,16 @@ fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
     let harmful: Vec<String> =
         result.useless.iter().filter(|one| one.effect * result.least < 1.0).map(|one| name(one.candidate)).collect();
     if !harmful.is_empty() {
-        page.wrapped("harmful  ", &format!("{} seem to raise it; they are off.", harmful.join(", ")));
+        page.wrapped("harmful  ", &match &harmful[..] {
+            [one] => format!("{one} seems to raise it; it is off."),
+            several => format!("{} seem to raise it; they are off.", several.join(", ")),
+        });
     }
     let useless: Vec<String> =
         result.useless.iter().filter(|one| one.effect * result.least >= 1.0).map(|one| name(one.candidate)).collect();
     if !useless.is_empty() {
-        let text = format!("{} change it by less than {}", useless.join(", "), percent(result.least));
+        let changes = if useless.len() == 1 { "changes" } else { "change" };
+        let text = format!("{} {changes} it by less than {}", useless.join(", "), percent(result.least));
         page.wrapped("useless  ", &format!("{text}."));
     }
     for one in &result.undecided {

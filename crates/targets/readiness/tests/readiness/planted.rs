@@ -132,10 +132,7 @@ const PLANTED: &[Planted] = &[
         later_kernel(facts, "50000000");
         set(facts, "/sys/devices/system/cpu/nohz_full", "1");
     }),
-    notice("scheduler.extensible", |facts| {
-        set(facts, "/sys/kernel/sched_ext/state", "enabled");
-        set(facts, "/sys/kernel/sched_ext/root/ops", "lavd_1.0");
-    }),
+    notice("scheduler.extensible", |facts| set(facts, "/sys/kernel/sched_ext/state", "enabled")),
     notice("scheduler.statistics", |facts| sysctl(facts, "kernel.sched_schedstats", "1")),
     notice("scheduler.bpf-statistics", |facts| sysctl(facts, "kernel.bpf_stats_enabled", "1")),
     bad_one("isolation.not-in-effect", |facts| {
