@@ -32,10 +32,13 @@ const READERS: [&str; 4] = ["perfetto", "trace-dat", "parquet", "junit"];
 
 /// Every format of `tardy export`, from its own list, so that a new one is not forgotten.
 static FORMATS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let ended = Command::new(env!("CARGO_BIN_EXE_tardy")).args(["export", "x", "--format", "none"]).output().unwrap();
-    let refused: &str = String::from_utf8(ended.stderr).unwrap().leak();
-    let listed = refused.split("is not one of ").nth(1).and_then(|rest| rest.lines().next());
-    listed.unwrap_or_else(|| panic!("{refused}")).split(", ").collect()
+    let ended = Command::new(env!("CARGO_BIN_EXE_tardy")).args(["export", "--help"]).output().unwrap();
+    let help: &str = String::from_utf8(ended.stdout).unwrap().leak();
+    let listed = help.split("--format <FORMAT>\n").nth(1).and_then(|rest| rest.split("\n\n").next());
+    let names = listed.into_iter().flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("- "));
+    let formats: Vec<&str> = names.filter_map(|line| line.split(':').next()).collect();
+    assert!(formats.len() > 15, "{help}");
+    formats
 });
 
 /// A working directory, with the archive `here/run` and an archive outside that must not be touched.
