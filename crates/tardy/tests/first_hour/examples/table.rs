@@ -97,6 +97,8 @@ pub const PROMISES: &[(&str, Promise)] = &[
     // Two rounds are too few for an answer.
     ("tardy experiment", Promise::Code(4)),
     ("tardy experiment tracing-cost", Promise::Code(4)),
+    // Two runs are too few; the series of other examples below runs/ are enough.
+    ("tardy lab history nightly/", Promise::Code(4)),
     ("tardy lab history", Promise::Code(0)),
     ("tardy judge --plan-test", Promise::Code(0)),
     ("tardy judge", Promise::Plan),
