@@ -20,6 +20,8 @@ import sys
 import textwrap
 import threading
 
+from preemption_models import complete
+
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(REPOSITORY, "docs", "explanation", "price-list.md")
 # Name, series behind debian:, whether the preemption model can be chosen at boot.
@@ -130,14 +132,6 @@ class Samples:
     def __init__(self, archive):
         with open(os.path.join(archive, "samples", "0.bin"), "rb") as file:
             self.sha256 = hashlib.sha256(file.read()).hexdigest()
-
-
-def complete(archive):
-    try:
-        with open(os.path.join(archive, "manifest.json")) as file:
-            return json.load(file)["state"] == "complete"
-    except FileNotFoundError:
-        return False
 
 
 def target_name(series, option):

@@ -63,7 +63,7 @@ pub struct Listed {
     pub interval_ns: Option<u64>,
     pub limit_ns: Option<i64>,
     pub over_limit: u64,
-    /// What the run shows of its limit.
+    /// Whether the run kept its limit.
     #[serde(skip)]
     pub limit: Option<CountedLimit>,
     pub started_unix_ns: Option<i64>,

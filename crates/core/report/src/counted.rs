@@ -8,7 +8,7 @@ use words::figures::{count, counted, duration, latency};
 /// Title of the section.
 pub const TITLE: &str = "Counted lines";
 
-/// What a spike before a line does not show.
+/// Stands wherever lines have causes.
 pub const NO_PROOF: &str = "A spike before a line does not show that it was the reason.";
 
 /// Number of lines with a text.
@@ -17,7 +17,7 @@ pub fn headline(text: &CountedText) -> String {
 }
 
 /// The number of lines by the cause of the late wake-up before each: `21 lines with XRun: 20 after realtime-task (hog-71), 1 after
-/// no captured spike`, and what that does not show.
+/// no captured spike` with [`NO_PROOF`].
 pub fn with_causes(text: &CountedText, summary: &RunSummary) -> String {
     let mut causes: BTreeMap<String, u64> = BTreeMap::new();
     for line in &text.lines {
@@ -34,7 +34,7 @@ pub fn with_causes(text: &CountedText, summary: &RunSummary) -> String {
     format!("{}{of}.{}", headline(text), reservation(text).map(|said| format!(" {said}")).unwrap_or_default())
 }
 
-/// What the spikes before the lines do not show; `None` if no spike came before one.
+/// [`NO_PROOF`] if a spike came before one of the lines.
 pub fn reservation(text: &CountedText) -> Option<&'static str> {
     text.lines.iter().any(|line| line.beside.is_some()).then_some(NO_PROOF)
 }

@@ -20,6 +20,7 @@ pub mod printable;
 pub mod run_causes;
 pub mod sentence;
 pub mod setup;
+pub mod shell;
 pub mod spikes;
 pub mod time;
 pub mod trace_event;

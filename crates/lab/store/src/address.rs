@@ -3,6 +3,8 @@
 use crate::error::StoreError;
 use crate::objects::ObjectsAddress;
 use std::path::{Path, PathBuf};
+use words::printable::printable;
+use words::shell::quoted;
 
 /// Name of the index beside the archives.
 const INDEX_FILE: &str = "index.sqlite";
@@ -55,13 +57,13 @@ impl Address {
 
     /// The options by which a command line on this machine names the index and its archives; no password is among them.
     pub fn options(&self) -> String {
-        let archives = self.archives.display();
-        let store = match &self.index {
-            Index::File => format!("--store {archives}"),
-            Index::Server(url) => format!("--store {} --archives {archives}", without_password(url)),
+        let directory = self.archives.display().to_string();
+        let (store, archives) = match &self.index {
+            Index::File => (directory.as_str(), None),
+            Index::Server(url) => (url.as_str(), Some(directory.as_str())),
         };
-        let objects = self.objects.as_ref().map(|of| format!(" --artefacts s3://{}/{}", of.bucket, of.prefix));
-        store + objects.as_deref().unwrap_or_default()
+        let objects = self.objects.as_ref().map(|of| format!("s3://{}/{}", of.bucket, of.prefix));
+        index_options(Some(store), archives, objects.as_deref())
     }
 
     /// The URL of the index, if `root` is the absolute path of the directory of archives, without `..`.
@@ -73,8 +75,16 @@ impl Address {
     }
 }
 
+/// The options of a command line that names an index, with their values; no password is among them.
+pub fn index_options(store: Option<&str>, archives: Option<&str>, artefacts: Option<&str>) -> String {
+    let store = store.map(without_password);
+    let given = [("--store", store.as_deref()), ("--archives", archives), ("--artefacts", artefacts)];
+    let named = given.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", quoted(&printable(value?)))));
+    named.collect::<Vec<_>>().join(" ")
+}
+
 /// A directory as it is, and a URL without the password that it can have before its host or among its parameters.
-pub fn without_password(store: &str) -> String {
+fn without_password(store: &str) -> String {
     let Some((scheme, rest)) = store.split_once("://") else { return store.to_owned() };
     let (place, parameters) =
         rest.split_once('?').map_or((rest, None), |(place, parameters)| (place, Some(parameters)));

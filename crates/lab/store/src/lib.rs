@@ -53,7 +53,7 @@ mod stored_histogram;
 mod summable;
 mod unique_name;
 
-pub use address::{Address, without_password};
+pub use address::{Address, index_options};
 pub use error::StoreError;
 pub use ingest::{Ingested, Outcome};
 pub use label::label;

@@ -20,7 +20,7 @@ pub enum Standing {
     Bad,
 }
 
-/// What a run shows of the latency over which it counts samples.
+/// Whether a run kept the latency over which it counts samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountedLimit {
     /// No sample was over it.
@@ -68,7 +68,7 @@ impl Standing {
         }
     }
 
-    /// What the word means, beside it.
+    /// The meaning of the word, beside it.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Good => "passed the limits of its plan",

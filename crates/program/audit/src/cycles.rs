@@ -97,7 +97,8 @@ fn storm(thread: &Activity, settled_ns: i64, found: Option<Loop>) -> Option<Loop
     }
     let calls = thread.calls.iter().filter(|call| call.start_ns > from_ns).map(Call::count);
     let faults = thread.faults.iter().filter(|fault| fault.at_ns > from_ns).map(Fault::count);
-    let calls = thread.calls_per_second(calls.fold(0, u64::saturating_add), from_ns, last_ns)?;
+    let calls = calls.fold(0, u64::saturating_add);
+    let calls = thread.calls_per_second(calls, calls, from_ns, last_ns)?;
     let faults = thread.traced_per_second(faults.fold(0, u64::saturating_add), from_ns, last_ns).unwrap_or(0);
     let is_storm = calls.saturating_add(faults) >= STORM_PER_SECOND;
     let whole = found.unwrap_or(Loop { start_ns: settled_ns, end_ns: last_ns, cycles: 0, number: NO_CALL });

@@ -19,7 +19,7 @@ pub struct Variable {
     pub address: u64,
 }
 
-/// What the files of a program name.
+/// The symbols of a program's files.
 pub trait Names {
     /// The function at an offset of a file.
     fn function(&mut self, file: &str, offset: u64) -> Option<String>;

@@ -202,7 +202,10 @@ impl<'a> Known<'a> {
         }
         let places = self.places.get(&known.pid).cloned().unwrap_or_else(Places::unknown);
         let machine = places.process().and_then(|process| process.machine.as_deref()).unwrap_or(self.machine);
-        Subject { thread: known, activity, cycles: cycles::find(activity, settle_ns), places, machine }
+        let cycles = cycles::find(activity, settle_ns);
+        let mut subject = Subject { thread: known, activity, cycles, recorded_calls: 0, places, machine };
+        subject.recorded_calls = subject.calls().map(Call::count).fold(0, u64::saturating_add);
+        subject
     }
 }
 

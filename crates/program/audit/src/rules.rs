@@ -91,6 +91,8 @@ pub struct Subject<'a> {
     pub thread: AuditedThread,
     pub activity: &'a Activity,
     pub cycles: Option<Loop>,
+    /// Calls in its loop that were recorded.
+    pub recorded_calls: u64,
     pub places: Places<'a>,
     pub machine: &'a str,
 }
@@ -140,7 +142,7 @@ impl<'a> Subject<'a> {
     pub fn per_second(&self, count: u64, source: Source) -> Option<u64> {
         let Loop { start_ns, end_ns, .. } = self.cycles?;
         match source {
-            Source::Calls => self.activity.calls_per_second(count, start_ns, end_ns),
+            Source::Calls => self.activity.calls_per_second(count, self.recorded_calls, start_ns, end_ns),
             Source::Trace => self.activity.traced_per_second(count, start_ns, end_ns),
         }
     }

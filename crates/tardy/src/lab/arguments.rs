@@ -2,11 +2,9 @@
 
 use crate::archives::RUNS;
 use crate::exit::UsageError;
-use crate::terminal::summary::quoted;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use store::{Address, ObjectsAddress, Store, StoreError, without_password};
-use words::printable::printable;
+use store::{Address, ObjectsAddress, Store, StoreError, index_options};
 
 /// Where the index is.
 #[derive(Debug, Clone, Args)]
@@ -35,14 +33,10 @@ pub struct IndexArguments {
 impl StoreOption {
     /// The options of another command that uses the same index, each after a space; empty where it needs none.
     pub fn words(&self) -> String {
-        let mut words = String::new();
-        let (store, archives) = (without_password(&self.store), self.archives.to_string_lossy());
-        let given = [("--store", &*store), ("--archives", &*archives)].into_iter().filter(|(_, value)| *value != RUNS);
-        let artefacts = self.artefacts.as_deref().map(|url| ("--artefacts", url));
-        for (name, value) in given.chain(artefacts) {
-            words.push_str(&format!(" {name} {}", quoted(&printable(value))));
-        }
-        words
+        let archives = self.archives.to_string_lossy();
+        let [store, archives] = [&*self.store, &*archives].map(|value| Some(value).filter(|value| *value != RUNS));
+        let options = index_options(store, archives, self.artefacts.as_deref());
+        if options.is_empty() { options } else { format!(" {options}") }
     }
 
     /// Opens an index to read it: makes none.

@@ -11,7 +11,7 @@ use crate::terminal::answer::{Answer, Next};
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::progress::Progress;
-use crate::terminal::summary::{next_commands, quoted, summary_page};
+use crate::terminal::summary::{next_commands, summary_page};
 use account::{Account, ExplanationSource};
 use archive::manifest::RunState;
 use archive::message::{Problem, RunPhase, Severity};
@@ -22,6 +22,7 @@ use report::account::problems;
 use runner::run::{CONSOLE_FILE, RECEIVED_FILE, RunError, RunOutcome};
 use std::fs;
 use words::printable::printable;
+use words::shell::quoted;
 
 /// Explains and shows the result of a run, and returns how the command ends.
 ///

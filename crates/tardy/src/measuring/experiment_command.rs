@@ -1,8 +1,8 @@
 //! The command that confirms or refutes a difference between two runs.
 
-use crate::terminal::summary::quoted;
 use archive::settings::LoadRequest;
 use archive::summary::RunSummary;
+use words::shell::quoted;
 
 const ROUNDS: u32 = 12;
 

@@ -76,7 +76,7 @@ impl Answer<'_> {
         (!self.summary.cpus.is_empty()).then_some(&reason.text)
     }
 
-    /// What makes the next run valid, unless it is shown elsewhere.
+    /// The fix that makes the next run valid, unless it is shown elsewhere.
     fn repair_of_run(&self) -> Option<&str> {
         let invalid = self.summary.problems.iter().filter(|problem| problem.severity == Severity::Invalid);
         let others = invalid.filter(|problem| self.shown.is_none_or(|shown| shown != *problem));

@@ -10,13 +10,13 @@ pub mod timeline;
 
 use super::json;
 use super::page::Page;
-use super::summary::quoted;
 use crate::exit::Exit;
 use crate::terminal::clock_alarm::alarm_of_clock;
 use ::account::Account;
 use archive::reader::Run;
 use archive::spike::Spike;
 use timeline::Canvas;
+use words::shell::quoted;
 
 /// Prints every spike of a run as one JSON document.
 pub fn print_document(account: &Account) -> anyhow::Result<Exit> {

@@ -18,6 +18,7 @@ use report::account::{
 use report::conditions::{are_known, conditions_line};
 use report::watched::is_watch;
 use words::figures::{latency, microseconds_rough};
+use words::shell::quoted;
 use words::vocabulary::{by, sample};
 
 const SPIKES_SHOWN: usize = 5;
@@ -162,21 +163,4 @@ pub fn next_commands(summary: &RunSummary) -> Vec<String> {
         commands.push(format!("tardy virtual record {archive}"));
     }
     commands
-}
-
-/// A path quoted for a shell.
-pub fn quoted(path: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:,@%".contains(letter);
-    if !path.is_empty() && path.chars().all(plain) { path.into() } else { format!("'{}'", path.replace('\'', "'\\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_survive_a_shell() {
-        assert_eq!(quoted("runs/2026-11-21T21-30-05-pi"), "runs/2026-11-21T21-30-05-pi");
-        assert_eq!(quoted("my runs/it's"), "'my runs/it'\\''s'");
-    }
 }

@@ -16,13 +16,13 @@ use crate::terminal::explained::{account, alarm, causes, print_document};
 use crate::terminal::json;
 use crate::terminal::kernel_tracers::lay_out_latencies;
 use crate::terminal::page::Page;
-use crate::terminal::summary::quoted;
 use crate::verb::{Group, Place, Verb};
 use ::account::{Account, ExplanationSource};
 use archive::reader::Run;
 use archive::spike::Spike;
 use clap::Args;
 use std::path::PathBuf;
+use words::shell::quoted;
 
 /// Account for every nanosecond of a run's worst spikes
 #[derive(Debug, Args)]

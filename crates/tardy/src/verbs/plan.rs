@@ -147,7 +147,7 @@ fn new_plan(path: &Path, json: bool) -> anyhow::Result<Exit> {
         return Ok(Exit::Measured);
     }
     let mut page = Page::for_stdout();
-    let path = crate::terminal::summary::quoted(&path.display().to_string());
+    let path = words::shell::quoted(&path.display().to_string());
     page.record(0, &format!("{path} is a plan of two steps on this machine; change it, then"));
     page.line(&format!("  tardy lab plan show {path}"));
     page.line(&format!("  tardy run {path}"));

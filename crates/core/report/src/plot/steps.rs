@@ -2,6 +2,7 @@
 
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
+use super::layout::shortened;
 use crate::number;
 use archive::histogram::{Histogram, bucket_low_ns};
 use judge::median::median;
@@ -59,7 +60,7 @@ pub fn figures(steps: &[Step], title: &str, unit: Unit) -> Option<Drawing> {
     );
     for (at, step) in shown.iter().enumerate() {
         let middle = TOP + ROW * (at as f64 + 0.5);
-        drawing.text("axis-title", LEFT - 12.0, middle + 4.0, Anchor::End, &shortened(&step.name));
+        drawing.text("axis-title", LEFT - 12.0, middle + 4.0, Anchor::End, &name_within(&step.name, LEFT - 12.0));
         for value in &step.figures {
             drawing.rect("late", x.at(*value) - 2.5, middle - 2.5, 5.0, 5.0);
         }
@@ -70,14 +71,11 @@ pub fn figures(steps: &[Step], title: &str, unit: Unit) -> Option<Drawing> {
     Some(drawing)
 }
 
-/// Letters of a name that fit beside the rows.
-const NAME_LETTERS: usize = 36;
+/// From one name of the legend to the next.
+const LEGEND_STEP: f64 = 330.0;
 
-fn shortened(name: &str) -> String {
-    match name.char_indices().nth(NAME_LETTERS) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    }
+fn name_within(name: &str, width: f64) -> String {
+    shortened(name, width).unwrap_or_default()
 }
 
 /// The share of periods that were later than each latency. `None` without periods.
@@ -108,9 +106,9 @@ pub fn shares(steps: &[Step]) -> Option<Drawing> {
     drawing.text("axis-title", RIGHT, BOTTOM + 40.0, Anchor::End, "later than");
     for (at, step) in shown.iter().enumerate() {
         drawing.path(&format!("series series-{}", at % 8), &descent(&step.lateness, &x, &y));
-        let left = LEFT + 20.0 + 330.0 * at as f64;
+        let left = LEFT + 20.0 + LEGEND_STEP * at as f64;
         drawing.line(&format!("series series-{}", at % 8), left, TOP - 20.0, left + 16.0, TOP - 20.0);
-        drawing.text("tick", left + 21.0, TOP - 16.0, Anchor::Start, &shortened(&step.name));
+        drawing.text("tick", left + 21.0, TOP - 16.0, Anchor::Start, &name_within(&step.name, LEGEND_STEP - 21.0));
     }
     Some(drawing)
 }

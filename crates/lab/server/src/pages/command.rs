@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use std::path::Path;
 use words::printable::printable;
+use words::shell::quoted;
 
 /// A narrow page breaks it between words only: browsers would break `--board` after its first hyphen.
 pub fn command(text: &str) -> Markup {
@@ -20,12 +21,12 @@ pub fn command(text: &str) -> Markup {
 
 /// A command that uses the index of this lab. `index`: the options that name it.
 pub fn command_of_index(text: &str, index: &str) -> Markup {
-    command(&format!("{text} {}", printable(index)))
+    command(&format!("{text} {index}"))
 }
 
 /// The option by which a command stores an archive or a series under this name in the directory of this lab.
 pub fn out(directory: &Path, name: &str) -> String {
-    format!("--out {}", printable(&directory.join(name).display().to_string()))
+    format!("--out {}", quoted(&printable(&directory.join(name).display().to_string())))
 }
 
 #[cfg(test)]
@@ -43,5 +44,6 @@ mod tests {
         let page = command_of_index("tardy lab queue list", "--store lab").into_string();
         assert!(page.contains("<bdi>list</bdi> <bdi>--store</bdi> <bdi>lab</bdi>"), "{page}");
         assert_eq!(out(Path::new("lab"), "now"), "--out lab/now");
+        assert_eq!(out(Path::new("my lab"), "now"), "--out 'my lab/now'");
     }
 }

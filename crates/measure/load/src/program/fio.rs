@@ -15,7 +15,7 @@ pub const PROGRAM: Program = Program {
     reports_progress: false,
 };
 
-/// What fio calls `rw`.
+/// Values of fio's option `rw`.
 const PATTERNS: [&str; 11] = [
     "read",
     "write",

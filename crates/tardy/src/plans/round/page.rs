@@ -7,12 +7,12 @@ use crate::options::limits::described;
 use crate::plans::checked::CheckedPlan;
 use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::page::Page;
-use crate::terminal::summary::quoted;
 use crate::terminal::table::{Align, Table};
 use judge::step::StepVerdict;
 use judge::verdict::Judgement;
 use std::path::Path;
 use words::figures::{count, counted, microseconds_rough};
+use words::shell::quoted;
 
 pub fn lay_out(plan: &CheckedPlan, directory: &Path, outcomes: &[StepOutcome], mut page: Page) -> Page {
     // A round may contain machines of both kinds.

@@ -9,7 +9,6 @@ use crate::exit::{Exit, UsageError};
 use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::json;
 use crate::terminal::page::Page;
-use crate::terminal::summary::quoted;
 use anyhow::anyhow;
 use archive::reader::Run;
 use judge::bisect::{Next, StepVerdict, next, step_confidence, steps_most};
@@ -17,6 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use words::printable::printable;
+use words::shell::quoted;
 
 pub fn run(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Exit> {
     let words = candidates(arguments)?;

@@ -5,7 +5,6 @@ use crate::measuring::rounds::versus::Journal;
 use crate::measuring::variant::Variant;
 use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::page::Page;
-use crate::terminal::summary::quoted;
 use crate::terminal::table::{Align, Table};
 use judge::experiment::{ExperimentResult, MetricResult};
 use judge::sign_flip::Interval;
@@ -13,6 +12,7 @@ use judge::unit::Unit;
 use std::path::Path;
 use words::figures::{count, counted, latency};
 use words::printable::printable;
+use words::shell::quoted;
 
 pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     alarm_of_clock(journal.virtual_time, journal.emulated, &mut page);

@@ -6,7 +6,6 @@ use crate::measuring::signals::Signals;
 use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::json;
 use crate::terminal::page::Page;
-use crate::terminal::summary::quoted;
 use crate::virtual_time::laboratory::{Laboratory, Trajectory};
 use crate::virtual_time::recording::again::Again;
 use crate::virtual_time::recording::{Recording, choice};
@@ -21,6 +20,7 @@ use machines::library::LibraryError;
 use machines::meter_places::MeterPlaces;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use words::shell::quoted;
 
 /// The function tracer writes an event for each function; a late wake-up has thousands.
 const BUFFER_KB_PER_CPU: u32 = 16 << 10;

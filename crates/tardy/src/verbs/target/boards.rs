@@ -98,7 +98,7 @@ impl BoardArguments {
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let identity = self.identity.as_ref().map(absolute);
         if let Some(missing) = identity.as_ref().filter(|path| !path.is_file()) {
-            return Err(UsageError(format!("--identity: there is no file {}", missing.display())).into());
+            return Err(UsageError(format!("--identity: {} does not exist", missing.display())).into());
         }
         if let Some(place) = &self.labgrid {
             let place = LabgridPlace {

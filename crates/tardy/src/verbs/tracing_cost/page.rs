@@ -4,12 +4,12 @@ use super::question::Journal;
 use crate::measuring::rounds::RoundsState;
 use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::page::Page;
-use crate::terminal::summary::quoted;
 use crate::terminal::table::{Align, Table};
 use judge::observer::{Estimate, FigureCost, LevelCost, ObserverEffect};
 use judge::unit::Unit;
 use std::path::Path;
 use words::figures::{counted, duration, latency};
+use words::shell::quoted;
 
 pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     if journal.virtual_time {

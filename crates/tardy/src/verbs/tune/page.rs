@@ -6,7 +6,6 @@ use super::question::{Journal, Price, Tuned};
 use crate::measuring::rounds::RoundsState;
 use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::page::Page;
-use crate::terminal::summary::quoted;
 use crate::terminal::table::{Align, Table};
 use judge::observer::Estimate;
 use judge::tune::{Goal, TuneState};
@@ -14,6 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use words::figures::{counted, duration};
 use words::printable::printable;
+use words::shell::quoted;
 
 /// The figure in the words of a sentence.
 pub fn goal_words(goal: &Goal) -> String {
