@@ -5,12 +5,12 @@ use account::{Account, ExplanationSource};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
 use archive::reader::Run;
+use archive::summary::CountedLimit;
 use archive::watched::WatchSettings;
 use clap::Args;
 use report::conditions;
 use serde::Serialize;
 use std::path::Path;
-use store::CountedLimit;
 
 /// Which runs are listed.
 #[derive(Debug, Clone, Default, Args)]

@@ -2,6 +2,7 @@
 
 mod bars;
 mod counted;
+mod counted_limit;
 mod figures;
 mod headline;
 mod roles;
@@ -9,6 +10,7 @@ mod stimulus;
 
 pub use bars::{CpuHistogram, HistogramBar};
 pub use counted::{BESIDE_NS, CountedText, PrintedLine, SpikeBeside};
+pub use counted_limit::CountedLimit;
 pub use figures::LatencyFigures;
 pub use headline::headline;
 pub use roles::RoleSummary;

@@ -7,7 +7,7 @@ use archive::message::Severity;
 use archive::method::SampleWord;
 use archive::settings::{Policy, SnapshotMode};
 use archive::spike::SpikeReason;
-use archive::summary::{CpuSummary, RunSummary};
+use archive::summary::{CountedLimit, CpuSummary, RunSummary};
 use archive::watched::{WatchedKind, WatchedSeries};
 
 /// The subject of a line of a picture and of a row of the table: a CPU, or one kind of wake-ups of a watched thread.
@@ -213,6 +213,14 @@ pub fn reason(reason: SpikeReason) -> &'static str {
         SpikeReason::NewMaximum => "new maximum of its thread",
         SpikeReason::OverLimit => "over the limit",
         SpikeReason::Control => "ordinary sample, for comparison",
+    }
+}
+
+/// After the limit, as in `1.00 ms held`.
+pub fn counted_limit(limit: CountedLimit) -> &'static str {
+    match limit {
+        CountedLimit::Held => "held",
+        CountedLimit::Exceeded => "exceeded",
     }
 }
 

@@ -65,7 +65,7 @@ pub use pruning::Pruned;
 pub use rebuild::{LeftOut, Rebuilt};
 pub use refused::Refused;
 pub use retention::{KeptBecause, Prunable, Retention};
-pub use standing::{CountedLimit, Standing};
+pub use standing::Standing;
 
 use artefacts::Artefacts;
 use database::Database;

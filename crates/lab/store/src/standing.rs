@@ -1,8 +1,9 @@
 //! The state of a run, of a load and of a board: one vocabulary for pages, API, metrics and the command line.
 
-use archive::summary::RunSummary;
+use archive::summary::CountedLimit;
 use judge::step::StepVerdict;
 use serde::{Deserialize, Serialize};
+use words::vocabulary::counted_limit;
 
 /// State of a kernel on a board by one run; of several, the larger one counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -20,39 +21,6 @@ pub enum Standing {
     Bad,
 }
 
-/// Whether a run kept the latency over which it counts samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CountedLimit {
-    /// No sample was over it.
-    Held,
-    /// A sample was over it.
-    Exceeded,
-}
-
-impl CountedLimit {
-    /// `None` without a limit or samples, and of an invalid run. A run in progress can exceed its limit, but not hold it yet.
-    pub fn of(summary: &RunSummary) -> Option<Self> {
-        summary.settings.as_ref()?.limit_ns?;
-        let sum =
-            |of: fn(&archive::summary::CpuSummary) -> u64| summary.deciding().map(of).fold(0, u64::saturating_add);
-        match (sum(|cpu| cpu.cycles), sum(|cpu| cpu.over_limit)) {
-            _ if !summary.valid => None,
-            (0, _) => None,
-            (_, 0) if summary.goes_on => None,
-            (_, 0) => Some(Self::Held),
-            _ => Some(Self::Exceeded),
-        }
-    }
-
-    /// After the limit, as on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Held => Standing::Held.word(),
-            Self::Exceeded => "exceeded",
-        }
-    }
-}
-
 impl Standing {
     pub const ALL: [Self; 4] = [Self::Bad, Self::Held, Self::Good, Self::Undecided];
     /// The side from which a load turns bad.
@@ -62,7 +30,7 @@ impl Standing {
     pub fn word(self) -> &'static str {
         match self {
             Self::Good => "good",
-            Self::Held => "held",
+            Self::Held => counted_limit(CountedLimit::Held),
             Self::Bad => "bad",
             Self::Undecided => "undecided",
         }

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use words::calendar::civil;
 use words::culprits::named;
 use words::figures::{counted, duration, latency};
+use words::vocabulary::counted_limit;
 
 /// List runs, oldest first; or loads, methods, verbs
 #[derive(Debug, Args)]
@@ -161,7 +162,7 @@ fn circumstances(run: &Listed) -> Vec<String> {
 
 fn limit(run: &Listed) -> Option<String> {
     let limit = latency(run.limit_ns?);
-    Some(run.limit.map_or(limit.clone(), |shown| format!("{limit} {}", shown.word())))
+    Some(run.limit.map_or(limit.clone(), |shown| format!("{limit} {}", counted_limit(shown))))
 }
 
 fn when(unix_ns: i64) -> String {

@@ -84,7 +84,10 @@ impl Answer {
         match (&self.cause, self.explained) {
             (Some(cause), (explained, late)) => {
                 let captured = if self.is_over() { "late" } else { "captured" };
-                page.wrapped("Why:   ", &format!("{} ({explained} of {late} {captured} wake-ups explained)", cause.sentence));
+                page.wrapped(
+                    "Why:   ",
+                    &format!("{} ({explained} of {late} {captured} wake-ups explained)", cause.sentence),
+                );
                 if self.is_over() {
                     page.wrapped("Fix:   ", &cause.fix);
                 }

@@ -128,10 +128,13 @@ fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
     let harmful: Vec<String> =
         result.useless.iter().filter(|one| one.effect * result.least < 1.0).map(|one| name(one.candidate)).collect();
     if !harmful.is_empty() {
-        page.wrapped("harmful  ", &match &harmful[..] {
-            [one] => format!("{one} seems to raise it; it is off."),
-            several => format!("{} seem to raise it; they are off.", several.join(", ")),
-        });
+        page.wrapped(
+            "harmful  ",
+            &match &harmful[..] {
+                [one] => format!("{one} seems to raise it; it is off."),
+                several => format!("{} seem to raise it; they are off.", several.join(", ")),
+            },
+        );
     }
     let useless: Vec<String> =
         result.useless.iter().filter(|one| one.effect * result.least >= 1.0).map(|one| name(one.candidate)).collect();
