@@ -107,6 +107,13 @@ pub struct AuditedProcess {
     pub files: Vec<OpenFile>,
     /// Open files at the same time that are not listed, because there were more than an audit lists.
     pub files_left_out: u64,
+    /// Mappings that are not listed, likewise.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub mappings_left_out: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A thread of the kernel that handles an interrupt.
@@ -190,7 +197,13 @@ pub struct AuditDescription {
     /// Cost of recording a call with trace events for the program, in ns, measured on the target after the audit.
     pub cost_ns_per_call: Option<u64>,
     pub threads: Vec<AuditedThread>,
+    /// Threads that ran at the same time and are not listed, at least: there were more than an audit lists.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub threads_left_out: u64,
     pub processes: Vec<AuditedProcess>,
+    /// Processes, likewise.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub processes_left_out: u64,
     pub interrupt_threads: Vec<InterruptThread>,
 }
 

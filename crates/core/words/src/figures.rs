@@ -56,7 +56,7 @@ pub fn count(number: u64) -> String {
 pub fn counted(number: u64, word: &str) -> String {
     let plural = match number {
         1 => "",
-        _ if word.ends_with("ch") => "es",
+        _ if word.ends_with("ch") || word.ends_with("ss") => "es",
         _ => "s",
     };
     format!("{} {word}{plural}", count(number))

@@ -68,6 +68,9 @@ pub struct LiveCpu {
 pub struct LiveSpike {
     pub number: u32,
     pub cpu: u32,
+    /// The series of the watched thread; a measuring thread has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
     pub latency_ns: i64,
     /// `None` until it is explained; on a machine whose every CPU is measured that is after the run.
     pub cause: Option<String>,
@@ -93,6 +96,7 @@ impl LiveRun {
         let spike = |spike: &archive::spike::Spike| LiveSpike {
             number: spike.number,
             cpu: spike.sample.cpu,
+            series: run.watched.get(&spike.thread).map(watched_series),
             latency_ns: spike.sample.latency_ns,
             cause: explained.get(&spike.number).map(|explanation| report::account::culprit(Some(explanation))),
         };

@@ -39,18 +39,19 @@ pub struct Health {
 }
 
 impl Store {
-    /// Looks at everything. `archives` are all that are below the directory.
+    /// Looks at everything. `archives` are all that are below the directory; `index` is appended to the commands of the fixes,
+    /// and names this index: empty or a space with options.
     ///
     /// # Errors
     /// Errors of the database, if it does not answer at all.
-    pub async fn health(&self, archives: &[PathBuf]) -> Result<Health, StoreError> {
+    pub async fn health(&self, archives: &[PathBuf], index: &str) -> Result<Health, StoreError> {
         let now_unix_ns = self.now_unix_ns().await?;
-        let (database, mut findings) = self.database_health(now_unix_ns).await?;
-        findings.extend(self.row_health().await?);
-        let (free_bytes, of_archives) = self.archive_health(archives).await?;
+        let (database, mut findings) = self.database_health(now_unix_ns, index).await?;
+        findings.extend(self.row_health(index).await?);
+        let (free_bytes, of_archives) = self.archive_health(archives, index).await?;
         findings.extend(of_archives);
-        findings.extend(self.queue_health(now_unix_ns).await?);
-        findings.extend(self.alert_health(now_unix_ns).await?);
+        findings.extend(self.queue_health(now_unix_ns, index).await?);
+        findings.extend(self.alert_health(now_unix_ns, index).await?);
         let runs = self.counts().await?.runs;
         Ok(Health { database, runs, archives: archives.len() as u64, free_bytes, findings })
     }

@@ -8,7 +8,7 @@ use crate::places::Places;
 use crate::read::Recorded;
 use crate::rules::{self, Habit, Subject};
 use crate::system_calls::name;
-use archive::audit::{AuditDescription, AuditedThread, Interception, PatchRefusal, UnpatchedReason};
+use archive::audit::{AuditDescription, AuditedProcess, AuditedThread, Interception, PatchRefusal, UnpatchedReason};
 use archive::settings::Policy;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -76,6 +76,9 @@ pub struct AuditReport {
     pub threads_left_out: u64,
     /// Open files of the audited processes that were not listed: a call on one shows its number instead of its path.
     pub files_left_out: u64,
+    /// Mappings and processes that were not listed: an address in one has no name.
+    pub mappings_left_out: u64,
+    pub processes_left_out: u64,
     /// There was more than an audit keeps: the end is missing.
     pub cut_off: bool,
     /// Events that the kernel of the target lacks, as `exceptions:page_fault_user`.
@@ -138,14 +141,17 @@ pub fn judge(
     let threads = audited.iter().map(|subject| thread(subject, &mut naming)).collect();
     let events_absent = description.recorded.events_absent.clone();
     let interception = description.interception.as_ref().map(|recorded| intercepted(&known, recorded, &mut naming));
+    let sum = |count: fn(&AuditedProcess) -> u64| description.processes.iter().map(count).fold(0, u64::saturating_add);
     AuditReport {
         audit_version: 1,
         without_real_time,
         threads,
         findings,
         gaps: recorded.gaps,
-        threads_left_out: recorded.threads_left_out,
-        files_left_out: description.processes.iter().fold(0, |sum, one| one.files_left_out.saturating_add(sum)),
+        threads_left_out: recorded.threads_left_out.saturating_add(description.threads_left_out),
+        files_left_out: sum(|process| process.files_left_out),
+        mappings_left_out: sum(|process| process.mappings_left_out),
+        processes_left_out: description.processes_left_out,
         cut_off: recorded.cut_off || more || naming.is_cut_off(),
         events_absent,
         cost_ns_per_call: description.cost_ns_per_call,

@@ -56,6 +56,18 @@ fn a_change_is_found_shown_and_offered_to_an_experiment() {
 }
 
 #[test]
+fn a_lab_directory_has_the_history_of_its_archives() {
+    let bench = nightly(scattered(10_000).chain(scattered(20_000)));
+    let ingested = bench.run(&["lab", "store", "ingest", "nightly", "--store", "lab"]);
+    assert_eq!(ingested.code, Some(0), "{}", ingested.stderr);
+    std::fs::remove_dir_all(bench.path("nightly")).unwrap();
+    let found = bench.run(&["history", "lab", "--json"]);
+    assert_eq!(found.code, Some(1), "{}", found.stderr);
+    let document = found.json();
+    assert_eq!((document["runs"].as_u64(), document["series"][0]["changes"][0]["at"].as_u64()), (Some(16), Some(8)));
+}
+
+#[test]
 fn a_quiet_history_a_short_one_and_none() {
     let bench = nightly(scattered(10_000).chain(scattered(10_000)));
     let quiet = bench.run(&["history", "nightly"]);

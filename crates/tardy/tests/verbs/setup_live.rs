@@ -8,7 +8,6 @@ mod users;
 use archive::setup::METER_PATH;
 use fixtures::fake_meter::Ended;
 use machine::Snapshot;
-use prerequisites::Machine;
 use std::path::Path;
 use users::{Stranger, User};
 
@@ -40,9 +39,7 @@ fn states(setup: &Ended) -> Vec<(String, serde_json::Value)> {
 #[test]
 fn one_user_measures_without_root_and_the_machine_is_restored_to_the_byte() {
     let Some(user) = User::created() else { return };
-    let _machine = Machine::alone();
-    let folder = tempfile::tempdir().unwrap();
-    let state = folder.path().join("state");
+    let state = user.state();
     let before = Snapshot::taken();
     let refused = user.tardy(&["run", "--duration", "100ms", "--beside-others"]);
     assert!(refused.code == Some(3) && refused.stderr.contains("sudo tardy setup --apply"), "{}", refused.shown());

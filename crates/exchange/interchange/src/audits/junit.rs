@@ -90,6 +90,8 @@ mod tests {
             threads,
             threads_left_out: 0,
             files_left_out: 0,
+            mappings_left_out: 0,
+            processes_left_out: 0,
             findings: vec![finding],
             gaps: 0,
             cut_off: false,

@@ -62,7 +62,7 @@ pub async fn a_receiver_that_is_down_is_tried_again_until_the_message_is_given_u
         0,
         "it is given up"
     );
-    let findings = store.health(&[]).await.unwrap().findings;
+    let findings = store.health(&[], "").await.unwrap().findings;
     assert!(findings.iter().any(|found| found.finding == "alerts-dead"), "{findings:?}");
     receiver.refuse(None);
     assert!(store.retry_alert(&alert.alert, "me", now).await.unwrap());

@@ -134,11 +134,12 @@ pub fn fragment(run: &LiveRun) -> Markup {
                 div.scroll {
                     table.figures.cards {
                         caption.unseen { "Spikes, the newest first" }
-                        thead { tr { th scope="col" { "Spike" } th scope="col" { "CPU" } th scope="col" { "Latency" } th.text scope="col" { "Cause" } } }
+                        thead { tr { th scope="col" { "Spike" } @if is_watch { th.text scope="col" { "Thread" } } th scope="col" { "CPU" } th scope="col" { "Latency" } th.text scope="col" { "Cause" } } }
                         tbody {
                             @for spike in &run.spikes {
                                 tr {
                                     th scope="row" { span.card-name { "Spike " } (spike.number) }
+                                    @if is_watch { td.text data-name="Thread" { bdi { (spike.series.as_deref().unwrap_or_default()) } } }
                                     td data-name="CPU" { (spike.cpu) }
                                     td.worst data-name="Latency" { (figure(Some(spike.latency_ns))) }
                                     td.text data-name="Cause" { @if let Some(cause) = &spike.cause { bdi { (cause) } } @else { span.beside { "not explained yet" } } }

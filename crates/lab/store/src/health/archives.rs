@@ -17,20 +17,24 @@ const OF_OTHER_HOSTS: [u64; 3] = [0x6969, 0xff53_4d42, 0xfe53_4d42];
 const NAMED: usize = 3;
 
 impl Store {
-    pub(super) async fn archive_health(&self, archives: &[PathBuf]) -> Result<(u64, Vec<Finding>), StoreError> {
+    pub(super) async fn archive_health(
+        &self,
+        archives: &[PathBuf],
+        index: &str,
+    ) -> Result<(u64, Vec<Finding>), StoreError> {
         let rows: Vec<(String, String)> = sqlx::query_as("SELECT location, digest FROM runs ORDER BY location")
             .fetch_all(self.database.pool())
             .await?;
-        let of_objects = self.object_health(rows.iter().map(|(_, digest)| digest)).await;
-        let (store, archives) = (self.clone(), archives.to_vec());
+        let of_objects = self.object_health(rows.iter().map(|(_, digest)| digest), index).await;
+        let (store, archives, options) = (self.clone(), archives.to_vec(), index.to_owned());
         let looked = tokio::task::spawn_blocking(move || {
             let known: BTreeSet<String> = rows.into_iter().map(|(location, _)| location).collect();
             let mut findings = store.directory_health();
             // With an object store the directory has copies alone.
             if store.objects.is_none() {
-                findings.extend(store.missing(&known));
+                findings.extend(store.missing(&known, &options));
             }
-            findings.extend(store.unknown(&known, &archives));
+            findings.extend(store.unknown(&known, &archives, &options));
             (free_bytes(store.archives()), findings)
         });
         let (free_bytes, mut findings) = looked.await?;
@@ -40,7 +44,7 @@ impl Store {
             findings.push(Finding::new(
                 "disk-full",
                 detail,
-                "`tardy lab store prune --dry-run` lists the raw traces that nothing needs",
+                format!("`tardy lab store prune --dry-run{index}` lists the raw traces that nothing needs"),
             ));
         }
         Ok((free_bytes, findings))
@@ -71,7 +75,7 @@ impl Store {
     }
 
     /// Rows whose archive the object store does not have.
-    async fn object_health(&self, digests: impl Iterator<Item = &String>) -> Option<Finding> {
+    async fn object_health(&self, digests: impl Iterator<Item = &String>, index: &str) -> Option<Finding> {
         let there = match self.objects.as_ref()?.digests().await {
             Ok(there) => there,
             Err(error) => {
@@ -81,20 +85,20 @@ impl Store {
         };
         let missing: Vec<&String> = digests.filter(|digest| !there.contains(*digest)).collect();
         let detail = format!("{} not in the object store: {}", amount(missing.len(), "run"), some(&missing));
-        let fix = "`tardy lab store ingest DIR` on the host that has them";
+        let fix = format!("`tardy lab store ingest DIR{index}` on the host that has them");
         (!missing.is_empty()).then(|| Finding::new("objects-missing", detail, fix))
     }
 
     /// Rows whose archive is gone.
-    fn missing(&self, known: &BTreeSet<String>) -> Option<Finding> {
+    fn missing(&self, known: &BTreeSet<String>, index: &str) -> Option<Finding> {
         let missing: Vec<&String> = known.iter().filter(|location| !self.artefacts.path(location).is_dir()).collect();
         let detail = format!("{} of the index without an archive: {}", amount(missing.len(), "run"), some(&missing));
-        let fix = "bring them back from a backup, or forget them: `tardy lab store rebuild`";
+        let fix = format!("bring them back from a backup, or forget them: `tardy lab store rebuild{index}`");
         (!missing.is_empty()).then(|| Finding::new("archives-missing", detail, fix))
     }
 
     /// Archives that the index does not have, but those of runs that go on.
-    fn unknown(&self, known: &BTreeSet<String>, archives: &[PathBuf]) -> Option<Finding> {
+    fn unknown(&self, known: &BTreeSet<String>, archives: &[PathBuf], index: &str) -> Option<Finding> {
         let unknown: Vec<String> = archives
             .iter()
             .filter_map(|archive| Some((archive, self.artefacts.location(archive)?)))
@@ -104,7 +108,7 @@ impl Store {
             .collect();
         let detail = format!("{} not in the index: {}", amount(unknown.len(), "archive"), some(&unknown));
         let fix = format!(
-            "`tardy lab store ingest {}`; `tardy lab serve` adds new ones by itself",
+            "`tardy lab store ingest {}{index}`; `tardy lab serve{index}` adds new ones by itself",
             self.archives().display()
         );
         (!unknown.is_empty()).then(|| Finding::new("archives-unknown", detail, fix))

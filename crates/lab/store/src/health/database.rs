@@ -30,14 +30,20 @@ macro_rules! counted {
 }
 
 impl Store {
-    pub(super) async fn database_health(&self, now_of_database_ns: i64) -> Result<(String, Vec<Finding>), StoreError> {
+    pub(super) async fn database_health(
+        &self,
+        now_of_database_ns: i64,
+        index: &str,
+    ) -> Result<(String, Vec<Finding>), StoreError> {
         let pool = self.database.pool();
         let mut findings = Vec::new();
         if self.database.engine() == Engine::Sqlite {
             let (version,): (String,) = sqlx::query_as("SELECT sqlite_version()").fetch_one(pool).await?;
             let (checked,): (String,) = sqlx::query_as("PRAGMA quick_check(1)").fetch_one(pool).await?;
             if checked != "ok" {
-                let fix = "move index.sqlite away, then `tardy lab store rebuild`; queued plans and triage are in a backup alone";
+                let fix = format!(
+                    "move index.sqlite away, then `tardy lab store rebuild{index}`; queued plans and triage are in a backup alone"
+                );
                 findings.push(Finding::new("index-damaged", format!("SQLite reports: {checked}"), fix));
             }
             return Ok((format!("SQLite {version}"), findings));
@@ -60,7 +66,7 @@ impl Store {
     }
 
     /// Sums that pages show, compared with the runs that they are over.
-    pub(super) async fn row_health(&self) -> Result<Vec<Finding>, StoreError> {
+    pub(super) async fn row_health(&self, index: &str) -> Result<Vec<Finding>, StoreError> {
         let mut wrong = 0;
         for sql in [without!(kept!(), counted!()), without!(counted!(), kept!())] {
             let (rows,): (i64,) = sqlx::query_as(sql).bind(SUMMABLE_MAX).fetch_one(self.database.pool()).await?;
@@ -73,7 +79,7 @@ impl Store {
         Ok(vec![Finding::new(
             "sums-wrong",
             detail,
-            "`tardy lab store rebuild`, and report this: it is a defect of tardy",
+            format!("`tardy lab store rebuild{index}`, and report this: it is a defect of tardy"),
         )])
     }
 }

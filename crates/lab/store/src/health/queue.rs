@@ -13,7 +13,7 @@ const SILENT_NS: i64 = 10 * MINUTE_NS;
 const EXPIRED_NS: i64 = MINUTE_NS;
 
 impl Store {
-    pub(super) async fn queue_health(&self, now_unix_ns: i64) -> Result<Vec<Finding>, StoreError> {
+    pub(super) async fn queue_health(&self, now_unix_ns: i64, index: &str) -> Result<Vec<Finding>, StoreError> {
         let (pool, mut findings) = (self.database.pool(), Vec::new());
         let workers = self.workers().await?;
         let silent_since = now_unix_ns.saturating_sub(SILENT_NS);
@@ -30,7 +30,11 @@ impl Store {
         let waiting: Vec<(String, i64)> = sqlx::query_as(sql).bind(silent_since).fetch_all(pool).await?;
         for (board, jobs) in waiting.iter().filter(|(board, _)| !reached.contains(board)) {
             let detail = format!("{} of {board} and no worker that reaches it", counted(jobs.unsigned_abs(), "job"));
-            findings.push(Finding::new("board-without-worker", detail, format!("`tardy lab worker --board {board}`")));
+            findings.push(Finding::new(
+                "board-without-worker",
+                detail,
+                format!("`tardy lab worker --board {board}{index}`"),
+            ));
         }
         let sql = "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND lease_until_unix_ns < $1";
         let until = now_unix_ns.saturating_sub(EXPIRED_NS);

@@ -38,7 +38,7 @@ pub async fn a_backup_restores_what_only_the_index_has(lab: Lab) {
     assert!(jobs.iter().any(|job| job.job == queued.job), "{jobs:?}");
     assert_eq!(restored.pins(&first.digest).await.unwrap()[0].reason, "INC-1");
     assert_eq!(restored.runs(None, 10).await.unwrap().len(), 1);
-    let findings = restored.health(&[]).await.unwrap().findings;
+    let findings = restored.health(&[], "").await.unwrap().findings;
     assert!(
         findings.iter().all(|found| !["index-damaged", "sums-wrong"].contains(&found.finding.as_str())),
         "{findings:?}"

@@ -9,8 +9,14 @@ use store::Store;
 use store::queue::JobRequest;
 use synthetic_run::SyntheticRun;
 
+/// The options of a command that uses the index of a test.
+const INDEX: &str = " --store lab";
+
 async fn findings(store: &Store, archives: &[PathBuf]) -> Vec<String> {
-    let health = store.health(archives).await.unwrap();
+    let health = store.health(archives, INDEX).await.unwrap();
+    for fix in health.findings.iter().map(|finding| &finding.fix) {
+        assert_eq!(fix.matches("`tardy lab").count(), fix.matches(INDEX).count(), "{fix}");
+    }
     assert!(health.findings.iter().all(|finding| !finding.fix.is_empty() && !finding.detail.is_empty()));
     health.findings.into_iter().map(|finding| finding.finding).collect()
 }
@@ -20,7 +26,7 @@ pub async fn a_lab_in_order_has_no_findings(lab: Lab) {
     let archives = vec![lab.inside("one"), lab.inside("two")];
     lab.add(&store, "one", &SyntheticRun::of("pi", "6.1.0", 1)).await;
     lab.add(&store, "two", &SyntheticRun::of("pi", "6.1.0", 2)).await;
-    let health = store.health(&archives).await.unwrap();
+    let health = store.health(&archives, INDEX).await.unwrap();
     assert_eq!((health.runs, health.archives, health.findings), (2, 2, vec![]));
     assert!(
         health.free_bytes > 0 && (health.database.starts_with("SQLite 3") || health.database.starts_with("PostgreSQL"))

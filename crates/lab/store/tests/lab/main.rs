@@ -4,6 +4,7 @@ mod backup;
 mod both;
 mod changes;
 mod encrypted;
+mod full_disk;
 mod health;
 mod killed;
 mod objects;

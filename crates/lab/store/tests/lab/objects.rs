@@ -140,7 +140,7 @@ pub async fn removed_traces_and_pins_are_the_same_on_every_host(mut lab: Lab) {
     // The host that still has the traces does not bring them back.
     ingest(&store, &paths[1]).await.unwrap();
     assert!(!s3.objects().contains_key(&whole(&goes.digest)));
-    assert!(store.health(&[]).await.unwrap().findings.iter().all(|found| !found.finding.starts_with("objects")));
+    assert!(store.health(&[], "").await.unwrap().findings.iter().all(|found| !found.finding.starts_with("objects")));
 }
 
 pub async fn a_pin_that_waits_for_the_object_store_keeps_traces_and_holds_nobody_up(mut lab: Lab) {
@@ -199,10 +199,10 @@ pub async fn archives_that_the_object_store_lost_are_found(mut lab: Lab) {
     let s3 = S3::start();
     lab.keep_in(&s3);
     let store = lab.open().await;
-    let found = store.health(&[]).await.unwrap().findings;
+    let found = store.health(&[], "").await.unwrap().findings;
     assert!(found.iter().any(|found| found.finding == "objects-missing"), "{found:?}");
     // Adding it again puts it there: so a lab moves to an object store.
     assert_eq!(ingest(&store, &path).await.unwrap().outcome, Outcome::Known);
     assert!(s3.objects().contains_key(&whole(&added.digest)));
-    assert_eq!(store.health(&[]).await.unwrap().findings.len(), found.len() - 1);
+    assert_eq!(store.health(&[], "").await.unwrap().findings.len(), found.len() - 1);
 }

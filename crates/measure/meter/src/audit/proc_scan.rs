@@ -25,6 +25,9 @@ pub struct ProcScan {
     /// With the number of the last look that found each.
     threads: BTreeMap<i32, (AuditedThread, u32)>,
     processes: BTreeMap<i32, Seen>,
+    /// Most that one look was over the limit.
+    threads_left_out: usize,
+    processes_left_out: usize,
     look: u32,
 }
 
@@ -36,13 +39,21 @@ struct Seen {
     size_kb: u64,
     look: u32,
     mappings: Listed<Mapping>,
+    mappings_left_out: u64,
     files: Listed<OpenFile>,
     files_left_out: u64,
 }
 
 impl ProcScan {
     pub fn new(list: ThreadList) -> Self {
-        Self { list, threads: BTreeMap::new(), processes: BTreeMap::new(), look: 0 }
+        Self {
+            list,
+            threads: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            threads_left_out: 0,
+            processes_left_out: 0,
+            look: 0,
+        }
     }
 
     /// Reads /proc; returns the threads that were not known before.
@@ -69,21 +80,26 @@ impl ProcScan {
         }
         // Threads with a real-time policy are audited, and the others are not.
         let is_real_time = |thread: &AuditedThread| !matches!(thread.policy, Some(Policy::Other) | None);
-        keep(&mut self.threads, THREADS_MAX, |(thread, look)| (is_real_time(thread), *look));
-        keep(&mut self.processes, PROCESSES_MAX, |process| process.look);
+        let threads = keep(&mut self.threads, THREADS_MAX, |(thread, look)| (is_real_time(thread), *look));
+        let processes = keep(&mut self.processes, PROCESSES_MAX, |process| process.look);
+        self.threads_left_out = self.threads_left_out.max(threads);
+        self.processes_left_out = self.processes_left_out.max(processes);
         new
     }
 
     /// Adds all of it to the description.
     pub fn describe(mut self, description: &mut AuditDescription) {
         self.repeat();
+        description.threads_left_out = self.threads_left_out as u64;
+        description.processes_left_out = self.processes_left_out as u64;
         description.threads = self.threads.into_values().map(|(thread, _)| thread).collect();
         let of_each = (LISTED_OF_ALL_MAX / self.processes.len().max(1)).min(LISTED_MAX);
         description.processes = self
             .processes
             .into_iter()
             .map(|(pid, seen)| {
-                let open = seen.files.len();
+                let (open, mapped) = (seen.files.len(), seen.mappings.len());
+                let mappings = seen.mappings.best(of_each, matters);
                 let files = seen.files.best(of_each, |_| true);
                 AuditedProcess {
                     pid,
@@ -91,7 +107,8 @@ impl ProcScan {
                     machine: seen.machine,
                     locked_kb: seen.locked_kb,
                     size_kb: seen.size_kb,
-                    mappings: seen.mappings.best(of_each, matters),
+                    mappings_left_out: seen.mappings_left_out.saturating_add((mapped - mappings.len()) as u64),
+                    mappings,
                     files_left_out: seen.files_left_out.saturating_add((open - files.len()) as u64),
                     files,
                 }
@@ -146,6 +163,8 @@ fn see_process(pid: i32, seen: &mut Seen) {
     }
     if let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) {
         seen.mappings.add(seen.look, maps.lines().filter_map(mapping));
+        let left_out = seen.mappings.len().saturating_sub(LISTED_MAX) as u64;
+        seen.mappings_left_out = seen.mappings_left_out.max(left_out);
         seen.mappings.keep(LISTED_MAX, matters);
     }
     see_files(&PathBuf::from(format!("/proc/{pid}/fd")), seen, LISTED_MAX);
@@ -170,14 +189,16 @@ fn matters(mapping: &Mapping) -> bool {
 }
 
 /// Keeps the entries with the greatest worth.
-fn keep<T, W: Ord>(entries: &mut BTreeMap<i32, T>, most: usize, worth: impl Fn(&T) -> W) {
-    if entries.len() <= most {
-        return;
+fn keep<T, W: Ord>(entries: &mut BTreeMap<i32, T>, most: usize, worth: impl Fn(&T) -> W) -> usize {
+    let left_out = entries.len().saturating_sub(most);
+    if left_out == 0 {
+        return 0;
     }
     let mut all: Vec<(i32, T)> = std::mem::take(entries).into_iter().collect();
     all.sort_by_cached_key(|(_, entry)| Reverse(worth(entry)));
     all.truncate(most);
     entries.extend(all);
+    left_out
 }
 
 /// The machine of an ELF executable with 32-bit addresses, as the kernel of a 64-bit one runs it.

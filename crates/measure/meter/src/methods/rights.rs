@@ -30,7 +30,7 @@ pub fn missing(settings: &RunSettings, own: Option<(Policy, u8)>, memory: Option
 pub fn of_locked_memory() -> Option<Obstacle> {
     memory::try_to_lock_all().err().map(|error| Obstacle {
         kind: ObstacleKind::Right,
-        text: format!("no right to lock memory (mlockall: {error})"),
+        text: format!("no right to lock memory{}", unless_refused(&error)),
         fix: fix(),
     })
 }
@@ -54,13 +54,26 @@ fn of_refusal(policy: Policy, priority: u8, error: &io::Error) -> Obstacle {
         ),
         (Policy::Deadline, _) => (
             ObstacleKind::Right,
-            format!("no right to {wanted} ({error})"),
+            format!("no right to {wanted}{}", unless_refused(error)),
             "run as root, on every CPU: the kernel admits no deadline task in a process that is bound to some of them"
                 .to_owned(),
         ),
-        _ => (ObstacleKind::Right, format!("no right to real-time priorities ({wanted}: {error})"), fix()),
+        _ => (
+            ObstacleKind::Right,
+            format!("no right to real-time priorities ({wanted}){}", unless_refused(error)),
+            fix(),
+        ),
     };
     Obstacle { kind, text, fix }
+}
+
+/// The error in words, unless it says only what a missing right already says.
+fn unless_refused(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        // mlockall(2) refuses with the first two above the limit, and with the third without the right.
+        Some(libc::ENOMEM | libc::EAGAIN | libc::EPERM) => String::new(),
+        _ => format!(" ({error})"),
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +104,11 @@ mod tests {
     #[test]
     fn a_refused_policy_is_named_with_its_priority() {
         let refused = |policy, number| of_refusal(policy, 80, &io::Error::from_raw_os_error(number));
-        assert!(refused(Policy::Fifo, libc::EPERM).text.contains("SCHED_FIFO priority 80"));
+        assert_eq!(
+            refused(Policy::Fifo, libc::EPERM).text,
+            "no right to real-time priorities (SCHED_FIFO priority 80)"
+        );
+        assert!(refused(Policy::Fifo, libc::EINVAL).text.contains("Invalid argument"));
         assert_eq!(refused(Policy::Deadline, libc::EPERM).kind, ObstacleKind::Right);
         let full = refused(Policy::Deadline, libc::EBUSY);
         assert!(full.kind == ObstacleKind::InUse && full.fix.contains("sched_rt_runtime_us"), "{full:?}");

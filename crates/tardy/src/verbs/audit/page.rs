@@ -39,11 +39,19 @@ pub fn lay_out(report: &AuditReport, whom: &str, settle_ns: i64, denied: &dyn Fn
     }
     if report.threads_left_out > 0 {
         let threads = counted(report.threads_left_out, "thread");
-        page.alarm(&format!("The audit keeps no more threads: it left out {threads} that ended early."));
+        page.alarm(&format!("The audit keeps no more threads: it left out {threads} at least."));
     }
     if report.files_left_out > 0 {
         let files = counted(report.files_left_out, "open file");
         page.alarm(&format!("The audit lists no more open files: of {files} it shows the number instead of the path."));
+    }
+    if report.processes_left_out > 0 {
+        let processes = counted(report.processes_left_out, "process");
+        page.alarm(&format!("The audit lists no more processes: it left out {processes} at least."));
+    }
+    if report.mappings_left_out > 0 {
+        let mappings = counted(report.mappings_left_out, "mapping");
+        page.alarm(&format!("The audit lists no more mappings: addresses in {mappings} have no names."));
     }
     if report.cut_off {
         page.alarm("There was more than an audit keeps: the end is missing. Audit for a shorter time.");

@@ -12,7 +12,7 @@ use words::printable::printable;
 
 pub async fn doctor(arguments: &IndexArguments) -> anyhow::Result<Exit> {
     let store = arguments.store.open_existing().await?;
-    let health = store.health(&all_below(store.archives())).await?;
+    let health = store.health(&all_below(store.archives()), &arguments.store.words()).await?;
     if arguments.json {
         json::print(&serde_json::json!({ "store_version": STORE_VERSION, "health": health }))?;
     } else {

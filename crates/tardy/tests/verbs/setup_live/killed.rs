@@ -3,10 +3,8 @@
 use super::machine::Snapshot;
 use super::users::User;
 use fixtures::programs::beside;
-use prerequisites::Machine;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use syscall_faults::{Fault, run};
 use tempfile::TempDir;
@@ -14,19 +12,21 @@ use tempfile::TempDir;
 const NO_SPACE: Fault = Fault::Refuse(rustix::io::Errno::NOSPC.raw_os_error());
 
 /// A trace instance of another tool, which a setup gives to the user with its directory.
-struct ForeignInstance(PathBuf);
+struct ForeignInstance(&'static str);
 
 impl ForeignInstance {
     fn created() -> Self {
-        let path = PathBuf::from(format!("/sys/kernel/tracing/instances/foreign-{}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
+        let instance = Self("/sys/kernel/tracing/instances/foreign-of-tests");
+        // A killed test leaves it.
+        let _ = fs::remove_dir(instance.0);
+        fs::create_dir(instance.0).unwrap();
+        instance
     }
 }
 
 impl Drop for ForeignInstance {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        let _ = fs::remove_dir(self.0);
     }
 }
 
@@ -35,24 +35,23 @@ struct Bench {
     folder: TempDir,
     before: Snapshot,
     _instance: ForeignInstance,
-    _user: User,
-    _machine: Machine,
+    user: User,
 }
 
 impl Bench {
     fn new() -> Option<Self> {
-        let (user, machine) = (User::created()?, Machine::alone());
+        let user = User::created()?;
         let folder = tempfile::tempdir().unwrap();
         let home = fs::metadata(user.home()).unwrap();
         let request = serde_json::json!({ "user": user.name, "uid": home.uid(), "apply": true });
         fs::write(folder.path().join("request"), request.to_string()).unwrap();
         let (instance, before) = (ForeignInstance::created(), Snapshot::taken());
-        Some(Self { folder, before, _instance: instance, _user: user, _machine: machine })
+        Some(Self { folder, before, _instance: instance, user })
     }
 
     fn meter(&self, words: &[&str]) -> Command {
         let mut command = Command::new(beside("tardy-meter"));
-        command.args(words).env("TARDY_STATE_DIR", self.folder.path().join("state"));
+        command.args(words).env("TARDY_STATE_DIR", self.user.state());
         command
     }
 

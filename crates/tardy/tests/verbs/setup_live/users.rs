@@ -3,36 +3,39 @@
 use fixtures::fake_meter::Ended;
 use fixtures::programs::{beside, tardy};
 use prerequisites::Prerequisite::{Prepared, Program, Root, Tracefs};
-use prerequisites::met;
+use prerequisites::{Machine, met};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
-use tempfile::TempDir;
 
 const NAME: &str = "nobody2";
 
-/// A user that exists as long as the test.
+/// The user of a test, which has the machine for itself, with the state directory of its setups.
+///
+/// Both are at one place, so that the next test undoes what a killed one left behind.
 pub struct User {
     pub name: &'static str,
-    folder: TempDir,
+    folder: PathBuf,
+    _machine: Machine,
 }
 
 impl User {
     /// `None` if this machine cannot run the test.
     pub fn created() -> Option<Self> {
-        let lacks = |path: &str, name: &str| {
-            let text = fs::read_to_string(path).unwrap_or_default();
-            !text.lines().any(|line| line.split(':').next() == Some(name))
-        };
-        let is_free = lacks("/etc/passwd", NAME) && lacks("/etc/group", "tardy");
+        let user =
+            Self { name: NAME, folder: std::env::temp_dir().join("tardy-setup-live"), _machine: Machine::alone() };
+        if user.folder.exists() {
+            user.remove();
+        }
         let needed = [
             Root,
             Tracefs,
             Program("useradd"),
             Program("setpriv"),
             Program("bash"),
-            Prepared("a machine without the user nobody2 and the group tardy", is_free),
+            Prepared("a machine without the user nobody2", lacks("/etc/passwd", NAME)),
+            Prepared("a machine without the group tardy", lacks("/etc/group", "tardy")),
             Prepared("a tardy-meter beside tardy (cargo build -p tardy-meter)", beside("tardy-meter").is_file()),
             Prepared(
                 "a tardy that other users can execute",
@@ -40,9 +43,8 @@ impl User {
             ),
         ];
         met(&needed).then(|| {
-            let folder = tempfile::tempdir().unwrap();
-            fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-            let user = Self { name: NAME, folder };
+            fs::create_dir(&user.folder).unwrap();
+            fs::set_permissions(&user.folder, fs::Permissions::from_mode(0o755)).unwrap();
             let mut made = Command::new("useradd");
             made.args(["--create-home", "--user-group", "--home-dir"]).arg(user.home()).arg(NAME);
             assert!(made.status().unwrap().success());
@@ -50,8 +52,22 @@ impl User {
         })
     }
 
+    /// The state directory of the setups of this test.
+    pub fn state(&self) -> PathBuf {
+        self.folder.join("state")
+    }
+
+    fn remove(&self) {
+        let mut undo = Command::new(beside("tardy-meter"));
+        if undo.args(["restore", "--setup"]).env("TARDY_STATE_DIR", self.state()).output().is_err() {
+            return; // Its state directory alone knows what to undo.
+        }
+        let _ = Command::new("userdel").arg(NAME).output();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
     pub fn home(&self) -> PathBuf {
-        self.folder.path().join("home")
+        self.folder.join("home")
     }
 
     /// `tardy` in a new session of the user, in their home.
@@ -64,8 +80,15 @@ impl User {
 
 impl Drop for User {
     fn drop(&mut self) {
-        let _ = Command::new("userdel").arg(NAME).output();
+        if self.folder.exists() {
+            self.remove();
+        }
     }
+}
+
+fn lacks(path: &str, name: &str) -> bool {
+    let text = fs::read_to_string(path).unwrap();
+    !text.lines().any(|line| line.split(':').next() == Some(name))
 }
 
 /// A user without any right.
