@@ -83,7 +83,7 @@ pub struct Listed {
 fn listed(run: Run) -> Listed {
     let directory = run.directory.clone();
     let summary = Account::of(run, ExplanationSource::Stored).explained_summary();
-    let worst = summary.late_spikes().next();
+    let worst = summary.worst_spike();
     Listed {
         collectable: !summary.goes_on && has_rest(&directory),
         degraded: conditions::reservations(&summary).is_some(),
@@ -99,7 +99,7 @@ fn listed(run: Run) -> Listed {
             .map(WatchSettings::whom_in_short),
         interval_ns: summary.settings.as_ref().map(|settings| settings.interval_ns),
         limit_ns: summary.settings.as_ref().and_then(|settings| settings.limit_ns),
-        over_limit: summary.deciding().map(|cpu| cpu.over_limit).fold(0, u64::saturating_add),
+        over_limit: summary.limited_samples().0,
         limit: CountedLimit::of(&summary),
         latency_ns_max: summary.all_cpus.max.filter(|_| summary.valid),
         max_is_least: summary.imported.as_ref().is_some_and(|imported| imported.maximum_truncated),

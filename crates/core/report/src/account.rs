@@ -131,7 +131,7 @@ pub fn figures(summary: &RunSummary) -> Option<String> {
 
 fn push_judgement(summary: &RunSummary, text: &mut String) {
     if let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) {
-        let (over, _) = watched::limited_samples(summary);
+        let (over, _) = summary.limited_samples();
         let how_many = if over == 0 { "None".to_owned() } else { count(over) };
         text.push_str(&format!(" {how_many} came later than the limit of {}.", latency(limit_ns)));
     }

@@ -85,14 +85,6 @@ pub fn is_cycle(cpu: &CpuSummary) -> bool {
     cpu.watched.as_ref().is_some_and(|watched| watched.kind == WatchedKind::Cycle)
 }
 
-/// Samples of the deciding threads by which the limit is judged: how many were over it, and their number.
-pub fn limited_samples(summary: &RunSummary) -> (u64, u64) {
-    let latencies = summary.deciding().filter(|cpu| !is_cycle(cpu));
-    latencies.fold((0, 0), |(over, all): (u64, u64), cpu| {
-        (over.saturating_add(cpu.over_limit), all.saturating_add(cpu.cycles))
-    })
-}
-
 /// The subject of a line of a picture and of a row of the table, after `each` or `one`.
 pub fn subject(summary: &RunSummary) -> &'static str {
     if is_watch(summary) { "series of a watched thread" } else { "CPU" }

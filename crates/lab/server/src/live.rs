@@ -115,7 +115,7 @@ impl LiveRun {
             samples: sum(|totals| totals.cycles),
             latency_ns_max: summary.all_cpus.max,
             limit_ns: settings.and_then(|settings| settings.limit_ns),
-            over_limit: sum(|totals| totals.over_limit),
+            over_limit: summary.limited_samples().0,
             missed_periods: sum(|totals| totals.missed_periods),
             cpus: run.threads.values().map(cpu).collect(),
             outline: Outline::of(&all),

@@ -110,7 +110,6 @@ impl RunRecord {
         let total = |count: fn(&archive::sample::Totals) -> u64| {
             headline(run).fold(0, |sum: u64, thread| sum.saturating_add(count(&thread.totals)))
         };
-        let over_limit = total(|totals| totals.over_limit);
         let limit_ns = summary.settings.as_ref().and_then(|settings| settings.limit_ns);
         let words = scenario(summary);
         let board = label(board(summary));
@@ -118,7 +117,7 @@ impl RunRecord {
         let environment = summary.environment.as_ref();
         let imported = summary.imported.as_ref();
         let spikes = summary.late_spikes().count() as i64;
-        let worst = summary.late_spikes().next();
+        let worst = summary.worst_spike();
         let worst_cause = worst.and_then(|worst| cause(account.explanation_of(worst.spike.number)?));
         let history = account.history_figures();
         // An invalid run has no figure, on any page and in any document.
@@ -155,7 +154,7 @@ impl RunRecord {
             samples: signed(total(|totals| totals.cycles)),
             latency_max_ns: figures.latency_ns.max,
             limit_ns,
-            over_limit: signed(over_limit),
+            over_limit: signed(summary.limited_samples().0),
             missed: imported.is_none().then(|| signed(total(|totals| totals.missed_periods))),
             spikes,
             worst_cause,

@@ -64,7 +64,7 @@ mod tests {
     fn watched(all: &[(WatchedKind, Policy, i64)]) -> Run {
         let mut run = Run::default();
         for ((kind, policy, max), thread) in all.iter().zip(0..) {
-            let totals = Totals { cycles: 10, latency_ns_max: Some(*max), ..Totals::default() };
+            let totals = Totals { cycles: 10, over_limit: 1, latency_ns_max: Some(*max), ..Totals::default() };
             run.threads.insert(thread, ThreadRun { thread, totals, ..ThreadRun::default() });
             run.watched.insert(thread, series(thread, *kind, *policy));
         }
@@ -86,6 +86,8 @@ mod tests {
         assert_eq!((of_run, of_summary), (vec![1], vec![1]));
         assert_eq!(summary.worst().map(|(cpu, ns)| (cpu.thread, ns)), Some((1, 4_010)));
         assert_eq!((summary.all_cpus.max, summary.headline_samples()), (Some(4_010), 10));
+        // The limit is about every latency of the deciding threads, and not about cycles.
+        assert_eq!(summary.limited_samples(), (2, 20));
     }
 
     #[test]

@@ -16,9 +16,10 @@ pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
     let mut decisive: Vec<&CpuJudgement> = cpus.iter().filter(|cpu| cpu.verdict == *verdict).collect();
     let by = |figure: fn(&CpuJudgement) -> f64| {
         let worse = |one: &&CpuJudgement, other: &&CpuJudgement| {
-            let with_events = |cpu: &CpuJudgement| cpu.occasions.is_some_and(|occasions| occasions.count > 0);
+            // The reader finds the largest count of the summary again.
+            let late = |cpu: &CpuJudgement| cpu.occasions.map_or(0, |of| of.late_samples.saturating_add(of.missed));
             let undecided = *verdict == Verdict::NotEnoughData;
-            let by_events = with_events(one).cmp(&with_events(other));
+            let by_events = late(one).cmp(&late(other));
             let by_figure = figure(one).total_cmp(&figure(other)).then(one.latest_ns.cmp(&other.latest_ns));
             if undecided { by_events.then(by_figure) } else { by_figure }
         };

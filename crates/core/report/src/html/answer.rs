@@ -4,7 +4,7 @@ use super::super::number;
 use super::said;
 use crate::account::{measured_by, tracing};
 use crate::conditions::{are_known, conditions};
-use crate::watched::{KINDS, cycle_judgement, is_recording, is_watch, limited_samples, meaning, verdict, whom};
+use crate::watched::{KINDS, cycle_judgement, is_recording, is_watch, meaning, verdict, whom};
 use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
 use archive::summary::{CpuSummary, ReportData, RunSummary, SpikeSummary};
@@ -190,7 +190,7 @@ fn limit(summary: &RunSummary) -> Markup {
         return html! {};
     };
     let word = vocabulary::sample(summary);
-    let (over, of) = limited_samples(summary);
+    let (over, of) = summary.limited_samples();
     html! {
         p {
             strong { "Limit " (number::axis_time(limit_ns as f64)) ": " }
