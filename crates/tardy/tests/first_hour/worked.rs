@@ -49,13 +49,16 @@ fn jack_is_watched_and_its_xruns_are_counted() {
 #[test]
 #[ignore = "needs packages that are downloaded: make e2e-first-hour"]
 fn the_second_line_names_what_gave_jack_its_xruns() {
-    let Some(desk) = Desk::new().filter(|_| met(&[Program("jackd"), Program("chrt"), Program("taskset")])) else { return };
+    let Some(desk) = Desk::new().filter(|_| met(&[Program("jackd"), Program("chrt"), Program("taskset")])) else {
+        return;
+    };
     let ended = desk.shell(
         "taskset -c 0 chrt -f 70 sh -c 'while :; do timeout 0.005 sh -c \"while :; do :; done\"; sleep 0.2; done' & hog=$!; \
          tardy watch --beside-others --duration 8s --count XRun -- taskset -c 0 jackd -R -ddummy -r48000 -p64; kill $hog",
     );
-    let second = ended.stdout.lines().nth(1).unwrap_or_default();
-    let names = second.contains(" lines with XRun: ") && second.contains("after other-rt-task (sh-");
+    let answer = ended.stdout.split("\nWatched ").nth(1).unwrap_or_default();
+    let second = answer.lines().nth(1).unwrap_or_default();
+    let names = second.contains(" lines with XRun: ") && second.contains("after other-rt-task (sh");
     assert!(names, "{}", ended.shown());
 }
 

@@ -16,7 +16,7 @@ const PRIORITY: &str = "Max realtime priority";
 const LOCKED: &str = "Max locked memory";
 /// Priority of the threads of interrupts.
 const INTERRUPT_PRIORITY: u8 = 50;
-/// The priority that rtkit grants unless it is told otherwise.
+/// The largest priority that rtkit grants by default.
 const USUAL_PRIORITY: u64 = 20;
 /// JACK and its clients lock all their memory, PipeWire its buffers.
 const LOCKED_BY_JACK: u64 = 256 << 20;
@@ -116,7 +116,9 @@ fn policy_fix(program: &SessionProgram, sessions: &SessionFacts) -> Result<Strin
         (true, true, _) => "start jackd with -R and without -r".into(),
         (true, false, _) => LIMITS_FIX.into(),
         (false, true, _) => {
-            format!("its limits allow a priority: load libpipewire-module-rt in its configuration, restart {name}, and read its log")
+            format!(
+                "its limits allow a priority: load libpipewire-module-rt in its configuration, restart {name}, and read its log"
+            )
         }
         (false, false, true) => {
             format!("rtkit gave it none: `journalctl -u rtkit-daemon` shows why; then restart {name}; or {LIMITS_FIX}")
@@ -129,7 +131,9 @@ fn program_limits(program: &SessionProgram) -> Result<&str, Unknown> {
     match &program.limits {
         Fact::Text(text) => Ok(text),
         Fact::Absent => Err(Unknown(format!("{} ended while its limits were read", quoted(&program.name)))),
-        Fact::Refused(why) => Err(Unknown(format!("the limits of {} cannot be read: {}", quoted(&program.name), quoted(why)))),
+        Fact::Refused(why) => {
+            Err(Unknown(format!("the limits of {} cannot be read: {}", quoted(&program.name), quoted(why))))
+        }
     }
 }
 
@@ -197,7 +201,9 @@ fn rtkit(machine: &Machine) -> Look {
     };
     let rtkit = Rtkit::of(arguments)?;
     let fix = |option: &str| {
-        format!("give the user limits in /etc/security/limits.d instead, or start rtkit-daemon with {option} (systemctl edit rtkit-daemon)")
+        format!(
+            "give the user limits in /etc/security/limits.d instead, or start rtkit-daemon with {option} (systemctl edit rtkit-daemon)"
+        )
     };
     let mut signs = Vec::new();
     if rtkit.priority_max < u64::from(INTERRUPT_PRIORITY) {

@@ -108,7 +108,8 @@ mod tests {
             .programs
             .iter()
             .map(|program| {
-                let threads = program.threads.iter().map(|one| format!(" {} {} {}", one.name, one.policy, one.priority));
+                let threads =
+                    program.threads.iter().map(|one| format!(" {} {} {}", one.name, one.policy, one.priority));
                 format!("{} {:?}{}", program.name, program.user, threads.collect::<String>())
             })
             .collect();

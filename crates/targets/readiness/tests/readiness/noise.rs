@@ -1,7 +1,7 @@
 //! Unreadable facts give no findings, and random facts no panics.
 
-use crate::{ORDINARY, WELL_SET, facts, judged, subject};
 use crate::sessions::any_program;
+use crate::{ORDINARY, WELL_SET, facts, judged, subject};
 use archive::facts::{Fact, Facts, SessionFacts, TaskFact};
 use proptest::prelude::*;
 use readiness::{Checklist, check};
