@@ -105,10 +105,9 @@ pub enum Failure {
 #[error("no thread of the program slept and woke up while it was watched")]
 #[problem(
     code = "host.nothing-woke",
-    meaning = "The program that was watched ended before one of its threads had slept and woken up, so there is \
-               nothing to measure.",
-    fix = "",
-    documented_fix = "watch a program that runs for longer, or one that waits in a loop"
+    meaning = "No thread of the watched program slept and woke up, so there is nothing to measure: the program ended too \
+               early, or it polls, as programs of DPDK do.",
+    fix = "watch it for longer; if it polls, `tardy run --method noise` measures what takes its CPU"
 )]
 pub struct NothingWoke;
 

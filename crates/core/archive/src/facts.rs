@@ -45,6 +45,40 @@ pub struct TaskFact {
     pub bound: bool,
 }
 
+/// What a user's session grants to its programs, as far as sound depends on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionFacts {
+    /// The sound servers, and the service managers of users, from which programs of a session inherit their limits.
+    pub programs: Vec<SessionProgram>,
+    /// Arguments of rtkit-daemon without its name; `None` if it does not run.
+    pub rtkit_arguments: Option<Vec<String>>,
+}
+
+/// A program of a user's session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionProgram {
+    pub pid: i32,
+    pub name: String,
+    /// Its real user; `None` if that cannot be read.
+    pub user: Option<u32>,
+    /// Contents of its `/proc/PID/limits`.
+    pub limits: Fact,
+    pub threads: Vec<SessionThread>,
+}
+
+/// A thread of such a program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionThread {
+    pub tid: i32,
+    pub name: String,
+    /// `fifo`, `rr`, `deadline` or `other`.
+    pub policy: String,
+    /// As in [`TaskFact`].
+    pub priority: u8,
+}
+
 /// System management interrupts that one CPU counted, before and after a pause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -77,6 +111,8 @@ pub struct Facts {
     /// Directories of the control groups the meter was in, the innermost first.
     pub cgroups: Vec<String>,
     pub tasks: Vec<TaskFact>,
+    /// `None` from a meter that does not read sessions.
+    pub sessions: Option<SessionFacts>,
     /// Tasks and files left out because there were too many.
     pub omitted: u64,
     /// Why the tracing file system could not be read.

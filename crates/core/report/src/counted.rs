@@ -2,7 +2,7 @@
 
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::summary::{BESIDE_NS, CountedText, PrintedLine, RunSummary};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use words::figures::{count, counted, duration, latency};
 
 /// Title of the section.
@@ -16,16 +16,19 @@ pub fn headline(text: &CountedText) -> String {
     format!("{} with {}", counted(text.count, "line"), text.text)
 }
 
-/// The number of lines by the cause of the late wake-up before each: `21 lines with XRun: 20 after realtime-task (hog-71), 1 after
-/// no captured spike` with [`NO_PROOF`].
+/// The number of lines by the cause of the late wake-up before each: `21 lines with XRun: 20 after other-rt-task (hog-71), 1 after
+/// no captured spike` with [`NO_PROOF`]. Causes with a name come first; threads of one name count together.
 pub fn with_causes(text: &CountedText, summary: &RunSummary) -> String {
-    let mut causes: BTreeMap<String, u64> = BTreeMap::new();
+    let mut groups: BTreeMap<Group, (u64, BTreeSet<String>)> = BTreeMap::new();
     for line in &text.lines {
-        *causes.entry(cause(line, summary)).or_default() += 1;
+        let (lines, owners) = groups.entry(Group::of(line, summary)).or_default();
+        *lines += 1;
+        owners.extend(cause_before(line, summary).and_then(|cause| cause.owner));
     }
-    let mut causes: Vec<(String, u64)> = causes.into_iter().collect();
-    causes.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
-    let mut each: Vec<String> = causes.iter().map(|(cause, lines)| format!("{} {cause}", count(*lines))).collect();
+    let mut groups: Vec<(Group, (u64, BTreeSet<String>))> = groups.into_iter().collect();
+    groups.sort_by_key(|(group, (lines, _))| (!matches!(group, Group::Cause { .. }), std::cmp::Reverse(*lines)));
+    let mut each: Vec<String> =
+        groups.iter().map(|(group, (lines, owners))| format!("{} {}", count(*lines), group.words(owners))).collect();
     let unkept = text.count.saturating_sub(text.lines.len() as u64);
     if unkept > 0 {
         each.push(format!("{} not kept", count(unkept)));
@@ -34,36 +37,85 @@ pub fn with_causes(text: &CountedText, summary: &RunSummary) -> String {
     format!("{}{of}.{}", headline(text), reservation(text).map(|said| format!(" {said}")).unwrap_or_default())
 }
 
+/// Lines that are counted together.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    /// The name has no thread id.
+    Cause {
+        culprit: String,
+        name: Option<String>,
+    },
+    NotExplained,
+    NoSpike,
+    UnknownInstant,
+}
+
+impl Group {
+    fn of(line: &PrintedLine, summary: &RunSummary) -> Self {
+        match (cause_before(line, summary), &line.beside, line.at_ns) {
+            (Some(Cause { culprit, owner }), ..) => {
+                Self::Cause { culprit, name: owner.map(|owner| without_id(&owner).to_owned()) }
+            }
+            (None, Some(_), _) => Self::NotExplained,
+            (None, None, Some(_)) => Self::NoSpike,
+            (None, None, None) => Self::UnknownInstant,
+        }
+    }
+
+    /// As a phrase behind the number of such lines.
+    fn words(&self, owners: &BTreeSet<String>) -> String {
+        match self {
+            Self::Cause { culprit, name } => {
+                let only = owners.iter().next().filter(|_| owners.len() == 1);
+                let cause = Cause { culprit: culprit.clone(), owner: only.or(name.as_ref()).cloned() };
+                format!("after {}", cause.words())
+            }
+            Self::NotExplained => "after a wake-up that is not explained".into(),
+            Self::NoSpike => "after no captured spike".into(),
+            Self::UnknownInstant => "at an unknown instant".into(),
+        }
+    }
+}
+
+/// `hog` of `hog-71`.
+fn without_id(name: &str) -> &str {
+    match name.rsplit_once('-') {
+        Some((name, id)) if !name.is_empty() && !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
+    }
+}
+
 /// [`NO_PROOF`] if a spike came before one of the lines.
 pub fn reservation(text: &CountedText) -> Option<&'static str> {
     text.lines.iter().any(|line| line.beside.is_some()).then_some(NO_PROOF)
 }
 
-/// The cause of the late wake-up before a line, as a phrase behind the number of such lines.
-fn cause(line: &PrintedLine, summary: &RunSummary) -> String {
-    match (cause_before(line, summary), &line.beside, line.at_ns) {
-        (Some(cause), ..) => format!("after {cause}"),
-        (None, Some(_), _) => "after a wake-up that is not explained".into(),
-        (None, None, Some(_)) => "after no captured spike".into(),
-        (None, None, None) => "at an unknown instant".into(),
+/// The first finding of an explanation.
+struct Cause {
+    culprit: String,
+    /// The thread or interrupt that had the CPU longest.
+    owner: Option<String>,
+}
+
+impl Cause {
+    /// `other-rt-task (hog-71)`.
+    fn words(&self) -> String {
+        match &self.owner {
+            Some(owner) => format!("{} ({owner})", self.culprit),
+            None => self.culprit.clone(),
+        }
     }
 }
 
-/// The cause of the late wake-up before a line: `other-rt-task (hog-71)`; `None` where nothing is explained.
-fn cause_before(line: &PrintedLine, summary: &RunSummary) -> Option<String> {
+/// The cause of the late wake-up before a line; `None` where nothing is explained.
+fn cause_before(line: &PrintedLine, summary: &RunSummary) -> Option<Cause> {
     let number = line.beside.as_ref()?.spike;
     let entry = summary.spikes.iter().find(|entry| entry.spike.number == number)?;
-    explained(entry.explanation.as_ref()?)
-}
-
-/// The first finding with the thread or interrupt that had the CPU longest.
-fn explained(explanation: &Explanation) -> Option<String> {
+    let explanation: &Explanation = entry.explanation.as_ref()?;
     let finding = explanation.findings.first().filter(|_| explanation.status == ExplanationStatus::Explained)?;
     let owner = explanation.phases.iter().flat_map(|phase| &phase.owners).max_by_key(|owner| owner.ns);
-    Some(match owner.filter(|owner| !owner.name.is_empty()) {
-        Some(owner) => format!("{} ({})", finding.culprit, owner.name),
-        None => finding.culprit.to_string(),
-    })
+    let owner = owner.map(|owner| owner.name.clone()).filter(|name| !name.is_empty());
+    Some(Cause { culprit: finding.culprit.to_string(), owner })
 }
 
 /// When a line was printed, if known, and how exactly.
@@ -83,7 +135,7 @@ pub fn beside(line: &PrintedLine, summary: &RunSummary) -> String {
         (Some(_), Some(beside)) => {
             let whose = if beside.name.is_empty() { String::new() } else { format!(" of {}", beside.name) };
             let (before, late) = (latency(beside.before_ns), latency(beside.latency_ns));
-            let cause = cause_before(line, summary).map(|cause| format!(", by {cause}")).unwrap_or_default();
+            let cause = cause_before(line, summary).map(|cause| format!(", by {}", cause.words())).unwrap_or_default();
             format!("{before} after spike {}{whose} ({late}{cause})", beside.spike)
         }
     }
@@ -92,6 +144,18 @@ pub fn beside(line: &PrintedLine, summary: &RunSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_of_one_name_count_together() {
+        assert_eq!(
+            ["hog-71", "rust-lld-4833", "rcu-", "irq/9-eth0", "-7"].map(without_id),
+            ["hog", "rust-lld", "rcu-", "irq/9-eth0", "-7"]
+        );
+        let group = Group::Cause { culprit: "other-rt-task".into(), name: Some("hog".into()) };
+        let owners = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        assert_eq!(group.words(&owners(&["hog-71"])), "after other-rt-task (hog-71)");
+        assert_eq!(group.words(&owners(&["hog-71", "hog-72"])), "after other-rt-task (hog)");
+    }
 
     #[test]
     fn a_line_of_a_log_has_its_uncertainty() {

@@ -103,6 +103,7 @@ mod tests {
             end_ns: 3 * SECOND_NS,
             limit_ns: i64::MAX,
             cycle_limit_ns: i64::MAX,
+            captures_outstanding: false,
             spike_threshold_ns: 0,
             rest_ns: 0,
             worst_kept: 4,

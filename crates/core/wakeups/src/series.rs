@@ -11,6 +11,10 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// Most samples that wait for the main thread if every one is kept.
 const SAMPLES_WAITING_MAX: usize = 1 << 18;
 
+/// Where outstanding samples are captured: this many times the mean of their series, and at least this much.
+const OUTSTANDING_TIMES: i64 = 10;
+const OUTSTANDING_NS_MIN: i64 = 200_000;
+
 /// Parameters of every series of a run. Instants are CLOCK_MONOTONIC, all in ns.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
@@ -19,6 +23,9 @@ pub struct Terms {
     pub limit_ns: i64,
     /// The limit of cycles, which are not latencies.
     pub cycle_limit_ns: i64,
+    /// Without a limit: samples far above the mean are captured as if they were over one. Where lines of a program are
+    /// counted, the late wake-up before a line is of interest although an earlier one was worse.
+    pub captures_outstanding: bool,
     pub spike_threshold_ns: i64,
     pub rest_ns: i64,
     pub worst_kept: usize,
@@ -135,7 +142,8 @@ impl Series {
             self.announced_ns = sample.latency_ns;
             return Some(SpikeReason::NewMaximum);
         }
-        if over_limit && sample.seen_ns() >= self.rests_until_ns {
+        let wanted = over_limit || (self.terms.captures_outstanding && self.is_outstanding(sample.latency_ns));
+        if wanted && sample.seen_ns() >= self.rests_until_ns {
             self.rests_until_ns = sample.seen_ns().saturating_add(self.terms.rest_ns);
             return Some(SpikeReason::OverLimit);
         }
@@ -144,6 +152,11 @@ impl Series {
             self.control = None;
         }
         wished.then_some(SpikeReason::Control)
+    }
+
+    fn is_outstanding(&self, latency_ns: i64) -> bool {
+        let mean_ns = self.totals.latency_ns_sum / self.totals.cycles.max(1).cast_signed();
+        latency_ns >= OUTSTANDING_NS_MIN && latency_ns / OUTSTANDING_TIMES >= mean_ns
     }
 
     /// A sample belongs to the second in which it was complete, because samples are complete in that order; later ones
@@ -192,6 +205,7 @@ mod tests {
             end_ns: i64::MAX,
             limit_ns: 100,
             cycle_limit_ns: 1_000_000,
+            captures_outstanding: false,
             spike_threshold_ns: 0,
             rest_ns: 1_000_000,
             worst_kept: 4,
@@ -220,6 +234,20 @@ mod tests {
         assert_eq!((totals.latency_ns_min, totals.latency_ns_max), (Some(-5), Some(300)));
         assert_eq!(series.histogram().total(), 7);
         assert_eq!(series.take_worst()[0].latency_ns, 300);
+    }
+
+    #[test]
+    fn without_a_limit_samples_far_above_the_mean_are_captured_where_lines_are_counted() {
+        let terms = Terms { limit_ns: i64::MAX, captures_outstanding: true, ..terms() };
+        let mut series = Series::new(3, 77, WatchedKind::Timer, terms);
+        assert_eq!(series.count(sample(0, 9_000_000), false), Some(SpikeReason::NewMaximum));
+        for cycle in 1..1000 {
+            assert_eq!(series.count(sample(cycle * 1_000_000, 30_000), false), None);
+        }
+        assert_eq!(series.count(sample(1_000_000_000, 199_999), false), None, "not ten times the mean of 39 µs");
+        assert_eq!(series.count(sample(1_001_000_000, 5_000_000), false), Some(SpikeReason::OverLimit));
+        assert_eq!(series.count(sample(1_002_000_000, 5_000_000), false), Some(SpikeReason::OverLimit));
+        assert_eq!(series.totals().over_limit, 0);
     }
 
     #[test]

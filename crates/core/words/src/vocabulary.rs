@@ -211,7 +211,7 @@ pub fn status(status: ExplanationStatus) -> &'static str {
 pub fn reason(reason: SpikeReason) -> &'static str {
     match reason {
         SpikeReason::NewMaximum => "new maximum of its thread",
-        SpikeReason::OverLimit => "over the limit",
+        SpikeReason::OverLimit => "over the limit, or ten times the mean where lines are counted without one",
         SpikeReason::Control => "ordinary sample, for comparison",
     }
 }

@@ -78,6 +78,7 @@ fn terms(start_ns: i64) -> Terms {
         end_ns: i64::MAX,
         limit_ns: i64::MAX,
         cycle_limit_ns: i64::MAX,
+        captures_outstanding: false,
         spike_threshold_ns: i64::MAX,
         rest_ns: 0,
         worst_kept: WORST_OF_SERIES,

@@ -42,14 +42,25 @@ impl Answer<'_> {
         let mut short = Short::on(page);
         // A judgement says it of such a clock.
         short.optional("", clock_alarm(summary.virtual_time, summary.emulated).filter(|_| judgements.is_empty()));
-        judgements.iter().for_each(|judgement| short.text(1, "", &judgement.sentence));
-        short.text(2, "", &verdict(summary));
+        let mut sentences = judgements.iter().map(|judgement| judgement.sentence.as_str());
+        // Lines that the user asked to count are the second line, behind one line of the first sentence.
+        let counts = if summary.valid { self.counts() } else { Vec::new() };
+        if !counts.is_empty() {
+            short.line(sentences.next().unwrap_or(&verdict(summary)));
+            counts.iter().for_each(|sentence| short.text(2, "", sentence));
+        }
+        sentences.for_each(|sentence| short.text(1, "", sentence));
+        if counts.is_empty() || !judgements.is_empty() {
+            short.text(2, "", &verdict(summary));
+        }
         short.optional("  because ", self.reason());
         short.optional("", figures(summary));
         let has_samples = summary.all_cpus.max.is_some();
         short.optional("", (has_samples && are_known(summary)).then(|| conditions_line(summary)));
         others(summary).iter().for_each(|sentence| short.text(1, "", sentence));
-        summary.counted.iter().for_each(|text| short.text(1, "", &counted::with_causes(text, summary)));
+        if !summary.valid {
+            self.counts().iter().for_each(|sentence| short.text(1, "", sentence));
+        }
         // A judgement says how sure its claim is.
         let is_unbounded = judgements.is_empty() && has_samples && !summary.virtual_time && summary.valid;
         short.optional("", is_unbounded.then_some(NO_BOUND));
@@ -67,6 +78,11 @@ impl Answer<'_> {
             Next::Nothing(why) => short.whole("", why),
         }
         short.lay_out()
+    }
+
+    /// The counted lines with the causes before them.
+    fn counts(&self) -> Vec<String> {
+        self.summary.counted.iter().map(|text| counted::with_causes(text, self.summary)).collect()
     }
 
     /// Why the figures are invalid, unless that is shown elsewhere or the verdict has said it.

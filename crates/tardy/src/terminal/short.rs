@@ -30,6 +30,16 @@ impl Short {
         self.parts.push(Part { least: least.min(lines.len()), lines });
     }
 
+    /// Text of which one line is shown.
+    pub fn line(&mut self, text: &str) {
+        let mut lines = self.page.lines_of("", text);
+        if lines.len() > 1 {
+            lines.truncate(1);
+            lines[0] = ellipsed(&lines[0], self.page.columns());
+        }
+        self.parts.push(Part { least: lines.len(), lines });
+    }
+
     /// Text that may be cut to one line, if there is any.
     pub fn optional(&mut self, first: &str, text: Option<impl AsRef<str>>) {
         if let Some(text) = text {

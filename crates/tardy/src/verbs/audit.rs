@@ -202,7 +202,7 @@ fn unusable(report: &AuditReport, run: &Run) -> Option<String> {
         return Some(what.into());
     }
     if report.threads.iter().all(|thread| thread.cycles.is_none()) {
-        let what = "no thread waited twice after it had settled, so no loop was audited; audit it for longer, or lower --settle";
+        let what = "no thread waited twice after it had settled, so no loop was audited; audit it for longer, or lower --settle; if it polls, `tardy run --method noise` measures what takes its CPU";
         return Some(what.into());
     }
     None

@@ -48,6 +48,38 @@ fn jack_is_watched_and_its_xruns_are_counted() {
 
 #[test]
 #[ignore = "needs packages that are downloaded: make e2e-first-hour"]
+fn the_second_line_names_what_gave_jack_its_xruns() {
+    let Some(desk) = Desk::new().filter(|_| met(&[Program("jackd"), Program("chrt"), Program("taskset")])) else {
+        return;
+    };
+    let ended = desk.shell(
+        "taskset -c 0 chrt -f 70 sh -c 'while :; do timeout 0.005 sh -c \"while :; do :; done\"; sleep 0.2; done' & hog=$!; \
+         tardy watch --beside-others --duration 8s --count XRun -- taskset -c 0 jackd -R -ddummy -r48000 -p64; kill $hog",
+    );
+    let answer = ended.stdout.split("\nWatched ").nth(1).unwrap_or_default();
+    let second = answer.lines().nth(1).unwrap_or_default();
+    let names = second.contains(" lines with XRun: ") && second.contains("after other-rt-task (sh");
+    assert!(names, "{}", ended.shown());
+}
+
+#[test]
+#[ignore = "needs packages that are downloaded: make e2e-first-hour"]
+fn a_check_sees_the_policy_that_jack_has() {
+    let Some(desk) = Desk::new().filter(|_| met(&[Program("jackd")])) else { return };
+    for (option, lacks) in [("-r", true), ("-R", false)] {
+        let ended = desk.shell(&format!(
+            "jackd {option} -ddummy -r48000 -p1024 >jack.log 2>&1 & jack=$!; sleep 2; tardy check --json; kill $jack"
+        ));
+        let found = ended.json()["findings"].as_array().unwrap().clone();
+        let found = found.iter().any(|finding| {
+            finding["id"] == "sessions.sound-policy" && finding["what"].as_str().unwrap().starts_with("jackd of")
+        });
+        assert_eq!(found, lacks, "jackd {option}: {}", ended.shown());
+    }
+}
+
+#[test]
+#[ignore = "needs packages that are downloaded: make e2e-first-hour"]
 fn pipewire_is_watched_without_a_sound_card() {
     let Some(desk) = Desk::new().filter(|_| met(&[Program("pipewire"), Program("env")])) else { return };
     let ended = worked(&desk, "dummy-audio.conf");

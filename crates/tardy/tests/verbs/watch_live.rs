@@ -102,6 +102,34 @@ fn page_faults_in_a_loop_are_named() {
     is_blamed("fault", "400", "600us", "fault", "page-fault");
 }
 
+/// The number before a word of a line.
+fn number_before(line: &str, word: &str) -> Option<u64> {
+    line.split(word).next()?.trim_end().rsplit(' ').next()?.parse().ok()
+}
+
+/// As JACK with an urgent task on its CPU: an answer with a limit, and one without.
+#[test]
+fn the_second_line_names_the_task_that_caused_the_counted_lines() {
+    let Some(meter) = meter() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (periods, hog) = (program(&folder, "periods").display().to_string(), program(&folder, "hog"));
+    let _hog = Foreign(Command::new(hog).args(["0", "4000", "200000"]).spawn().unwrap());
+    for (place, limit) in [(0, &["--limit", "500us"][..]), (1, &[][..])] {
+        let mut last = String::new();
+        let named = (0..ATTEMPTS).any(|attempt| {
+            let out = format!("run-{place}-{attempt}");
+            let words = [limit, &["--count", "XRun", "--out", &out, "--", &periods, "0", "4000"]].concat();
+            last = watch(&meter, &folder, &words).stdout;
+            let mut answer = last.lines().filter(|line| !line.starts_with("XRun of"));
+            let second = answer.nth(1).unwrap_or_default();
+            let of_hog = number_before(second, "after other-rt-task (hog");
+            let all = number_before(second, "lines with XRun");
+            all.zip(of_hog).is_some_and(|(all, of_hog)| of_hog >= 5 && of_hog <= all)
+        });
+        assert!(named, "{last}");
+    }
+}
+
 /// The meter and what it watches share a CPU, so some timer interrupts come in on top of the meter.
 #[test]
 fn a_wake_up_counts_also_where_its_interrupt_came_in_on_the_meter() {

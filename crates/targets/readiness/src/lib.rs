@@ -25,8 +25,10 @@ mod noise;
 mod parameters;
 mod power;
 mod remedy;
+mod rtkit;
 mod rule;
 mod scheduler;
+mod sessions;
 mod surroundings;
 mod suspects;
 mod tasks;
@@ -52,7 +54,7 @@ pub struct RuleGroup {
 }
 
 /// All rules, in the order in which findings of equal severity are listed.
-pub fn rules() -> [RuleGroup; 14] {
+pub fn rules() -> [RuleGroup; 15] {
     [
         RuleGroup { title: "Kernel", rules: kernel::RULES },
         RuleGroup { title: "Debugging options", rules: debugging::RULES },
@@ -68,6 +70,7 @@ pub fn rules() -> [RuleGroup; 14] {
         RuleGroup { title: "Watchdogs and console", rules: noise::RULES },
         RuleGroup { title: "Tracing", rules: tracing::RULES },
         RuleGroup { title: "Containers and limits", rules: surroundings::RULES },
+        RuleGroup { title: "Sessions and sound", rules: sessions::RULES },
     ]
 }
 

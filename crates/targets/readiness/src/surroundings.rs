@@ -72,15 +72,18 @@ fn is_capable(machine: &Machine, bit: u32) -> Result<bool, Unknown> {
     Ok(mask & (1 << bit) != 0)
 }
 
-/// The soft limit of a line of /proc/self/limits; `None` for unlimited.
 fn limit(machine: &Machine, name: &str) -> Result<Option<u64>, Unknown> {
-    let text = machine.text("/proc/self/limits")?;
+    soft_limit(machine.text("/proc/self/limits")?, name)
+}
+
+/// The soft limit of a line of /proc/PID/limits; `None` for unlimited.
+pub fn soft_limit(text: &str, name: &str) -> Result<Option<u64>, Unknown> {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let soft = line.and_then(|rest| rest.split_whitespace().next());
     match soft {
         Some("unlimited") => Ok(None),
         Some(number) => number.parse().map(Some).map_err(|_| Unknown(format!("{name} is not a number"))),
-        None => Err(Unknown(format!("/proc/self/limits has no {name}"))),
+        None => Err(Unknown(format!("the list of limits has no {name}"))),
     }
 }
 

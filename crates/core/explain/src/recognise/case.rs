@@ -13,6 +13,7 @@ use crate::read::named_event::named_event;
 use crate::read::names::Names;
 use crate::recognise::functions::Longest;
 use crate::replay::context::{Context, ToolThreads};
+use crate::replay::priorities::PrioChange;
 use crate::replay::thread_life::{LifeSpan, LifeState};
 use crate::replay::timeline::inferred::{Inference, Inferred};
 use crate::replay::timer_deferral::Deferral;
@@ -406,7 +407,21 @@ impl<'c> Case<'c> {
 
     /// Kernel priority of a thread that has the CPU, in most of a piece: the kernel lends another one to the holder of a lock that an urgent thread waits for.
     pub fn prio_in(&self, tid: i32, piece: &Piece) -> Option<i32> {
-        self.trace.priorities.at(tid, piece.middle_ns()).or_else(|| self.names().prio(tid))
+        let seen = || self.trace.priorities.at(tid, piece.middle_ns()).or_else(|| self.names().prio(tid));
+        self.raised_unseen(tid, piece).or_else(seen)
+    }
+
+    /// The priority that a thread gave itself before a piece: no event records that, and the next one shows it. The kernel did not
+    /// ask the thread to yield to the late one, so it had the priority already.
+    pub fn raised_unseen(&self, tid: i32, piece: &Piece) -> Option<i32> {
+        let spans = |change: &PrioChange| change.after_ns <= piece.start_ns && piece.end_ns <= change.by_ns;
+        let change = self.trace.priorities.changes(tid).find(spans)?;
+        let raised = change.inherited.is_none() && change.new_prio < change.old_prio && self.kept_off(piece);
+        let window = self.trace.window;
+        let events =
+            || self.trace.cpu(piece.cpu).map_or(&[][..], |cpu| cpu.events_between(window.due_ns, window.seen_ns));
+        let asked = || events().iter().any(|event| event.tid == tid && event.needs_resched());
+        (raised && !asked()).then_some(change.new_prio)
     }
 
     /// The entry of the interrupt that brought the wake-up.

@@ -6,6 +6,7 @@
 mod cgroups;
 mod file;
 mod paths;
+mod sessions;
 mod smi;
 mod tasks;
 
@@ -31,6 +32,8 @@ pub fn gather(root: &Path, priority: u8) -> Facts {
     }
     let (tasks, more) = tasks::all(&tree);
     omitted += more;
+    let (sessions, more) = sessions::all(root, &tree);
+    omitted += more;
     let tracing_problem = read_tracing(&tree, &mut files);
     let counted = smi::count(&tree);
     Facts {
@@ -46,6 +49,7 @@ pub fn gather(root: &Path, priority: u8) -> Facts {
         smi_problem: counted.problem,
         cgroups,
         tasks,
+        sessions: Some(sessions),
         omitted,
         tracing_problem,
         methods: methods::states(root, priority),
@@ -73,12 +77,14 @@ fn read_tracing(tree: &Tree, files: &mut BTreeMap<String, Fact>) -> Option<Strin
 mod tests {
     use super::*;
     use crate::environment::tree::fake;
+    use archive::facts::SessionFacts;
 
     #[test]
     fn missing_files_are_absent_facts() {
         let root = tempfile::tempdir().unwrap();
         let facts = gather(root.path(), 80);
         assert!(facts.files.values().all(|fact| *fact == Fact::Absent), "{:?}", facts.files);
+        assert_eq!(facts.sessions, Some(SessionFacts::default()));
         assert!(facts.tasks.is_empty() && facts.kernel_config.is_none() && facts.cgroups.is_empty());
         assert!(facts.smi.is_empty() && facts.smi_problem.is_some());
     }

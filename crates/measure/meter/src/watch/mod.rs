@@ -84,6 +84,7 @@ pub fn assemble<'a, W: Write>(
         end_ns: i64::MAX,
         limit_ns: settings.limit_ns.unwrap_or(i64::MAX),
         cycle_limit_ns: request.cycle_limit_ns.unwrap_or(i64::MAX),
+        captures_outstanding: !request.count.is_empty() && settings.limit_ns.is_none(),
         spike_threshold_ns: settings.trace.threshold_ns,
         rest_ns: settings.trace.rest_ns as i64,
         worst_kept: settings.worst_kept as usize,

@@ -23,24 +23,41 @@ const FIGURES_COLUMNS: usize = 49;
 const NAME_COLUMNS_MAX: usize = 90;
 
 pub fn lay_out(spike: &Spike, account: &Account, canvas: Option<Canvas>, page: &mut Page) {
-    let is_imported = account.run().manifest.as_ref().is_some_and(|manifest| manifest.imported.is_some());
+    let manifest = account.run().manifest.as_ref();
+    let settings = manifest.and_then(|manifest| manifest.settings.as_ref());
+    let kept = Kept {
+        is_imported: manifest.is_some_and(|manifest| manifest.imported.is_some()),
+        without_limit: settings.is_some_and(|settings| {
+            let cycle_limit_ns = settings.watch.as_ref().and_then(|watch| watch.cycle_limit_ns);
+            settings.limit_ns.is_none() && cycle_limit_ns.is_none()
+        }),
+    };
     let explanation = account.explanation_of(spike.number);
-    lay_out_explained(spike, explanation, is_imported, account.sample_word(), canvas, page);
+    lay_out_explained(spike, explanation, kept, account.sample_word(), canvas, page);
+}
+
+/// What a run says of the reasons for which its spikes were kept.
+#[derive(Clone, Copy, Default)]
+pub struct Kept {
+    is_imported: bool,
+    /// The watch had no limit, and counted lines.
+    without_limit: bool,
 }
 
 /// The same of a spike without its archive.
 pub fn lay_out_explained(
     spike: &Spike,
     explanation: Option<&Explanation>,
-    is_imported: bool,
+    kept: Kept,
     word: SampleWord,
     canvas: Option<Canvas>,
     page: &mut Page,
 ) {
     let reason = match spike.reason {
-        SpikeReason::NewMaximum if is_imported => "among the worst",
+        SpikeReason::NewMaximum if kept.is_imported => "among the worst",
         SpikeReason::NewMaximum if explanation.is_some_and(|known| known.recording.is_some()) => "recorded afterwards",
         SpikeReason::NewMaximum => "a new maximum",
+        SpikeReason::OverLimit if kept.without_limit => "ten times the mean",
         SpikeReason::OverLimit => "over the limit",
         SpikeReason::Control => "an ordinary sample, for comparison",
     };

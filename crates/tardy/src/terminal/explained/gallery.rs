@@ -1,6 +1,6 @@
 //! The accounts in docs/explanation/gallery.md are those that `tardy explain` prints of cases in the corpus.
 
-use super::account::lay_out_explained;
+use super::account::{Kept, lay_out_explained};
 use crate::terminal::page::Page;
 use ::account::explain_case;
 use archive::method::SampleWord;
@@ -18,7 +18,7 @@ fn account(case: &str) -> String {
     let trace = fs::read(directory.join("trace.dat")).unwrap();
     let (spike, explanation) = explain_case(&text, &trace).expect("it describes a case");
     let mut page = Page::new(false).with_columns(COLUMNS);
-    lay_out_explained(&spike, Some(&explanation), false, SampleWord::default(), None, &mut page);
+    lay_out_explained(&spike, Some(&explanation), Kept::default(), SampleWord::default(), None, &mut page);
     page.text().trim().to_owned()
 }
 

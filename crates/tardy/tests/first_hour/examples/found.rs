@@ -21,7 +21,7 @@ pub fn examples(desk: &Desk) -> BTreeSet<String> {
 /// The README and every document, except the tutorial, which has a test of its own, and the decisions, which show no
 /// commands.
 fn pages() -> Vec<PathBuf> {
-    let folders = ["docs/how-to", "docs/reference", "docs/explanation"];
+    let folders = ["docs/how-to", "docs/how-to/for", "docs/reference", "docs/explanation"];
     let entries = folders.iter().flat_map(|folder| fs::read_dir(repository_path(folder)).unwrap().flatten());
     let pages = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "md"));
     pages.chain([repository_path("README.md")]).collect()

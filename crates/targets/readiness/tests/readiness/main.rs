@@ -3,6 +3,7 @@
 mod documents;
 mod noise;
 mod planted;
+mod sessions;
 
 use archive::facts::Facts;
 use fixtures::repository::repository_path;
@@ -54,7 +55,10 @@ fn an_ordinary_machine_is_shown_what_it_lacks() {
         assert!(found.contains(&id), "{id} is not in {found:?}");
     }
     let unknown: Vec<&str> = readiness.not_known.iter().map(|one| one.id.as_str()).collect();
-    assert_eq!(unknown, ["scheduler.fair-server", "scheduler.extensible", "firmware.management-interrupts"]);
+    let (of_the_kernel, of_sessions) = unknown.split_at(3);
+    assert_eq!(of_the_kernel, ["scheduler.fair-server", "scheduler.extensible", "firmware.management-interrupts"]);
+    // The meter that read these facts did not read sessions.
+    assert!(of_sessions.len() == 4 && of_sessions.iter().all(|id| id.starts_with("sessions.")), "{of_sessions:?}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Unreadable facts give no findings, and random facts no panics.
 
+use crate::sessions::any_program;
 use crate::{ORDINARY, WELL_SET, facts, judged, subject};
-use archive::facts::{Fact, Facts, TaskFact};
+use archive::facts::{Fact, Facts, SessionFacts, TaskFact};
 use proptest::prelude::*;
 use readiness::{Checklist, check};
 
@@ -70,6 +71,8 @@ proptest! {
         tasks in prop::collection::vec(task(), 0..6),
         cpus in prop::option::of(prop::collection::vec(0u32..70_000, 0..4)),
         priority in any::<u8>(),
+        programs in prop::collection::vec(any_program(noise), 0..4),
+        rtkit_arguments in prop::option::of(prop::collection::vec(noise(), 0..4)),
     ) {
         let mut facts = facts(ORDINARY);
         let paths: Vec<String> = facts.files.keys().cloned().collect();
@@ -83,6 +86,7 @@ proptest! {
         facts.kernel_config = Some(format!("CONFIG_{}\n{}", words[3], words[4]));
         facts.cgroups = vec![words[5].clone()];
         facts.tasks = tasks;
+        facts.sessions = Some(SessionFacts { programs, rtkit_arguments });
         let subject = readiness::Subject { priority, ..subject(cpus) };
         let readiness = check(&facts, &subject, &Checklist::default(), &[]);
         prop_assert!(readiness.findings.iter().all(|finding| !finding.what.is_empty()));

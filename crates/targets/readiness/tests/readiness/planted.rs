@@ -1,5 +1,6 @@
 //! One setting spoilt at a time on a well-configured machine: the rule about it must report it.
 
+use crate::sessions::{program, session};
 use crate::{ORDINARY, WELL_SET, all, bad, facts, judged, subject};
 use archive::facts::{Fact, Facts, SmiFact, TaskFact};
 use readiness::{Checklist, check};
@@ -237,6 +238,11 @@ const PLANTED: &[Planted] = &[
     bad_one("limits.processor-time", |facts| group(facts, "cpu.cfs_quota_us", "50000")),
     bad_one("limits.real-time-budget", |facts| group(facts, "cpu.rt_runtime_us", "0")),
     bad_one("limits.processors", |facts| group(facts, "cpuset.cpus.effective", "0")),
+    bad_one("sessions.sound-policy", |facts| session(facts, [program("pipewire", "other", "95")], None)),
+    bad_one("sessions.real-time-priority", |facts| session(facts, [program("jackd", "fifo", "0")], Some(&[]))),
+    notice("sessions.real-time-priority", |facts| session(facts, [program("pipewire", "fifo", "0")], Some(&[]))),
+    notice("sessions.locked-memory", |facts| session(facts, [program("systemd", "other", "0")], None)),
+    notice("sessions.rtkit", |facts| session(facts, [program("pipewire", "rr", "95")], Some(&[]))),
     notice("limits.container", |facts| facts.environment.container = Some("podman".into())),
 ];
 

@@ -7,7 +7,7 @@ use archive::culprit::{KernelPriority, MoreUrgent};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "sched_switch gives the CPU to a thread with at least the late thread's priority",
+    recognised: "sched_switch gives the CPU to a thread with at least the late thread's priority; likely where the thread raised its priority itself, which only its next event shows",
     events: &["sched_switch"],
     shows: "the priorities of both, and that the other had the CPU",
     reading: &["Scheduler"],
@@ -24,5 +24,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, MoreUrgent>> {
         priority: case.prio_in(tid, longest).map(KernelPriority),
         thread_priority: case.tool_threads.own_prio.map(KernelPriority),
     };
-    Some(Claim::new(pieces, Confidence::Certain, facts))
+    let inferred = case.raised_unseen(tid, longest).is_some();
+    let confidence = if inferred { Confidence::Likely } else { Confidence::Certain };
+    Some(Claim::new(pieces, confidence, facts))
 }
