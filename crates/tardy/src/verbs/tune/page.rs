@@ -117,7 +117,10 @@ fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
             table.row(["all of them".into(), times(total), interval(total), work(tuned, None)]);
         }
         page.headed_table(&table);
-        page.wrapped("price  ", &format!("all of them: {}.", other_prices(tuned)));
+        // A machine in virtual time has neither power nor a boot that takes time.
+        if !journal.virtual_time {
+            page.wrapped("price  ", &format!("all of them: {}.", other_prices(tuned)));
+        }
     }
     for pair in &result.pairs {
         let [one, other] = pair.members.map(name);
