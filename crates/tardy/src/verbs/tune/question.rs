@@ -164,3 +164,46 @@ pub fn tuner(journal: &Journal) -> Option<Tuner> {
         None => tuner,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tuning() -> Tuning {
+        Tuning {
+            tune_version: 1,
+            target: "board".into(),
+            settings: RunSettings::default(),
+            goal: Goal::Worst,
+            budget_ns: 1,
+            candidates: Vec::new(),
+            left_out: Vec::new(),
+            question: None,
+            least: 1.1,
+            firmware_set: Configuration::NONE,
+            boot_id: None,
+            measured: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn other_firmware_settings_take_a_boot() {
+        let mut tuning = tuning();
+        let smt_off: Configuration = [0].into_iter().collect();
+        assert_eq!(tuning.take_boot(Configuration::NONE, Some("a")), Ok(()));
+        assert!(tuning.take_boot(smt_off, Some("a")).unwrap_err().contains("has not booted"));
+        assert_eq!((tuning.firmware_set, tuning.take_boot(smt_off, Some("b"))), (Configuration::NONE, Ok(())));
+        assert_eq!((tuning.firmware_set, tuning.take_boot(smt_off, Some("b"))), (smt_off, Ok(())));
+    }
+
+    #[test]
+    fn prices_keep_their_form_and_read_that_of_earlier_series() {
+        let read = |text: &str| serde_json::from_str::<Price>(text).unwrap();
+        let earlier = read(r#"{"candidate":0,"load":"messaging","ratio":{"value":1.0,"interval":null}}"#);
+        assert_eq!(earlier.cost, Cost::Work("messaging".into()));
+        for cost in [Cost::Power("package-0".into()), Cost::BootTime {}, Cost::Work("fork".into())] {
+            let price = Price { cost, ..earlier.clone() };
+            assert_eq!(read(&serde_json::to_string(&price).unwrap()), price);
+        }
+    }
+}
